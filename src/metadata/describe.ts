@@ -1,0 +1,46 @@
+const LONGEST = 80;
+
+/**
+ * A short rendering of any value for an error message: JSON where that is
+ * short, only the kind and the length where it is not. Never throws, and never
+ * walks deep into hostile metadata.
+ */
+export function describe(value: unknown): string {
+  if (typeof value === "string") {
+    return value.length <= LONGEST
+      ? JSON.stringify(value)
+      : `${
+        JSON.stringify(value.slice(0, LONGEST))
+      }… (${value.length} characters)`;
+  }
+  if (Array.isArray(value)) {
+    return value.every(isShallow)
+      ? shortened(`[${value.slice(0, LONGEST).map(describe).join(", ")}]`)
+      : `a list of ${value.length} members`;
+  }
+  if (typeof value === "object" && value !== null) {
+    const names = Object.keys(value).slice(0, 8).map(describe);
+    return names.length === 0
+      ? "an object without members"
+      : shortened(`an object with the members ${names.join(", ")}`);
+  }
+  if (typeof value === "function") return "a function";
+  if (Object.is(value, -0)) return "-0";
+  return typeof value === "bigint" ? `${value}n` : String(value);
+}
+
+/** `"a", "b" and "c"`, for listing what is known or what is missing. */
+export function describeAll(names: Iterable<string>): string {
+  const quoted = Array.from(names, describe);
+  const last = quoted.pop();
+  if (last === undefined) return "none";
+  return quoted.length === 0 ? last : `${quoted.join(", ")} and ${last}`;
+}
+
+function isShallow(value: unknown): boolean {
+  return typeof value !== "object" || value === null;
+}
+
+function shortened(text: string): string {
+  return text.length <= 2 * LONGEST ? text : `${text.slice(0, 2 * LONGEST)}…`;
+}

@@ -1,0 +1,57 @@
+/**
+ * Metadata that is not what the Zarr documents allow, or that this package does
+ * not understand.
+ *
+ * @example Finding the place in the document
+ * ```ts
+ * import { MetadataError, parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const error = assertThrows(
+ *   () => parseChunkKeyEncoding({ name: "v2", configuration: { separator: "|" } }),
+ *   MetadataError,
+ * );
+ * assertEquals(error.path, "/configuration/separator");
+ * ```
+ */
+export class MetadataError extends SyntaxError {
+  /** The class's name, as error reports show it. */
+  override readonly name = "MetadataError";
+  /**
+   * Where in the metadata: a JSON pointer (RFC 6901), such as
+   * `/storage_transformers/0/configuration/parts/1/size`. Empty for the whole.
+   */
+  readonly path: string;
+  /** What is wrong, without the place. */
+  readonly problem: string;
+
+  /**
+   * @param problem What is wrong, with the value, and what would be right.
+   * @param path Where, as a JSON pointer; empty for the whole document.
+   * @param options `cause`: the error behind this one.
+   */
+  constructor(problem: string, path = "", options?: ErrorOptions) {
+    super(path === "" ? problem : `${problem} (at ${path})`, options);
+    this.problem = problem;
+    this.path = path;
+  }
+}
+
+/** Appends a member name or an index to a JSON pointer, escaped as RFC 6901 says. */
+export function pointer(path: string, member: string | number): string {
+  return `${path}/${
+    String(member).replaceAll("~", "~0").replaceAll("/", "~1")
+  }`;
+}
+
+/** Runs `parse`, and says of any metadata error in it that it lies below `path`. */
+export function below<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new MetadataError(error.problem, path + error.path, {
+      cause: error.cause,
+    });
+  }
+}
