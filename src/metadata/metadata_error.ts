@@ -28,10 +28,17 @@ export class MetadataError extends SyntaxError {
   /**
    * @param problem What is wrong, with the value, and what would be right.
    * @param path Where, as a JSON pointer; empty for the whole document.
-   * @param options `cause`: the error behind this one.
+   * @param options `document`: the store key of the metadata document, for the
+   * message; `cause`: the error behind this one.
    */
-  constructor(problem: string, path = "", options?: ErrorOptions) {
-    super(path === "" ? problem : `${problem} (at ${path})`, options);
+  constructor(
+    problem: string,
+    path = "",
+    options: ErrorOptions & { document?: string } = {},
+  ) {
+    const { document, ...errorOptions } = options;
+    const place = document === undefined ? path : `${document}#${path}`;
+    super(place === "" ? problem : `${problem} (at ${place})`, errorOptions);
     this.problem = problem;
     this.path = path;
   }

@@ -33,9 +33,11 @@ export interface StoreOptions {
 }
 
 /** What {@linkcode Store.snapshot} keeps: the value a key had, or that it had none. */
-export interface StoreSnapshot extends AsyncDisposable {
+export interface StoreSnapshot {
   /** Gives the key back the value it had, or removes it if it had none. */
   restore(): Promise<void>;
+  /** Lets the kept value go. To be called at last, also after `restore`. */
+  release(): Promise<void>;
 }
 
 /**
@@ -87,7 +89,7 @@ export interface Store {
   list?(prefix?: StoreKey, options?: StoreOptions): AsyncIterable<StoreKey>;
   /**
    * Keeps the present value of a key, so that a failed write of several keys
-   * can be undone. Disposing lets it go. Where it is missing, the value is read
+   * can be undone. Where it is missing, the value is read
    * with `get` and kept in memory.
    */
   snapshot?(key: StoreKey, options?: StoreOptions): Promise<StoreSnapshot>;

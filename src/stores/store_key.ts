@@ -1,3 +1,5 @@
+import type { StoreKey } from "./store.ts";
+
 /** Names that Zarr gives to metadata documents, of version 3 and of version 2. */
 const METADATA_NAMES = new Set([
   "zarr.json",
@@ -48,4 +50,12 @@ export function assertStoreKey(key: string): void {
       JSON.stringify(key)
     } ${problem}: a key is "/" and names joined by "/"`,
   );
+}
+
+/** The prefix of a node's keys, without a last `/`: empty for the root. */
+export function nodeRoot(path: string): "" | StoreKey {
+  const names = path.replace(/^\/|\/$/g, "");
+  if (names === "") return "";
+  assertStoreKey(`/${names}`);
+  return `/${names}`;
 }

@@ -1,0 +1,74 @@
+/**
+ * Zarr v3's `suffix` chunk key encoding and `concat-parts` storage transformer:
+ * chunks under keys with a file extension, stored as several objects and read
+ * as one.
+ *
+ * - {@linkcode openArrayChunks} and {@linkcode createArrayChunks}: the encoded
+ *   chunks of an array by grid coordinates.
+ * - {@linkcode parseChunkKeyEncoding}: which key a chunk is stored under.
+ * - {@linkcode ConcatParts}: a chunk as several stored parts.
+ * - {@linkcode MemoryStore}, {@linkcode FileSystemStore}, {@linkcode HttpStore}:
+ *   where bytes live.
+ *
+ * @example An array of TIFF files with their checksums beside them
+ * ```ts
+ * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const chunks = await createArrayChunks(store, "", {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [1000, 1000],
+ *   data_type: "uint8",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [500, 500] } },
+ *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".tiff" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes" }, { name: "crc32c" }],
+ *   storage_transformers: [{
+ *     name: "concat-parts",
+ *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
+ *   }],
+ * });
+ * await chunks.set([0, 1], new Uint8Array(250_004));
+ * assertEquals((await Array.fromAsync(store.list())).sort(), [
+ *   "/c/0/1.tiff",
+ *   "/c/0/1.tiff.crc32c",
+ *   "/zarr.json",
+ * ]);
+ * ```
+ *
+ * @module
+ */
+export { ArrayChunks } from "./src/array_chunks.ts";
+export { createArrayChunks, openArrayChunks } from "./src/open_array_chunks.ts";
+export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";
+export { ChunkKeyError } from "./src/chunk_key_encoding/chunk_key_error.ts";
+export { DefaultChunkKeyEncoding } from "./src/chunk_key_encoding/default_chunk_key_encoding.ts";
+export { parseChunkKeyEncoding } from "./src/chunk_key_encoding/parse_chunk_key_encoding.ts";
+export { registerChunkKeyEncoding } from "./src/chunk_key_encoding/registry.ts";
+export { SuffixChunkKeyEncoding } from "./src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
+export { V2ChunkKeyEncoding } from "./src/chunk_key_encoding/v2_chunk_key_encoding.ts";
+export type {
+  ApplyOptions,
+  ComposedStore,
+} from "./src/concat_parts/composed_store.ts";
+export { ConcatParts } from "./src/concat_parts/concat_parts.ts";
+export { MissingPartError } from "./src/concat_parts/missing_part_error.ts";
+export type { Part } from "./src/concat_parts/part.ts";
+export { PartSizeError } from "./src/concat_parts/part_size_error.ts";
+export type {
+  ArrayMetadata,
+  NamedConfiguration,
+} from "./src/metadata/array_metadata.ts";
+export { MetadataError } from "./src/metadata/metadata_error.ts";
+export { FileSystemStore } from "./src/stores/file_system.ts";
+export { HttpStore, type HttpStoreOptions } from "./src/stores/http.ts";
+export { MemoryStore } from "./src/stores/memory.ts";
+export type {
+  ByteRange,
+  Store,
+  StoreKey,
+  StoreOptions,
+  StoreSnapshot,
+} from "./src/stores/store.ts";

@@ -1,0 +1,119 @@
+import {
+  readRange,
+  readSize,
+  readStream,
+  snapshot,
+  write,
+} from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
+import { discard, toBytes } from "../stores/stream.ts";
+import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
+import { KeyQueue } from "./key_queue.ts";
+import { listChunks } from "./list_chunks.ts";
+import type { Part } from "./part.ts";
+import { readChunk, readChunkSize } from "./read_chunk.ts";
+import { readChunkRange } from "./read_chunk_range.ts";
+import { StoredChunk } from "./stored_chunk.ts";
+import { streamChunk } from "./stream_chunk.ts";
+
+/** How `ConcatParts.apply` tells chunks from other keys. */
+export interface ApplyOptions {
+  /**
+   * Whether a key is a chunk's. All others pass through to the store as they
+   * are. Without it, every key is a chunk's but those of metadata documents
+   * (`zarr.json` and Zarr v2's).
+   */
+  isChunkKey?: ((key: StoreKey) => boolean) | undefined;
+}
+
+/**
+ * A store of whole chunks over a store of their parts: it can always read, and
+ * it can write, delete and list where the store below can.
+ *
+ * @typeParam S The store below.
+ */
+export type ComposedStore<S extends Store = Store> =
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "snapshot">>;
+
+/** Shows a store of parts as a store of whole chunks. */
+export function applyParts<S extends Store>(
+  parts: readonly Part[],
+  store: S,
+  { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
+): ComposedStore<S> {
+  const queue = new KeyQueue();
+
+  /** The chunk of a key, or `undefined` for a key that is no chunk's. */
+  function chunkAt(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): StoredChunk | undefined {
+    assertStoreKey(key);
+    return isChunkKey(key)
+      ? new StoredChunk(parts, store, key, options)
+      : undefined;
+  }
+
+  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
+    {
+      async get(key, options) {
+        const chunk = chunkAt(key, options);
+        return await (chunk ? readChunk(chunk) : store.get(key, options));
+      },
+      async getRange(key, range, options) {
+        const chunk = chunkAt(key, options);
+        return await (chunk
+          ? readChunkRange(chunk, range)
+          : readRange(store, key, range, options));
+      },
+      async stream(key, options) {
+        const chunk = chunkAt(key, options);
+        return await (chunk
+          ? streamChunk(chunk)
+          : readStream(store, key, options));
+      },
+      async size(key, options) {
+        const chunk = chunkAt(key, options);
+        return await (chunk
+          ? readChunkSize(chunk)
+          : readSize(store, key, options));
+      },
+    };
+
+  const changing: Pick<Store, "set" | "delete" | "list" | "snapshot"> = {};
+  if (store.set) {
+    changing.set = async (key, value, options) => {
+      try {
+        const chunk = chunkAt(key, options);
+        if (chunk === undefined) return await write(store, key, value, options);
+        const bytes = value instanceof Uint8Array
+          ? value
+          : await toBytes(value, options);
+        await queue.run(key, () => writeChunk(chunk, bytes));
+      } catch (error) {
+        await discard(value, error);
+        throw error;
+      }
+    };
+    changing.snapshot = async (key, options) => {
+      const chunk = chunkAt(key, options);
+      return await (chunk
+        ? snapshotChunk(chunk)
+        : snapshot(store, key, options));
+    };
+  }
+  if (store.delete) {
+    changing.delete = async (key, options) => {
+      const chunk = chunkAt(key, options);
+      if (chunk === undefined) return await store.delete!(key, options);
+      await queue.run(key, () => deleteChunk(chunk));
+    };
+  }
+  if (store.list) {
+    changing.list = (prefix = "/", options) =>
+      listChunks(parts, store, isChunkKey, prefix, options);
+  }
+  return { ...reading, ...changing } as ComposedStore as ComposedStore<S>;
+}

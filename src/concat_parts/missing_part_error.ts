@@ -1,0 +1,46 @@
+import { describe, describeAll } from "../metadata/describe.ts";
+
+/**
+ * A chunk of which some parts are stored and others are not.
+ *
+ * @example
+ * ```ts
+ * import { ConcatParts, MemoryStore, MissingPartError } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertRejects } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
+ * const stored = new MemoryStore([["/c/0", new Uint8Array(10)]]);
+ * const error = await assertRejects(() => parts.apply(stored).get("/c/0"), MissingPartError);
+ * assertEquals(error.missing, ["/c/0.index"]);
+ * ```
+ */
+export class MissingPartError extends Error {
+  /** The class's name, as error reports show it. */
+  override readonly name = "MissingPartError";
+  /** The key of the chunk that is not whole. */
+  readonly chunkKey: string;
+  /** The keys of the parts that are not stored. */
+  readonly missing: readonly string[];
+  /** The keys of the parts that are. */
+  readonly present: readonly string[];
+
+  /**
+   * @param chunkKey The chunk's key.
+   * @param missing The keys of the parts that are not stored.
+   * @param present The keys of the parts that are.
+   */
+  constructor(
+    chunkKey: string,
+    missing: readonly string[],
+    present: readonly string[],
+  ) {
+    super(
+      `Chunk ${describe(chunkKey)} lacks ${describeAll(missing)} but has ${
+        describeAll(present)
+      }: a chunk is stored with all of its parts or not at all`,
+    );
+    this.chunkKey = chunkKey;
+    this.missing = missing;
+    this.present = present;
+  }
+}

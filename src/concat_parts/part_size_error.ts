@@ -1,0 +1,52 @@
+/**
+ * A chunk or a part whose length is not what the sizes of the parts say.
+ *
+ * @example
+ * ```ts
+ * import { ConcatParts, PartSizeError } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".crc32c", size: 4 }]);
+ * const error = assertThrows(() => parts.split(new Uint8Array(3)), PartSizeError);
+ * assertEquals([error.expected, error.actual], [4, 3]);
+ * ```
+ */
+export class PartSizeError extends RangeError {
+  /** The class's name, as error reports show it. */
+  override readonly name = "PartSizeError";
+  /** The key of the part or chunk; of bytes in memory the key suffix, or empty. */
+  readonly key: string;
+  /** The length that the sizes ask for, in bytes. */
+  readonly expected: number;
+  /** The length found, in bytes. */
+  readonly actual: number;
+
+  /**
+   * @param message What was wrong, with the numbers.
+   * @param sizes The key, and the expected and the actual length in bytes.
+   */
+  constructor(
+    message: string,
+    sizes: { key: string; expected: number; actual: number },
+  ) {
+    super(message);
+    this.key = sizes.key;
+    this.expected = sizes.expected;
+    this.actual = sizes.actual;
+  }
+}
+
+/** Refuses a part whose length is not its declared size. */
+export function assertPartSize(
+  key: string,
+  expected: number | undefined,
+  actual: number,
+): void {
+  if (expected === undefined || expected === actual) return;
+  throw new PartSizeError(
+    `Part ${
+      JSON.stringify(key)
+    } is ${actual} bytes long, where its size is ${expected}`,
+    { key, expected, actual },
+  );
+}

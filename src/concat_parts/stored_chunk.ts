@@ -1,0 +1,72 @@
+import { readSize } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { MissingPartError } from "./missing_part_error.ts";
+import type { Part } from "./part.ts";
+import { assertPartSize } from "./part_size_error.ts";
+
+/** One chunk as its parts lie in a store: what reading and writing have in common. */
+export class StoredChunk {
+  readonly parts: readonly Part[];
+  readonly store: Store;
+  readonly key: StoreKey;
+  readonly options: StoreOptions;
+
+  constructor(
+    parts: readonly Part[],
+    store: Store,
+    key: StoreKey,
+    options: StoreOptions = {},
+  ) {
+    this.parts = parts;
+    this.store = store;
+    this.key = key;
+    this.options = options;
+  }
+
+  keyOf(part: Part): StoreKey {
+    return `${this.key}${part.keySuffix}`;
+  }
+
+  /** The whole of a part, of the size it must have. */
+  async get(part: Part): Promise<Uint8Array | undefined> {
+    const key = this.keyOf(part);
+    const bytes = await this.store.get(key, this.options);
+    if (bytes !== undefined) assertPartSize(key, part.size, bytes.length);
+    return bytes;
+  }
+
+  /** The length of a part, which is the one it must have. */
+  async size(part: Part): Promise<number | undefined> {
+    const key = this.keyOf(part);
+    const size = await readSize(this.store, key, this.options);
+    if (size !== undefined) assertPartSize(key, part.size, size);
+    return size;
+  }
+
+  /**
+   * The results of reading these parts, or `undefined` if the chunk is absent.
+   * Where some of its parts are stored and others are not, that is an error.
+   */
+  async allOrAbsent<T>(
+    read: readonly Part[],
+    results: readonly (T | undefined)[],
+  ): Promise<T[] | undefined> {
+    if (results.every((result) => result !== undefined)) return results as T[];
+    const stored = new Map(
+      read.map((part, i) => [part, results[i] !== undefined]),
+    );
+    await Promise.all(this.parts.map(async (part) => {
+      if (stored.has(part)) return;
+      const size = await readSize(this.store, this.keyOf(part), this.options);
+      stored.set(part, size !== undefined);
+    }));
+    const present = this.parts.filter((part) => stored.get(part));
+    if (present.length === 0) return undefined;
+    const missing = this.parts.filter((part) => !stored.get(part));
+    throw new MissingPartError(
+      this.key,
+      missing.map((part) => this.keyOf(part)),
+      present.map((part) => this.keyOf(part)),
+    );
+  }
+}

@@ -1,0 +1,188 @@
+import * as v from "valibot";
+import { describe } from "./describe.ts";
+import { parseExtension } from "./extension.ts";
+import { below, MetadataError, pointer } from "./metadata_error.ts";
+import { check, expected, members } from "./schema.ts";
+
+/**
+ * An extension in metadata: its name, and what configures it.
+ *
+ * @example
+ * ```ts
+ * import type { NamedConfiguration } from "@zarr-parts/zarr-parts";
+ *
+ * const codec: NamedConfiguration = { name: "zstd", configuration: { level: 3 } };
+ * ```
+ */
+export interface NamedConfiguration {
+  /** The extension's name. */
+  readonly name: string;
+  /** Its configuration, where it has one. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
+  /** `false`: whoever does not know the extension may do without it. */
+  readonly must_understand?: boolean;
+}
+
+/**
+ * The metadata of an array, as its `zarr.json` holds it (Zarr v3). What says how
+ * chunks are stored is checked; codecs, data type and fill value are kept as
+ * they are, since chunks here stay encoded.
+ *
+ * @example
+ * ```ts
+ * import type { ArrayMetadata } from "@zarr-parts/zarr-parts";
+ *
+ * const metadata: ArrayMetadata = {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [1000, 1000],
+ *   data_type: "uint8",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [500, 500] } },
+ *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".tiff" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes" }],
+ * };
+ * ```
+ */
+export interface ArrayMetadata {
+  /** The version of Zarr. */
+  readonly zarr_format: 3;
+  /** What the node is. */
+  readonly node_type: "array";
+  /** The array's lengths along its dimensions, in elements. */
+  readonly shape: readonly number[];
+  /** The type of an element. */
+  readonly data_type: string | NamedConfiguration;
+  /** How the array is cut into chunks; `regular` is supported. */
+  readonly chunk_grid: NamedConfiguration;
+  /** How chunks are named. */
+  readonly chunk_key_encoding: string | NamedConfiguration;
+  /** The value of elements that no chunk holds. */
+  readonly fill_value?: unknown;
+  /** How a chunk's elements become bytes. */
+  readonly codecs: readonly (string | NamedConfiguration)[];
+  /** What stands between the array and the store, the nearest to the array first. */
+  readonly storage_transformers?: readonly (string | NamedConfiguration)[];
+  /** The user's own metadata. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  /** A name for each dimension. */
+  readonly dimension_names?: readonly (string | null)[];
+}
+
+/** Array metadata, and what of it says where chunks lie in the grid. */
+export interface ParsedArrayMetadata {
+  readonly metadata: ArrayMetadata;
+  /** The number of chunks along each dimension. */
+  readonly gridShape: readonly number[];
+}
+
+const MEMBERS = new Set([
+  "zarr_format",
+  "node_type",
+  "shape",
+  "data_type",
+  "chunk_grid",
+  "chunk_key_encoding",
+  "fill_value",
+  "codecs",
+  "storage_transformers",
+  "attributes",
+  "dimension_names",
+]);
+
+const NODE = v.looseObject(
+  {
+    zarr_format: v.literal(3, expected("3 as zarr_format")),
+    node_type: v.literal("array", expected('"array" as node_type')),
+    shape: lengths("shape", 0),
+    chunk_grid: v.unknown(),
+    chunk_key_encoding: v.unknown(),
+    storage_transformers: v.optional(
+      v.array(v.unknown(), expected("storage_transformers to be a list")),
+    ),
+  },
+  (issue) =>
+    issue.path === undefined
+      ? `Expected array metadata to be an object, found ${
+        describe(issue.input)
+      }`
+      : `Missing member ${describe(issue.path.at(-1)?.key)} in array metadata`,
+);
+
+/**
+ * Checks array metadata, as far as it says how and where chunks are stored.
+ * Extensions are left to those who know them.
+ */
+export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
+  const { shape, chunk_grid } = check(NODE, document);
+  const metadata = document as ArrayMetadata;
+  refuseUnknownMembers(metadata);
+  const chunkShape = below(
+    "/chunk_grid",
+    () => parseChunkShape(chunk_grid, shape.length),
+  );
+  const gridShape = shape.map((length, i) =>
+    ceilDivide(length, chunkShape[i]!)
+  );
+  return { metadata, gridShape };
+}
+
+function refuseUnknownMembers(metadata: object): void {
+  for (const [name, value] of Object.entries(metadata)) {
+    if (MEMBERS.has(name) || value?.must_understand === false) continue;
+    throw new MetadataError(
+      `Unknown member ${
+        describe(name)
+      } in array metadata, and nothing says that it need not be understood`,
+      pointer("", name),
+    );
+  }
+}
+
+function parseChunkShape(chunkGrid: unknown, rank: number): number[] {
+  const { name, configuration } = parseExtension(chunkGrid, "chunk grid");
+  if (name !== "regular") {
+    throw new MetadataError(
+      `Unknown chunk grid ${describe(name)}; known is "regular"`,
+    );
+  }
+  return below("/configuration", () => {
+    const { chunk_shape } = check(
+      members("the configuration of a regular chunk grid", {
+        chunk_shape: lengths("chunk_shape", 1),
+      }),
+      configuration,
+    );
+    if (chunk_shape.length === rank) return chunk_shape;
+    throw new MetadataError(
+      `Expected a chunk_shape of as many dimensions as the array, ${rank}, found ${
+        describe(chunk_shape)
+      }`,
+      "/chunk_shape",
+    );
+  });
+}
+
+/** Lengths along dimensions, in elements. */
+function lengths(
+  what: string,
+  least: number,
+): v.GenericSchema<unknown, number[]> {
+  const message = expected(
+    `a length in ${what} to be a whole number from ${least} to 2^53−1`,
+  );
+  return v.array(
+    v.pipe(
+      v.number(message),
+      v.safeInteger(message),
+      v.minValue(least, message),
+    ),
+    expected(`${what} to be a list of lengths`),
+  );
+}
+
+/** Exact also where the quotient would be rounded. */
+function ceilDivide(length: number, chunkLength: number): number {
+  const rest = length % chunkLength;
+  return (length - rest) / chunkLength + (rest > 0 ? 1 : 0);
+}

@@ -1,0 +1,33 @@
+import { describe } from "./describe.ts";
+import { MetadataError } from "./metadata_error.ts";
+
+/** Larger than any sensible metadata document of one array; protects what reads it. */
+const LARGEST = 16 * 1024 * 1024;
+
+/** Reads a metadata document: JSON in UTF-8. */
+export function parseZarrJson(bytes: Uint8Array): unknown {
+  if (bytes.length > LARGEST) {
+    throw new MetadataError(
+      `The metadata document is ${bytes.length} bytes long, where at most ${LARGEST} are read`,
+    );
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    const start = describe(new TextDecoder().decode(bytes.subarray(0, 40)));
+    throw new MetadataError(
+      bytes.length === 0
+        ? "The metadata document is empty, where JSON is expected"
+        : `The metadata document is not JSON in UTF-8, it starts with ${start}: ${
+          error instanceof Error ? error.message : String(error)
+        }`,
+      "",
+      { cause: error },
+    );
+  }
+}
+
+/** Writes a metadata document, as people and other programs like to read it. */
+export function formatZarrJson(metadata: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(metadata, null, 2) + "\n");
+}

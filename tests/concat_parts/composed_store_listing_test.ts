@@ -1,0 +1,163 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  ConcatParts,
+  MemoryStore,
+  type Part,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+
+const PARTS: Part[] = [
+  { keySuffix: ".header", size: 3 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 2 },
+];
+
+function storeOf(...keys: StoreKey[]): MemoryStore {
+  return new MemoryStore(keys.map((key) => [key, countingBytes(2)]));
+}
+
+async function listed(
+  parts: Part[],
+  keys: StoreKey[],
+  prefix?: StoreKey,
+  isChunkKey?: (key: StoreKey) => boolean,
+): Promise<StoreKey[]> {
+  const composed = new ConcatParts(parts).apply(storeOf(...keys), {
+    isChunkKey,
+  });
+  return (await Array.fromAsync(composed.list(prefix))).sort();
+}
+
+Deno.test("list folds part keys into chunk keys, each once and in any order", async () => {
+  const keys: StoreKey[] = [
+    "/c/0.index",
+    "/c/1",
+    "/c/0",
+    "/c/1.header",
+    "/c/0.header",
+    "/c/1.index",
+  ];
+  assertEquals(await listed(PARTS, keys), ["/c/0", "/c/1"]);
+  assertEquals(await listed(PARTS, keys.reverse()), ["/c/0", "/c/1"]);
+});
+
+Deno.test("list shows a chunk that is not whole, for get to say so", async () => {
+  assertEquals(await listed(PARTS, ["/c/0.index"]), ["/c/0"]);
+});
+
+Deno.test("list passes through keys that are no chunk's", async () => {
+  assertEquals(
+    await listed(PARTS, ["/zarr.json", "/c/0", "/a/zarr.json", "/.zattrs"]),
+    ["/.zattrs", "/a/zarr.json", "/c/0", "/zarr.json"],
+  );
+  assertEquals(
+    await listed([{ keySuffix: ".a" }, { keySuffix: ".b" }], [
+      "/c/0.a",
+      "/c/0.b",
+      "/notes.txt",
+    ]),
+    ["/c/0", "/notes.txt"],
+  );
+  assertEquals(
+    await listed(
+      PARTS,
+      ["/c/0", "/c/0.index", "/x.index"],
+      "/",
+      (key) => key.startsWith("/c/"),
+    ),
+    ["/c/0", "/x.index"],
+  );
+});
+
+Deno.test("list prefers the longer of two suffixes that fit", async () => {
+  assertEquals(
+    await listed([{ keySuffix: ".b" }, { keySuffix: ".a.b" }], [
+      "/c/0.b",
+      "/c/0.a.b",
+    ]),
+    ["/c/0"],
+  );
+});
+
+Deno.test("list lists the chunk keys that start with the prefix", async () => {
+  const keys: StoreKey[] = [
+    "/c/0",
+    "/c/0.index",
+    "/c/01.index",
+    "/c/1",
+    "/d/0",
+  ];
+  assertEquals(await listed(PARTS, keys, "/c/0"), ["/c/0", "/c/01"]);
+  assertEquals(await listed(PARTS, keys, "/c/"), ["/c/0", "/c/01", "/c/1"]);
+  assertEquals(await listed(PARTS, keys, "/c/0."), []);
+  assertEquals(await listed(PARTS, keys, "/c/0.in"), []);
+});
+
+Deno.test("list folds parts that lie in a folder of their chunk", async () => {
+  assertEquals(
+    await listed([{ keySuffix: "/data" }, {
+      keySuffix: "/meta/index",
+      size: 2,
+    }], [
+      "/c/0/data",
+      "/c/0/meta/index",
+      "/c/1/data",
+    ]),
+    ["/c/0", "/c/1"],
+  );
+});
+
+Deno.test("keys that are no chunk's go to the store as they are, in every operation", async () => {
+  const memory = storeOf("/zarr.json");
+  const composed = new ConcatParts(PARTS).apply(memory);
+  const bytes = countingBytes(2);
+  assertEquals(await composed.get("/zarr.json"), bytes);
+  assertEquals(
+    await composed.getRange("/zarr.json", { suffixLength: 1 }),
+    bytes.slice(1),
+  );
+  assertEquals(await composed.size("/zarr.json"), 2);
+  assertEquals(await Array.fromAsync((await composed.stream("/zarr.json"))!), [
+    bytes,
+  ]);
+  const snapshot = await composed.snapshot("/zarr.json");
+  await composed.set("/zarr.json", countingBytes(7));
+  assertEquals(await memory.get("/zarr.json"), countingBytes(7));
+  await snapshot.restore();
+  await snapshot.release();
+  assertEquals(await memory.get("/zarr.json"), bytes);
+  await composed.delete("/zarr.json");
+  assertEquals(await Array.fromAsync(memory.list()), []);
+});
+
+Deno.test("hostile keys are refused, whatever their parts would be", async () => {
+  const memory = new MemoryStore();
+  const composed = new ConcatParts([{ keySuffix: "x" }]).apply(memory);
+  for (
+    const key of [
+      "/",
+      "/..",
+      "/a/../b",
+      "/a//",
+      "a",
+      "",
+      "/a\\b",
+      "/\0",
+    ] as StoreKey[]
+  ) {
+    for (
+      const start of [
+        () => composed.get(key),
+        () => composed.getRange(key, { offset: 0, length: 1 }),
+        () => composed.stream(key),
+        () => composed.size(key),
+        () => composed.set(key, countingBytes(2)),
+        () => composed.delete(key),
+      ]
+    ) {
+      await assertRejects(start, RangeError, `Key ${JSON.stringify(key)} `);
+    }
+  }
+  assertEquals(await Array.fromAsync(memory.list()), []);
+});

@@ -1,0 +1,204 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  type ByteRange,
+  ConcatParts,
+  MemoryStore,
+  type Part,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { observed } from "../support/observed_store.ts";
+
+// Sizes around the size up to which a part is read whole, and small ones.
+const size = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 0, max: 9 }) },
+  { weight: 1, arbitrary: fc.constantFrom(65_535, 65_536, 65_537, 70_000) },
+);
+
+/** Parts that can be written: at most one is unsized. */
+const parts: fc.Arbitrary<Part[]> = fc.tuple(
+  fc.array(size, { maxLength: 4 }),
+  fc.option(fc.nat(4)),
+).filter(([sizes, unsized]) => sizes.length > 0 || unsized !== null)
+  .map(([sizes, unsized]) => {
+    const parts: Part[] = sizes.map((size, i) => ({
+      keySuffix: `.${i}`,
+      size,
+    }));
+    if (unsized !== null) parts.splice(unsized, 0, { keySuffix: "" });
+    return parts;
+  });
+
+/** One chunk's length beyond its sized parts, where one is unsized. */
+const rest = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant(66_000));
+
+function lengthOf(parts: Part[], rest: number): number {
+  return parts.reduce((sum, part) => sum + (part.size ?? rest), 0);
+}
+
+/** Ranges that lie about the boundaries of parts, and anywhere. */
+function rangesOf(parts: Part[], rest: number): fc.Arbitrary<ByteRange> {
+  const boundaries = [0];
+  for (const part of parts) {
+    boundaries.push(boundaries.at(-1)! + (part.size ?? rest));
+  }
+  const total = boundaries.at(-1)!;
+  const place = fc.oneof(
+    fc.tuple(fc.constantFrom(...boundaries), fc.integer({ min: -2, max: 2 }))
+      .map(([boundary, step]) => Math.max(0, boundary + step)),
+    fc.nat(total + 3),
+    fc.constant(2 ** 53 - 1),
+  );
+  return fc.oneof(
+    fc.tuple(place, place).map(([a, b]) => ({
+      offset: Math.min(a, b),
+      length: Math.abs(a - b),
+    })),
+    place.map((b) => ({
+      suffixLength: Math.min(2 ** 53 - 1, Math.abs(total - b)),
+    })),
+  );
+}
+
+/** A stream of `bytes` in pieces of the given lengths, some of them empty. */
+function inPieces(
+  bytes: Uint8Array,
+  lengths: number[],
+): ReadableStream<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let offset = 0;
+  for (const length of lengths) {
+    pieces.push(bytes.slice(offset, offset += length));
+  }
+  pieces.push(bytes.slice(offset));
+  return ReadableStream.from(pieces);
+}
+
+async function read(stream: ReadableStream<Uint8Array> | undefined) {
+  return stream &&
+    new Uint8Array(
+      await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>)
+        .arrayBuffer(),
+    );
+}
+
+/** The same store, with fewer of its capabilities. */
+const CAPABILITIES: (keyof Store)[][] = [
+  ["get", "getRange", "stream", "size", "set", "delete", "list", "snapshot"],
+  ["get", "getRange", "set", "delete", "list"],
+  ["get", "size", "set", "delete", "list"],
+  ["get", "set", "delete", "list"],
+];
+
+Deno.test("a composed store reads ranges as a plain store of whole chunks does", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      parts.chain((parts) =>
+        rest.chain((rest) =>
+          fc.record({
+            parts: fc.constant(parts),
+            rest: fc.constant(rest),
+            ranges: fc.array(rangesOf(parts, rest), {
+              minLength: 1,
+              maxLength: 8,
+            }),
+            capabilities: fc.constantFrom(...CAPABILITIES),
+          })
+        )
+      ),
+      async ({ parts, rest, ranges, capabilities }) => {
+        const chunk = countingBytes(lengthOf(parts, rest));
+        const plain = new MemoryStore([["/c/0", chunk]]);
+        const memory = new MemoryStore();
+        const transformer = new ConcatParts(parts);
+        await transformer.apply(memory).set("/c/0", chunk);
+        const composed = transformer.apply(
+          observed(memory, () => {}, capabilities),
+        );
+        for (const range of ranges) {
+          assertEquals(
+            await composed.getRange("/c/0", range),
+            await plain.getRange("/c/0", range),
+            JSON.stringify(range),
+          );
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+type WholeStore = Required<
+  Pick<
+    Store,
+    "get" | "getRange" | "size" | "stream" | "set" | "delete" | "list"
+  >
+>;
+
+/** What a caller can do, and what comes of it. */
+type Operation = (store: WholeStore, parts: Part[]) => Promise<unknown>;
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  ...keyed((key) => [
+    fc.constant((store: WholeStore) => store.get(key)),
+    fc.constant((store: WholeStore) => store.size(key)),
+    fc.constant(async (store: WholeStore) => read(await store.stream(key))),
+    fc.constant((store: WholeStore) => store.delete(key).then(() => {})),
+    fc.record({ offset: fc.nat(60), length: fc.nat(60) }).map(
+      (range) => (store: WholeStore) => store.getRange(key, range),
+    ),
+    fc.nat(60).map((suffixLength) => (store: WholeStore) =>
+      store.getRange(key, { suffixLength })
+    ),
+    fc.tuple(rest, fc.nat(250)).map(
+      ([rest, first]) => (store: WholeStore, parts: Part[]) =>
+        store.set(key, countingBytes(lengthOf(parts, rest), first)),
+    ),
+    fc.tuple(rest, fc.array(fc.nat(7))).map(
+      ([rest, lengths]) => (store: WholeStore, parts: Part[]) =>
+        store.set(key, inPieces(countingBytes(lengthOf(parts, rest)), lengths)),
+    ),
+    fc.constant(async (store: WholeStore) =>
+      (await Array.fromAsync(store.list())).sort()
+    ),
+    fc.constant(async (store: WholeStore) =>
+      (await Array.fromAsync(store.list(key))).sort()
+    ),
+  ]),
+);
+
+function keyed(
+  arbitraries: (key: StoreKey) => fc.Arbitrary<Operation>[],
+): fc.Arbitrary<Operation>[] {
+  return ["/c/0/0", "/c/0/1", "/c/1"].flatMap((key) =>
+    arbitraries(key as StoreKey)
+  );
+}
+
+Deno.test("a composed store does what a plain store does, whatever is done in a row", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      parts,
+      fc.boolean(),
+      fc.array(operation, { maxLength: 20 }),
+      fc.constantFrom(...CAPABILITIES),
+      async (parts, stacked, operations, capabilities) => {
+        const plain = new MemoryStore();
+        let store: Store = observed(new MemoryStore(), () => {}, capabilities);
+        // A second transformer, nearer to the store, cuts every part in two.
+        if (stacked) {
+          store = new ConcatParts([{ keySuffix: "-a", size: 0 }, {
+            keySuffix: "-b",
+          }]).apply(store);
+        }
+        const composed = new ConcatParts(parts).apply(store) as WholeStore;
+        for (const run of operations) {
+          assertEquals(await run(composed, parts), await run(plain, parts));
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,313 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  ConcatParts,
+  FileSystemStore,
+  MemoryStore,
+  type Part,
+  PartSizeError,
+  type Store,
+} from "../../mod.ts";
+import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { logged, observed } from "../support/observed_store.ts";
+
+const PARTS: Part[] = [
+  { keySuffix: ".header", size: 3 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 2 },
+];
+const WRITE_ORDER = ["/c/0", "/c/0.header", "/c/0.index"];
+
+/** Runs a test on an empty memory store and on an empty file store. */
+function onWritableStores(
+  name: string,
+  test: (store: MemoryStore | FileSystemStore) => Promise<void>,
+): void {
+  Deno.test(`${name}, in memory`, () => test(new MemoryStore()));
+  Deno.test(`${name}, on files`, async () => {
+    const root = await Deno.makeTempDir();
+    try {
+      await test(new FileSystemStore(root));
+      // Not even a temporary file is left behind.
+      for await (const entry of Deno.readDir(root)) {
+        if (!entry.isDirectory) continue;
+        for await (const file of Deno.readDir(`${root}/${entry.name}`)) {
+          assert(/^\d/.test(file.name), `left behind: ${file.name}`);
+        }
+      }
+    } finally {
+      await Deno.remove(root, { recursive: true });
+    }
+  });
+}
+
+onWritableStores(
+  "set writes the unsized part, head parts, tail parts",
+  async (stored) => {
+    const { store, log } = logged(stored);
+    await new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9));
+    assertEquals(
+      log.filter((line) => line.startsWith("set")),
+      WRITE_ORDER.map((key) => `set ${key}`),
+    );
+    assertEquals(await contentsOf(stored), {
+      "/c/0": [3, 4, 5, 6],
+      "/c/0.header": [0, 1, 2],
+      "/c/0.index": [7, 8],
+    });
+  },
+);
+
+onWritableStores(
+  "set that does not fit asks the store for nothing",
+  async (stored) => {
+    const { store, log } = logged(stored);
+    const composed = new ConcatParts(PARTS).apply(store);
+    const error = await assertRejects(
+      () => composed.set!("/c/0", countingBytes(4)),
+      PartSizeError,
+      'Chunk "/c/0" is 4 bytes long, where its sized parts take at least 5',
+    );
+    assertEquals([error.key, error.expected, error.actual], ["/c/0", 5, 4]);
+    const unsplittable = new ConcatParts([{ keySuffix: ".a" }, {
+      keySuffix: ".b",
+    }]);
+    await assertRejects(
+      () => unsplittable.apply(store).set!("/c/0", countingBytes(9)),
+      TypeError,
+      "at most one part may lack a size",
+    );
+    assertEquals(log, []);
+  },
+);
+
+const BEFORE = countingBytes(20, 100);
+
+for (const failing of WRITE_ORDER) {
+  for (const operation of ["set", "delete"] as const) {
+    for (
+      const [when, chunk] of [["an earlier chunk", BEFORE], [
+        "none",
+        undefined,
+      ]] as const
+    ) {
+      onWritableStores(
+        `${operation} that fails at ${failing} leaves ${when} as it was`,
+        async (stored) => {
+          await new ConcatParts(PARTS).apply(stored).set("/c/9", BEFORE);
+          if (chunk) {
+            await new ConcatParts(PARTS).apply(stored).set("/c/0", chunk);
+          }
+          const before = await contentsOf(stored);
+          const composed = new ConcatParts(PARTS).apply(
+            observed(stored, ({ method, key }) => {
+              if (method === operation && key === failing) {
+                throw new Error("Disk on fire");
+              }
+            }),
+          );
+          await assertRejects(
+            async () =>
+              operation === "set"
+                ? await composed.set!("/c/0", countingBytes(9))
+                : await composed.delete!("/c/0"),
+            Error,
+            "Disk on fire",
+          );
+          assertEquals(await contentsOf(stored), before);
+        },
+      );
+
+      onWritableStores(
+        `${operation} that fails at ${failing} leaves ${when} as it was without snapshots`,
+        async (stored) => {
+          if (chunk) {
+            await new ConcatParts(PARTS).apply(stored).set("/c/0", chunk);
+          }
+          const before = await contentsOf(stored);
+          let failed = false;
+          const composed = new ConcatParts(PARTS).apply(
+            observed(stored, ({ method, key }) => {
+              if (method !== operation || key !== failing || failed) return;
+              failed = true;
+              throw new Error("Disk on fire");
+            }, ["get", "set", "delete"]),
+          );
+          await assertRejects(
+            async () =>
+              operation === "set"
+                ? await composed.set!("/c/0", countingBytes(9))
+                : await composed.delete!("/c/0"),
+            Error,
+            "Disk on fire",
+          );
+          assertEquals(await contentsOf(stored), before);
+        },
+      );
+    }
+  }
+}
+
+Deno.test("set that can be neither finished nor undone says both", async () => {
+  const memory = new MemoryStore();
+  await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
+  let broken = false;
+  const store = observed(memory, ({ method, key }) => {
+    if (method !== "set") return;
+    broken ||= key === "/c/0.header";
+    if (broken) throw new Error(`No ${key}`);
+  }, ["get", "set", "delete"]);
+  const error = await assertRejects(
+    () => new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9)),
+    AggregateError,
+    'Chunk "/c/0" could not be changed, and not be put back as it was either',
+  );
+  assertStrictEquals(error.errors[0].message, "No /c/0.header");
+  assertStrictEquals(error.errors[1] instanceof Error, true);
+});
+
+Deno.test("set that fails to keep the earlier parts writes nothing", async () => {
+  const memory = new MemoryStore();
+  await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
+  const before = await contentsOf(memory);
+  for (const method of ["snapshot", "get"] as const) {
+    const store = observed(memory, (request) => {
+      if (request.method === method && request.key === "/c/0.index") {
+        throw new Error("Unreadable");
+      }
+    }, [method, "get", "set"]);
+    await assertRejects(
+      () => new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9)),
+      Error,
+      "Unreadable",
+    );
+    assertEquals(await contentsOf(memory), before);
+  }
+});
+
+onWritableStores(
+  "set of a stream stores what the stream gives",
+  async (stored) => {
+    const composed = new ConcatParts(PARTS).apply(stored);
+    await composed.set(
+      "/c/0",
+      ReadableStream.from([0, 2, 4, 6, 8].map((i) => countingBytes(2, i))),
+    );
+    assertEquals(await composed.get("/c/0"), countingBytes(10));
+  },
+);
+
+onWritableStores(
+  "set of a stream that fails half-way leaves the chunk as it was",
+  async (stored) => {
+    const composed = new ConcatParts(PARTS).apply(stored);
+    await composed.set("/c/0", BEFORE);
+    async function* failing() {
+      yield await Promise.resolve(countingBytes(8));
+      throw new Error("Line cut");
+    }
+    await assertRejects(
+      () => composed.set("/c/0", ReadableStream.from(failing())),
+      Error,
+      "Line cut",
+    );
+    assertEquals(await composed.get("/c/0"), BEFORE);
+  },
+);
+
+onWritableStores(
+  "set that is aborted while its stream waits lets go of the stream",
+  async (stored) => {
+    const composed = new ConcatParts(PARTS).apply(stored);
+    await composed.set("/c/0", BEFORE);
+    let cancelled: unknown;
+    const controller = new AbortController();
+    const setting = composed.set(
+      "/c/0",
+      new ReadableStream({
+        pull: () => new Promise(() => {}),
+        cancel: (reason) => void (cancelled = reason),
+      }),
+      { signal: controller.signal },
+    );
+    controller.abort(new Error("Enough"));
+    await assertRejects(() => setting, Error, "Enough");
+    assertStrictEquals((cancelled as Error).message, "Enough");
+    assertEquals(await composed.get("/c/0"), BEFORE);
+  },
+);
+
+onWritableStores(
+  "delete removes all parts and nothing else",
+  async (stored) => {
+    const composed = new ConcatParts(PARTS).apply(stored);
+    await composed.set("/c/0", BEFORE);
+    await composed.set("/c/01", BEFORE);
+    await composed.delete("/c/0");
+    assertEquals(Object.keys(await contentsOf(stored)), [
+      "/c/01",
+      "/c/01.header",
+      "/c/01.index",
+    ]);
+    assertStrictEquals(await composed.get("/c/0"), undefined);
+    await composed.delete("/c/0");
+  },
+);
+
+Deno.test("delete removes what is left of a chunk that is not whole", async () => {
+  const memory = new MemoryStore([["/c/0.header", countingBytes(1)]]);
+  const composed = new ConcatParts(PARTS).apply(memory);
+  await composed.delete("/c/0");
+  assertEquals(await contentsOf(memory), {});
+});
+
+Deno.test("writes of one chunk follow each other, so that its parts belong together", async () => {
+  const memory = new MemoryStore();
+  // Later writes are faster than earlier ones at every part.
+  let delay = 20;
+  const slow: Store = {
+    get: (key) => memory.get(key),
+    async set(key, value) {
+      await new Promise((resolve) => setTimeout(resolve, delay -= 1));
+      await memory.set(key, value as Uint8Array);
+    },
+  };
+  const composed = new ConcatParts(PARTS).apply(slow);
+  await Promise.all(
+    [1, 2, 3, 4].map((i) => composed.set!("/c/0", new Uint8Array(9).fill(i))),
+  );
+  assertEquals(await composed.get("/c/0"), new Uint8Array(9).fill(4));
+});
+
+Deno.test("a failed write lets the next write of the chunk go on", async () => {
+  const composed = new ConcatParts(PARTS).apply(new MemoryStore());
+  const results = await Promise.allSettled([
+    composed.set("/c/0", new Uint8Array(1)),
+    composed.set("/c/0", countingBytes(9)),
+  ]);
+  assertEquals(results.map((result) => result.status), [
+    "rejected",
+    "fulfilled",
+  ]);
+  assertEquals(await composed.get("/c/0"), countingBytes(9));
+});
+
+Deno.test("the composed store lacks what the store below lacks", () => {
+  const get = () => Promise.resolve(undefined);
+  const keys = (store: Store) =>
+    Object.keys(new ConcatParts(PARTS).apply(store)).sort();
+  const reading = ["get", "getRange", "size", "stream"];
+  assertEquals(keys({ get }), reading);
+  assertEquals(
+    keys({ get, set: () => Promise.resolve() }),
+    [...reading, "set", "snapshot"].sort(),
+  );
+  assertEquals(
+    keys(new MemoryStore()),
+    [...reading, "delete", "list", "set", "snapshot"].sort(),
+  );
+});

@@ -1,0 +1,343 @@
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  ConcatParts,
+  MetadataError,
+  type Part,
+  PartSizeError,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+
+const SHARD = [
+  { keySuffix: ".header", size: 64 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 1604 },
+];
+
+function parse(configuration: unknown): ConcatParts {
+  return ConcatParts.parse({ name: "concat-parts", configuration });
+}
+
+/** Asserts that parsing fails with a message and a place. */
+function assertRefused(
+  metadata: unknown,
+  message: string,
+  path: string,
+): void {
+  const error = assertThrows(
+    () => ConcatParts.parse(metadata),
+    MetadataError,
+    message,
+  );
+  assertEquals(error.path, path);
+}
+
+function assertPartsRefused(
+  parts: unknown,
+  message: string,
+  path: string,
+): void {
+  assertRefused(
+    { name: "concat-parts", configuration: { parts } },
+    message,
+    `/configuration/parts${path}`,
+  );
+}
+
+Deno.test("ConcatParts.parse reads both examples of the document", () => {
+  assertEquals(
+    parse({
+      parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }],
+    }).parts,
+    [{ keySuffix: "" }, { keySuffix: ".crc32c", size: 4 }],
+  );
+  assertEquals(
+    parse({
+      parts: [
+        { key_suffix: ".header", size: 64 },
+        { key_suffix: "" },
+        { key_suffix: ".index", size: 1604 },
+      ],
+    }).parts,
+    SHARD,
+  );
+});
+
+Deno.test("ConcatParts.parse reads what toJSON writes", () => {
+  const metadata = JSON.parse(JSON.stringify(new ConcatParts(SHARD)));
+  assertEquals(ConcatParts.parse(metadata).parts, SHARD);
+});
+
+Deno.test("ConcatParts.parse refuses parts that are empty, no list, or missing", () => {
+  assertPartsRefused([], "at least one part, found an empty list", "");
+  assertPartsRefused(
+    {},
+    "parts to be a list, found an object without members",
+    "",
+  );
+  assertPartsRefused("abc", 'parts to be a list, found "abc"', "");
+  assertPartsRefused(null, "parts to be a list, found null", "");
+  assertRefused(
+    { name: "concat-parts", configuration: {} },
+    'Missing member "parts" in the configuration of concat-parts',
+    "/configuration/parts",
+  );
+  assertRefused(
+    "concat-parts",
+    'Missing member "parts"',
+    "/configuration/parts",
+  );
+  assertRefused(
+    { name: "concat-parts" },
+    'Missing member "parts"',
+    "/configuration/parts",
+  );
+});
+
+Deno.test("ConcatParts.parse refuses members that are no parts", () => {
+  assertPartsRefused([7], "Expected a part to be an object, found 7", "/0");
+  assertPartsRefused([{ key_suffix: "" }, null], "found null", "/1");
+  assertPartsRefused(
+    [{}],
+    'Missing member "key_suffix" in a part',
+    "/0/key_suffix",
+  );
+  assertPartsRefused([{ key_suffix: 5 }], "a string, found 5", "/0/key_suffix");
+  assertPartsRefused(
+    [{ key_suffix: "", length: 4 }],
+    'Unknown member "length" in a part; known are "key_suffix" and "size"',
+    "/0/length",
+  );
+});
+
+Deno.test("ConcatParts.parse refuses sizes that are no whole number from 0 to 2^53−1", () => {
+  for (
+    const size of [-1, 0.5, 2 ** 53, 1e300, Infinity, "4", null, true, [4], {}]
+  ) {
+    assertPartsRefused(
+      [{ key_suffix: "" }, { key_suffix: ".x", size }],
+      "Expected a part's size to be a whole number of bytes from 0 to 2^53−1, found ",
+      "/1/size",
+    );
+  }
+  for (const size of [0, 1, 2 ** 53 - 1]) {
+    assertEquals(parse({ parts: [{ key_suffix: "", size }] }).parts, [
+      { keySuffix: "", size },
+    ]);
+  }
+});
+
+Deno.test("ConcatParts.parse refuses key suffixes that two parts have", () => {
+  assertPartsRefused(
+    [{ key_suffix: ".a", size: 1 }, { key_suffix: "" }, {
+      key_suffix: ".a",
+      size: 2,
+    }],
+    'Two parts have the key_suffix ".a"',
+    "",
+  );
+});
+
+Deno.test("ConcatParts.parse refuses key suffixes that leave the chunk's folder", () => {
+  const hostile = {
+    "/../../x": 'holds the segment ".."',
+    "/..": 'holds the segment ".."',
+    "/./x": 'holds the segment "."',
+    "/": "holds an empty segment",
+    "//x": "holds an empty segment",
+    "a/": "holds an empty segment",
+    "\\x": "holds a backslash",
+    "\0": "holds a control character (U+0000)",
+    "\n": "holds a control character (U+000A)",
+    "\u007f": "holds a control character (U+007F)",
+    "\u0085": "holds a control character (U+0085)",
+    "\ud800": "holds half a surrogate pair (U+D800)",
+  };
+  for (const [suffix, problem] of Object.entries(hostile)) {
+    assertPartsRefused([{ key_suffix: suffix }], problem, "/0/key_suffix");
+  }
+  for (
+    const suffix of ["/x", "..", "/...", ".", "é", "😀", " ", "%2e%2e", "a/b/c"]
+  ) {
+    assertEquals(parse({ parts: [{ key_suffix: suffix }] }).parts, [
+      { keySuffix: suffix },
+    ]);
+  }
+});
+
+Deno.test("ConcatParts.parse takes __proto__ and constructor for unknown members", () => {
+  for (const name of ["__proto__", "constructor", "toString"]) {
+    const member = `"${name}": {"parts": []}`;
+    const message = `Unknown member "${name}"`;
+    assertRefused(
+      JSON.parse(
+        `{"name": "concat-parts", ${member}, "configuration": {"parts": [{"key_suffix": ""}]}}`,
+      ),
+      message,
+      `/${name}`,
+    );
+    assertRefused(
+      JSON.parse(
+        `{"name": "concat-parts", "configuration": {"parts": [{"key_suffix": ""}], ${member}}}`,
+      ),
+      message,
+      `/configuration/${name}`,
+    );
+    assertPartsRefused(
+      JSON.parse(`[{"key_suffix": "", ${member}}]`),
+      message,
+      `/0/${name}`,
+    );
+  }
+});
+
+Deno.test("ConcatParts.parse refuses what is no storage transformer of this name", () => {
+  assertRefused(
+    { name: "concat" },
+    'transformer "concat-parts", found "concat"',
+    "/name",
+  );
+  assertRefused("other", 'transformer "concat-parts", found "other"', "");
+  for (const metadata of [undefined, null, 5, [], true]) {
+    assertRefused(metadata, "Expected a storage transformer", "");
+  }
+  assertRefused({}, 'Missing member "name"', "/name");
+  assertRefused({ name: 7 }, "Expected a name, found 7", "/name");
+  assertRefused(
+    { name: "concat-parts", configuration: [] },
+    "Expected a configuration object, found []",
+    "/configuration",
+  );
+  assertRefused(
+    { name: "concat-parts", must_understand: "no" },
+    'Expected true or false, found "no"',
+    "/must_understand",
+  );
+});
+
+Deno.test("new ConcatParts refuses the same as errors of JavaScript's own classes", () => {
+  const refused: [unknown, new () => Error, string][] = [
+    [[], RangeError, "at least one part"],
+    [undefined, TypeError, "parts to be a list"],
+    [[{}], TypeError, ""],
+    [[{ keySuffix: 1 }], TypeError, "a string, found 1"],
+    [[{ keySuffix: "" }, { keySuffix: "" }], RangeError, 'key_suffix ""'],
+    [[{ keySuffix: "/.." }], RangeError, ".."],
+    [[{ keySuffix: "", size: "4" }], TypeError, 'found "4"'],
+    [[{ keySuffix: "", size: -1 }], RangeError, "found -1"],
+    [[{ keySuffix: "", size: 1.5 }], RangeError, "found 1.5"],
+    [[{ keySuffix: "", size: 2 ** 53 }], RangeError, "found 9007199254740992"],
+  ];
+  for (const [parts, ErrorClass, message] of refused) {
+    const error = assertThrows(
+      () => new ConcatParts(parts as Part[]),
+      ErrorClass,
+      message,
+    );
+    assertStrictEquals(error instanceof MetadataError, false);
+  }
+});
+
+Deno.test("ConcatParts keeps its parts from being changed", () => {
+  const given = [{ keySuffix: "", size: 4 }];
+  const { parts } = new ConcatParts(given);
+  given[0]!.size = 5;
+  given.push({ keySuffix: ".x", size: 1 });
+  assertEquals(parts, [{ keySuffix: "", size: 4 }]);
+  assertThrows(() => (parts as Part[]).push({ keySuffix: ".y" }), TypeError);
+});
+
+Deno.test("ConcatParts.split cuts at the declared sizes and copies nothing", () => {
+  const chunk = countingBytes(64 + 1 + 1604);
+  const [header, data, index] = new ConcatParts(SHARD).split(chunk);
+  assertEquals(header, chunk.slice(0, 64));
+  assertEquals(data, chunk.slice(64, 65));
+  assertEquals(index, chunk.slice(65));
+  for (const part of [header!, data!, index!]) {
+    assertStrictEquals(part.buffer, chunk.buffer);
+  }
+});
+
+Deno.test("ConcatParts.split cuts a view of larger memory within the view", () => {
+  const memory = countingBytes(100);
+  const parts = new ConcatParts([{ keySuffix: ".a", size: 2 }, {
+    keySuffix: "",
+  }]);
+  assertEquals(parts.split(memory.subarray(10, 15)), [
+    memory.slice(10, 12),
+    memory.slice(12, 15),
+  ]);
+});
+
+Deno.test("ConcatParts.split leaves the unsized part empty where nothing is left", () => {
+  const lengths = new ConcatParts(SHARD).split(new Uint8Array(1668))
+    .map((part) => part.length);
+  assertEquals(lengths, [64, 0, 1604]);
+});
+
+Deno.test("ConcatParts.split refuses a chunk one byte too small for its sized parts", () => {
+  const error = assertThrows(
+    () => new ConcatParts(SHARD).split(new Uint8Array(1667)),
+    PartSizeError,
+    "Chunk is 1667 bytes long, where its sized parts take at least 1668",
+  );
+  assertEquals([error.key, error.expected, error.actual], ["", 1668, 1667]);
+});
+
+Deno.test("ConcatParts.split wants the exact length where all parts are sized", () => {
+  const parts = new ConcatParts([
+    { keySuffix: "", size: 3 },
+    { keySuffix: ".b", size: 0 },
+    { keySuffix: ".c", size: 2 },
+  ]);
+  assertEquals(parts.split(countingBytes(5)).map((part) => part.length), [
+    3,
+    0,
+    2,
+  ]);
+  for (const length of [4, 6]) {
+    assertThrows(
+      () => parts.split(new Uint8Array(length)),
+      PartSizeError,
+      `Chunk is ${length} bytes long, where its sized parts take exactly 5`,
+    );
+  }
+});
+
+Deno.test("ConcatParts.split cannot cut between two unsized parts", () => {
+  assertThrows(
+    () =>
+      new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }])
+        .split(new Uint8Array(2)),
+    TypeError,
+    'where the parts ".a" and ".b" begin: to write, at most one part may lack a size',
+  );
+});
+
+Deno.test("ConcatParts.concat joins parts, also two unsized ones", () => {
+  const parts = new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }]);
+  const first = countingBytes(3);
+  const joined = parts.concat([first, countingBytes(2, 3)]);
+  assertEquals(joined, countingBytes(5));
+  first.fill(9);
+  assertEquals(joined, countingBytes(5));
+});
+
+Deno.test("ConcatParts.concat refuses another number of parts and parts of other lengths", () => {
+  const parts = new ConcatParts([{ keySuffix: "" }, {
+    keySuffix: ".b",
+    size: 2,
+  }]);
+  assertThrows(
+    () => parts.concat([new Uint8Array(1)]),
+    RangeError,
+    "Expected the bytes of 2 parts, found 1",
+  );
+  for (const length of [1, 3]) {
+    const error = assertThrows(
+      () => parts.concat([new Uint8Array(9), new Uint8Array(length)]),
+      PartSizeError,
+      `Part ".b" is ${length} bytes long, where its size is 2`,
+    );
+    assertEquals([error.key, error.expected, error.actual], [".b", 2, length]);
+  }
+});

@@ -1,0 +1,160 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import {
+  type ChunkKeyEncoding,
+  DefaultChunkKeyEncoding,
+  MetadataError,
+  SuffixChunkKeyEncoding,
+  V2ChunkKeyEncoding,
+} from "../../mod.ts";
+import { assertPartKeys } from "../../src/concat_parts/part_keys.ts";
+
+const DEFAULT = new DefaultChunkKeyEncoding();
+
+function parts(...keySuffixes: string[]): { keySuffix: string }[] {
+  return keySuffixes.map((keySuffix) => ({ keySuffix }));
+}
+
+Deno.test("assertPartKeys refuses a part of chunk 1 at the key of chunk 10", () => {
+  const error = assertThrows(
+    () => assertPartKeys([parts("", "0")], DEFAULT, 2),
+    MetadataError,
+    'Two parts could be stored under the key "c/1/10", with the suffixes "" and "0"',
+  );
+  assertEquals(error.path, "/0/configuration/parts/1/key_suffix");
+  assertThrows(
+    () => assertPartKeys([parts(".x0", ".y", "5.y")], DEFAULT, 1),
+    MetadataError,
+  );
+  assertThrows(
+    () => assertPartKeys([parts("7", "")], new V2ChunkKeyEncoding(), 3),
+    MetadataError,
+  );
+});
+
+Deno.test("assertPartKeys knows the chunk key encoding", () => {
+  const tiff = new SuffixChunkKeyEncoding(".tiff");
+  assertPartKeys([parts("", "0")], tiff, 2);
+  assertThrows(
+    () => assertPartKeys([parts("", "0")], new SuffixChunkKeyEncoding("0"), 2),
+    MetadataError,
+    "Two parts could be stored",
+  );
+  assertPartKeys([parts("", "5.tiff")], tiff, 2);
+});
+
+Deno.test("assertPartKeys knows the rank", () => {
+  assertPartKeys([parts("", "/0")], DEFAULT, 2);
+  assertPartKeys([parts("", "0")], DEFAULT, 0);
+  assertPartKeys([parts("", "0")], new V2ChunkKeyEncoding(), 0);
+});
+
+Deno.test("assertPartKeys allows suffixes that only begin alike", () => {
+  assertPartKeys([parts(".header", "", ".index")], DEFAULT, 2);
+  assertPartKeys([parts("", ".index", ".index.crc")], DEFAULT, 2);
+});
+
+Deno.test("assertPartKeys sees through stacked transformers", () => {
+  assertPartKeys([parts("", ".a"), parts("", ".b")], DEFAULT, 1);
+  const error = assertThrows(
+    () =>
+      assertPartKeys([parts("", ".a"), undefined, parts("", ".a")], DEFAULT, 1),
+    MetadataError,
+    'with the suffixes ".a" and ".a"',
+  );
+  assertEquals(error.path, "/2/configuration/parts/0/key_suffix");
+  assertThrows(
+    () => assertPartKeys([parts("", "1"), parts(".x")], DEFAULT, 1),
+    MetadataError,
+    'under the key "c/11.x"',
+  );
+});
+
+Deno.test("assertPartKeys refuses part keys that are no keys or metadata's", () => {
+  for (const suffix of ["/zarr.json", "/x/zarr.json", "/.zarray", "/.zattrs"]) {
+    assertThrows(
+      () => assertPartKeys([parts("", suffix)], DEFAULT, 1),
+      MetadataError,
+      "is that of a metadata document",
+    );
+  }
+  assertThrows(
+    () =>
+      assertPartKeys([parts(".json")], new SuffixChunkKeyEncoding("/zarr"), 1),
+    MetadataError,
+    'The part key "c/0/zarr.json" is that of a metadata document',
+  );
+  for (const [outer, inner] of [["/.", ""], ["/.", "./x"]] as const) {
+    assertThrows(
+      () => assertPartKeys([parts(outer), parts(inner)], DEFAULT, 1),
+      MetadataError,
+      "holds the segment",
+    );
+  }
+  assertPartKeys([parts("zarr.json")], DEFAULT, 1);
+});
+
+Deno.test("assertPartKeys refuses more parts than a chunk can sensibly have, at once", () => {
+  const many = parts(...Array.from({ length: 100 }, (_, i) => `.${i}.`));
+  assertPartKeys([many], DEFAULT, 1);
+  const error = assertThrows(
+    () => assertPartKeys(new Array(1000).fill(many), DEFAULT, 1),
+    MetadataError,
+    "A chunk would be stored in 10000 parts, where at most 256 are supported",
+  );
+  assertEquals(error.path, "/1");
+});
+
+/** Slow and obvious: all part keys of many chunks, looked through for doubles. */
+function collides(
+  suffixes: string[],
+  encoding: ChunkKeyEncoding,
+  rank: number,
+): boolean {
+  const seen = new Set<string>();
+  const highest = rank === 1 ? 1200 : 120;
+  const grid = rank === 0 ? [[]] : Array.from(
+    { length: highest },
+    (_, i) => [...new Array(rank - 1).fill(1), i],
+  );
+  for (const coordinates of grid) {
+    for (const suffix of suffixes) {
+      const key = encoding.encode(coordinates) + suffix;
+      if (seen.has(key)) return true;
+      seen.add(key);
+    }
+  }
+  return false;
+}
+
+Deno.test("assertPartKeys refuses exactly what makes two parts share a key", () => {
+  const suffix = fc.string({
+    unit: fc.constantFrom("0", "1", "a", "."),
+    maxLength: 2,
+  });
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(suffix, { minLength: 1, maxLength: 4 }),
+      fc.option(suffix, { nil: "" }),
+      fc.constantFrom(
+        DEFAULT,
+        new DefaultChunkKeyEncoding("."),
+        new V2ChunkKeyEncoding(),
+        new V2ChunkKeyEncoding("/"),
+      ),
+      fc.integer({ min: 0, max: 2 }),
+      (keySuffixes, extension, base, rank) => {
+        const encoding = new SuffixChunkKeyEncoding(extension, base);
+        const check = () =>
+          assertPartKeys([parts(...keySuffixes)], encoding, rank);
+        if (collides(keySuffixes, encoding, rank)) {
+          assertThrows(
+            check,
+            MetadataError,
+          );
+        } else check();
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
