@@ -41,8 +41,9 @@ export type ComposedStore<S extends Store = Store> =
 export function applyParts<S extends Store>(
   parts: readonly Part[],
   store: S,
-  { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
+  options: ApplyOptions,
 ): ComposedStore<S> {
+  const isChunkKey = options.isChunkKey ?? ((key) => !isMetadataKey(key));
   const queue = new KeyQueue();
 
   /** The chunk of a key, or `undefined` for a key that is no chunk's. */
@@ -112,8 +113,9 @@ export function applyParts<S extends Store>(
     };
   }
   if (store.list) {
+    const { isChunkKey: isKnown } = options;
     changing.list = (prefix = "/", options) =>
-      listChunks(parts, store, isChunkKey, prefix, options);
+      listChunks(parts, store, isChunkKey, isKnown, prefix, options);
   }
   return { ...reading, ...changing } as ComposedStore as ComposedStore<S>;
 }

@@ -54,8 +54,8 @@ export function assertStoreKey(key: string): void {
 
 /** The prefix of a node's keys, without a last `/`: empty for the root. */
 export function nodeRoot(path: string): "" | StoreKey {
+  if (path === "" || path === "/") return "";
   const names = path.replace(/^\/|\/$/g, "");
-  if (names === "") return "";
   assertStoreKey(`/${names}`);
   return `/${names}`;
 }

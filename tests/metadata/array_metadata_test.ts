@@ -1,0 +1,186 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { MetadataError } from "../../mod.ts";
+import { parseArrayMetadata } from "../../src/metadata/array_metadata.ts";
+
+const VALID = {
+  zarr_format: 3,
+  node_type: "array",
+  shape: [10, 7],
+  data_type: "uint8",
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 7] } },
+  chunk_key_encoding: "default",
+  fill_value: 0,
+  codecs: [{ name: "bytes" }],
+};
+
+function assertRefused(
+  change: Record<string, unknown>,
+  message: string,
+  path: string,
+): void {
+  const error = assertThrows(
+    () => parseArrayMetadata({ ...VALID, ...change }),
+    MetadataError,
+    message,
+  );
+  assertEquals(error.path, path);
+}
+
+function gridShape(shape: number[], chunkShape: number[]): readonly number[] {
+  return parseArrayMetadata({
+    ...VALID,
+    shape,
+    chunk_grid: { name: "regular", configuration: { chunk_shape: chunkShape } },
+  }).gridShape;
+}
+
+Deno.test("parseArrayMetadata counts the chunks along each dimension, ragged ones too", () => {
+  assertEquals(gridShape([10, 7], [4, 7]), [3, 1]);
+  assertEquals(gridShape([8, 9, 7], [4, 4, 8]), [2, 3, 1]);
+  assertEquals(gridShape([0, 1], [4, 4]), [0, 1]);
+  assertEquals(gridShape([], []), []);
+});
+
+Deno.test("parseArrayMetadata counts chunks exactly where quotients are rounded", () => {
+  const most = 2 ** 53 - 1;
+  assertEquals(gridShape([most], [1]), [most]);
+  assertEquals(gridShape([most], [2]), [2 ** 52]);
+  assertEquals(gridShape([most], [3]), [Number((BigInt(most) + 2n) / 3n)]);
+  assertEquals(gridShape([most], [most]), [1]);
+  assertEquals(gridShape([most - 1], [most]), [1]);
+});
+
+Deno.test("parseArrayMetadata refuses what is no array of Zarr v3, and says what it is", () => {
+  for (const document of [null, 5, "array", true]) {
+    assertThrows(
+      () => parseArrayMetadata(document),
+      MetadataError,
+      "Expected array metadata to be an object, found",
+    );
+  }
+  assertThrows(() => parseArrayMetadata([]), MetadataError);
+  assertThrows(
+    () => parseArrayMetadata({}),
+    MetadataError,
+    'Missing member "zarr_format"',
+  );
+  assertRefused(
+    { zarr_format: 2 },
+    "Expected 3 as zarr_format, found 2",
+    "/zarr_format",
+  );
+  assertRefused(
+    { node_type: "group" },
+    'Expected "array" as node_type, found "group"',
+    "/node_type",
+  );
+});
+
+Deno.test("parseArrayMetadata names a member that is missing", () => {
+  for (
+    const name of [
+      "zarr_format",
+      "node_type",
+      "shape",
+      "chunk_grid",
+      "chunk_key_encoding",
+    ]
+  ) {
+    const { [name]: _, ...rest } = VALID as Record<string, unknown>;
+    assertThrows(
+      () => parseArrayMetadata(rest),
+      MetadataError,
+      `Missing member "${name}" in array metadata`,
+    );
+  }
+});
+
+Deno.test("parseArrayMetadata refuses members it does not know, unless it need not", () => {
+  assertRefused(
+    { extra: 1 },
+    'Unknown member "extra" in array metadata',
+    "/extra",
+  );
+  assertRefused({ extra: null }, 'Unknown member "extra"', "/extra");
+  assertRefused(
+    { extra: { must_understand: true } },
+    'Unknown member "extra"',
+    "/extra",
+  );
+  assertRefused({ "a/b~": [] }, 'Unknown member "a/b~"', "/a~1b~0");
+  for (const name of ["__proto__", "constructor"]) {
+    const document = JSON.parse(
+      `{"${name}": {"x": 1}, ${JSON.stringify(VALID).slice(1)}`,
+    );
+    assertThrows(
+      () => parseArrayMetadata(document),
+      MetadataError,
+      `Unknown member "${name}"`,
+    );
+  }
+  parseArrayMetadata({ ...VALID, extra: { must_understand: false } });
+});
+
+Deno.test("parseArrayMetadata refuses shapes that are none", () => {
+  for (const shape of ["10", 10, null, {}]) {
+    assertRefused(
+      { shape },
+      "Expected shape to be a list of lengths",
+      "/shape",
+    );
+  }
+  for (const length of [-1, 0.5, 2 ** 53, "4", null, [1]]) {
+    assertRefused(
+      { shape: [10, length] },
+      "a length in shape to be a whole number from 0 to 2^53−1, found",
+      "/shape/1",
+    );
+  }
+});
+
+Deno.test("parseArrayMetadata refuses chunk grids that it does not know or that do not fit", () => {
+  assertRefused(
+    { chunk_grid: { name: "rectilinear", configuration: {} } },
+    'Unknown chunk grid "rectilinear"; known is "regular"',
+    "/chunk_grid",
+  );
+  assertRefused(
+    { chunk_grid: "regular" },
+    'Missing member "chunk_shape"',
+    "/chunk_grid/configuration/chunk_shape",
+  );
+  assertRefused({ chunk_grid: 7 }, "Expected a chunk grid", "/chunk_grid");
+  const grid = (configuration: unknown) => ({
+    chunk_grid: { name: "regular", configuration },
+  });
+  assertRefused(
+    grid({ chunk_shape: [4] }),
+    "as many dimensions as the array, 2, found [4]",
+    "/chunk_grid/configuration/chunk_shape",
+  );
+  assertRefused(
+    grid({ chunk_shape: [4, 0] }),
+    "a length in chunk_shape to be a whole number from 1 to 2^53−1, found 0",
+    "/chunk_grid/configuration/chunk_shape/1",
+  );
+  assertRefused(
+    grid({ chunk_shape: [4, 7], origin: 0 }),
+    'Unknown member "origin" in the configuration of a regular chunk grid; known are "chunk_shape"',
+    "/chunk_grid/configuration/origin",
+  );
+});
+
+Deno.test("parseArrayMetadata refuses storage_transformers that are no list", () => {
+  assertRefused(
+    { storage_transformers: {} },
+    "Expected storage_transformers to be a list",
+    "/storage_transformers",
+  );
+});
+
+Deno.test("parseArrayMetadata leaves what it does not use as it is", () => {
+  const document = { ...VALID, fill_value: "NaN", codecs: 5, attributes: null };
+  assertEquals(parseArrayMetadata(document).metadata, document as unknown);
+  const { fill_value: _, ...without } = VALID;
+  parseArrayMetadata(without);
+});

@@ -1,0 +1,60 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { MetadataError } from "../../mod.ts";
+import { parseArrayMetadata } from "../../src/metadata/array_metadata.ts";
+import { formatZarrJson, parseZarrJson } from "../../src/metadata/zarr_json.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+function assertRefused(bytes: Uint8Array, ...messages: string[]): void {
+  for (const message of messages) {
+    const error = assertThrows(
+      () => parseZarrJson(bytes),
+      MetadataError,
+      message,
+    );
+    assertEquals(error.message.length < 400, true, error.message);
+  }
+}
+
+Deno.test("parseZarrJson reads what formatZarrJson writes", () => {
+  const metadata = { zarr_format: 3, attributes: { "é": ["😀", null, 1.5] } };
+  assertEquals(parseZarrJson(formatZarrJson(metadata)), metadata);
+});
+
+Deno.test("parseZarrJson refuses what is no JSON", () => {
+  assertRefused(utf8(""), "is empty, where JSON is expected");
+  assertRefused(
+    utf8("<html>"),
+    'is not JSON in UTF-8, it starts with "<html>"',
+  );
+  assertRefused(utf8('{"a": NaN}'), "not JSON");
+  assertRefused(Uint8Array.of(0x22, 0xff, 0x22), "not JSON in UTF-8");
+  assertRefused(new Uint8Array(100), "not JSON");
+});
+
+Deno.test("parseZarrJson refuses JSON that was cut off, wherever", () => {
+  const whole = formatZarrJson({ zarr_format: 3, shape: [1, 2], name: "é" });
+  // Without its last byte, a line break, it is still whole.
+  for (let length = 0; length < whole.length - 1; length++) {
+    assertThrows(() => parseZarrJson(whole.subarray(0, length)), MetadataError);
+  }
+});
+
+Deno.test("parseZarrJson refuses 50 MB of brackets at once", () => {
+  assertRefused(
+    new Uint8Array(50_000_000).fill(0x5b),
+    "is 50000000 bytes long, where at most 16777216 are read",
+  );
+});
+
+Deno.test("parseZarrJson survives a million brackets, open or closed again", () => {
+  const brackets = new Uint8Array(2_000_000).fill(0x5b);
+  assertRefused(brackets, "not JSON");
+  brackets.fill(0x5d, brackets.length / 2);
+  const document = parseZarrJson(brackets);
+  assertThrows(
+    () => parseArrayMetadata(document),
+    MetadataError,
+    "Missing member",
+  );
+});
