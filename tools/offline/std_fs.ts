@@ -1,4 +1,27 @@
 /** Stands in for `@std/fs` where JSR cannot be reached: what this project uses of it. */
 export async function ensureDir(path: string | URL): Promise<void> {
-  await Deno.mkdir(path, { recursive: true });
+  const info = await stat(path) ?? await create(path);
+  if (info?.isDirectory === false) {
+    throw new Error(
+      "Failed to ensure directory exists: expected 'dir', got 'file'",
+    );
+  }
+}
+
+/** Makes the directory; what stands there, if another process was faster. */
+async function create(path: string | URL): Promise<Deno.FileInfo | undefined> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    return await Deno.stat(path);
+  }
+}
+
+async function stat(path: string | URL): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }

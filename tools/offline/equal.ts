@@ -1,0 +1,85 @@
+/**
+ * Whether two values are equal as `@std/assert` understands it: by structure
+ * and prototype, where 0 equals -0 and NaN equals NaN.
+ */
+export function equal(a: unknown, b: unknown): boolean {
+  return compare(a, b, []);
+}
+
+type Pair = readonly [object, object];
+
+const TypedArray = Object.getPrototypeOf(Uint8Array);
+
+/** Kinds of objects whose text says all about them. */
+const TEXTUAL = [RegExp, URL, URLSearchParams];
+
+/** `above` are the pairs this one lies in, so that objects may lie in themselves. */
+function compare(a: unknown, b: unknown, above: readonly Pair[]): boolean {
+  if (a === b || Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  if (prototypeOf(a) !== prototypeOf(b)) return false;
+  if (a instanceof Date) return Object.is(+a, +(b as Date));
+  if (a instanceof TypedArray) {
+    return sameItems(a as Uint8Array, b as Uint8Array);
+  }
+  if (a instanceof ArrayBuffer || a instanceof SharedArrayBuffer) {
+    return sameItems(new Uint8Array(a), new Uint8Array(b as ArrayBuffer));
+  }
+  if (Object.keys(a).length !== Object.keys(b).length) return false;
+  if (TEXTUAL.some((type) => a instanceof type)) return String(a) === String(b);
+
+  if (above.some((pair) => pair[0] === a && pair[1] === b)) return true;
+  const same = (x: unknown, y: unknown) => compare(x, y, [...above, [a, b]]);
+  if (a instanceof Set || a instanceof Map) {
+    return sameEntries([...a], [...b as Iterable<unknown>], same);
+  }
+  return [...propertiesOf(a), ...propertiesOf(b)].every((key) =>
+    key in a && key in b && same(Reflect.get(a, key), Reflect.get(b, key))
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** A plain object and one without a prototype count as the same kind. */
+function prototypeOf(value: object): object {
+  return Object.getPrototypeOf(value) ?? Object.prototype;
+}
+
+function sameItems(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length &&
+    a.every((item, i) => item === b[i] || Object.is(item, b[i]));
+}
+
+/** Whether each of `a` has an equal of its own in `b`, in whatever order. */
+function sameEntries(
+  a: unknown[],
+  b: unknown[],
+  same: (x: unknown, y: unknown) => boolean,
+): boolean {
+  return a.length === b.length && a.every((entry) => {
+    const found = b.findIndex((other) => same(entry, other));
+    if (found >= 0) b.splice(found, 1);
+    return found >= 0;
+  });
+}
+
+/**
+ * What is compared: the enumerable properties of plain objects and lists; of
+ * others all that they have and inherit, so that accessors count.
+ */
+function propertiesOf(value: object): PropertyKey[] {
+  if (isPlain(prototypeOf(value))) return Reflect.ownKeys({ ...value });
+  const keys: PropertyKey[] = [];
+  for (
+    let owner = value;
+    owner !== null && !isPlain(owner);
+    owner = Object.getPrototypeOf(owner)
+  ) keys.push(...Reflect.ownKeys(owner));
+  return keys;
+}
+
+function isPlain(prototype: object): boolean {
+  return prototype === Object.prototype || prototype === Array.prototype;
+}
