@@ -64,7 +64,7 @@ async function resolvesFromJsr(): Promise<boolean> {
 }
 
 /** The subcommands that this project uses and that take an import map. */
-const RESOLVING = ["check", "doc", "run", "test"];
+const RESOLVING = ["bundle", "check", "doc", "run", "serve", "test"];
 
 /** Runs Deno with the stand-ins, and so that it never waits for JSR. */
 export async function denoWithStandIns(

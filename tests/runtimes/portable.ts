@@ -1,0 +1,103 @@
+/**
+ * What the library does anywhere, without the file store: run by the tests in
+ * Deno without permissions, and bundled in Node. Prints what came of it.
+ */
+import {
+  ConcatParts,
+  createArrayChunks,
+  HttpStore,
+  MemoryStore,
+  MissingPartError,
+  openArrayChunks,
+} from "@zarr-parts/zarr-parts";
+
+const memory = new MemoryStore();
+const created = await createArrayChunks(memory, "a", {
+  zarr_format: 3,
+  node_type: "array",
+  shape: [4, 4],
+  data_type: "uint8",
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 2] } },
+  chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
+  fill_value: 0,
+  codecs: [{ name: "bytes" }],
+  storage_transformers: [{
+    name: "concat-parts",
+    configuration: {
+      parts: [
+        { key_suffix: ".head", size: 1 },
+        { key_suffix: "" },
+        { key_suffix: ".tail", size: 2 },
+      ],
+    },
+  }],
+});
+await created.set([0, 1], Uint8Array.of(1, 2, 3, 4, 5, 6));
+await created.set(
+  [1, 1],
+  new ReadableStream({
+    start(controller) {
+      controller.enqueue(Uint8Array.of(9, 8));
+      controller.enqueue(Uint8Array.of(7));
+      controller.close();
+    },
+  }),
+);
+
+/** Serves the memory store without a network. */
+async function serve(request: Request): Promise<Response> {
+  const key = new URL(request.url).pathname.slice(
+    "/base".length,
+  ) as `/${string}`;
+  const value = await memory.get(key);
+  if (value === undefined) return new Response(null, { status: 404 });
+  return new Response(
+    request.method === "HEAD" ? null : value as Uint8Array<ArrayBuffer>,
+    {
+      headers: { "content-length": `${value.length}` },
+    },
+  );
+}
+
+/** All that reading through a stream gives. */
+async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
+  const bytes: number[] = [];
+  const reader = stream.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    bytes.push(...read.value);
+  }
+  return bytes;
+}
+
+const results: Record<string, unknown> = {};
+const stores = {
+  memory,
+  http: new HttpStore("http://example.com/base", { fetch: serve }),
+};
+for (const [name, store] of Object.entries(stores)) {
+  const chunks = await openArrayChunks(store, "a");
+  results[name] = {
+    get: Array.from((await chunks.get([0, 1]))!),
+    range: Array.from(
+      (await chunks.getRange([0, 1], { offset: 0, length: 3 }))!,
+    ),
+    suffix: Array.from((await chunks.getRange([0, 1], { suffixLength: 3 }))!),
+    stream: await bytesOf((await chunks.stream([1, 1]))!),
+    size: await chunks.size([0, 1]),
+    absent: await chunks.get([0, 0]) === undefined,
+  };
+}
+const keys: string[] = [];
+for await (const key of memory.list()) keys.push(key);
+results.keys = keys.sort();
+await memory.delete("/a/c/0/1.bin.tail");
+results.missing = await created.get([0, 1]).catch((error) =>
+  error instanceof MissingPartError && error.message
+);
+const parts = new ConcatParts([{ keySuffix: "", size: 1 }]);
+try {
+  parts.split(new Uint8Array(2));
+} catch (error) {
+  results.size = String(error);
+}
+console.log(JSON.stringify(results, null, 1));
