@@ -39,6 +39,8 @@ export class ConcatParts {
   readonly parts: readonly Part[];
 
   /**
+   * A transformer with these parts.
+   *
    * @param parts At least one part, each with its own key suffix. At most one
    * may lack a size if chunks are to be written; with more they can be read.
    * @throws {TypeError} A part that is no part, or a member of a wrong type.

@@ -25,6 +25,8 @@ export class MissingPartError extends Error {
   readonly present: readonly string[];
 
   /**
+   * An error that names the parts.
+   *
    * @param chunkKey The chunk's key.
    * @param missing The keys of the parts that are not stored.
    * @param present The keys of the parts that are.

@@ -22,6 +22,8 @@ export class PartSizeError extends RangeError {
   readonly actual: number;
 
   /**
+   * An error with the two lengths.
+   *
    * @param message What was wrong, with the numbers.
    * @param sizes The key, and the expected and the actual length in bytes.
    */

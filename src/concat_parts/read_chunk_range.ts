@@ -13,7 +13,7 @@ import type { StoredChunk } from "./stored_chunk.ts";
  */
 const READ_WHOLE = 64 * 1024;
 
-/** A range of bytes of one part that the range asked for touches. */
+/** The bytes of one part that the range asked for touches. */
 interface Piece {
   readonly part: Part;
   readonly range: ByteRange;
@@ -29,86 +29,96 @@ export async function readChunkRange(
   range: ByteRange,
 ): Promise<Uint8Array | undefined> {
   assertByteRange(range);
-  const pieces = "suffixLength" in range
+  const found = "suffixLength" in range
     ? await readBackwards(chunk, range.suffixLength)
-    : range.length > 0
-    ? await readForwards(chunk, range.offset, range.length)
-    : [];
-  if (pieces === undefined) return undefined;
-  if (pieces.length === 1) return pieces[0];
-  if (pieces.length > 1) return joinBytes(pieces);
+    : await readForwards(chunk, range.offset, endOf(range));
+  if (found === undefined) return undefined;
+  if (found.length === 1) return found[0];
+  if (found.length > 1) return joinBytes(found);
   // Nothing was touched: an empty range, or one past the end of sized parts.
   const size = await readChunkSize(chunk);
   return size === undefined ? undefined : new Uint8Array(0);
 }
 
+/** Where a range ends; no chunk is longer than 2^53−1 bytes. */
+function endOf({ offset, length }: { offset: number; length: number }): number {
+  return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
+}
+
+/** The bytes from `start` to `end`, by pieces; none where it touches no part. */
 async function readForwards(
   chunk: StoredChunk,
   start: number,
-  length: number,
+  end: number,
 ): Promise<Uint8Array[] | undefined> {
-  const end = Math.min(start + length, Number.MAX_SAFE_INTEGER);
   const found: Uint8Array[] = [];
   const rest = [...chunk.parts];
   let offset = 0; // of the first part of `rest`, in the chunk
-  while (rest.length > 0 && offset < end) {
-    const run: Piece[] = [];
-    let unsized: { part: Part; from: number; to: number } | undefined;
-    while (rest.length > 0 && offset < end && unsized === undefined) {
-      const part = rest.shift()!;
+  while (start < end && offset < end && rest.length > 0) {
+    const pieces: Piece[] = [];
+    const run = takeRun(rest);
+    for (const part of run) {
       const from = Math.max(start - offset, 0);
       const to = Math.min(end - offset, part.size ?? Infinity);
       if (from < to) {
-        run.push({ part, range: { offset: from, length: to - from } });
+        pieces.push({ part, range: { offset: from, length: to - from } });
       }
-      if (part.size === undefined) unsized = { part, from, to };
-      else offset += part.size;
+      offset += part.size ?? 0;
     }
-    const read = await readPieces(chunk, run);
+    const read = await readPieces(chunk, pieces);
     if (read === undefined) return undefined;
     found.push(...read);
-    if (unsized === undefined || rest.length === 0) continue;
-    const { part, from, to } = unsized;
+    const last = run.at(-1)!;
+    if (last.size !== undefined || offset >= end || rest.length === 0) break;
+    // What follows the unsized part is wanted only if that ended too early.
+    const from = Math.max(start - offset, 0);
     const { length } = read.at(-1)!;
-    if (length === to - from) break;
-    // It was shorter than asked for, and so ends behind the last byte it gave.
-    // Without one it ends somewhere before `from`: only its size tells where.
+    if (length === end - offset - from) break;
+    // It ends behind the last byte it gave. Where it gave none, it ends
+    // somewhere before `from`, and only its size tells where.
     const size = length > 0 || from === 0
       ? from + length
-      : await chunk.size(part);
-    if (await chunk.allOrAbsent([part], [size]) === undefined) return undefined;
+      : await chunk.size(last);
+    if (await chunk.allOrAbsent([last], [size]) === undefined) return undefined;
     offset += size!;
   }
   return found;
 }
 
+/** The last bytes, by pieces. */
 async function readBackwards(
   chunk: StoredChunk,
   suffixLength: number,
 ): Promise<Uint8Array[] | undefined> {
   const found: Uint8Array[] = [];
-  const rest = [...chunk.parts];
+  const rest = [...chunk.parts].reverse();
   let needed = suffixLength;
-  while (rest.length > 0 && needed > 0) {
-    const run: Piece[] = [];
-    let unsized = false;
-    while (rest.length > 0 && needed > 0 && !unsized) {
-      const part = rest.pop()!;
-      unsized = part.size === undefined;
+  while (needed > 0 && rest.length > 0) {
+    const pieces: Piece[] = [];
+    for (const part of takeRun(rest)) {
+      if (needed === 0) break;
       if (part.size === undefined) {
-        run.unshift({ part, range: { suffixLength: needed } });
+        pieces.unshift({ part, range: { suffixLength: needed } });
       } else if (part.size > 0) {
         const length = Math.min(needed, part.size);
-        run.unshift({ part, range: { offset: part.size - length, length } });
+        const offset = part.size - length;
+        pieces.unshift({ part, range: { offset, length } });
         needed -= length;
       }
     }
-    const read = await readPieces(chunk, run);
+    const read = await readPieces(chunk, pieces);
     if (read === undefined) return undefined;
     found.unshift(...read);
-    if (unsized) needed -= read[0]!.length;
+    // An unsized part that gave fewer bytes than needed is all of it.
+    if (pieces[0]?.part.size === undefined) needed -= read[0]?.length ?? 0;
   }
   return found;
+}
+
+/** Takes the parts off `rest` that can be read at once: as far as the next unsized one. */
+function takeRun(rest: Part[]): Part[] {
+  const unsized = rest.findIndex((part) => part.size === undefined);
+  return rest.splice(0, unsized < 0 ? rest.length : unsized + 1);
 }
 
 async function readPieces(

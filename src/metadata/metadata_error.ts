@@ -26,6 +26,8 @@ export class MetadataError extends SyntaxError {
   readonly problem: string;
 
   /**
+   * An error that says where in the metadata it is.
+   *
    * @param problem What is wrong, with the value, and what would be right.
    * @param path Where, as a JSON pointer; empty for the whole document.
    * @param options `document`: the store key of the metadata document, for the

@@ -1,0 +1,80 @@
+import {
+  ConcatParts,
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  type Part,
+} from "../../mod.ts";
+import { type OpenedStore, testStore } from "../stores/conformance.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
+import { observed } from "../support/observed_store.ts";
+
+/** Parts as users have them, and as they make reading hardest. */
+const CONFIGURATIONS: Record<string, Part[]> = {
+  "a header, the data and an index": [
+    { keySuffix: ".header", size: 3 },
+    { keySuffix: "" },
+    { keySuffix: ".index", size: 2 },
+  ],
+  "the data alone": [{ keySuffix: "" }],
+  "a part too large to be read whole": [
+    { keySuffix: "/first", size: 70_000 },
+    { keySuffix: "/empty", size: 0 },
+    { keySuffix: "/rest" },
+  ],
+};
+
+/** Every kind of store, empty, and what writes into it if it cannot. */
+const STORES: Record<string, () => Promise<OpenedStore>> = {
+  MemoryStore: () => Promise.resolve(writable(new MemoryStore())),
+  FileSystemStore: async () => {
+    const root = await Deno.makeTempDir();
+    return {
+      ...writable(new FileSystemStore(root)),
+      close: () => Deno.remove(root, { recursive: true }),
+    };
+  },
+  HttpStore: () => {
+    const behind = new MemoryStore();
+    const { url, close } = serve(storeHandler(behind));
+    return Promise.resolve({
+      ...writable(behind),
+      store: new HttpStore(url),
+      close,
+    });
+  },
+  "a store with get and set alone": () => {
+    const memory = new MemoryStore();
+    return Promise.resolve({
+      ...writable(memory),
+      store: observed(memory, () => {}, ["get", "set"]),
+    });
+  },
+};
+
+function writable(store: MemoryStore | FileSystemStore): OpenedStore {
+  return { store, fill: (key, bytes) => store.set(key, bytes) };
+}
+
+for (const [configuration, parts] of Object.entries(CONFIGURATIONS)) {
+  const transformer = new ConcatParts(parts);
+  const boundaries: number[] = [];
+  for (const { size } of parts) {
+    if (size !== undefined) boundaries.push((boundaries.at(-1) ?? 0) + size);
+  }
+  for (const [name, open] of Object.entries(STORES)) {
+    testStore(`${name} under concat-parts with ${configuration}`, async () => {
+      const opened = await open();
+      return {
+        ...opened,
+        store: transformer.apply(opened.store),
+        async fill(key, bytes) {
+          const pieces = transformer.split(bytes);
+          for (const [i, { keySuffix }] of parts.entries()) {
+            await opened.fill(`${key}${keySuffix}`, pieces[i]!);
+          }
+        },
+      };
+    }, { smallest: boundaries.at(-1) ?? 0, boundaries });
+  }
+}
