@@ -1,5 +1,4 @@
 import { ArrayChunks } from "./array_chunks.ts";
-import { ArrayStorage } from "./array_storage.ts";
 import type { ArrayMetadata } from "./metadata/array_metadata.ts";
 import { describe } from "./metadata/describe.ts";
 import { MetadataError } from "./metadata/metadata_error.ts";

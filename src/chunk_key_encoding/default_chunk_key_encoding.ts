@@ -1,0 +1,84 @@
+import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
+import { ChunkKeyError } from "./chunk_key_error.ts";
+import {
+  assertKeyIsString,
+  assertRank,
+  joinCoordinates,
+  splitCoordinates,
+  WHOLE_NUMBER,
+} from "./grid_coordinates.ts";
+import { assertSeparator } from "./separator.ts";
+
+/**
+ * The chunk key encoding `default`: `c`, and for each dimension the separator
+ * and the coordinate in decimal. The chunk of an array without dimensions has
+ * the key `c`.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/default/
+ *
+ * @example
+ * ```ts
+ * import { DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(new DefaultChunkKeyEncoding().encode([1, 23, 45]), "c/1/23/45");
+ * assertEquals(new DefaultChunkKeyEncoding(".").decode("c.1.23.45"), [1, 23, 45]);
+ * ```
+ */
+export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
+  /** The name in metadata. */
+  readonly name = "default";
+  /** What stands before each coordinate. */
+  readonly separator: "/" | ".";
+
+  /**
+   * The encoding with this separator.
+   *
+   * @param separator What stands before each coordinate: `/` or `.`.
+   * @throws {TypeError} If the separator is not a string.
+   * @throws {RangeError} If it is another string.
+   */
+  constructor(separator: "/" | "." = "/") {
+    assertSeparator(separator);
+    this.separator = separator;
+  }
+
+  /**
+   * The key of the chunk at these grid coordinates, relative to the array.
+   *
+   * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @throws {TypeError} If a coordinate is not a number.
+   * @throws {RangeError} If a coordinate is not such a whole number.
+   */
+  encode(coordinates: readonly number[]): string {
+    return joinCoordinates("c", coordinates, this.separator);
+  }
+
+  /**
+   * The grid coordinates of the chunk with this key.
+   *
+   * @param key A key relative to the array, just as {@linkcode encode} writes it.
+   * @param rank How many dimensions the array has; any number if left out.
+   * @throws {TypeError} If the key is not a string.
+   * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
+   */
+  decode(key: string, rank?: number): number[] {
+    assertKeyIsString(key);
+    const coordinates = key.startsWith("c")
+      ? splitCoordinates(key, 1, this.separator)
+      : undefined;
+    if (coordinates === undefined) {
+      throw new ChunkKeyError(
+        key,
+        `is not one of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
+      );
+    }
+    assertRank(key, coordinates, rank);
+    return coordinates;
+  }
+
+  /** The metadata, as `zarr.json` holds it; the separator is always written. */
+  toJSON(): { name: "default"; configuration: { separator: "/" | "." } } {
+    return { name: this.name, configuration: { separator: this.separator } };
+  }
+}

@@ -1,0 +1,114 @@
+import { describe } from "../metadata/describe.ts";
+import type { Separator } from "./separator.ts";
+import { ChunkKeyError } from "./chunk_key_error.ts";
+
+/** What a coordinate is, in messages. */
+export const WHOLE_NUMBER =
+  `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
+const DIGIT_ZERO = 48;
+
+/** Small coordinates after a separator, as most are: made once, not for each key. */
+const SMALL = { "/": smallAfter("/"), ".": smallAfter(".") };
+
+/**
+ * `start`, and for each coordinate the separator, except at the very start of the
+ * key, and the coordinate in decimal. Adding to one string is faster than joining
+ * a list.
+ */
+export function joinCoordinates(
+  start: string,
+  coordinates: readonly number[],
+  separator: Separator,
+): string {
+  if (!Array.isArray(coordinates)) throw notAList(coordinates);
+  const small = SMALL[separator];
+  let key = start;
+  for (let dimension = 0; dimension < coordinates.length; dimension++) {
+    const coordinate = coordinates[dimension]!;
+    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
+      throw notACoordinate(dimension, coordinate);
+    }
+    if (key === "") {
+      key = String(coordinate);
+    } else {
+      key += small[coordinate] ?? separator + coordinate;
+    }
+  }
+  return key;
+}
+
+/**
+ * The coordinates that the key holds from `start` to its end, each after a
+ * `separator` except at the very start of the key, or `undefined` where
+ * {@linkcode joinCoordinates} would not write them so. One pass over the
+ * characters, since keys are read by the million.
+ */
+export function splitCoordinates(
+  key: string,
+  start: number,
+  separator: string,
+): number[] | undefined {
+  const separatorCode = separator.charCodeAt(0);
+  const coordinates: number[] = [];
+  let at = start;
+  while (at < key.length) {
+    if (at > 0 && key.charCodeAt(at++) !== separatorCode) return undefined;
+    let value = key.charCodeAt(at++) - DIGIT_ZERO;
+    if (!(value >= 0 && value <= 9)) return undefined;
+    // After a leading zero only the separator or the end may follow.
+    while (value > 0 && at < key.length) {
+      const digit = key.charCodeAt(at) - DIGIT_ZERO;
+      if (!(digit >= 0 && digit <= 9)) break;
+      value = value * 10 + digit;
+      // Rounding cannot bring a greater number down to the limit.
+      if (value > Number.MAX_SAFE_INTEGER) return undefined;
+      at++;
+    }
+    coordinates.push(value);
+  }
+  return coordinates;
+}
+
+/** Refuses a key whose coordinates are not as many as the array has dimensions. */
+export function assertRank(
+  key: string,
+  coordinates: readonly number[],
+  rank: number | undefined,
+): void {
+  if (rank === undefined || rank === coordinates.length) return;
+  if (!(Number.isSafeInteger(rank) && rank >= 0)) {
+    throw notWhole("the rank", rank);
+  }
+  throw new ChunkKeyError(
+    key,
+    `has rank ${coordinates.length}, expected rank ${rank}`,
+  );
+}
+
+/** Refuses what is not a string, which types cannot keep out of plain JavaScript. */
+export function assertKeyIsString(key: unknown): void {
+  if (typeof key === "string") return;
+  throw new TypeError(`Expected a chunk key, found ${describe(key)}`);
+}
+
+function smallAfter(separator: Separator): string[] {
+  return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
+}
+
+function notAList(value: unknown): TypeError {
+  return new TypeError(
+    `Expected a list of coordinates, found ${describe(value)}`,
+  );
+}
+
+function notACoordinate(dimension: number, value: unknown): Error {
+  return notWhole(`the coordinate of dimension ${dimension}`, value);
+}
+
+function notWhole(what: string, value: unknown): TypeError | RangeError {
+  const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+  return new ErrorClass(
+    `Expected ${what} to be ${WHOLE_NUMBER}, found ${describe(value)}`,
+  );
+}

@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import { describe, describeAll } from "../metadata/describe.ts";
+import { parseExtension } from "../metadata/extension.ts";
+import { below, MetadataError } from "../metadata/metadata_error.ts";
+import { check, expected, members } from "../metadata/schema.ts";
+import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
+import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
+import {
+  type BuiltInName,
+  knownNames,
+  type ParseConfiguration,
+  registeredParser,
+} from "./registry.ts";
+import { parseSeparator } from "./separator.ts";
+import {
+  MAX_NESTING,
+  SuffixChunkKeyEncoding,
+} from "./suffix_chunk_key_encoding.ts";
+import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
+
+const BUILT_IN = new Map<string, ParseConfiguration>(Object.entries(
+  {
+    default: (configuration) =>
+      new DefaultChunkKeyEncoding(parseSeparator("default", configuration)),
+    v2: (configuration) =>
+      new V2ChunkKeyEncoding(parseSeparator("v2", configuration)),
+    suffix: parseSuffix,
+  } satisfies Record<BuiltInName, ParseConfiguration>,
+));
+
+const SUFFIX = members('the configuration of "suffix"', {
+  suffix: v.string(expected("a suffix")),
+  base_encoding: v.optional(v.unknown()),
+  "base-encoding": v.optional(v.unknown()),
+});
+
+/** How many calls of the parser below are under way, one in the other. */
+let nesting = 0;
+
+/**
+ * Reads the `chunk_key_encoding` of an array's metadata: `default`, `v2`,
+ * `suffix`, or what was registered.
+ *
+ * @param metadata An object with a name and, where the encoding needs it, a
+ *   configuration; or the name alone.
+ * @throws {MetadataError} If it is not such metadata, names an encoding or a member
+ *   that is not known, may not be understood (`must_understand` is false), would give
+ *   keys that could leave the array's folder or be taken for metadata, or nests more
+ *   than 32 encodings.
+ *
+ * @example
+ * ```ts
+ * import { parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const encoding = parseChunkKeyEncoding({
+ *   name: "suffix",
+ *   configuration: { suffix: ".tiff", base_encoding: "v2" },
+ * });
+ * assertEquals(encoding.encode([1, 2]), "1.2.tiff");
+ * assertEquals(encoding.decode("1.2.tiff"), [1, 2]);
+ * ```
+ */
+export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
+  // Counted here, since encodings that were registered may nest as well.
+  if (nesting === MAX_NESTING) {
+    throw new MetadataError(
+      `Expected at most ${MAX_NESTING} nested chunk key encodings, found more`,
+    );
+  }
+  nesting++;
+  try {
+    const { name, configuration, mustUnderstand } = parseExtension(
+      metadata,
+      "chunk key encoding",
+    );
+    const parse = BUILT_IN.get(name) ?? registeredParser(name);
+    if (parse === undefined) {
+      throw new MetadataError(
+        `Unknown chunk key encoding ${describe(name)}; known are ${
+          describeAll(knownNames())
+        }`,
+        typeof metadata === "string" ? "" : "/name",
+      );
+    }
+    if (!mustUnderstand) {
+      throw new MetadataError(
+        "Expected true or no such member, since chunk keys cannot be found without understanding their encoding, found false",
+        "/must_understand",
+      );
+    }
+    return below("/configuration", () => parse(configuration));
+  } finally {
+    nesting--;
+  }
+}
+
+function parseSuffix(
+  configuration: Record<string, unknown>,
+): SuffixChunkKeyEncoding {
+  const parsed = check(SUFFIX, configuration);
+  const isHyphenated = parsed["base-encoding"] !== undefined;
+  if (isHyphenated && parsed.base_encoding !== undefined) {
+    throw new MetadataError(
+      'Expected "base_encoding" alone, found "base-encoding" too',
+      "/base-encoding",
+    );
+  }
+  const spelling = isHyphenated ? "base-encoding" : "base_encoding";
+  const { suffix, [spelling]: base = "default" } = parsed;
+  const baseEncoding = below(`/${spelling}`, () => parseChunkKeyEncoding(base));
+  try {
+    return new SuffixChunkKeyEncoding(suffix, baseEncoding);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new MetadataError(error.message, "/suffix", { cause: error });
+  }
+}

@@ -1,0 +1,261 @@
+import {
+  assert,
+  assertEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import * as fc from "fast-check";
+import type { ChunkKeyEncoding } from "../../src/chunk_key_encoding/chunk_key_encoding.ts";
+import { ChunkKeyError } from "../../src/chunk_key_encoding/chunk_key_error.ts";
+import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
+import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
+import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
+import { MetadataError } from "../../src/metadata/metadata_error.ts";
+
+/** An encoding and the same as plain data, from which the oracles work. */
+interface Model {
+  readonly kind: "default" | "v2";
+  readonly separator: "/" | ".";
+  /** Innermost first. */
+  readonly suffixes: readonly string[];
+}
+
+const coordinate = fc.oneof(
+  fc.nat(12),
+  fc.nat(300),
+  fc.maxSafeNat(),
+  fc.constantFrom(Number.MAX_SAFE_INTEGER, 2 ** 31, 2 ** 32, 255, 256),
+);
+const coordinates = fc.array(coordinate, { maxLength: 5 });
+const safeSuffix = fc.constantFrom(
+  "",
+  "0",
+  "/0",
+  ".",
+  ".1",
+  "/c",
+  "c",
+  ".tiff",
+);
+const models: fc.Arbitrary<Model> = fc.record({
+  kind: fc.constantFrom("default", "v2"),
+  separator: fc.constantFrom("/", "."),
+  suffixes: fc.array(safeSuffix, { maxLength: 3 }),
+});
+
+/** Strings of what keys are made of, and of what looks like it. */
+const nearlyKeys = fc.array(
+  fc.oneof(
+    fc.constantFrom(..."c0123456789/.-+ e٣"),
+    fc.constantFrom("0", "12", "/", ".", "9007199254740991"),
+  ),
+  { maxLength: 6 },
+).map((pieces) => pieces.join(""));
+
+const codeUnits = fc.string({
+  unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)),
+});
+
+function make({ kind, separator, suffixes }: Model): ChunkKeyEncoding {
+  return suffixes.reduce<ChunkKeyEncoding>(
+    (base, suffix) => new SuffixChunkKeyEncoding(suffix, base),
+    kind === "default"
+      ? new DefaultChunkKeyEncoding(separator)
+      : new V2ChunkKeyEncoding(separator),
+  );
+}
+
+function encodeSlowly({ kind, separator, suffixes }: Model, chunk: number[]) {
+  const base = kind === "default"
+    ? ["c", ...chunk].join(separator)
+    : chunk.join(separator) || "0";
+  return base + suffixes.join("");
+}
+
+/** What the key decodes to, by regular expressions and round trips; `undefined` for none. */
+function decodeSlowly(model: Model, key: string, rank?: number) {
+  const suffix = model.suffixes.join("");
+  if (!key.endsWith(suffix)) return undefined;
+  const base = key.slice(0, key.length - suffix.length);
+  if (!/^c?[0-9/.]*$/.test(base)) return undefined;
+  const numbers = base.split(/[c/.]/).filter((text) => text !== "").map(Number);
+  return [numbers, []].find((chunk) =>
+    chunk.every(Number.isSafeInteger) &&
+    encodeSlowly(model, chunk) === key &&
+    (rank === undefined || rank === chunk.length)
+  );
+}
+
+/** Asserts that the fast decoder and the oracle agree; returns whether the key was accepted. */
+function assertDecodesSo(model: Model, key: string, rank?: number): boolean {
+  const encoding = make(model);
+  const expected = decodeSlowly(model, key, rank);
+  if (expected === undefined) {
+    const error = assertThrows(() => encoding.decode(key, rank), ChunkKeyError);
+    assertStrictEquals(error.key, key);
+    return false;
+  }
+  assertEquals(encoding.decode(key, rank), expected);
+  assertStrictEquals(encoding.encode(expected), key);
+  return true;
+}
+
+Deno.test("ChunkKeyEncoding.encode writes what joining writes, and decode reads it back", () => {
+  fc.assert(fc.property(models, coordinates, (model, chunk) => {
+    const encoding = make(model);
+    const key = encoding.encode(chunk);
+    assertStrictEquals(key, encodeSlowly(model, chunk));
+    assertEquals(encoding.decode(key, chunk.length), chunk);
+    if (model.kind === "default" || chunk.length > 0) {
+      assertEquals(encoding.decode(key), chunk);
+    }
+  }));
+});
+
+Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of nearly right keys", () => {
+  let accepted = 0;
+  const rank = fc.option(fc.nat(3), { nil: undefined, freq: 1 });
+  const property = fc.property(
+    models,
+    nearlyKeys,
+    rank,
+    (model, rest, rank) => {
+      const ending = model.suffixes.join("");
+      const start = model.kind === "default" ? `c${model.separator}` : "";
+      for (const key of [rest, rest + ending, start + rest + ending]) {
+        if (assertDecodesSo(model, key, rank)) accepted++;
+      }
+    },
+  );
+  fc.assert(property, { numRuns: 2000, seed: 1 });
+  // Otherwise nearly right is not near enough for the test to mean much.
+  assert(accepted > 300, `accepted ${accepted}`);
+});
+
+Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of right keys with one change", () => {
+  const change = fc.record({
+    at: fc.nat(20),
+    remove: fc.nat(2),
+    insert: fc.constantFrom("", ..."c0123456789/.-+ e٣"),
+  });
+  fc.assert(
+    fc.property(models, coordinates, change, (model, chunk, change) => {
+      const key = encodeSlowly(model, chunk);
+      const at = change.at % (key.length + 1);
+      const changed = key.slice(0, at) + change.insert +
+        key.slice(at + change.remove);
+      assertDecodesSo(model, changed);
+      for (const rank of [0, 1, chunk.length]) {
+        assertDecodesSo(model, changed, rank);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of any string", () => {
+  fc.assert(
+    fc.property(models, codeUnits, (model, key) => {
+      assertDecodesSo(model, key);
+      assertDecodesSo(model, `c${key}`, 1);
+    }),
+  );
+});
+
+Deno.test("ChunkKeyEncoding.decode tells the largest coordinate from the one above it", () => {
+  const limit = BigInt(Number.MAX_SAFE_INTEGER);
+  fc.assert(
+    fc.property(
+      fc.bigInt(limit - 1000n, limit + 1000n),
+      fc.constantFrom("/", "."),
+      (number, separator) => {
+        const key = `c${separator}${number}`;
+        const decode = () => new DefaultChunkKeyEncoding(separator).decode(key);
+        if (number <= limit) assertEquals(decode().map(BigInt), [number]);
+        else assertThrows(decode, ChunkKeyError);
+      },
+    ),
+  );
+});
+
+Deno.test("ChunkKeyEncoding.toJSON writes what parses back to the same encoding", () => {
+  fc.assert(fc.property(models, coordinates, (model, chunk) => {
+    const encoding = make(model);
+    const json = JSON.stringify(encoding);
+    const parsed = parseChunkKeyEncoding(JSON.parse(json));
+    assertEquals(parsed, encoding);
+    assertStrictEquals(JSON.stringify(parsed), json);
+    assertStrictEquals(parsed.encode(chunk), encoding.encode(chunk));
+  }));
+});
+
+Deno.test("SuffixChunkKeyEncoding gives only keys that stay in the array's folder", () => {
+  const pieces = fc.constantFrom(
+    ...["/", "/", ".", "..", "x", "\\", "\u0000", "zarr.json", ".zarray", "0"],
+  );
+  const suffix = fc.array(pieces, { maxLength: 4 }).map((all) => all.join(""));
+  let accepted = 0;
+  const property = fc.property(
+    fc.array(suffix, { minLength: 1, maxLength: 2 }),
+    coordinates,
+    (suffixes, chunk) => {
+      for (const kind of ["default", "v2"] as const) {
+        // Each encoding on the way must give safe keys of its own.
+        const isSafe = suffixes.every((_, index) => {
+          const segments = encodeSlowly(
+            { kind, separator: "/", suffixes: suffixes.slice(0, index + 1) },
+            chunk,
+          ).split("/");
+          return !segments.some((segment) =>
+            ["", ".", ".."].includes(segment) || /[\\\0]/.test(segment)
+          ) && !["zarr.json", ".zarray"].includes(segments.at(-1)!);
+        });
+        if (isSafe) {
+          accepted++;
+          make({ kind, separator: "/", suffixes }).encode(chunk);
+        } else {
+          assertThrows(
+            () => make({ kind, separator: "/", suffixes }),
+            RangeError,
+            "cannot be used",
+          );
+        }
+      }
+    },
+  );
+  fc.assert(property, { numRuns: 500, seed: 1 });
+  assert(accepted > 100 && accepted < 900, `accepted ${accepted}`);
+});
+
+Deno.test("parseChunkKeyEncoding answers any JSON with an encoding or a MetadataError", () => {
+  const names = fc.constantFrom("default", "v2", "suffix", "__proto__", "x");
+  const { metadata } = fc.letrec((tie) => ({
+    metadata: fc.oneof(
+      { maxDepth: 4 },
+      names,
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.record({
+        name: names,
+        configuration: fc.record({
+          separator: fc.constantFrom("/", ".", "|", null),
+          suffix: fc.constantFrom(".x", "", "/", null),
+          base_encoding: tie("metadata"),
+          "base-encoding": tie("metadata"),
+        }, { requiredKeys: [] }),
+        must_understand: fc.boolean(),
+      }, { requiredKeys: ["name"] }),
+    ),
+  }));
+  fc.assert(
+    fc.property(metadata, (metadata) => {
+      try {
+        const encoding = parseChunkKeyEncoding(metadata);
+        assertEquals(parseChunkKeyEncoding(encoding.toJSON()), encoding);
+      } catch (error) {
+        if (!(error instanceof MetadataError)) throw error;
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
