@@ -70,12 +70,11 @@ async function readForwards(
     found.push(...read);
     const last = run.at(-1)!;
     if (last.size !== undefined || offset >= end || rest.length === 0) break;
-    // What follows the unsized part is wanted only if that ended too early.
+    // The unsized part ends behind the last byte it gave, or later: then
+    // `offset` passes `end`. If it gave none of a range that starts further on,
+    // only its size tells where it ends.
     const from = Math.max(start - offset, 0);
     const { length } = read.at(-1)!;
-    if (length === end - offset - from) break;
-    // It ends behind the last byte it gave. Where it gave none, it ends
-    // somewhere before `from`, and only its size tells where.
     const size = length > 0 || from === 0
       ? from + length
       : await chunk.size(last);

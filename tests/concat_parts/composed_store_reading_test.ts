@@ -396,3 +396,44 @@ Deno.test("an aborted signal stops every operation with its reason", async () =>
   }
   assertEquals(await composed.get("/c/0"), countingBytes(3000));
 });
+
+Deno.test("a store that gives fewer bytes of a sized part than it has is an error", async () => {
+  const size = 70_000;
+  const composed = new ConcatParts([{ keySuffix: "", size }]).apply({
+    get: () => Promise.resolve(undefined),
+    size: () => Promise.resolve(size),
+    getRange: () => Promise.resolve(new Uint8Array(9)),
+  });
+  await assertRejects(
+    () => composed.getRange("/c/0", { offset: 5, length: 10 }),
+    PartSizeError,
+    'Part "/c/0" is 9 bytes long, where its size is 10',
+  );
+});
+
+Deno.test("a range that starts in an empty unsized part needs no size look-up", async () => {
+  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
+  const memory = await storedChunk(parts, countingBytes(4));
+  const { store, log } = logged(memory);
+  assertEquals(
+    await new ConcatParts(parts).apply(store)
+      .getRange("/c/0", { offset: 0, length: 2 }),
+    countingBytes(2),
+  );
+  assertEquals(log, ["getRange /c/0", "get /c/0.index"]);
+});
+
+Deno.test("a part that vanishes while its chunk is read is a missing part", async () => {
+  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
+  const memory = new MemoryStore([["/c/0.index", countingBytes(4)]]);
+  const composed = new ConcatParts(parts).apply({
+    get: (key) => memory.get(key),
+    size: (key) => memory.size(key),
+    getRange: () => Promise.resolve(new Uint8Array(0)),
+  });
+  await assertRejects(
+    () => composed.getRange("/c/0", { offset: 5, length: 2 }),
+    MissingPartError,
+    'lacks "/c/0" but has "/c/0.index"',
+  );
+});

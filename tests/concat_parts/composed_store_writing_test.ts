@@ -311,3 +311,56 @@ Deno.test("the composed store lacks what the store below lacks", () => {
     [...reading, "delete", "list", "set", "snapshot"].sort(),
   );
 });
+
+Deno.test("every snapshot that was taken is released, whatever happens", async () => {
+  for (
+    const failing of [
+      "nothing",
+      "set /c/0.index",
+      "snapshot /c/0.index",
+      "restore",
+    ]
+  ) {
+    const memory = new MemoryStore();
+    let taken = 0;
+    const store: Store = {
+      ...observed(memory, ({ method, key }) => {
+        if (`${method} ${key}` === failing) throw new Error("Failed");
+        if (failing === "restore" && method === "set" && key === "/c/0.index") {
+          throw new Error("Failed");
+        }
+      }),
+      async snapshot(key) {
+        if (`snapshot ${key}` === failing) throw new Error("Failed");
+        const snapshot = await memory.snapshot(key);
+        taken++;
+        return {
+          async restore() {
+            if (failing === "restore") throw new Error("Not restored");
+            await snapshot.restore();
+          },
+          async release() {
+            taken--;
+            await snapshot.release();
+          },
+        };
+      },
+    };
+    const setting = new ConcatParts(PARTS).apply(store).set!(
+      "/c/0",
+      countingBytes(9),
+    );
+    const result = await setting.then(
+      () => "stored",
+      (error) => error.message.slice(0, 14),
+    );
+    assertEquals(
+      [failing, result],
+      [
+        failing,
+        { nothing: "stored", restore: 'Chunk "/c/0" c' }[failing] ?? "Failed",
+      ],
+    );
+    assertEquals(taken, 0, failing);
+  }
+});

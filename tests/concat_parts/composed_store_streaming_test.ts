@@ -1,0 +1,253 @@
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  ConcatParts,
+  MemoryStore,
+  MissingPartError,
+  type Part,
+  PartSizeError,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+
+const LARGE = 70_000;
+const PARTS: Part[] = [
+  { keySuffix: ".first", size: LARGE },
+  { keySuffix: "" },
+  { keySuffix: ".last", size: LARGE },
+];
+
+/** What became of one part's stream. */
+interface Fate {
+  closed?: true;
+  cancelled?: unknown;
+}
+
+/**
+ * A store of streams that give `pieces` of 1,000 bytes each, and note how they
+ * end. A key that is not listed has no value; one with an error fails there.
+ */
+function streamStore(
+  streams: Record<string, { pieces: number; error?: Error } | undefined>,
+): { store: Store; fates: Record<string, Fate> } {
+  const fates: Record<string, Fate> = {};
+  const store: Store = {
+    get: () => Promise.resolve(undefined),
+    size: (key) => Promise.resolve(streams[key] && streams[key].pieces * 1000),
+    stream: (key) => {
+      const given = streams[key];
+      if (given === undefined) return Promise.resolve(undefined);
+      const fate: Fate = fates[key] = {};
+      let left = given.pieces;
+      return Promise.resolve(
+        new ReadableStream({
+          pull(controller) {
+            if (left-- > 0) controller.enqueue(new Uint8Array(1000));
+            else if (given.error) controller.error(given.error);
+            else {
+              fate.closed = true;
+              controller.close();
+            }
+          },
+          cancel(reason) {
+            fate.cancelled = reason;
+          },
+        }, { highWaterMark: 0 }),
+      );
+    },
+  };
+  return { store, fates };
+}
+
+const WHOLE = {
+  "/c/0.first": { pieces: 70 },
+  "/c/0": { pieces: 3 },
+  "/c/0.last": { pieces: 70 },
+};
+
+async function lengthOf(stream: ReadableStream<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const piece of stream) length += piece.length;
+  return length;
+}
+
+async function streamOf(store: Store, options = {}) {
+  return (await new ConcatParts(PARTS).apply(store).stream("/c/0", options))!;
+}
+
+Deno.test("stream reads every part to its end", async () => {
+  const { store, fates } = streamStore(WHOLE);
+  assertEquals(await lengthOf(await streamOf(store)), 143_000);
+  assertEquals(fates, {
+    "/c/0.first": { closed: true },
+    "/c/0": { closed: true },
+    "/c/0.last": { closed: true },
+  });
+});
+
+Deno.test("stream reads no further than its reader", async () => {
+  const memory = new MemoryStore();
+  const chunk = countingBytes(LARGE + 500 + LARGE);
+  await new ConcatParts(PARTS).apply(memory).set("/c/0", chunk);
+  let pulled = 0;
+  const stream = await streamOf({
+    get: (key) => memory.get(key),
+    stream: async (key) => {
+      const bytes = (await memory.get(key))!;
+      let offset = 0;
+      return new ReadableStream({
+        pull(controller) {
+          pulled++;
+          controller.enqueue(bytes.slice(offset, offset += 1000));
+          if (offset >= bytes.length) controller.close();
+        },
+      }, { highWaterMark: 0 });
+    },
+  });
+  assertEquals(pulled, 0);
+  const reader = stream.getReader();
+  const first = await reader.read();
+  assertEquals(first.value, chunk.slice(0, 1000));
+  assertEquals(pulled, 1);
+  await reader.cancel();
+});
+
+Deno.test("a stream that is cancelled lets go of every part", async () => {
+  for (const piecesRead of [0, 1, 71]) {
+    const { store, fates } = streamStore(WHOLE);
+    const reader = (await streamOf(store)).getReader();
+    for (let i = 0; i < piecesRead; i++) await reader.read();
+    await reader.cancel("enough");
+    assertEquals(fates, {
+      "/c/0.first": piecesRead > 70
+        ? { closed: true }
+        : { cancelled: "enough" },
+      "/c/0": { cancelled: "enough" },
+      "/c/0.last": { cancelled: "enough" },
+    });
+  }
+});
+
+Deno.test("a stream that is cancelled while a part is waited for lets go of every part", async () => {
+  const { store, fates } = streamStore(WHOLE);
+  let cancelled: unknown;
+  const stream = await streamOf({
+    ...store,
+    stream: (key) =>
+      key === "/c/0.first"
+        ? Promise.resolve(
+          new ReadableStream({
+            pull: () => new Promise(() => {}),
+            cancel: (reason) => void (cancelled = reason),
+          }),
+        )
+        : store.stream!(key),
+  });
+  const reader = stream.getReader();
+  const reading = reader.read();
+  await reader.cancel("enough");
+  assertEquals((await reading).done, true);
+  assertStrictEquals(cancelled, "enough");
+  assertEquals(fates, {
+    "/c/0": { cancelled: "enough" },
+    "/c/0.last": { cancelled: "enough" },
+  });
+});
+
+Deno.test("a stream whose part fails lets go of the others", async () => {
+  const error = new Error("Line cut");
+  const { store, fates } = streamStore({
+    ...WHOLE,
+    "/c/0": { pieces: 1, error },
+  });
+  const stream = await streamOf(store);
+  await assertRejects(() => lengthOf(stream), Error, "Line cut");
+  assertEquals(fates, {
+    "/c/0.first": { closed: true },
+    "/c/0": {},
+    "/c/0.last": { cancelled: error },
+  });
+});
+
+for (
+  const [key, pieces] of [["/c/0.first", 69], ["/c/0.first", 71], [
+    "/c/0.last",
+    69,
+  ], ["/c/0.last", 71]] as const
+) {
+  Deno.test(`a stream finds that ${key} has ${pieces},000 bytes instead of 70,000`, async () => {
+    const { store, fates } = streamStore({ ...WHOLE, [key]: { pieces } });
+    const stream = await streamOf(store);
+    const error = await assertRejects(
+      () => lengthOf(stream),
+      PartSizeError,
+      `Part "${key}" is`,
+    );
+    assertEquals([error.key, error.expected, error.actual], [
+      key,
+      LARGE,
+      pieces * 1000,
+    ]);
+    // Every part was read to its end, or let go of.
+    for (const fate of Object.values(fates)) {
+      assertEquals(Object.keys(fate).length, 1);
+    }
+  });
+}
+
+Deno.test("a stream of a chunk that lacks a part lets go of those that are there", async () => {
+  for (const missing of Object.keys(WHOLE)) {
+    const { store, fates } = streamStore({ ...WHOLE, [missing]: undefined });
+    await assertRejects(
+      () => streamOf(store),
+      MissingPartError,
+      `lacks "${missing}"`,
+    );
+    assertEquals(Object.keys(fates).length, 2);
+    for (const { cancelled } of Object.values(fates)) {
+      assertEquals(cancelled instanceof MissingPartError, true);
+    }
+  }
+});
+
+Deno.test("a stream of which a part cannot be opened lets go of the others", async () => {
+  const { store, fates } = streamStore(WHOLE);
+  const error = new Error("Forbidden");
+  const opening = streamOf({
+    ...store,
+    stream: (key: StoreKey) =>
+      key === "/c/0" ? Promise.reject(error) : store.stream!(key),
+  });
+  await assertRejects(() => opening, Error, "Forbidden");
+  assertEquals(fates, {
+    "/c/0.first": { cancelled: error },
+    "/c/0.last": { cancelled: error },
+  });
+});
+
+Deno.test("a stream that is aborted fails with the reason and lets go, also where the store knows no signals", async () => {
+  const { store, fates } = streamStore(WHOLE);
+  const controller = new AbortController();
+  const reader = (await streamOf(store, { signal: controller.signal }))
+    .getReader();
+  await reader.read();
+  const reason = new Error("Enough");
+  controller.abort(reason);
+  await assertRejects(() => reader.read(), Error, "Enough");
+  for (const fate of Object.values(fates)) {
+    assertEquals(fate, { cancelled: reason });
+  }
+});
+
+Deno.test("a small part of another size is an error before the first byte", async () => {
+  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
+  const memory = new MemoryStore([
+    ["/c/0", countingBytes(9)],
+    ["/c/0.index", countingBytes(5)],
+  ]);
+  await assertRejects(
+    () => new ConcatParts(parts).apply(memory).stream("/c/0"),
+    PartSizeError,
+    'Part "/c/0.index" is 5 bytes long, where its size is 4',
+  );
+});
