@@ -29,7 +29,7 @@ export type ByteRange =
 /** What every operation of a {@linkcode Store} accepts. */
 export interface StoreOptions {
   /** Aborts the operation; it then rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /** What {@linkcode Store.snapshot} keeps: the value a key had, or that it had none. */

@@ -1,0 +1,113 @@
+import { assertByteRange, resolveByteRange } from "./byte_range.ts";
+import type {
+  ByteRange,
+  Store,
+  StoreKey,
+  StoreOptions,
+  StoreSnapshot,
+} from "./store.ts";
+import { assertStoreKey } from "./store_key.ts";
+import { abortable, discard, toBytes, toStream } from "./stream.ts";
+
+// A method is looked for by its type: the `size` of a Map is a number. Its
+// result is awaited even where a type says it is a promise: a Map's is none.
+
+/** A range of a value, by `getRange` or else by `get`. */
+export async function readRange(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  assertByteRange(range);
+  if (typeof store.getRange === "function") {
+    return await store.getRange(key, range, options);
+  }
+  const value = await store.get(key, options);
+  if (value === undefined) return undefined;
+  const { start, end } = resolveByteRange(range, value.length);
+  return value.slice(start, end);
+}
+
+/** A value as a stream, by `stream` or else by `get`. */
+export async function readStream(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  if (typeof store.stream === "function") {
+    return await store.stream(key, options);
+  }
+  const value = await store.get(key, options);
+  return value && abortable(toStream(value), options.signal);
+}
+
+/** A value's length in bytes, by `size` or else by `get`. */
+export async function readSize(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<number | undefined> {
+  if (typeof store.size === "function") return await store.size(key, options);
+  return (await store.get(key, options))?.length;
+}
+
+/** Stores a value; as bytes where the store has no `stream` and so takes none. */
+export async function write(
+  store: Store,
+  key: StoreKey,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions = {},
+): Promise<void> {
+  try {
+    assertStoreKey(key);
+    if (typeof store.set !== "function") {
+      throw new TypeError(
+        `Cannot write key ${
+          JSON.stringify(key)
+        }: the store is read-only, it has no "set" method`,
+      );
+    }
+    const takesStreams = typeof store.stream === "function";
+    await store.set(
+      key,
+      value instanceof Uint8Array || takesStreams
+        ? value
+        : await toBytes(value, options),
+      options,
+    );
+  } catch (error) {
+    await discard(value, error);
+    throw error;
+  }
+}
+
+/** Keeps the present value of a key, by `snapshot` or else in memory. */
+export async function snapshot(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<StoreSnapshot> {
+  if (typeof store.snapshot === "function") {
+    return await store.snapshot(key, options);
+  }
+  const value = await store.get(key, options);
+  return {
+    restore: () =>
+      value === undefined ? remove(store, key) : write(store, key, value),
+    release: () => Promise.resolve(),
+  };
+}
+
+async function remove(store: Store, key: StoreKey): Promise<void> {
+  // Some stores refuse to delete what is absent, zarrita's for files is one.
+  if (await readSize(store, key) === undefined) return;
+  if (typeof store.delete !== "function") {
+    throw new Error(
+      `Cannot remove key ${
+        JSON.stringify(key)
+      } again: the store has no "delete" method`,
+    );
+  }
+  await store.delete(key);
+}

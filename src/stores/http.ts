@@ -1,0 +1,290 @@
+import { assertByteRange, resolveByteRange } from "./byte_range.ts";
+import {
+  answeredLength,
+  parseContentRange,
+  rangeHeader,
+} from "./content_range.ts";
+import { type Answer, ask, contentLength, isEncoded } from "./http_answer.ts";
+import { rangeStream } from "./range_stream.ts";
+import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import { assertStoreKey } from "./store_key.ts";
+import { toBytes } from "./stream.ts";
+
+/**
+ * How {@linkcode HttpStore} makes its requests.
+ *
+ * @example
+ * ```ts
+ * import { HttpStore, type HttpStoreOptions } from "@zarr-parts/zarr-parts";
+ *
+ * const options: HttpStoreOptions = { headers: { Authorization: "Bearer token" } };
+ * const store = new HttpStore("https://example.org/data.zarr", options);
+ * ```
+ */
+export interface HttpStoreOptions {
+  /**
+   * What answers the requests, instead of the global `fetch`: to sign them, to
+   * cache, to turn the statuses of an unusual server into usual ones.
+   */
+  fetch?: (request: Request) => Promise<Response>;
+  /** Headers of every request. */
+  headers?: HeadersInit;
+}
+
+/**
+ * A store behind HTTP, read-only. The value of key `/c/0/1` is at `c/0/1` below
+ * the base URL; the base's query string goes with every request. Each name in a
+ * key is percent-encoded, so `?`, `#`, `%` and spaces are parts of it.
+ *
+ * The statuses 404 and 410 mean that a key has no value. Any other that does
+ * not answer the request is an `Error` with the URL and the status; so is a
+ * lost connection, with the `cause`. A range is only returned if the server
+ * says that it sent just that range (RFC 9110, section 14), or sent everything,
+ * of which the range is then cut. Web pages can read `Content-Range` of another
+ * origin only if that exposes it with `Access-Control-Expose-Headers`.
+ *
+ * Every method throws a `RangeError` for a key that is not `/` and names joined
+ * by `/`, and the signal's reason once the operation is aborted.
+ *
+ * @example
+ * ```ts
+ * import { HttpStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new HttpStore("https://example.org/data.zarr?version=3", {
+ *   fetch: (request) => Promise.resolve(new Response(request.url)),
+ * });
+ * const value = await store.get("/c/0 #1");
+ * assertEquals(
+ *   new TextDecoder().decode(value),
+ *   "https://example.org/data.zarr/c/0%20%231?version=3",
+ * );
+ * ```
+ */
+export class HttpStore implements Store {
+  readonly #base: URL;
+  readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #headers: Headers;
+
+  /**
+   * Makes no request yet.
+   *
+   * @param url The `http:` or `https:` URL that the keys are below, with or
+   * without a `/` at its end.
+   * @param options How to make the requests.
+   * @throws {TypeError} If the URL does not parse.
+   * @throws {RangeError} If the URL is not an `http:` or `https:` URL.
+   *
+   * @example A server that says 403 for what is absent
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const bucket = () => Promise.resolve(new Response("Forbidden", { status: 403 }));
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   async fetch(request) {
+   *     const response = await bucket();
+   *     return response.status === 403 ? new Response(null, { status: 404 }) : response;
+   *   },
+   * });
+   * assertEquals(await store.get("/c/0/0"), undefined);
+   * ```
+   */
+  constructor(url: string | URL, options: HttpStoreOptions = {}) {
+    this.#base = new URL(url);
+    if (!/^https?:$/.test(this.#base.protocol)) {
+      throw new RangeError(
+        `Expected an http: or https: URL, found ${JSON.stringify(String(url))}`,
+      );
+    }
+    this.#base.hash = "";
+    this.#fetch = options.fetch ?? ((request) => fetch(request));
+    this.#headers = new Headers(options.headers);
+  }
+
+  /** The whole value, or `undefined` if the key has none. */
+  async get(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    const value = await this.stream(key, options);
+    return value && await toBytes(value);
+  }
+
+  /** A range of the value, or `undefined` if the key has none. */
+  async getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    if (("offset" in range ? range.length : range.suffixLength) === 0) {
+      // No Range header asks for nothing.
+      const size = await this.size(key, options);
+      return size === undefined ? undefined : new Uint8Array();
+    }
+    const answer = await this.#ask(key, options, [200, 206, 416], {
+      Range: rangeHeader(range),
+    });
+    switch (answer?.status) {
+      case 200: {
+        const value = await this.#whole(key, answer, options);
+        return value && await toBytes(value.pipeThrough(rangeStream(range)));
+      }
+      case 206:
+        return await partial(answer, range);
+      case 416:
+        return await this.#beyond(key, range, answer, options);
+    }
+  }
+
+  /** The value as a stream, or `undefined` if the key has none. */
+  async stream(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    return (await this.#ask(key, options, [200]))?.body;
+  }
+
+  /**
+   * The value's length in bytes, or `undefined` if the key has none: by a `HEAD`
+   * request, or where that does not tell by one for the first byte.
+   */
+  async size(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<number | undefined> {
+    const answer = await this.#ask(
+      key,
+      options,
+      [200, 405, 501],
+      { "Accept-Encoding": "identity" },
+      "HEAD",
+    );
+    if (answer === undefined) return undefined;
+    await answer.body.cancel();
+    const size = answer.status === 200 ? contentLength(answer) : undefined;
+    return size ?? await this.#sizeByRange(key, options);
+  }
+
+  async #sizeByRange(
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<number | undefined> {
+    const range = { offset: 0, length: 1 };
+    const answer = await this.#ask(key, options, [200, 206, 416], {
+      Range: rangeHeader(range),
+    });
+    if (answer === undefined) return undefined;
+    if (answer.status === 200 && contentLength(answer) === undefined) {
+      const value = await this.#whole(key, answer, options);
+      return value && await count(value);
+    }
+    await answer.body.cancel();
+    if (answer.status === 200) return contentLength(answer);
+    const content = parseContentRange(answer.headers);
+    if (answer.status === 416 && !content.size) return 0;
+    if (
+      answer.status === 206 && content.size !== undefined &&
+      answeredLength(range, content) !== undefined
+    ) return content.size;
+    throw unexpectedRange(answer, range);
+  }
+
+  /** The value, of a server that ignored the range. */
+  async #whole(
+    key: StoreKey,
+    answer: Answer,
+    options: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    if (!isEncoded(answer)) return answer.body;
+    // Of an answer to a range nothing tells whether it is decoded; Deno's is not.
+    await answer.body.cancel();
+    return await this.stream(key, options);
+  }
+
+  /** What a server has that says of a range that the value has no byte of it. */
+  async #beyond(
+    key: StoreKey,
+    range: ByteRange,
+    answer: Answer,
+    options: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    await answer.body.cancel();
+    const size = parseContentRange(answer.headers).size ??
+      await this.size(key, options);
+    if (size === undefined) return undefined;
+    const { start, end } = resolveByteRange(range, size);
+    if (start < end) throw unexpectedRange(answer, range);
+    return new Uint8Array();
+  }
+
+  async #ask(
+    key: StoreKey,
+    options: StoreOptions,
+    statuses: readonly number[],
+    headers: Record<string, string> = {},
+    method = "GET",
+  ): Promise<Answer | undefined> {
+    assertStoreKey(key);
+    const request = new Request(this.#url(key), {
+      method,
+      headers: this.#headers,
+      signal: options.signal ?? null,
+    });
+    for (const [name, value] of Object.entries(headers)) {
+      request.headers.set(name, value);
+    }
+    return await ask(this.#fetch, request, statuses, options.signal);
+  }
+
+  #url(key: StoreKey): URL {
+    const url = new URL(this.#base);
+    url.pathname = url.pathname.replace(/\/$/, "") +
+      key.split("/").map(encodeURIComponent).join("/");
+    return url;
+  }
+}
+
+/** The bytes that a server sent as a range, once it is certain that they are that range. */
+async function partial(answer: Answer, range: ByteRange): Promise<Uint8Array> {
+  const length = answeredLength(range, parseContentRange(answer.headers));
+  if (length === undefined || isEncoded(answer)) {
+    await answer.body.cancel();
+    throw unexpectedRange(answer, range);
+  }
+  // One byte more tells a longer body without keeping it.
+  const bytes = await toBytes(
+    answer.body.pipeThrough(rangeStream({ offset: 0, length: length + 1 })),
+  );
+  if (bytes.length !== length) {
+    throw new Error(
+      `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
+        bytes.length > length ? "more" : bytes.length
+      }`,
+    );
+  }
+  return bytes;
+}
+
+function unexpectedRange(answer: Answer, range: ByteRange): Error {
+  const found = ["content-range", "content-encoding"]
+    .map((name) => `${name} ${JSON.stringify(answer.headers.get(name))}`);
+  return new Error(
+    `Expected ${answer.url} to answer the range ${
+      rangeHeader(range)
+    }, found status ${answer.status} with ${found.join(" and ")}`,
+  );
+}
+
+async function count(stream: ReadableStream<Uint8Array>): Promise<number> {
+  let size = 0;
+  await stream.pipeTo(
+    new WritableStream({
+      write(chunk) {
+        size += chunk.length;
+      },
+    }),
+  );
+  return size;
+}

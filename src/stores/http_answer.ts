@@ -1,0 +1,79 @@
+import { toStream } from "./stream.ts";
+
+/** What a server answered, its body still to be read or cancelled. */
+export interface Answer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** Statuses that say there is nothing at a URL: 404 Not Found, 410 Gone. */
+const ABSENT = [404, 410];
+
+/**
+ * Makes a request; `undefined` if there is nothing at its URL. Refuses every
+ * status but `statuses`. Errors name the URL, those of the body too, but the
+ * signal's reason is passed on as it is.
+ */
+export async function ask(
+  fetch: (request: Request) => Promise<Response>,
+  request: Request,
+  statuses: readonly number[],
+  signal: AbortSignal | undefined,
+): Promise<Answer | undefined> {
+  const { method, url } = request;
+  const failed = (error: unknown): never => {
+    signal?.throwIfAborted();
+    throw new Error(`Cannot ${method} ${url}: the connection failed`, {
+      cause: error,
+    });
+  };
+  signal?.throwIfAborted();
+  let response: Response;
+  try {
+    response = await fetch(request);
+  } catch (error) {
+    return failed(error);
+  }
+  const { status, headers } = response;
+  if (statuses.includes(status)) {
+    return { url, status, headers, body: body(response, failed) };
+  }
+  await response.body?.cancel();
+  if (ABSENT.includes(status)) return undefined;
+  throw new Error(
+    `Cannot ${method} ${url}: expected status ${
+      [...statuses, ...ABSENT].join(", ")
+    }, found ${`${status} ${response.statusText}`.trim()}`,
+  );
+}
+
+function body(
+  response: Response,
+  failed: (error: unknown) => never,
+): ReadableStream<Uint8Array> {
+  if (response.body === null) return toStream(new Uint8Array());
+  const reader = response.body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch(failed);
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+/** The body's length, where `Content-Length` tells that of the value. */
+export function contentLength(answer: Answer): number | undefined {
+  const length = answer.headers.get("content-length") ?? "";
+  return /^\d{1,15}$/.test(length) && !isEncoded(answer)
+    ? Number(length)
+    : undefined;
+}
+
+/** Whether the body is compressed, or was. */
+export function isEncoded({ headers }: Answer): boolean {
+  return (headers.get("content-encoding") ?? "identity") !== "identity";
+}

@@ -1,0 +1,63 @@
+import { toArrayBuffer } from "@std/streams/to-array-buffer";
+import type { StoreOptions } from "./store.ts";
+
+/** How many bytes {@linkcode toStream} gives at once. */
+const WINDOW = 64 * 1024;
+
+/** Refuses a value that is neither bytes nor a stream, such as an `ArrayBuffer`. */
+export function assertValue(value: unknown): void {
+  if (value instanceof Uint8Array || isStream(value)) return;
+  throw new TypeError(
+    `Expected a value to be a Uint8Array or a ReadableStream, found ${
+      Object.prototype.toString.call(value)
+    }`,
+  );
+}
+
+/** All bytes of a stream. */
+export async function toBytes(
+  stream: ReadableStream<Uint8Array>,
+  options: StoreOptions = {},
+): Promise<Uint8Array> {
+  assertValue(stream);
+  return new Uint8Array(
+    await toArrayBuffer(abortable(stream, options.signal)),
+  );
+}
+
+/** A stream of copies, so that its reader may do with them what it likes. */
+export function toStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let offset = 0;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (offset < bytes.length) {
+        controller.enqueue(bytes.slice(offset, offset += WINDOW));
+      }
+      if (offset >= bytes.length) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** The stream, failing with the signal's reason and cancelling its source once that aborts. */
+export function abortable(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  return signal === undefined
+    ? stream
+    : stream.pipeThrough(new TransformStream(), { signal });
+}
+
+/** Cancels a value that will not be stored: whoever writes into the stream must not wait forever. */
+export async function discard(
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  reason: unknown,
+): Promise<void> {
+  // A stream that is locked or broken cannot be cancelled, and need not be.
+  if (isStream(value)) await value.cancel(reason).catch(() => {});
+}
+
+/** By its methods, since a stream need not be the runtime's own. */
+function isStream(value: unknown): value is ReadableStream<Uint8Array> {
+  return typeof (value as ReadableStream | undefined)?.getReader === "function";
+}

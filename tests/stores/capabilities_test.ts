@@ -1,0 +1,228 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  readRange,
+  readSize,
+  readStream,
+  snapshot,
+  write,
+} from "../../src/stores/capabilities.ts";
+import { MemoryStore } from "../../src/stores/memory.ts";
+import type { Store, StoreKey } from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { logged } from "../support/observed_store.ts";
+import { readAll, streamOf, testStore } from "./conformance.ts";
+
+const KEY = "/c/0/1";
+const ABSENT = "/c/0/2";
+const BYTES = countingBytes(9);
+
+/** A store with some methods of a {@linkcode MemoryStore} of one value, and its log. */
+function having(...methods: (keyof Store)[]): {
+  behind: MemoryStore;
+  store: Store;
+  log: string[];
+} {
+  const behind = new MemoryStore([[KEY, BYTES]]);
+  return { behind, ...logged(behind, methods) };
+}
+
+/** A Map at runtime, as zarrita takes it for a store: its methods give no promises. */
+function mapStore(entries: [StoreKey, Uint8Array][] = []): Store {
+  return new Map(entries) as unknown as Store;
+}
+
+/** A store that lacks everything but what zarrita's stores have, seen through this package. */
+function completed(store: Store): Store {
+  return {
+    get: async (key, options) => await store.get(key, options),
+    getRange: (key, range, options) => readRange(store, key, range, options),
+    stream: (key, options) => readStream(store, key, options),
+    size: (key, options) => readSize(store, key, options),
+    set: (key, value, options) => write(store, key, value, options),
+    delete: async (key, options) => await store.delete!(key, options),
+    list: (prefix, options) => store.list!(prefix, options),
+    snapshot: (key, options) => snapshot(store, key, options),
+  };
+}
+
+testStore("A store of get, set, delete and list by its capabilities", () => {
+  const behind = new MemoryStore();
+  const { store } = logged(behind, ["get", "set", "delete", "list"]);
+  return Promise.resolve({
+    store: completed(store),
+    fill: (key, bytes) => behind.set(key, bytes),
+  });
+});
+
+Deno.test("capabilities are those of the store where it has them", async () => {
+  const { store, log } = having(
+    "get",
+    "getRange",
+    "stream",
+    "size",
+    "set",
+    "snapshot",
+  );
+  const range = { offset: 1, length: 2 };
+  assertEquals(await readRange(store, KEY, range), BYTES.slice(1, 3));
+  assertEquals(await readAll(await readStream(store, KEY)), BYTES);
+  assertEquals(await readSize(store, KEY), 9);
+  const kept = await snapshot(store, KEY);
+  await write(store, KEY, streamOf(BYTES, BYTES));
+  assertEquals(
+    log,
+    ["getRange", "stream", "size", "snapshot", "set"].map(
+      (method) => `${method} ${KEY}`,
+    ),
+  );
+  await kept.restore();
+  assertEquals(await readSize(store, KEY), 9);
+});
+
+Deno.test("capabilities fall back on get", async () => {
+  const { store, log } = having("get");
+  const range = { offset: 1, length: 2 };
+  assertEquals(await readRange(store, KEY, range), BYTES.slice(1, 3));
+  assertEquals(await readRange(store, ABSENT, range), undefined);
+  assertEquals(await readAll(await readStream(store, KEY)), BYTES);
+  assertEquals(await readStream(store, ABSENT), undefined);
+  assertEquals(await readSize(store, KEY), 9);
+  assertEquals(await readSize(store, ABSENT), undefined);
+  assertEquals(log.every((line) => line.startsWith("get ")), true);
+});
+
+Deno.test("readRange refuses a wrong range before it reads", async () => {
+  for (const methods of [["get"], ["get", "getRange"]] as const) {
+    const { store, log } = having(...methods);
+    for (const key of [KEY, ABSENT] as const) {
+      await assertRejects(
+        () => readRange(store, key, { suffixLength: -1 }),
+        RangeError,
+        "Expected the range's suffixLength to be a whole number",
+      );
+    }
+    assertEquals(log, []);
+  }
+});
+
+Deno.test("capabilities pass the signal on, and streams heed it", async () => {
+  const reason = new Error("enough");
+  const signal = AbortSignal.abort(reason);
+  const { store } = having("get", "set");
+  for (
+    const use of [
+      () => readRange(store, KEY, { suffixLength: 1 }, { signal }),
+      () => readStream(store, KEY, { signal }),
+      () => readSize(store, KEY, { signal }),
+      () => write(store, KEY, BYTES, { signal }),
+      () => write(store, KEY, streamOf(BYTES), { signal }),
+      () => snapshot(store, KEY, { signal }),
+    ]
+  ) assertStrictEquals(await assertRejects(use), reason);
+  const controller = new AbortController();
+  const stream = await readStream(store, KEY, { signal: controller.signal });
+  controller.abort(reason);
+  assertStrictEquals(await assertRejects(() => readAll(stream)), reason);
+});
+
+Deno.test("write collects a stream for a store that has no stream", async () => {
+  const values: unknown[] = [];
+  const store: Store = {
+    get: () => Promise.resolve(undefined),
+    set(_, value) {
+      values.push(value);
+      return Promise.resolve();
+    },
+  };
+  await write(store, KEY, streamOf(BYTES.slice(0, 4), BYTES.slice(4)));
+  await write(store, KEY, streamOf());
+  await write(store, KEY, BYTES);
+  assertEquals(values.slice(0, 2), [BYTES, new Uint8Array()]);
+  assertStrictEquals(values[2], BYTES);
+});
+
+Deno.test("write to a read-only store is a TypeError and cancels the stream", async () => {
+  const { store } = having("get", "stream");
+  let cancelled: unknown;
+  const stream = new ReadableStream<Uint8Array>({
+    cancel(reason) {
+      cancelled = reason;
+    },
+  });
+  for (const value of [BYTES, stream]) {
+    const error = await assertRejects(
+      () => write(store, KEY, value),
+      TypeError,
+      'Cannot write key "/c/0/1": the store is read-only, it has no "set" method',
+    );
+    if (value === stream) assertStrictEquals(cancelled, error);
+  }
+});
+
+Deno.test("snapshot of a store without it reads the value and sets it again", async () => {
+  const { store, behind, log } = having("get", "set", "delete");
+  const kept = await snapshot(store, KEY);
+  await behind.delete(KEY);
+  await kept.restore();
+  await kept.release();
+  assertEquals(await behind.get(KEY), BYTES);
+  assertEquals(log, [`get ${KEY}`, `set ${KEY}`]);
+});
+
+Deno.test("snapshot of an absent value deletes it, unless it still is absent", async () => {
+  const { store, behind, log } = having("get", "set", "delete");
+  const kept = await snapshot(store, ABSENT);
+  await kept.restore();
+  assertEquals(log, [`get ${ABSENT}`, `get ${ABSENT}`]);
+  await behind.set(ABSENT, BYTES);
+  await kept.restore();
+  assertEquals(await behind.get(ABSENT), undefined);
+  assertEquals(log.at(-1), `delete ${ABSENT}`);
+});
+
+Deno.test("snapshot cannot restore absence without delete, nor a value without set", async () => {
+  const { store, behind } = having("get", "set");
+  const absent = await snapshot(store, ABSENT);
+  await absent.restore();
+  await behind.set(ABSENT, BYTES);
+  await assertRejects(
+    () => absent.restore(),
+    Error,
+    'Cannot remove key "/c/0/2" again: the store has no "delete" method',
+  );
+  const present = await snapshot(having("get").store, KEY);
+  await assertRejects(() => present.restore(), TypeError, "read-only");
+});
+
+Deno.test("snapshot restores although the signal that it was taken with is aborted", async () => {
+  const { store, behind } = having("get", "set");
+  const controller = new AbortController();
+  const kept = await snapshot(store, KEY, { signal: controller.signal });
+  await behind.set(KEY, new Uint8Array());
+  controller.abort();
+  await kept.restore();
+  assertEquals(await behind.get(KEY), BYTES);
+});
+
+Deno.test("capabilities take a Map for a store, whose size is no method", async () => {
+  const store = mapStore([[KEY, BYTES]]);
+  const range = { offset: 7, length: 9 };
+  assertEquals(await readRange(store, KEY, range), BYTES.slice(7));
+  assertEquals(await readSize(store, KEY), 9);
+  assertEquals(await readSize(store, ABSENT), undefined);
+  const stream = await readStream(store, KEY);
+  assertInstanceOf(stream, ReadableStream);
+  assertEquals(await readAll(stream), BYTES);
+  const kept = [await snapshot(store, KEY), await snapshot(store, ABSENT)];
+  await write(store, KEY, streamOf(BYTES, BYTES));
+  await write(store, ABSENT, BYTES);
+  assertEquals(await readSize(store, KEY), 18);
+  for (const each of kept) await each.restore();
+  assertEquals(await store.get(KEY), BYTES);
+  assertEquals(await store.get(ABSENT), undefined);
+});

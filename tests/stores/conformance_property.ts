@@ -1,0 +1,133 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { ByteRange, StoreKey } from "../../mod.ts";
+import {
+  type Case,
+  listed,
+  readAll,
+  streamOf,
+  type Subject,
+} from "./conformance.ts";
+import { sliced } from "./sliced.ts";
+
+const key = fc.constantFrom<StoreKey>(
+  "/c/0/0",
+  "/c/0/1",
+  "/c/0/10",
+  "/c/1/0",
+  "/x/y/c/0/1",
+);
+const count = fc.oneof(
+  { weight: 9, arbitrary: fc.nat(40) },
+  { weight: 1, arbitrary: fc.maxSafeNat() },
+);
+const operation = fc.oneof(
+  fc.record({
+    do: fc.constant("set" as const),
+    key,
+    more: fc.nat(30),
+    first: fc.nat(250),
+    asStream: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant("delete" as const), key }),
+  fc.record({ do: fc.constant("read" as const), key }),
+  fc.record({
+    do: fc.constant("range" as const),
+    key,
+    range: fc.oneof(
+      fc.record({ offset: count, length: count }),
+      fc.record({ suffixLength: count }),
+    ) as fc.Arbitrary<ByteRange>,
+  }),
+  fc.record({
+    do: fc.constant("list" as const),
+    prefix: fc.constantFrom<StoreKey>("/", "/c/0/", "/c/0/1", "/c/1", "/x"),
+  }),
+);
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+export const propertyCases: readonly Case[] = [
+  {
+    name: "any operations give what a Map would",
+    needs: ["get"],
+    async run(_, open) {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(operation, { maxLength: 20 }),
+          async (operations) => {
+            const subject = await open();
+            try {
+              const oracle = new Map<StoreKey, Uint8Array>();
+              for (const each of operations) {
+                await perform(each, subject, oracle);
+              }
+              for (const [key, value] of oracle) {
+                assertEquals(await subject.store.get(key), value);
+              }
+            } finally {
+              await subject.close?.();
+            }
+          },
+        ),
+        { numRuns: 40 },
+      );
+    },
+  },
+];
+
+/** Does one operation to the store and to the oracle, and compares what they give. */
+async function perform(
+  operation: Operation,
+  { store, fill, value }: Subject,
+  oracle: Map<StoreKey, Uint8Array>,
+): Promise<void> {
+  switch (operation.do) {
+    case "set": {
+      const { key, more, first, asStream } = operation;
+      const bytes = value(more, first);
+      if (store.set === undefined) await fill(key, bytes);
+      else if (!asStream || !store.stream) await store.set(key, bytes);
+      else {
+        const at = Math.min(first, bytes.length);
+        await store.set(
+          key,
+          streamOf(bytes.subarray(0, at), bytes.subarray(at)),
+        );
+      }
+      oracle.set(key, value(more, first));
+      break;
+    }
+    case "delete":
+      if (store.delete === undefined) break;
+      await store.delete(operation.key);
+      oracle.delete(operation.key);
+      break;
+    case "read": {
+      const { key } = operation;
+      const expected = oracle.get(key);
+      assertEquals(await store.get(key), expected);
+      if (store.size) assertEquals(await store.size(key), expected?.length);
+      if (store.stream) {
+        assertEquals(await readAll(await store.stream(key)), expected);
+      }
+      break;
+    }
+    case "range": {
+      const { key, range } = operation;
+      const expected = oracle.get(key);
+      if (store.getRange === undefined) break;
+      assertEquals(
+        await store.getRange(key, range),
+        expected && sliced(expected, range),
+      );
+      break;
+    }
+    case "list":
+      if (store.list === undefined) break;
+      assertEquals(
+        await listed(store, operation.prefix),
+        [...oracle.keys()].filter((key) => key.startsWith(operation.prefix))
+          .sort(),
+      );
+  }
+}

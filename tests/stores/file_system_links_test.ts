@@ -1,0 +1,176 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { FileSystemStore } from "../../src/stores/file_system.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { listed, readAll, streamOf } from "./conformance.ts";
+import { filesIn, inTempDir, present } from "./temp_dir.ts";
+
+const BYTES = countingBytes(9);
+const SECRET = countingBytes(5, 100);
+
+Deno.test("FileSystemStore refuses links that lead out of its root", async () => {
+  await inTempDir(async (folder) => {
+    const root = `${folder}/root`;
+    // Its path starts with the root's, and yet it is no part of it.
+    const outside = `${folder}/root-and-more`;
+    await Deno.mkdir(root);
+    await Deno.mkdir(`${outside}/sub`, { recursive: true });
+    await Deno.writeFile(`${outside}/secret`, SECRET);
+    await Deno.symlink(`${outside}/secret`, `${root}/file`);
+    await Deno.symlink("../root-and-more/secret", `${root}/relative`);
+    await Deno.symlink(outside, `${root}/folder`);
+    await Deno.symlink("..", `${root}/up`);
+    await Deno.symlink("folder", `${root}/again`);
+    const store = new FileSystemStore(root);
+    for (
+      const key of [
+        "/file",
+        "/relative",
+        "/folder",
+        "/folder/secret",
+        "/again/secret",
+        "/up/root-and-more/secret",
+        "/up",
+      ] as const
+    ) {
+      for (
+        const use of [
+          () => store.get(key),
+          () => store.getRange(key, { offset: 0, length: 1 }),
+          () => store.getRange(key, { suffixLength: 0 }),
+          () => store.stream(key),
+          () => store.size(key),
+          () => store.set(key, BYTES),
+          () => store.set(key, streamOf(BYTES)),
+          () => store.delete(key),
+          () => store.snapshot(key),
+        ]
+      ) {
+        await assertRejects(
+          use,
+          Error,
+          `Key "${key}" leads out of the store's root`,
+        );
+      }
+    }
+    for (
+      const key of ["/folder/new", "/folder/sub/new", "/up/new/k"] as const
+    ) {
+      for (
+        const use of [
+          () => store.get(key),
+          () => store.size(key),
+          () => store.set(key, BYTES),
+          () => store.delete(key),
+          () => store.snapshot(key),
+        ]
+      ) {
+        await assertRejects(use, Error, "leads out of the store's root");
+      }
+    }
+    assertEquals(await listed(store), []);
+    await assertRejects(() => listed(store, "/folder/"), Error, "leads out");
+    assertEquals(await filesIn(folder), ["root", "root-and-more"]);
+    assertEquals(await filesIn(outside), ["secret", "sub"]);
+    assertEquals(await filesIn(`${outside}/sub`), []);
+    assertEquals(await Deno.readFile(`${outside}/secret`), SECRET);
+    assertEquals((await filesIn(root)).length, 5);
+  });
+});
+
+Deno.test("FileSystemStore creates nothing through a link to nowhere", async () => {
+  await inTempDir(async (folder) => {
+    const root = `${folder}/root`;
+    await Deno.mkdir(root);
+    await Deno.symlink(`${folder}/none`, `${root}/k`);
+    const store = new FileSystemStore(root);
+    assertEquals(await store.get("/k"), undefined);
+    assertEquals(await listed(store), []);
+    await assertRejects(() => store.set("/k/x/y", BYTES), Error, "os error");
+    await store.set("/k", BYTES);
+    assertEquals(await store.get("/k"), BYTES);
+    await Deno.remove(`${root}/k`);
+    await Deno.symlink(`${folder}/none`, `${root}/k`);
+    await store.delete("/k");
+    assertEquals(await filesIn(root), []);
+    assertEquals(await filesIn(folder), ["root"]);
+  });
+});
+
+Deno.test("FileSystemStore follows links that stay below its root", async () => {
+  await inTempDir(async (folder) => {
+    const root = `${folder}/root`;
+    const store = new FileSystemStore(root);
+    await store.set("/real/k", BYTES);
+    await Deno.symlink("real/k", `${root}/file`);
+    await Deno.symlink(`${root}/real`, `${root}/folder`);
+    for (const key of ["/file", "/folder/k"] as const) {
+      assertEquals(await store.get(key), BYTES);
+      assertEquals(
+        await store.getRange(key, { suffixLength: 2 }),
+        BYTES.slice(-2),
+      );
+      assertEquals(await readAll(await store.stream(key)), BYTES);
+      assertEquals(await store.size(key), 9);
+    }
+    await store.set("/folder/new/k", BYTES);
+    assertEquals(await store.get("/real/new/k"), BYTES);
+    await store.delete("/folder/new/k");
+    assertEquals(await store.get("/real/new/k"), undefined);
+  });
+});
+
+Deno.test("FileSystemStore sets and deletes a link, not what it leads to", async () => {
+  await inTempDir(async (root) => {
+    const store = new FileSystemStore(root);
+    await store.set("/real/k", BYTES);
+    await Deno.symlink("real/k", `${root}/link`);
+    const snapshot = await store.snapshot("/link");
+    await store.set("/link", SECRET);
+    assertEquals(await store.get("/link"), SECRET);
+    assertEquals(await store.get("/real/k"), BYTES);
+    await store.set("/real/k", SECRET);
+    await snapshot.restore();
+    await snapshot.release();
+    assertEquals(await store.get("/link"), BYTES);
+    assertEquals(await store.get("/real/k"), SECRET);
+    await Deno.remove(`${root}/link`);
+    await Deno.symlink("real/k", `${root}/link`);
+    await store.delete("/link");
+    assertEquals(await present(`${root}/link`), false);
+    assertEquals(await store.get("/real/k"), SECRET);
+    assertEquals(await filesIn(`${root}/real`), ["k"]);
+  });
+});
+
+Deno.test("FileSystemStore.list gives linked files, and no linked folders but by name", async () => {
+  await inTempDir(async (root) => {
+    const store = new FileSystemStore(root);
+    await store.set("/a/real/k", BYTES);
+    await Deno.symlink("real/k", `${root}/a/file`);
+    await Deno.symlink("real", `${root}/a/folder`);
+    await Deno.symlink("..", `${root}/a/circle`);
+    await Deno.symlink("none", `${root}/a/nowhere`);
+    await Deno.symlink("loop", `${root}/a/loop`);
+    await Deno.symlink("/", `${root}/a/outside`);
+    assertEquals(await listed(store), ["/a/file", "/a/real/k"]);
+    assertEquals(await listed(store, "/a/f"), ["/a/file"]);
+    assertEquals(await listed(store, "/a/folder/"), ["/a/folder/k"]);
+    assertEquals(await listed(store, "/a/circle/a/r"), ["/a/circle/a/real/k"]);
+    assertEquals(await listed(store, "/a/nowhere/"), []);
+  });
+});
+
+Deno.test("FileSystemStore takes a link for its root", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.mkdir(`${folder}/real`);
+    await Deno.symlink("real", `${folder}/link`);
+    const store = new FileSystemStore(`${folder}/link`);
+    await store.set("/c/k", BYTES);
+    await Deno.symlink(`${folder}/real/c`, `${folder}/real/d`);
+    assertEquals(await store.get("/d/k"), BYTES);
+    assertEquals(await listed(store), ["/c/k"]);
+    await store.delete("/d/k");
+    assertEquals(await filesIn(`${folder}/real/c`), []);
+    assertEquals((await Deno.lstat(`${folder}/link`)).isSymlink, true);
+  });
+});

@@ -1,0 +1,334 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { ByteRange } from "../../mod.ts";
+import { observedBody, stub, URL_ } from "./http_stub.ts";
+
+const VALUE = new Uint8Array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+const MIDDLE = { offset: 2, length: 3 };
+
+function partial(
+  contentRange: string | undefined,
+  body: BodyInit,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(body, {
+    status: 206,
+    headers: {
+      ...headers,
+      ...contentRange !== undefined && { "Content-Range": contentRange },
+    },
+  });
+}
+
+Deno.test("HttpStore.getRange asks for the range, and never for one that is no range", async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  for (
+    const [range, header] of [
+      [{ offset: 0, length: 1 }, "bytes=0-0"],
+      [{ offset: 5, length: 2 }, "bytes=5-6"],
+      [{ offset: 5, length: most }, `bytes=5-${most}`],
+      [{ offset: most, length: most }, `bytes=${most}-${most}`],
+      [{ offset: most - 1, length: 1 }, `bytes=${most - 1}-${most - 1}`],
+      [{ suffixLength: 1 }, "bytes=-1"],
+      [{ suffixLength: most }, `bytes=-${most}`],
+    ] as const
+  ) {
+    const { store, requests } = stub(URL_, new Response(VALUE));
+    await store.getRange("/k", range);
+    assertEquals(requests.map(({ method }) => method), ["GET"]);
+    assertEquals(requests[0]!.headers.get("range"), header);
+  }
+  for (const range of [{ offset: 3, length: 0 }, { suffixLength: 0 }]) {
+    const size = { headers: { "Content-Length": "10" } };
+    const { store, requests } = stub(URL_, new Response(null, size));
+    assertEquals(await store.getRange("/k", range), new Uint8Array());
+    assertEquals(requests.map(({ method }) => method), ["HEAD"]);
+    assertEquals(requests[0]!.headers.get("range"), null);
+  }
+});
+
+Deno.test("HttpStore.getRange refuses a wrong range before any request", async () => {
+  const { store, requests } = stub(URL_);
+  await assertRejects(
+    () => store.getRange("/k", { offset: -1, length: 0 }),
+    RangeError,
+    "found -1",
+  );
+  assertEquals(requests, []);
+});
+
+Deno.test("HttpStore.getRange takes just the range that Content-Range says", async () => {
+  for (
+    const [range, contentRange] of [
+      [MIDDLE, "bytes 2-4/10"],
+      [MIDDLE, "bytes 2-4/*"],
+      [MIDDLE, "BYTES 2-4/5"],
+      [{ offset: 2, length: 99 }, "bytes 2-4/5"],
+      [{ suffixLength: 3 }, "bytes 2-4/5"],
+      [{ suffixLength: 99 }, "bytes 0-2/3"],
+    ] as const
+  ) {
+    const { store } = stub(URL_, partial(contentRange, VALUE.slice(2, 5)));
+    assertEquals(await store.getRange("/k", range), VALUE.slice(2, 5));
+  }
+});
+
+Deno.test("HttpStore.getRange refuses another range than it asked for", async () => {
+  const wrong: [ByteRange, (string | undefined)[]][] = [
+    [MIDDLE, [
+      undefined,
+      "",
+      "2-4/10",
+      "bytes=2-4/10",
+      "bytes 2-4",
+      "bytes 2-4/",
+      "bytes 2-4/10, bytes 2-4/10",
+      "bytes -4/10",
+      "bytes */10",
+      "items 2-4/10",
+      "bytes 0-2/10",
+      "bytes 1-4/10",
+      "bytes 3-4/10",
+      "bytes 2-3/10",
+      "bytes 2-3/*",
+      "bytes 2-5/10",
+      "bytes 2-4/4",
+      "bytes 2-4/2",
+      "bytes 4-2/10",
+      "bytes 0-9/10",
+      "bytes 2-99999999999999999999/10",
+    ]],
+    [{ suffixLength: 3 }, [
+      "bytes 7-9/*",
+      "bytes 0-2/10",
+      "bytes 6-9/10",
+      "bytes 8-9/10",
+      "bytes 7-9/11",
+    ]],
+    [{ offset: 8, length: 9 }, [
+      "bytes 8-9/*",
+      "bytes 8-8/10",
+      "bytes 8-16/10",
+    ]],
+  ];
+  for (const [range, contentRanges] of wrong) {
+    for (const contentRange of contentRanges) {
+      const body = observedBody();
+      const { store } = stub(URL_, partial(contentRange, body.stream));
+      const error = await assertRejects(
+        () => store.getRange("/k", range),
+        Error,
+        `Expected ${URL_}/k to answer the range bytes=`,
+      );
+      assert(
+        error.message.includes(
+          `found status 206 with content-range ${
+            JSON.stringify(contentRange ?? null)
+          }`,
+        ),
+        error.message,
+      );
+      assertEquals(body.cancelled(), true, contentRange);
+      assertEquals(body.pulls(), 0);
+    }
+  }
+});
+
+Deno.test("HttpStore.getRange refuses a compressed part of a value", async () => {
+  const body = observedBody();
+  const { store } = stub(
+    URL_,
+    partial("bytes 2-4/10", body.stream, { "Content-Encoding": "gzip" }),
+  );
+  await assertRejects(
+    () => store.getRange("/k", MIDDLE),
+    Error,
+    'content-encoding "gzip"',
+  );
+  assertEquals(body.cancelled(), true);
+  const { store: identity } = stub(
+    URL_,
+    partial("bytes 2-4/10", "abc", { "Content-Encoding": "identity" }),
+  );
+  assertEquals((await identity.getRange("/k", MIDDLE))?.length, 3);
+});
+
+Deno.test("HttpStore.getRange refuses a longer or shorter body than Content-Range says", async () => {
+  for (const [length, found] of [[0, "0"], [2, "2"], [4, "more"]] as const) {
+    const { store } = stub(
+      URL_,
+      partial("bytes 2-4/10", VALUE.slice(0, length)),
+    );
+    await assertRejects(
+      () => store.getRange("/k", MIDDLE),
+      Error,
+      `Expected ${URL_}/k to send 3 bytes as its Content-Range says, found ${found}`,
+    );
+  }
+  const endless = observedBody();
+  const { store } = stub(URL_, partial("bytes 2-4/10", endless.stream));
+  await assertRejects(() => store.getRange("/k", MIDDLE), Error, "found more");
+  assertEquals(endless.cancelled(), true);
+});
+
+Deno.test("HttpStore.getRange reads on only as far as the range where a server ignores ranges", async () => {
+  const endless = observedBody(new Uint8Array([1, 2, 3, 4]));
+  const { store } = stub(URL_, new Response(endless.stream));
+  assertEquals(
+    await store.getRange("/k", { offset: 6, length: 5 }),
+    new Uint8Array([3, 4, 1, 2, 3]),
+  );
+  assertEquals(endless.cancelled(), true);
+  assert(endless.pulls() <= 5, `${endless.pulls()} chunks were asked for`);
+});
+
+Deno.test("HttpStore.getRange is empty where 416 says that the range lies past the end", async () => {
+  const refusal = (contentRange?: string) =>
+    new Response("no", {
+      status: 416,
+      headers: contentRange ? { "Content-Range": contentRange } : {},
+    });
+  const sized = (size: number) =>
+    new Response(null, { headers: { "Content-Length": `${size}` } });
+  for (
+    const [range, ...answers] of [
+      [{ offset: 10, length: 1 }, refusal("bytes */10")],
+      [{ offset: 11, length: 1 }, refusal("bytes */10")],
+      [{ suffixLength: 1 }, refusal("bytes */0")],
+      [{ offset: 10, length: 1 }, refusal(), sized(10)],
+      [{ offset: 10, length: 1 }, refusal("bytes */*"), sized(10)],
+      [{ suffixLength: 1 }, refusal(), sized(0)],
+    ] as const
+  ) {
+    const { store, requests } = stub(URL_, ...answers);
+    assertEquals(await store.getRange("/k", range), new Uint8Array());
+    assertEquals(requests.length, answers.length);
+  }
+  for (
+    const [range, ...answers] of [
+      [{ offset: 9, length: 1 }, refusal("bytes */10")],
+      [{ suffixLength: 1 }, refusal("bytes */10")],
+      [{ offset: 9, length: 1 }, refusal(), sized(10)],
+      [{ suffixLength: 1 }, refusal(), sized(10)],
+    ] as const
+  ) {
+    const { store } = stub(URL_, ...answers);
+    await assertRejects(
+      () => store.getRange("/k", range),
+      Error,
+      `Expected ${URL_}/k to answer the range bytes=`,
+    );
+  }
+  const { store } = stub(URL_, refusal(), new Response(null, { status: 404 }));
+  assertEquals(await store.getRange("/k", MIDDLE), undefined);
+});
+
+Deno.test("HttpStore.size takes the length that HEAD says", async () => {
+  for (const [length, size] of [["0", 0], ["123456789012", 123456789012]]) {
+    const headers = { "Content-Length": `${length}` };
+    const { store, requests } = stub(URL_, new Response(null, { headers }));
+    assertEquals(await store.size("/k"), size as number);
+    assertEquals(requests.map(({ method }) => method), ["HEAD"]);
+  }
+});
+
+Deno.test("HttpStore.size asks for the first byte where HEAD does not tell", async () => {
+  const heads = () => [
+    new Response(null),
+    new Response(null, { headers: { "Content-Length": "-1" } }),
+    new Response(null, { headers: { "Content-Length": "1e3" } }),
+    new Response(null, { headers: { "Content-Length": "9".repeat(20) } }),
+    new Response(null, {
+      headers: { "Content-Length": "3", "Content-Encoding": "gzip" },
+    }),
+    new Response(null, { status: 405 }),
+    new Response(null, { status: 501 }),
+  ];
+  for (const head of heads()) {
+    const { store, requests } = stub(URL_, head, partial("bytes 0-0/10", "x"));
+    assertEquals(await store.size("/k"), 10);
+    assertEquals(
+      requests.map(({ method, headers }) => [method, headers.get("range")]),
+      [["HEAD", null], ["GET", "bytes=0-0"]],
+    );
+  }
+  const refusal = observedBody();
+  const { store } = stub(
+    URL_,
+    new Response(refusal.stream, { status: 405 }),
+    partial("bytes 0-0/10", "x"),
+  );
+  assertEquals(await store.size("/k"), 10);
+  assertEquals(refusal.cancelled(), true);
+  const whole = observedBody();
+  const counted = observedBody(new Uint8Array(7), 3);
+  for (
+    const [answer, size] of [
+      [new Response("", { status: 416 }), 0],
+      [
+        new Response("", {
+          status: 416,
+          headers: { "Content-Range": "bytes */0" },
+        }),
+        0,
+      ],
+      [new Response(whole.stream, { headers: { "Content-Length": "8" } }), 8],
+      [new Response(counted.stream), 21],
+      [new Response(null), 0],
+      [new Response(null, { status: 404 }), undefined],
+    ] as const
+  ) {
+    const { store } = stub(URL_, new Response(null), answer);
+    assertEquals(await store.size("/k"), size);
+  }
+  assertEquals([whole.cancelled(), whole.pulls()], [true, 0]);
+});
+
+Deno.test("HttpStore.size refuses answers that do not tell the size", async () => {
+  for (
+    const [status, contentRange] of [
+      [206, "bytes 0-0/*"],
+      [206, "bytes 0-1/10"],
+      [206, "bytes 1-1/10"],
+      [206, undefined],
+      [416, "bytes */10"],
+    ] as const
+  ) {
+    const body = observedBody();
+    const { store } = stub(
+      URL_,
+      new Response(null),
+      new Response(body.stream, {
+        status,
+        headers: contentRange ? { "Content-Range": contentRange } : {},
+      }),
+    );
+    await assertRejects(
+      () => store.size("/k"),
+      Error,
+      `Expected ${URL_}/k to answer the range bytes=0-0, found status ${status} with content-range ${
+        JSON.stringify(contentRange ?? null)
+      }`,
+    );
+    assertEquals(body.cancelled(), true);
+  }
+});
+
+Deno.test("HttpStore asks once more for a whole value that it cannot be sure is decoded", async () => {
+  for (const what of ["range", "size"]) {
+    const body = observedBody();
+    const { store, requests } = stub(
+      URL_,
+      ...what === "size" ? [new Response(null)] : [],
+      new Response(body.stream, {
+        headers: { "Content-Length": "3", "Content-Encoding": "br" },
+      }),
+      new Response(VALUE, { headers: { "Content-Encoding": "br" } }),
+    );
+    if (what === "size") assertEquals(await store.size("/k"), 10);
+    else {
+      assertEquals(await store.getRange("/k", MIDDLE), VALUE.slice(2, 5));
+    }
+    assertEquals(body.cancelled(), true);
+    assertEquals(requests.at(-1)!.headers.get("range"), null);
+  }
+});

@@ -1,0 +1,45 @@
+import { HttpStore } from "../../src/stores/http.ts";
+
+export const URL_ = "https://example.org/data.zarr";
+
+/** A store whose requests get these answers, one after the other. */
+export function stub(
+  url: string,
+  ...responses: Response[]
+): { store: HttpStore; requests: Request[] } {
+  const requests: Request[] = [];
+  const store = new HttpStore(url, {
+    fetch(request) {
+      requests.push(request);
+      const response = responses.shift();
+      return response
+        ? Promise.resolve(response)
+        : Promise.reject(new Error("No answer is left"));
+    },
+  });
+  return { store, requests };
+}
+
+/** A body of the same chunk again and again, or of that many, and what happens to it. */
+export function observedBody(
+  chunk: Uint8Array = new Uint8Array(4),
+  times = Infinity,
+): {
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  pulls(): number;
+  cancelled(): boolean;
+} {
+  let pulls = 0;
+  let cancelled = false;
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      pulls++;
+      controller.enqueue(chunk.slice());
+      if (pulls >= times) controller.close();
+    },
+    cancel() {
+      cancelled = true;
+    },
+  }, { highWaterMark: 0 });
+  return { stream, pulls: () => pulls, cancelled: () => cancelled };
+}

@@ -1,0 +1,276 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { HttpStore } from "../../src/stores/http.ts";
+import { MemoryStore } from "../../src/stores/memory.ts";
+import type { StoreOptions } from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { readAll, testStore } from "./conformance.ts";
+import { observedBody, stub, URL_ } from "./http_stub.ts";
+import { serve, storeHandler } from "./loopback.ts";
+
+testStore("HttpStore", () => {
+  const behind = new MemoryStore();
+  const { url, close } = serve(storeHandler(behind));
+  return Promise.resolve({
+    store: new HttpStore(url),
+    fill: (key, bytes) => behind.set(key, bytes),
+    close,
+  });
+});
+
+testStore("HttpStore of a server without ranges", () => {
+  const behind = new MemoryStore();
+  const handler = storeHandler(behind);
+  const { url, close } = serve(({ url, method }) =>
+    handler(new Request(url, { method }))
+  );
+  return Promise.resolve({
+    store: new HttpStore(url),
+    fill: (key, bytes) => behind.set(key, bytes),
+    close,
+  });
+});
+
+/** Every way to read the key `/k`. */
+const READINGS: readonly ((
+  store: HttpStore,
+  options?: StoreOptions,
+) => Promise<unknown>)[] = [
+  (store, options) => store.get("/k", options),
+  (store, options) => store.stream("/k", options),
+  (store, options) => store.size("/k", options),
+  (store, options) => store.getRange("/k", { offset: 0, length: 9 }, options),
+  (store, options) => store.getRange("/k", { offset: 0, length: 0 }, options),
+  (store, options) => store.getRange("/k", { suffixLength: 9 }, options),
+];
+
+Deno.test("HttpStore encodes every name of a key below the base URL", async () => {
+  const base = "https://example.org";
+  for (
+    const [root, url] of [
+      [base, `${base}/c/0`],
+      [`${base}/`, `${base}/c/0`],
+      [`${base}/a.zarr`, `${base}/a.zarr/c/0`],
+      [`${base}/a.zarr/`, `${base}/a.zarr/c/0`],
+      [`${base}/a%20b/%C3%BC`, `${base}/a%20b/%C3%BC/c/0`],
+      [`${base}/a b?t=1&u=%2F#part`, `${base}/a%20b/c/0?t=1&u=%2F`],
+      [`${base}/x/../y`, `${base}/y/c/0`],
+    ] as const
+  ) {
+    const { store, requests } = stub(root, new Response("x"));
+    await store.get("/c/0");
+    assertEquals(requests.map((request) => request.url), [url]);
+  }
+  for (
+    const [key, path] of [
+      ["/a b/c?d/e#f", "a%20b/c%3Fd/e%23f"],
+      ["/%2e%2e/100%", "%252e%252e/100%25"],
+      ["/ü/水/😀", "%C3%BC/%E6%B0%B4/%F0%9F%98%80"],
+      ["/http://x", undefined],
+      ["/c:/@/a&b=c;d,e+f", "c%3A/%40/a%26b%3Dc%3Bd%2Ce%2Bf"],
+      ["/...", "..."],
+    ] as const
+  ) {
+    const { store, requests } = stub(`${base}/r?q`, new Response("x"));
+    if (path === undefined) {
+      await assertRejects(() => store.get(key), RangeError, "an empty segment");
+    } else {
+      await store.get(key);
+      assertEquals(requests[0]!.url, `${base}/r/${path}?q`);
+    }
+  }
+});
+
+Deno.test("HttpStore takes only http and https URLs", () => {
+  assertThrows(() => new HttpStore("data.zarr"), TypeError);
+  for (const url of ["ftp://h/", "data:text/plain,x", "file:///x", "s3://b"]) {
+    assertThrows(
+      () => new HttpStore(url),
+      RangeError,
+      `Expected an http: or https: URL, found "${url}"`,
+    );
+  }
+});
+
+Deno.test("HttpStore keeps its own copy of the URL and the headers", async () => {
+  const url = new URL("https://example.org/a");
+  const headers = new Headers({ "X-Token": "1", "Accept-Encoding": "br" });
+  const requests: Request[] = [];
+  const store = new HttpStore(url, {
+    headers,
+    fetch: (request) => {
+      requests.push(request);
+      return Promise.resolve(
+        new Response(null, { headers: { "Content-Length": "0" } }),
+      );
+    },
+  });
+  url.pathname = "/b";
+  headers.set("X-Token", "2");
+  await store.get("/k");
+  await store.getRange("/k", { offset: 0, length: 1 });
+  await store.stream("/k");
+  await store.size("/k");
+  assertEquals(
+    requests.map(({ method, url, headers }) => [
+      method,
+      url,
+      headers.get("x-token"),
+      headers.get("range"),
+    ]),
+    [
+      ["GET", "https://example.org/a/k", "1", null],
+      ["GET", "https://example.org/a/k", "1", "bytes=0-0"],
+      ["GET", "https://example.org/a/k", "1", null],
+      ["HEAD", "https://example.org/a/k", "1", null],
+    ],
+  );
+  assertEquals(requests[3]!.headers.get("accept-encoding"), "identity");
+});
+
+Deno.test("HttpStore takes 404 and 410 for absence and releases the body", async () => {
+  for (const status of [404, 410]) {
+    for (const read of READINGS) {
+      const body = observedBody();
+      const { store } = stub(URL_, new Response(body.stream, { status }));
+      assertEquals(await read(store), undefined);
+      assertEquals(body.cancelled(), true);
+    }
+  }
+});
+
+Deno.test("HttpStore refuses other statuses, with the URL and the status", async () => {
+  for (const status of [201, 204, 206, 304, 400, 401, 403, 416, 500, 503]) {
+    for (const read of READINGS) {
+      const body = [204, 304].includes(status) ? undefined : observedBody();
+      const { store } = stub(
+        URL_,
+        new Response(body?.stream ?? null, { status, statusText: "So so" }),
+        new Response(null, { status, statusText: "So so" }),
+      );
+      const error = await assertRejects(() => read(store), Error, `${URL_}/k`);
+      assertStringIncludes(error.message, String(status));
+      assertEquals(body?.cancelled() ?? true, true);
+    }
+  }
+  const { store } = stub(
+    URL_,
+    new Response(null, { status: 503, statusText: "Service Unavailable" }),
+  );
+  assertEquals(
+    (await assertRejects(() => store.get("/k"), Error)).message,
+    `Cannot GET ${URL_}/k: expected status 200, 404, 410, found 503 Service Unavailable`,
+  );
+});
+
+Deno.test("HttpStore names the URL when there is no connection", async () => {
+  const { url, close } = serve(() => new Response());
+  await close();
+  for (const read of READINGS) {
+    const error = await assertRejects(
+      () => read(new HttpStore(url)),
+      Error,
+      `${url}/k: the connection failed`,
+    );
+    assertInstanceOf(error.cause, TypeError);
+  }
+});
+
+Deno.test("HttpStore names the URL when the connection breaks off", async () => {
+  for (const status of ["200 OK", "206 Partial Content"]) {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const url = `http://127.0.0.1:${listener.addr.port}`;
+    const answer = (async () => {
+      using connection = await listener.accept();
+      await connection.read(new Uint8Array(4096));
+      await connection.write(new TextEncoder().encode(
+        `HTTP/1.1 ${status}\r\nContent-Length: 9\r\nContent-Range: bytes 0-8/9\r\n\r\nhalf`,
+      ));
+    })();
+    const store = new HttpStore(url);
+    const error = await assertRejects(
+      () =>
+        status === "200 OK"
+          ? store.get("/k")
+          : store.getRange("/k", { offset: 0, length: 9 }),
+      Error,
+      `Cannot GET ${url}/k: the connection failed`,
+    );
+    assertInstanceOf(error.cause, Error);
+    await answer;
+    listener.close();
+  }
+});
+
+Deno.test("HttpStore passes the signal to every request", async () => {
+  for (const read of READINGS) {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const requests: Request[] = [];
+    const store = new HttpStore(URL_, {
+      fetch: (request) => {
+        requests.push(request);
+        if (request.method === "HEAD") {
+          return Promise.resolve(new Response(null, { status: 405 }));
+        }
+        return new Promise((_, reject) => {
+          request.signal.onabort = () => reject(new Error("not this one"));
+          controller.abort(reason);
+        });
+      },
+    });
+    assertStrictEquals(
+      await assertRejects(() => read(store, { signal: controller.signal })),
+      reason,
+    );
+    for (const { signal } of requests) assertEquals(signal.aborted, true);
+  }
+});
+
+Deno.test("HttpStore takes a missing body for an empty value", async () => {
+  const none = () => new Response(null);
+  const { store } = stub(URL_, none(), none(), none());
+  assertEquals(await store.get("/k"), new Uint8Array());
+  assertEquals(await readAll(await store.stream("/k")), new Uint8Array());
+  assertEquals(
+    await store.getRange("/k", { suffixLength: 3 }),
+    new Uint8Array(),
+  );
+});
+
+Deno.test("HttpStore.stream asks the server for no more than it is read", async () => {
+  const body = observedBody(new Uint8Array(9));
+  const { store } = stub(URL_, new Response(body.stream));
+  const stream = (await store.stream("/k"))!;
+  assertEquals(body.pulls(), 0);
+  const reader = stream.getReader();
+  await reader.read();
+  assertEquals(body.pulls(), 1);
+  await reader.cancel();
+  assertEquals(body.cancelled(), true);
+});
+
+Deno.test("HttpStore reads values that the server compresses", async () => {
+  const value = countingBytes(5000);
+  const { url, close } = serve(() =>
+    new Response(
+      new Blob([value as Uint8Array<ArrayBuffer>]).stream()
+        .pipeThrough(new CompressionStream("gzip")),
+      { headers: { "Content-Encoding": "gzip" } },
+    )
+  );
+  const store = new HttpStore(url);
+  assertEquals(await store.get("/k"), value);
+  assertEquals(await store.size("/k"), value.length);
+  assertEquals(
+    await store.getRange("/k", { offset: 10, length: 9 }),
+    value.slice(10, 19),
+  );
+  await close();
+});

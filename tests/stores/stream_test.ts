@@ -1,0 +1,97 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { Buffer } from "node:buffer";
+import {
+  abortable,
+  assertValue,
+  discard,
+  toBytes,
+  toStream,
+} from "../../src/stores/stream.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { streamOf } from "./conformance.ts";
+import { observedBody } from "./http_stub.ts";
+
+Deno.test("assertValue takes bytes and streams only", () => {
+  assertValue(countingBytes(3));
+  assertValue(Buffer.from("abc"));
+  assertValue(streamOf());
+  for (
+    const [wrong, found] of [
+      [new ArrayBuffer(3), "[object ArrayBuffer]"],
+      [new Uint16Array(3), "[object Uint16Array]"],
+      ["abc", "[object String]"],
+      [[1], "[object Array]"],
+      [null, "[object Null]"],
+      [undefined, "[object Undefined]"],
+    ] as const
+  ) {
+    assertThrows(
+      () => assertValue(wrong as unknown as Uint8Array),
+      TypeError,
+      `Expected a value to be a Uint8Array or a ReadableStream, found ${found}`,
+    );
+  }
+});
+
+Deno.test("toStream gives windows, and toBytes puts them together again", async () => {
+  for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    const bytes = countingBytes(length);
+    const chunks = await Array.fromAsync(toStream(bytes));
+    assertEquals(chunks.length, Math.ceil(length / 65_536));
+    assert(chunks.every((chunk) => chunk.length > 0));
+    assertEquals(await toBytes(toStream(bytes)), bytes);
+    assertEquals(await toBytes(streamOf(...chunks)), bytes);
+  }
+});
+
+Deno.test("toStream gives copies", async () => {
+  const bytes = countingBytes(100_000);
+  for await (const chunk of toStream(bytes)) chunk.fill(9);
+  assertEquals(bytes, countingBytes(100_000));
+});
+
+Deno.test("toBytes fails with the stream's error or the signal's reason", async () => {
+  const failure = new Error("the source broke");
+  const broken = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.error(failure),
+  });
+  assertStrictEquals(await assertRejects(() => toBytes(broken)), failure);
+  const { stream, cancelled } = observedBody();
+  const controller = new AbortController();
+  const reading = toBytes(stream, { signal: controller.signal });
+  controller.abort(failure);
+  assertStrictEquals(await assertRejects(() => reading), failure);
+  assertEquals(cancelled(), true);
+});
+
+Deno.test("abortable gives the stream itself where there is no signal", () => {
+  const { stream } = observedBody();
+  assertStrictEquals(abortable(stream, undefined), stream);
+});
+
+Deno.test("discard cancels a stream that nobody reads, and nothing else", async () => {
+  const reason = new Error("not stored");
+  let found: unknown;
+  await discard(
+    new ReadableStream({
+      cancel(reason) {
+        found = reason;
+        throw new Error("cannot be cancelled");
+      },
+    }),
+    reason,
+  );
+  assertStrictEquals(found, reason);
+  const { stream, cancelled } = observedBody();
+  const reader = stream.getReader();
+  await discard(stream, reason);
+  await discard(countingBytes(3), reason);
+  assertEquals(cancelled(), false);
+  await reader.cancel();
+});
