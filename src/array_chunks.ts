@@ -15,6 +15,7 @@ import type {
   StoreOptions,
 } from "./stores/store.ts";
 import { nodeRoot } from "./stores/store_key.ts";
+import { discard } from "./stores/stream.ts";
 
 /**
  * The chunks of one array by grid coordinates: encoded, as they are stored, and
@@ -182,7 +183,8 @@ export class ArrayChunks {
   }
 
   /**
-   * Stores a chunk, in its parts. If that fails, the chunk is as it was.
+   * Stores a chunk, in its parts. If that fails, the chunk is as it was, and a
+   * stream is cancelled.
    *
    * @param coordinates Grid coordinates, one a dimension.
    * @param bytes The encoded chunk.
@@ -193,7 +195,14 @@ export class ArrayChunks {
     bytes: Uint8Array | ReadableStream<Uint8Array>,
     options?: StoreOptions,
   ): Promise<void> {
-    await write(this.#store, this.key(coordinates), bytes, options);
+    let key: StoreKey;
+    try {
+      key = this.key(coordinates);
+    } catch (error) {
+      await discard(bytes, error);
+      throw error;
+    }
+    await write(this.#store, key, bytes, options);
   }
 
   /**

@@ -286,3 +286,19 @@ Deno.test("new ArrayChunks checks the metadata and reads nothing", () => {
     "zarr_format",
   );
 });
+
+Deno.test("ArrayChunks.set cancels a stream that it cannot store", async () => {
+  const { chunks } = await emptyArray();
+  for (const coordinates of [[9, 9], [0, 0]]) {
+    let cancelled: unknown;
+    const controller = new AbortController();
+    controller.abort(new Error("Enough"));
+    const stream = new ReadableStream<Uint8Array>({
+      cancel: (reason) => void (cancelled = reason),
+    });
+    const error = await assertRejects(() =>
+      chunks.set(coordinates, stream, { signal: controller.signal })
+    );
+    assertStrictEquals(cancelled, error);
+  }
+});

@@ -1,5 +1,11 @@
-import { ensureDir } from "@std/fs/ensure-dir";
 import { assertByteRange, resolveByteRange } from "./byte_range.ts";
+import {
+  FileSystemRoot,
+  isTemporary,
+  presentOnly,
+  split,
+  temporaryName,
+} from "./file_system_root.ts";
 import type {
   ByteRange,
   Store,
@@ -7,12 +13,10 @@ import type {
   StoreOptions,
   StoreSnapshot,
 } from "./store.ts";
-import { assertStoreKey, keyProblem } from "./store_key.ts";
+import { keyProblem } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
 import { abortable, assertValue, discard } from "./stream.ts";
 
-/** How files are named that are not values yet, or no longer. */
-const TEMPORARY = ".zarr-parts-tmp-";
 /** How many bytes are read between two looks at the signal. */
 const WINDOW = 16 * 1024 * 1024;
 const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
@@ -56,7 +60,7 @@ const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
  * ```
  */
 export class FileSystemStore implements Store {
-  readonly #root: string;
+  readonly #root: FileSystemRoot;
 
   /**
    * Does not look at the folder yet.
@@ -77,10 +81,7 @@ export class FileSystemStore implements Store {
    * ```
    */
   constructor(root: string | URL) {
-    this.#root = root instanceof URL ? fromFileUrl(root) : root;
-    if (this.#root === "") {
-      throw new RangeError('Expected the path of a folder, found ""');
-    }
+    this.#root = new FileSystemRoot(root);
   }
 
   /** The whole value, or `undefined` if the key has none. */
@@ -173,7 +174,7 @@ export class FileSystemStore implements Store {
   async delete(key: StoreKey, options: StoreOptions = {}): Promise<void> {
     await this.#find(key, options);
     const { folder, name } = split(key);
-    const path = await this.#follow(folder);
+    const path = await this.#root.follow(folder);
     if (path === undefined) return;
     await presentOnly(() => Deno.remove(`${path}/${name}`));
   }
@@ -191,7 +192,7 @@ export class FileSystemStore implements Store {
     assertStorePrefix(prefix);
     options.signal?.throwIfAborted();
     const { folder } = split(prefix);
-    const path = await this.#follow(folder);
+    const path = await this.#root.follow(folder);
     if (path !== undefined) yield* this.#walk(path, folder, prefix, options);
   }
 
@@ -230,7 +231,7 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     await this.#find(key, options);
     const { folder, name } = split(key);
-    const path = await this.#ensureFolder(folder);
+    const path = await this.#root.ensureFolder(folder);
     const temporary = temporaryName(path);
     try {
       await write(temporary);
@@ -251,70 +252,14 @@ export class FileSystemStore implements Store {
     return value && await presentOnly(() => Deno.open(value.path));
   }
 
-  /** The file of a value. Refuses what is no key, and what is no file below the root. */
   async #find(
     key: StoreKey,
     options: StoreOptions,
   ): Promise<{ path: string; size: number } | undefined> {
-    assertStoreKey(key);
-    if (key.includes(`/${TEMPORARY}`)) {
-      throw new RangeError(
-        `Key ${
-          JSON.stringify(key)
-        } has a name that starts with "${TEMPORARY}": such names are for temporary files`,
-      );
-    }
     options.signal?.throwIfAborted();
-    const path = await this.#follow(key);
-    if (path === undefined) return undefined;
-    const info = await presentOnly(() => Deno.stat(path));
+    const value = await this.#root.find(key);
     options.signal?.throwIfAborted();
-    if (info === undefined) return undefined;
-    if (!info.isFile) {
-      throw new Error(
-        `Key ${JSON.stringify(key)} names ${
-          info.isDirectory ? "a folder" : "a special file"
-        }, expected a regular file: ${path}`,
-      );
-    }
-    return { path, size: info.size };
-  }
-
-  /** Where a path below the root leads, free of links; `undefined` if nowhere. */
-  async #follow(key: string): Promise<string | undefined> {
-    const root = await presentOnly(() => Deno.realPath(this.#root));
-    if (root === undefined) return undefined;
-    const real = await presentOnly(() => Deno.realPath(this.#root + key));
-    if (real === undefined) {
-      // What is absent behind a link that leads out is refused all the same.
-      if (key !== "") await this.#follow(split(key).folder);
-      return undefined;
-    }
-    const separator = Deno.build.os === "windows" ? "\\" : "/";
-    const inside = root.endsWith(separator) ? root : root + separator;
-    if (!(real + separator).startsWith(inside)) {
-      throw new Error(
-        `Key ${
-          JSON.stringify(key)
-        } leads out of the store's root: ${real} is not below ${root}`,
-      );
-    }
-    // Not `real`: permissions may name the root as it was given, as a link.
-    return real.length < inside.length
-      ? this.#root
-      : `${this.#root}/${real.slice(inside.length)}`;
-  }
-
-  /** Creates a folder where it is missing, one name at a time so that none is created behind a link. */
-  async #ensureFolder(folder: string): Promise<string> {
-    const present = await this.#follow(folder);
-    if (present !== undefined) return present;
-    const { folder: parent, name } = split(folder);
-    const path = folder === ""
-      ? this.#root
-      : `${await this.#ensureFolder(parent)}/${name}`;
-    await ensureDir(path);
-    return path;
+    return value;
   }
 
   async *#walk(
@@ -329,26 +274,16 @@ export class FileSystemStore implements Store {
     );
     for (const { name, isDirectory, isFile } of entries ?? []) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
-      if (!key.startsWith(prefix) || name.startsWith(TEMPORARY)) continue;
+      if (!key.startsWith(prefix) || isTemporary(name)) continue;
       if (keyProblem(name) !== undefined) continue;
       if (isDirectory) {
         yield* this.#walk(`${path}/${name}`, key, prefix, options);
-      } else if (isFile || await this.#find(key, {}).catch(() => undefined)) {
+      } else if (isFile || await this.#root.find(key).catch(() => undefined)) {
         yield key;
       }
       options.signal?.throwIfAborted();
     }
   }
-}
-
-/** `/c/0/1` as the folder `/c/0` and the name `1`. */
-function split(key: string): { folder: string; name: string } {
-  const slash = key.lastIndexOf("/");
-  return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
-function temporaryName(folder: string): string {
-  return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
 }
 
 async function linkOrCopy(from: string, to: string): Promise<void> {
@@ -362,30 +297,4 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
       throw error;
     }
   }
-}
-
-/** What an operation gives, or `undefined` if there is nothing at its path. */
-async function presentOnly<T>(
-  operation: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await operation();
-  } catch (error) {
-    if (
-      error instanceof Deno.errors.NotFound ||
-      error instanceof Deno.errors.NotADirectory
-    ) return undefined;
-    throw error;
-  }
-}
-
-/** `fileURLToPath` of `node:url`, which browsers lack: this module must load there. */
-function fromFileUrl(url: URL): string {
-  if (url.protocol !== "file:" || url.host !== "") {
-    throw new TypeError(
-      `Expected a file: URL of this machine, found ${JSON.stringify(url.href)}`,
-    );
-  }
-  const path = decodeURIComponent(url.pathname);
-  return Deno.build.os === "windows" ? path.slice(1) : path;
 }

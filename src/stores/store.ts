@@ -75,8 +75,9 @@ export interface Store {
   /** The value's length in bytes, or `undefined` if the key has none. */
   size?(key: StoreKey, options?: StoreOptions): Promise<number | undefined>;
   /**
-   * Stores a value, all of it or nothing. A store that has `stream` takes a
-   * stream here too; if that fails, the earlier value stays.
+   * Stores a value, all of it or nothing: if that fails, the earlier value
+   * stays. A store that has `stream` takes a stream here too, and cancels it if
+   * it cannot store it.
    */
   set?(
     key: StoreKey,

@@ -77,3 +77,49 @@ Deno.test("a Map, as zarrita takes it, is a store", async () => {
   await assertWritable(store);
   await assertReadable(store);
 });
+
+Deno.test("a range of zarrita's FileSystemStore ends where the value ends, zeros or not", async () => {
+  await inTempDir(async (root) => {
+    for (const value of [BYTES, new Uint8Array(100), new Uint8Array(0)]) {
+      // A new store each time: what is known of one is asked for once.
+      const store = fileSystemStore(root);
+      await write(store, KEY, value);
+      for (const offset of [0, 1, 99, 100, 101, 2 ** 40]) {
+        for (const length of [0, 1, 2, 99, 100, 101]) {
+          assertEquals(
+            new Uint8Array((await readRange(store, KEY, { offset, length }))!),
+            value.slice(offset, offset + length),
+            `${length} bytes from ${offset} of ${value.length}`,
+          );
+        }
+      }
+      for (const suffixLength of [0, 1, 99, 100, 101]) {
+        if (suffixLength > value.length + 1) continue; // Refused by Deno.
+        assertEquals(
+          new Uint8Array((await readRange(store, KEY, { suffixLength }))!),
+          suffixLength === 0 ? new Uint8Array(0) : value.slice(-suffixLength),
+        );
+      }
+    }
+  });
+});
+
+Deno.test("zarrita's FileSystemStore is asked once whether it pads ranges", async () => {
+  await inTempDir(async (root) => {
+    const zarrita = fileSystemStore(root);
+    await write(zarrita, KEY, new Uint8Array(9));
+    const asked: number[] = [];
+    const store: Store = {
+      get: (key) => zarrita.get(key),
+      getRange(key, range) {
+        asked.push("offset" in range ? range.offset : -1);
+        return zarrita.getRange!(key, range);
+      },
+    };
+    await Promise.all(
+      [1, 2, 3].map((offset) => readRange(store, KEY, { offset, length: 1 })),
+    );
+    await readRange(store, KEY, { offset: 4, length: 1 });
+    assertEquals(asked, [1, 2, 3, 2 ** 53 - 2, 4]);
+  });
+});

@@ -1,0 +1,123 @@
+import { ensureDir } from "@std/fs/ensure-dir";
+import type { StoreKey } from "./store.ts";
+import { assertStoreKey } from "./store_key.ts";
+
+const TEMPORARY = ".zarr-parts-tmp-";
+
+/** A folder of the file system, and the files and folders that keys name in it. */
+export class FileSystemRoot {
+  /** As it was given: permissions may name it so, as a link. */
+  readonly path: string;
+
+  constructor(root: string | URL) {
+    this.path = root instanceof URL ? fromFileUrl(root) : root;
+    if (this.path === "") {
+      throw new RangeError('Expected the path of a folder, found ""');
+    }
+  }
+
+  /** The file of a value. Refuses what is no key, and what is no file below the root. */
+  async find(
+    key: StoreKey,
+  ): Promise<{ path: string; size: number } | undefined> {
+    assertStoreKey(key);
+    if (key.includes(`/${TEMPORARY}`)) {
+      throw new RangeError(
+        `Key ${
+          JSON.stringify(key)
+        } has a name that starts with "${TEMPORARY}": such names are for temporary files`,
+      );
+    }
+    const path = await this.follow(key);
+    if (path === undefined) return undefined;
+    const info = await presentOnly(() => Deno.stat(path));
+    if (info === undefined) return undefined;
+    if (!info.isFile) {
+      throw new Error(
+        `Key ${JSON.stringify(key)} names ${
+          info.isDirectory ? "a folder" : "a special file"
+        }, expected a regular file: ${path}`,
+      );
+    }
+    return { path, size: info.size };
+  }
+
+  /** Where a path below the root leads, free of links; `undefined` if nowhere. */
+  async follow(key: string): Promise<string | undefined> {
+    const root = await presentOnly(() => Deno.realPath(this.path));
+    if (root === undefined) return undefined;
+    const real = await presentOnly(() => Deno.realPath(this.path + key));
+    if (real === undefined) {
+      // What is absent behind a link that leads out is refused all the same.
+      if (key !== "") await this.follow(split(key).folder);
+      return undefined;
+    }
+    const separator = Deno.build.os === "windows" ? "\\" : "/";
+    const inside = root.endsWith(separator) ? root : root + separator;
+    if (!(real + separator).startsWith(inside)) {
+      throw new Error(
+        `Key ${
+          JSON.stringify(key)
+        } leads out of the store's root: ${real} is not below ${root}`,
+      );
+    }
+    // Not `real`: permissions may name the root as it was given, as a link.
+    return real.length < inside.length
+      ? this.path
+      : `${this.path}/${real.slice(inside.length)}`;
+  }
+
+  /** Creates a folder where it is missing, one name at a time so that none is created behind a link. */
+  async ensureFolder(folder: string): Promise<string> {
+    const present = await this.follow(folder);
+    if (present !== undefined) return present;
+    const { folder: parent, name } = split(folder);
+    const path = folder === ""
+      ? this.path
+      : `${await this.ensureFolder(parent)}/${name}`;
+    await ensureDir(path);
+    return path;
+  }
+}
+
+/** `/c/0/1` as the folder `/c/0` and the name `1`. */
+export function split(key: string): { folder: string; name: string } {
+  const slash = key.lastIndexOf("/");
+  return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Whether a file's name says that it is temporary. */
+export function isTemporary(name: string): boolean {
+  return name.startsWith(TEMPORARY);
+}
+
+/** A new name in a folder for a file that is not a value yet, or no longer. */
+export function temporaryName(folder: string): string {
+  return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
+}
+
+/** What an operation gives, or `undefined` if there is nothing at its path. */
+export async function presentOnly<T>(
+  operation: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await operation();
+  } catch (error) {
+    if (
+      error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory
+    ) return undefined;
+    throw error;
+  }
+}
+
+/** `fileURLToPath` of `node:url`, which browsers lack: this module must load there. */
+function fromFileUrl(url: URL): string {
+  if (url.protocol !== "file:" || url.host !== "") {
+    throw new TypeError(
+      `Expected a file: URL of this machine, found ${JSON.stringify(url.href)}`,
+    );
+  }
+  const path = decodeURIComponent(url.pathname);
+  return Deno.build.os === "windows" ? path.slice(1) : path;
+}
