@@ -52,10 +52,12 @@ async function assertRefused(
 }
 
 Deno.test("openArrayChunks opens an array at the root and below, however the path is written", async () => {
-  const { gridShape } = await openArrayChunks(
-    storeWith("/zarr.json", arrayMetadata()),
-  );
-  assertEquals(gridShape, [3, 2]);
+  for (const path of [undefined, "", "/"]) {
+    const root = storeWith("/zarr.json", arrayMetadata());
+    const chunks = await openArrayChunks(root, path);
+    assertEquals(chunks.gridShape, [3, 2]);
+    assertEquals(chunks.key([0, 0]), "/c/0/0");
+  }
   const store = storeWith("/a/b c/zarr.json", arrayMetadata());
   for (const path of ["a/b c", "/a/b c", "a/b c/", "/a/b c/"]) {
     const chunks = await openArrayChunks(store, path);

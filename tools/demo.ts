@@ -84,7 +84,7 @@ async function copyAndCompare(
       `${place}, its index by a range request`,
     );
     rows.push([
-      place,
+      `(${coordinates.join(", ")})`,
       key,
       ...parts.map(({ length }) => `${length}`),
       `${chunk.length}`,
@@ -134,15 +134,18 @@ if (chunks === 0 || stored.length !== chunks) {
 }
 const milliseconds = performance.now() - started;
 
+const { shape, data_type } = source.metadata;
+const [[, firstKey] = []] = rows;
 console.log(`
-An elevation model of ${
-  source.metadata.shape.join(" × ")
-} points, ${source.metadata.data_type}, written by zarr-python
-in ${
+An elevation model: ${shape.join(" × ")} points of ${data_type} in ${
   source.gridShape.join(" × ")
-} shards, stored again under keys with "${SUFFIX}" and each shard in three parts:
+} shards, written by zarr-python.
 
-${table([["shard", "key", ".header", '""', ".index", "whole"], ...rows])}
+Stored again with the suffix "${SUFFIX}" and each shard in three parts: the first
+one as ${firstKey}.header, ${firstKey} and ${firstKey}.index.
+Sizes in bytes:
+
+${table([["shard", "key", ".header", "data", ".index", "whole"], ...rows])}
 
 Verified, byte for byte against the source:
   ${chunks} shards of ${bytes} bytes in all, read through the concat-parts transformer
