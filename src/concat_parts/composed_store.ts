@@ -9,7 +9,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
 import { discard, toBytes } from "../stores/stream.ts";
 import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
-import { KeyQueue } from "./key_queue.ts";
+import { KeyLocks } from "./key_locks.ts";
 import { listChunks } from "./list_chunks.ts";
 import type { Part } from "./part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
@@ -44,7 +44,7 @@ export function applyParts<S extends Store>(
   options: ApplyOptions,
 ): ComposedStore<S> {
   const isChunkKey = options.isChunkKey ?? ((key) => !isMetadataKey(key));
-  const queue = new KeyQueue();
+  const locks = KeyLocks.of(store);
 
   /** The chunk of a key, or `undefined` for a key that is no chunk's. */
   function chunkAt(
@@ -61,24 +61,26 @@ export function applyParts<S extends Store>(
     {
       async get(key, options) {
         const chunk = chunkAt(key, options);
-        return await (chunk ? readChunk(chunk) : store.get(key, options));
+        return await (chunk
+          ? locks.read(key, () => readChunk(chunk))
+          : store.get(key, options));
       },
       async getRange(key, range, options) {
         const chunk = chunkAt(key, options);
         return await (chunk
-          ? readChunkRange(chunk, range)
+          ? locks.read(key, () => readChunkRange(chunk, range))
           : readRange(store, key, range, options));
       },
       async stream(key, options) {
         const chunk = chunkAt(key, options);
         return await (chunk
-          ? streamChunk(chunk)
+          ? locks.read(key, () => streamChunk(chunk))
           : readStream(store, key, options));
       },
       async size(key, options) {
         const chunk = chunkAt(key, options);
         return await (chunk
-          ? readChunkSize(chunk)
+          ? locks.read(key, () => readChunkSize(chunk))
           : readSize(store, key, options));
       },
     };
@@ -92,7 +94,7 @@ export function applyParts<S extends Store>(
         const bytes = value instanceof Uint8Array
           ? value
           : await toBytes(value, options);
-        await queue.run(key, () => writeChunk(chunk, bytes));
+        await locks.write(key, () => writeChunk(chunk, bytes));
       } catch (error) {
         await discard(value, error);
         throw error;
@@ -100,16 +102,17 @@ export function applyParts<S extends Store>(
     };
     changing.snapshot = async (key, options) => {
       const chunk = chunkAt(key, options);
-      return await (chunk
-        ? snapshotChunk(chunk)
-        : snapshot(store, key, options));
+      if (chunk === undefined) return await snapshot(store, key, options);
+      const taken = await locks.read(key, () => snapshotChunk(chunk));
+      const restore = () => locks.write(key, () => taken.restore());
+      return { ...taken, restore };
     };
   }
   if (store.delete) {
     changing.delete = async (key, options) => {
       const chunk = chunkAt(key, options);
       if (chunk === undefined) return await store.delete!(key, options);
-      await queue.run(key, () => deleteChunk(chunk));
+      await locks.write(key, () => deleteChunk(chunk));
     };
   }
   if (store.list) {

@@ -172,9 +172,10 @@ export class ConcatParts {
    * Reading asks for as little as the parts allow: the last bytes that lie in
    * sized tail parts (a shard's index) are one `get` and no look-up of a size.
    * What is returned of a sized part was checked against its size. Writing
-   * leaves a chunk as it was if any of its parts cannot be written. Writes of
-   * one chunk through one composed store follow each other; a reader meanwhile
-   * may meet parts of both.
+   * leaves a chunk as it was if any of its parts cannot be written. Whoever reads
+   * a chunk while it is written, through whatever is applied to the same store
+   * object, gets the chunk as it was before or after; other processes may meet
+   * parts of both.
    *
    * @param store Where the parts are.
    * @param options Which keys are chunks', if not all but metadata documents.
