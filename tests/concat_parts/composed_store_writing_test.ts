@@ -402,3 +402,32 @@ Deno.test("a chunk is copied onto itself without waiting for itself", async () =
   await composed.set("/c/0", (await composed.stream("/c/0"))!);
   assertEquals(await composed.get("/c/0"), countingBytes(9));
 });
+
+Deno.test("a write waits for the reads that came before it, and not for other chunks", async () => {
+  const memory = new MemoryStore();
+  await new ConcatParts(PARTS).apply(memory).set("/c/0", countingBytes(9));
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => release = resolve);
+  const written: string[] = [];
+  const composed = new ConcatParts(PARTS).apply<Store>({
+    async get(key) {
+      if (key === "/c/0.index") await gate;
+      return await memory.get(key);
+    },
+    async set(key, value) {
+      written.push(key);
+      await memory.set(key, value);
+    },
+    delete: (key) => memory.delete(key),
+    snapshot: (key) => memory.snapshot(key),
+  });
+  const reading = composed.get("/c/0");
+  const writing = composed.set!("/c/0", countingBytes(9, 100));
+  await composed.set!("/c/1", countingBytes(9));
+  assertEquals(written, ["/c/1", "/c/1.header", "/c/1.index"]);
+  release();
+  assertEquals(await reading, countingBytes(9));
+  await writing;
+  assertEquals(written.slice(3), WRITE_ORDER);
+  assertEquals(await composed.get("/c/0"), countingBytes(9, 100));
+});
