@@ -75,6 +75,21 @@ export class ArrayChunks {
    * @param metadata The array's metadata. It is checked.
    * @throws {MetadataError} Metadata that is not valid or not understood.
    * @throws {RangeError} A path that is no path in a store.
+   *
+   * @example A store without `zarr.json`
+   * ```ts
+   * import { ArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/monthly/2", new Uint8Array([7, 8, 9])]]);
+   * const chunks = new ArrayChunks(store, "monthly", {
+   *   zarr_format: 3, node_type: "array", shape: [8], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "v2", codecs: ["bytes"],
+   * });
+   * assertEquals(chunks.gridShape, [3]);
+   * assertEquals(await chunks.get([2]), new Uint8Array([7, 8, 9]));
+   * ```
    */
   constructor(store: Store, path: string, metadata: unknown) {
     const storage = new ArrayStorage(metadata);
@@ -90,8 +105,24 @@ export class ArrayChunks {
    * The key of a chunk in the store. Its parts are stored under this key and
    * their key suffixes.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one a dimension, each below `gridShape`.
    * @returns The key, from the root of the store.
+   * @throws {RangeError} Coordinates outside the chunk grid, or not as many as
+   * the array has dimensions.
+   *
+   * @example
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * const chunks = await createArrayChunks(new MemoryStore(), "a/b", {
+   *   zarr_format: 3, node_type: "array", shape: [4, 9], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * assertEquals(chunks.key([0, 2]), "/a/b/c/0/2");
+   * assertThrows(() => chunks.key([0, 3]), RangeError, "whose shape is [1, 3]");
+   * ```
    */
   key(coordinates: readonly number[]): StoreKey {
     const { gridShape } = this;
@@ -114,7 +145,25 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one a dimension.
    * @param options `signal` aborts the requests.
-   * @returns `false` if no part of it is.
+   * @returns `true` if all of its parts are, `false` if none is.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {MissingPartError} A chunk of which only some parts are stored.
+   * @throws {PartSizeError} A part of another length than its size.
+   *
+   * @example An array without dimensions has one chunk
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const chunks = await createArrayChunks(new MemoryStore(), "", {
+   *   zarr_format: 3, node_type: "array", shape: [], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * assertEquals(await chunks.has([]), false);
+   * await chunks.set([], new Uint8Array([1]));
+   * assertEquals(await chunks.has([]), true);
+   * ```
    */
   async has(
     coordinates: readonly number[],
@@ -129,6 +178,27 @@ export class ArrayChunks {
    * @param coordinates Grid coordinates, one a dimension.
    * @param options `signal` aborts the requests.
    * @returns Bytes of all parts together, or `undefined` if the chunk is absent.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {MissingPartError} A chunk of which only some parts are stored.
+   * @throws {PartSizeError} A part of another length than its size.
+   *
+   * @example A chunk that lacks a part is an error, not a shorter chunk
+   * ```ts
+   * import { createArrayChunks, MemoryStore, MissingPartError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array(10)]]);
+   * const parts = [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }];
+   * const chunks = await createArrayChunks(store, "", {
+   *   zarr_format: 3, node_type: "array", shape: [20], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes", "crc32c"],
+   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * });
+   * await assertRejects(() => chunks.size([0]), MissingPartError, "/c/0.crc32c");
+   * await store.set("/c/0.crc32c", new Uint8Array(4));
+   * assertEquals(await chunks.size([0]), 14);
+   * ```
    */
   async size(
     coordinates: readonly number[],
@@ -142,7 +212,25 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one a dimension.
    * @param options `signal` aborts the requests.
-   * @returns Its bytes, or `undefined` if it is absent.
+   * @returns Its bytes, still encoded, or `undefined` if it is absent: all its
+   * elements then have the fill value.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {MissingPartError} A chunk of which only some parts are stored.
+   * @throws {PartSizeError} A part of another length than its size.
+   *
+   * @example
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const chunks = await createArrayChunks(new MemoryStore(), "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * assertEquals(await chunks.get([1]), undefined); // In the grid, but not stored.
+   * await assertRejects(() => chunks.get([2]), RangeError, "not in the chunk grid");
+   * ```
    */
   async get(
     coordinates: readonly number[],
@@ -155,10 +243,29 @@ export class ArrayChunks {
    * Reads a range of a chunk's bytes, from the parts that it touches.
    *
    * @param coordinates Grid coordinates, one a dimension.
-   * @param range Bytes of the whole chunk.
+   * @param range Bytes of the whole chunk: whole numbers from 0 to 2^53−1.
    * @param options `signal` aborts the requests.
    * @returns The bytes, fewer where the chunk ends before the range, or
    * `undefined` if the chunk is absent.
+   * @throws {RangeError} Coordinates outside the chunk grid, or other numbers in
+   * the range.
+   * @throws {MissingPartError} A chunk that lacks a part which the range touches.
+   * @throws {PartSizeError} Such a part of another length than its size.
+   *
+   * @example The last bytes, and a range past the end
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const chunks = await createArrayChunks(new MemoryStore(), "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * await chunks.set([1], new Uint8Array([1, 2, 3]));
+   * assertEquals(await chunks.getRange([1], { suffixLength: 2 }), new Uint8Array([2, 3]));
+   * assertEquals(await chunks.getRange([1], { offset: 3, length: 9 }), new Uint8Array());
+   * ```
    */
   async getRange(
     coordinates: readonly number[],
@@ -173,7 +280,27 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one a dimension.
    * @param options `signal` aborts the requests, also while the stream is read.
-   * @returns A stream of its bytes, or `undefined` if it is absent.
+   * @returns A stream of its bytes, or `undefined` if it is absent. A part whose
+   * length turns out to be another than its size is an error of the stream.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {MissingPartError} A chunk of which only some parts are stored.
+   * @throws {PartSizeError} A part of another length than its size.
+   *
+   * @example From one chunk to another
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const chunks = await createArrayChunks(new MemoryStore(), "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * await chunks.set([0], new Uint8Array([1, 2, 3]));
+   * assertEquals(await chunks.stream([1]), undefined);
+   * await chunks.set([1], (await chunks.stream([0]))!);
+   * assertEquals(await chunks.get([1]), new Uint8Array([1, 2, 3]));
+   * ```
    */
   async stream(
     coordinates: readonly number[],
@@ -189,6 +316,29 @@ export class ArrayChunks {
    * @param coordinates Grid coordinates, one a dimension.
    * @param bytes The encoded chunk.
    * @param options `signal` aborts the requests.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {PartSizeError} A chunk whose length the sizes of the parts do not allow.
+   * @throws {TypeError} A store that is read-only, a value that is neither a
+   * `Uint8Array` nor a stream, or more than one part without a size.
+   * @throws {AggregateError} A failure after which the chunk could not be put back
+   * as it was.
+   *
+   * @example A chunk that does not fit writes nothing
+   * ```ts
+   * import { createArrayChunks, MemoryStore, PartSizeError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const parts = [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }];
+   * const chunks = await createArrayChunks(new MemoryStore(), "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes", "crc32c"],
+   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * });
+   * await chunks.set([0], new Blob(["abc1234"]).stream());
+   * await assertRejects(() => chunks.set([0], new Uint8Array(3)), PartSizeError);
+   * assertEquals(await chunks.size([0]), 7);
+   * ```
    */
   async set(
     coordinates: readonly number[],
@@ -210,6 +360,29 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one a dimension.
    * @param options `signal` aborts the requests.
+   * @throws {RangeError} Coordinates outside the chunk grid.
+   * @throws {TypeError} A store that cannot delete.
+   * @throws {AggregateError} A failure after which the chunk could not be put back
+   * as it was.
+   *
+   * @example
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const bytes = new Uint8Array(3);
+   * const store = new MemoryStore([["/c/0", bytes], ["/c/0.index", bytes]]);
+   * const parts = [{ key_suffix: "" }, { key_suffix: ".index" }];
+   * const chunks = await createArrayChunks(store, "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * });
+   * await chunks.delete([0]);
+   * await chunks.delete([1]); // Never was there.
+   * assertEquals(await Array.fromAsync(store.list()), ["/zarr.json"]);
+   * ```
    */
   async delete(
     coordinates: readonly number[],
@@ -230,6 +403,24 @@ export class ArrayChunks {
    *
    * @param options `signal` aborts the requests.
    * @returns Grid coordinates, one chunk after another.
+   * @throws {TypeError} A store that cannot list.
+   *
+   * @example
+   * ```ts
+   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore();
+   * const chunks = await createArrayChunks(store, "", {
+   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
+   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
+   *   chunk_key_encoding: "default", codecs: ["bytes"],
+   * });
+   * await chunks.set([1], new Uint8Array(3));
+   * await store.set("/c/2", new Uint8Array(3)); // Outside the grid.
+   * await store.set("/c/readme.txt", new Uint8Array(3));
+   * assertEquals(await Array.fromAsync(chunks.list()), [[1]]);
+   * ```
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
     if (this.#store.list === undefined) {

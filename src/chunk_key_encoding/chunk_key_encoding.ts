@@ -31,6 +31,7 @@ export interface ChunkKeyEncoding {
    * as `c/1/2`.
    *
    * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @returns The key, without a leading `/`.
    * @throws {TypeError} If a coordinate is not a number.
    * @throws {RangeError} If a coordinate is not such a whole number.
    */
@@ -40,10 +41,15 @@ export interface ChunkKeyEncoding {
    *
    * @param key A key relative to the array.
    * @param rank How many dimensions the array has; any number if left out.
+   * @returns As many coordinates as the key has, which are `rank` if that is given.
    * @throws {TypeError} If the key is not a string.
    * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
    */
   decode(key: string, rank?: number): number[];
-  /** The metadata, as `zarr.json` holds it. */
+  /**
+   * The metadata, as `zarr.json` holds it.
+   *
+   * @returns The name and, where the encoding has one, the configuration.
+   */
   toJSON(): { name: string; configuration?: Record<string, unknown> };
 }

@@ -29,6 +29,16 @@ export class ChunkKeyError extends SyntaxError {
    * @param key The whole key.
    * @param problem What is wrong with it, and what would be right, as it would follow "Chunk key …".
    * @param options `cause`: the error behind this one.
+   *
+   * @example
+   * ```ts
+   * import { ChunkKeyError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new ChunkKeyError("c/x", "holds a letter; expected digits");
+   * assertEquals(error.message, 'Chunk key "c/x" holds a letter; expected digits');
+   * assertEquals(error.problem, "holds a letter; expected digits");
+   * ```
    */
   constructor(key: string, problem: string, options?: ErrorOptions) {
     super(`Chunk key ${describe(key)} ${problem}`, options);

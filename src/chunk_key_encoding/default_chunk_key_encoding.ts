@@ -37,6 +37,16 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
    * @param separator What stands before each coordinate: `/` or `.`.
    * @throws {TypeError} If the separator is not a string.
    * @throws {RangeError} If it is another string.
+   *
+   * @example
+   * ```ts
+   * import { DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * assertEquals(new DefaultChunkKeyEncoding().separator, "/");
+   * assertEquals(new DefaultChunkKeyEncoding(".").separator, ".");
+   * assertThrows(() => new DefaultChunkKeyEncoding("-" as "/"), RangeError, 'found "-"');
+   * ```
    */
   constructor(separator: "/" | "." = "/") {
     assertSeparator(separator);
@@ -44,23 +54,49 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The key of the chunk at these grid coordinates, relative to the array.
+   * Writes the key of a chunk: `c`, then the separator and the coordinate of each
+   * dimension.
    *
    * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
-   * @throws {TypeError} If a coordinate is not a number.
+   * @returns The key, relative to the array; `c` if there are no dimensions.
+   * @throws {TypeError} If a coordinate is not a number, or they are not an array.
    * @throws {RangeError} If a coordinate is not such a whole number.
+   *
+   * @example
+   * ```ts
+   * import { DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * const encoding = new DefaultChunkKeyEncoding();
+   * assertEquals(encoding.encode([0]), "c/0");
+   * assertEquals(encoding.encode([]), "c"); // The chunk of an array without dimensions.
+   * assertThrows(() => encoding.encode([0, -1]), RangeError, "the coordinate of dimension 1");
+   * ```
    */
   encode(coordinates: readonly number[]): string {
     return joinCoordinates("c", coordinates, this.separator);
   }
 
   /**
-   * The grid coordinates of the chunk with this key.
+   * Reads the grid coordinates from the key of a chunk.
    *
    * @param key A key relative to the array, just as {@linkcode encode} writes it.
    * @param rank How many dimensions the array has; any number if left out.
-   * @throws {TypeError} If the key is not a string.
+   * @returns One coordinate for each dimension; none for the key `c`.
+   * @throws {TypeError} If the key is not a string or the rank not a number.
    * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
+   * @throws {RangeError} If the rank cannot be that of an array.
+   *
+   * @example The rank that a key must have
+   * ```ts
+   * import { ChunkKeyError, DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * const encoding = new DefaultChunkKeyEncoding();
+   * assertEquals(encoding.decode("c/4/2"), [4, 2]);
+   * assertThrows(() => encoding.decode("c/4/2", 3), ChunkKeyError, "expected rank 3");
+   * assertThrows(() => encoding.decode("c.4.2"), ChunkKeyError); // The separator is "/".
+   * ```
    */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
@@ -77,7 +113,22 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
     return coordinates;
   }
 
-  /** The metadata, as `zarr.json` holds it; the separator is always written. */
+  /**
+   * The metadata, as `zarr.json` holds it; the separator is always written.
+   *
+   * @returns The name `default`, and the separator in the configuration.
+   *
+   * @example
+   * ```ts
+   * import { parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * assertEquals(parseChunkKeyEncoding("default").toJSON(), {
+   *   name: "default",
+   *   configuration: { separator: "/" },
+   * });
+   * ```
+   */
   toJSON(): { name: "default"; configuration: { separator: "/" | "." } } {
     return { name: this.name, configuration: { separator: this.separator } };
   }

@@ -43,6 +43,7 @@ let nesting = 0;
  *
  * @param metadata An object with a name and, where the encoding needs it, a
  *   configuration; or the name alone.
+ * @returns The encoding, with what the configuration leaves out filled in.
  * @throws {MetadataError} If it is not such metadata, names an encoding or a member
  *   that is not known, may not be understood (`must_understand` is false), would give
  *   keys that could leave the array's folder or be taken for metadata, or nests more
@@ -50,15 +51,15 @@ let nesting = 0;
  *
  * @example
  * ```ts
- * import { parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
+ * import { MetadataError, parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const encoding = parseChunkKeyEncoding({
  *   name: "suffix",
  *   configuration: { suffix: ".tiff", base_encoding: "v2" },
  * });
  * assertEquals(encoding.encode([1, 2]), "1.2.tiff");
- * assertEquals(encoding.decode("1.2.tiff"), [1, 2]);
+ * assertThrows(() => parseChunkKeyEncoding("v3"), MetadataError, "known are");
  * ```
  */
 export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {

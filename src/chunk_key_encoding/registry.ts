@@ -32,10 +32,15 @@ const registered = new Map<string, ParseConfiguration>();
  *   parseChunkKeyEncoding,
  *   registerChunkKeyEncoding,
  * } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
+ * import { assertEquals, assertThrows } from "@std/assert";
  *
  * registerChunkKeyEncoding("example.dotted", () => new DefaultChunkKeyEncoding("."));
  * assertEquals(parseChunkKeyEncoding("example.dotted").encode([1, 2]), "c.1.2");
+ * assertThrows(
+ *   () => registerChunkKeyEncoding("v2", () => new DefaultChunkKeyEncoding(".")),
+ *   RangeError,
+ *   "is built in",
+ * );
  * ```
  */
 export function registerChunkKeyEncoding(

@@ -52,6 +52,16 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
    * @throws {TypeError} If the suffix is not a string, or the base not an encoding.
    * @throws {RangeError} If keys with this suffix could leave the array's folder, be
    *   taken for metadata or not be kept by every store, or encodings nest too deep.
+   *
+   * @example A file in a folder for each chunk
+   * ```ts
+   * import { SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * assertEquals(new SuffixChunkKeyEncoding("/data.tiff").encode([1, 2]), "c/1/2/data.tiff");
+   * assertThrows(() => new SuffixChunkKeyEncoding("/../x"), RangeError, 'the segment ".."');
+   * assertThrows(() => new SuffixChunkKeyEncoding("/zarr.json"), RangeError, "metadata");
+   * ```
    */
   constructor(
     suffix: string,
@@ -93,12 +103,23 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The key of the chunk at these grid coordinates, relative to the array.
+   * Writes the key of a chunk: the base encoding's, and the suffix.
    *
    * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
-   * @throws {TypeError} If a coordinate is not a number.
+   * @returns The key, relative to the array.
+   * @throws {TypeError} If a coordinate is not a number, or they are not an array.
    * @throws {RangeError} If a coordinate is not such a whole number, or an encoding
    *   that was registered gives a key that may not stand before this suffix.
+   *
+   * @example A suffix after a suffix
+   * ```ts
+   * import { SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const tar = new SuffixChunkKeyEncoding(".tar");
+   * assertEquals(new SuffixChunkKeyEncoding(".gz", tar).encode([3]), "c/3.tar.gz");
+   * assertEquals(tar.encode([]), "c.tar");
+   * ```
    */
   encode(coordinates: readonly number[]): string {
     const key = this.baseEncoding.encode(coordinates) + this.suffix;
@@ -110,12 +131,26 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The grid coordinates of the chunk with this key.
+   * Takes the suffix off the key of a chunk, and has the base encoding read the rest.
    *
    * @param key A key relative to the array, just as {@linkcode encode} writes it.
-   * @param rank How many dimensions the array has; any number if left out.
-   * @throws {TypeError} If the key is not a string.
+   * @param rank How many dimensions the array has; as the base encoding has it if
+   *   left out.
+   * @returns One coordinate for each dimension.
+   * @throws {TypeError} If the key is not a string or the rank not a number.
    * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
+   * @throws {RangeError} If the rank cannot be that of an array.
+   *
+   * @example
+   * ```ts
+   * import { ChunkKeyError, SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertThrows } from "@std/assert";
+   *
+   * const encoding = new SuffixChunkKeyEncoding(".tiff");
+   * assertThrows(() => encoding.decode("c/1.TIFF"), ChunkKeyError, 'the suffix ".tiff"');
+   * const error = assertThrows(() => encoding.decode("c/01.tiff"), ChunkKeyError);
+   * assertEquals(error.key, "c/01.tiff"); // The whole key, though the base found the mistake.
+   * ```
    */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
@@ -148,6 +183,24 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   /**
    * The metadata, as `zarr.json` holds it. The base encoding is left out where it
    * is `default` with the separator `/`, which is what its absence means.
+   *
+   * @returns The name `suffix`, and the suffix and the base encoding's own metadata
+   *   in the configuration.
+   *
+   * @example
+   * ```ts
+   * import { parseChunkKeyEncoding, SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * assertEquals(new SuffixChunkKeyEncoding(".zip").toJSON().configuration, { suffix: ".zip" });
+   *
+   * const configuration = { suffix: ".zip", "base-encoding": "v2" };
+   * const parsed = parseChunkKeyEncoding({ name: "suffix", configuration });
+   * assertEquals(parsed.toJSON().configuration, {
+   *   suffix: ".zip",
+   *   base_encoding: { name: "v2", configuration: { separator: "." } },
+   * });
+   * ```
    */
   toJSON(): {
     name: "suffix";

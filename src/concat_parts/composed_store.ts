@@ -17,7 +17,21 @@ import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";
 import { streamChunk } from "./stream_chunk.ts";
 
-/** How `ConcatParts.apply` tells chunks from other keys. */
+/**
+ * How `ConcatParts.apply` tells chunks from other keys.
+ *
+ * @example Files beside the chunks
+ * ```ts
+ * import { type ApplyOptions, ConcatParts, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".crc32c", size: 4 }]);
+ * const stored = new MemoryStore([["/readme.txt", new Uint8Array([104, 105])]]);
+ * const options: ApplyOptions = { isChunkKey: (key) => /^\/c\/\d+$/.test(key) };
+ * // Without the option, this would be a chunk that lacks its checksum.
+ * assertEquals(await parts.apply(stored, options).size("/readme.txt"), 2);
+ * ```
+ */
 export interface ApplyOptions {
   /**
    * Whether a key is a chunk's. All others pass through to the store as they
@@ -31,7 +45,30 @@ export interface ApplyOptions {
  * A store of whole chunks over a store of their parts: it can always read, and
  * it can write, delete and list where the store below can.
  *
+ * Reading a chunk of which only some parts are stored is a `MissingPartError`, a
+ * sized part of another length a `PartSizeError`. Writing a chunk whose length
+ * the sizes do not allow is a `PartSizeError` too, and writing one with several
+ * unsized parts a `TypeError`.
+ *
  * @typeParam S The store below.
+ *
+ * @example The type tells what the store can do
+ * ```ts
+ * import {
+ *   type ComposedStore,
+ *   ConcatParts,
+ *   HttpStore,
+ *   MemoryStore,
+ * } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 16 }]);
+ * const writable: ComposedStore<MemoryStore> = parts.apply(new MemoryStore());
+ * await writable.set("/c/0", new Uint8Array(20));
+ * const remote = new HttpStore("https://example.org/data.zarr");
+ * const readOnly: ComposedStore<HttpStore> = parts.apply(remote);
+ * assertEquals("set" in readOnly, false);
+ * ```
  */
 export type ComposedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>

@@ -179,7 +179,13 @@ export class ConcatParts {
    *
    * @param store Where the parts are.
    * @param options Which keys are chunks', if not all but metadata documents.
-   * @returns A store of whole chunks, able to write, delete and list if `store` is.
+   * @returns A store of whole chunks, able to write, delete and list if `store`
+   * is. Its methods reject with a {@linkcode MissingPartError} for a chunk of
+   * which some parts are stored and others are not, with a
+   * {@linkcode PartSizeError} for a part of another length than its size and for
+   * a chunk that does not fit, with a `TypeError` for writing with more than one
+   * unsized part, with a `RangeError` for a key that is none, and with whatever
+   * `store` rejects with.
    *
    * @example
    * ```ts

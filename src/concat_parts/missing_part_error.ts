@@ -30,6 +30,15 @@ export class MissingPartError extends Error {
    * @param chunkKey The chunk's key.
    * @param missing The keys of the parts that are not stored.
    * @param present The keys of the parts that are.
+   *
+   * @example
+   * ```ts
+   * import { MissingPartError } from "@zarr-parts/zarr-parts";
+   * import { assertStringIncludes } from "@std/assert";
+   *
+   * const error = new MissingPartError("/c/0", ["/c/0.index"], ["/c/0"]);
+   * assertStringIncludes(error.message, 'lacks "/c/0.index" but has "/c/0"');
+   * ```
    */
   constructor(
     chunkKey: string,

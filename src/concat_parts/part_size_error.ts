@@ -26,6 +26,16 @@ export class PartSizeError extends RangeError {
    *
    * @param message What was wrong, with the numbers.
    * @param sizes The key, and the expected and the actual length in bytes.
+   *
+   * @example
+   * ```ts
+   * import { PartSizeError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const sizes = { key: "/c/0.index", expected: 16, actual: 15 };
+   * const error = new PartSizeError("Part is 15 bytes long, where its size is 16", sizes);
+   * assertEquals(error.actual, 15);
+   * ```
    */
   constructor(
     message: string,

@@ -28,6 +28,8 @@ export interface NamedConfiguration {
  * chunks are stored is checked; codecs, data type and fill value are kept as
  * they are, since chunks here stay encoded.
  *
+ * Source: "Array metadata" in https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
+ *
  * @example
  * ```ts
  * import type { ArrayMetadata } from "@zarr-parts/zarr-parts";

@@ -32,6 +32,17 @@ export class MetadataError extends SyntaxError {
    * @param path Where, as a JSON pointer; empty for the whole document.
    * @param options `document`: the store key of the metadata document, for the
    * message; `cause`: the error behind this one.
+   *
+   * @example
+   * ```ts
+   * import { MetadataError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new MetadataError("Expected a list, found 3", "/shape", {
+   *   document: "/elevation/zarr.json",
+   * });
+   * assertEquals(error.message, "Expected a list, found 3 (at /elevation/zarr.json#/shape)");
+   * ```
    */
   constructor(
     problem: string,

@@ -84,7 +84,29 @@ export class FileSystemStore implements Store {
     this.#root = new FileSystemRoot(root);
   }
 
-  /** The whole value, or `undefined` if the key has none. */
+  /**
+   * Reads a whole file.
+   *
+   * @param key The file's path below the root.
+   * @param options `signal` aborts the reading.
+   * @returns The bytes, or `undefined` if there is no such file.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example A folder is no value, and not an absent one either
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * await Deno.mkdir(`${root}/c`);
+   * const store = new FileSystemStore(root);
+   * assertEquals(await store.get("/c/0"), undefined);
+   * await assertRejects(() => store.get("/c"), Error, "names a folder");
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
   async get(
     key: StoreKey,
     options?: StoreOptions,
@@ -93,8 +115,29 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * A range of the value, or `undefined` if the key has none. Only the range is
-   * read from the file.
+   * Reads a range of a file, and no more of it.
+   *
+   * @param key The file's path below the root.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the reading.
+   * @returns The bytes, fewer where the file ends before the range, or `undefined`
+   * if there is no such file.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file, or the range not of such numbers.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example The end of a file
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * await Deno.writeFile(`${root}/0.tiff`, new Uint8Array([1, 2, 3]));
+   * const store = new FileSystemStore(root);
+   * assertEquals(await store.getRange("/0.tiff", { suffixLength: 2 }), new Uint8Array([2, 3]));
+   * assertEquals(await store.getRange("/0.tiff", { suffixLength: 9 }), new Uint8Array([1, 2, 3]));
+   * await Deno.remove(root, { recursive: true });
+   * ```
    */
   async getRange(
     key: StoreKey,
@@ -125,8 +168,30 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * The present value as a stream, or `undefined` if the key has none. The file
-   * stays open until the stream is read to its end, cancelled or aborted.
+   * Opens a file as a stream. It stays open until the stream is read to its end,
+   * cancelled or aborted; a `set` meanwhile does not change what is read.
+   *
+   * @param key The file's path below the root.
+   * @param options `signal` aborts the reading, also that of the stream.
+   * @returns The stream, or `undefined` if there is no such file.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example Leaving the loop closes the file
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assert } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/c/0", new Uint8Array(1_000_000));
+   * for await (const bytes of (await store.stream("/c/0"))!) {
+   *   assert(bytes.length < 1_000_000);
+   *   break;
+   * }
+   * await Deno.remove(root, { recursive: true });
+   * ```
    */
   async stream(
     key: StoreKey,
@@ -136,7 +201,29 @@ export class FileSystemStore implements Store {
     return file && abortable(file.readable, options.signal);
   }
 
-  /** The value's length in bytes, or `undefined` if the key has none. */
+  /**
+   * Tells how long a file is, without reading it.
+   *
+   * @param key The file's path below the root.
+   * @param options `signal` aborts the operation.
+   * @returns The length in bytes, or `undefined` if there is no such file.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * await Deno.writeTextFile(`${root}/file`, "höhe");
+   * const store = new FileSystemStore(root);
+   * assertEquals(await store.size("/file"), 5);
+   * assertEquals(await store.size("/file/0"), undefined); // A file in a folder's place.
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
   async size(
     key: StoreKey,
     options: StoreOptions = {},
@@ -145,8 +232,31 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Stores a value, all of it or nothing. If the operation fails, a stream is
-   * cancelled. The bytes must not be changed before it has settled.
+   * Stores a value, all of it or nothing. Folders are created as needed. If the
+   * operation fails, a stream is cancelled. The bytes must not be changed before
+   * it has settled.
+   *
+   * @param key The file's path below the root.
+   * @param value The bytes, or a stream of them.
+   * @param options `signal` aborts the writing; the earlier value then stays.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {TypeError} If the value is neither a `Uint8Array` nor a stream.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example An aborted write leaves the earlier value
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/c/0", new Blob(["earlier"]).stream());
+   * const signal = AbortSignal.abort();
+   * await assertRejects(() => store.set("/c/0", new Blob(["new"]).stream(), { signal }));
+   * assertEquals(await Deno.readTextFile(`${root}/c/0`), "earlier");
+   * await Deno.remove(root, { recursive: true });
+   * ```
    */
   async set(
     key: StoreKey,
@@ -170,7 +280,29 @@ export class FileSystemStore implements Store {
     }
   }
 
-  /** Removes the value. No error if the key has none. Empty folders stay. */
+  /**
+   * Removes the file of a value. No error if there is none. Empty folders stay.
+   *
+   * @param key The file's path below the root.
+   * @param options `signal` aborts the operation.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assert, assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/c/0", new Uint8Array([1]));
+   * await store.delete("/c/0");
+   * assertEquals(await Array.fromAsync(store.list()), []);
+   * assert((await Deno.stat(`${root}/c`)).isDirectory);
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
   async delete(key: StoreKey, options: StoreOptions = {}): Promise<void> {
     await this.#find(key, options);
     const { folder, name } = split(key);
@@ -180,10 +312,31 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * All keys that start with `prefix`, in no certain order; a missing root has
+   * Lists the files below the root, in no certain order; a missing root has
    * none. Only the deepest folder that the prefix names is walked. A linked
    * file below the root is listed; a linked folder is not descended into, since
    * links can form circles, unless it is the prefix that names it.
+   *
+   * @param prefix What the keys start with.
+   * @param options `signal` aborts the walk.
+   * @returns The keys of the files.
+   * @throws {RangeError} If no key can start with the prefix.
+   * @throws {Error} If the prefix leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * for (const key of ["/c/1", "/c/10/2", "/c/2"] as const) {
+   *   await store.set(key, new Uint8Array());
+   * }
+   * assertEquals((await Array.fromAsync(store.list("/c/1"))).sort(), ["/c/1", "/c/10/2"]);
+   * assertEquals(await Array.fromAsync(store.list("/d/")), []);
+   * await Deno.remove(root, { recursive: true });
+   * ```
    */
   async *list(
     prefix: StoreKey = "/",
@@ -200,6 +353,30 @@ export class FileSystemStore implements Store {
    * Keeps the present value of a key under a temporary name, as a hard link
    * where the file system has them, else as a copy. Memory use does not depend
    * on the value's size. Releasing it removes the temporary file.
+   *
+   * @param key The file's path below the root; there need be no file.
+   * @param options `signal` aborts the operation.
+   * @returns What gives the key its value back.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/0", new Uint8Array([1]));
+   * const snapshot = await store.snapshot("/0");
+   * await store.set("/0", new Uint8Array([2]));
+   * assertEquals(await Array.fromAsync(store.list()), ["/0"]); // What is kept is not listed.
+   * await snapshot.restore();
+   * await snapshot.release();
+   * assertEquals(await store.get("/0"), new Uint8Array([1]));
+   * await Deno.remove(root, { recursive: true });
+   * ```
    */
   async snapshot(
     key: StoreKey,

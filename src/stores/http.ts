@@ -16,9 +16,14 @@ import { toBytes } from "./stream.ts";
  * @example
  * ```ts
  * import { HttpStore, type HttpStoreOptions } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
  *
- * const options: HttpStoreOptions = { headers: { Authorization: "Bearer token" } };
+ * const options: HttpStoreOptions = {
+ *   headers: { Authorization: "Bearer token" },
+ *   fetch: (request) => Promise.resolve(new Response(request.headers.get("Authorization"))),
+ * };
  * const store = new HttpStore("https://example.org/data.zarr", options);
+ * assertEquals(new TextDecoder().decode(await store.get("/c/0")), "Bearer token");
  * ```
  */
 export interface HttpStoreOptions {
@@ -102,7 +107,30 @@ export class HttpStore implements Store {
     this.#headers = new Headers(options.headers);
   }
 
-  /** The whole value, or `undefined` if the key has none. */
+  /**
+   * Fetches a whole value.
+   *
+   * @param key The value's place below the base URL.
+   * @param options `signal` aborts the request.
+   * @returns The bytes, or `undefined` if the server says that there are none.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {Error} If the server answers with an unexpected status, or the
+   * connection is lost.
+   *
+   * @example Absent, or not to be had
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * let status = 404;
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch: () => Promise.resolve(new Response(null, { status })),
+   * });
+   * assertEquals(await store.get("/c/0"), undefined);
+   * status = 503;
+   * await assertRejects(() => store.get("/c/0"), Error, "found 503");
+   * ```
+   */
   async get(
     key: StoreKey,
     options: StoreOptions = {},
@@ -111,7 +139,34 @@ export class HttpStore implements Store {
     return value && await toBytes(value);
   }
 
-  /** A range of the value, or `undefined` if the key has none. */
+  /**
+   * Fetches a range of a value with a `Range` request.
+   *
+   * @param key The value's place below the base URL.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the request.
+   * @returns The bytes, fewer where the value ends before the range, or
+   * `undefined` if the server says that there is no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or the range
+   * not of such numbers.
+   * @throws {Error} If the server sends another range or an unexpected status, or
+   * the connection is lost.
+   *
+   * @example A server that knows no ranges
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch(request) {
+   *     assertEquals(request.headers.get("Range"), "bytes=2-4");
+   *     return Promise.resolve(new Response("0123456789"));
+   *   },
+   * });
+   * const bytes = await store.getRange("/c/0", { offset: 2, length: 3 });
+   * assertEquals(new TextDecoder().decode(bytes), "234");
+   * ```
+   */
   async getRange(
     key: StoreKey,
     range: ByteRange,
@@ -138,7 +193,34 @@ export class HttpStore implements Store {
     }
   }
 
-  /** The value as a stream, or `undefined` if the key has none. */
+  /**
+   * Fetches a value as a stream.
+   *
+   * @param key The value's place below the base URL.
+   * @param options `signal` aborts the request, also while the stream is read.
+   * @returns The body as it arrives, or `undefined` if the server says that there
+   * is no value. A connection that is lost meanwhile is an error of the stream.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {Error} If the server answers with an unexpected status, or cannot be
+   * reached.
+   *
+   * @example Leaving the loop ends the download
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assert } from "@std/assert";
+   *
+   * let ended = false;
+   * const endless = new ReadableStream({
+   *   pull: (controller) => controller.enqueue(new Uint8Array(1024)),
+   *   cancel: () => void (ended = true),
+   * });
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch: () => Promise.resolve(new Response(endless)),
+   * });
+   * for await (const _bytes of (await store.stream("/c/0"))!) break;
+   * assert(ended);
+   * ```
+   */
   async stream(
     key: StoreKey,
     options: StoreOptions = {},
@@ -147,8 +229,32 @@ export class HttpStore implements Store {
   }
 
   /**
-   * The value's length in bytes, or `undefined` if the key has none: by a `HEAD`
-   * request, or where that does not tell by one for the first byte.
+   * Asks how long a value is: by a `HEAD` request, or where that does not tell by
+   * one for the first byte.
+   *
+   * @param key The value's place below the base URL.
+   * @param options `signal` aborts the requests.
+   * @returns The length in bytes, or `undefined` if the server says that there is
+   * no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {Error} If the server does not tell, or the connection is lost.
+   *
+   * @example A server that does not allow `HEAD`
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const headers = { "Content-Range": "bytes 0-0/1604" };
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch: ({ method }) =>
+   *     Promise.resolve(
+   *       method === "HEAD"
+   *         ? new Response(null, { status: 405 })
+   *         : new Response("x", { status: 206, headers }),
+   *     ),
+   * });
+   * assertEquals(await store.size("/c/0.index"), 1604);
+   * ```
    */
   async size(
     key: StoreKey,

@@ -43,9 +43,10 @@ export class MemoryStore implements Store {
    * @example
    * ```ts
    * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
+   * import { assertEquals, assertThrows } from "@std/assert";
    *
    * assertEquals(await new MemoryStore().get("/c/0"), undefined);
+   * assertThrows(() => new MemoryStore([["/c//0", new Uint8Array()]]), RangeError);
    * ```
    */
   constructor(entries: Iterable<readonly [StoreKey, Uint8Array]> = []) {
@@ -55,7 +56,24 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** A copy of the value, or `undefined` if the key has none. */
+  /**
+   * Gives a copy of a value.
+   *
+   * @param key The value's key.
+   * @param options `signal` aborts the operation.
+   * @returns The copy, or `undefined` if the key has no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   *
+   * @example The copy is the caller's to change
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2])]]);
+   * (await store.get("/c/0"))?.fill(9);
+   * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2]));
+   * ```
+   */
   async get(
     key: StoreKey,
     options?: StoreOptions,
@@ -63,7 +81,28 @@ export class MemoryStore implements Store {
     return (await this.#find(key, options))?.slice();
   }
 
-  /** A copy of a range of the value, or `undefined` if the key has none. */
+  /**
+   * Gives a copy of a range of a value.
+   *
+   * @param key The value's key.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the operation.
+   * @returns The copy, as short as the value is where the range goes past its
+   * end, or `undefined` if the key has no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or the range
+   * not of such numbers.
+   *
+   * @example Ranges past the end
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2, 3])]]);
+   * assertEquals(await store.getRange("/c/0", { offset: 2, length: 9 }), new Uint8Array([3]));
+   * assertEquals(await store.getRange("/c/0", { offset: 9, length: 9 }), new Uint8Array());
+   * assertEquals(await store.getRange("/c/1", { offset: 0, length: 9 }), undefined);
+   * ```
+   */
   async getRange(
     key: StoreKey,
     range: ByteRange,
@@ -76,7 +115,25 @@ export class MemoryStore implements Store {
     return value.slice(start, end);
   }
 
-  /** The present value as a stream, or `undefined` if the key has none. */
+  /**
+   * Gives the present value as a stream of copies.
+   *
+   * @param key The value's key.
+   * @param options `signal` aborts the operation, also while the stream is read.
+   * @returns The stream, or `undefined` if the key has no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   *
+   * @example A value that is replaced while it is read
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2])]]);
+   * const stream = await store.stream("/c/0");
+   * await store.set("/c/0", new Uint8Array([9]));
+   * assertEquals(await Array.fromAsync(stream!), [new Uint8Array([1, 2])]);
+   * ```
+   */
   async stream(
     key: StoreKey,
     options?: StoreOptions,
@@ -85,7 +142,24 @@ export class MemoryStore implements Store {
     return value && abortable(toStream(value), options?.signal);
   }
 
-  /** The value's length in bytes, or `undefined` if the key has none. */
+  /**
+   * Tells how long a value is.
+   *
+   * @param key The value's key.
+   * @param options `signal` aborts the operation.
+   * @returns The length in bytes, or `undefined` if the key has no value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   *
+   * @example An empty value is not an absent one
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array()]]);
+   * assertEquals(await store.size("/c/0"), 0);
+   * assertEquals(await store.size("/c/1"), undefined);
+   * ```
+   */
   async size(
     key: StoreKey,
     options?: StoreOptions,
@@ -96,6 +170,25 @@ export class MemoryStore implements Store {
   /**
    * Stores a copy of the value, once all of it is there. If a stream fails, the
    * earlier value stays; if the operation does, the stream is cancelled.
+   *
+   * @param key The value's key.
+   * @param value The bytes, or a stream of them.
+   * @param options `signal` aborts the operation.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {TypeError} If the value is neither a `Uint8Array` nor a stream.
+   *
+   * @example A stream that fails
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1])]]);
+   * const broken = new ReadableStream<Uint8Array>({
+   *   pull: (controller) => controller.error(new Error("Connection lost")),
+   * });
+   * await assertRejects(() => store.set("/c/0", broken), Error, "Connection lost");
+   * assertEquals(await store.get("/c/0"), new Uint8Array([1]));
+   * ```
    */
   async set(
     key: StoreKey,
@@ -116,14 +209,49 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** Removes the value. No error if the key has none. */
+  /**
+   * Removes the value. No error if the key has none.
+   *
+   * @param key The value's key.
+   * @param options `signal` aborts the operation.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   *
+   * @example One key, and not those below it
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c", new Uint8Array()], ["/c/0", new Uint8Array()]]);
+   * await store.delete("/c");
+   * await store.delete("/c");
+   * assertEquals(await Array.fromAsync(store.list()), ["/c/0"]);
+   * ```
+   */
   // deno-lint-ignore require-await -- so that a bad key is a rejection
   async delete(key: StoreKey, options?: StoreOptions): Promise<void> {
     check(key, options);
     this.#values.delete(key);
   }
 
-  /** All keys that start with `prefix`, in the order they were first set. */
+  /**
+   * Lists the keys, in the order they were first set.
+   *
+   * @param prefix What the keys start with.
+   * @param options `signal` aborts the operation.
+   * @returns The keys.
+   * @throws {RangeError} If no key can start with the prefix.
+   *
+   * @example A prefix that ends in the middle of a name
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const nothing = new Uint8Array();
+   * const store = new MemoryStore([["/c/1", nothing], ["/c/2", nothing], ["/c/10", nothing]]);
+   * assertEquals(await Array.fromAsync(store.list("/c/1")), ["/c/1", "/c/10"]);
+   * assertEquals(await Array.fromAsync(store.list("/c/1/")), []);
+   * ```
+   */
   async *list(
     prefix: StoreKey = "/",
     options?: StoreOptions,
@@ -137,7 +265,26 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** Keeps the present value of a key, without a copy, until it is restored. */
+  /**
+   * Keeps the present value of a key, without a copy of it.
+   *
+   * @param key The value's key; it may have none.
+   * @param options `signal` aborts the operation.
+   * @returns What gives the key its value back, as often as needed.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   *
+   * @example
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1])]]);
+   * const snapshot = await store.snapshot("/c/0");
+   * await store.delete("/c/0");
+   * await snapshot.restore();
+   * assertEquals(await store.get("/c/0"), new Uint8Array([1]));
+   * ```
+   */
   async snapshot(
     key: StoreKey,
     options?: StoreOptions,
