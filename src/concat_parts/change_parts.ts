@@ -1,4 +1,4 @@
-import { snapshot, write } from "../stores/capabilities.ts";
+import { remove, snapshot, write } from "../stores/capabilities.ts";
 import type { StoreSnapshot } from "../stores/store.ts";
 import type { Part } from "./part.ts";
 import { splitChunk } from "./split_chunk.ts";
@@ -23,9 +23,7 @@ export async function writeChunk(
 export async function deleteChunk(chunk: StoredChunk): Promise<void> {
   await changeParts(
     chunk,
-    async (part) => {
-      await chunk.store.delete!(chunk.keyOf(part), chunk.options);
-    },
+    (part) => remove(chunk.store, chunk.keyOf(part), chunk.options),
   );
 }
 
@@ -33,40 +31,29 @@ export async function deleteChunk(chunk: StoredChunk): Promise<void> {
 export async function snapshotChunk(
   chunk: StoredChunk,
 ): Promise<StoreSnapshot> {
-  const taken = await Promise.allSettled(
-    chunk.parts.map((part) =>
-      snapshot(chunk.store, chunk.keyOf(part), chunk.options)
-    ),
-  );
-  const snapshots = taken.flatMap((result) =>
-    result.status === "fulfilled" ? [result.value] : []
-  );
-  const kept: StoreSnapshot = {
-    async restore() {
-      await forAll(snapshots, (snapshot) => snapshot.restore());
-    },
-    async release() {
-      await forAll(snapshots, (snapshot) => snapshot.release());
-    },
+  const snapshots = await snapshotParts(chunk);
+  return {
+    restore: () => forAll(snapshots.values(), (part) => part.restore()),
+    release: () => forAll(snapshots.values(), (part) => part.release()),
   };
-  const failed = taken.find((result) => result.status === "rejected");
-  if (failed === undefined) return kept;
-  await kept.release();
-  throw failed.reason;
 }
 
 async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
 ): Promise<void> {
-  const before = await snapshotChunk(chunk);
+  const snapshots = await snapshotParts(chunk);
+  const changed: StoreSnapshot[] = [];
   try {
     // The unsized part, then head parts and tail parts.
     const unsized = chunk.parts.filter((part) => part.size === undefined);
     const sized = chunk.parts.filter((part) => part.size !== undefined);
-    for (const part of [...unsized, ...sized]) await change(part);
+    for (const part of [...unsized, ...sized]) {
+      changed.push(snapshots.get(part)!);
+      await change(part);
+    }
   } catch (error) {
-    await before.restore().catch((undoing) => {
+    await forAll(changed, (part) => part.restore()).catch((undoing) => {
       throw new AggregateError(
         [error, undoing],
         `Chunk ${
@@ -76,21 +63,32 @@ async function changeParts(
     });
     throw error;
   } finally {
-    await before.release();
+    await forAll(snapshots.values(), (part) => part.release());
   }
 }
 
-/** Runs a task for every snapshot, also when one of them fails. */
-async function forAll(
-  snapshots: readonly StoreSnapshot[],
-  task: (snapshot: StoreSnapshot) => Promise<void>,
-): Promise<void> {
-  const results = await Promise.allSettled(snapshots.map(task));
-  const failures = results.flatMap((result) =>
-    result.status === "rejected" ? [result.reason] : []
-  );
-  if (failures.length === 1) throw failures[0];
-  if (failures.length > 1) {
-    throw new AggregateError(failures, "Several parts could not be put back");
+async function snapshotParts(
+  chunk: StoredChunk,
+): Promise<Map<Part, StoreSnapshot>> {
+  const snapshots = new Map<Part, StoreSnapshot>();
+  try {
+    await forAll(chunk.parts, async (part) => {
+      const key = chunk.keyOf(part);
+      snapshots.set(part, await snapshot(chunk.store, key, chunk.options));
+    });
+    return snapshots;
+  } catch (error) {
+    await forAll(snapshots.values(), (part) => part.release());
+    throw error;
   }
+}
+
+/** Runs a task for all at once and waits for all, also when one of them fails. */
+async function forAll<T>(
+  all: Iterable<T>,
+  task: (each: T) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(Array.from(all, task));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }

@@ -2,12 +2,14 @@ import {
   readRange,
   readSize,
   readStream,
+  readValue,
+  remove,
   snapshot,
   write,
 } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
-import { discard, toBytes } from "../stores/stream.ts";
+import { discard } from "../stores/stream.ts";
 import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
 import { KeyLocks } from "./key_locks.ts";
 import { listChunks } from "./list_chunks.ts";
@@ -15,6 +17,7 @@ import type { Part } from "./part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";
+import { collectChunk } from "./split_chunk.ts";
 import { streamChunk } from "./stream_chunk.ts";
 
 /**
@@ -78,9 +81,8 @@ export type ComposedStore<S extends Store = Store> =
 export function applyParts<S extends Store>(
   parts: readonly Part[],
   store: S,
-  options: ApplyOptions,
+  { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
 ): ComposedStore<S> {
-  const isChunkKey = options.isChunkKey ?? ((key) => !isMetadataKey(key));
   const locks = KeyLocks.of(store);
 
   /** The chunk of a key, or `undefined` for a key that is no chunk's. */
@@ -100,7 +102,7 @@ export function applyParts<S extends Store>(
         const chunk = chunkAt(key, options);
         return await (chunk
           ? locks.read(key, () => readChunk(chunk))
-          : store.get(key, options));
+          : readValue(store, key, options));
       },
       async getRange(key, range, options) {
         const chunk = chunkAt(key, options);
@@ -130,7 +132,7 @@ export function applyParts<S extends Store>(
         if (chunk === undefined) return await write(store, key, value, options);
         const bytes = value instanceof Uint8Array
           ? value
-          : await toBytes(value, options);
+          : await collectChunk(parts, value, key, options);
         await locks.write(key, () => writeChunk(chunk, bytes));
       } catch (error) {
         await discard(value, error);
@@ -148,14 +150,15 @@ export function applyParts<S extends Store>(
   if (store.delete) {
     changing.delete = async (key, options) => {
       const chunk = chunkAt(key, options);
-      if (chunk === undefined) return await store.delete!(key, options);
+      if (chunk === undefined) return await remove(store, key, options);
       await locks.write(key, () => deleteChunk(chunk));
     };
   }
   if (store.list) {
-    const { isChunkKey: isKnown } = options;
     changing.list = (prefix = "/", options) =>
-      listChunks(parts, store, isChunkKey, isKnown, prefix, options);
+      listChunks(parts, store, isChunkKey, prefix, options);
   }
-  return { ...reading, ...changing } as ComposedStore as ComposedStore<S>;
+  const composed: ComposedStore = { ...reading, ...changing };
+  locks.passOnTo(composed);
+  return composed as ComposedStore<S>;
 }

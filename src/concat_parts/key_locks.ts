@@ -15,6 +15,8 @@ interface Queue {
  */
 export class KeyLocks {
   readonly #queues = new Map<string, Queue>();
+  /** The locks of what is composed once more; the keys there are others. */
+  #above: KeyLocks | undefined;
   static readonly #ofStores = new WeakMap<Store, KeyLocks>();
 
   /** The locks of a store, the same for all that compose its parts. */
@@ -22,6 +24,12 @@ export class KeyLocks {
     const locks = KeyLocks.#ofStores.get(store) ?? new KeyLocks();
     KeyLocks.#ofStores.set(store, locks);
     return locks;
+  }
+
+  /** Gives a composed store the locks of all stores that are composed as it is. */
+  passOnTo(composed: Store): void {
+    this.#above ??= new KeyLocks();
+    KeyLocks.#ofStores.set(composed, this.#above);
   }
 
   /** Runs a task that reads, once no writer is before it. */

@@ -5,15 +5,15 @@ import type { Part } from "./part.ts";
  * The keys of a store with part keys folded back into chunk keys, each once.
  * Keys that belong to no chunk pass through.
  *
- * @param isChunkKey Which keys can be chunk keys.
- * @param isKnown Which keys are chunk keys for certain: an object under one
- * that is none of its parts would pass for the chunk, and is left out.
+ * An object under a chunk's key that is none of its parts is left out: it would
+ * pass for the chunk.
+ *
+ * @param isChunkKey Which keys are chunk keys.
  */
 export async function* listChunks(
   parts: readonly Part[],
   store: Store,
   isChunkKey: (key: StoreKey) => boolean,
-  isKnown: ((key: StoreKey) => boolean) | undefined,
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): AsyncGenerator<StoreKey> {
@@ -27,7 +27,7 @@ export async function* listChunks(
       key.endsWith(suffix) && isChunkKey(withoutSuffix(key, suffix))
     );
     if (suffix === undefined) {
-      if (!isKnown?.(key)) yield key;
+      if (!isChunkKey(key)) yield key;
       continue;
     }
     const chunkKey = withoutSuffix(key, suffix);

@@ -5,13 +5,7 @@ import { joinBytes } from "./join_bytes.ts";
 import type { Part } from "./part.ts";
 import { assertPartSize } from "./part_size_error.ts";
 import { readChunkSize } from "./read_chunk.ts";
-import type { StoredChunk } from "./stored_chunk.ts";
-
-/**
- * Up to this size a sized part is read whole even if a piece of it would do:
- * its length is then checked without a second request.
- */
-const READ_WHOLE = 64 * 1024;
+import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /** The bytes of one part that the range asked for touches. */
 interface Piece {
@@ -134,11 +128,10 @@ async function readPiece(
 ): Promise<Uint8Array | undefined> {
   const { store, options } = chunk;
   const key = chunk.keyOf(part);
-  const length = "offset" in range ? range.length : range.suffixLength;
   if (part.size === undefined) {
     return await readRange(store, key, range, options);
   }
-  const { offset } = range as { offset: number };
+  const { offset, length } = range as { offset: number; length: number };
   const readWhole = part.size <= READ_WHOLE || length === part.size ||
     store.getRange === undefined || store.size === undefined;
   if (readWhole) {

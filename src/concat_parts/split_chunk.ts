@@ -1,4 +1,6 @@
-import { describeAll } from "../metadata/describe.ts";
+import { describe, describeAll } from "../metadata/describe.ts";
+import type { StoreOptions } from "../stores/store.ts";
+import { toBytes } from "../stores/stream.ts";
 import type { Part } from "./part.ts";
 import { PartSizeError } from "./part_size_error.ts";
 
@@ -8,6 +10,46 @@ export function splitChunk(
   chunk: Uint8Array,
   key = "",
 ): Uint8Array[] {
+  if (!(chunk instanceof Uint8Array)) {
+    throw new TypeError(
+      `Expected a chunk as Uint8Array, found ${describe(chunk)}`,
+    );
+  }
+  const { least, most } = chunkSizes(parts);
+  if (chunk.length < least || chunk.length > most) {
+    throw misfit(parts, key, chunk.length, `${chunk.length}`);
+  }
+  let end = 0;
+  return parts.map((part) => {
+    const start = end;
+    end += part.size ?? chunk.length - least;
+    return chunk.subarray(start, end);
+  });
+}
+
+/** Collects a chunk from a stream, no further than the parts can take it. */
+export async function collectChunk(
+  parts: readonly Part[],
+  stream: ReadableStream<Uint8Array>,
+  key: string,
+  options?: StoreOptions,
+): Promise<Uint8Array> {
+  const { most } = chunkSizes(parts);
+  let length = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(piece, controller) {
+      length += piece.length;
+      if (length > most) {
+        throw misfit(parts, key, length, `at least ${length}`);
+      }
+      controller.enqueue(piece);
+    },
+  });
+  return await toBytes(stream.pipeThrough(limit), options);
+}
+
+/** The least and the most bytes that a chunk of these parts can have. */
+function chunkSizes(parts: readonly Part[]): { least: number; most: number } {
   const unsized = parts.filter((part) => part.size === undefined);
   if (unsized.length > 1) {
     throw new TypeError(
@@ -16,23 +58,21 @@ export function splitChunk(
       } begin: to write, at most one part may lack a size`,
     );
   }
-  const sized = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
-  const fits = unsized.length === 0
-    ? chunk.length === sized
-    : chunk.length >= sized;
-  if (!fits) {
-    const name = key === "" ? "Chunk" : `Chunk ${JSON.stringify(key)}`;
-    throw new PartSizeError(
-      `${name} is ${chunk.length} bytes long, where its sized parts take ${
-        unsized.length === 0 ? "exactly" : "at least"
-      } ${sized}`,
-      { key, expected: sized, actual: chunk.length },
-    );
-  }
-  let end = 0;
-  return parts.map((part) => {
-    const start = end;
-    end += part.size ?? chunk.length - sized;
-    return chunk.subarray(start, end);
-  });
+  const least = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
+  return { least, most: unsized.length === 0 ? least : Infinity };
+}
+
+function misfit(
+  parts: readonly Part[],
+  key: string,
+  actual: number,
+  found: string,
+): PartSizeError {
+  const { least, most } = chunkSizes(parts);
+  const chunk = key === "" ? "Chunk" : `Chunk ${JSON.stringify(key)}`;
+  const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
+  return new PartSizeError(
+    `${chunk} is ${found} bytes long, where its sized parts take ${wanted}`,
+    { key, expected: least, actual },
+  );
 }

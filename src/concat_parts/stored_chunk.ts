@@ -1,8 +1,15 @@
-import { readSize } from "../stores/capabilities.ts";
+import { readSize, readValue } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { MissingPartError } from "./missing_part_error.ts";
 import type { Part } from "./part.ts";
 import { assertPartSize } from "./part_size_error.ts";
+
+/**
+ * Up to this size a sized part is read whole, even if a piece of it would do: its
+ * length is then checked without a second request, which takes about as long as
+ * that many bytes.
+ */
+export const READ_WHOLE = 256 * 1024;
 
 /** One chunk as its parts lie in a store: what reading and writing have in common. */
 export class StoredChunk {
@@ -30,7 +37,7 @@ export class StoredChunk {
   /** The whole of a part, of the size it must have. */
   async get(part: Part): Promise<Uint8Array | undefined> {
     const key = this.keyOf(part);
-    const bytes = await this.store.get(key, this.options);
+    const bytes = await readValue(this.store, key, this.options);
     if (bytes !== undefined) assertPartSize(key, part.size, bytes.length);
     return bytes;
   }

@@ -2,32 +2,26 @@ import { readStream } from "../stores/capabilities.ts";
 import { toStream } from "../stores/stream.ts";
 import type { Part } from "./part.ts";
 import { assertPartSize } from "./part_size_error.ts";
-import type { StoredChunk } from "./stored_chunk.ts";
-
-/** Up to this size a sized part is read, and checked, before the first byte is given out. */
-const READ_AHEAD = 64 * 1024;
+import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**
  * The chunk as a stream. All parts are opened at once, so that one that is
- * missing is an error here and not in the middle of the stream.
+ * missing is an error here and not in the middle of the stream. Small ones are
+ * read, and their lengths checked, before the first byte is given out.
  */
 export async function streamChunk(
   chunk: StoredChunk,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  const opened = await Promise.allSettled(
-    chunk.parts.map((part) => openPart(chunk, part)),
-  );
-  const streams = opened.map((result) =>
-    result.status === "fulfilled" ? result.value : undefined
-  );
+  const opening = chunk.parts.map((part) => openPart(chunk, part));
   try {
-    for (const result of opened) {
-      if (result.status === "rejected") throw result.reason;
-    }
-    const parts = await chunk.allOrAbsent(chunk.parts, streams);
-    return parts && concatenated(chunk, parts);
+    const opened = await Promise.all(opening);
+    const readers = await chunk.allOrAbsent(chunk.parts, opened);
+    return readers && concatenated(chunk, readers);
   } catch (error) {
-    await cancelAll(streams, error);
+    // Whatever is open, or still will be, is let go of.
+    for (const part of opening) {
+      part.then((reader) => reader?.cancel(error)).catch(() => {});
+    }
     throw error;
   }
 }
@@ -38,7 +32,7 @@ async function openPart(
   chunk: StoredChunk,
   part: Part,
 ): Promise<PartReader | undefined> {
-  if (part.size !== undefined && part.size <= READ_AHEAD) {
+  if (part.size !== undefined && part.size <= READ_WHOLE) {
     const bytes = await chunk.get(part);
     return bytes && toStream(bytes).getReader();
   }
@@ -83,8 +77,8 @@ function concatenated(
 }
 
 async function cancelAll(
-  readers: readonly (PartReader | undefined)[],
+  readers: readonly PartReader[],
   reason: unknown,
 ): Promise<void> {
-  await Promise.allSettled(readers.map((reader) => reader?.cancel(reason)));
+  await Promise.allSettled(readers.map((reader) => reader.cancel(reason)));
 }

@@ -1,14 +1,33 @@
 import type { ByteRange } from "./store.ts";
 
-/** Refuses a range whose numbers are not whole numbers from 0 to 2^53−1. */
+/**
+ * Refuses what is no range: with neither `suffixLength` nor both `offset` and
+ * `length`, or with one that is not a whole number from 0 to 2^53−1.
+ */
 export function assertByteRange(range: ByteRange): void {
-  for (const [name, value] of Object.entries(range)) {
-    if (!Number.isSafeInteger(value) || value < 0) {
-      throw new RangeError(
-        `Expected the range's ${name} to be a whole number from 0 to 2^53−1, found ${value}`,
-      );
-    }
+  const names = ["suffixLength", "offset", "length"]
+    .filter((name) => name in Object(range));
+  if (!["suffixLength", "offset,length"].includes(names.join())) {
+    throw new TypeError(
+      `Expected a range with either suffixLength or offset and length, found ${
+        names.join(" and ") || "neither"
+      }`,
+    );
   }
+  for (const [name, value] of Object.entries(range)) {
+    if (Number.isSafeInteger(value) && value >= 0) continue;
+    const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+    throw new ErrorClass(
+      `Expected the range's ${name} to be a whole number from 0 to 2^53−1, found ${
+        typeof value === "string" ? JSON.stringify(value) : String(value)
+      }`,
+    );
+  }
+}
+
+/** How many bytes a range asks for. */
+export function lengthOfByteRange(range: ByteRange): number {
+  return "suffixLength" in range ? range.suffixLength : range.length;
 }
 
 /** Where a range starts and ends (exclusive) in a value of `size` bytes. */

@@ -1,5 +1,4 @@
-import { assertByteRange, resolveByteRange } from "./byte_range.ts";
-import { padsRanges } from "./range_padding.ts";
+import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
 import type {
   ByteRange,
   Store,
@@ -9,15 +8,23 @@ import type {
 } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
+import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 
 // A method is looked for by its type: the `size` of a Map is a number. Its
-// result is awaited even where a type says it is a promise: a Map's is none.
+// result is awaited even where a type says it is a promise: a Map's is none. A
+// signal is looked at here too, for stores that know none.
 
-/**
- * A range of a value, by `getRange` or else by `get`. Of stores that are not
- * made for it, some answer an empty range with everything, and some pad a short
- * one with zeros: neither gets through.
- */
+/** The whole value. */
+export async function readValue(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  options.signal?.throwIfAborted();
+  return await store.get(key, options);
+}
+
+/** A range of a value, by `getRange` or else by `get`; never more than it asks for. */
 export async function readRange(
   store: Store,
   key: StoreKey,
@@ -25,28 +32,25 @@ export async function readRange(
   options: StoreOptions = {},
 ): Promise<Uint8Array | undefined> {
   assertByteRange(range);
-  const length = "offset" in range ? range.length : range.suffixLength;
+  options.signal?.throwIfAborted();
+  const length = lengthOfByteRange(range);
   if (length === 0) {
+    // Some stores answer an empty range with everything.
     const size = await readSize(store, key, options);
     return size === undefined ? undefined : new Uint8Array();
   }
-  if (typeof store.getRange === "function") {
-    const bytes = await store.getRange(key, range, options);
-    if (bytes !== undefined && bytes.length > length) {
-      throw new Error(
-        `The store gave ${bytes.length} bytes of ${
-          JSON.stringify(key)
-        }, where at most ${length} were asked for`,
-      );
-    }
-    // A store that can tell sizes is one of those made for it.
-    const trusted = typeof store.size === "function" || bytes?.at(-1) !== 0;
-    if (trusted || !await padsRanges(store, key)) return bytes;
+  if (typeof store.getRange !== "function") {
+    return await cutRange(store, key, range, options);
   }
-  const value = await store.get(key, options);
-  if (value === undefined) return undefined;
-  const { start, end } = resolveByteRange(range, value.length);
-  return value.slice(start, end);
+  const bytes = typeof store.size === "function"
+    ? await store.getRange(key, range, options)
+    : await readUnsizedRange(store, key, range, options);
+  if (bytes === undefined || bytes.length <= length) return bytes;
+  throw new Error(
+    `The store gave ${bytes.length} bytes of ${
+      JSON.stringify(key)
+    }, where at most ${length} were asked for`,
+  );
 }
 
 /** A value as a stream, by `stream` or else by `get`. */
@@ -55,6 +59,7 @@ export async function readStream(
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<ReadableStream<Uint8Array> | undefined> {
+  options.signal?.throwIfAborted();
   if (typeof store.stream === "function") {
     return await store.stream(key, options);
   }
@@ -68,6 +73,7 @@ export async function readSize(
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<number | undefined> {
+  options.signal?.throwIfAborted();
   if (typeof store.size === "function") return await store.size(key, options);
   return (await store.get(key, options))?.length;
 }
@@ -81,6 +87,7 @@ export async function write(
 ): Promise<void> {
   try {
     assertStoreKey(key);
+    options.signal?.throwIfAborted();
     if (typeof store.set !== "function") {
       throw new TypeError(
         `Cannot write key ${
@@ -102,32 +109,48 @@ export async function write(
   }
 }
 
+/** Removes a value. */
+export async function remove(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<void> {
+  options.signal?.throwIfAborted();
+  if (typeof store.delete !== "function") {
+    throw new TypeError(
+      `Cannot remove key ${
+        JSON.stringify(key)
+      }: the store has no "delete" method`,
+    );
+  }
+  await store.delete(key, options);
+}
+
 /** Keeps the present value of a key, by `snapshot` or else in memory. */
 export async function snapshot(
   store: Store,
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<StoreSnapshot> {
+  options.signal?.throwIfAborted();
   if (typeof store.snapshot === "function") {
     return await store.snapshot(key, options);
   }
-  const value = await store.get(key, options);
+  const kept = await store.get(key, options);
   return {
-    restore: () =>
-      value === undefined ? remove(store, key) : write(store, key, value),
+    async restore() {
+      // What is still there need not be written, and maybe cannot be. Some
+      // stores refuse to delete what is absent, zarrita's for files is one.
+      const present = await store.get(key);
+      if (kept === undefined && present !== undefined) await remove(store, key);
+      if (kept !== undefined && !isSame(kept, present)) {
+        await write(store, key, kept);
+      }
+    },
     release: () => Promise.resolve(),
   };
 }
 
-async function remove(store: Store, key: StoreKey): Promise<void> {
-  // Some stores refuse to delete what is absent, zarrita's for files is one.
-  if (await readSize(store, key) === undefined) return;
-  if (typeof store.delete !== "function") {
-    throw new Error(
-      `Cannot remove key ${
-        JSON.stringify(key)
-      } again: the store has no "delete" method`,
-    );
-  }
-  await store.delete(key);
+function isSame(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  return a.length === b?.length && a.every((byte, i) => byte === b[i]);
 }

@@ -105,7 +105,7 @@ Deno.test("a range never asks for a part again", async () => {
 });
 
 Deno.test("a range within a large sized part reads the range and the size, not the part", async () => {
-  const size = 64 * 1024 + 1;
+  const size = 256 * 1024 + 1;
   const parts = [{ keySuffix: ".head", size }, { keySuffix: "" }];
   const memory = await storedChunk(parts, countingBytes(size + 5));
   const { store, log } = logged(memory);
@@ -398,7 +398,7 @@ Deno.test("an aborted signal stops every operation with its reason", async () =>
 });
 
 Deno.test("a store that gives fewer bytes of a sized part than it has is an error", async () => {
-  const size = 70_000;
+  const size = 300_000;
   const composed = new ConcatParts([{ keySuffix: "", size }]).apply({
     get: () => Promise.resolve(undefined),
     size: () => Promise.resolve(size),

@@ -10,7 +10,7 @@ import {
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 
-const LARGE = 70_000;
+const LARGE = 300_000;
 const PARTS: Part[] = [
   { keySuffix: ".first", size: LARGE },
   { keySuffix: "" },
@@ -60,9 +60,9 @@ function streamStore(
 }
 
 const WHOLE = {
-  "/c/0.first": { pieces: 70 },
+  "/c/0.first": { pieces: 300 },
   "/c/0": { pieces: 3 },
-  "/c/0.last": { pieces: 70 },
+  "/c/0.last": { pieces: 300 },
 };
 
 async function lengthOf(stream: ReadableStream<Uint8Array>): Promise<number> {
@@ -77,7 +77,7 @@ async function streamOf(store: Store, options = {}) {
 
 Deno.test("stream reads every part to its end", async () => {
   const { store, fates } = streamStore(WHOLE);
-  assertEquals(await lengthOf(await streamOf(store)), 143_000);
+  assertEquals(await lengthOf(await streamOf(store)), 603_000);
   assertEquals(fates, {
     "/c/0.first": { closed: true },
     "/c/0": { closed: true },
@@ -113,13 +113,13 @@ Deno.test("stream reads no further than its reader", async () => {
 });
 
 Deno.test("a stream that is cancelled lets go of every part", async () => {
-  for (const piecesRead of [0, 1, 71]) {
+  for (const piecesRead of [0, 1, 301]) {
     const { store, fates } = streamStore(WHOLE);
     const reader = (await streamOf(store)).getReader();
     for (let i = 0; i < piecesRead; i++) await reader.read();
     await reader.cancel("enough");
     assertEquals(fates, {
-      "/c/0.first": piecesRead > 70
+      "/c/0.first": piecesRead > 300
         ? { closed: true }
         : { cancelled: "enough" },
       "/c/0": { cancelled: "enough" },
@@ -170,12 +170,12 @@ Deno.test("a stream whose part fails lets go of the others", async () => {
 });
 
 for (
-  const [key, pieces] of [["/c/0.first", 69], ["/c/0.first", 71], [
+  const [key, pieces] of [["/c/0.first", 299], ["/c/0.first", 301], [
     "/c/0.last",
     69,
-  ], ["/c/0.last", 71]] as const
+  ], ["/c/0.last", 301]] as const
 ) {
-  Deno.test(`a stream finds that ${key} has ${pieces},000 bytes instead of 70,000`, async () => {
+  Deno.test(`a stream finds that ${key} has ${pieces},000 bytes instead of 300,000`, async () => {
     const { store, fates } = streamStore({ ...WHOLE, [key]: { pieces } });
     const stream = await streamOf(store);
     const error = await assertRejects(
@@ -250,4 +250,26 @@ Deno.test("a small part of another size is an error before the first byte", asyn
     PartSizeError,
     'Part "/c/0.index" is 5 bytes long, where its size is 4',
   );
+});
+
+Deno.test("a stream of which a part cannot be opened does not wait for the others", async () => {
+  let opened = (_: ReadableStream<Uint8Array>) => {};
+  const late = new Promise<ReadableStream<Uint8Array>>((resolve) =>
+    opened = resolve
+  );
+  await assertRejects(
+    () =>
+      streamOf({
+        get: () => Promise.resolve(undefined),
+        stream: (key) =>
+          key === "/c/0" ? late : Promise.reject(new Error("Forbidden")),
+      }),
+    Error,
+    "Forbidden",
+  );
+  // What opens afterwards is let go of at once.
+  const cancelled = new Promise((resolve) =>
+    opened(new ReadableStream({ cancel: resolve }))
+  );
+  assertEquals(((await cancelled) as Error).message, "Forbidden");
 });

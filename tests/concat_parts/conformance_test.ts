@@ -18,7 +18,7 @@ const CONFIGURATIONS: Record<string, Part[]> = {
   ],
   "the data alone": [{ keySuffix: "" }],
   "a part too large to be read whole": [
-    { keySuffix: "/first", size: 70_000 },
+    { keySuffix: "/first", size: 263_000 },
     { keySuffix: "/empty", size: 0 },
     { keySuffix: "/rest" },
   ],
