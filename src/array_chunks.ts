@@ -6,6 +6,8 @@ import {
   readRange,
   readSize,
   readStream,
+  readValue,
+  remove,
   write,
 } from "./stores/capabilities.ts";
 import type {
@@ -14,7 +16,7 @@ import type {
   StoreKey,
   StoreOptions,
 } from "./stores/store.ts";
-import { nodeRoot } from "./stores/store_key.ts";
+import { assertStoreKey, nodeRoot } from "./stores/store_key.ts";
 import { discard } from "./stores/stream.ts";
 
 /**
@@ -126,6 +128,13 @@ export class ArrayChunks {
    */
   key(coordinates: readonly number[]): StoreKey {
     const { gridShape } = this;
+    if (!Array.isArray(coordinates)) {
+      throw new TypeError(
+        `Expected grid coordinates, a list of numbers, found ${
+          describe(coordinates)
+        }`,
+      );
+    }
     const inside = coordinates.length === gridShape.length &&
       coordinates.every((c, i) =>
         Number.isInteger(c) && c >= 0 && c < gridShape[i]!
@@ -137,7 +146,10 @@ export class ArrayChunks {
         } is not in the chunk grid, whose shape is ${describe(gridShape)}`,
       );
     }
-    return `${this.#root}/${this.keyEncoding.encode(coordinates)}` as StoreKey;
+    const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
+    // Encodings that were registered may give anything.
+    assertStoreKey(key);
+    return key as StoreKey;
   }
 
   /**
@@ -236,7 +248,7 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    return await this.#store.get(this.key(coordinates), options);
+    return await readValue(this.#store, this.key(coordinates), options);
   }
 
   /**
@@ -388,13 +400,7 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<void> {
-    const key = this.key(coordinates);
-    if (this.#store.delete === undefined) {
-      throw new TypeError(
-        `Cannot delete ${describe(key)}: the store cannot delete`,
-      );
-    }
-    await this.#store.delete(key, options);
+    await remove(this.#store, this.key(coordinates), options);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { ChunkKeyEncoding } from "./chunk_key_encoding/chunk_key_encoding.t
 import { parseChunkKeyEncoding } from "./chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { ConcatParts } from "./concat_parts/concat_parts.ts";
 import type { Part } from "./concat_parts/part.ts";
-import { assertPartKeys } from "./concat_parts/part_keys.ts";
+import { assertPartKeys, sampleKeys } from "./concat_parts/part_keys.ts";
 import {
   type ArrayMetadata,
   parseArrayMetadata,
@@ -11,6 +11,7 @@ import { describe } from "./metadata/describe.ts";
 import { parseExtension } from "./metadata/extension.ts";
 import { below, MetadataError, pointer } from "./metadata/metadata_error.ts";
 import type { Store, StoreKey } from "./stores/store.ts";
+import { chunkKeyProblem } from "./stores/store_key.ts";
 
 /** How an array's chunks are stored: what its metadata says of keys and parts. */
 export class ArrayStorage {
@@ -28,7 +29,13 @@ export class ArrayStorage {
     this.gridShape = gridShape;
     this.keyEncoding = below(
       "/chunk_key_encoding",
-      () => parseChunkKeyEncoding(metadata.chunk_key_encoding),
+      () => {
+        const encoding = parseChunkKeyEncoding(metadata.chunk_key_encoding);
+        for (const key of sampleKeys(encoding, gridShape.length)) {
+          assertChunkKey(key);
+        }
+        return encoding;
+      },
     );
     this.transformers = below("/storage_transformers", () => {
       const transformers = (metadata.storage_transformers ?? []).map((
@@ -90,6 +97,12 @@ function partKeys(
       key.endsWith(keySuffix) &&
       isChunkKey(key.slice(0, key.length - keySuffix.length) as StoreKey)
     );
+}
+
+function assertChunkKey(key: string): void {
+  const problem = chunkKeyProblem(key);
+  if (problem === undefined) return;
+  throw new MetadataError(`The chunk key ${describe(key)} ${problem}`);
 }
 
 /** The transformer that a member describes, or `undefined` for one that may be skipped. */

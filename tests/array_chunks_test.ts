@@ -268,7 +268,7 @@ Deno.test("ArrayChunks says what the store cannot do", async () => {
   await assertRejects(
     () => chunks.delete([0, 0]),
     TypeError,
-    'Cannot delete "/a/c/0/0.shard": the store cannot delete',
+    'Cannot remove key "/a/c/0/0.shard": the store has no "delete" method',
   );
   await assertRejects(
     () => Array.fromAsync(chunks.list()),

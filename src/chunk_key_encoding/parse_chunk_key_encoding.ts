@@ -90,7 +90,13 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
         "/must_understand",
       );
     }
-    return below("/configuration", () => parse(configuration));
+    const encoding = below("/configuration", () => parse(configuration));
+    if (typeof encoding?.encode === "function") return encoding;
+    throw new TypeError(
+      `Expected the parser of ${
+        describe(name)
+      } to return a chunk key encoding, found ${describe(encoding)}`,
+    );
   } finally {
     nesting--;
   }

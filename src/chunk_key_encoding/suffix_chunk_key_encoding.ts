@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import { isMetadataKey, keyProblem } from "../stores/store_key.ts";
+import { chunkKeyProblem } from "../stores/store_key.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
@@ -219,10 +219,4 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
         : { suffix, base_encoding: baseEncoding.toJSON() },
     };
   }
-}
-
-/** What is wrong with a finished key, or `undefined` if nothing is. */
-function chunkKeyProblem(key: string): string | undefined {
-  return keyProblem(key) ??
-    (isMetadataKey(key) ? "is that of a metadata document" : undefined);
 }

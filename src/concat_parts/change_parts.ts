@@ -33,7 +33,7 @@ export async function snapshotChunk(
 ): Promise<StoreSnapshot> {
   const snapshots = await snapshotParts(chunk);
   return {
-    restore: () => forAll(snapshots.values(), (part) => part.restore()),
+    restore: () => restoreAll(snapshots.values()),
     release: () => forAll(snapshots.values(), (part) => part.release()),
   };
 }
@@ -53,7 +53,7 @@ async function changeParts(
       await change(part);
     }
   } catch (error) {
-    await forAll(changed, (part) => part.restore()).catch((undoing) => {
+    await restoreAll(changed).catch((undoing) => {
       throw new AggregateError(
         [error, undoing],
         `Chunk ${
@@ -81,6 +81,15 @@ async function snapshotParts(
     await forAll(snapshots.values(), (part) => part.release());
     throw error;
   }
+}
+
+/** Restores all in the order they were changed, also when one of them fails. */
+async function restoreAll(snapshots: Iterable<StoreSnapshot>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const snapshot of snapshots) {
+    await snapshot.restore().catch((error) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Runs a task for all at once and waits for all, also when one of them fails. */

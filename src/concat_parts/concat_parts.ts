@@ -12,7 +12,7 @@ import {
 import { joinBytes } from "./join_bytes.ts";
 import { CONFIGURATION, type Part, PARTS } from "./part.ts";
 import { assertPartSize } from "./part_size_error.ts";
-import { splitChunk } from "./split_chunk.ts";
+import { assertBytes, splitChunk } from "./split_chunk.ts";
 
 /**
  * The `concat-parts` storage transformer: a chunk that is stored as several
@@ -159,9 +159,11 @@ export class ConcatParts {
         `Expected the bytes of ${this.parts.length} parts, found ${parts.length}`,
       );
     }
-    this.parts.forEach(({ keySuffix, size }, i) =>
-      assertPartSize(keySuffix, size, parts[i]!.length)
-    );
+    this.parts.forEach(({ keySuffix, size }, i) => {
+      const part = parts[i]!;
+      assertBytes("a part", part);
+      assertPartSize(keySuffix, size, part.length);
+    });
     return joinBytes(parts);
   }
 

@@ -76,7 +76,10 @@ function partsOf<P extends v.GenericSchema<unknown, Part>>(
 
 /** Parts as a program gives them. */
 export const PARTS: v.GenericSchema<unknown, Part[]> = partsOf(
-  v.object({ keySuffix: KEY_SUFFIX, size: v.optional(SIZE) }),
+  v.object(
+    { keySuffix: KEY_SUFFIX, size: v.optional(SIZE) },
+    expected("a part, an object with a keySuffix"),
+  ),
 );
 
 /** The configuration of `concat-parts` in metadata. */

@@ -1,6 +1,6 @@
 import { describe } from "../metadata/describe.ts";
 import { MetadataError, pointer } from "../metadata/metadata_error.ts";
-import { isMetadataKey, keyProblem } from "../stores/store_key.ts";
+import { chunkKeyProblem } from "../stores/store_key.ts";
 import type { Part } from "./part.ts";
 
 /** More parts than this make no sensible chunk, and would make the check slow. */
@@ -34,9 +34,7 @@ export function assertPartKeys(
   rank: number,
 ): void {
   const suffixes = suffixesOf(transformers);
-  // What may follow a chunk key to make another one (a digit) may follow any
-  // key that ends in a small coordinate, so a few keys stand for all.
-  const samples = [0, 1].map((c) => chunkKeys.encode(new Array(rank).fill(c)));
+  const samples = sampleKeys(chunkKeys, rank);
   suffixes.forEach((suffix, i) => {
     for (const key of samples) assertUsable(key + suffix.text, suffix.path);
     for (const other of suffixes.slice(0, i)) {
@@ -56,6 +54,21 @@ export function assertPartKeys(
         }, where each part needs a key of its own`,
         suffix.path,
       );
+    }
+  });
+}
+
+/**
+ * A few keys that stand for all: what may follow a chunk key to make another one
+ * (a digit) may follow any key that ends in a small coordinate. An encoding that
+ * was registered may know no such coordinates.
+ */
+export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
+  return [0, 1].flatMap((coordinate) => {
+    try {
+      return chunkKeys.encode(new Array(rank).fill(coordinate));
+    } catch {
+      return [];
     }
   });
 }
@@ -84,8 +97,7 @@ function suffixesOf(
 }
 
 function assertUsable(key: string, path: string): void {
-  const problem = keyProblem(key) ??
-    (isMetadataKey(key) ? "is that of a metadata document" : undefined);
+  const problem = chunkKeyProblem(key);
   if (problem === undefined) return;
   throw new MetadataError(`The part key ${describe(key)} ${problem}`, path);
 }

@@ -10,11 +10,7 @@ export function splitChunk(
   chunk: Uint8Array,
   key = "",
 ): Uint8Array[] {
-  if (!(chunk instanceof Uint8Array)) {
-    throw new TypeError(
-      `Expected a chunk as Uint8Array, found ${describe(chunk)}`,
-    );
-  }
+  assertBytes("a chunk", chunk);
   const { least, most } = chunkSizes(parts);
   if (chunk.length < least || chunk.length > most) {
     throw misfit(parts, key, chunk.length, `${chunk.length}`);
@@ -25,6 +21,14 @@ export function splitChunk(
     end += part.size ?? chunk.length - least;
     return chunk.subarray(start, end);
   });
+}
+
+/** Refuses what types cannot keep out of plain JavaScript. */
+export function assertBytes(what: string, value: unknown): void {
+  if (value instanceof Uint8Array) return;
+  throw new TypeError(
+    `Expected ${what} as Uint8Array, found ${describe(value)}`,
+  );
 }
 
 /** Collects a chunk from a stream, no further than the parts can take it. */

@@ -29,5 +29,20 @@ export function parseZarrJson(bytes: Uint8Array): unknown {
 
 /** Writes a metadata document, as people and other programs like to read it. */
 export function formatZarrJson(metadata: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(metadata, null, 2) + "\n");
+  const text = JSON.stringify(metadata, refuseLoss, 2);
+  return new TextEncoder().encode(`${text}\n`);
+}
+
+/** `JSON.stringify` writes NaN and the infinities as null, and fails on a bigint without a place. */
+function refuseLoss(name: string, value: unknown): unknown {
+  if (
+    typeof value === "bigint" || typeof value === "number" && !isFinite(value)
+  ) {
+    throw new MetadataError(
+      `Member ${describe(name)} is ${
+        describe(value)
+      }, which JSON cannot hold; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
+    );
+  }
+  return value;
 }

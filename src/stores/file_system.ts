@@ -157,11 +157,19 @@ export class FileSystemStore implements Store {
       while (filled < bytes.length) {
         options.signal?.throwIfAborted();
         const read = await file.read(bytes.subarray(filled, filled + WINDOW));
-        if (read === null) break; // The file was cut short meanwhile.
+        if (read === null) {
+          throw new Error(
+            `Key ${
+              JSON.stringify(key)
+            } names a file that was cut short while it was read, to ${
+              start + filled
+            } bytes: expected ${size}`,
+          );
+        }
         filled += read;
       }
       options.signal?.throwIfAborted();
-      return bytes.subarray(0, filled);
+      return bytes;
     } finally {
       file.close();
     }
@@ -383,9 +391,17 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<StoreSnapshot> {
     const value = await this.#find(key, options);
+    const remove = () => this.delete(key);
     if (value === undefined) {
+      const missing = await this.#root.missingFolders(split(key).folder);
       return {
-        restore: () => this.delete(key),
+        async restore() {
+          await remove();
+          // An empty folder would stand in the way of a value of its name.
+          for (const folder of missing) {
+            await Deno.remove(folder).catch(() => {});
+          }
+        },
         release: () => Promise.resolve(),
       };
     }

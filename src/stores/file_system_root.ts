@@ -10,6 +10,11 @@ export class FileSystemRoot {
   readonly path: string;
 
   constructor(root: string | URL) {
+    if (typeof root !== "string" && !(root instanceof URL)) {
+      throw new TypeError(
+        `Expected the path or URL of a folder, found ${String(root)}`,
+      );
+    }
     this.path = root instanceof URL ? fromFileUrl(root) : root;
     if (this.path === "") {
       throw new RangeError('Expected the path of a folder, found ""');
@@ -65,6 +70,14 @@ export class FileSystemRoot {
     return real.length < inside.length
       ? this.path
       : `${this.path}/${real.slice(inside.length)}`;
+  }
+
+  /** The paths of the folders that {@linkcode ensureFolder} would create, the deepest first. */
+  async missingFolders(folder: string): Promise<string[]> {
+    if (await this.follow(folder) !== undefined) return [];
+    const path = this.path + folder;
+    if (folder === "") return [path];
+    return [path, ...await this.missingFolders(split(folder).folder)];
   }
 
   /** Creates a folder where it is missing, one name at a time so that none is created behind a link. */

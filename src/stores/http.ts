@@ -36,6 +36,9 @@ export interface HttpStoreOptions {
   headers?: HeadersInit;
 }
 
+/** How servers, and URLs that are signed for GET alone, refuse a HEAD request. */
+const HEAD_REFUSED = [403, 405, 501];
+
 /**
  * A store behind HTTP, read-only. The value of key `/c/0/1` is at `c/0/1` below
  * the base URL; the base's query string goes with every request. Each name in a
@@ -97,6 +100,11 @@ export class HttpStore implements Store {
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     this.#base = new URL(url);
+    if (this.#base.username !== "" || this.#base.password !== "") {
+      throw new RangeError(
+        `Expected a URL without a user name or password, which belong into an Authorization header, found one for ${this.#base.host}`,
+      );
+    }
     if (!/^https?:$/.test(this.#base.protocol)) {
       throw new RangeError(
         `Expected an http: or https: URL, found ${JSON.stringify(String(url))}`,
@@ -263,14 +271,15 @@ export class HttpStore implements Store {
     const answer = await this.#ask(
       key,
       options,
-      [200, 405, 501],
+      [200, ...HEAD_REFUSED],
       { "Accept-Encoding": "identity" },
       "HEAD",
     );
     if (answer === undefined) return undefined;
     await answer.body.cancel();
-    const size = answer.status === 200 ? contentLength(answer) : undefined;
-    return size ?? await this.#sizeByRange(key, options);
+    // Servers that answer HEAD with an empty body are known to call that 0 bytes.
+    const size = answer.status === 200 && contentLength(answer);
+    return size || await this.#sizeByRange(key, options);
   }
 
   async #sizeByRange(

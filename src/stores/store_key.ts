@@ -39,6 +39,12 @@ export function isMetadataKey(key: string): boolean {
   return METADATA_NAMES.has(key.slice(key.lastIndexOf("/") + 1));
 }
 
+/** What is wrong with a key for a chunk or a part: being that of a metadata document too. */
+export function chunkKeyProblem(key: string): string | undefined {
+  return keyProblem(key) ??
+    (isMetadataKey(key) ? "is that of a metadata document" : undefined);
+}
+
 /** Refuses a store key that no store could keep safely below its root. */
 export function assertStoreKey(key: string): void {
   const problem = key.startsWith("/")

@@ -431,3 +431,140 @@ Deno.test("a write waits for the reads that came before it, and not for other ch
   assertEquals(written.slice(3), WRITE_ORDER);
   assertEquals(await composed.get("/c/0"), countingBytes(9, 100));
 });
+
+Deno.test("set reads no stream that cannot fit, nor further than it can", async () => {
+  let pulled = 0;
+  let cancelled: unknown;
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled++;
+        controller.enqueue(new Uint8Array(1));
+      },
+      cancel: (reason) => void (cancelled = reason),
+    }, { highWaterMark: 0 });
+  const memory = new MemoryStore();
+  const unsplittable = new ConcatParts([{ keySuffix: ".a" }, {
+    keySuffix: ".b",
+  }]);
+  const first = await assertRejects(
+    () => unsplittable.apply(memory).set("/c/0", endless()),
+    TypeError,
+    "at most one part may lack a size",
+  );
+  assertStrictEquals(cancelled, first);
+  assertEquals(pulled, 0);
+  const exact = new ConcatParts([{ keySuffix: "", size: 3 }]);
+  const second = await assertRejects(
+    () => exact.apply(memory).set("/c/0", endless()),
+    PartSizeError,
+    'Chunk "/c/0" is at least 4 bytes long, where its sized parts take exactly 3',
+  );
+  assertStrictEquals(cancelled, second);
+  assert(pulled < 10, `${pulled} bytes were read`);
+  assertEquals(await contentsOf(memory), {});
+});
+
+Deno.test("set that fails for good at one part restores the others and rejects with that error", async () => {
+  for (const failing of WRITE_ORDER) {
+    const memory = new MemoryStore();
+    await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
+    const before = await contentsOf(memory);
+    const composed = new ConcatParts(PARTS).apply<Store>({
+      get: (key) => memory.get(key),
+      async set(key, value) {
+        if (key === failing) throw new Error("Disk full");
+        await memory.set(key, value);
+      },
+    });
+    const error = await assertRejects(
+      () => composed.set!("/c/0", countingBytes(9)),
+      Error,
+    );
+    assertStrictEquals(error.message, "Disk full");
+    assertEquals(await contentsOf(memory), before);
+  }
+});
+
+Deno.test("set that fails after it stored a part restores that part as well", async () => {
+  for (const failing of WRITE_ORDER) {
+    const memory = new MemoryStore();
+    await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
+    const before = await contentsOf(memory);
+    let failed = false;
+    const composed = new ConcatParts(PARTS).apply<Store>({
+      get: (key) => memory.get(key),
+      async set(key, value) {
+        await memory.set(key, value);
+        if (key === failing && !failed) {
+          failed = true;
+          throw new Error("Answer lost");
+        }
+      },
+    });
+    await assertRejects(
+      () => composed.set!("/c/0", countingBytes(9)),
+      Error,
+      "Answer lost",
+    );
+    assertEquals(await contentsOf(memory), before);
+  }
+});
+
+Deno.test("set that fails on files leaves no folder in the way of a key", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    const stored = new FileSystemStore(root);
+    // A file and a folder of one name: no file system can hold both.
+    const composed = new ConcatParts([{ keySuffix: "/data" }, {
+      keySuffix: "",
+      size: 4,
+    }]).apply(stored);
+    assertStrictEquals(await composed.get("/c/0"), undefined);
+    await assertRejects(
+      () => composed.set("/c/0", countingBytes(9)),
+      Error,
+      "names a folder",
+    );
+    assertStrictEquals(await composed.get("/c/0"), undefined);
+    assertEquals(await Array.fromAsync(Deno.readDir(root)), []);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("a signal counts also over a store that knows none", async () => {
+  const map = new Map<string, Uint8Array>();
+  const store = {
+    get: (key: string) => Promise.resolve(map.get(key)),
+    set: (key: string, value: Uint8Array) => {
+      map.set(key, value);
+      if (key === "/c/1") controller.abort(new Error("Enough"));
+      return Promise.resolve();
+    },
+    delete: (key: string) => Promise.resolve(map.delete(key)),
+  } as Store;
+  const composed = new ConcatParts(PARTS).apply<Store>(store);
+  const controller = new AbortController();
+  const { signal } = controller;
+  await composed.set!("/c/0", BEFORE, { signal });
+  await assertRejects(
+    () => composed.set!("/c/1", BEFORE, { signal }),
+    Error,
+    "Enough",
+  );
+  assertEquals(Array.from(map.keys()).sort(), [...WRITE_ORDER].sort());
+  for (
+    const start of [
+      () => composed.get("/c/0", { signal }),
+      () => composed.getRange("/c/0", { offset: 0, length: 1 }, { signal }),
+      () => composed.size("/c/0", { signal }),
+      () => composed.stream("/c/0", { signal }),
+      () => composed.set!("/c/0", BEFORE, { signal }),
+      () => composed.delete!("/c/0", { signal }),
+    ]
+  ) {
+    await assertRejects(start, Error, "Enough");
+  }
+  assertEquals(await composed.get("/c/0"), BEFORE);
+});

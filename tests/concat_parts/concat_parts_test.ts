@@ -218,7 +218,8 @@ Deno.test("new ConcatParts refuses the same as errors of JavaScript's own classe
   const refused: [unknown, new () => Error, string][] = [
     [[], RangeError, "at least one part"],
     [undefined, TypeError, "parts to be a list"],
-    [[{}], TypeError, ""],
+    [[{}], TypeError, "a keySuffix"],
+    [[1], TypeError, "Expected a part, an object with a keySuffix, found 1"],
     [[{ keySuffix: 1 }], TypeError, "a string, found 1"],
     [[{ keySuffix: "" }, { keySuffix: "" }], RangeError, 'key_suffix ""'],
     [[{ keySuffix: "/.." }], RangeError, ".."],
@@ -339,5 +340,21 @@ Deno.test("ConcatParts.concat refuses another number of parts and parts of other
       `Part ".b" is ${length} bytes long, where its size is 2`,
     );
     assertEquals([error.key, error.expected, error.actual], [".b", 2, length]);
+  }
+});
+
+Deno.test("ConcatParts.split and concat refuse what are no bytes", () => {
+  const parts = new ConcatParts([{ keySuffix: "" }]);
+  for (const wrong of [new ArrayBuffer(5), [1, 2], "abc", undefined]) {
+    assertThrows(
+      () => parts.split(wrong as never),
+      TypeError,
+      "Expected a chunk as Uint8Array, found",
+    );
+    assertThrows(
+      () => parts.concat([wrong as never]),
+      TypeError,
+      "Expected a part as Uint8Array, found",
+    );
   }
 });

@@ -58,3 +58,15 @@ Deno.test("parseZarrJson survives a million brackets, open or closed again", () 
     "Missing member",
   );
 });
+
+Deno.test("formatZarrJson refuses numbers that JSON cannot hold", () => {
+  for (const value of [NaN, Infinity, -Infinity, 5n]) {
+    assertThrows(
+      () => formatZarrJson({ fill_value: value }),
+      MetadataError,
+      `Member "fill_value" is ${value}${
+        typeof value === "bigint" ? "n" : ""
+      }, which JSON cannot hold`,
+    );
+  }
+});

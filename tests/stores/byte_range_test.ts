@@ -44,3 +44,32 @@ Deno.test("resolveByteRange cuts a range at the value's end", () => {
     }
   }
 });
+
+Deno.test("assertByteRange refuses what is no range, or of another type", () => {
+  for (
+    const [range, found] of [
+      [{}, "neither"],
+      [{ offset: 1 }, "offset"],
+      [{ length: 1 }, "length"],
+      [{ offset: 1, suffixLength: 1 }, "suffixLength and offset"],
+      [
+        { offset: 1, length: 1, suffixLength: 1 },
+        "suffixLength and offset and length",
+      ],
+      [undefined, "neither"],
+      [null, "neither"],
+      [7, "neither"],
+    ] as [never, string][]
+  ) {
+    assertThrows(
+      () => assertByteRange(range),
+      TypeError,
+      `Expected a range with either suffixLength or offset and length, found ${found}`,
+    );
+  }
+  assertThrows(
+    () => assertByteRange({ offset: "1", length: 1 } as never),
+    TypeError,
+    'Expected the range\'s offset to be a whole number from 0 to 2^53−1, found "1"',
+  );
+});

@@ -196,7 +196,7 @@ Deno.test("HttpStore.getRange is empty where 416 says that the range lies past t
       [{ suffixLength: 1 }, refusal("bytes */0")],
       [{ offset: 10, length: 1 }, refusal(), sized(10)],
       [{ offset: 10, length: 1 }, refusal("bytes */*"), sized(10)],
-      [{ suffixLength: 1 }, refusal(), sized(0)],
+      [{ suffixLength: 1 }, refusal(), sized(0), sized(0)],
     ] as const
   ) {
     const { store, requests } = stub(URL_, ...answers);
@@ -223,7 +223,7 @@ Deno.test("HttpStore.getRange is empty where 416 says that the range lies past t
 });
 
 Deno.test("HttpStore.size takes the length that HEAD says", async () => {
-  for (const [length, size] of [["0", 0], ["123456789012", 123456789012]]) {
+  for (const [length, size] of [["1", 1], ["123456789012", 123456789012]]) {
     const headers = { "Content-Length": `${length}` };
     const { store, requests } = stub(URL_, new Response(null, { headers }));
     assertEquals(await store.size("/k"), size as number);
@@ -240,6 +240,9 @@ Deno.test("HttpStore.size asks for the first byte where HEAD does not tell", asy
     new Response(null, {
       headers: { "Content-Length": "3", "Content-Encoding": "gzip" },
     }),
+    // Of a value of no bytes too, but also what some servers say of any value.
+    new Response(null, { headers: { "Content-Length": "0" } }),
+    new Response(null, { status: 403 }),
     new Response(null, { status: 405 }),
     new Response(null, { status: 501 }),
   ];

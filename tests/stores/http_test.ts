@@ -107,7 +107,7 @@ Deno.test("HttpStore keeps its own copy of the URL and the headers", async () =>
     fetch: (request) => {
       requests.push(request);
       return Promise.resolve(
-        new Response(null, { headers: { "Content-Length": "0" } }),
+        new Response(null, { headers: { "Content-Length": "5" } }),
       );
     },
   });
@@ -273,4 +273,20 @@ Deno.test("HttpStore reads values that the server compresses", async () => {
     value.slice(10, 19),
   );
   await close();
+});
+
+Deno.test("HttpStore refuses a user name and password in the URL, and does not show them", () => {
+  for (
+    const url of [
+      "https://user:secret@example.org/a",
+      "https://user@example.org/a",
+    ]
+  ) {
+    const error = assertThrows(
+      () => new HttpStore(url),
+      RangeError,
+      "Expected a URL without a user name or password, which belong into an Authorization header, found one for example.org",
+    );
+    assertEquals(/secret|user[:@]/.test(error.message), false);
+  }
 });
