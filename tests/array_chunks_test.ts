@@ -135,6 +135,15 @@ Deno.test("ArrayChunks refuses coordinates outside the chunk grid", async () => 
     RangeError,
     'Chunk ["0", 0]',
   );
+  for (const wrong of [null, undefined, "00", 5]) {
+    assertThrows(
+      () => chunks.key(wrong as never),
+      TypeError,
+      `Expected grid coordinates, a list of numbers, found ${
+        JSON.stringify(wrong)
+      }`,
+    );
+  }
   assertEquals(await contentsOf(store), before);
 });
 

@@ -6,10 +6,12 @@ import {
 } from "@std/assert";
 import {
   type ArrayMetadata,
+  type ChunkKeyEncoding,
   createArrayChunks,
   MemoryStore,
   MetadataError,
   openArrayChunks,
+  registerChunkKeyEncoding,
   type Store,
   type StoreKey,
 } from "../mod.ts";
@@ -307,4 +309,134 @@ Deno.test("createArrayChunks does not change the metadata it is given", async ()
   assertEquals(metadata, before);
   assertInstanceOf(chunks.metadata.chunk_key_encoding, Object);
   assertStrictEquals(chunks.key([0, 1]), "/0.1");
+});
+
+Deno.test("createArrayChunks writes no fill value that JSON would change", async () => {
+  const store = new MemoryStore();
+  await assertRejects(
+    () => createArrayChunks(store, "", arrayMetadata({ fill_value: NaN })),
+    MetadataError,
+    'Member "fill_value" is NaN, which JSON cannot hold',
+  );
+  assertEquals(await contentsOf(store), {});
+});
+
+/** Registers an encoding for this test, of one dimension, by the keys that it gives. */
+function register(name: string, encode: (index: number) => string): string {
+  registerChunkKeyEncoding(name, () => {
+    const encoding: ChunkKeyEncoding = {
+      name,
+      encode: ([index]) => encode(index!),
+      decode(key) {
+        for (let index = 0; index < 9; index++) {
+          if (encode(index) === key) return [index];
+        }
+        throw new Error("No key");
+      },
+      toJSON: () => ({ name }),
+    };
+    return encoding;
+  });
+  return name;
+}
+
+const ONE_DIMENSION = {
+  shape: [40],
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
+};
+
+Deno.test("an encoding that was registered is used, also if it knows few coordinates", async () => {
+  const chunk_key_encoding = register("test.only-zero", (index) => {
+    if (index > 0) throw new RangeError("There is one chunk");
+    return "only";
+  });
+  const store = new MemoryStore();
+  const chunks = await createArrayChunks(
+    store,
+    "",
+    arrayMetadata({
+      ...ONE_DIMENSION,
+      chunk_key_encoding,
+      storage_transformers: [
+        concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 1 }),
+      ],
+    }),
+  );
+  await chunks.set([0], Uint8Array.of(1, 2));
+  assertEquals(await store.get("/only.b"), Uint8Array.of(2));
+  assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
+});
+
+Deno.test("an encoding that was registered cannot leave the array's folder", async () => {
+  await assertRefused(
+    {
+      ...ONE_DIMENSION,
+      chunk_key_encoding: register("test.outside", (index) => `../${index}`),
+    },
+    'The chunk key "../0" holds the segment ".."',
+    "/chunk_key_encoding",
+  );
+  const late = register(
+    "test.outside-later",
+    (index) => index > 2 ? `../${index}` : `${index}`,
+  );
+  const { store, log } = logged(new MemoryStore());
+  const chunks = await createArrayChunks(
+    store,
+    "a",
+    arrayMetadata({
+      ...ONE_DIMENSION,
+      chunk_key_encoding: late,
+    }),
+  );
+  log.length = 0;
+  await assertRejects(
+    () => chunks.get([3]),
+    RangeError,
+    'Key "/a/../3" holds the segment ".."',
+  );
+  assertEquals(log, []);
+});
+
+Deno.test("two openings of one array in one store do not mix their chunks, stacked or not", async () => {
+  for (
+    const storage_transformers of [
+      [concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 2 })],
+      [
+        concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 2 }),
+        concatParts({ key_suffix: "" }, { key_suffix: "-c", size: 1 }),
+      ],
+    ]
+  ) {
+    const memory = new MemoryStore();
+    await createArrayChunks(
+      memory,
+      "",
+      arrayMetadata({ storage_transformers }),
+    );
+    const slow: Store = {
+      async get(key) {
+        await new Promise((resolve) => setTimeout(resolve, key.length % 3));
+        return await memory.get(key);
+      },
+      async set(key, value) {
+        await new Promise((resolve) =>
+          setTimeout(resolve, (value as Uint8Array)[0]! % 4)
+        );
+        await memory.set(key, value);
+      },
+    };
+    const openings = [await openArrayChunks(slow), await openArrayChunks(slow)];
+    for (let first = 0; first < 8; first += 2) {
+      await Promise.all(
+        openings.map((chunks, i) =>
+          chunks.set([0, 0], new Uint8Array(9).fill(first + i))
+        ),
+      );
+      assertEquals(
+        await openings[0]!.get([0, 0]),
+        new Uint8Array(9).fill(first + 1),
+      );
+    }
+  }
 });

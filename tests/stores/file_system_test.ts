@@ -534,3 +534,34 @@ function abortion(): {
     abort: () => controller.abort(reason),
   };
 }
+
+Deno.test("FileSystemStore refuses a root that is no path", () => {
+  for (const wrong of [null, undefined, 5, {}]) {
+    assertThrows(
+      () => new FileSystemStore(wrong as never),
+      TypeError,
+      "Expected the path or URL of a folder, found",
+    );
+  }
+});
+
+Deno.test("FileSystemStore gives no short value of a file that is cut while it is read", async () => {
+  await inTempDir(async (root) => {
+    const store = new FileSystemStore(root);
+    await store.set("/k", countingBytes(20));
+    const { read } = Deno.FsFile.prototype;
+    Deno.FsFile.prototype.read = async function (bytes) {
+      await Deno.truncate(`${root}/k`, 5);
+      return await read.call(this, bytes);
+    };
+    try {
+      await assertRejects(
+        () => store.getRange("/k", { offset: 2, length: 10 }),
+        Error,
+        'Key "/k" names a file that was cut short while it was read, to 5 bytes: expected 20',
+      );
+    } finally {
+      Deno.FsFile.prototype.read = read;
+    }
+  });
+});
