@@ -1,6 +1,7 @@
 /**
  * How many chunk keys are encoded and decoded a second, beside zarrita and the
- * usual one-liners: `deno run -A --import-map tools/offline/import_map.json bench/keys.ts`
+ * usual one-liners: `deno task bench`. The
+ * targets are what this project holds itself to.
  */
 import * as zarr from "zarrita";
 import { DefaultChunkKeyEncoding } from "../src/chunk_key_encoding/default_chunk_key_encoding.ts";

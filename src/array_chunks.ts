@@ -430,7 +430,7 @@ export class ArrayChunks {
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
     if (this.#store.list === undefined) {
-      throw new TypeError("Cannot list chunks: the store cannot list");
+      throw new TypeError('Cannot list chunks: the store has no "list" method');
     }
     const prefix = `${this.#root}/` as StoreKey;
     for await (const key of this.#store.list(prefix, options)) {

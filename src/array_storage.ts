@@ -1,4 +1,5 @@
 import type { ChunkKeyEncoding } from "./chunk_key_encoding/chunk_key_encoding.ts";
+import { ChunkKeyError } from "./chunk_key_encoding/chunk_key_error.ts";
 import { parseChunkKeyEncoding } from "./chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { ConcatParts } from "./concat_parts/concat_parts.ts";
 import type { Part } from "./concat_parts/part.ts";
@@ -59,8 +60,9 @@ export class ArrayStorage {
       return coordinates.every((c, i) => c < gridShape[i]!)
         ? coordinates
         : undefined;
-    } catch {
-      return undefined;
+    } catch (error) {
+      if (error instanceof ChunkKeyError) return undefined;
+      throw error;
     }
   }
 
@@ -77,7 +79,7 @@ export class ArrayStorage {
       this.coordinatesOf(key.slice(root.length + 1)) !== undefined;
     const layers = this.transformers.map((transformer) => {
       const layer = { transformer, isChunkKey };
-      isChunkKey = partKeys(transformer.parts, isChunkKey);
+      isChunkKey = isPartKeyOf(transformer.parts, isChunkKey);
       return layer;
     });
     return layers.reduceRight<Store>(
@@ -88,7 +90,8 @@ export class ArrayStorage {
   }
 }
 
-function partKeys(
+/** Whether a key is that of a part, of a chunk whose key is one. */
+function isPartKeyOf(
   parts: readonly Part[],
   isChunkKey: (key: StoreKey) => boolean,
 ): (key: StoreKey) => boolean {
@@ -115,5 +118,6 @@ function parseTransformer(member: unknown): ConcatParts | undefined {
   if (!mustUnderstand) return undefined;
   throw new MetadataError(
     `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
+    typeof member === "string" ? "" : "/name",
   );
 }

@@ -60,8 +60,8 @@ export async function openArrayChunks(
 }
 
 /**
- * Creates an array without chunks: checks its metadata and stores it as
- * `zarr.json`.
+ * Creates an array without chunks: checks of its metadata what says how chunks are
+ * stored, and stores it as `zarr.json`.
  *
  * @param store The store to create it in.
  * @param path The array's place in the store; empty for the root. Groups above
@@ -110,7 +110,7 @@ export async function createArrayChunks(
   if (await store.get(document, options) !== undefined) {
     throw new MetadataError(
       `A node stands at ${
-        describe(path)
+        describe(root || "/")
       } already, where an array was to be created`,
       "",
       { document },
@@ -147,7 +147,7 @@ async function noArray(
   const found = await Promise.all(
     names.map((name) => store.get(`${root}/${name}`, options)),
   );
-  const at = describe(root === "" ? "/" : root);
+  const at = describe(root || "/");
   const v2 = names.find((_, i) => found[i] !== undefined);
   return new MetadataError(
     v2 === undefined

@@ -282,7 +282,7 @@ Deno.test("ArrayChunks says what the store cannot do", async () => {
   await assertRejects(
     () => Array.fromAsync(chunks.list()),
     TypeError,
-    "the store cannot list",
+    'the store has no "list" method',
   );
 });
 

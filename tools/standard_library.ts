@@ -77,6 +77,6 @@ export async function denoWithStandIns(
     : [];
   return await deno([subcommand, ...map, ...args], {
     ...options,
-    env: { JSR_URL: "http://localhost:0" },
+    env: { ...options.env, JSR_URL: "http://localhost:0" },
   });
 }

@@ -6,6 +6,9 @@ import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 import { assertKeyIsString } from "./grid_coordinates.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
+/** Encodings of which every key is as safe as a digit; a subclass may not be. */
+const PROVEN = new Set<unknown>([DefaultChunkKeyEncoding, V2ChunkKeyEncoding]);
+
 /** How many encodings may stand one in the other, the innermost base counted. */
 export const MAX_NESTING = 32;
 
@@ -88,10 +91,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
         `Expected at most ${MAX_NESTING} nested chunk key encodings, found ${this.#nesting}`,
       );
     }
-    this.#proven = inner
-      ? inner.#proven
-      : baseEncoding instanceof DefaultChunkKeyEncoding ||
-        baseEncoding instanceof V2ChunkKeyEncoding;
+    this.#proven = inner ? inner.#proven : PROVEN.has(baseEncoding.constructor);
     this.#ending = (inner ? inner.#ending : "0") + suffix;
     const problem = chunkKeyProblem(this.#ending);
     if (problem === undefined) return;

@@ -1,3 +1,4 @@
+import { describe } from "../metadata/describe.ts";
 import { remove, snapshot, write } from "../stores/capabilities.ts";
 import type { StoreSnapshot } from "../stores/store.ts";
 import type { Part } from "./part.ts";
@@ -34,7 +35,7 @@ export async function snapshotChunk(
   const snapshots = await snapshotParts(chunk);
   return {
     restore: () => restoreAll(snapshots.values()),
-    release: () => forAll(snapshots.values(), (part) => part.release()),
+    release: () => release(snapshots.values()),
   };
 }
 
@@ -57,13 +58,13 @@ async function changeParts(
       throw new AggregateError(
         [error, undoing],
         `Chunk ${
-          JSON.stringify(chunk.key)
+          describe(chunk.key)
         } could not be changed, and not be put back as it was either: its parts may not belong together`,
       );
     });
     throw error;
   } finally {
-    await forAll(snapshots.values(), (part) => part.release());
+    await release(snapshots.values());
   }
 }
 
@@ -71,16 +72,14 @@ async function snapshotParts(
   chunk: StoredChunk,
 ): Promise<Map<Part, StoreSnapshot>> {
   const snapshots = new Map<Part, StoreSnapshot>();
-  try {
-    await forAll(chunk.parts, async (part) => {
-      const key = chunk.keyOf(part);
-      snapshots.set(part, await snapshot(chunk.store, key, chunk.options));
-    });
-    return snapshots;
-  } catch (error) {
-    await forAll(snapshots.values(), (part) => part.release());
-    throw error;
-  }
+  const taken = await Promise.allSettled(chunk.parts.map(async (part) => {
+    const key = chunk.keyOf(part);
+    snapshots.set(part, await snapshot(chunk.store, key, chunk.options));
+  }));
+  const failed = taken.find((result) => result.status === "rejected");
+  if (failed === undefined) return snapshots;
+  await release(snapshots.values());
+  throw failed.reason;
 }
 
 /** Restores all in the order they were changed, also when one of them fails. */
@@ -92,12 +91,7 @@ async function restoreAll(snapshots: Iterable<StoreSnapshot>): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Runs a task for all at once and waits for all, also when one of them fails. */
-async function forAll<T>(
-  all: Iterable<T>,
-  task: (each: T) => Promise<void>,
-): Promise<void> {
-  const results = await Promise.allSettled(Array.from(all, task));
-  const failed = results.find((result) => result.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+/** Lets all go. What cannot be let go of does no harm to the chunk. */
+async function release(snapshots: Iterable<StoreSnapshot>): Promise<void> {
+  await Promise.allSettled(Array.from(snapshots, (each) => each.release()));
 }

@@ -173,9 +173,15 @@ export class ConcatParts {
    *
    * Reading asks for as little as the parts allow: the last bytes that lie in
    * sized tail parts (a shard's index) are one `get` and no look-up of a size.
-   * What is returned of a sized part was checked against its size. Writing
-   * leaves a chunk as it was if any of its parts cannot be written. Whoever reads
-   * a chunk while it is written, through whatever is applied to the same store
+   * What is returned of a sized part was checked against its size. To that end a
+   * part of up to 256 KiB is read whole; of a larger one its size is looked up
+   * beside the range, and a stream of it fails where it turns out to be shorter
+   * or longer.
+   *
+   * Writing collects a stream in memory before it is cut. It leaves a chunk as it
+   * was if any of its parts cannot be written, but not if the process is killed
+   * between two parts. Whoever reads a chunk while it is written, through whatever
+   * is applied to the same store
    * object, gets the chunk as it was before or after; other processes may meet
    * parts of both.
    *

@@ -127,7 +127,9 @@ function isDecodable(chunkKeys: ChunkKeys, key: string, rank: number): boolean {
   try {
     chunkKeys.decode(key, rank);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // A key that is no chunk's is text that does not parse.
+    if (error instanceof SyntaxError) return false;
+    throw error;
   }
 }

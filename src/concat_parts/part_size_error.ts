@@ -1,3 +1,5 @@
+import { describe } from "../metadata/describe.ts";
+
 /**
  * A chunk or a part whose length is not what the sizes of the parts say.
  *
@@ -57,7 +59,7 @@ export function assertPartSize(
   if (expected === undefined || expected === actual) return;
   throw new PartSizeError(
     `Part ${
-      JSON.stringify(key)
+      describe(key)
     } is ${actual} bytes long, where its size is ${expected}`,
     { key, expected, actual },
   );

@@ -135,7 +135,9 @@ async function readPiece(
   const readWhole = part.size <= READ_WHOLE || length === part.size ||
     store.getRange === undefined || store.size === undefined;
   if (readWhole) {
-    return (await chunk.get(part))?.subarray(offset, offset + length);
+    const whole = await chunk.get(part);
+    // A copy, lest a few bytes keep the whole part in memory.
+    return length === part.size ? whole : whole?.slice(offset, offset + length);
   }
   const [bytes, size] = await Promise.all([
     readRange(store, key, range, options),

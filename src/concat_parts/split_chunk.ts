@@ -73,7 +73,7 @@ function misfit(
   found: string,
 ): PartSizeError {
   const { least, most } = chunkSizes(parts);
-  const chunk = key === "" ? "Chunk" : `Chunk ${JSON.stringify(key)}`;
+  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
   const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
   return new PartSizeError(
     `${chunk} is ${found} bytes long, where its sized parts take ${wanted}`,

@@ -146,6 +146,7 @@ function parseChunkShape(chunkGrid: unknown, rank: number): number[] {
   if (name !== "regular") {
     throw new MetadataError(
       `Unknown chunk grid ${describe(name)}; known is "regular"`,
+      typeof chunkGrid === "string" ? "" : "/name",
     );
   }
   return below("/configuration", () => {

@@ -1,4 +1,8 @@
-import { assertByteRange, resolveByteRange } from "./byte_range.ts";
+import {
+  assertByteRange,
+  lengthOfByteRange,
+  resolveByteRange,
+} from "./byte_range.ts";
 import {
   answeredLength,
   parseContentRange,
@@ -48,8 +52,12 @@ const HEAD_REFUSED = [403, 405, 501];
  * not answer the request is an `Error` with the URL and the status; so is a
  * lost connection, with the `cause`. A range is only returned if the server
  * says that it sent just that range (RFC 9110, section 14), or sent everything,
- * of which the range is then cut. Web pages can read `Content-Range` of another
- * origin only if that exposes it with `Access-Control-Expose-Headers`.
+ * of which the range is then cut.
+ *
+ * A server of another origin than a web page's must allow it the request header
+ * `Range` (`Access-Control-Allow-Headers`), and to see `Content-Range` and
+ * `Content-Encoding` (`Access-Control-Expose-Headers`); if it compresses and
+ * hides the latter, the sizes that it tells are wrong.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, and the signal's reason once the operation is aborted.
@@ -181,7 +189,7 @@ export class HttpStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    if (("offset" in range ? range.length : range.suffixLength) === 0) {
+    if (lengthOfByteRange(range) === 0) {
       // No Range header asks for nothing.
       const size = await this.size(key, options);
       return size === undefined ? undefined : new Uint8Array();

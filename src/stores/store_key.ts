@@ -47,6 +47,9 @@ export function chunkKeyProblem(key: string): string | undefined {
 
 /** Refuses a store key that no store could keep safely below its root. */
 export function assertStoreKey(key: string): void {
+  if (typeof key !== "string") {
+    throw new TypeError(`Expected a key, a string, found ${String(key)}`);
+  }
   const problem = key.startsWith("/")
     ? keyProblem(key.slice(1))
     : 'does not start with "/"';

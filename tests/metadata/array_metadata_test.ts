@@ -142,7 +142,7 @@ Deno.test("parseArrayMetadata refuses chunk grids that it does not know or that 
   assertRefused(
     { chunk_grid: { name: "rectilinear", configuration: {} } },
     'Unknown chunk grid "rectilinear"; known is "regular"',
-    "/chunk_grid",
+    "/chunk_grid/name",
   );
   assertRefused(
     { chunk_grid: "regular" },
