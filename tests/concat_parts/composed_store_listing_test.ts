@@ -29,7 +29,7 @@ async function listed(
   return (await Array.fromAsync(composed.list(prefix))).sort();
 }
 
-Deno.test("list folds part keys into chunk keys, each once and in any order", async () => {
+Deno.test("ConcatParts.apply: list folds part keys into chunk keys, each once and in any order", async () => {
   const keys: StoreKey[] = [
     "/c/0.index",
     "/c/1",
@@ -42,11 +42,11 @@ Deno.test("list folds part keys into chunk keys, each once and in any order", as
   assertEquals(await listed(PARTS, keys.reverse()), ["/c/0", "/c/1"]);
 });
 
-Deno.test("list shows a chunk that is not whole, for get to say so", async () => {
+Deno.test("ConcatParts.apply: list shows a chunk that is not whole, for get to say so", async () => {
   assertEquals(await listed(PARTS, ["/c/0.index"]), ["/c/0"]);
 });
 
-Deno.test("list passes through keys that are no chunk's", async () => {
+Deno.test("ConcatParts.apply: list passes through keys that are no chunk's", async () => {
   assertEquals(
     await listed(PARTS, ["/zarr.json", "/c/0", "/a/zarr.json", "/.zattrs"]),
     ["/.zattrs", "/a/zarr.json", "/c/0", "/zarr.json"],
@@ -62,7 +62,7 @@ Deno.test("list passes through keys that are no chunk's", async () => {
   );
 });
 
-Deno.test("list leaves out an object at a chunk's key that is none of its parts", async () => {
+Deno.test("ConcatParts.apply: list leaves out an object at a chunk's key that is none of its parts", async () => {
   assertEquals(
     await listed([{ keySuffix: ".a" }, { keySuffix: ".b" }], [
       "/c/0", // get finds no chunk here, it must not be listed twice either
@@ -74,7 +74,7 @@ Deno.test("list leaves out an object at a chunk's key that is none of its parts"
   );
 });
 
-Deno.test("list prefers the longer of two suffixes that fit", async () => {
+Deno.test("ConcatParts.apply: list prefers the longer of two suffixes that fit", async () => {
   assertEquals(
     await listed([{ keySuffix: ".b" }, { keySuffix: ".a.b" }], [
       "/c/0.b",
@@ -84,7 +84,7 @@ Deno.test("list prefers the longer of two suffixes that fit", async () => {
   );
 });
 
-Deno.test("list lists the chunk keys that start with the prefix", async () => {
+Deno.test("ConcatParts.apply: list lists the chunk keys that start with the prefix", async () => {
   const keys: StoreKey[] = [
     "/c/0",
     "/c/0.index",
@@ -98,7 +98,7 @@ Deno.test("list lists the chunk keys that start with the prefix", async () => {
   assertEquals(await listed(PARTS, keys, "/c/0.in"), []);
 });
 
-Deno.test("list folds parts that lie in a folder of their chunk", async () => {
+Deno.test("ConcatParts.apply: list folds parts that lie in a folder of their chunk", async () => {
   assertEquals(
     await listed([{ keySuffix: "/data" }, {
       keySuffix: "/meta/index",
@@ -112,7 +112,7 @@ Deno.test("list folds parts that lie in a folder of their chunk", async () => {
   );
 });
 
-Deno.test("keys that are no chunk's go to the store as they are, in every operation", async () => {
+Deno.test("ConcatParts.apply: keys that are no chunk's go to the store as they are, in every operation", async () => {
   const memory = storeOf("/zarr.json");
   const composed = new ConcatParts(PARTS).apply(memory);
   const bytes = countingBytes(2);
@@ -135,7 +135,7 @@ Deno.test("keys that are no chunk's go to the store as they are, in every operat
   assertEquals(await Array.fromAsync(memory.list()), []);
 });
 
-Deno.test("hostile keys are refused, whatever their parts would be", async () => {
+Deno.test("ConcatParts.apply: hostile keys are refused, whatever their parts would be", async () => {
   const memory = new MemoryStore();
   const composed = new ConcatParts([{ keySuffix: "x" }]).apply(memory);
   for (

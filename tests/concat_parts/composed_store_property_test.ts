@@ -91,7 +91,7 @@ const CAPABILITIES: (keyof Store)[][] = [
   ["get", "set", "delete", "list"],
 ];
 
-Deno.test("a composed store reads ranges as a plain store of whole chunks does", async () => {
+Deno.test("ConcatParts.apply: a composed store reads ranges as a plain store of whole chunks does", async () => {
   await fc.assert(
     fc.asyncProperty(
       parts.chain((parts) =>
@@ -176,7 +176,7 @@ function keyed(
   );
 }
 
-Deno.test("a composed store does what a plain store does, whatever is done in a row", async () => {
+Deno.test("ConcatParts.apply: a composed store does what a plain store does, whatever is done in a row", async () => {
   await fc.assert(
     fc.asyncProperty(
       parts,

@@ -37,7 +37,7 @@ async function requestsOf(
   return log.sort();
 }
 
-Deno.test("a suffix range within the index is one get and no size look-up", async () => {
+Deno.test("ConcatParts.apply: a suffix range within the index is one get and no size look-up", async () => {
   for (const suffixLength of [1, 4, 1603, 1604]) {
     assertEquals(
       await requestsOf((store) => store.getRange("/c/0", { suffixLength })),
@@ -46,7 +46,7 @@ Deno.test("a suffix range within the index is one get and no size look-up", asyn
   }
 });
 
-Deno.test("a suffix range reaches as far into the data as it needs", async () => {
+Deno.test("ConcatParts.apply: a suffix range reaches as far into the data as it needs", async () => {
   assertEquals(
     await requestsOf((store) => store.getRange("/c/0", { suffixLength: 1605 })),
     ["get /c/0.index", "getRange /c/0"],
@@ -59,7 +59,7 @@ Deno.test("a suffix range reaches as far into the data as it needs", async () =>
   );
 });
 
-Deno.test("a suffix range over two tail parts reads only those it touches", async () => {
+Deno.test("ConcatParts.apply: a suffix range over two tail parts reads only those it touches", async () => {
   const parts = [
     { keySuffix: "" },
     { keySuffix: ".index", size: 100 },
@@ -77,7 +77,7 @@ Deno.test("a suffix range over two tail parts reads only those it touches", asyn
   ]);
 });
 
-Deno.test("a range within head parts or the data reads only the parts it touches", async () => {
+Deno.test("ConcatParts.apply: a range within head parts or the data reads only the parts it touches", async () => {
   const read = (offset: number, length: number) =>
     requestsOf((store) => store.getRange("/c/0", { offset, length }));
   assertEquals(await read(0, 64), ["get /c/0.header"]);
@@ -95,7 +95,7 @@ Deno.test("a range within head parts or the data reads only the parts it touches
   );
 });
 
-Deno.test("a range never asks for a part again", async () => {
+Deno.test("ConcatParts.apply: a range never asks for a part again", async () => {
   assertEquals(
     await requestsOf((store) =>
       store.getRange("/c/0", { offset: 0, length: 2 ** 53 - 1 })
@@ -104,7 +104,7 @@ Deno.test("a range never asks for a part again", async () => {
   );
 });
 
-Deno.test("a range within a large sized part reads the range and the size, not the part", async () => {
+Deno.test("ConcatParts.apply: a range within a large sized part reads the range and the size, not the part", async () => {
   const size = 256 * 1024 + 1;
   const parts = [{ keySuffix: ".head", size }, { keySuffix: "" }];
   const memory = await storedChunk(parts, countingBytes(size + 5));
@@ -124,7 +124,7 @@ Deno.test("a range within a large sized part reads the range and the size, not t
   assertEquals([error.expected, error.actual], [size, size + 1]);
 });
 
-Deno.test("a whole get asks for all parts before the first has come", async () => {
+Deno.test("ConcatParts.apply: a whole get asks for all parts before the first has come", async () => {
   const memory = await storedChunk(SHARD, countingBytes(2000));
   let waiting = 0;
   let release = () => {};
@@ -140,7 +140,7 @@ Deno.test("a whole get asks for all parts before the first has come", async () =
   assertEquals(waiting, 3);
 });
 
-Deno.test("a store with nothing but get is read right in every way", async () => {
+Deno.test("ConcatParts.apply: a store with nothing but get is read right in every way", async () => {
   const chunk = countingBytes(3000);
   const memory = await storedChunk(SHARD, chunk);
   const composed = new ConcatParts(SHARD).apply({
@@ -171,7 +171,7 @@ Deno.test("a store with nothing but get is read right in every way", async () =>
   ]);
 });
 
-Deno.test("two unsized parts are read right, in every range", async () => {
+Deno.test("ConcatParts.apply: two unsized parts are read right, in every range", async () => {
   const memory = new MemoryStore([
     ["/c/0.a", countingBytes(3)],
     ["/c/0.b", countingBytes(2, 3)],
@@ -216,7 +216,7 @@ const READS = {
 };
 
 for (const [name, read] of Object.entries(READS)) {
-  Deno.test(`${name}: a chunk without any part is absent`, async () => {
+  Deno.test(`ConcatParts.apply: ${name}: a chunk without any part is absent`, async () => {
     const composed = new ConcatParts(SHARD).apply(new MemoryStore());
     assertStrictEquals(await read(composed), undefined);
   });
@@ -224,7 +224,7 @@ for (const [name, read] of Object.entries(READS)) {
   for (
     const missing of SHARD.map((part) => `/c/0${part.keySuffix}` as StoreKey)
   ) {
-    Deno.test(`${name}: a chunk that lacks ${missing} is an error that names it`, async () => {
+    Deno.test(`ConcatParts.apply: ${name}: a chunk that lacks ${missing} is an error that names it`, async () => {
       const memory = await storedChunk(SHARD, countingBytes(3000));
       await memory.delete(missing);
       const keys = SHARD.map((part) => `/c/0${part.keySuffix}`);
@@ -243,7 +243,7 @@ for (const [name, read] of Object.entries(READS)) {
     const [part, size] of [["/c/0.header", 64], ["/c/0.index", 1604]] as const
   ) {
     for (const actual of [size - 1, size + 1, 0]) {
-      Deno.test(`${name}: ${part} of ${actual} bytes instead of ${size} is an error`, async () => {
+      Deno.test(`ConcatParts.apply: ${name}: ${part} of ${actual} bytes instead of ${size} is an error`, async () => {
         const memory = await storedChunk(SHARD, countingBytes(3000));
         await memory.set(part, new Uint8Array(actual));
         const error = await assertRejects(
@@ -261,7 +261,7 @@ for (const [name, read] of Object.entries(READS)) {
   }
 }
 
-Deno.test("getRange of one part finds that another chunk's part is alone", async () => {
+Deno.test("ConcatParts.apply: getRange of one part finds that another chunk's part is alone", async () => {
   const memory = await storedChunk(SHARD, countingBytes(3000));
   await memory.delete("/c/0.index");
   const composed = new ConcatParts(SHARD).apply(memory);
@@ -277,7 +277,7 @@ Deno.test("getRange of one part finds that another chunk's part is alone", async
   );
 });
 
-Deno.test("getRange that touches no part tells absence from emptiness", async () => {
+Deno.test("ConcatParts.apply: getRange that touches no part tells absence from emptiness", async () => {
   const parts = [{ keySuffix: "", size: 3 }, { keySuffix: ".b", size: 2 }];
   const composed = new ConcatParts(parts).apply(
     await storedChunk(parts, countingBytes(5)),
@@ -296,7 +296,7 @@ Deno.test("getRange that touches no part tells absence from emptiness", async ()
   }
 });
 
-Deno.test("getRange refuses ranges that are no whole numbers from 0 to 2^53−1", async () => {
+Deno.test("ConcatParts.apply: getRange refuses ranges that are no whole numbers from 0 to 2^53−1", async () => {
   const composed = new ConcatParts(SHARD).apply(new MemoryStore());
   for (const wrong of [-1, 0.5, NaN, Infinity, 2 ** 53]) {
     for (
@@ -315,7 +315,7 @@ Deno.test("getRange refuses ranges that are no whole numbers from 0 to 2^53−1"
   }
 });
 
-Deno.test("a declared size of 2^53−1 costs no memory and no wrong bytes", async () => {
+Deno.test("ConcatParts.apply: a declared size of 2^53−1 costs no memory and no wrong bytes", async () => {
   const parts = [
     { keySuffix: ".a", size: 2 ** 53 - 1 },
     { keySuffix: "" },
@@ -340,7 +340,7 @@ Deno.test("a declared size of 2^53−1 costs no memory and no wrong bytes", asyn
   }
 });
 
-Deno.test("a store that gives more bytes than asked for is an error", async () => {
+Deno.test("ConcatParts.apply: a store that gives more bytes than asked for is an error", async () => {
   const composed = new ConcatParts(SHARD).apply({
     get: () => Promise.resolve(undefined),
     getRange: () => Promise.resolve(new Uint8Array(11)),
@@ -352,7 +352,7 @@ Deno.test("a store that gives more bytes than asked for is an error", async () =
   );
 });
 
-Deno.test("every request gets the signal", async () => {
+Deno.test("ConcatParts.apply: every request gets the signal", async () => {
   const memory = await storedChunk(SHARD, countingBytes(3000));
   const { signal } = new AbortController();
   const unsigned: string[] = [];
@@ -378,7 +378,7 @@ Deno.test("every request gets the signal", async () => {
   assertEquals(count > 30, true);
 });
 
-Deno.test("an aborted signal stops every operation with its reason", async () => {
+Deno.test("ConcatParts.apply: an aborted signal stops every operation with its reason", async () => {
   const memory = await storedChunk(SHARD, countingBytes(3000));
   const composed = new ConcatParts(SHARD).apply(memory);
   const options = { signal: AbortSignal.abort(new Error("Enough")) };
@@ -397,7 +397,7 @@ Deno.test("an aborted signal stops every operation with its reason", async () =>
   assertEquals(await composed.get("/c/0"), countingBytes(3000));
 });
 
-Deno.test("a store that gives fewer bytes of a sized part than it has is an error", async () => {
+Deno.test("ConcatParts.apply: a store that gives fewer bytes of a sized part than it has is an error", async () => {
   const size = 300_000;
   const composed = new ConcatParts([{ keySuffix: "", size }]).apply({
     get: () => Promise.resolve(undefined),
@@ -411,7 +411,7 @@ Deno.test("a store that gives fewer bytes of a sized part than it has is an erro
   );
 });
 
-Deno.test("a range that starts in an empty unsized part needs no size look-up", async () => {
+Deno.test("ConcatParts.apply: a range that starts in an empty unsized part needs no size look-up", async () => {
   const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
   const memory = await storedChunk(parts, countingBytes(4));
   const { store, log } = logged(memory);
@@ -423,7 +423,7 @@ Deno.test("a range that starts in an empty unsized part needs no size look-up", 
   assertEquals(log, ["getRange /c/0", "get /c/0.index"]);
 });
 
-Deno.test("a part that vanishes while its chunk is read is a missing part", async () => {
+Deno.test("ConcatParts.apply: a part that vanishes while its chunk is read is a missing part", async () => {
   const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
   const memory = new MemoryStore([["/c/0.index", countingBytes(4)]]);
   const composed = new ConcatParts(parts).apply({

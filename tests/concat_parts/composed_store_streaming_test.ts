@@ -75,7 +75,7 @@ async function streamOf(store: Store, options = {}) {
   return (await new ConcatParts(PARTS).apply(store).stream("/c/0", options))!;
 }
 
-Deno.test("stream reads every part to its end", async () => {
+Deno.test("ConcatParts.apply: stream reads every part to its end", async () => {
   const { store, fates } = streamStore(WHOLE);
   assertEquals(await lengthOf(await streamOf(store)), 603_000);
   assertEquals(fates, {
@@ -85,7 +85,7 @@ Deno.test("stream reads every part to its end", async () => {
   });
 });
 
-Deno.test("stream reads no further than its reader", async () => {
+Deno.test("ConcatParts.apply: stream reads no further than its reader", async () => {
   const memory = new MemoryStore();
   const chunk = countingBytes(LARGE + 500 + LARGE);
   await new ConcatParts(PARTS).apply(memory).set("/c/0", chunk);
@@ -112,7 +112,7 @@ Deno.test("stream reads no further than its reader", async () => {
   await reader.cancel();
 });
 
-Deno.test("a stream that is cancelled lets go of every part", async () => {
+Deno.test("ConcatParts.apply: a stream that is cancelled lets go of every part", async () => {
   for (const piecesRead of [0, 1, 301]) {
     const { store, fates } = streamStore(WHOLE);
     const reader = (await streamOf(store)).getReader();
@@ -128,7 +128,7 @@ Deno.test("a stream that is cancelled lets go of every part", async () => {
   }
 });
 
-Deno.test("a stream that is cancelled while a part is waited for lets go of every part", async () => {
+Deno.test("ConcatParts.apply: a stream that is cancelled while a part is waited for lets go of every part", async () => {
   const { store, fates } = streamStore(WHOLE);
   let cancelled: unknown;
   const stream = await streamOf({
@@ -154,7 +154,7 @@ Deno.test("a stream that is cancelled while a part is waited for lets go of ever
   });
 });
 
-Deno.test("a stream whose part fails lets go of the others", async () => {
+Deno.test("ConcatParts.apply: a stream whose part fails lets go of the others", async () => {
   const error = new Error("Line cut");
   const { store, fates } = streamStore({
     ...WHOLE,
@@ -175,7 +175,7 @@ for (
     69,
   ], ["/c/0.last", 301]] as const
 ) {
-  Deno.test(`a stream finds that ${key} has ${pieces},000 bytes instead of 300,000`, async () => {
+  Deno.test(`ConcatParts.apply: a stream finds that ${key} has ${pieces},000 bytes instead of 300,000`, async () => {
     const { store, fates } = streamStore({ ...WHOLE, [key]: { pieces } });
     const stream = await streamOf(store);
     const error = await assertRejects(
@@ -195,7 +195,7 @@ for (
   });
 }
 
-Deno.test("a stream of a chunk that lacks a part lets go of those that are there", async () => {
+Deno.test("ConcatParts.apply: a stream of a chunk that lacks a part lets go of those that are there", async () => {
   for (const missing of Object.keys(WHOLE)) {
     const { store, fates } = streamStore({ ...WHOLE, [missing]: undefined });
     await assertRejects(
@@ -210,7 +210,7 @@ Deno.test("a stream of a chunk that lacks a part lets go of those that are there
   }
 });
 
-Deno.test("a stream of which a part cannot be opened lets go of the others", async () => {
+Deno.test("ConcatParts.apply: a stream of which a part cannot be opened lets go of the others", async () => {
   const { store, fates } = streamStore(WHOLE);
   const error = new Error("Forbidden");
   const opening = streamOf({
@@ -225,7 +225,7 @@ Deno.test("a stream of which a part cannot be opened lets go of the others", asy
   });
 });
 
-Deno.test("a stream that is aborted fails with the reason and lets go, also where the store knows no signals", async () => {
+Deno.test("ConcatParts.apply: a stream that is aborted fails with the reason and lets go, also where the store knows no signals", async () => {
   const { store, fates } = streamStore(WHOLE);
   const controller = new AbortController();
   const reader = (await streamOf(store, { signal: controller.signal }))
@@ -239,7 +239,7 @@ Deno.test("a stream that is aborted fails with the reason and lets go, also wher
   }
 });
 
-Deno.test("a small part of another size is an error before the first byte", async () => {
+Deno.test("ConcatParts.apply: a small part of another size is an error before the first byte", async () => {
   const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
   const memory = new MemoryStore([
     ["/c/0", countingBytes(9)],
@@ -252,7 +252,7 @@ Deno.test("a small part of another size is an error before the first byte", asyn
   );
 });
 
-Deno.test("a stream of which a part cannot be opened does not wait for the others", async () => {
+Deno.test("ConcatParts.apply: a stream of which a part cannot be opened does not wait for the others", async () => {
   let opened = (_: ReadableStream<Uint8Array>) => {};
   const late = new Promise<ReadableStream<Uint8Array>>((resolve) =>
     opened = resolve

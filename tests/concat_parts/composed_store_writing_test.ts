@@ -28,8 +28,9 @@ function onWritableStores(
   name: string,
   test: (store: MemoryStore | FileSystemStore) => Promise<void>,
 ): void {
-  Deno.test(`${name}, in memory`, () => test(new MemoryStore()));
-  Deno.test(`${name}, on files`, async () => {
+  Deno.test(`ConcatParts.apply: ${name}, in memory`, () =>
+    test(new MemoryStore()));
+  Deno.test(`ConcatParts.apply: ${name}, on files`, async () => {
     const root = await Deno.makeTempDir();
     try {
       await test(new FileSystemStore(root));
@@ -131,7 +132,7 @@ for (const failing of WRITE_ORDER) {
   }
 }
 
-Deno.test("set that can be neither finished nor undone says both", async () => {
+Deno.test("ConcatParts.apply: set that can be neither finished nor undone says both", async () => {
   const memory = new MemoryStore();
   await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
   let broken = false;
@@ -149,7 +150,7 @@ Deno.test("set that can be neither finished nor undone says both", async () => {
   assertStrictEquals(error.errors[1] instanceof Error, true);
 });
 
-Deno.test("set that fails to keep the earlier parts writes nothing", async () => {
+Deno.test("ConcatParts.apply: set that fails to keep the earlier parts writes nothing", async () => {
   const memory = new MemoryStore();
   await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
   const before = await contentsOf(memory);
@@ -237,14 +238,14 @@ onWritableStores(
   },
 );
 
-Deno.test("delete removes what is left of a chunk that is not whole", async () => {
+Deno.test("ConcatParts.apply: delete removes what is left of a chunk that is not whole", async () => {
   const memory = new MemoryStore([["/c/0.header", countingBytes(1)]]);
   const composed = new ConcatParts(PARTS).apply(memory);
   await composed.delete("/c/0");
   assertEquals(await contentsOf(memory), {});
 });
 
-Deno.test("writes of one chunk follow each other, so that its parts belong together", async () => {
+Deno.test("ConcatParts.apply: writes of one chunk follow each other, so that its parts belong together", async () => {
   const memory = new MemoryStore();
   // Later writes are faster than earlier ones at every part.
   let delay = 20;
@@ -262,7 +263,7 @@ Deno.test("writes of one chunk follow each other, so that its parts belong toget
   assertEquals(await composed.get("/c/0"), new Uint8Array(9).fill(4));
 });
 
-Deno.test("a failed write lets the next write of the chunk go on", async () => {
+Deno.test("ConcatParts.apply: a failed write lets the next write of the chunk go on", async () => {
   const composed = new ConcatParts(PARTS).apply(new MemoryStore());
   const results = await Promise.allSettled([
     composed.set("/c/0", new Uint8Array(1)),
@@ -275,7 +276,7 @@ Deno.test("a failed write lets the next write of the chunk go on", async () => {
   assertEquals(await composed.get("/c/0"), countingBytes(9));
 });
 
-Deno.test("the composed store lacks what the store below lacks", () => {
+Deno.test("ConcatParts.apply: the composed store lacks what the store below lacks", () => {
   const get = () => Promise.resolve(undefined);
   const keys = (store: Store) =>
     Object.keys(new ConcatParts(PARTS).apply(store)).sort();
@@ -291,7 +292,7 @@ Deno.test("the composed store lacks what the store below lacks", () => {
   );
 });
 
-Deno.test("every snapshot that was taken is released, whatever happens", async () => {
+Deno.test("ConcatParts.apply: every snapshot that was taken is released, whatever happens", async () => {
   for (
     const failing of [
       "nothing",
@@ -365,7 +366,7 @@ function slowStore(memory: MemoryStore): Store {
   };
 }
 
-Deno.test("whoever reads a chunk while it is written gets it as before or after", async () => {
+Deno.test("ConcatParts.apply: whoever reads a chunk while it is written gets it as before or after", async () => {
   const stored = slowStore(new MemoryStore());
   const writer = new ConcatParts(PARTS).apply(stored);
   const reader = new ConcatParts(PARTS).apply(stored);
@@ -396,14 +397,14 @@ Deno.test("whoever reads a chunk while it is written gets it as before or after"
   );
 });
 
-Deno.test("a chunk is copied onto itself without waiting for itself", async () => {
+Deno.test("ConcatParts.apply: a chunk is copied onto itself without waiting for itself", async () => {
   const composed = new ConcatParts(PARTS).apply(new MemoryStore());
   await composed.set("/c/0", countingBytes(9));
   await composed.set("/c/0", (await composed.stream("/c/0"))!);
   assertEquals(await composed.get("/c/0"), countingBytes(9));
 });
 
-Deno.test("a write waits for the reads that came before it, and not for other chunks", async () => {
+Deno.test("ConcatParts.apply: a write waits for the reads that came before it, and not for other chunks", async () => {
   const memory = new MemoryStore();
   await new ConcatParts(PARTS).apply(memory).set("/c/0", countingBytes(9));
   let release = () => {};
@@ -432,7 +433,7 @@ Deno.test("a write waits for the reads that came before it, and not for other ch
   assertEquals(await composed.get("/c/0"), countingBytes(9, 100));
 });
 
-Deno.test("set reads no stream that cannot fit, nor further than it can", async () => {
+Deno.test("ConcatParts.apply: set reads no stream that cannot fit, nor further than it can", async () => {
   let pulled = 0;
   let cancelled: unknown;
   const endless = () =>
@@ -465,7 +466,7 @@ Deno.test("set reads no stream that cannot fit, nor further than it can", async 
   assertEquals(await contentsOf(memory), {});
 });
 
-Deno.test("set that fails for good at one part restores the others and rejects with that error", async () => {
+Deno.test("ConcatParts.apply: set that fails for good at one part restores the others and rejects with that error", async () => {
   for (const failing of WRITE_ORDER) {
     const memory = new MemoryStore();
     await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
@@ -486,7 +487,7 @@ Deno.test("set that fails for good at one part restores the others and rejects w
   }
 });
 
-Deno.test("set that fails after it stored a part restores that part as well", async () => {
+Deno.test("ConcatParts.apply: set that fails after it stored a part restores that part as well", async () => {
   for (const failing of WRITE_ORDER) {
     const memory = new MemoryStore();
     await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
@@ -511,7 +512,7 @@ Deno.test("set that fails after it stored a part restores that part as well", as
   }
 });
 
-Deno.test("set that fails on files leaves no folder in the way of a key", async () => {
+Deno.test("ConcatParts.apply: set that fails on files leaves no folder in the way of a key", async () => {
   const root = await Deno.makeTempDir();
   try {
     const stored = new FileSystemStore(root);
@@ -533,7 +534,7 @@ Deno.test("set that fails on files leaves no folder in the way of a key", async 
   }
 });
 
-Deno.test("a signal counts also over a store that knows none", async () => {
+Deno.test("ConcatParts.apply: a signal counts also over a store that knows none", async () => {
   const map = new Map<string, Uint8Array>();
   const store = {
     get: (key: string) => Promise.resolve(map.get(key)),

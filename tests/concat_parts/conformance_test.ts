@@ -4,6 +4,7 @@ import {
   HttpStore,
   MemoryStore,
   type Part,
+  type Store,
 } from "../../mod.ts";
 import { type OpenedStore, testStore } from "../stores/conformance.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
@@ -52,6 +53,12 @@ const STORES: Record<string, () => Promise<OpenedStore>> = {
   },
 };
 
+/** What a composed store lacks over those that cannot do everything. */
+const LACKS: Record<string, (keyof Store)[]> = {
+  HttpStore: ["set", "delete", "list", "snapshot"],
+  "a store with get and set alone": ["delete", "list"],
+};
+
 function writable(store: MemoryStore | FileSystemStore): OpenedStore {
   return { store, fill: (key, bytes) => store.set(key, bytes) };
 }
@@ -75,6 +82,10 @@ for (const [configuration, parts] of Object.entries(CONFIGURATIONS)) {
           }
         },
       };
-    }, { smallest: boundaries.at(-1) ?? 0, boundaries });
+    }, {
+      smallest: boundaries.at(-1) ?? 0,
+      boundaries,
+      lacks: LACKS[name] ?? [],
+    });
   }
 }

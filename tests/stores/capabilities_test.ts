@@ -15,7 +15,8 @@ import { MemoryStore } from "../../src/stores/memory.ts";
 import type { Store, StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
-import { readAll, streamOf, testStore } from "./conformance.ts";
+import { testStore } from "./conformance.ts";
+import { readAll, streamOf } from "./store_values.ts";
 
 const KEY = "/c/0/1";
 const ABSENT = "/c/0/2";

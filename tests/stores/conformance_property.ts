@@ -1,13 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ByteRange, StoreKey } from "../../mod.ts";
-import {
-  type Case,
-  listed,
-  readAll,
-  streamOf,
-  type Subject,
-} from "./conformance.ts";
+import type { Case, Subject } from "./conformance.ts";
+import { listed, readAll, streamOf } from "./store_values.ts";
 import { sliced } from "./sliced.ts";
 
 const key = fc.constantFrom<StoreKey>(

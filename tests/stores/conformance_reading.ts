@@ -5,7 +5,8 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "../../mod.ts";
-import { type Case, HOSTILE_KEYS, readAll } from "./conformance.ts";
+import type { Case } from "./conformance.ts";
+import { HOSTILE_KEYS, readAll } from "./store_values.ts";
 import { sliced } from "./sliced.ts";
 
 const KEY = "/c/0/1";
@@ -16,7 +17,7 @@ export const readingCases: readonly Case[] = [
     name: "get gives the value, whatever its length",
     needs: ["get"],
     async run({ store, fill, value }) {
-      for (const more of [0, 1, 2, 65_535, 65_536, 65_537, 1_000_003]) {
+      for (const more of [0, 1, 2, 65_535, 65_536, 65_537, 200_003]) {
         await fill(KEY, value(more));
         assertEquals(await store.get(KEY), value(more));
       }
@@ -58,7 +59,7 @@ export const readingCases: readonly Case[] = [
     name: "getRange gives a small range of a long value",
     needs: ["getRange"],
     async run({ store, fill, value }) {
-      const bytes = value(1_000_003);
+      const bytes = value(200_003);
       await fill(KEY, bytes);
       for (
         const range of [
@@ -98,7 +99,7 @@ export const readingCases: readonly Case[] = [
     name: "stream gives the value in chunks of bytes",
     needs: ["stream"],
     async run({ store, fill, value }) {
-      for (const more of [0, 1, 65_535, 65_536, 65_537, 1_000_003]) {
+      for (const more of [0, 1, 65_535, 65_536, 65_537, 200_003]) {
         await fill(KEY, value(more));
         assertEquals(await readAll(await store.stream!(KEY)), value(more));
       }
@@ -108,7 +109,7 @@ export const readingCases: readonly Case[] = [
     name: "stream can be read twice at a time, and be left half-way",
     needs: ["stream"],
     async run({ store, fill, value }) {
-      await fill(KEY, value(1_000_003));
+      await fill(KEY, value(200_003));
       const left = (await store.stream!(KEY))!.getReader();
       const read = await store.stream!(KEY);
       const never = await store.stream!(KEY);
@@ -116,7 +117,7 @@ export const readingCases: readonly Case[] = [
       await left.cancel(new Error("enough"));
       assertEquals((await left.read()).done, true);
       await never!.cancel();
-      assertEquals(await readAll(read), value(1_000_003));
+      assertEquals(await readAll(read), value(200_003));
     },
   },
   {

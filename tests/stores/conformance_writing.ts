@@ -5,13 +5,8 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import type { StoreKey } from "../../mod.ts";
-import {
-  type Case,
-  HOSTILE_KEYS,
-  listed,
-  streamOf,
-  type Subject,
-} from "./conformance.ts";
+import type { Case, Subject } from "./conformance.ts";
+import { HOSTILE_KEYS, listed, streamOf } from "./store_values.ts";
 
 const KEY = "/c/0/1";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FileSystemStore } from "../../src/stores/file_system.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { listed, readAll, streamOf } from "./conformance.ts";
+import { listed, readAll, streamOf } from "./store_values.ts";
 import { filesIn, inTempDir, present } from "./temp_dir.ts";
 
 const BYTES = countingBytes(9);

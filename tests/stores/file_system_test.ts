@@ -7,7 +7,8 @@ import {
 } from "@std/assert";
 import { FileSystemStore } from "../../src/stores/file_system.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { listed, readAll, streamOf, testStore } from "./conformance.ts";
+import { testStore } from "./conformance.ts";
+import { listed, readAll, streamOf } from "./store_values.ts";
 import { filesIn, inTempDir, present, replaced } from "./temp_dir.ts";
 
 testStore("FileSystemStore", async () => {

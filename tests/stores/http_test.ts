@@ -10,9 +10,12 @@ import { HttpStore } from "../../src/stores/http.ts";
 import { MemoryStore } from "../../src/stores/memory.ts";
 import type { StoreOptions } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { readAll, testStore } from "./conformance.ts";
+import { testStore } from "./conformance.ts";
+import { readAll } from "./store_values.ts";
 import { observedBody, stub, URL_ } from "./http_stub.ts";
 import { serve, storeHandler } from "./loopback.ts";
+
+const READ_ONLY = { lacks: ["set", "delete", "list", "snapshot"] } as const;
 
 testStore("HttpStore", () => {
   const behind = new MemoryStore();
@@ -22,7 +25,7 @@ testStore("HttpStore", () => {
     fill: (key, bytes) => behind.set(key, bytes),
     close,
   });
-});
+}, READ_ONLY);
 
 testStore("HttpStore of a server without ranges", () => {
   const behind = new MemoryStore();
@@ -35,7 +38,7 @@ testStore("HttpStore of a server without ranges", () => {
     fill: (key, bytes) => behind.set(key, bytes),
     close,
   });
-});
+}, READ_ONLY);
 
 /** Every way to read the key `/k`. */
 const READINGS: readonly ((

@@ -2,7 +2,8 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { MemoryStore } from "../../src/stores/memory.ts";
 import type { StoreKey } from "../../mod.ts";
-import { HOSTILE_KEYS, listed, readAll, testStore } from "./conformance.ts";
+import { testStore } from "./conformance.ts";
+import { HOSTILE_KEYS, listed, readAll } from "./store_values.ts";
 
 testStore("MemoryStore", () => {
   const store = new MemoryStore();

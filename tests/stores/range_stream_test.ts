@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { rangeStream } from "../../src/stores/range_stream.ts";
 import { toBytes } from "../../src/stores/stream.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { streamOf } from "./conformance.ts";
+import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
 import { sliced } from "./sliced.ts";
 

@@ -14,7 +14,7 @@ import {
   toStream,
 } from "../../src/stores/stream.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { streamOf } from "./conformance.ts";
+import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
 
 Deno.test("assertValue takes bytes and streams only", () => {

@@ -10,7 +10,7 @@ import {
 import { MemoryStore } from "../../src/stores/memory.ts";
 import { ConcatParts, type Store } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { readAll, streamOf } from "./conformance.ts";
+import { readAll, streamOf } from "./store_values.ts";
 import { serve, storeHandler } from "./loopback.ts";
 import { inTempDir } from "./temp_dir.ts";
 

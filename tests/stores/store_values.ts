@@ -1,0 +1,39 @@
+import type { Store, StoreKey } from "../../mod.ts";
+
+/** What no store takes for a key. */
+export const HOSTILE_KEYS = [
+  "",
+  "x",
+  "/",
+  "//",
+  "/..",
+  "/../x",
+  "/a/../../x",
+  "/a//b",
+  "/a/",
+  "/a/./b",
+  "/a\\b",
+  "/a\u0000b",
+  "/a\nb",
+  "/\ud800",
+] as StoreKey[];
+
+export function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
+  return ReadableStream.from(chunks);
+}
+
+export async function readAll(
+  stream: ReadableStream<Uint8Array> | undefined,
+): Promise<Uint8Array | undefined> {
+  return stream && await new Response(
+    stream as ReadableStream<Uint8Array<ArrayBuffer>>,
+  ).bytes();
+}
+
+/** All keys that a store lists, sorted. */
+export async function listed(
+  store: Store,
+  prefix?: StoreKey,
+): Promise<StoreKey[]> {
+  return (await Array.fromAsync(store.list!(prefix))).sort();
+}
