@@ -419,19 +419,23 @@ Deno.test("two openings of one array in one store do not mix their chunks, stack
       "",
       arrayMetadata({ storage_transformers }),
     );
+    let started = () => {};
     const slow: Store = {
-      async get(key) {
-        await new Promise((resolve) => setTimeout(resolve, key.length % 3));
-        return await memory.get(key);
-      },
+      get: (key) => memory.get(key),
       async set(key, value) {
-        await new Promise((resolve) =>
-          setTimeout(resolve, (value as Uint8Array)[0]! % 4)
-        );
+        started();
+        await new Promise((resolve) => setTimeout(resolve, 5));
         await memory.set(key, value);
       },
     };
     const openings = [await openArrayChunks(slow), await openArrayChunks(slow)];
+    await openings[0]!.set([0, 0], new Uint8Array(9).fill(100));
+    const halfWay = new Promise<void>((resolve) => started = resolve);
+    const writing = openings[0]!.set([0, 0], new Uint8Array(9).fill(200));
+    await halfWay;
+    const read = await openings[1]!.get([0, 0]);
+    assertEquals(read, new Uint8Array(9).fill(200));
+    await writing;
     for (let first = 0; first < 8; first += 2) {
       await Promise.all(
         openings.map((chunks, i) =>

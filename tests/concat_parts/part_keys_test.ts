@@ -158,3 +158,17 @@ Deno.test("assertPartKeys refuses exactly what makes two parts share a key", () 
     { numRuns: 2000 },
   );
 });
+
+Deno.test("assertPartKeys passes on what a decoder throws that is no syntax error", () => {
+  const broken = {
+    encode: () => "k",
+    decode: () => {
+      throw new TypeError("A bug");
+    },
+  };
+  assertThrows(
+    () => assertPartKeys([parts("", "x")], broken, 1),
+    TypeError,
+    "A bug",
+  );
+});

@@ -230,3 +230,12 @@ Deno.test("capabilities take a Map for a store, whose size is no method", async 
   assertEquals(await store.get(KEY), BYTES);
   assertEquals(await store.get(ABSENT), undefined);
 });
+
+Deno.test("readRange of no bytes asks only whether the value is there", async () => {
+  const { store, behind } = having("get", "size");
+  const careless: Store = { ...store, getRange: (key) => behind.get(key) };
+  for (const range of [{ offset: 3, length: 0 }, { suffixLength: 0 }]) {
+    assertEquals(await readRange(careless, KEY, range), new Uint8Array());
+    assertEquals(await readRange(careless, ABSENT, range), undefined);
+  }
+});
