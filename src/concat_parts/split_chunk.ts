@@ -1,6 +1,6 @@
 import { describe, describeAll } from "../metadata/describe.ts";
 import type { StoreOptions } from "../stores/store.ts";
-import { toBytes } from "../stores/stream.ts";
+import { assertValue, toBytes } from "../stores/stream.ts";
 import type { Part } from "./part.ts";
 import { PartSizeError } from "./part_size_error.ts";
 
@@ -11,14 +11,14 @@ export function splitChunk(
   key = "",
 ): Uint8Array[] {
   assertBytes("a chunk", chunk);
-  const { least, most } = chunkSizes(parts);
-  if (chunk.length < least || chunk.length > most) {
-    throw misfit(parts, key, chunk.length, `${chunk.length}`);
+  const sizes = chunkSizes(parts);
+  if (chunk.length < sizes.least || chunk.length > sizes.most) {
+    throw misfit(sizes, key, chunk.length, `${chunk.length}`);
   }
   let end = 0;
   return parts.map((part) => {
     const start = end;
-    end += part.size ?? chunk.length - least;
+    end += part.size ?? chunk.length - sizes.least;
     return chunk.subarray(start, end);
   });
 }
@@ -38,13 +38,14 @@ export async function collectChunk(
   key: string,
   options?: StoreOptions,
 ): Promise<Uint8Array> {
-  const { most } = chunkSizes(parts);
+  assertValue(stream);
+  const sizes = chunkSizes(parts);
   let length = 0;
   const limit = new TransformStream<Uint8Array, Uint8Array>({
     transform(piece, controller) {
       length += piece.length;
-      if (length > most) {
-        throw misfit(parts, key, length, `at least ${length}`);
+      if (length > sizes.most) {
+        throw misfit(sizes, key, length, `at least ${length}`);
       }
       controller.enqueue(piece);
     },
@@ -52,8 +53,13 @@ export async function collectChunk(
   return await toBytes(stream.pipeThrough(limit), options);
 }
 
-/** The least and the most bytes that a chunk of these parts can have. */
-function chunkSizes(parts: readonly Part[]): { least: number; most: number } {
+/** The least and the most bytes that a chunk can have. */
+interface ChunkSizes {
+  readonly least: number;
+  readonly most: number;
+}
+
+function chunkSizes(parts: readonly Part[]): ChunkSizes {
   const unsized = parts.filter((part) => part.size === undefined);
   if (unsized.length > 1) {
     throw new TypeError(
@@ -67,12 +73,11 @@ function chunkSizes(parts: readonly Part[]): { least: number; most: number } {
 }
 
 function misfit(
-  parts: readonly Part[],
+  { least, most }: ChunkSizes,
   key: string,
   actual: number,
   found: string,
 ): PartSizeError {
-  const { least, most } = chunkSizes(parts);
   const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
   const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
   return new PartSizeError(

@@ -28,9 +28,7 @@ export function parseExtension(metadata: unknown, what: string): Extension {
       mustUnderstand: true,
     };
   }
-  if (
-    typeof metadata !== "object" || metadata === null || Array.isArray(metadata)
-  ) {
+  if (!isObject(metadata)) {
     throw new MetadataError(
       `Expected a ${what}, a name or an object with a name, found ${
         describe(metadata)

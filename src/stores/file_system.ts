@@ -391,12 +391,11 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<StoreSnapshot> {
     const value = await this.#find(key, options);
-    const remove = () => this.delete(key);
     if (value === undefined) {
       const missing = await this.#root.missingFolders(split(key).folder);
       return {
-        async restore() {
-          await remove();
+        restore: async () => {
+          await this.delete(key);
           // An empty folder would stand in the way of a value of its name.
           for (const folder of missing) {
             await Deno.remove(folder).catch(() => {});

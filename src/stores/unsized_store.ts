@@ -50,16 +50,24 @@ function mayBePadded(bytes: Uint8Array): boolean {
   return bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
 }
 
-/** Asks a store, once, for a byte that no value has. */
+/** Whether a store pads ranges; it is asked once. */
 function padsRanges(
   store: Store,
   key: StoreKey,
   options: StoreOptions,
 ): Promise<boolean> {
-  const nowhere = { offset: Number.MAX_SAFE_INTEGER - 1, length: 1 };
-  const answer = padding.get(store) ??
-    store.getRange!(key, nowhere, options).then((bytes) => bytes?.length === 1);
+  const answer = padding.get(store) ?? askForNothing(store, key, options);
   padding.set(store, answer);
   answer.catch(() => padding.delete(store));
   return answer;
+}
+
+/** Asks a store for a byte that no value has. */
+async function askForNothing(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<boolean> {
+  const nowhere = { offset: Number.MAX_SAFE_INTEGER - 1, length: 1 };
+  return (await store.getRange!(key, nowhere, options))?.length === 1;
 }

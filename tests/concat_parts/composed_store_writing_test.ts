@@ -569,3 +569,15 @@ Deno.test("ConcatParts.apply: a signal counts also over a store that knows none"
   }
   assertEquals(await composed.get("/c/0"), BEFORE);
 });
+
+Deno.test("ConcatParts.apply: set refuses what is neither bytes nor a stream", async () => {
+  const memory = new MemoryStore();
+  for (const wrong of [new ArrayBuffer(9), "123456789", [1, 2], undefined]) {
+    await assertRejects(
+      () => new ConcatParts(PARTS).apply(memory).set("/c/0", wrong as never),
+      TypeError,
+      "Expected a value to be a Uint8Array or a ReadableStream, found",
+    );
+  }
+  assertEquals(await contentsOf(memory), {});
+});

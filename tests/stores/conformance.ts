@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Store, StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { STORE_METHODS } from "../support/observed_store.ts";
 import { propertyCases } from "./conformance_property.ts";
 import { readingCases } from "./conformance_reading.ts";
 import { writingCases } from "./conformance_writing.ts";
@@ -35,17 +36,6 @@ export interface Case {
   run(subject: Subject, open: () => Promise<Subject>): Promise<void>;
 }
 
-const METHODS = [
-  "get",
-  "getRange",
-  "stream",
-  "size",
-  "set",
-  "delete",
-  "list",
-  "snapshot",
-] as const;
-
 /** Tests everything that every {@linkcode Store} promises, of what this one has. */
 export function testStore(
   name: string,
@@ -60,8 +50,10 @@ export function testStore(
   Deno.test(`${name} is a store as all others`, async (t) => {
     const { store, close } = await openSubject();
     await close?.();
-    const missing = METHODS.filter((name) => typeof store[name] !== "function");
-    assertEquals(missing, METHODS.filter((name) => lacks.includes(name)));
+    const missing = STORE_METHODS.filter((name) =>
+      typeof store[name] !== "function"
+    );
+    assertEquals(missing, STORE_METHODS.filter((name) => lacks.includes(name)));
     const cases = [...readingCases, ...writingCases, ...propertyCases];
     for (const { name, needs, run } of cases) {
       if (needs.some((method) => lacks.includes(method))) continue;

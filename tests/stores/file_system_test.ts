@@ -8,7 +8,7 @@ import {
 import { FileSystemStore } from "../../src/stores/file_system.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { testStore } from "./conformance.ts";
-import { listed, readAll, streamOf } from "./store_values.ts";
+import { everyUse, listed, readAll, streamOf } from "./store_values.ts";
 import { filesIn, inTempDir, present, replaced } from "./temp_dir.ts";
 
 testStore("FileSystemStore", async () => {
@@ -117,18 +117,7 @@ Deno.test("FileSystemStore refuses a key that names a folder", async () => {
     await Deno.symlink("empty", `${root}/link`);
     await Deno.symlink(".", `${root}/self`);
     for (const key of ["/empty", "/link", "/self", "/self/empty"] as const) {
-      for (
-        const use of [
-          () => store.get(key),
-          () => store.getRange(key, { offset: 0, length: 0 }),
-          () => store.stream(key),
-          () => store.size(key),
-          () => store.set(key, BYTES),
-          () => store.set(key, streamOf(BYTES)),
-          () => store.delete(key),
-          () => store.snapshot(key),
-        ]
-      ) {
+      for (const use of everyUse(store, key)) {
         await assertRejects(
           use,
           Error,
@@ -413,17 +402,7 @@ Deno.test("FileSystemStore keeps temporary names to itself", async () => {
         "/c/.zarr-parts-tmp-2/0",
       ] as const
     ) {
-      for (
-        const use of [
-          () => store.get(key),
-          () => store.getRange(key, { suffixLength: 1 }),
-          () => store.stream(key),
-          () => store.size(key),
-          () => store.set(key, BYTES),
-          () => store.delete(key),
-          () => store.snapshot(key),
-        ]
-      ) {
+      for (const use of everyUse(store, key)) {
         await assertRejects(
           use,
           RangeError,

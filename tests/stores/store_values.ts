@@ -37,3 +37,23 @@ export async function listed(
 ): Promise<StoreKey[]> {
   return (await Array.fromAsync(store.list!(prefix))).sort();
 }
+
+/** Every way to use one key of a store, for errors that they all must give. */
+export function everyUse(
+  store: Required<Store>,
+  key: StoreKey,
+): (() => Promise<unknown>)[] {
+  const bytes = Uint8Array.of(1, 2, 3);
+  return [
+    () => store.get(key),
+    () => store.getRange(key, { offset: 0, length: 1 }),
+    () => store.getRange(key, { offset: 0, length: 0 }),
+    () => store.getRange(key, { suffixLength: 0 }),
+    () => store.stream(key),
+    () => store.size(key),
+    () => store.set(key, bytes),
+    () => store.set(key, streamOf(bytes)),
+    () => store.delete(key),
+    () => store.snapshot(key),
+  ];
+}

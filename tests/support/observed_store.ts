@@ -7,6 +7,7 @@ export interface Request {
   readonly options: StoreOptions | undefined;
 }
 
+/** All methods that a store can have and that give a promise. */
 const METHODS = [
   "get",
   "getRange",
@@ -17,6 +18,9 @@ const METHODS = [
   "snapshot",
 ] as const;
 
+/** All methods that a store can have. */
+export const STORE_METHODS = [...METHODS, "list"] as const;
+
 /**
  * A store that passes everything on to another, tells `observe` of each request
  * first, and so can count, record, or fail by throwing.
@@ -26,7 +30,7 @@ const METHODS = [
 export function observed(
   store: Store,
   observe: (request: Request) => void,
-  methods: readonly (keyof Store)[] = [...METHODS, "list"],
+  methods: readonly (keyof Store)[] = STORE_METHODS,
 ): Store {
   const result: Record<string, unknown> = {};
   for (const method of METHODS) {
