@@ -57,6 +57,9 @@ export { ConcatParts } from "./src/concat_parts/concat_parts.ts";
 export { MissingPartError } from "./src/concat_parts/missing_part_error.ts";
 export type { Part } from "./src/concat_parts/part.ts";
 export { PartSizeError } from "./src/concat_parts/part_size_error.ts";
+export { ChecksumError } from "./src/kernel/checksum_error.ts";
+export { crc32c, Crc32c } from "./src/kernel/crc32c.ts";
+export type { EngineName } from "./src/kernel/engine.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,

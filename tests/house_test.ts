@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 const FLOORS: Record<string, number> = {
   "metadata": 1,
   "stores": 1,
+  "kernel": 1,
   "chunk_key_encoding": 2,
   "concat_parts": 2,
   "array_storage.ts": 3,

@@ -1,0 +1,50 @@
+// The polynomials modulo P, that of CRC32C, as 32 bits of which the highest is
+// the coefficient of x^0: the form that a CRC register has.
+
+/** P without x^32: the bits of 0x1EDC6F41 in reverse. */
+export const POLYNOMIAL = 0x82f63b78;
+
+const ONE = 0x80000000;
+const X = 0x40000000;
+/** The powers of x repeat after so many, since P is x + 1 times a primitive polynomial of degree 31. */
+const ORDER = 2 ** 31 - 1;
+
+/** The product of two polynomials. */
+export function multiply(a: number, b: number): number {
+  let product = 0;
+  for (let rest = a | 0; rest !== 0; rest <<= 1) {
+    if (rest < 0) product ^= b; // Its highest bit is set.
+    b = (b >>> 1) ^ (b & 1 ? POLYNOMIAL : 0);
+  }
+  return product >>> 0;
+}
+
+/** x^(8 `bytes`), what following bytes multiply a register by; negative takes them back. */
+export function powerOfBytes(bytes: number): number {
+  // In two steps, since 8 times a number of bytes may be more than 2^53.
+  let exponent = 8 * (bytes % ORDER) % ORDER;
+  if (exponent < 0) exponent += ORDER;
+  let power = ONE;
+  for (let square = X; exponent !== 0; exponent >>>= 1) {
+    if (exponent & 1) power = multiply(power, square);
+    square = multiply(square, square);
+  }
+  return power;
+}
+
+/** The CRC32C of two byte sequences one after the other, from that of each. */
+export function joinCrc32c(
+  first: number,
+  second: number,
+  secondLength: number,
+): number {
+  return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
+}
+
+/** x^−32. */
+const BACK_4_BYTES = 0xd610d67e;
+
+/** The CRC32C of bytes without their last four, which as a little-endian number are `last`. */
+export function withoutLastFour(crc: number, last: number): number {
+  return ~(multiply(~crc, BACK_4_BYTES) ^ last) >>> 0;
+}

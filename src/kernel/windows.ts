@@ -1,0 +1,60 @@
+import { WasmInstance } from "./wasm_instance.ts";
+
+/**
+ * Memory through which bytes pass on their way from one place to another: while
+ * one window is filled, the one before it can be looked at and the one before
+ * that be written.
+ */
+export interface Windows {
+  /** Three pieces of memory of one size. */
+  readonly buffers: readonly Uint8Array[];
+  /** Gives the memory back. Nobody may read or write it any more. */
+  release(): void;
+}
+
+const COUNT = 3;
+const SIZE = 1024 * 1024;
+
+/** How many instances with windows there can be, in use or not: 25 MiB. */
+const MOST_INSTANCES = 8;
+let instances = 0;
+const idle: WasmInstance[] = [];
+
+/** Windows in memory of JavaScript's own. */
+export function plainWindows(): Windows {
+  return {
+    buffers: Array.from({ length: COUNT }, () => new Uint8Array(SIZE)),
+    release: () => {},
+  };
+}
+
+/**
+ * Windows in the memory of an instance, where checksums need no copy. Plain ones
+ * if too many are in use: nobody waits for one who may wait for them.
+ */
+export function wasmWindows(module: WebAssembly.Module): Windows {
+  const instance = idle.pop() ?? newInstance(module);
+  if (instance === undefined) return plainWindows();
+  let isReleased = false;
+  return {
+    buffers: Array.from(
+      { length: COUNT },
+      (_, i) => instance.input.subarray(i * SIZE, (i + 1) * SIZE),
+    ),
+    release() {
+      if (!isReleased) idle.push(instance);
+      isReleased = true;
+    },
+  };
+}
+
+function newInstance(module: WebAssembly.Module): WasmInstance | undefined {
+  if (instances === MOST_INSTANCES) return undefined;
+  try {
+    const instance = new WasmInstance(module, COUNT * SIZE);
+    instances++;
+    return instance;
+  } catch {
+    return undefined; // No memory left for it.
+  }
+}
