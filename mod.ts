@@ -54,17 +54,26 @@ export type {
   ComposedStore,
 } from "./src/concat_parts/composed_store.ts";
 export { ConcatParts } from "./src/concat_parts/concat_parts.ts";
+export { concatStream } from "./src/concat_parts/concat_stream.ts";
 export { MissingPartError } from "./src/concat_parts/missing_part_error.ts";
 export type { Part } from "./src/concat_parts/part.ts";
 export { PartSizeError } from "./src/concat_parts/part_size_error.ts";
+export { splitStream } from "./src/concat_parts/split_stream.ts";
+export type {
+  ConcatOptions,
+  PartReport,
+  SplitOptions,
+  SplitReport,
+} from "./src/concat_parts/stream_options.ts";
 export { ChecksumError } from "./src/kernel/checksum_error.ts";
-export { crc32c, Crc32c } from "./src/kernel/crc32c.ts";
+export { Crc32c, crc32c } from "./src/kernel/crc32c.ts";
 export type { EngineName } from "./src/kernel/engine.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,
 } from "./src/metadata/array_metadata.ts";
 export { MetadataError } from "./src/metadata/metadata_error.ts";
+export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
 export { FileSystemStore } from "./src/stores/file_system.ts";
 export { HttpStore, type HttpStoreOptions } from "./src/stores/http.ts";
 export { MemoryStore } from "./src/stores/memory.ts";

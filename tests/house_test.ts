@@ -65,5 +65,6 @@ Deno.test("only the file store uses the Deno namespace", async () => {
   assertEquals(users.sort(), [
     "stores/file_system.ts",
     "stores/file_system_root.ts",
+    "stores/file_system_value.ts",
   ]);
 });

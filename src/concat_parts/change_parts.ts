@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 import { remove, snapshot, write } from "../stores/capabilities.ts";
 import type { StoreSnapshot } from "../stores/store.ts";
-import type { Part } from "./part.ts";
+import { type Part, storingOrder } from "./part.ts";
 import { splitChunk } from "./split_chunk.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
@@ -39,17 +39,15 @@ export async function snapshotChunk(
   };
 }
 
-async function changeParts(
+/** Changes one part after another; if that fails, all are put back as they were. */
+export async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
 ): Promise<void> {
   const snapshots = await snapshotParts(chunk);
   const changed: StoreSnapshot[] = [];
   try {
-    // The unsized part, then head parts and tail parts.
-    const unsized = chunk.parts.filter((part) => part.size === undefined);
-    const sized = chunk.parts.filter((part) => part.size !== undefined);
-    for (const part of [...unsized, ...sized]) {
+    for (const part of storingOrder(chunk.parts)) {
       changed.push(snapshots.get(part)!);
       await change(part);
     }

@@ -9,7 +9,7 @@ import {
 } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
-import { discard } from "../stores/stream.ts";
+import { assertValue, discard } from "../stores/stream.ts";
 import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
 import { KeyLocks } from "./key_locks.ts";
 import { listChunks } from "./list_chunks.ts";
@@ -17,7 +17,7 @@ import type { Part } from "./part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";
-import { collectChunk } from "./split_chunk.ts";
+import { storeStream } from "./store_stream.ts";
 import { streamChunk } from "./stream_chunk.ts";
 
 /**
@@ -130,10 +130,12 @@ export function applyParts<S extends Store>(
       try {
         const chunk = chunkAt(key, options);
         if (chunk === undefined) return await write(store, key, value, options);
-        const bytes = value instanceof Uint8Array
-          ? value
-          : await collectChunk(parts, value, key, options);
-        await locks.write(key, () => writeChunk(chunk, bytes));
+        assertValue(value);
+        if (value instanceof Uint8Array) {
+          await locks.write(key, () => writeChunk(chunk, value));
+        } else {
+          await storeStream(chunk, value, locks);
+        }
       } catch (error) {
         await discard(value, error);
         throw error;

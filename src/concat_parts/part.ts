@@ -24,6 +24,12 @@ export interface Part {
   readonly size?: number | undefined;
 }
 
+/** Parts in the order in which they are stored: the unsized one, then those before and after it. */
+export function storingOrder(parts: readonly Part[]): Part[] {
+  const unsized = parts.filter((part) => part.size === undefined);
+  return [...unsized, ...parts.filter((part) => part.size !== undefined)];
+}
+
 const KEY_SUFFIX = v.pipe(
   v.string(expected("a key_suffix, a string")),
   v.rawCheck(({ dataset, addIssue }) => {

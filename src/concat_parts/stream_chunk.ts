@@ -1,7 +1,10 @@
 import { readStream } from "../stores/capabilities.ts";
 import { toStream } from "../stores/stream.ts";
+import { type ByteSource, sourceOf } from "./byte_source.ts";
+import { ConcatSource } from "./concat_source.ts";
+import { streamOf } from "./concat_stream.ts";
 import type { Part } from "./part.ts";
-import { assertPartSize } from "./part_size_error.ts";
+import { Passage } from "./passage.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**
@@ -15,70 +18,44 @@ export async function streamChunk(
   const opening = chunk.parts.map((part) => openPart(chunk, part));
   try {
     const opened = await Promise.all(opening);
-    const readers = await chunk.allOrAbsent(chunk.parts, opened);
-    return readers && concatenated(chunk, readers);
+    const sources = await chunk.allOrAbsent(chunk.parts, opened);
+    return sources && concatenated(chunk, sources);
   } catch (error) {
     // Whatever is open, or still will be, is let go of.
     for (const part of opening) {
-      part.then((reader) => reader?.cancel(error)).catch(() => {});
+      part.then((source) => source?.cancel(error)).catch(() => {});
     }
     throw error;
   }
 }
 
-type PartReader = ReadableStreamDefaultReader<Uint8Array>;
-
 async function openPart(
   chunk: StoredChunk,
   part: Part,
-): Promise<PartReader | undefined> {
+): Promise<ByteSource | undefined> {
   if (part.size !== undefined && part.size <= READ_WHOLE) {
     const bytes = await chunk.get(part);
-    return bytes && toStream(bytes).getReader();
+    return bytes && sourceOf(toStream(bytes));
   }
-  const stream = await readStream(
-    chunk.store,
-    chunk.keyOf(part),
-    chunk.options,
-  );
-  return stream?.getReader();
+  const key = chunk.keyOf(part);
+  const stream = await readStream(chunk.store, key, chunk.options);
+  return stream && sourceOf(stream);
 }
 
 function concatenated(
-  chunk: StoredChunk,
-  readers: readonly PartReader[],
+  { parts, key, options }: StoredChunk,
+  sources: readonly ByteSource[],
 ): ReadableStream<Uint8Array> {
-  let current = 0; // index of the part being read
-  let received = 0; // bytes of it so far
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        while (current < readers.length) {
-          chunk.options.signal?.throwIfAborted();
-          const part = chunk.parts[current]!;
-          const { done, value } = await readers[current]!.read();
-          received += value?.length ?? 0;
-          if (done || received > (part.size ?? Infinity)) {
-            assertPartSize(chunk.keyOf(part), part.size, received);
-            received = 0;
-            current++;
-          } else if (value.length > 0) {
-            return controller.enqueue(value);
-          }
-        }
-        controller.close();
-      } catch (error) {
-        await cancelAll(readers, error);
-        throw error;
-      }
+  const passage = new Passage(parts, [], { key, signal: options.signal });
+  const whole = new ConcatSource(
+    passage,
+    (part) => Promise.resolve(sources[part]!),
+  );
+  return streamOf({
+    next: (window) => whole.next(window),
+    cancel(reason) {
+      whole.cancel(reason);
+      for (const source of sources) source.cancel(reason);
     },
-    cancel: (reason) => cancelAll(readers, reason),
-  }, { highWaterMark: 0 });
-}
-
-async function cancelAll(
-  readers: readonly PartReader[],
-  reason: unknown,
-): Promise<void> {
-  await Promise.allSettled(readers.map((reader) => reader.cancel(reason)));
+  }, passage);
 }

@@ -13,7 +13,7 @@
  *   ChecksumError,
  * );
  * assertEquals(error.expected, 0); // as the last four bytes say
- * assertEquals(error.actual, 0x0dd03de4); // as the five bytes before them are
+ * assertEquals(error.actual, 0x45727635); // as the five bytes before them are
  * ```
  */
 export class ChecksumError extends Error {

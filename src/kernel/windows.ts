@@ -6,16 +6,16 @@ import { WasmInstance } from "./wasm_instance.ts";
  * that be written.
  */
 export interface Windows {
-  /** Three pieces of memory of one size. */
+  /** Four pieces of memory of one size. */
   readonly buffers: readonly Uint8Array[];
   /** Gives the memory back. Nobody may read or write it any more. */
   release(): void;
 }
 
-const COUNT = 3;
+const COUNT = 4;
 const SIZE = 1024 * 1024;
 
-/** How many instances with windows there can be, in use or not: 25 MiB. */
+/** How many instances with windows there can be, in use or not: 33 MiB. */
 const MOST_INSTANCES = 8;
 let instances = 0;
 const idle: WasmInstance[] = [];

@@ -1,3 +1,4 @@
+import type { ByteWriter } from "./byte_io.ts";
 import { assertByteRange, resolveByteRange } from "./byte_range.ts";
 import {
   FileSystemRoot,
@@ -13,8 +14,10 @@ import type {
   StoreOptions,
   StoreSnapshot,
 } from "./store.ts";
+import { ComingValue, FileValueWriter } from "./file_system_value.ts";
 import { keyProblem } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
+import { offerShortcut, takeShortcut } from "./shortcut.ts";
 import { abortable, assertValue, discard } from "./stream.ts";
 
 /** How many bytes are read between two looks at the signal. */
@@ -26,7 +29,8 @@ const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
  * is the file `c/0/1` below the root. It needs `--allow-read` for the root, and
  * `--allow-write` for `set`, `delete` and `snapshot`.
  *
- * A value is written to a temporary file beside it, which then takes its name:
+ * A value is written to a temporary file in its folder or, while that does not
+ * exist, the nearest one above it, which then takes the value's name:
  * readers see the earlier value or the new one, never a part, and a failed
  * write leaves the earlier one. Temporary names start with `.zarr-parts-tmp-`;
  * such files are not listed, and a key with such a name is refused. One that
@@ -206,7 +210,10 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     const file = await this.#open(key, options);
-    return file && abortable(file.readable, options.signal);
+    if (file === undefined) return undefined;
+    return options.signal === undefined
+      ? offerShortcut(file.readable, { reader: file })
+      : abortable(file.readable, options.signal);
   }
 
   /**
@@ -276,16 +283,49 @@ export class FileSystemStore implements Store {
       await this.#replace(
         key,
         options,
-        (temporary) =>
-          Deno.writeFile(temporary, value, {
-            createNew: true,
-            ...options.signal && { signal: options.signal },
-          }),
+        (path) => writeValue(path, value, options),
       );
     } catch (error) {
       await discard(value, error);
       throw error;
     }
+  }
+
+  /**
+   * Opens a value for writing from memory that is used again. The value is stored
+   * when the writer is closed; that and `abort` leave no file open.
+   *
+   * @param key The file's path below the root.
+   * @param options `signal` aborts the writing, also that of the writer.
+   * @returns What writes the value.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * const writer = await store.writer("/c/0");
+   * const memory = new Uint8Array([1, 2]);
+   * await writer.write(memory);
+   * memory.fill(3);
+   * await writer.write(memory);
+   * assertEquals(await store.get("/c/0"), undefined); // It is not stored yet.
+   * await writer.close();
+   * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2, 3, 3]));
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  async writer(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<ByteWriter> {
+    const value = await ComingValue.of(this.#root, key, options);
+    return await FileValueWriter.open(value, options);
   }
 
   /**
@@ -419,19 +459,15 @@ export class FileSystemStore implements Store {
   async #replace(
     key: StoreKey,
     options: StoreOptions,
-    write: (temporary: string) => Promise<void>,
+    write: (path: string) => Promise<void>,
   ): Promise<void> {
-    await this.#find(key, options);
-    const { folder, name } = split(key);
-    const path = await this.#root.ensureFolder(folder);
-    const temporary = temporaryName(path);
+    const value = await ComingValue.of(this.#root, key, options);
     try {
-      await write(temporary);
-      options.signal?.throwIfAborted();
-      await Deno.rename(temporary, `${path}/${name}`);
-    } finally {
-      // After success too: a rename onto a link of the same file does nothing.
-      await Deno.remove(temporary).catch(() => {});
+      await write(value.path);
+      await value.store(options);
+    } catch (error) {
+      await value.discard();
+      throw error;
     }
   }
 
@@ -475,6 +511,26 @@ export class FileSystemStore implements Store {
       }
       options.signal?.throwIfAborted();
     }
+  }
+}
+
+/** Writes a new file; what has a shortcut takes it. */
+async function writeValue(
+  path: string,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions,
+): Promise<void> {
+  const drain = value instanceof Uint8Array
+    ? undefined
+    : takeShortcut(value, "drain");
+  if (drain === undefined) {
+    await Deno.writeFile(path, value, {
+      createNew: true,
+      ...options.signal && { signal: options.signal },
+    });
+  } else {
+    using file = await Deno.open(path, { createNew: true, write: true });
+    await drain(file, options);
   }
 }
 

@@ -80,6 +80,13 @@ export class FileSystemRoot {
     return [path, ...await this.missingFolders(split(folder).folder)];
   }
 
+  /** The path of a folder or, where that is missing, of the nearest one above it. */
+  async nearestFolder(folder: string): Promise<string> {
+    if (folder === "") return await this.ensureFolder("");
+    return await this.follow(folder) ??
+      await this.nearestFolder(split(folder).folder);
+  }
+
   /** Creates a folder where it is missing, one name at a time so that none is created behind a link. */
   async ensureFolder(folder: string): Promise<string> {
     const present = await this.follow(folder);

@@ -1,3 +1,5 @@
+import type { ByteWriter } from "./byte_io.ts";
+
 /**
  * The key of a stored value: segments after a leading `/`, as zarrita writes them.
  *
@@ -139,6 +141,16 @@ export interface Store {
     value: Uint8Array | ReadableStream<Uint8Array>,
     options?: StoreOptions,
   ): Promise<void>;
+  /**
+   * Opens a value for writing, so that bytes can go into it from memory that is
+   * used again. Only `close` stores it: until then, and for ever after `abort`, the
+   * earlier value stays. Where it is missing, `set` is called with a stream.
+   *
+   * @param key The key to store it under.
+   * @param options `signal` aborts the writing, also that of the writer.
+   * @returns What takes the bytes.
+   */
+  writer?(key: StoreKey, options?: StoreOptions): Promise<ByteWriter>;
   /**
    * Removes a value. No error if the key has none.
    *

@@ -1,0 +1,77 @@
+import { describe } from "../metadata/describe.ts";
+import { type ByteWriter, writeAll } from "../stores/byte_io.ts";
+
+/** Where the bytes of one part go. */
+export interface ByteSink {
+  /**
+   * Writes bytes.
+   *
+   * @param bytes Any number of bytes.
+   * @param isLent Whether they may change once the promise has settled. If not,
+   * they are the sink's.
+   */
+  write(bytes: Uint8Array, isLent: boolean): Promise<void>;
+  /** Rejects where a failure shows itself without a write. */
+  readonly failure?: Promise<unknown>;
+  close(): Promise<void>;
+  /** Gives up what is not closed. Never fails, and waits for no write. */
+  abort(reason: unknown): Promise<void>;
+}
+
+/** A stream or a writer as a sink. */
+export function sinkOf(
+  value: WritableStream<Uint8Array> | ByteWriter,
+): ByteSink {
+  if ("getWriter" in Object(value)) {
+    return streamSink(value as WritableStream<Uint8Array>);
+  }
+  if (typeof (value as ByteWriter | undefined)?.write === "function") {
+    return writerSink(value as ByteWriter);
+  }
+  throw new TypeError(
+    `Expected a WritableStream or an object with a "write" method to write to, found ${
+      describe(value)
+    }`,
+  );
+}
+
+function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
+  const writer = stream.getWriter();
+  let writing = 0;
+  return {
+    failure: writer.closed,
+    async write(bytes, isLent) {
+      // A stream's sink may keep what it is given.
+      const kept = isLent ? new Uint8Array(bytes) : bytes;
+      await writer.ready;
+      writing++;
+      writer.write(kept).catch(() => {}).finally(() => writing--);
+    },
+    close: () => writer.close(),
+    async abort(reason) {
+      const aborted = writer.abort(reason).catch(() => {});
+      // A write that stalls would keep the stream from being aborted for ever.
+      if (writing === 0) await aborted;
+    },
+  };
+}
+
+function writerSink(writer: ByteWriter): ByteSink {
+  let isOpen = true;
+  return {
+    write: (bytes) => writeAll(writer, bytes),
+    async close() {
+      isOpen = false;
+      await writer.close();
+    },
+    async abort(reason) {
+      if (!isOpen) return;
+      isOpen = false;
+      try {
+        await (writer.abort ? writer.abort(reason) : writer.close());
+      } catch {
+        // It is given up all the same.
+      }
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { describe, describeAll } from "../metadata/describe.ts";
+import type { Part } from "./part.ts";
+import { PartSizeError } from "./part_size_error.ts";
+
+/** The least and the most bytes that a chunk can have, and why, as messages say it. */
+export interface ChunkSizes {
+  readonly least: number;
+  readonly most: number;
+  readonly reason: string;
+}
+
+/** What the sizes of parts allow. At most one of them may lack one. */
+export function chunkSizes(parts: readonly Part[]): ChunkSizes {
+  const unsized = parts.filter((part) => part.size === undefined);
+  if (unsized.length > 1) {
+    throw new TypeError(
+      `Cannot tell where the parts ${
+        describeAll(unsized.map((part) => part.keySuffix))
+      } begin: to write, at most one part may lack a size`,
+    );
+  }
+  const least = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
+  const most = unsized.length === 0 ? least : Infinity;
+  const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
+  return { least, most, reason: `its sized parts take ${wanted}` };
+}
+
+/** Just the size that is known beforehand. */
+export function declaredSize(chunkSize: number): ChunkSizes {
+  if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
+    throw new RangeError(
+      `Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ${
+        describe(chunkSize)
+      }`,
+    );
+  }
+  const reason = `chunkSize says ${chunkSize}`;
+  return { least: chunkSize, most: chunkSize, reason };
+}
+
+/**
+ * Refuses the length of a chunk.
+ *
+ * @param key The chunk's key, for the message; may be empty.
+ * @param isWhole Whether more bytes may follow; too few are no error then.
+ */
+export function assertChunkSize(
+  { least, most, reason }: ChunkSizes,
+  key: string,
+  actual: number,
+  isWhole = true,
+): void {
+  if (actual <= most && (actual >= least || !isWhole)) return;
+  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+  const found = isWhole ? actual : `at least ${actual}`;
+  throw new PartSizeError(`${chunk} is ${found} bytes long, where ${reason}`, {
+    key,
+    expected: actual > most ? most : least,
+    actual,
+  });
+}

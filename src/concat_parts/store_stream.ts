@@ -1,0 +1,56 @@
+import { write } from "../stores/capabilities.ts";
+import { type ByteSink, sinkOf } from "./byte_sink.ts";
+import { sourceOf } from "./byte_source.ts";
+import { changeParts } from "./change_parts.ts";
+import type { KeyLocks } from "./key_locks.ts";
+import type { Part } from "./part.ts";
+import { PartSinks } from "./part_sinks.ts";
+import { splitSource } from "./split_stream.ts";
+import type { StoredChunk } from "./stored_chunk.ts";
+
+/**
+ * Stores a chunk that comes as a stream. All of it is written before the first
+ * part takes the place of an earlier one: only that keeps others from the chunk,
+ * which may be where the stream comes from.
+ */
+export async function storeStream(
+  chunk: StoredChunk,
+  stream: ReadableStream<Uint8Array>,
+  locks: KeyLocks,
+): Promise<void> {
+  const { parts, key, options } = chunk;
+  const sinks = new PartSinks(parts, (part) => openPart(chunk, part));
+  await splitSource(
+    sourceOf(stream),
+    parts,
+    sinks,
+    { key, signal: options.signal },
+    () =>
+      locks.write(
+        key,
+        () => changeParts(chunk, (part) => sinks.closePart(part)),
+      ),
+  );
+}
+
+async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
+  const { store, options } = chunk;
+  const key = chunk.keyOf(part);
+  if (typeof store.writer === "function") {
+    return sinkOf(await store.writer(key, options));
+  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const sink = sinkOf(writable);
+  const stored = write(store, key, readable, options);
+  stored.catch((error) => sink.abort(error));
+  return {
+    ...sink,
+    async close() {
+      await Promise.all([sink.close(), stored]);
+    },
+    async abort(reason) {
+      await sink.abort(reason);
+      await stored.catch(() => {});
+    },
+  };
+}

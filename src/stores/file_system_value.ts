@@ -1,0 +1,104 @@
+import type { ByteWriter } from "./byte_io.ts";
+import {
+  type FileSystemRoot,
+  split,
+  temporaryName,
+} from "./file_system_root.ts";
+import type { StoreKey, StoreOptions } from "./store.ts";
+
+/**
+ * A file that will be the value of a key: a temporary one, in the value's folder
+ * or the nearest there is, until all of it is written.
+ */
+export class ComingValue {
+  /** Where to write it. */
+  readonly path: string;
+  readonly #root: FileSystemRoot;
+  readonly #key: StoreKey;
+
+  private constructor(root: FileSystemRoot, key: StoreKey, folder: string) {
+    this.#root = root;
+    this.#key = key;
+    this.path = temporaryName(folder);
+  }
+
+  /** Refuses what is no key, and creates no folder but the root. */
+  static async of(
+    root: FileSystemRoot,
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<ComingValue> {
+    options.signal?.throwIfAborted();
+    await root.find(key);
+    options.signal?.throwIfAborted();
+    const folder = await root.nearestFolder(split(key).folder);
+    return new ComingValue(root, key, folder);
+  }
+
+  /** Gives the file its name, in place of an earlier value. */
+  async store(options: StoreOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    const { folder, name } = split(this.#key);
+    const path = await this.#root.ensureFolder(folder);
+    await Deno.rename(this.path, `${path}/${name}`);
+    // A rename onto a link of the same file does nothing.
+    await this.discard();
+  }
+
+  /** Removes what is written, if it is not the value by now. */
+  async discard(): Promise<void> {
+    await Deno.remove(this.path).catch(() => {});
+  }
+}
+
+/** Writes a value bit by bit. */
+export class FileValueWriter implements ByteWriter {
+  readonly #value: ComingValue;
+  readonly #file: Deno.FsFile;
+  readonly #options: StoreOptions;
+  #isOpen = true;
+
+  private constructor(
+    value: ComingValue,
+    file: Deno.FsFile,
+    options: StoreOptions,
+  ) {
+    this.#value = value;
+    this.#file = file;
+    this.#options = options;
+  }
+
+  static async open(
+    value: ComingValue,
+    options: StoreOptions,
+  ): Promise<FileValueWriter> {
+    const file = await Deno.open(value.path, { createNew: true, write: true });
+    return new FileValueWriter(value, file, options);
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    this.#options.signal?.throwIfAborted();
+    return await this.#file.write(bytes);
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    try {
+      await this.#value.store(this.#options);
+    } catch (error) {
+      await this.#value.discard();
+      throw error;
+    }
+  }
+
+  async abort(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#end();
+    await this.#value.discard();
+  }
+
+  #end(): void {
+    this.#isOpen = false;
+    this.#file.close();
+  }
+}
