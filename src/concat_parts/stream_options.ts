@@ -96,7 +96,7 @@ export interface ConcatOptions extends SplitOptions {
  *   crc32c: 0xe3069283,
  *   parts: [
  *     { keySuffix: "", size: 4, crc32c: 0xf63af4ee },
- *     { keySuffix: ".tail", size: 5, crc32c: 0x83b56dd8 },
+ *     { keySuffix: ".tail", size: 5, crc32c: 0x83b565d8 },
  *   ],
  * });
  * ```
