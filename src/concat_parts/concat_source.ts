@@ -9,11 +9,16 @@ export class ConcatSource implements ByteSource {
   readonly #passage: Passage;
   readonly #open: (part: number) => Promise<ByteSource>;
   readonly #onReport: ((report: SplitReport) => void) | undefined;
-  /** The place of the part that is read, and what it is read from. */
+  /** The place of the part that is read, how much of it was, and what it is read from. */
   #part = 0;
+  #received = 0;
   #source: ByteSource | undefined;
-  /** Where the end is verified, the last piece so far: it is only given when another one, or the proof, is there. */
+  /**
+   * Where checksums are computed, the last piece so far: it is summed up while the
+   * next one is read and, if the end is verified, not given before that is right.
+   */
   #held: Uint8Array | undefined;
+  #isSummedUp = true;
   #cancelled: { reason: unknown } | undefined;
   #isDone = false;
 
@@ -31,22 +36,22 @@ export class ConcatSource implements ByteSource {
     const passage = this.#passage;
     while (this.#part < passage.parts.length) {
       const source = this.#source ??= await this.#opened(this.#part);
-      const piece = await source.next(window);
+      const reading = source.next(window);
+      this.#sumUpHeld(); // It is of the same part: this comes before its end.
+      const piece = await reading;
       if (this.#cancelled !== undefined) return undefined;
-      if (piece === undefined) {
-        passage.assertPart(this.#part++, true);
+      this.#received += piece?.length ?? 0;
+      const isWhole = piece === undefined;
+      passage.assertPart(this.#part, this.#received, isWhole);
+      if (isWhole) {
+        this.#part++;
+        this.#received = 0;
         this.#source = undefined;
-        continue;
+      } else if (piece.length > 0) {
+        passage.receive(piece.length);
+        passage.progress(piece.length);
+        return this.#exchange(piece);
       }
-      passage.add(this.#part, piece);
-      passage.assertPart(this.#part, false);
-      passage.receive(piece.length);
-      if (piece.length === 0) continue;
-      passage.progress(piece.length);
-      if (!passage.isVerified) return piece;
-      const held = this.#held ?? NOTHING;
-      this.#held = piece;
-      return held;
     }
     return this.#finish();
   }
@@ -54,6 +59,24 @@ export class ConcatSource implements ByteSource {
   cancel(reason: unknown): void {
     this.#cancelled ??= { reason };
     this.#source?.cancel(reason);
+  }
+
+  /** What to give when a piece has come: that one or, where it is held, the one before. */
+  #exchange(piece: Uint8Array): Uint8Array {
+    if (!this.#passage.hasChecksums) {
+      this.#passage.add(this.#part, piece);
+      return piece;
+    }
+    const before = this.#held ?? NOTHING;
+    this.#held = piece;
+    this.#isSummedUp = false;
+    return before;
+  }
+
+  #sumUpHeld(): void {
+    if (this.#isSummedUp) return;
+    this.#passage.add(this.#part, this.#held!);
+    this.#isSummedUp = true;
   }
 
   #finish(): Uint8Array | undefined {

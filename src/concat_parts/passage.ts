@@ -22,7 +22,9 @@ export class Passage {
   readonly #limits: ChunkSizes[];
   readonly #engine: Engine | undefined;
   readonly #tally: PartTally;
+  /** How many bytes came, and how many went on. */
   #size = 0;
+  #passed = 0;
 
   /**
    * @param limits What the chunk's length must be, besides what the options say.
@@ -57,6 +59,11 @@ export class Passage {
     this.#tally = new PartTally(parts.length, this.#engine);
   }
 
+  /** Whether the bytes are summed up. */
+  get hasChecksums(): boolean {
+    return this.#engine !== undefined;
+  }
+
   /** Memory for the bytes to pass through. */
   windows(): Windows {
     return this.#engine?.windows() ?? plainWindows();
@@ -73,10 +80,9 @@ export class Passage {
     this.#tally.add(part, bytes);
   }
 
-  /** Refuses a part that is longer than its size or, if that is all of it, shorter. */
-  assertPart(part: number, isWhole: boolean): void {
+  /** Refuses a part of which there are more bytes than its size or, if these are all, fewer. */
+  assertPart(part: number, received: number, isWhole: boolean): void {
     const { keySuffix, size } = this.parts[part]!;
-    const received = this.#tally.sizes[part]!;
     if (!isWhole && received <= (size ?? Infinity)) return;
     assertPartSize((this.options.key ?? "") + keySuffix, size, received);
   }
@@ -95,8 +101,6 @@ export class Passage {
   progress(length: number): void {
     if (length > 0) this.options.onProgress?.(this.#passed += length);
   }
-
-  #passed = 0;
 
   report(): SplitReport {
     const { sizes, checksums, size, checksum } = this.#tally;
