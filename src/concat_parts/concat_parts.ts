@@ -178,12 +178,14 @@ export class ConcatParts {
    * beside the range, and a stream of it fails where it turns out to be shorter
    * or longer.
    *
-   * Writing collects a stream in memory before it is cut. It leaves a chunk as it
-   * was if any of its parts cannot be written, but not if the process is killed
-   * between two parts. Whoever reads a chunk while it is written, through whatever
-   * is applied to the same store
-   * object, gets the chunk as it was before or after; other processes may meet
-   * parts of both.
+   * Writing a stream cuts it on its way, and keeps no more of it than as many of
+   * its last bytes as the parts after the unsized one take, and what `store` keeps
+   * of what it is given. Only when all of it is there and fits, its parts take the
+   * place of earlier ones. Writing leaves a chunk as it was if any of its parts
+   * cannot be written, but not if the process is killed between two parts.
+   * Whoever reads a chunk while it is written, through whatever is applied to the
+   * same store object, gets the chunk as it was before or after; other processes
+   * may meet parts of both.
    *
    * @param store Where the parts are.
    * @param options Which keys are chunks', if not all but metadata documents.

@@ -135,11 +135,15 @@ async function drain(
   );
   try {
     signal.throwIfAborted();
-    const windows = passage.windows();
-    const writing = pump(source, windows, async (piece, _isLent, before) => {
-      await before;
-      await writeAll(writer, piece);
-    }, signal);
+    const writing = pump(
+      source,
+      passage.windows(),
+      async (piece, _isLent, before) => {
+        await before;
+        await writeAll(writer, piece);
+      },
+      signal,
+    );
     await unlessAborted(writing, signal);
   } catch (error) {
     source.cancel(error);

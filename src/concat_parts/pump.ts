@@ -19,11 +19,12 @@ export type Handler = (
  */
 export async function pump(
   source: ByteSource,
-  { buffers, release }: Windows,
+  windows: Windows,
   handle: Handler,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   let turn = 0;
+  let usesWindows = false;
   let reading = read();
   let before = Promise.resolve();
   let handling = before;
@@ -34,7 +35,8 @@ export async function pump(
       signal?.throwIfAborted();
       if (piece === undefined) break;
       reading = read();
-      const isLent = buffers.some(({ buffer }) => buffer === piece.buffer);
+      const isLent = usesWindows &&
+        windows.buffers.some(({ buffer }) => buffer === piece.buffer);
       before = handling;
       handling = quiet(handle(piece, isLent, before));
       await before;
@@ -42,12 +44,16 @@ export async function pump(
     await handling;
   } finally {
     // Where this fails, others may be at work in the windows yet.
-    Promise.allSettled([reading, before, handling]).then(release);
+    Promise.allSettled([reading, before, handling])
+      .then(() => windows.release());
   }
 
   function read(): Promise<Uint8Array | undefined> {
-    const buffer = buffers[turn++ % buffers.length]!;
-    return quiet(source.next(() => buffer));
+    const now = turn++;
+    return quiet(source.next(() => {
+      usesWindows = true;
+      return windows.buffers[now % windows.buffers.length]!;
+    }));
   }
 }
 

@@ -101,6 +101,7 @@ export async function splitSource(
     const passage = new Passage(parts, [chunkSizes(parts)], options);
     const writing = writeParts(source, passage, sinks);
     await unlessAborted(writing, signal, sinks.failure);
+    signal?.throwIfAborted();
     await store();
     return passage.report();
   } catch (error) {
@@ -136,8 +137,7 @@ async function writeParts(
     }
   }
 
-  const windows = passage.windows();
-  await pump(source, windows, async (piece, isLent, before) => {
+  await pump(source, passage.windows(), async (piece, isLent, before) => {
     passage.receive(piece.length);
     const cuts = add(cutter.cut(piece));
     await before;

@@ -2,11 +2,10 @@ import { WasmInstance } from "./wasm_instance.ts";
 
 /**
  * Memory through which bytes pass on their way from one place to another: while
- * one window is filled, the one before it can be looked at and the one before
- * that be written.
+ * one window is filled, those before it are looked at and written.
  */
 export interface Windows {
-  /** Four pieces of memory of one size. */
+  /** Four pieces of memory of one size, which is reserved when they are first asked for. */
   readonly buffers: readonly Uint8Array[];
   /** Gives the memory back. Nobody may read or write it any more. */
   release(): void;
@@ -22,8 +21,11 @@ const idle: WasmInstance[] = [];
 
 /** Windows in memory of JavaScript's own. */
 export function plainWindows(): Windows {
+  let buffers: Uint8Array[] | undefined;
   return {
-    buffers: Array.from({ length: COUNT }, () => new Uint8Array(SIZE)),
+    get buffers() {
+      return buffers ??= makePlain();
+    },
     release: () => {},
   };
 }
@@ -33,19 +35,30 @@ export function plainWindows(): Windows {
  * if too many are in use: nobody waits for one who may wait for them.
  */
 export function wasmWindows(module: WebAssembly.Module): Windows {
-  const instance = idle.pop() ?? newInstance(module);
-  if (instance === undefined) return plainWindows();
-  let isReleased = false;
+  let instance: WasmInstance | undefined;
+  let buffers: Uint8Array[] | undefined;
   return {
-    buffers: Array.from(
-      { length: COUNT },
-      (_, i) => instance.input.subarray(i * SIZE, (i + 1) * SIZE),
-    ),
+    get buffers() {
+      if (buffers !== undefined) return buffers;
+      instance = idle.pop() ?? newInstance(module);
+      return buffers = instance ? windowsOf(instance) : makePlain();
+    },
     release() {
-      if (!isReleased) idle.push(instance);
-      isReleased = true;
+      if (instance !== undefined) idle.push(instance);
+      instance = undefined;
     },
   };
+}
+
+function makePlain(): Uint8Array[] {
+  return Array.from({ length: COUNT }, () => new Uint8Array(SIZE));
+}
+
+function windowsOf({ input }: WasmInstance): Uint8Array[] {
+  return Array.from(
+    { length: COUNT },
+    (_, i) => input.subarray(i * SIZE, (i + 1) * SIZE),
+  );
 }
 
 function newInstance(module: WebAssembly.Module): WasmInstance | undefined {

@@ -60,7 +60,8 @@ export interface ByteWriter {
   /** Ends what is written. */
   close(): void | Promise<void>;
   /**
-   * Gives up what was written so far. Where it is missing, `close` is called.
+   * Gives up what was written so far, maybe before the last `write` has settled.
+   * Where it is missing, `close` is called.
    *
    * @param reason Why.
    */

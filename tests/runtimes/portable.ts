@@ -3,12 +3,16 @@
  * Deno without permissions, and bundled in Node. Prints what came of it.
  */
 import {
+  ChecksumError,
   ConcatParts,
+  concatStream,
+  crc32c,
   createArrayChunks,
   HttpStore,
   MemoryStore,
   MissingPartError,
   openArrayChunks,
+  splitStream,
 } from "@zarr-parts/zarr-parts";
 
 const memory = new MemoryStore();
@@ -99,5 +103,39 @@ try {
   parts.split(new Uint8Array(2));
 } catch (error) {
   results.size = String(error);
+}
+
+/** A chunk that ends with its checksum, taken apart and joined again. */
+const data = Uint8Array.from({ length: 100_000 }, (_, i) => i % 251);
+const chunk = new Uint8Array(data.length + 4);
+chunk.set(data);
+new DataView(chunk.buffer).setUint32(data.length, crc32c(data), true);
+const stored: Record<string, Uint8Array<ArrayBuffer>[]> = {};
+const split = new ConcatParts([{ keySuffix: "" }, {
+  keySuffix: ".crc32c",
+  size: 4,
+}]);
+for (const engine of ["native", "wasm", "auto"] as const) {
+  const options = { crc32c: "verify", engine } as const;
+  results[engine] = await splitStream(
+    new Blob([chunk]).stream(),
+    split,
+    ({ keySuffix }) => {
+      const pieces: Uint8Array<ArrayBuffer>[] = stored[keySuffix] = [];
+      return new WritableStream({
+        write: (piece) => void pieces.push(new Uint8Array(piece)),
+      });
+    },
+    options,
+  );
+  const open = ({ keySuffix }: { keySuffix: string }) =>
+    new Blob(stored[keySuffix]).stream();
+  const joined = await bytesOf(concatStream(split, open, options));
+  results[`${engine} joined`] = joined.length === chunk.length &&
+    joined.every((byte, i) => byte === chunk[i]);
+  stored[""]![0]![0]! ^= 1;
+  results[`${engine} damaged`] = await bytesOf(
+    concatStream(split, open, options),
+  ).catch((error) => error instanceof ChecksumError && error.message);
 }
 console.log(JSON.stringify(results, null, 1));

@@ -46,6 +46,12 @@ Deno.test("the library works in Deno without any permission", async () => {
   assertEquals(results.http, reads);
   assertStringIncludes(results.missing, 'lacks "/a/c/0/1.bin.tail"');
   assertStringIncludes(results.size, "PartSizeError: Chunk is 2 bytes long");
+  for (const engine of ["native", "wasm", "auto"]) {
+    assertEquals(results[engine].size, 100_004);
+    assertEquals(results[engine], results.native);
+    assertEquals(results[`${engine} joined`], true);
+    assertStringIncludes(results[`${engine} damaged`], "Chunk has the CRC32C");
+  }
 });
 
 Deno.test("the library does the same in Node 20 and later", async () => {
