@@ -18,21 +18,36 @@ export function medianTimes(
 ): number[] {
   const times: number[][] = contestants.map(() => []);
   const results = new Set<number>();
+  for (const { index, counts } of turns(contestants, rounds, warmUpRounds)) {
+    const start = performance.now();
+    results.add(contestants[index]!.run());
+    const time = performance.now() - start;
+    if (counts) times[index]!.push(time);
+  }
+  assertAgreement(results);
+  return times.map(median);
+}
+
+/** Whose turn it is, and whether its time counts; see {@linkcode medianTimes}. */
+export function* turns(
+  { length }: readonly unknown[],
+  rounds: number,
+  warmUpRounds: number,
+): Iterable<{ index: number; counts: boolean }> {
   for (let round = -warmUpRounds; round < rounds; round++) {
-    for (let turn = 0; turn < contestants.length; turn++) {
-      const index = (turn + warmUpRounds + round) % contestants.length;
-      const start = performance.now();
-      results.add(contestants[index]!.run());
-      const time = performance.now() - start;
-      if (round >= 0) times[index]!.push(time);
+    for (let turn = 0; turn < length; turn++) {
+      const index = (turn + warmUpRounds + round) % length;
+      yield { index, counts: round >= 0 };
     }
   }
-  if (results.size !== 1) {
-    throw new Error(
-      `The contestants disagree: ${Array.from(results).join(", ")}`,
-    );
-  }
-  return times.map(median);
+}
+
+/** Refuses contestants that did not do the same work. */
+export function assertAgreement(results: ReadonlySet<number>): void {
+  if (results.size === 1) return;
+  throw new Error(
+    `The contestants disagree: ${Array.from(results).join(", ")}`,
+  );
 }
 
 /** The middle one of the numbers in order, or the mean of the two in the middle. */

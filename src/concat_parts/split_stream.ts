@@ -71,7 +71,10 @@ export async function splitStream(
   parts: ConcatParts,
   open: (
     part: Part,
-  ) => PromiseOr<WritableStream<Uint8Array> | ByteWriter>,
+  ) =>
+    | WritableStream<Uint8Array>
+    | ByteWriter
+    | Promise<WritableStream<Uint8Array> | ByteWriter>,
   options: SplitOptions = {},
 ): Promise<SplitReport> {
   const sinks = new PartSinks(
@@ -80,8 +83,6 @@ export async function splitStream(
   );
   return await splitSource(sourceOf(source), parts.parts, sinks, options);
 }
-
-type PromiseOr<T> = T | Promise<T>;
 
 /**
  * Cuts a chunk into parts.
