@@ -14,10 +14,14 @@ import type {
   StoreOptions,
   StoreSnapshot,
 } from "./store.ts";
-import { ComingValue, FileValueWriter } from "./file_system_value.ts";
+import {
+  ComingValue,
+  FileValueWriter,
+  linkOrCopy,
+} from "./file_system_value.ts";
 import { keyProblem } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
-import { offerShortcut, takeShortcut } from "./shortcut.ts";
+import { offerShortcut } from "./shortcut.ts";
 import { abortable, assertValue, discard } from "./stream.ts";
 
 /** How many bytes are read between two looks at the signal. */
@@ -283,7 +287,7 @@ export class FileSystemStore implements Store {
       await this.#replace(
         key,
         options,
-        (path) => writeValue(path, value, options),
+        (coming) => coming.write(value, options),
       );
     } catch (error) {
       await discard(value, error);
@@ -448,7 +452,7 @@ export class FileSystemStore implements Store {
     await linkOrCopy(value.path, kept);
     return {
       restore: () =>
-        this.#replace(key, {}, (temporary) => linkOrCopy(kept, temporary)),
+        this.#replace(key, {}, (value) => linkOrCopy(kept, value.path)),
       release: async () => {
         await presentOnly(() => Deno.remove(kept));
       },
@@ -459,11 +463,11 @@ export class FileSystemStore implements Store {
   async #replace(
     key: StoreKey,
     options: StoreOptions,
-    write: (path: string) => Promise<void>,
+    write: (value: ComingValue) => Promise<void>,
   ): Promise<void> {
     const value = await ComingValue.of(this.#root, key, options);
     try {
-      await write(value.path);
+      await write(value);
       await value.store(options);
     } catch (error) {
       await value.discard();
@@ -510,39 +514,6 @@ export class FileSystemStore implements Store {
         yield key;
       }
       options.signal?.throwIfAborted();
-    }
-  }
-}
-
-/** Writes a new file; what has a shortcut takes it. */
-async function writeValue(
-  path: string,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions,
-): Promise<void> {
-  const drain = value instanceof Uint8Array
-    ? undefined
-    : takeShortcut(value, "drain");
-  if (drain === undefined) {
-    await Deno.writeFile(path, value, {
-      createNew: true,
-      ...options.signal && { signal: options.signal },
-    });
-  } else {
-    using file = await Deno.open(path, { createNew: true, write: true });
-    await drain(file, options);
-  }
-}
-
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await Deno.link(from, to);
-  } catch {
-    try {
-      await Deno.copyFile(from, to);
-    } catch (error) {
-      await Deno.remove(to).catch(() => {});
-      throw error;
     }
   }
 }

@@ -4,6 +4,7 @@ import {
   split,
   temporaryName,
 } from "./file_system_root.ts";
+import { takeShortcut } from "./shortcut.ts";
 import type { StoreKey, StoreOptions } from "./store.ts";
 
 /**
@@ -33,6 +34,30 @@ export class ComingValue {
     options.signal?.throwIfAborted();
     const folder = await root.nearestFolder(split(key).folder);
     return new ComingValue(root, key, folder);
+  }
+
+  /** Writes all of it; a stream that has a shortcut takes that. */
+  async write(
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: StoreOptions,
+  ): Promise<void> {
+    const drain = value instanceof Uint8Array
+      ? undefined
+      : takeShortcut(value, "drain");
+    if (drain === undefined) {
+      await Deno.writeFile(this.path, value, {
+        createNew: true,
+        ...options.signal && { signal: options.signal },
+      });
+    } else {
+      using file = await this.open();
+      await drain(file, options);
+    }
+  }
+
+  /** Opens the file for writing. */
+  async open(): Promise<Deno.FsFile> {
+    return await Deno.open(this.path, { createNew: true, write: true });
   }
 
   /** Gives the file its name, in place of an earlier value. */
@@ -72,8 +97,7 @@ export class FileValueWriter implements ByteWriter {
     value: ComingValue,
     options: StoreOptions,
   ): Promise<FileValueWriter> {
-    const file = await Deno.open(value.path, { createNew: true, write: true });
-    return new FileValueWriter(value, file, options);
+    return new FileValueWriter(value, await value.open(), options);
   }
 
   async write(bytes: Uint8Array): Promise<number> {
@@ -100,5 +124,19 @@ export class FileValueWriter implements ByteWriter {
   #end(): void {
     this.#isOpen = false;
     this.#file.close();
+  }
+}
+
+/** Gives a file a second name, or its bytes to a second file where files have one name. */
+export async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await Deno.link(from, to);
+  } catch {
+    try {
+      await Deno.copyFile(from, to);
+    } catch (error) {
+      await Deno.remove(to).catch(() => {});
+      throw error;
+    }
   }
 }
