@@ -73,6 +73,23 @@ export type {
   NamedConfiguration,
 } from "./src/metadata/array_metadata.ts";
 export { MetadataError } from "./src/metadata/metadata_error.ts";
+export { assertShardIndex } from "./src/shards/assert_shard_index.ts";
+export { encodeShard, type ShardOptions } from "./src/shards/encode_shard.ts";
+export {
+  readInnerChunk,
+  readShardIndex,
+  type ReadShardRange,
+} from "./src/shards/read_inner_chunk.ts";
+export {
+  decodeShardIndex,
+  encodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "./src/shards/shard_index.ts";
+export {
+  parseShardLayout,
+  type ShardLayout,
+} from "./src/shards/shard_layout.ts";
 export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
 export { FileSystemStore } from "./src/stores/file_system.ts";
 export { HttpStore, type HttpStoreOptions } from "./src/stores/http.ts";

@@ -7,6 +7,7 @@ const FLOORS: Record<string, number> = {
   "kernel": 1,
   "chunk_key_encoding": 2,
   "concat_parts": 2,
+  "shards": 2,
   "array_storage.ts": 3,
   "array_chunks.ts": 3,
   "open_array_chunks.ts": 3,

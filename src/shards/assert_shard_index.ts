@@ -1,0 +1,74 @@
+import { describe } from "../metadata/describe.ts";
+import { type ShardIndex, shardIndexSize } from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/**
+ * Refuses an index that cannot be right: every inner chunk must lie in the shard,
+ * and none may share a byte with another one or with the index.
+ *
+ * @param index The index.
+ * @param layout The layout of the shard.
+ * @param shardSize The length of the shard in bytes, index included.
+ * @param key The shard's key, for messages.
+ * @throws {RangeError} What is not right, with the numbers.
+ *
+ * @example
+ * ```ts
+ * import { assertShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertThrows } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [2],
+ *   indexLocation: "end",
+ *   indexEndian: "little",
+ *   indexHasChecksum: false,
+ * } as const;
+ * const index = [{ offset: 0, length: 100 }, { offset: 99, length: 1 }];
+ * assertThrows(
+ *   () => assertShardIndex(index, layout, 132),
+ *   RangeError,
+ *   "Inner chunks 0 and 1 overlap",
+ * );
+ * ```
+ */
+export function assertShardIndex(
+  index: ShardIndex,
+  layout: ShardLayout,
+  shardSize: number,
+  key = "",
+): void {
+  const of = key === "" ? "" : ` of ${describe(key)}`;
+  const indexSize = shardIndexSize(layout);
+  if (shardSize < indexSize) {
+    throw new RangeError(
+      `The shard${
+        key === "" ? "" : ` ${describe(key)}`
+      } is ${shardSize} bytes long, where its index takes ${indexSize}`,
+    );
+  }
+  const isAtStart = layout.indexLocation === "start";
+  const from = isAtStart ? indexSize : 0;
+  const to = isAtStart ? shardSize : shardSize - indexSize;
+  const entries = index.flatMap((entry, place) =>
+    entry ? [{ ...entry, place }] : []
+  );
+  for (const { offset, length, place } of entries) {
+    if (offset >= from && offset + length <= to) continue;
+    throw new RangeError(
+      `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where the shard has inner chunks from ${from} to ${to}`,
+    );
+  }
+  // An empty one lies nowhere.
+  const inOrder = entries.filter(({ length }) => length > 0)
+    .sort((a, b) => a.offset - b.offset);
+  inOrder.forEach((entry, i) => {
+    const before = inOrder[i - 1];
+    if (!before || before.offset + before.length <= entry.offset) return;
+    const places = [before.place, entry.place].sort((a, b) => a - b);
+    throw new RangeError(
+      `Inner chunks ${
+        places.join(" and ")
+      }${of} overlap at byte ${entry.offset}`,
+    );
+  });
+}

@@ -1,0 +1,150 @@
+import { describe } from "../metadata/describe.ts";
+import type { ByteRange } from "../stores/store.ts";
+import {
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/**
+ * Reads a range of a shard: the bytes, fewer where the shard ends before the
+ * range, or `undefined` if there is no shard.
+ *
+ * @example A shard in a store
+ * ```ts
+ * import { MemoryStore, type ReadShardRange } from "@zarr-parts/zarr-parts";
+ *
+ * const store = new MemoryStore();
+ * const read: ReadShardRange = (range) => store.getRange("/c/0/0", range);
+ * ```
+ */
+export type ReadShardRange = (
+  range: ByteRange,
+) => Promise<Uint8Array | undefined>;
+
+/**
+ * Reads a shard's index with one request.
+ *
+ * @param read Reads a range of the shard.
+ * @param layout The layout of the shard.
+ * @param key The shard's key, for messages.
+ * @returns The index, or `undefined` if there is no shard.
+ * @throws {RangeError} A shard that is shorter than its index, or an index that
+ * cannot be read.
+ * @throws {ChecksumError} An index whose checksum is not the one it ends with.
+ *
+ * @example
+ * ```ts
+ * import { encodeShard, readShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [2],
+ *   indexLocation: "start",
+ *   indexEndian: "little",
+ *   indexHasChecksum: false,
+ * } as const;
+ * const shard = encodeShard([undefined, new Uint8Array([7])], layout);
+ * const read = () => Promise.resolve(shard.slice(0, 32));
+ * assertEquals(await readShardIndex(read, layout), [undefined, { offset: 32, length: 1 }]);
+ * ```
+ */
+export async function readShardIndex(
+  read: ReadShardRange,
+  layout: ShardLayout,
+  key = "",
+): Promise<ShardIndex | undefined> {
+  const size = shardIndexSize(layout);
+  const bytes = await read(
+    layout.indexLocation === "start"
+      ? { offset: 0, length: size }
+      : { suffixLength: size },
+  );
+  return bytes && decodeShardIndex(bytes, layout, key);
+}
+
+/**
+ * Reads one inner chunk of a shard, with a request for the index and one for the
+ * chunk.
+ *
+ * @param read Reads a range of the shard.
+ * @param layout The layout of the shard.
+ * @param coordinates Which inner chunk: its grid coordinates in the shard.
+ * @param options `index`: the shard's index, if it has been read before; `key`: the
+ * shard's key, for messages.
+ * @returns The chunk, encoded, or `undefined` if it or the shard is absent.
+ * @throws {RangeError} Coordinates outside the shard, an index that cannot be
+ * read, or a chunk that does not lie in the shard.
+ * @throws {ChecksumError} An index whose checksum is not the one it ends with.
+ *
+ * @example
+ * ```ts
+ * import { encodeShard, MemoryStore, readInnerChunk } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [1, 2],
+ *   indexLocation: "end",
+ *   indexEndian: "little",
+ *   indexHasChecksum: true,
+ * } as const;
+ * const store = new MemoryStore();
+ * const chunks = [new Uint8Array([1, 2]), new Uint8Array([3])];
+ * await store.set("/c/0/0", encodeShard(chunks, layout));
+ *
+ * const chunk = await readInnerChunk(
+ *   (range) => store.getRange("/c/0/0", range),
+ *   layout,
+ *   [0, 1],
+ * );
+ * assertEquals(chunk, new Uint8Array([3]));
+ * ```
+ */
+export async function readInnerChunk(
+  read: ReadShardRange,
+  layout: ShardLayout,
+  coordinates: readonly number[],
+  { index, key = "" }: {
+    index?: ShardIndex | undefined;
+    key?: string | undefined;
+  } = {},
+): Promise<Uint8Array | undefined> {
+  const place = placeOf(coordinates, layout);
+  index ??= await readShardIndex(read, layout, key);
+  const entry = index?.[place];
+  if (entry === undefined) return undefined;
+  const bytes = await read(entry);
+  if (bytes?.length === entry.length) return bytes;
+  const of = key === "" ? "" : ` of ${describe(key)}`;
+  throw new RangeError(
+    `Inner chunk ${
+      describe(coordinates)
+    }${of} has ${entry.length} bytes from ${entry.offset} on, as the index says, where ${
+      bytes?.length ?? "no"
+    } could be read`,
+  );
+}
+
+/** The place of an inner chunk in the index. */
+function placeOf(
+  coordinates: readonly number[],
+  { chunksPerShard }: ShardLayout,
+): number {
+  const isInside = coordinates.length === chunksPerShard.length &&
+    coordinates.every((coordinate, i) =>
+      Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < chunksPerShard[i]!
+    );
+  if (!isInside) {
+    throw new RangeError(
+      `Expected the coordinates of one of ${
+        describe(chunksPerShard)
+      } inner chunks, found ${describe(coordinates)}`,
+    );
+  }
+  return coordinates.reduce(
+    (place, coordinate, i) => place * chunksPerShard[i]! + coordinate,
+    0,
+  );
+}

@@ -1,0 +1,205 @@
+import { ChecksumError } from "../kernel/checksum_error.ts";
+import { crc32c } from "../kernel/crc32c.ts";
+import { describe } from "../metadata/describe.ts";
+import type { ByteRange } from "../stores/store.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/** An entry's bytes: its offset and its length. */
+const ENTRY_SIZE = 16;
+const CHECKSUM_SIZE = 4;
+/** Stands for both numbers of an absent chunk. */
+const ABSENT = 2n ** 64n - 1n;
+
+/** Where an inner chunk lies in its shard. */
+type Entry = Extract<ByteRange, { offset: number }>;
+
+/**
+ * Where the inner chunks of a shard lie: for each one, in C order, its range
+ * from the start of the shard in bytes, or `undefined` if it is absent.
+ *
+ * @example The first of two chunks is absent
+ * ```ts
+ * import type { ShardIndex } from "@zarr-parts/zarr-parts";
+ *
+ * const index: ShardIndex = [undefined, { offset: 0, length: 100 }];
+ * ```
+ */
+export type ShardIndex = readonly (
+  | { readonly offset: number; readonly length: number }
+  | undefined
+)[];
+
+/**
+ * The length of a shard's index.
+ *
+ * @param layout The layout of the shard.
+ * @returns Bytes: 16 for each inner chunk, and 4 for a checksum.
+ *
+ * @example
+ * ```ts
+ * import { shardIndexSize } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [10, 10],
+ *   indexLocation: "end",
+ *   indexEndian: "little",
+ *   indexHasChecksum: true,
+ * } as const;
+ * assertEquals(shardIndexSize(layout), 1604);
+ * ```
+ */
+export function shardIndexSize(layout: ShardLayout): number {
+  return ENTRY_SIZE * chunkCount(layout) +
+    (layout.indexHasChecksum ? CHECKSUM_SIZE : 0);
+}
+
+/** How many inner chunks a shard has. */
+export function chunkCount({ chunksPerShard }: ShardLayout): number {
+  const count = chunksPerShard.reduce((product, n) => product * n, 1);
+  if (Number.isSafeInteger(count) && count >= 1) return count;
+  throw new RangeError(
+    `Expected whole numbers of inner chunks from 1 that make no more than 2^53−1 in all, found ${
+      describe(chunksPerShard)
+    }`,
+  );
+}
+
+/**
+ * Reads a shard's index, and verifies its checksum if it has one.
+ *
+ * @param bytes The index, as long as {@linkcode shardIndexSize} says.
+ * @param layout The layout of the shard.
+ * @param key The shard's key, for messages.
+ * @returns Where the inner chunks lie. That they lie in the shard is for
+ * {@linkcode assertShardIndex} to check.
+ * @throws {RangeError} Bytes of another length, or an offset or a length that
+ * does not fit 2^53−1.
+ * @throws {ChecksumError} Bytes that are not those that were written.
+ *
+ * @example
+ * ```ts
+ * import { decodeShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [1],
+ *   indexLocation: "end",
+ *   indexEndian: "big",
+ *   indexHasChecksum: false,
+ * } as const;
+ * const bytes = new Uint8Array([0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 1, 0]);
+ * assertEquals(decodeShardIndex(bytes, layout), [{ offset: 64, length: 256 }]);
+ * ```
+ */
+export function decodeShardIndex(
+  bytes: Uint8Array,
+  layout: ShardLayout,
+  key = "",
+): ShardIndex {
+  const of = key === "" ? "" : ` of ${describe(key)}`;
+  const size = shardIndexSize(layout);
+  if (bytes.length !== size) {
+    throw new RangeError(
+      `The index${of} is ${bytes.length} bytes long, where ${
+        describe(layout.chunksPerShard)
+      } inner chunks take ${size}`,
+    );
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (layout.indexHasChecksum) assertChecksum(view, key);
+  const isLittle = layout.indexEndian === "little";
+  return Array.from({ length: chunkCount(layout) }, (_, i) => {
+    const offset = view.getBigUint64(i * ENTRY_SIZE, isLittle);
+    const length = view.getBigUint64(i * ENTRY_SIZE + 8, isLittle);
+    if (offset === ABSENT && length === ABSENT) return undefined;
+    if (offset + length > Number.MAX_SAFE_INTEGER) {
+      throw new RangeError(
+        `Inner chunk ${i}${of} has ${length} bytes from ${offset} on, where 2^53−1 is the most that can be read`,
+      );
+    }
+    return { offset: Number(offset), length: Number(length) };
+  });
+}
+
+function assertChecksum(view: DataView, key: string): void {
+  const end = view.byteLength - CHECKSUM_SIZE;
+  const expected = view.getUint32(end, true);
+  const actual = crc32c(new Uint8Array(view.buffer, view.byteOffset, end));
+  if (actual === expected) return;
+  const hexadecimal = (crc: number) => `0x${crc.toString(16).padStart(8, "0")}`;
+  throw new ChecksumError(
+    `The index${key === "" ? "" : ` of ${describe(key)}`} has the CRC32C ${
+      hexadecimal(actual)
+    }, where ${
+      hexadecimal(expected)
+    } is stored in its last ${CHECKSUM_SIZE} bytes`,
+    { key, expected, actual },
+  );
+}
+
+/**
+ * Writes a shard's index, the inverse of {@linkcode decodeShardIndex}.
+ *
+ * @param index Where the inner chunks lie, one entry for each.
+ * @param layout The layout of the shard.
+ * @returns The bytes, as many as {@linkcode shardIndexSize} says.
+ * @throws {RangeError} Another number of entries than the shard has inner chunks,
+ * or an offset or a length that is not a whole number from 0 to 2^53−1.
+ *
+ * @example
+ * ```ts
+ * import { decodeShardIndex, encodeShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [2, 1],
+ *   indexLocation: "end",
+ *   indexEndian: "little",
+ *   indexHasChecksum: true,
+ * } as const;
+ * const index = [{ offset: 64, length: 256 }, undefined];
+ * const bytes = encodeShardIndex(index, layout);
+ * assertEquals(bytes.length, 36);
+ * assertEquals(decodeShardIndex(bytes, layout), index);
+ * ```
+ */
+export function encodeShardIndex(
+  index: ShardIndex,
+  layout: ShardLayout,
+): Uint8Array {
+  const count = chunkCount(layout);
+  if (index.length !== count) {
+    throw new RangeError(
+      `Expected ${count} entries, one for each inner chunk, found ${index.length}`,
+    );
+  }
+  const bytes = new Uint8Array(shardIndexSize(layout));
+  const view = new DataView(bytes.buffer);
+  const isLittle = layout.indexEndian === "little";
+  for (let i = 0; i < count; i++) {
+    const entry = index[i];
+    if (entry !== undefined) assertEntry(entry, i);
+    const [offset, length] = entry
+      ? [BigInt(entry.offset), BigInt(entry.length)]
+      : [ABSENT, ABSENT];
+    view.setBigUint64(i * ENTRY_SIZE, offset, isLittle);
+    view.setBigUint64(i * ENTRY_SIZE + 8, length, isLittle);
+  }
+  if (layout.indexHasChecksum) {
+    const end = bytes.length - CHECKSUM_SIZE;
+    view.setUint32(end, crc32c(bytes.subarray(0, end)), true);
+  }
+  return bytes;
+}
+
+function assertEntry({ offset, length }: Entry, place: number): void {
+  const isRange = [offset, length, offset + length]
+    .every((number) => Number.isSafeInteger(number) && number >= 0);
+  if (isRange) return;
+  throw new RangeError(
+    `Expected the offset and the length of inner chunk ${place} to be whole numbers of bytes of no more than 2^53−1 together, found ${
+      describe(offset)
+    } and ${describe(length)}`,
+  );
+}
