@@ -1,6 +1,6 @@
 import { add, begin, end } from "./long_relation";
 import { INPUT } from "./memory";
-import { byShortRelation } from "./short_relation";
+import { byShortRelation, SHORT_LIMIT } from "./short_relation";
 import { byTables } from "./tables";
 
 // For data in several pieces: a register to begin with, any number of pieces of
@@ -9,14 +9,13 @@ export { add, begin, end };
 
 export const input: usize = INPUT;
 
-/** From how many bytes on a relation is faster than what comes before it: `bench/crc32c.ts`. */
-const SHORT_FROM: u32 = 768;
-const LONG_FROM: u32 = 28 * 1024;
+/** From how many bytes on a relation is faster than the tables: `bench/crc32c.ts`. */
+const SHORT_FROM: u32 = 704;
 
 /** The register after `length` more bytes at `from`. */
 export function register(before: u32, from: usize, length: u32): u32 {
   if (length < SHORT_FROM) return byTables(before, from, length);
-  if (length < LONG_FROM) return byShortRelation(before, from, length);
+  if (length <= SHORT_LIMIT) return byShortRelation(before, from, length);
   const vectors = length & ~15;
   begin(before);
   add(from, vectors);

@@ -21,8 +21,6 @@ export function multiply(a: u32, b: u32): u32 {
 }
 
 /** The product of a polynomial and x. */
-// @ts-ignore: decorator
-
 export function timesX(a: u32): u32 {
   return (a >> 1) ^ (POLYNOMIAL & (0 - (a & 1)));
 }

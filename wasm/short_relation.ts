@@ -21,12 +21,10 @@ const REACH_16: usize = 304;
 /** x^(−8·REACH). */
 const BACK: u32 = 0x0d70a2b2;
 
-/** How many bytes fit the scratch. */
+/** How many bytes fit the scratch; from about as many on, the long relation is faster. */
 export const SHORT_LIMIT: u32 = 0x7800;
 
 /** The sum of what earlier places send to the sixteen bytes at `w`. */
-// @ts-ignore: decorator
-
 function arriving(w: usize): v128 {
   return v128.xor(
     v128.xor(v128.load(w - A), v128.load(w - B)),
@@ -39,9 +37,9 @@ function arriving(w: usize): v128 {
 
 /** The register after more bytes, at most SHORT_LIMIT. */
 export function byShortRelation(register: u32, from: usize, length: u32): u32 {
-  // Nothing came before, but four bytes that leave the register as it is.
+  // What came before is four bytes that leave the register as it is, after
+  // zeros: nothing else is ever written there.
   let w = SHORT_SCRATCH + REACH_16;
-  memory.fill(SHORT_SCRATCH, 0, REACH_16);
   store<u32>(w - 4, multiply(register, BACK_4_BYTES));
 
   const lastVector = from + (length & ~15);

@@ -17,16 +17,12 @@ for (let entry: u32 = 256; entry < 16 * 256; entry++) {
 }
 
 /** What four bytes leave in the register when `after` more bytes follow them. */
-// @ts-ignore: decorator
-
 function four(bytes: u32, after: usize): u32 {
   return one(bytes & 255, after + 3) ^
     one((bytes >> 8) & 255, after + 2) ^
     one((bytes >> 16) & 255, after + 1) ^
     one(bytes >> 24, after);
 }
-
-// @ts-ignore: decorator
 
 function one(byte: u32, after: usize): u32 {
   return load<u32>(TABLES + (after << 10) + (byte << 2));

@@ -23,7 +23,7 @@ import { type Engine, engineOf } from "./engine.ts";
  */
 export function crc32c(bytes: Uint8Array, crc = 0): number {
   assertBytes(bytes);
-  if (crc !== crc >>> 0) {
+  if (typeof crc !== "number" || crc !== crc >>> 0) {
     throw new RangeError(
       `Expected a CRC32C from 0 to 4294967295 to continue, found ${
         String(crc)

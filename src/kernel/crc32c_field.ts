@@ -21,8 +21,7 @@ export function multiply(a: number, b: number): number {
 
 /** x^(8 `bytes`), what following bytes multiply a register by; negative takes them back. */
 export function powerOfBytes(bytes: number): number {
-  // In two steps, since 8 times a number of bytes may be more than 2^53.
-  let exponent = 8 * (bytes % ORDER) % ORDER;
+  let exponent = 8 * bytes % ORDER; // Eight times any number is exact.
   if (exponent < 0) exponent += ORDER;
   let power = ONE;
   for (let square = X; exponent !== 0; exponent >>>= 1) {

@@ -46,6 +46,7 @@ export function wasmWindows(module: WebAssembly.Module): Windows {
     release() {
       if (instance !== undefined) idle.push(instance);
       instance = undefined;
+      buffers = [];
     },
   };
 }
