@@ -1,7 +1,7 @@
 import { ArrayChunks } from "./array_chunks.ts";
 import type { ArrayMetadata } from "./metadata/array_metadata.ts";
 import { describe } from "./metadata/describe.ts";
-import { MetadataError } from "./metadata/metadata_error.ts";
+import { inDocument, MetadataError } from "./metadata/metadata_error.ts";
 import { formatZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
 import { write } from "./stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
@@ -122,19 +122,6 @@ export async function createArrayChunks(
   };
   await write(store, document, formatZarrJson(written), options);
   return new ArrayChunks(store, path, written);
-}
-
-/** Says of a metadata error which document it is about. */
-function inDocument<T>(document: StoreKey, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof MetadataError)) throw error;
-    throw new MetadataError(error.problem, error.path, {
-      document,
-      cause: error.cause,
-    });
-  }
 }
 
 /** The error for a place without `zarr.json`, which looks whether Zarr v2 is there. */

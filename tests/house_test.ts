@@ -11,6 +11,10 @@ const FLOORS: Record<string, number> = {
   "array_storage.ts": 3,
   "array_chunks.ts": 3,
   "open_array_chunks.ts": 3,
+  "plain_view.ts": 3,
+  "plain_metadata.ts": 3,
+  "list_plain.ts": 3,
+  "translated_arrays.ts": 3,
 };
 
 const SRC = new URL("../src/", import.meta.url);

@@ -75,3 +75,16 @@ export function below<T>(path: string, parse: () => T): T {
     });
   }
 }
+
+/** Says of a metadata error which document it is about. */
+export function inDocument<T>(document: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new MetadataError(error.problem, error.path, {
+      document,
+      cause: error.cause,
+    });
+  }
+}

@@ -4,15 +4,55 @@ import { MetadataError } from "./metadata_error.ts";
 /** Larger than any sensible metadata document of one array; protects what reads it. */
 const LARGEST = 16 * 1024 * 1024;
 
+/** What `JSON` has where numbers are kept as they are written; TypeScript does not know it yet. */
+const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
+
 /** Reads a metadata document: JSON in UTF-8. */
 export function parseZarrJson(bytes: Uint8Array): unknown {
+  return parse(bytes);
+}
+
+/**
+ * Changes a metadata document. What is not changed stays as it is, also a number
+ * of more digits than a `number` has; where there is no change, so do the bytes.
+ *
+ * @param change Gives the document changed, or the same one.
+ */
+export function changeZarrJson(
+  bytes: Uint8Array,
+  change: (document: unknown) => unknown,
+): Uint8Array {
+  const document = parse(bytes, keepNumber);
+  const changed = change(document);
+  return changed === document ? bytes : formatZarrJson(changed);
+}
+
+function keepNumber(
+  _name: string,
+  value: unknown,
+  context?: { source?: string },
+): unknown {
+  const source = context?.source;
+  return typeof value === "number" && source !== undefined && rawJSON &&
+      String(value) !== source
+    ? rawJSON(source)
+    : value;
+}
+
+function parse(
+  bytes: Uint8Array,
+  revive?: (name: string, value: unknown) => unknown,
+): unknown {
   if (bytes.length > LARGEST) {
     throw new MetadataError(
       `The metadata document is ${bytes.length} bytes long, where at most ${LARGEST} are read`,
     );
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(
+      new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+      revive,
+    );
   } catch (error) {
     const start = describe(new TextDecoder().decode(bytes.subarray(0, 40)));
     throw new MetadataError(

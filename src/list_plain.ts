@@ -1,0 +1,69 @@
+import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
+import { assertStorePrefix } from "./stores/store_prefix.ts";
+import { type TranslatedArray, TranslatedArrays } from "./translated_arrays.ts";
+
+const DOCUMENT = "/zarr.json";
+
+/** The keys of a plain view. */
+export async function* listPlain(
+  store: Store,
+  arrays: TranslatedArrays,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  assertStorePrefix(prefix);
+  const translated = await arraysWithin(store, arrays, prefix, options);
+  const isOfOne = (key: StoreKey) =>
+    translated.some(({ root }) => key.startsWith(`${root}/`));
+  if (!isOfOne(prefix)) {
+    for await (const key of store.list!(prefix, options)) {
+      if (!isOfOne(key)) yield key;
+    }
+  }
+  for (const array of translated) {
+    for await (const key of listArray(array, options)) {
+      if (key.startsWith(prefix)) yield key;
+    }
+  }
+}
+
+/** The translated arrays of which keys start with a prefix. */
+async function arraysWithin(
+  store: Store,
+  arrays: TranslatedArrays,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<TranslatedArray[]> {
+  const found: TranslatedArray[] = [];
+  for (const root of foldersOf(prefix)) {
+    const array = await arrays.at(root);
+    if (array !== undefined) return [array]; // No node stands below an array.
+  }
+  for await (const key of store.list!(prefix, options)) {
+    if (!key.endsWith(DOCUMENT)) continue;
+    const array = await arrays.at(key.slice(0, -DOCUMENT.length));
+    if (array !== undefined) found.push(array);
+  }
+  return found;
+}
+
+/** The folders that a key or a prefix lies in, the root of all first: "", "/a", "/a/b" for "/a/b/c". */
+function foldersOf(prefix: StoreKey): string[] {
+  const names = prefix.split("/");
+  return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));
+}
+
+/** The keys of a translated array as they are shown. */
+async function* listArray(
+  array: TranslatedArray,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  const root: StoreKey = `${array.root as StoreKey}/`;
+  for await (const key of array.store.list!(root, options)) {
+    const relative = key.slice(root.length);
+    const plainKey = array.plainKey(relative);
+    if (plainKey !== undefined) yield `${root}${plainKey}`;
+    // What lies where the view shows a chunk cannot be seen.
+    else if (!array.shows(relative)) yield key;
+  }
+}

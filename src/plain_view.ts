@@ -1,0 +1,222 @@
+import { inDocument } from "./metadata/metadata_error.ts";
+import { changeZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
+import { fromPlain, toPlain } from "./plain_metadata.ts";
+import { listPlain } from "./list_plain.ts";
+import { resolveByteRange } from "./stores/byte_range.ts";
+import {
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  write,
+} from "./stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
+import { assertStoreKey } from "./stores/store_key.ts";
+import {
+  abortable,
+  assertValue,
+  discard,
+  toBytes,
+  toStream,
+} from "./stores/stream.ts";
+import {
+  type Place,
+  splitPlainKey,
+  TranslatedArrays,
+} from "./translated_arrays.ts";
+
+/**
+ * A store in which all arrays are plain: it can always read, and it can write,
+ * delete and list where the store below can.
+ *
+ * @typeParam S The store below.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, type PlainStore, plainView } from "@zarr-parts/zarr-parts";
+ *
+ * const store: PlainStore<MemoryStore> = plainView(new MemoryStore());
+ * await store.set("/zarr.json", new TextEncoder().encode("{}"));
+ * ```
+ */
+export type PlainStore<S extends Store = Store> =
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
+
+/**
+ * Shows a store as if every array in it, at any depth, had `default` chunk keys
+ * and no storage transformers, so that programs that know nothing else can read
+ * it, write it and copy it. Its `zarr.json` says so too, also where a group's
+ * consolidated metadata has it, and chunk keys lead to where chunks are stored.
+ * Everything else is as it is in the store; an array that is plain already costs
+ * no more for each chunk than a look-up in memory.
+ *
+ * Written back, the `zarr.json` of an array that is shown otherwise than it is
+ * stored keeps its chunk key encoding and its storage transformers.
+ *
+ * The metadata of an array is looked at once, when the first of its chunks is asked
+ * for. Changes of it through the view are noticed, others are not.
+ *
+ * @param store Any store.
+ * @returns The view. Its methods reject with a {@linkcode MetadataError} where a
+ * `zarr.json` says what this package does not know of how chunks are stored, with
+ * a `RangeError` for a key outside an array's chunk grid, and with what
+ * `ConcatParts.apply` says for chunks that are not whole.
+ *
+ * @example
+ * ```ts
+ * import { createArrayChunks, MemoryStore, plainView } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stored = new MemoryStore();
+ * const chunks = await createArrayChunks(stored, "elevation", {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [4, 4],
+ *   data_type: "uint8",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 2] } },
+ *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes" }, { name: "crc32c" }],
+ *   storage_transformers: [{
+ *     name: "concat-parts",
+ *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
+ *   }],
+ * });
+ * await chunks.set([0, 1], new Uint8Array(8));
+ *
+ * const plain = plainView(stored);
+ * assertEquals((await plain.get("/elevation/c/0/1"))?.length, 8);
+ * assertEquals((await Array.fromAsync(plain.list())).sort(), [
+ *   "/elevation/c/0/1",
+ *   "/elevation/zarr.json",
+ * ]);
+ * const document = new TextDecoder().decode(await plain.get("/elevation/zarr.json"));
+ * assertEquals(JSON.parse(document).chunk_key_encoding.name, "default");
+ * ```
+ */
+export function plainView<S extends Store>(store: S): PlainStore<S> {
+  const arrays = new TranslatedArrays(store);
+
+  /** Where the value of a key is stored that is no document. */
+  async function placeOf(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Place> {
+    assertStoreKey(key);
+    options?.signal?.throwIfAborted();
+    const { root, plainKey } = splitPlainKey(key) ?? {};
+    const array = root === undefined ? undefined : await arrays.at(root);
+    return array?.placeOf(plainKey!) ?? { store, key };
+  }
+
+  /** A document as it is shown. */
+  async function readDocument(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await readValue(store, key, options);
+    return bytes && inDocument(key, () => changeZarrJson(bytes, toPlain));
+  }
+
+  /** Stores a document that was shown, maybe changed. */
+  async function writeDocument(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options: StoreOptions | undefined,
+  ): Promise<void> {
+    const stored = await readValue(store, key, options);
+    const before = stored && inDocument(key, () => parseZarrJson(stored));
+    const value = inDocument(
+      key,
+      () => changeZarrJson(bytes, (document) => fromPlain(document, before)),
+    );
+    try {
+      await write(store, key, value, options);
+    } finally {
+      arrays.forget(rootOf(key));
+    }
+  }
+
+  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
+    {
+      async get(key, options) {
+        if (isDocument(key)) return await readDocument(key, options);
+        const place = await placeOf(key, options);
+        return await readValue(place.store, place.key, options);
+      },
+      async getRange(key, range, options) {
+        if (isDocument(key)) {
+          const bytes = await readDocument(key, options);
+          if (bytes === undefined) return undefined;
+          const { start, end } = resolveByteRange(range, bytes.length);
+          return bytes.slice(start, end);
+        }
+        const place = await placeOf(key, options);
+        return await readRange(place.store, place.key, range, options);
+      },
+      async stream(key, options) {
+        if (isDocument(key)) {
+          const bytes = await readDocument(key, options);
+          return bytes && abortable(toStream(bytes), options?.signal);
+        }
+        const place = await placeOf(key, options);
+        return await readStream(place.store, place.key, options);
+      },
+      async size(key, options) {
+        if (isDocument(key)) return (await readDocument(key, options))?.length;
+        const place = await placeOf(key, options);
+        return await readSize(place.store, place.key, options);
+      },
+    };
+
+  const changing: Pick<Store, "set" | "delete" | "list"> = {};
+  if (store.set) {
+    changing.set = async (key, value, options) => {
+      try {
+        assertValue(value);
+        if (isDocument(key)) {
+          const bytes = value instanceof Uint8Array
+            ? value
+            : await toBytes(value, options);
+          return await writeDocument(key, bytes, options);
+        }
+        const place = await placeOf(key, options);
+        await write(place.store, place.key, value, options);
+      } catch (error) {
+        await discard(value, error);
+        throw error;
+      }
+    };
+  }
+  if (store.delete) {
+    changing.delete = async (key, options) => {
+      const place = isDocument(key)
+        ? { store, key }
+        : await placeOf(key, options);
+      try {
+        await remove(place.store, place.key, options);
+      } finally {
+        if (isDocument(key)) arrays.forget(rootOf(key));
+      }
+    };
+  }
+  if (store.list) {
+    changing.list = (prefix = "/", options) =>
+      listPlain(store, arrays, prefix, options);
+  }
+  return { ...reading, ...changing } as PlainStore<S>;
+}
+
+const DOCUMENT = "/zarr.json";
+
+function isDocument(key: StoreKey): boolean {
+  assertStoreKey(key);
+  return key.endsWith(DOCUMENT);
+}
+
+/** The place of the node whose document has this key, without a last `/`. */
+function rootOf(key: StoreKey): string {
+  return key.slice(0, -DOCUMENT.length);
+}
