@@ -75,7 +75,10 @@ export type {
 } from "./src/metadata/array_metadata.ts";
 export { MetadataError } from "./src/metadata/metadata_error.ts";
 export { assertShardIndex } from "./src/shards/assert_shard_index.ts";
-export { encodeShard, type ShardOptions } from "./src/shards/encode_shard.ts";
+export {
+  encodeShard,
+  type EncodeShardOptions,
+} from "./src/shards/encode_shard.ts";
 export {
   readInnerChunk,
   readShardIndex,

@@ -9,6 +9,8 @@ import {
   createArrayChunks,
   FileSystemStore,
   openArrayChunks,
+  parseShardLayout,
+  shardIndexSize,
 } from "../mod.ts";
 
 const SOURCE = fileURLToPath(import.meta.resolve("../tests/fixtures/dem.zarr"));
@@ -34,19 +36,10 @@ function inParts(metadata: ArrayMetadata): ArrayMetadata {
   };
 }
 
-/** The bytes of a shard's index: 16 for each inner chunk, and 4 of CRC32C. */
+/** The length of a shard's index in bytes, as the codec of the shards says. */
 function indexSize({ chunk_grid, codecs }: ArrayMetadata): number {
-  const shape = (configuration: unknown) =>
-    (configuration as { chunk_shape: number[] }).chunk_shape;
-  const [sharding] = codecs;
-  if (typeof sharding !== "object" || sharding.name !== "sharding_indexed") {
-    throw new Error(`The array in ${SOURCE} is not sharded`);
-  }
-  const inner = shape(sharding.configuration);
-  const innerChunks = shape(chunk_grid.configuration)
-    .map((length, i) => length / inner[i]!)
-    .reduce((a, b) => a * b, 1);
-  return 16 * innerChunks + 4;
+  const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
+  return shardIndexSize(parseShardLayout(codecs[0], chunk_shape));
 }
 
 /** Stores every chunk in parts, compares all that comes back, and returns what was stored. */

@@ -1,5 +1,10 @@
 import { describe } from "../metadata/describe.ts";
-import { type ShardIndex, shardIndexSize } from "./shard_index.ts";
+import {
+  assertEntries,
+  ofShard,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -37,9 +42,10 @@ export function assertShardIndex(
   shardSize: number,
   key = "",
 ): void {
-  const of = key === "" ? "" : ` of ${describe(key)}`;
+  assertEntries(index, layout, key);
+  const of = ofShard(key);
   const indexSize = shardIndexSize(layout);
-  if (shardSize < indexSize) {
+  if (!(shardSize >= indexSize)) {
     throw new RangeError(
       `The shard${
         key === "" ? "" : ` ${describe(key)}`

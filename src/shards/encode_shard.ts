@@ -12,12 +12,12 @@ import type { ShardLayout } from "./shard_layout.ts";
  *
  * @example A header that the shard's offsets count
  * ```ts
- * import type { ShardOptions } from "@zarr-parts/zarr-parts";
+ * import type { EncodeShardOptions } from "@zarr-parts/zarr-parts";
  *
- * const options: ShardOptions = { prefix: new Uint8Array(64), alignment: 512 };
+ * const options: EncodeShardOptions = { prefix: new Uint8Array(64), alignment: 512 };
  * ```
  */
-export interface ShardOptions {
+export interface EncodeShardOptions {
   /** What the shard starts with, such as the header of a file format. Offsets include it. */
   prefix?: Uint8Array | undefined;
   /** Inner chunks start at multiples of so many bytes, with zeros before them; 1 if not given. */
@@ -33,6 +33,7 @@ export interface ShardOptions {
  * @returns The shard, with its index.
  * @throws {RangeError} Another number of chunks than the layout has, an alignment
  * that is not a whole number from 1, or a prefix where the index is at the start.
+ * @throws {TypeError} A chunk or a prefix that is no `Uint8Array`.
  *
  * @example
  * ```ts
@@ -59,7 +60,7 @@ export interface ShardOptions {
 export function encodeShard(
   chunks: readonly (Uint8Array | undefined)[],
   layout: ShardLayout,
-  { prefix = new Uint8Array(), alignment = 1 }: ShardOptions = {},
+  { prefix = new Uint8Array(), alignment = 1 }: EncodeShardOptions = {},
 ): Uint8Array {
   if (chunks.length !== chunkCount(layout)) {
     throw new RangeError(
@@ -73,6 +74,12 @@ export function encodeShard(
       `Expected an alignment of a whole number of bytes from 1, found ${
         describe(alignment)
       }`,
+    );
+  }
+  for (const bytes of [prefix, ...chunks]) {
+    if (bytes === undefined || bytes instanceof Uint8Array) continue;
+    throw new TypeError(
+      `Expected the bytes of a shard as Uint8Array, found ${describe(bytes)}`,
     );
   }
   const isAtStart = layout.indexLocation === "start";

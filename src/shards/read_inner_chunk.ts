@@ -1,7 +1,9 @@
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import {
+  assertEntries,
   decodeShardIndex,
+  ofShard,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
@@ -132,7 +134,7 @@ function placeOf(
   { chunksPerShard }: ShardLayout,
 ): number {
   const isInside = coordinates.length === chunksPerShard.length &&
-    coordinates.every((coordinate, i) =>
+    Array.from(coordinates).every((coordinate, i) =>
       Number.isInteger(coordinate) && coordinate >= 0 &&
       coordinate < chunksPerShard[i]!
     );

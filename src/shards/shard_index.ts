@@ -7,11 +7,18 @@ import type { ShardLayout } from "./shard_layout.ts";
 /** An entry's bytes: its offset and its length. */
 const ENTRY_SIZE = 16;
 const CHECKSUM_SIZE = 4;
+/** Of more chunks, the index would have more bytes than can be counted. */
+const MOST_CHUNKS = (Number.MAX_SAFE_INTEGER - CHECKSUM_SIZE) / ENTRY_SIZE;
 /** Stands for both numbers of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 
 /** Where an inner chunk lies in its shard. */
 type Entry = Extract<ByteRange, { offset: number }>;
+
+/** ` of "/c/0"`, for messages; nothing where there is no key. */
+export function ofShard(key: string): string {
+  return key === "" ? "" : ` of ${describe(key)}`;
+}
 
 /**
  * Where the inner chunks of a shard lie: for each one, in C order, its range
@@ -57,9 +64,11 @@ export function shardIndexSize(layout: ShardLayout): number {
 /** How many inner chunks a shard has. */
 export function chunkCount({ chunksPerShard }: ShardLayout): number {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
-  if (Number.isSafeInteger(count) && count >= 1) return count;
+  const isCount = Array.from(chunksPerShard)
+    .every((n) => Number.isSafeInteger(n) && n >= 1) && count <= MOST_CHUNKS;
+  if (isCount) return count;
   throw new RangeError(
-    `Expected whole numbers of inner chunks from 1 that make no more than 2^53−1 in all, found ${
+    `Expected whole numbers of inner chunks from 1, and an index of no more than 2^53−1 bytes for all of them, found ${
       describe(chunksPerShard)
     }`,
   );
@@ -97,7 +106,7 @@ export function decodeShardIndex(
   layout: ShardLayout,
   key = "",
 ): ShardIndex {
-  const of = key === "" ? "" : ` of ${describe(key)}`;
+  const of = ofShard(key);
   const size = shardIndexSize(layout);
   if (bytes.length !== size) {
     throw new RangeError(
@@ -129,9 +138,7 @@ function assertChecksum(view: DataView, key: string): void {
   if (actual === expected) return;
   const hexadecimal = (crc: number) => `0x${crc.toString(16).padStart(8, "0")}`;
   throw new ChecksumError(
-    `The index${key === "" ? "" : ` of ${describe(key)}`} has the CRC32C ${
-      hexadecimal(actual)
-    }, where ${
+    `The index${ofShard(key)} has the CRC32C ${hexadecimal(actual)}, where ${
       hexadecimal(expected)
     } is stored in its last ${CHECKSUM_SIZE} bytes`,
     { key, expected, actual },
@@ -168,18 +175,12 @@ export function encodeShardIndex(
   index: ShardIndex,
   layout: ShardLayout,
 ): Uint8Array {
-  const count = chunkCount(layout);
-  if (index.length !== count) {
-    throw new RangeError(
-      `Expected ${count} entries, one for each inner chunk, found ${index.length}`,
-    );
-  }
+  assertEntries(index, layout);
   const bytes = new Uint8Array(shardIndexSize(layout));
   const view = new DataView(bytes.buffer);
   const isLittle = layout.indexEndian === "little";
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < index.length; i++) {
     const entry = index[i];
-    if (entry !== undefined) assertEntry(entry, i);
     const [offset, length] = entry
       ? [BigInt(entry.offset), BigInt(entry.length)]
       : [ABSENT, ABSENT];
@@ -193,13 +194,34 @@ export function encodeShardIndex(
   return bytes;
 }
 
-function assertEntry({ offset, length }: Entry, place: number): void {
-  const isRange = [offset, length, offset + length]
-    .every((number) => Number.isSafeInteger(number) && number >= 0);
-  if (isRange) return;
-  throw new RangeError(
-    `Expected the offset and the length of inner chunk ${place} to be whole numbers of bytes of no more than 2^53−1 together, found ${
-      describe(offset)
-    } and ${describe(length)}`,
-  );
+/** Refuses an index of another number of entries, or with an entry that is no range. */
+export function assertEntries(
+  index: ShardIndex,
+  layout: ShardLayout,
+  key = "",
+): void {
+  const count = chunkCount(layout);
+  if (index.length !== count) {
+    throw new RangeError(
+      `Expected an index${
+        ofShard(key)
+      } of ${count} entries, one for each inner chunk, found ${index.length}`,
+    );
+  }
+  index.forEach((entry, place) => {
+    if (entry === undefined || isRange(entry)) return;
+    throw new RangeError(
+      `Expected the offset and the length of inner chunk ${place}${
+        ofShard(key)
+      } to be whole numbers of bytes of no more than 2^53−1 together, found ${
+        describe(entry.offset)
+      } and ${describe(entry.length)}`,
+    );
+  });
+}
+
+function isRange({ offset, length }: Entry): boolean {
+  return [offset, length].every((number) =>
+    Number.isSafeInteger(number) && number >= 0
+  ) && Number.isSafeInteger(offset + length);
 }

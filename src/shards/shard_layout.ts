@@ -42,7 +42,10 @@ const CONFIGURATION = members("the configuration of sharding_indexed", {
     ),
     expected("chunk_shape to be a list of lengths"),
   ),
-  codecs: v.array(v.unknown(), expected("codecs to be a list")),
+  codecs: v.pipe(
+    v.array(v.unknown(), expected("codecs to be a list")),
+    v.nonEmpty("Expected at least one codec, found an empty list"),
+  ),
   index_codecs: v.array(v.unknown(), expected("index_codecs to be a list")),
   index_location: v.optional(
     v.picklist(["start", "end"], expected('index_location "start" or "end"')),
@@ -113,7 +116,9 @@ function chunksPerShard(
   shardShape: readonly number[],
 ): number[] {
   const fits = chunkShape.length === shardShape.length &&
-    chunkShape.every((length, i) => shardShape[i]! % length === 0);
+    chunkShape.every((length, i) =>
+      shardShape[i]! > 0 && shardShape[i]! % length === 0
+    );
   if (!fits) {
     throw new MetadataError(
       `Expected a chunk_shape of which a shard of ${
@@ -147,6 +152,8 @@ function parseIndexCodecs(
   );
   return { indexEndian: endian, indexHasChecksum: checksum !== undefined };
 }
+
+const NO_MEMBERS = members("the configuration of crc32c", {});
 
 const ENDIAN = members("the configuration of bytes", {
   endian: v.picklist(

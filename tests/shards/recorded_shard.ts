@@ -1,0 +1,16 @@
+import { type ByteRange, MemoryStore, type ReadShardRange } from "../../mod.ts";
+
+/** A shard in a store, or none, and the ranges that were read of it. */
+export function recordedShard(
+  shard: Uint8Array | undefined,
+): { read: ReadShardRange; ranges: ByteRange[] } {
+  const store = new MemoryStore(shard && [["/c/0", shard]]);
+  const ranges: ByteRange[] = [];
+  return {
+    ranges,
+    read(range) {
+      ranges.push({ ...range });
+      return store.getRange("/c/0", range);
+    },
+  };
+}
