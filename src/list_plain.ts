@@ -1,6 +1,6 @@
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
 import { assertStorePrefix } from "./stores/store_prefix.ts";
-import { type TranslatedArray, TranslatedArrays } from "./translated_arrays.ts";
+import type { TranslatedArray, TranslatedArrays } from "./translated_arrays.ts";
 
 const DOCUMENT = "/zarr.json";
 

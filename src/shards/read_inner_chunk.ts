@@ -113,17 +113,18 @@ export async function readInnerChunk(
   } = {},
 ): Promise<Uint8Array | undefined> {
   const place = placeOf(coordinates, layout);
-  index ??= await readShardIndex(read, layout, key);
+  if (index === undefined) index = await readShardIndex(read, layout, key);
+  else assertEntries(index, layout, key);
   const entry = index?.[place];
   if (entry === undefined) return undefined;
+  if (entry.length === 0) return new Uint8Array();
   const bytes = await read(entry);
   if (bytes?.length === entry.length) return bytes;
-  const of = key === "" ? "" : ` of ${describe(key)}`;
   throw new RangeError(
-    `Inner chunk ${
-      describe(coordinates)
-    }${of} has ${entry.length} bytes from ${entry.offset} on, as the index says, where ${
-      bytes?.length ?? "no"
+    `The index says that inner chunk ${describe(coordinates)}${
+      ofShard(key)
+    } takes ${entry.length} bytes from ${entry.offset} on, where ${
+      bytes?.length ?? "none"
     } could be read`,
   );
 }

@@ -150,6 +150,9 @@ function parseIndexCodecs(
     "/0/configuration",
     () => check(ENDIAN, bytes.configuration),
   );
+  if (checksum !== undefined) {
+    below("/1/configuration", () => check(NO_MEMBERS, checksum.configuration));
+  }
   return { indexEndian: endian, indexHasChecksum: checksum !== undefined };
 }
 

@@ -82,9 +82,9 @@ Deno.test("readInnerChunk refuses an inner chunk that is cut off, by one byte, w
         assertRejects(
           () => readInnerChunk(read, layout, [2], { key }),
           RangeError,
-          `Inner chunk [2]${
+          `inner chunk [2]${
             key ? ` of "${key}"` : ""
-          } has 2 bytes from ${offset} on, as the index says, where ${left} could be read`,
+          } takes 2 bytes from ${offset} on, where ${left} could be read`,
         );
       await refused();
       await refused(KEY);
@@ -109,7 +109,7 @@ Deno.test("readInnerChunk refuses a shard that goes away after its index was rea
           { key: KEY },
         ),
       RangeError,
-      'Inner chunk [2] of "/c/0" has 2 bytes from',
+      'inner chunk [2] of "/c/0" takes 2 bytes from',
     );
     assertEquals(requests, 2);
   }
@@ -128,7 +128,7 @@ Deno.test("readInnerChunk refuses more bytes than it asked for", async () => {
           { index },
         ),
       RangeError,
-      "as the index says, where 3 could be read",
+      "on, where 3 could be read",
     );
   }
 });
