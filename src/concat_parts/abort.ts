@@ -9,6 +9,7 @@ export async function unlessAborted<T>(
     stop = () => reject(signal!.reason);
   });
   signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop(); // By what began the work.
   try {
     return await Promise.race([work, aborted, ...failure ? [failure] : []]);
   } finally {

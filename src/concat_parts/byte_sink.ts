@@ -11,8 +11,8 @@ export interface ByteSink {
    * they are the sink's.
    */
   write(bytes: Uint8Array, isLent: boolean): Promise<void>;
-  /** Rejects where a failure shows itself without a write. */
-  readonly failure?: Promise<unknown>;
+  /** Rejects where a failure shows itself without a write. Need not be looked at. */
+  readonly failure?: Promise<void>;
   close(): Promise<void>;
   /** Gives up what is not closed. Never fails, and waits for no write. */
   abort(reason: unknown): Promise<void>;
@@ -38,8 +38,10 @@ export function sinkOf(
 function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
   const writer = stream.getWriter();
   let writing = 0;
+  const failure = writer.closed.then(() => {});
+  failure.catch(() => {}); // It need not be looked at.
   return {
-    failure: writer.closed,
+    failure,
     async write(bytes, isLent) {
       // A stream's sink may keep what it is given.
       const kept = isLent ? new Uint8Array(bytes) : bytes;

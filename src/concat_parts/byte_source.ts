@@ -54,8 +54,10 @@ function streamSource(stream: ReadableStream<Uint8Array>): ByteSource {
 function readerSource(reader: ByteReader): ByteSource {
   let isOpen = true;
   function close() {
-    if (isOpen) Promise.resolve(reader.close?.()).catch(() => {});
+    if (!isOpen) return;
     isOpen = false;
+    // All was read, or nobody wants it any more.
+    closeReader(reader).catch(() => {});
   }
   return {
     async next(window) {
@@ -77,4 +79,8 @@ function readerSource(reader: ByteReader): ByteSource {
     },
     cancel: close,
   };
+}
+
+async function closeReader(reader: ByteReader): Promise<void> {
+  await reader.close?.();
 }

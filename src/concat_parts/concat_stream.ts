@@ -113,7 +113,10 @@ export function streamOf(
     },
   }, { highWaterMark: 0 });
   return offerShortcut(stream, {
-    drain: (writer, options) => drain(source, passage, writer, options),
+    drain(writer, options) {
+      signal?.removeEventListener("abort", stop);
+      return drain(source, passage, writer, options);
+    },
   });
 }
 

@@ -7,6 +7,7 @@ export class PartSinks {
   readonly #open: (part: Part) => Promise<ByteSink>;
   readonly #sinks: ByteSink[] = [];
   #aborted: { reason: unknown } | undefined;
+  #opening: Promise<void> = Promise.resolve();
   #fail!: (reason: unknown) => void;
   /** Rejects once a sink fails by itself. */
   readonly failure: Promise<never> = new Promise<never>((_, reject) => {
@@ -25,15 +26,22 @@ export class PartSinks {
   /** The sink of a part. Those of the parts before are opened too: these may have no bytes. */
   async of(part: number): Promise<ByteSink> {
     while (this.#sinks.length <= part) {
-      const sink = await this.#open(this.#parts[this.#sinks.length]!);
-      if (this.#aborted !== undefined) {
-        void sink.abort(this.#aborted.reason);
-        throw this.#aborted.reason;
-      }
-      sink.failure?.catch(this.#fail);
-      this.#sinks.push(sink);
+      if (this.#aborted !== undefined) throw this.#aborted.reason;
+      const opening = this.#openNext();
+      this.#opening = opening.catch(() => {});
+      await opening;
     }
     return this.#sinks[part]!;
+  }
+
+  async #openNext(): Promise<void> {
+    const sink = await this.#open(this.#parts[this.#sinks.length]!);
+    if (this.#aborted !== undefined) {
+      await sink.abort(this.#aborted.reason);
+      throw this.#aborted.reason;
+    }
+    sink.failure?.catch(this.#fail);
+    this.#sinks.push(sink);
   }
 
   /** Closes the sink of one part. */
@@ -46,7 +54,12 @@ export class PartSinks {
     for (const part of storingOrder(this.#parts)) await this.closePart(part);
   }
 
-  /** Gives up all that are not closed. Never fails. */
+  /** Waits for the sink that was being opened when all were given up, and is given up as well. */
+  async settled(): Promise<void> {
+    await this.#opening;
+  }
+
+  /** Gives up all that are not closed. Never fails, and does not wait for one that is being opened. */
   async abort(reason: unknown): Promise<void> {
     this.#aborted ??= { reason };
     await Promise.all(this.#sinks.map((sink) => sink.abort(reason)));

@@ -30,7 +30,11 @@ export async function pump(
   let handling = before;
   try {
     while (true) {
-      const piece = await reading;
+      // What fails while the source stalls is not waited for.
+      const piece = await Promise.race([
+        reading,
+        handling.then(() => reading),
+      ]);
       // A source that was cancelled looks as if it had ended.
       signal?.throwIfAborted();
       if (piece === undefined) break;

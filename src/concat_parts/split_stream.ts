@@ -140,13 +140,32 @@ async function writeParts(
 
   await pump(source, passage.windows(), async (piece, isLent, before) => {
     passage.receive(piece.length);
-    const cuts = add(cutter.cut(piece));
+    const cuts = apart(add(cutter.cut(piece)), isLent);
     await before;
     await write(cuts, isLent);
   }, options.signal);
   passage.assertEnd();
-  const rest = add(cutter.finish());
+  const rest = apart(add(cutter.finish()), false);
   passage.assertChecksum();
   await write(rest, false);
   await sinks.of(parts.length - 1);
+}
+
+/**
+ * Gives all but the largest cut of one piece of memory memory of their own, if it
+ * is not lent: a stream may pass on the memory of what it is given.
+ */
+function apart(cuts: readonly Cut[], isLent: boolean): Cut[] {
+  const largest = new Map<ArrayBufferLike, Cut>();
+  for (const cut of cuts) {
+    const { buffer, length } = cut.bytes;
+    if (length > (largest.get(buffer)?.bytes.length ?? -1)) {
+      largest.set(buffer, cut);
+    }
+  }
+  return cuts.map((cut) =>
+    isLent && !cut.isHeld || largest.get(cut.bytes.buffer) === cut
+      ? cut
+      : { ...cut, bytes: new Uint8Array(cut.bytes) }
+  );
 }

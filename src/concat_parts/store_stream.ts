@@ -18,19 +18,25 @@ export async function storeStream(
   stream: ReadableStream<Uint8Array>,
   locks: KeyLocks,
 ): Promise<void> {
-  const { parts, key, options } = chunk;
+  const { parts, key, options: { signal } } = chunk;
   const sinks = new PartSinks(parts, (part) => openPart(chunk, part));
-  await splitSource(
-    sourceOf(stream),
-    parts,
-    sinks,
-    { key, signal: options.signal },
-    () =>
-      locks.write(
-        key,
-        () => changeParts(chunk, (part) => sinks.closePart(part)),
-      ),
-  );
+  const storeParts = () =>
+    changeParts(chunk, async (part) => {
+      signal?.throwIfAborted();
+      await sinks.closePart(part);
+    });
+  try {
+    await splitSource(
+      sourceOf(stream),
+      parts,
+      sinks,
+      { key, signal },
+      () => locks.write(key, storeParts),
+    );
+  } catch (error) {
+    await sinks.settled();
+    throw error;
+  }
 }
 
 async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
@@ -43,10 +49,23 @@ async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
   const sink = sinkOf(writable);
   const stored = write(store, key, readable, options);
   stored.catch((error) => sink.abort(error));
+  /** What the store says of a failure is what there is to say; the stream was only let go of. */
+  const told = async (failing: Promise<void>) => {
+    try {
+      await failing;
+    } catch (error) {
+      await stored;
+      throw error;
+    }
+  };
+  const failure = told(sink.failure!);
+  failure.catch(() => {});
   return {
-    ...sink,
+    failure,
+    write: (bytes, isLent) => told(sink.write(bytes, isLent)),
     async close() {
-      await Promise.all([sink.close(), stored]);
+      await told(sink.close());
+      await stored;
     },
     async abort(reason) {
       await sink.abort(reason);

@@ -41,18 +41,15 @@ export class ComingValue {
     value: Uint8Array | ReadableStream<Uint8Array>,
     options: StoreOptions,
   ): Promise<void> {
-    const drain = value instanceof Uint8Array
-      ? undefined
-      : takeShortcut(value, "drain");
-    if (drain === undefined) {
-      await Deno.writeFile(this.path, value, {
-        createNew: true,
-        ...options.signal && { signal: options.signal },
-      });
-    } else {
-      using file = await this.open();
-      await drain(file, options);
+    const { signal } = options;
+    const abort = signal === undefined ? {} : { signal };
+    if (value instanceof Uint8Array) {
+      await Deno.writeFile(this.path, value, { createNew: true, ...abort });
+      return;
     }
+    using file = await this.open();
+    const drain = takeShortcut(value, "drain");
+    await (drain?.(file, options) ?? value.pipeTo(file.writable, abort));
   }
 
   /** Opens the file for writing. */

@@ -11,7 +11,7 @@ export interface Shortcut {
 
 const shortcuts = new WeakMap<ReadableStream, Shortcut>();
 
-/** Offers a shortcut for what has not been read of a stream when it is taken. */
+/** Offers a shortcut for a stream that nobody has read yet. */
 export function offerShortcut<S extends ReadableStream<Uint8Array>>(
   stream: S,
   shortcut: Shortcut,
@@ -21,17 +21,25 @@ export function offerShortcut<S extends ReadableStream<Uint8Array>>(
 }
 
 /**
- * Takes a shortcut of a stream, if it has that one and nobody reads the stream.
- * The stream itself cannot be used any more.
+ * Takes a shortcut of a stream, if it has that one and nobody reads the stream or
+ * has read any of it. The stream itself cannot be used any more.
  */
 export function takeShortcut<W extends keyof Shortcut>(
   stream: ReadableStream<Uint8Array>,
   way: W,
 ): Shortcut[W] | undefined {
   const shortcut = shortcuts.get(stream)?.[way];
-  if (shortcut !== undefined) {
-    if (stream.locked) return undefined;
-    stream.getReader();
-  }
+  if (shortcut === undefined || !isUntouched(stream)) return undefined;
+  stream.getReader();
   return shortcut;
+}
+
+/** Only a response tells: it takes no stream that is locked or of which something was read. */
+function isUntouched(stream: ReadableStream<Uint8Array>): boolean {
+  try {
+    new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>);
+    return true;
+  } catch {
+    return false;
+  }
 }
