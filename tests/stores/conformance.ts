@@ -1,9 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { Store, StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { STORE_METHODS } from "../support/observed_store.ts";
+import { ALL_METHODS, STORE_METHODS } from "../support/observed_store.ts";
 import { propertyCases } from "./conformance_property.ts";
 import { readingCases } from "./conformance_reading.ts";
+import { writerCases } from "./conformance_writer.ts";
 import { writingCases } from "./conformance_writing.ts";
 
 /** A fresh, empty store; `fill` puts a value into it, past the store if that is read-only. */
@@ -16,8 +17,10 @@ export interface OpenedStore {
 export interface StoreTestOptions {
   /** The fewest bytes that a value of the store can have; 0 if not given. */
   smallest?: number;
-  /** The methods that the store lacks; it must have all others. */
+  /** The methods that the store lacks; it must have all others but `writer`. */
   lacks?: readonly (keyof Store)[];
+  /** Whether the store has `writer`. */
+  hasWriter?: boolean;
   /** Offsets where the store joins pieces: ranges are tried around each. */
   boundaries?: readonly number[];
 }
@@ -40,7 +43,8 @@ export interface Case {
 export function testStore(
   name: string,
   open: () => Promise<OpenedStore>,
-  { smallest = 0, boundaries = [], lacks = [] }: StoreTestOptions = {},
+  { smallest = 0, boundaries = [], lacks = [], hasWriter = false }:
+    StoreTestOptions = {},
 ): void {
   const openSubject = async (): Promise<Subject> => ({
     ...await open(),
@@ -50,13 +54,21 @@ export function testStore(
   Deno.test(`${name} is a store as all others`, async (t) => {
     const { store, close } = await openSubject();
     await close?.();
-    const missing = STORE_METHODS.filter((name) =>
-      typeof store[name] !== "function"
+    const methods = (hasWriter ? ALL_METHODS : STORE_METHODS).filter((name) =>
+      !lacks.includes(name)
     );
-    assertEquals(missing, STORE_METHODS.filter((name) => lacks.includes(name)));
-    const cases = [...readingCases, ...writingCases, ...propertyCases];
+    assertEquals(
+      ALL_METHODS.filter((name) => typeof store[name] === "function"),
+      methods,
+    );
+    const cases = [
+      ...readingCases,
+      ...writingCases,
+      ...writerCases,
+      ...propertyCases,
+    ];
     for (const { name, needs, run } of cases) {
-      if (needs.some((method) => lacks.includes(method))) continue;
+      if (!needs.every((method) => methods.includes(method))) continue;
       await t.step(name, async () => {
         const subject = await openSubject();
         try {

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ByteRange, StoreKey } from "../../mod.ts";
+import { writeAll } from "../../src/stores/byte_io.ts";
 import type { Case, Subject } from "./conformance.ts";
 import { listed, readAll, streamOf } from "./store_values.ts";
 import { sliced } from "./sliced.ts";
@@ -22,7 +23,7 @@ const operation = fc.oneof(
     key,
     more: fc.nat(30),
     first: fc.nat(250),
-    asStream: fc.boolean(),
+    how: fc.constantFrom("bytes", "stream", "writer"),
   }),
   fc.record({ do: fc.constant("delete" as const), key }),
   fc.record({ do: fc.constant("read" as const), key }),
@@ -78,17 +79,18 @@ async function perform(
 ): Promise<void> {
   switch (operation.do) {
     case "set": {
-      const { key, more, first, asStream } = operation;
+      const { key, more, first, how } = operation;
       const bytes = value(more, first);
+      const at = Math.min(first, bytes.length);
+      const pieces = [bytes.subarray(0, at), bytes.subarray(at)];
       if (store.set === undefined) await fill(key, bytes);
-      else if (!asStream || !store.stream) await store.set(key, bytes);
-      else {
-        const at = Math.min(first, bytes.length);
-        await store.set(
-          key,
-          streamOf(bytes.subarray(0, at), bytes.subarray(at)),
-        );
-      }
+      else if (how === "writer" && store.writer) {
+        const writer = await store.writer(key);
+        for (const piece of pieces) await writeAll(writer, piece);
+        await writer.close();
+      } else if (how === "stream" && store.stream) {
+        await store.set(key, streamOf(...pieces));
+      } else await store.set(key, bytes);
       oracle.set(key, value(more, first));
       break;
     }

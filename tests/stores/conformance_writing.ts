@@ -354,7 +354,7 @@ export const writingCases: readonly Case[] = [
 ];
 
 /** Runs something that must change neither a present value nor an absent one. */
-async function unchanged(
+export async function unchanged(
   { store, fill, value }: Subject,
   run: (key: StoreKey) => Promise<void>,
 ): Promise<void> {

@@ -19,7 +19,7 @@ testStore("FileSystemStore", async () => {
     fill: (key, bytes) => store.set(key, bytes),
     close: () => Deno.remove(root, { recursive: true }),
   };
-});
+}, { hasWriter: true });
 
 const BYTES = countingBytes(9);
 
@@ -192,6 +192,9 @@ Deno.test({
     const store = new FileSystemStore(`${permitted}/root`);
     await store.set("/c/0/1", BYTES);
     await store.set("/c/0/1", streamOf(BYTES));
+    const writer = await store.writer("/c/0/1");
+    await writer.write(BYTES);
+    await writer.close();
     assertEquals(await store.get("/c/0/1"), BYTES);
     assertEquals(await readAll(await store.stream("/c/0/1")), BYTES);
     assertEquals(await listed(store), ["/c/0/1"]);

@@ -55,5 +55,6 @@ export function everyUse(
     () => store.set(key, streamOf(bytes)),
     () => store.delete(key),
     () => store.snapshot(key),
+    () => store.writer(key),
   ];
 }

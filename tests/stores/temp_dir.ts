@@ -28,7 +28,13 @@ export async function present(path: string): Promise<boolean> {
 
 /** Runs a test with another function in the place of one of Deno's. */
 export async function replaced<
-  Name extends "rename" | "writeFile" | "link" | "copyFile" | "readDir",
+  Name extends
+    | "rename"
+    | "writeFile"
+    | "link"
+    | "copyFile"
+    | "readDir"
+    | "open",
 >(
   name: Name,
   replacement: typeof Deno[Name],

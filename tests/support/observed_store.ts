@@ -7,8 +7,8 @@ export interface Request {
   readonly options: StoreOptions | undefined;
 }
 
-/** All methods that a store can have and that give a promise. */
-const METHODS = [
+/** The methods that a store has which can do everything. */
+export const STORE_METHODS = [
   "get",
   "getRange",
   "stream",
@@ -16,16 +16,18 @@ const METHODS = [
   "set",
   "delete",
   "snapshot",
+  "list",
 ] as const;
 
-/** All methods that a store can have. */
-export const STORE_METHODS = [...METHODS, "list"] as const;
+/** Those, and `writer`, which only some of them have. */
+export const ALL_METHODS = [...STORE_METHODS, "writer"] as const;
 
 /**
  * A store that passes everything on to another, tells `observe` of each request
  * first, and so can count, record, or fail by throwing.
  *
- * @param methods Which methods it has; all that `store` has if not given.
+ * @param methods Which methods it has of those that `store` has; if not given, all
+ * but `writer`.
  */
 export function observed(
   store: Store,
@@ -33,7 +35,8 @@ export function observed(
   methods: readonly (keyof Store)[] = STORE_METHODS,
 ): Store {
   const result: Record<string, unknown> = {};
-  for (const method of METHODS) {
+  for (const method of ALL_METHODS) {
+    if (method === "list") continue;
     const target = store[method] as
       | ((...args: unknown[]) => Promise<unknown>)
       | undefined;

@@ -1,0 +1,100 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { ALL_KINDS, type Kind, withStore } from "./stores_below.ts";
+import {
+  BEFORE,
+  type Before,
+  isSame,
+  pointsOf,
+  setStream,
+  STORING_ORDER,
+} from "./stream_write.ts";
+
+/**
+ * Where a failed write leaves no empty folder: the store's own snapshots know of
+ * it, and no part is opened so late that it lies in there.
+ */
+const REMOVES_FOLDERS: readonly Kind[] = ["memory", "bytes alone", "files"];
+
+for (const kind of ALL_KINDS) {
+  for (const before of Object.keys(BEFORE) as Before[]) {
+    if (before === "no folder" && !REMOVES_FOLDERS.includes(kind)) continue;
+    Deno.test(`ConcatParts.apply: set of a stream that fails at any step leaves ${before}, over ${kind}`, async () => {
+      for (const failing of await pointsOf(kind, before)) {
+        await withStore(kind, async (below) => {
+          const where = JSON.stringify(failing);
+          const failure = new Error("Disk on fire");
+          let hits = 0;
+          const found = await setStream(below, before, (point) => {
+            if (!isSame(point, failing)) return;
+            hits++;
+            throw failure;
+          });
+          assertEquals(hits, 1, where);
+          if (failing.step.startsWith("release")) {
+            // What cannot be let go of does no harm.
+            assertStrictEquals(found.error, undefined, where);
+            assertEquals(found.stored, found.chunk, where);
+            return;
+          }
+          assertStrictEquals(found.error, failure, where);
+          assertEquals(await below.contents(), found.before, where);
+          if ("ended" in found.fate) return;
+          assertEquals(found.fate, { cancelled: failure }, where);
+        });
+      }
+    });
+  }
+
+  Deno.test(`ConcatParts.apply: set of a stream that fails for good at one step leaves the earlier chunk, over ${kind}`, async () => {
+    const steps = (await pointsOf(kind, "the earlier chunk"))
+      .filter(({ step, isDone }) => !isDone && !step.startsWith("get"))
+      .map(({ step }) => step);
+    for (const failing of new Set(steps)) {
+      await withStore(kind, async (below) => {
+        const failure = new Error("Disk on fire");
+        const { error, before } = await setStream(
+          below,
+          "the earlier chunk",
+          ({ step, isDone }) => {
+            if (step === failing && !isDone) throw failure;
+          },
+        );
+        assertStrictEquals(error, failure, failing);
+        assertEquals(await below.contents(), before, failing);
+      });
+    }
+  });
+}
+
+for (const kind of ["memory", "files"]) {
+  Deno.test(`ConcatParts.apply: set of a stream that can be neither finished nor undone says both, over ${kind}`, async () => {
+    const verb = kind === "files" ? "close" : "set";
+    for (const [last, failing] of STORING_ORDER.entries()) {
+      for (const lost of STORING_ORDER.slice(0, last + 1)) {
+        await withStore(kind, async (below) => {
+          const failure = new Error("Disk on fire");
+          const second = new Error("Still on fire");
+          const { error, before } = await setStream(
+            below,
+            "the earlier chunk",
+            ({ step, isDone }) => {
+              if (step === `${verb} ${failing}` && isDone) throw failure;
+              if (step === `restore ${lost}` && !isDone) throw second;
+            },
+          );
+          assert(error instanceof AggregateError);
+          assertStrictEquals(error.errors[0], failure);
+          assertStrictEquals(error.errors[1], second);
+          assertEquals(
+            error.message,
+            'Chunk "/c/0" could not be changed, and not be put back as it was either: its parts may not belong together',
+          );
+          // All others are as they were, and nothing else is left behind.
+          const after = await below.contents();
+          assertEquals({ ...after, [lost]: before[lost] }, before);
+          assert(String(after[lost]) !== String(before[lost]), lost);
+        });
+      }
+    }
+  });
+}

@@ -1,0 +1,124 @@
+import { assertEquals } from "@std/assert";
+import { ConcatParts } from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { observedStream, piecesOf } from "../support/observed_stream.ts";
+import { type Kind, withStore } from "./stores_below.ts";
+import { KEY, PARTS, pointsOf } from "./stream_write.ts";
+
+/** The steps of a write, those that are done with `✓`; what is done side by side is sorted. */
+async function stepsOf(kind: Kind, verbs: RegExp): Promise<string[]> {
+  const steps = (await pointsOf(kind, "the earlier chunk"))
+    .filter(({ step }) => verbs.test(step))
+    .map(({ step, isDone }) => `${isDone ? "✓ " : ""}${step}`);
+  const at = steps.findIndex((step) => step.startsWith("snapshot"));
+  return at < 0
+    ? steps
+    : steps.toSpliced(at, 3, ...steps.slice(at, at + 3).sort());
+}
+
+const SNAPSHOTS = ["", ".h", ".t"].map((suffix) => `snapshot ${KEY}${suffix}`);
+
+Deno.test("ConcatParts.apply: set of a stream writes all parts in their order, keeps the earlier ones, and closes the unsized, head and tail parts", async () => {
+  assertEquals(await stepsOf("files", /^(writer|write|snapshot|close|set) /), [
+    `writer ${KEY}.h`,
+    // Pieces are of two bytes, and the last two are held back.
+    ...[`write ${KEY}.h`, `✓ write ${KEY}.h`],
+    ...[`write ${KEY}.h`, `✓ write ${KEY}.h`],
+    `writer ${KEY}`,
+    ...[`write ${KEY}`, `✓ write ${KEY}`],
+    ...[`write ${KEY}`, `✓ write ${KEY}`],
+    ...[`write ${KEY}`, `✓ write ${KEY}`],
+    `writer ${KEY}.t`,
+    ...[`write ${KEY}.t`, `✓ write ${KEY}.t`],
+    ...SNAPSHOTS,
+    ...[`close ${KEY}`, `✓ close ${KEY}`],
+    ...[`close ${KEY}.h`, `✓ close ${KEY}.h`],
+    ...[`close ${KEY}.t`, `✓ close ${KEY}.t`],
+  ]);
+});
+
+Deno.test("ConcatParts.apply: set of a stream begins to set all parts, keeps the earlier ones, and lets each be stored in turn", async () => {
+  for (const kind of ["memory", "files without writers"]) {
+    assertEquals(await stepsOf(kind, /^(set|snapshot) /), [
+      `set ${KEY}.h`,
+      `set ${KEY}`,
+      `set ${KEY}.t`,
+      ...SNAPSHOTS,
+      `✓ set ${KEY}`,
+      `✓ set ${KEY}.h`,
+      `✓ set ${KEY}.t`,
+    ]);
+  }
+});
+
+Deno.test("ConcatParts.apply: set of a stream sets bytes where the store takes no streams, one part after the other", async () => {
+  assertEquals(await stepsOf("bytes alone", /^set /), [
+    `set ${KEY}`,
+    `✓ set ${KEY}`,
+    `set ${KEY}.h`,
+    `✓ set ${KEY}.h`,
+    `set ${KEY}.t`,
+    `✓ set ${KEY}.t`,
+  ]);
+});
+
+Deno.test("ConcatParts.apply: set of a stream aborts no writer and restores nothing if all goes well, and releases what it kept", async () => {
+  const steps = await stepsOf("files", /^(abort|restore|release|delete) /);
+  assertEquals(
+    steps.sort(),
+    ["", ".h", ".t"].map((suffix) => `✓ release ${KEY}${suffix}`),
+  );
+});
+
+Deno.test("ConcatParts.apply: set of a stream opens parts without bytes too, and writes nothing to them", async () => {
+  const parts = new ConcatParts([
+    { keySuffix: ".a", size: 0 },
+    { keySuffix: "" },
+    { keySuffix: ".b", size: 0 },
+  ]);
+  for (const length of [0, 3]) {
+    await withStore("files", async (below) => {
+      const steps: string[] = [];
+      const composed = parts.apply(below.open((step, isDone) => {
+        if (!isDone && /^(writer|write|close)/.test(step)) steps.push(step);
+      }));
+      const { stream } = observedStream(piecesOf(countingBytes(length), 9));
+      await composed.set!(KEY, stream);
+      assertEquals(steps, [
+        `writer ${KEY}.a`,
+        `writer ${KEY}`,
+        ...length > 0 ? [`write ${KEY}`] : [],
+        `writer ${KEY}.b`,
+        `close ${KEY}`,
+        `close ${KEY}.a`,
+        `close ${KEY}.b`,
+      ]);
+      assertEquals(await composed.get(KEY), countingBytes(length));
+    });
+  }
+});
+
+Deno.test("ConcatParts.apply: set of a stream passes its signal on to every step but restoring", async () => {
+  const { signal } = new AbortController();
+  const signals: unknown[] = [];
+  const noted = (_: unknown, options?: { signal?: AbortSignal }) => {
+    signals.push(options?.signal);
+  };
+  await withStore("files", async (below) => {
+    const store = below.open();
+    const composed = PARTS.apply({
+      ...store,
+      snapshot(key, options) {
+        noted(key, options);
+        return store.snapshot!(key, options);
+      },
+      writer(key, options) {
+        noted(key, options);
+        return store.writer!(key, options);
+      },
+    });
+    const { stream } = observedStream(piecesOf(countingBytes(9), 2));
+    await composed.set!(KEY, stream, { signal });
+  });
+  assertEquals(signals.map((found) => found === signal), Array(6).fill(true));
+});

@@ -1,0 +1,30 @@
+/**
+ * What somebody may have done to a stream before another gets it. Each gives how
+ * many bytes that took, `Infinity` for all.
+ */
+export const TOUCHES: Record<
+  string,
+  (stream: ReadableStream<Uint8Array>) => Promise<number>
+> = {
+  "read in part": async (stream) => {
+    const reader = stream.getReader();
+    const { value } = await reader.read();
+    reader.releaseLock();
+    return value!.length;
+  },
+  "let go of while it was read": async (stream) => {
+    const reader = stream.getReader();
+    const reading = reader.read();
+    reader.releaseLock();
+    await Promise.allSettled([reading]);
+    return 0;
+  },
+  "read to its end": async (stream) => {
+    for await (const _ of stream.values({ preventCancel: true }));
+    return Infinity;
+  },
+  "cancelled": async (stream) => {
+    await stream.cancel();
+    return Infinity;
+  },
+};
