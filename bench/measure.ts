@@ -7,9 +7,9 @@ export interface Contestant {
 
 /**
  * The median time of each contestant in milliseconds, in their order. They take
- * turns, each round started by another, so that what slows the machine for a
- * while slows them all. The first rounds, in which code is still being compiled,
- * do not count.
+ * turns, each round in another order, so that what slows the machine for a while,
+ * or every now and then, slows them all. The first rounds, in which code is still
+ * being compiled, do not count.
  */
 export function medianTimes(
   contestants: readonly Contestant[],
@@ -34,10 +34,12 @@ export function* turns(
   rounds: number,
   warmUpRounds: number,
 ): Iterable<{ index: number; counts: boolean }> {
+  const random = seededRandom(length);
   for (let round = -warmUpRounds; round < rounds; round++) {
-    for (let turn = 0; turn < length; turn++) {
-      const index = (turn + warmUpRounds + round) % length;
-      yield { index, counts: round >= 0 };
+    const left = Array.from({ length }, (_, index) => index);
+    while (left.length > 0) {
+      const [index] = left.splice(Math.floor(random() * left.length), 1);
+      yield { index: index!, counts: round >= 0 };
     }
   }
 }

@@ -1,3 +1,4 @@
+import { MetadataError } from "./metadata/metadata_error.ts";
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
 import { assertStorePrefix } from "./stores/store_prefix.ts";
 import type { TranslatedArray, TranslatedArrays } from "./translated_arrays.ts";
@@ -13,8 +14,9 @@ export async function* listPlain(
 ): AsyncGenerator<StoreKey> {
   assertStorePrefix(prefix);
   const translated = await arraysWithin(store, arrays, prefix, options);
+  const roots = new Set(translated.map(({ root }) => root));
   const isOfOne = (key: StoreKey) =>
-    translated.some(({ root }) => key.startsWith(`${root}/`));
+    foldersOf(key).some((folder) => roots.has(folder));
   if (!isOfOne(prefix)) {
     for await (const key of store.list!(prefix, options)) {
       if (!isOfOne(key)) yield key;
@@ -36,15 +38,28 @@ async function arraysWithin(
 ): Promise<TranslatedArray[]> {
   const found: TranslatedArray[] = [];
   for (const root of foldersOf(prefix)) {
-    const array = await arrays.at(root);
+    const array = await arrayAt(arrays, root);
     if (array !== undefined) return [array]; // No node stands below an array.
   }
   for await (const key of store.list!(prefix, options)) {
     if (!key.endsWith(DOCUMENT)) continue;
-    const array = await arrays.at(key.slice(0, -DOCUMENT.length));
+    const array = await arrayAt(arrays, key.slice(0, -DOCUMENT.length));
     if (array !== undefined) found.push(array);
   }
   return found;
+}
+
+/** The translated array at a place. What cannot be understood is listed as it is stored. */
+async function arrayAt(
+  arrays: TranslatedArrays,
+  root: string,
+): Promise<TranslatedArray | undefined> {
+  try {
+    return await arrays.at(root);
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
+  }
 }
 
 /** The folders that a key or a prefix lies in, the root of all first: "", "/a", "/a/b" for "/a/b/c". */

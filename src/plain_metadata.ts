@@ -29,22 +29,43 @@ export function toPlain(document: unknown): unknown {
  * The document to store when a plain view is given one: an array that is shown
  * plain, and given back so, keeps how its chunks are stored.
  *
- * @param stored The document that stands there.
+ * @param stored The documents that stand there, by their nodes' paths: "" for
+ * this one, others for those in its consolidated metadata.
  */
-export function fromPlain(document: unknown, stored: unknown): unknown {
-  if (isTranslated(stored) && isArray(document) && !isTranslated(document)) {
-    const { chunk_key_encoding, storage_transformers } = stored as Members;
-    return {
-      ...document,
-      chunk_key_encoding,
-      ...storage_transformers === undefined ? {} : { storage_transformers },
-    };
-  }
-  const before = consolidated(stored);
+export function fromPlain(
+  document: unknown,
+  stored: ReadonlyMap<string, unknown>,
+  path = "",
+): unknown {
   return changeConsolidated(
-    document,
-    (member, path) => fromPlain(member, before?.[path]),
+    asStored(document, stored.get(path)),
+    (member, name) => fromPlain(member, stored, below(path, name)),
   );
+}
+
+function asStored(document: unknown, stored: unknown): unknown {
+  if (!isTranslated(stored) || !isArray(document) || isTranslated(document)) {
+    return document;
+  }
+  const { chunk_key_encoding, storage_transformers } = stored as Members;
+  return {
+    ...document,
+    chunk_key_encoding,
+    ...storage_transformers === undefined ? {} : { storage_transformers },
+  };
+}
+
+/** The paths of all nodes of which a document holds the document, the first of them its own. */
+export function pathsIn(document: unknown, path = ""): string[] {
+  const members = Object.entries(consolidated(document) ?? {});
+  return [
+    path,
+    ...members.flatMap(([name, member]) => pathsIn(member, below(path, name))),
+  ];
+}
+
+function below(path: string, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
 }
 
 /** Changes the documents in a group's consolidated metadata. */
@@ -59,11 +80,11 @@ function changeConsolidated(
   if (changed.every(([path, member]) => member === members[path])) {
     return document;
   }
-  const { consolidated_metadata, ...rest } = document as Members;
+  const group = document as Members;
   return {
-    ...rest,
+    ...group,
     consolidated_metadata: {
-      ...consolidated_metadata as Members,
+      ...group.consolidated_metadata as Members,
       // Not by assignment: a node may be called __proto__.
       metadata: Object.fromEntries(changed),
     },

@@ -1,8 +1,8 @@
 import { inDocument } from "./metadata/metadata_error.ts";
 import { changeZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
-import { fromPlain, toPlain } from "./plain_metadata.ts";
+import { fromPlain, pathsIn, toPlain } from "./plain_metadata.ts";
 import { listPlain } from "./list_plain.ts";
-import { resolveByteRange } from "./stores/byte_range.ts";
+import { assertByteRange, resolveByteRange } from "./stores/byte_range.ts";
 import {
   readRange,
   readSize,
@@ -12,7 +12,7 @@ import {
   write,
 } from "./stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
-import { assertStoreKey } from "./stores/store_key.ts";
+import { assertStoreKey, keyProblem } from "./stores/store_key.ts";
 import {
   abortable,
   assertValue,
@@ -120,17 +120,37 @@ export function plainView<S extends Store>(store: S): PlainStore<S> {
     return bytes && inDocument(key, () => changeZarrJson(bytes, toPlain));
   }
 
+  /** The document of a node below another, or `undefined` if there is none that can be read. */
+  async function storedDocument(
+    root: string,
+    path: string,
+    options: StoreOptions | undefined,
+  ): Promise<unknown> {
+    const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
+    if (keyProblem(key.slice(1)) !== undefined) return undefined;
+    const bytes = await readValue(store, key as StoreKey, options);
+    try {
+      return bytes && parseZarrJson(bytes);
+    } catch {
+      return undefined; // It is there to be replaced.
+    }
+  }
+
   /** Stores a document that was shown, maybe changed. */
   async function writeDocument(
     key: StoreKey,
     bytes: Uint8Array,
     options: StoreOptions | undefined,
   ): Promise<void> {
-    const stored = await readValue(store, key, options);
-    const before = stored && inDocument(key, () => parseZarrJson(stored));
+    options?.signal?.throwIfAborted();
+    const document = inDocument(key, () => parseZarrJson(bytes));
+    const stored = new Map<string, unknown>();
+    for (const path of pathsIn(document)) {
+      stored.set(path, await storedDocument(rootOf(key), path, options));
+    }
     const value = inDocument(
       key,
-      () => changeZarrJson(bytes, (document) => fromPlain(document, before)),
+      () => changeZarrJson(bytes, (document) => fromPlain(document, stored)),
     );
     try {
       await write(store, key, value, options);
@@ -148,6 +168,7 @@ export function plainView<S extends Store>(store: S): PlainStore<S> {
       },
       async getRange(key, range, options) {
         if (isDocument(key)) {
+          assertByteRange(range);
           const bytes = await readDocument(key, options);
           if (bytes === undefined) return undefined;
           const { start, end } = resolveByteRange(range, bytes.length);

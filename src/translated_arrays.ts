@@ -6,6 +6,7 @@ import { parseZarrJson } from "./metadata/zarr_json.ts";
 import { isTranslated } from "./plain_metadata.ts";
 import { readValue } from "./stores/capabilities.ts";
 import type { Store, StoreKey } from "./stores/store.ts";
+import { assertStoreKey } from "./stores/store_key.ts";
 
 /** Where what a plain view shows under a key is stored. */
 export interface Place {
@@ -35,7 +36,8 @@ export class TranslatedArray {
   /** Where the chunk is that the view shows under a key, relative to the array. */
   placeOf(plainKey: string): Place {
     const { gridShape, keyEncoding } = this.#storage;
-    const coordinates = PLAIN.decode(plainKey);
+    // A number may be too large to be decoded.
+    const coordinates = plainKey.split("/").slice(1).map(Number);
     const isChunk = coordinates.length === gridShape.length &&
       coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
     if (!isChunk) {
@@ -50,6 +52,7 @@ export class TranslatedArray {
     const key: StoreKey = `${this.root as StoreKey}/${
       keyEncoding.encode(coordinates)
     }`;
+    assertStoreKey(key); // Encodings that were registered may give anything.
     return { store: this.store, key };
   }
 

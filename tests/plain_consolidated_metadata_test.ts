@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createArrayChunks, MemoryStore, plainView } from "../mod.ts";
 import { fromPlain, toPlain } from "../src/plain_metadata.ts";
 import {
@@ -38,7 +38,9 @@ Deno.test("toPlain changes arrays in consolidated metadata, at any depth", () =>
 });
 
 Deno.test("fromPlain gives arrays in consolidated metadata back theirs", () => {
-  const stored = groupMetadata({ a: V2, "b/c": PARTS, gone: V2, d: PLAIN });
+  const stored = new Map(
+    Object.entries({ a: V2, "b/c": PARTS, gone: V2, d: PLAIN }),
+  );
   const attributes = { a: 1 };
   assertEquals(
     fromPlain(
@@ -87,5 +89,43 @@ Deno.test("plainView shows arrays in consolidated metadata plain, and takes them
     (await readText(stored, "/zarr.json")).split(": 18446744073709551615")
       .length,
     3,
+  );
+});
+
+Deno.test("plainView gives arrays back theirs where a group is consolidated for the first time", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "g/a", PARTS);
+  const view = plainView(stored);
+  const shown = await readJson(view, "/g/a/zarr.json");
+  const nested = groupMetadata({ "g": groupMetadata({ a: shown }) });
+  for (const group of [groupMetadata({ "g/a": shown }), nested]) {
+    await view.set("/zarr.json", utf8(JSON.stringify(group)));
+    assertEquals(await readJson(view, "/zarr.json"), group);
+    assert(!(await readText(stored, "/zarr.json")).includes('"default"'));
+  }
+});
+
+Deno.test("plainView mends a document that cannot be read, and lists beside it", async () => {
+  const stored = new MemoryStore([["/b/zarr.json", new Uint8Array()]]);
+  await createArrayChunks(stored, "a", PARTS);
+  const view = plainView(stored);
+  assertEquals((await Array.fromAsync(view.list())).sort(), [
+    "/a/zarr.json",
+    "/b/zarr.json",
+  ]);
+  await view.set("/b/zarr.json", utf8(JSON.stringify(PLAIN)));
+  assertEquals(
+    await readJson(view, "/b/zarr.json"),
+    JSON.parse(JSON.stringify(PLAIN)),
+  );
+});
+
+Deno.test("plainView refuses a chunk key of which a number is too large for any grid", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "a", PARTS);
+  await assertRejects(
+    () => plainView(stored).get("/a/c/99999999999999999999/0"),
+    RangeError,
+    "is that of no chunk of its array",
   );
 });

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
   createArrayChunks,
@@ -18,7 +18,6 @@ import {
   smallHierarchy,
 } from "./support/in_parts.ts";
 import { arrayMetadata } from "./support/metadata.ts";
-import { logged } from "./support/observed_store.ts";
 import { assertListsSame } from "./support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3);
@@ -143,42 +142,4 @@ Deno.test("plainView lists an array that was created after it was listed before"
   assertEquals(await listed(view, "/a/c/"), ["/a/c/1/1"]);
   await view.delete("/a/zarr.json");
   assertEquals(await listed(view), ["/a/1.1"]);
-});
-
-Deno.test("plainView asks for the document of each array once for all listings", async () => {
-  const { stored, plain } = await smallHierarchy();
-  const { store, log } = logged(stored);
-  const view = plainView(store);
-  await listed(view);
-  assertEquals(log.filter((request) => request.startsWith("get ")).sort(), [
-    "get /g/parts/zarr.json",
-    "get /g/plain/zarr.json",
-    "get /g/zarr.json",
-    "get /zarr.json",
-  ]);
-  log.length = 0;
-  await listed(view, "/g/");
-  assertEquals(log.filter((request) => request.startsWith("get ")), [
-    "get /zarr.json", // What is absent may be created.
-  ]);
-  await assertListsSame(view, plain);
-});
-
-Deno.test("plainView stops listing a translated array with the signal's reason", async () => {
-  const { stored, chunks } = await arrayInParts("a");
-  for (const row of [0, 1, 2]) await chunks.set([row, 0], BYTES);
-  const reason = new Error("enough");
-  for (const prefix of ["/", "/a", "/a/", "/a/c/"] as const) {
-    const controller = new AbortController();
-    const { signal } = controller;
-    let given = 0;
-    const listing = async () => {
-      for await (const _ of plainView(stored).list(prefix, { signal })) {
-        given++;
-        controller.abort(reason);
-      }
-    };
-    assertStrictEquals(await assertRejects(listing), reason);
-    assertEquals(given, 1);
-  }
 });

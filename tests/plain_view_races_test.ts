@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { type MemoryStore, plainView, type Store } from "../mod.ts";
-import { encodeJson } from "./support/documents.ts";
+import { encodeJson, groupMetadata } from "./support/documents.ts";
 import { arrayInParts } from "./support/in_parts.ts";
 import { arrayMetadata } from "./support/metadata.ts";
 import { logged, observed } from "./support/observed_store.ts";
@@ -82,6 +82,19 @@ Deno.test("plainView keeps what it found after an earlier look-up came to nothin
   await view.get("/a/c/0/1");
   open();
   assertEquals(await early, undefined);
+  log.length = 0;
+  await view.get("/a/c/0/1");
+  assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
+});
+
+Deno.test("plainView forgets no array because of another", async () => {
+  const { stored } = await arrayInParts("a");
+  const { store, log } = logged(stored);
+  const view = plainView(store);
+  await view.get("/a/c/0/1");
+  await view.set!("/b/zarr.json", V2);
+  await view.set!("/zarr.json", encodeJson(groupMetadata()));
+  await view.delete!("/b/zarr.json");
   log.length = 0;
   await view.get("/a/c/0/1");
   assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);

@@ -73,6 +73,23 @@ Deno.test("plainView shows a chunk at its default key, and its array's document 
   assertEquals("storage_transformers" in document, false);
 });
 
+Deno.test("plainView shows chunks of any coordinates, to the last of the grid", async () => {
+  const last = 2 ** 53 - 2;
+  const { stored, chunks } = await arrayInParts("a", {
+    shape: [last + 1],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [1] } },
+  });
+  const view = plainView(stored);
+  for (const coordinate of [9, 10, 100, 255, 256, 123_456, last]) {
+    const value = Uint8Array.of(coordinate % 7, 1, 2);
+    await chunks.set([coordinate], value);
+    assertEquals(await view.get(`/a/c/${coordinate}`), value);
+    const prefix: StoreKey = `/a/c/${coordinate}`;
+    assertEquals(await Array.fromAsync(view.list(prefix)), [prefix]);
+    await chunks.delete([coordinate]);
+  }
+});
+
 Deno.test("plainView of a plain view shows the same", async () => {
   const { stored, plain } = await smallHierarchy();
   const view = plainView(plainView(stored));

@@ -24,7 +24,24 @@ export function changeZarrJson(
 ): Uint8Array {
   const document = parse(bytes, keepNumber);
   const changed = change(document);
-  return changed === document ? bytes : formatZarrJson(changed);
+  if (changed === document) return bytes;
+  if (rawJSON === undefined) assertNumbersKept(bytes);
+  return formatZarrJson(changed);
+}
+
+/** Refuses numbers that do not survive where `JSON` does not keep them as they are written. */
+function assertNumbersKept(bytes: Uint8Array): void {
+  const text = new TextDecoder().decode(bytes);
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
+    if (token.startsWith('"')) continue;
+    const isKept = /^-?\d+$/.test(token)
+      ? BigInt(token) === BigInt(Number(token))
+      : isFinite(Number(token));
+    if (isKept) continue;
+    throw new MetadataError(
+      `The metadata document holds the number ${token}, which this runtime cannot keep where the document is changed`,
+    );
+  }
 }
 
 function keepNumber(
