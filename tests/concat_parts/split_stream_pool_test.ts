@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { splitStream } from "../../mod.ts";
 import { ENGINES } from "../kernel/checksum_ways.ts";
 import { noise } from "../kernel/noise.ts";
@@ -130,23 +130,51 @@ Deno.test("splitStream gives the pool its memory back if it is aborted", async (
   }
 });
 
-Deno.test("splitStream keeps its memory from others while an aborted read may still fill it", async () => {
-  const controller = new AbortController();
-  const wait = Promise.withResolvers<void>();
-  const source = probedSource("reader", [noise(3)], () => {
-    queueMicrotask(() => controller.abort(new Error("Enough")));
-    return wait.promise;
+/** Who may be at work in the memory of a passage that has failed. */
+const AT_WORK = {
+  "a read": "its signal is aborted",
+  "another read": "a writer fails",
+  "a write": "its source fails",
+};
+
+for (const [work, why] of Object.entries(AT_WORK)) {
+  Deno.test(`splitStream keeps its memory from others while ${work} is at work in it, after ${why}`, async () => {
+    const error = new Error("Failed");
+    const controller = new AbortController();
+    const wait = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const pieces = inPieces(noise(6), [3]);
+    const source = probedSource("reader", pieces, async (piece) => {
+      if (piece === 0) return;
+      if (work === "a write") {
+        await asked.promise;
+        throw error;
+      }
+      asked.resolve();
+      await wait.promise;
+    });
+    const sinks = new Sinks("writer", async (event) => {
+      if (event !== "write .0") return;
+      if (work === "a write") {
+        asked.resolve();
+        await wait.promise;
+      }
+      await asked.promise;
+      if (work === "a read") controller.abort(error);
+      if (work === "another read") throw error;
+    });
+    const found = await assertRejects(() =>
+      splitStream(source.source, partsOf([undefined]), sinks.open, {
+        engine: "wasm",
+        crc32c: "compute",
+        signal: controller.signal,
+      })
+    );
+    assertStrictEquals(found, error);
+    await settle();
+    assertEquals(idleInstances(), 7);
+    wait.resolve();
+    await settle();
+    assertEquals(idleInstances(), 8);
   });
-  await assertRejects(() =>
-    splitStream(source.source, partsOf([undefined]), new Sinks("writer").open, {
-      engine: "wasm",
-      crc32c: "compute",
-      signal: controller.signal,
-    })
-  );
-  await settle();
-  assertEquals(idleInstances(), 7);
-  wait.resolve();
-  await settle();
-  assertEquals(idleInstances(), 8);
-});
+}

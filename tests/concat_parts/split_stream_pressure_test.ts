@@ -142,30 +142,3 @@ Deno.test("splitStream takes its memory back from a writer that stalls no sooner
   await settle();
   assertEquals(idleInstances(), windows);
 });
-
-Deno.test("splitStream opens nothing more, and writes nothing more, after a stream has failed", async () => {
-  const wait = Promise.withResolvers<void>();
-  let fail = (_: Error) => {};
-  const sinks = new Sinks("writer", (event) => {
-    if (event !== "write .1") return;
-    fail(REASON);
-    return wait.promise;
-  });
-  const { source } = probedSource("stream", [noise(8)]);
-  const found = await assertRejects(() =>
-    splitStream(
-      source,
-      partsOf([2, 2, undefined]),
-      (part) =>
-        part.keySuffix !== ".0" ? sinks.open(part) : new WritableStream({
-          start(controller) {
-            fail = (error) => controller.error(error);
-          },
-        }),
-    )
-  );
-  assertStrictEquals(found, REASON);
-  wait.resolve();
-  await settle();
-  assertEquals(sinks.log, ["open .1", "abort .1"]);
-});
