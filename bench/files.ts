@@ -18,7 +18,6 @@ import {
   makeShard,
   removeFiles,
   totalSize,
-  touchMemory,
 } from "./shard_files.ts";
 import { type Table, textOf } from "./table.ts";
 
@@ -34,6 +33,11 @@ const size = Number(values.mib) * 1024 ** 2;
 const rounds = Number(values.rounds);
 const memory = values.memory.split(",").filter(Boolean).map(Number);
 
+console.log(
+  `Load average before: ${
+    Deno.loadavg()[0]!.toFixed(2)
+  } on ${navigator.hardwareConcurrency} cores; what else runs slows those most that read and write at once\n`,
+);
 const folders = await makeFolders(values.disk);
 try {
   for (const folder of folders) await measureFolder(folder);
@@ -54,7 +58,6 @@ async function measureFolder(folder: Folder): Promise<void> {
 
   async function prepare(): Promise<void> {
     await removeFiles(folder.path, contestants.flatMap(({ makes }) => makes));
-    await touchMemory(folder.path, size);
     // What an earlier run left to be written would slow the next one.
     if (folder.isDisk) await command("sync", []);
   }

@@ -51,16 +51,6 @@ export async function removeFiles(
   }
 }
 
-/**
- * Has the system use as much memory for files as the next contestant needs, and
- * give it free again. A virtual machine may have to ask its host for memory that
- * was not used for some seconds, which takes longer than to copy into it.
- */
-export async function touchMemory(folder: string, size: number): Promise<void> {
-  const script = `head -c ${size} /dev/zero > touched && rm touched`;
-  await command("sh", ["-c", script], folder);
-}
-
 /** Refuses files that are not the shard, or not its parts. */
 export async function assertRight(
   folder: string,

@@ -23,10 +23,10 @@ export class PartSinks {
     this.failure.catch(() => {});
   }
 
-  /** The sink of a part. Those of the parts before are opened too: these may have no bytes. */
+  /** The sink of a part, unless all were given up. Those of the parts before are opened too: these may have no bytes. */
   async of(part: number): Promise<ByteSink> {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
     while (this.#sinks.length <= part) {
-      if (this.#aborted !== undefined) throw this.#aborted.reason;
       const opening = this.#openNext();
       this.#opening = opening.catch(() => {});
       await opening;
