@@ -3,7 +3,13 @@ import { ConcatParts } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { type Kind, withStore } from "./stores_below.ts";
-import { KEY, PARTS, pointsOf } from "./stream_write.ts";
+import {
+  KEY,
+  PARTS,
+  pointsOf,
+  setStream,
+  STORING_ORDER,
+} from "./stream_write.ts";
 
 /** The steps of a write, those that are done with `✓`; what is done side by side is sorted. */
 async function stepsOf(kind: Kind, verbs: RegExp): Promise<string[]> {
@@ -68,6 +74,26 @@ Deno.test("ConcatParts.apply: set of a stream aborts no writer and restores noth
     steps.sort(),
     ["", ".h", ".t"].map((suffix) => `✓ release ${KEY}${suffix}`),
   );
+});
+
+Deno.test("ConcatParts.apply: set of a stream aborts just the writers that it has not closed, and restores just what it has", async () => {
+  for (const [closed, failing] of STORING_ORDER.entries()) {
+    await withStore("files", async (below) => {
+      const steps: string[] = [];
+      await setStream(below, "the earlier chunk", ({ step, isDone }) => {
+        if (step === `close ${failing}`) throw new Error("Disk on fire");
+        if (isDone && /^(abort|restore) /.test(step)) steps.push(step);
+      });
+      assertEquals(
+        steps.slice(0, closed + 1),
+        STORING_ORDER.slice(0, closed + 1).map((key) => `restore ${key}`),
+      );
+      assertEquals(
+        steps.slice(closed + 1).sort(),
+        STORING_ORDER.slice(closed + 1).map((key) => `abort ${key}`),
+      );
+    });
+  }
 });
 
 Deno.test("ConcatParts.apply: set of a stream opens parts without bytes too, and writes nothing to them", async () => {
