@@ -42,7 +42,8 @@
  */
 export { ArrayChunks } from "./src/array_chunks.ts";
 export { createArrayChunks, openArrayChunks } from "./src/open_array_chunks.ts";
-export { type PlainStore, plainView } from "./src/plain_view.ts";
+export { plainView } from "./src/plain_view.ts";
+export type { PlainStore } from "./src/store_view.ts";
 export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";
 export { ChunkKeyError } from "./src/chunk_key_encoding/chunk_key_error.ts";
 export { DefaultChunkKeyEncoding } from "./src/chunk_key_encoding/default_chunk_key_encoding.ts";

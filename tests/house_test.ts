@@ -12,9 +12,13 @@ const FLOORS: Record<string, number> = {
   "array_chunks.ts": 3,
   "open_array_chunks.ts": 3,
   "plain_view.ts": 3,
-  "plain_metadata.ts": 3,
-  "list_plain.ts": 3,
+  "plain_array.ts": 3,
+  "plain_translation.ts": 3,
+  "store_view.ts": 3,
+  "list_view.ts": 3,
+  "translation.ts": 3,
   "translated_arrays.ts": 3,
+  "zarrita": 4,
 };
 
 const SRC = new URL("../src/", import.meta.url);

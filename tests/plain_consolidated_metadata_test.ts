@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createArrayChunks, MemoryStore, plainView } from "../mod.ts";
-import { fromPlain, toPlain } from "../src/plain_metadata.ts";
 import {
   groupMetadata,
   readJson,
@@ -9,6 +8,7 @@ import {
 } from "./support/documents.ts";
 import { IN_PARTS } from "./support/in_parts.ts";
 import { arrayMetadata } from "./support/metadata.ts";
+import { fromPlain, toPlain } from "./support/plain_documents.ts";
 
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const PLAIN = arrayMetadata();

@@ -11,7 +11,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
 import { assertValue, discard } from "../stores/stream.ts";
 import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
-import { KeyLocks } from "./key_locks.ts";
+import { KeyLocks } from "../stores/key_locks.ts";
 import { listChunks } from "./list_chunks.ts";
 import type { Part } from "./part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";

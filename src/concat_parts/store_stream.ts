@@ -2,7 +2,7 @@ import { write } from "../stores/capabilities.ts";
 import { type ByteSink, sinkOf } from "./byte_sink.ts";
 import { sourceOf } from "./byte_source.ts";
 import { changeParts } from "./change_parts.ts";
-import type { KeyLocks } from "./key_locks.ts";
+import type { KeyLocks } from "../stores/key_locks.ts";
 import type { Part } from "./part.ts";
 import { PartSinks } from "./part_sinks.ts";
 import { splitSource } from "./split_stream.ts";

@@ -1,4 +1,4 @@
-import type { Store } from "../stores/store.ts";
+import type { Store } from "./store.ts";
 
 /** Who uses a key, and who waits for it. */
 interface Queue {

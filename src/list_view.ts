@@ -1,12 +1,13 @@
 import { MetadataError } from "./metadata/metadata_error.ts";
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
 import { assertStorePrefix } from "./stores/store_prefix.ts";
-import type { TranslatedArray, TranslatedArrays } from "./translated_arrays.ts";
+import type { TranslatedArrays } from "./translated_arrays.ts";
+import type { TranslatedArray } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** The keys of a plain view. */
-export async function* listPlain(
+/** The keys of a view. */
+export async function* listView(
   store: Store,
   arrays: TranslatedArrays,
   prefix: StoreKey,
@@ -23,7 +24,7 @@ export async function* listPlain(
     }
   }
   for (const array of translated) {
-    for await (const key of listArray(array, options)) {
+    for await (const key of array.list(options)) {
       if (key.startsWith(prefix)) yield key;
     }
   }
@@ -66,19 +67,4 @@ async function arrayAt(
 function foldersOf(prefix: StoreKey): string[] {
   const names = prefix.split("/");
   return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));
-}
-
-/** The keys of a translated array as they are shown. */
-async function* listArray(
-  array: TranslatedArray,
-  options: StoreOptions | undefined,
-): AsyncGenerator<StoreKey> {
-  const root: StoreKey = `${array.root as StoreKey}/`;
-  for await (const key of array.store.list!(root, options)) {
-    const relative = key.slice(root.length);
-    const plainKey = array.plainKey(relative);
-    if (plainKey !== undefined) yield `${root}${plainKey}`;
-    // What lies where the view shows a chunk cannot be seen.
-    else if (!array.shows(relative)) yield key;
-  }
 }

@@ -1,7 +1,10 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore, plainView } from "../mod.ts";
-import { fromPlain, isTranslated, toPlain } from "../src/plain_metadata.ts";
+import {
+  isTranslated,
+  PLAIN as TRANSLATION,
+} from "../src/plain_translation.ts";
 import {
   encodeJson,
   groupMetadata,
@@ -12,6 +15,7 @@ import {
 import { anyHierarchy, storedAndPlain } from "./support/hierarchy.ts";
 import { IN_PARTS } from "./support/in_parts.ts";
 import { arrayMetadata, concatParts } from "./support/metadata.ts";
+import { fromPlain, toPlain } from "./support/plain_documents.ts";
 
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const PLAIN = arrayMetadata();

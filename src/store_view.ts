@@ -1,0 +1,209 @@
+import { changeNodes, nodePaths } from "./metadata/consolidated.ts";
+import { inDocument } from "./metadata/metadata_error.ts";
+import { changeZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
+import { listView } from "./list_view.ts";
+import { assertByteRange, resolveByteRange } from "./stores/byte_range.ts";
+import {
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  write,
+} from "./stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
+import { assertStoreKey, keyProblem } from "./stores/store_key.ts";
+import {
+  abortable,
+  assertValue,
+  discard,
+  toBytes,
+  toStream,
+} from "./stores/stream.ts";
+import { TranslatedArrays } from "./translated_arrays.ts";
+import { type Place, splitPlainKey, type Translation } from "./translation.ts";
+
+/**
+ * A store in which all arrays are plain: it can always read, and it can write,
+ * delete and list where the store below can.
+ *
+ * @typeParam S The store below.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, type PlainStore, plainView } from "@zarr-parts/zarr-parts";
+ *
+ * const store: PlainStore<MemoryStore> = plainView(new MemoryStore());
+ * await store.set("/zarr.json", new TextEncoder().encode("{}"));
+ * ```
+ */
+export type PlainStore<S extends Store = Store> =
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
+
+/**
+ * Shows a store as a translation says: its documents, and its chunks under
+ * `default` keys.
+ *
+ * @param onRead Told of every value that was read whole, and where it is stored.
+ */
+export function viewStore<S extends Store>(
+  store: S,
+  translation: Translation,
+  onRead: (bytes: Uint8Array, place: Place) => void = () => {},
+): PlainStore<S> {
+  const arrays = new TranslatedArrays(store, translation);
+
+  const show = (document: unknown) =>
+    changeNodes(document, (node) => translation.toShown(node));
+
+  /** Where the value of a key is stored that is no document. */
+  async function placeOf(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Place> {
+    assertStoreKey(key);
+    options?.signal?.throwIfAborted();
+    const { root, plainKey } = splitPlainKey(key) ?? {};
+    const array = root === undefined ? undefined : await arrays.at(root);
+    return array?.placeOf(plainKey!) ?? { store, key };
+  }
+
+  /** A document as it is shown. */
+  async function readDocument(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await readValue(store, key, options);
+    return bytes && inDocument(key, () => changeZarrJson(bytes, show));
+  }
+
+  /** The document of a node below another, or `undefined` if there is none that can be read. */
+  async function storedDocument(
+    root: string,
+    path: string,
+    options: StoreOptions | undefined,
+  ): Promise<unknown> {
+    const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
+    if (keyProblem(key.slice(1)) !== undefined) return undefined;
+    const bytes = await readValue(store, key as StoreKey, options);
+    try {
+      return bytes && parseZarrJson(bytes);
+    } catch {
+      return undefined; // It is there to be replaced.
+    }
+  }
+
+  /** Stores a document that was shown, maybe changed. */
+  async function writeDocument(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options: StoreOptions | undefined,
+  ): Promise<void> {
+    options?.signal?.throwIfAborted();
+    const document = inDocument(key, () => parseZarrJson(bytes));
+    const stored = new Map<string, unknown>();
+    for (const path of nodePaths(document)) {
+      stored.set(path, await storedDocument(rootOf(key), path, options));
+    }
+    const value = inDocument(
+      key,
+      () =>
+        changeZarrJson(
+          bytes,
+          (document) =>
+            changeNodes(document, (node, path) =>
+              translation.toStored(node, stored.get(path))),
+        ),
+    );
+    try {
+      await write(store, key, value, options);
+    } finally {
+      arrays.forget(rootOf(key));
+    }
+  }
+
+  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
+    {
+      async get(key, options) {
+        if (isDocument(key)) return await readDocument(key, options);
+        const place = await placeOf(key, options);
+        const bytes = await readValue(place.store, place.key, options);
+        if (bytes) onRead(bytes, place);
+        return bytes;
+      },
+      async getRange(key, range, options) {
+        if (isDocument(key)) {
+          assertByteRange(range);
+          const bytes = await readDocument(key, options);
+          if (bytes === undefined) return undefined;
+          const { start, end } = resolveByteRange(range, bytes.length);
+          return bytes.slice(start, end);
+        }
+        const place = await placeOf(key, options);
+        return await readRange(place.store, place.key, range, options);
+      },
+      async stream(key, options) {
+        if (isDocument(key)) {
+          const bytes = await readDocument(key, options);
+          return bytes && abortable(toStream(bytes), options?.signal);
+        }
+        const place = await placeOf(key, options);
+        return await readStream(place.store, place.key, options);
+      },
+      async size(key, options) {
+        if (isDocument(key)) return (await readDocument(key, options))?.length;
+        const place = await placeOf(key, options);
+        return await readSize(place.store, place.key, options);
+      },
+    };
+
+  const changing: Pick<Store, "set" | "delete" | "list"> = {};
+  if (store.set) {
+    changing.set = async (key, value, options) => {
+      try {
+        assertValue(value);
+        if (isDocument(key)) {
+          const bytes = value instanceof Uint8Array
+            ? value
+            : await toBytes(value, options);
+          return await writeDocument(key, bytes, options);
+        }
+        const place = await placeOf(key, options);
+        await write(place.store, place.key, value, options);
+      } catch (error) {
+        await discard(value, error);
+        throw error;
+      }
+    };
+  }
+  if (store.delete) {
+    changing.delete = async (key, options) => {
+      const place = isDocument(key)
+        ? { store, key }
+        : await placeOf(key, options);
+      try {
+        await remove(place.store, place.key, options);
+      } finally {
+        if (isDocument(key)) arrays.forget(rootOf(key));
+      }
+    };
+  }
+  if (store.list) {
+    changing.list = (prefix = "/", options) =>
+      listView(store, arrays, prefix, options);
+  }
+  return { ...reading, ...changing } as PlainStore<S>;
+}
+
+const DOCUMENT = "/zarr.json";
+
+function isDocument(key: StoreKey): boolean {
+  assertStoreKey(key);
+  return key.endsWith(DOCUMENT);
+}
+
+/** The place of the node whose document has this key, without a last `/`. */
+function rootOf(key: StoreKey): string {
+  return key.slice(0, -DOCUMENT.length);
+}
