@@ -10,13 +10,14 @@ const PLAIN = new DefaultChunkKeyEncoding();
 /** An array with other keys or with parts, shown with `default` keys and without parts. */
 export class PlainArray implements TranslatedArray {
   readonly root: string;
-  readonly #store: Store;
+  /** The store of whole chunks. */
+  readonly store: Store;
   readonly #storage: ArrayStorage;
 
   constructor(store: Store, root: string, document: unknown) {
     this.root = root;
     this.#storage = new ArrayStorage(document);
-    this.#store = this.#storage.transform(store, root);
+    this.store = this.#storage.transform(store, root);
   }
 
   placeOf(plainKey: string): Place {
@@ -30,7 +31,7 @@ export class PlainArray implements TranslatedArray {
       this.#storage.keyEncoding.encode(coordinates)
     }`;
     assertStoreKey(key); // Encodings that were registered may give anything.
-    return { store: this.#store, key };
+    return { store: this.store, key };
   }
 
   async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
@@ -47,7 +48,7 @@ export class PlainArray implements TranslatedArray {
     options: StoreOptions | undefined,
   ): AsyncGenerator<number[] | StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
-    for await (const key of this.#store.list!(root, options)) {
+    for await (const key of this.store.list!(root, options)) {
       yield this.#storage.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }

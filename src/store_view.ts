@@ -45,15 +45,17 @@ export type PlainStore<S extends Store = Store> =
  * Shows a store as a translation says: its documents, and its chunks under
  * `default` keys.
  *
- * @param onRead Told of every value that was read whole, and where it is stored.
+ * @param options `arrays`: the store's arrays in that translation; `onRead`: told of
+ * every chunk that was read whole, where it is stored, and what it was read with.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
-  onRead: (bytes: Uint8Array, place: Place) => void = () => {},
+  { arrays = new TranslatedArrays(store, translation), onRead }: {
+    arrays?: TranslatedArrays;
+    onRead?: (bytes: Uint8Array, place: Place, options?: StoreOptions) => void;
+  } = {},
 ): PlainStore<S> {
-  const arrays = new TranslatedArrays(store, translation);
-
   const show = (document: unknown) =>
     changeNodes(document, (node) => translation.toShown(node));
 
@@ -129,7 +131,7 @@ export function viewStore<S extends Store>(
         if (isDocument(key)) return await readDocument(key, options);
         const place = await placeOf(key, options);
         const bytes = await readValue(place.store, place.key, options);
-        if (bytes) onRead(bytes, place);
+        if (bytes) onRead?.(bytes, place, options);
         return bytes;
       },
       async getRange(key, range, options) {

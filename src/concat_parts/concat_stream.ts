@@ -5,7 +5,7 @@ import {
 } from "../stores/byte_io.ts";
 import { offerShortcut } from "../stores/shortcut.ts";
 import type { StoreOptions } from "../stores/store.ts";
-import { unlessAborted } from "./abort.ts";
+import { unlessAborted } from "../stores/abort.ts";
 import { type ByteSource, sourceOf } from "./byte_source.ts";
 import type { ConcatParts } from "./concat_parts.ts";
 import { ConcatSource } from "./concat_source.ts";

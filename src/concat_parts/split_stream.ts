@@ -1,7 +1,7 @@
 import { type Cut, PartCutter } from "../kernel/part_cutter.ts";
 import { CHECKSUM_SIZE } from "../kernel/part_tally.ts";
 import type { ByteReader, ByteWriter } from "../stores/byte_io.ts";
-import { unlessAborted } from "./abort.ts";
+import { unlessAborted } from "../stores/abort.ts";
 import { sinkOf } from "./byte_sink.ts";
 import { type ByteSource, sourceOf } from "./byte_source.ts";
 import { chunkSizes } from "./chunk_size.ts";

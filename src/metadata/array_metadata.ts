@@ -185,7 +185,7 @@ function lengths(
 }
 
 /** Exact also where the quotient would be rounded. */
-function ceilDivide(length: number, chunkLength: number): number {
+export function ceilDivide(length: number, chunkLength: number): number {
   const rest = length % chunkLength;
   return (length - rest) / chunkLength + (rest > 0 ? 1 : 0);
 }

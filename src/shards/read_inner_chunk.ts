@@ -112,25 +112,32 @@ export async function readInnerChunk(
     key?: string | undefined;
   } = {},
 ): Promise<Uint8Array | undefined> {
-  const place = placeOf(coordinates, layout);
+  const place = placeInShard(coordinates, layout);
   if (index === undefined) index = await readShardIndex(read, layout, key);
   else assertEntries(index, layout, key);
   const entry = index?.[place];
-  if (entry === undefined) return undefined;
+  const name = `inner chunk ${describe(coordinates)}${ofShard(key)}`;
+  return entry && await readEntry(read, entry, name);
+}
+
+/** The bytes that an entry of an index says; `name` is the inner chunk's in messages. */
+export async function readEntry(
+  read: ReadShardRange,
+  entry: { readonly offset: number; readonly length: number },
+  name: string,
+): Promise<Uint8Array> {
   if (entry.length === 0) return new Uint8Array();
   const bytes = await read(entry);
   if (bytes?.length === entry.length) return bytes;
   throw new RangeError(
-    `The index says that inner chunk ${describe(coordinates)}${
-      ofShard(key)
-    } takes ${entry.length} bytes from ${entry.offset} on, where ${
+    `The index says that ${name} takes ${entry.length} bytes from ${entry.offset} on, where ${
       bytes?.length ?? "none"
     } could be read`,
   );
 }
 
-/** The place of an inner chunk in the index. */
-function placeOf(
+/** The place of an inner chunk in its shard's index. */
+export function placeInShard(
   coordinates: readonly number[],
   { chunksPerShard }: ShardLayout,
 ): number {

@@ -1,0 +1,133 @@
+import { describe } from "../metadata/describe.ts";
+import { resolveByteRange } from "../stores/byte_range.ts";
+import { readRange } from "../stores/capabilities.ts";
+import { KeyLocks } from "../stores/key_locks.ts";
+import type {
+  ByteRange,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "../stores/store.ts";
+import {
+  changeShard,
+  type ChangeShardOptions,
+  type ShardChanges,
+} from "./change_shard.ts";
+import {
+  describeInner,
+  InnerExtents,
+  type InnerPath,
+} from "./inner_extents.ts";
+import { placeInShard, readEntry } from "./read_inner_chunk.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/**
+ * The inner chunks of the shards in a store. A shard's index is read once, and
+ * kept until the shard is changed here.
+ */
+export class InnerChunks {
+  readonly #store: Store;
+  readonly #layouts: readonly ShardLayout[];
+  readonly #extents: InnerExtents;
+  /** Keep a shard and its index together while they are read. */
+  readonly #locks = new KeyLocks();
+  readonly #batches = new Map<string, Batch>();
+
+  /** @param layouts Those of the shards, of the shards in them, and so on. */
+  constructor(store: Store, layouts: readonly ShardLayout[]) {
+    this.#store = store;
+    this.#layouts = layouts;
+    this.#extents = new InnerExtents(store, layouts);
+  }
+
+  /** One inner chunk as a store, whose value it is under its shard's key. */
+  at(path: InnerPath): Store {
+    return {
+      get: (key, options) => this.#read(key, path, undefined, options),
+      getRange: (key, range, options) => this.#read(key, path, range, options),
+      size: async (key, options) =>
+        (await this.#extents.find(key, path, options))?.length,
+      set: (key, bytes) => this.#change(key, path, bytes as Uint8Array),
+      delete: (key) => this.#change(key, path, undefined),
+    };
+  }
+
+  /** The inner chunks that a shard has. */
+  list(key: StoreKey, options?: StoreOptions): AsyncGenerator<InnerPath> {
+    return this.#extents.list(key, options);
+  }
+
+  /** Stores a shard with some inner chunks changed. */
+  write(
+    key: StoreKey,
+    changes: ShardChanges,
+    options?: ChangeShardOptions,
+  ): Promise<void> {
+    const [layout, ...nested] = this.#layouts;
+    return this.#locks.write(key, async () => {
+      if (nested.length > 0) {
+        throw new TypeError(
+          `Shard ${
+            describe(key)
+          } is made of shards: such arrays can be read, and not written`,
+        );
+      }
+      try {
+        await changeShard(this.#store, key, layout!, changes, options);
+      } finally {
+        this.#extents.forget(key);
+      }
+    });
+  }
+
+  /** An inner chunk, or a range of it. */
+  #read(
+    key: StoreKey,
+    path: InnerPath,
+    range: ByteRange | undefined,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    return this.#locks.read(key, async () => {
+      const extent = await this.#extents.find(key, path, options);
+      if (extent === undefined) return undefined;
+      const { start, end } = range
+        ? resolveByteRange(range, extent.length)
+        : { start: 0, end: extent.length };
+      return await readEntry(
+        (range) => readRange(this.#store, key, range, options),
+        { offset: extent.offset + start, length: end - start },
+        describeInner(path, key),
+      );
+    });
+  }
+
+  /** Changes an inner chunk, and with it others of its shard that come before it is stored. */
+  #change(
+    key: StoreKey,
+    path: InnerPath,
+    bytes: Uint8Array | undefined,
+  ): Promise<void> {
+    const batch = this.#batches.get(key) ?? this.#openBatch(key);
+    batch.changes.set(placeInShard(path[0]!, this.#layouts[0]!), bytes);
+    return batch.done;
+  }
+
+  #openBatch(key: StoreKey): Batch {
+    const changes = new Map<number, Uint8Array | undefined>();
+    // What comes while an earlier write is waited for is still taken in.
+    const closed = this.#locks.write(key, () => {
+      this.#batches.delete(key);
+      return Promise.resolve();
+    });
+    const done = closed.then(() => this.write(key, changes));
+    const batch = { changes, done };
+    this.#batches.set(key, batch);
+    return batch;
+  }
+}
+
+/** Changes of one shard that are stored together. */
+interface Batch {
+  readonly changes: Map<number, Uint8Array | undefined>;
+  readonly done: Promise<void>;
+}

@@ -1,0 +1,72 @@
+import * as v from "valibot";
+import { describe } from "../../metadata/describe.ts";
+import { MetadataError } from "../../metadata/metadata_error.ts";
+import { expected } from "../../metadata/schema.ts";
+import { parseCodecConfiguration } from "./codec_configuration.ts";
+import type { BitField } from "./bit_field.ts";
+import { elementTypeOf } from "./element_type.ts";
+
+/** Where the number of padding bits is stored. */
+export type PaddingEncoding = "none" | "first_byte" | "last_byte";
+
+/** What of each element is packed, and what stands beside the packed bits. */
+export interface PackbitsConfiguration {
+  readonly field: BitField;
+  readonly padding: PaddingEncoding;
+}
+
+/** Checks the configuration of `packbits`, for elements of a data type. */
+export function parsePackbitsConfiguration(
+  configuration: unknown,
+  dataType: string,
+): PackbitsConfiguration {
+  const { size, bits, isSigned } = elementTypeOf(dataType);
+  const { padding_encoding, first_bit, last_bit } = parseCodecConfiguration(
+    "packbits",
+    { padding_encoding: PADDING, first_bit: BIT, last_bit: BIT },
+    configuration,
+  );
+  const first = first_bit ?? 0;
+  const last = last_bit ?? bits - 1;
+  const bounds = [["first_bit", first], ["last_bit", last]] as const;
+  for (const [place, bit] of bounds) {
+    if (bit < bits) continue;
+    throw new MetadataError(
+      `Expected ${place} of packbits to be a bit of ${
+        describe(dataType)
+      }, from 0 to ${bits - 1}, found ${bit}`,
+      `/configuration/${place}`,
+    );
+  }
+  if (last < first) {
+    throw new MetadataError(
+      `Expected last_bit of packbits not to be less than first_bit, ${first}, found ${last}`,
+      "/configuration/last_bit",
+    );
+  }
+  return {
+    field: { size, first, bits: last - first + 1, isSigned },
+    padding: padding_encoding,
+  };
+}
+
+const PADDING = v.optional(
+  v.picklist(
+    ["none", "first_byte", "last_byte"],
+    expected(
+      'padding_encoding of packbits to be "none", "first_byte" or "last_byte"',
+    ),
+  ),
+  "none",
+);
+
+const EXPECTED_BIT = expected(
+  "first_bit and last_bit of packbits to be whole numbers from 0, or null",
+);
+const BIT = v.nullish(
+  v.pipe(
+    v.number(EXPECTED_BIT),
+    v.safeInteger(EXPECTED_BIT),
+    v.minValue(0, EXPECTED_BIT),
+  ),
+);

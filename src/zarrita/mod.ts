@@ -1,0 +1,27 @@
+/**
+ * zarrita, reading and writing arrays whose chunks have `suffix` keys, are stored
+ * in parts, or lie in shards.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { registerCodecs, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr.registry); // crc32c that verifies, and packbits
+ * const store = new FileSystemStore("tests/fixtures/dem.zarr");
+ * const array = await zarr.open(withZarrParts(store), { kind: "array" });
+ * const corner = await zarr.get(array, [zarr.slice(2), zarr.slice(3)]);
+ * assertEquals(corner.shape, [2, 3]);
+ * ```
+ *
+ * @module
+ */
+export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
+export { setSharded, type SetShardedOptions } from "./set_sharded.ts";
+export {
+  withZarrParts,
+  type ZarritaStore,
+  type ZarrPartsStore,
+} from "./with_zarr_parts.ts";

@@ -1,0 +1,81 @@
+import { Crc32cCodec } from "./codecs/crc32c_codec.ts";
+import { loadPackbits } from "./codecs/packbits_codec.ts";
+
+/**
+ * What this package needs of zarrita's `registry`: a map from the name of a codec
+ * to a function that loads it.
+ *
+ * @example
+ * ```ts
+ * import type { CodecRegistry } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const registry: CodecRegistry = zarr.registry;
+ * ```
+ */
+export interface CodecRegistry {
+  /** The function that loads the codec of a name, if there is one. */
+  get(name: string): (() => unknown) | undefined;
+  /** Registers a codec, in place of another one of its name. */
+  set(name: string, load: () => Promise<object>): unknown;
+}
+
+/**
+ * Gives zarrita two codecs, for all stores and arrays:
+ *
+ * - `crc32c` in place of its own, which cannot write and does not check what it
+ *   reads. Damaged bytes are a {@linkcode ChecksumError}, which names the key if
+ *   the store is one of `withZarrParts`.
+ *   Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/
+ * - `packbits`, for bool and all numbers, with each `padding_encoding` and with
+ *   `first_bit` and `last_bit`. The bits outside of those are not kept.
+ *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
+ *
+ * To register them again changes nothing. What fails in a chunk reaches the caller
+ * of zarrita as the `cause` of a `CodecPipelineError`; a configuration that a codec
+ * does not allow is a {@linkcode MetadataError} at the first chunk.
+ *
+ * @param registry zarrita's own: `zarr.registry`.
+ * @throws {TypeError} If it has no codec `bytes`, as zarrita's has.
+ *
+ * @example A bit for each element, and a checksum
+ * ```ts
+ * import { registerCodecs } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+ * import { ChecksumError } from "@zarr-parts/zarr-parts";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr.registry);
+ *
+ * const store = new Map<string, Uint8Array>();
+ * const array = await zarr.create(store, {
+ *   shape: [12],
+ *   chunkShape: [12],
+ *   dtype: "bool",
+ *   fillValue: false,
+ *   codecs: [
+ *     { name: "packbits", configuration: { padding_encoding: "first_byte" } },
+ *     { name: "crc32c", configuration: {} },
+ *   ],
+ * });
+ * await zarr.set(array, null, true);
+ *
+ * const chunk = store.get("/c/0")!;
+ * assertEquals(Array.from(chunk.subarray(0, 3)), [4, 0b11111111, 0b1111]);
+ * assertEquals(chunk.length, 7);
+ *
+ * chunk[1]! ^= 1;
+ * const error = await assertRejects(() => zarr.get(array), zarr.CodecPipelineError);
+ * assertInstanceOf(error.cause, ChecksumError);
+ * ```
+ */
+export function registerCodecs(registry: CodecRegistry): void {
+  const loadBytes = registry.get("bytes");
+  if (loadBytes === undefined) {
+    throw new TypeError(
+      'Expected the registry of zarrita, found one without the codec "bytes"',
+    );
+  }
+  registry.set("crc32c", () => Promise.resolve(Crc32cCodec));
+  registry.set("packbits", () => loadPackbits(loadBytes));
+}

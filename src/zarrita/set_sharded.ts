@@ -1,0 +1,135 @@
+import type * as zarrita from "zarrita";
+import type { EncodeShardOptions } from "../shards/encode_shard.ts";
+import type { StoreKey } from "../stores/store.ts";
+import { splitPlainKey } from "../translation.ts";
+import { ShardWriter } from "./shard_writer.ts";
+import { ShardedArray } from "./sharded_array.ts";
+import { arraysOf } from "./with_zarr_parts.ts";
+
+/**
+ * How {@linkcode setSharded} makes shards, and what else zarrita's `set` accepts.
+ *
+ * @example A header of 64 bytes in each shard
+ * ```ts
+ * import type { SetShardedOptions } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const options: SetShardedOptions = { prefix: new Uint8Array(64), alignment: 512 };
+ * ```
+ */
+export interface SetShardedOptions
+  extends EncodeShardOptions, zarrita.SetOptions {}
+
+/**
+ * Writes into an array in shards, as zarrita's `set` does into others. Each shard
+ * is stored once. One of which the selection covers every inner chunk is made
+ * anew; of others the inner chunks beside it, and what comes before the first of
+ * them, are kept.
+ *
+ * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
+ * @param array An array in shards, opened from what `withZarrParts` gave.
+ * @param selection What to write, in elements: a slice, an index or `null` for all
+ * of each dimension, or `null` for the whole array.
+ * @param value The elements, as a chunk (`data`, `shape`, `stride`) of the
+ * selection's shape, or one for all.
+ * @param options `prefix` and `alignment` of the shards; `signal` and
+ * `createQueue` as for zarrita's `set`.
+ * @throws {TypeError} An array of another store, one without shards, or one whose
+ * shards are made of shards.
+ * @throws {RangeError} A prefix where the index is at the start, or a shard that
+ * is there, and damaged.
+ *
+ * @example
+ * ```ts
+ * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { registerCodecs, setSharded, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr.registry);
+ * const stored = new MemoryStore();
+ * await createArrayChunks(stored, "", {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [8],
+ *   data_type: "uint8",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
+ *   chunk_key_encoding: "default",
+ *   fill_value: 0,
+ *   codecs: [{
+ *     name: "sharding_indexed",
+ *     configuration: {
+ *       chunk_shape: [2],
+ *       codecs: [{ name: "bytes" }],
+ *       index_codecs: [
+ *         { name: "bytes", configuration: { endian: "little" } },
+ *         { name: "crc32c" },
+ *       ],
+ *     },
+ *   }],
+ * });
+ *
+ * const array = await zarr.open(withZarrParts(stored), { kind: "array" });
+ * const data = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
+ * await setSharded(zarr, array, null, { data, shape: [8], stride: [1] });
+ * assertEquals((await stored.get("/c/1"))?.subarray(0, 4), data.subarray(4));
+ * assertEquals((await zarr.get(array, [zarr.slice(3, 6)])).data, data.subarray(3, 6));
+ * ```
+ */
+export async function setSharded<D extends zarrita.DataType>(
+  zarr: Pick<typeof zarrita, "set">,
+  array: zarrita.Array<D, zarrita.AsyncMutable>,
+  selection: (null | zarrita.Slice | number)[] | null,
+  value: zarrita.Scalar<D> | zarrita.Chunk<D>,
+  options: SetShardedOptions = {},
+): Promise<void> {
+  const writer = new ShardWriter(await shardedArray(array), options);
+  try {
+    await zarr.set(into(array, writer), selection, value, options);
+    await writer.finish();
+  } catch (error) {
+    await writer.abandon(); // zarrita goes on with the other chunks.
+    throw error;
+  }
+}
+
+/** The array behind one of zarrita's. */
+async function shardedArray(
+  array: zarrita.Array<zarrita.DataType>,
+): Promise<ShardedArray> {
+  const arrays = arraysOf(array.store);
+  if (arrays === undefined) {
+    throw new TypeError(
+      `Expected an array that was opened from withZarrParts(store), found one of another store, at ${
+        JSON.stringify(array.path)
+      }`,
+    );
+  }
+  // As zarrita makes the keys of chunks, which undoes escapes.
+  const key = array.resolve("c").path as StoreKey;
+  const found = await arrays.at(splitPlainKey(key)!.root);
+  if (found instanceof ShardedArray) return found;
+  throw new TypeError(
+    `The array at ${
+      JSON.stringify(array.path)
+    } has no shards: zarrita's own "set" writes it`,
+  );
+}
+
+/** The array, with a writer in the place of its store. */
+function into<A extends zarrita.Array<zarrita.DataType>>(
+  array: A,
+  writer: ShardWriter,
+): A {
+  const store = {
+    set: (key: StoreKey, bytes: Uint8Array) =>
+      writer.set(splitPlainKey(key)!.plainKey, bytes),
+  };
+  return new Proxy(array, {
+    get(target, property) {
+      if (property === "store") return store;
+      // Private members are those of the array itself.
+      const value = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

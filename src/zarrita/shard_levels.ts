@@ -1,0 +1,66 @@
+import { ceilDivide, parseArrayMetadata } from "../metadata/array_metadata.ts";
+import { isArrayDocument } from "../metadata/consolidated.ts";
+import { describe } from "../metadata/describe.ts";
+import { parseExtension } from "../metadata/extension.ts";
+import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
+import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
+
+const SHARDING = "sharding_indexed";
+
+/** How an array's shards are made of inner chunks, which may be shards themselves. */
+export interface ShardLevels {
+  /** The layouts of the shards, of the shards in them, and so on. */
+  readonly layouts: readonly ShardLayout[];
+  /** The shape of the innermost chunks, in elements. */
+  readonly chunkShape: readonly number[];
+  /** The codecs of the innermost chunks. */
+  readonly codecs: readonly unknown[];
+  /** The array's length in innermost chunks, along each dimension. */
+  readonly gridShape: readonly number[];
+}
+
+/** The shards of an array, or `undefined` where a document is that of something without shards. */
+export function parseShardLevels(document: unknown): ShardLevels | undefined {
+  if (!isArrayDocument(document) || !isSharded(document.codecs)) {
+    return undefined;
+  }
+  const { metadata } = parseArrayMetadata(document);
+  const { chunk_shape } = metadata.chunk_grid.configuration!;
+  const layouts: ShardLayout[] = [];
+  let chunkShape = chunk_shape as number[];
+  let codecs: unknown[] = document.codecs;
+  let path = "/codecs";
+  while (isSharded(codecs)) {
+    assertAlone(codecs, path);
+    path = pointer(path, 0);
+    const [codec] = codecs;
+    layouts.push(below(path, () => parseShardLayout(codec, chunkShape)));
+    const { configuration } = parseExtension(codec, "codec");
+    chunkShape = configuration.chunk_shape as number[];
+    codecs = configuration.codecs as unknown[];
+    path += "/configuration/codecs";
+  }
+  const gridShape = metadata.shape.map((length, i) =>
+    ceilDivide(length, chunkShape[i]!)
+  );
+  return { layouts, chunkShape, codecs, gridShape };
+}
+
+function isSharded(codecs: unknown): codecs is unknown[] {
+  return Array.isArray(codecs) &&
+    codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
+}
+
+/** Refuses what changes elements before they come into a shard, or the shard's bytes after. */
+function assertAlone(codecs: unknown[], path: string): void {
+  if (codecs.length === 1) return;
+  const names = codecs.map((codec, i) =>
+    below(pointer(path, i), () => parseExtension(codec, "codec")).name
+  );
+  throw new MetadataError(
+    `Expected "${SHARDING}" to be the only codec of the shards, as inner chunks cannot be read otherwise, found ${
+      describe(names)
+    }`,
+    path,
+  );
+}

@@ -1,0 +1,82 @@
+import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
+import { gridCoordinates, PlainArray } from "../plain_array.ts";
+import { InnerChunks } from "../shards/inner_chunks.ts";
+import type { InnerPath } from "../shards/inner_extents.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import {
+  isPlainKey,
+  type Place,
+  type TranslatedArray,
+} from "../translation.ts";
+import type { ShardLevels } from "./shard_levels.ts";
+
+const PLAIN = new DefaultChunkKeyEncoding();
+
+/** An array in shards, shown as an array of their innermost chunks. */
+export class ShardedArray implements TranslatedArray {
+  readonly root: string;
+  readonly levels: ShardLevels;
+  readonly inner: InnerChunks;
+  readonly #shards: PlainArray;
+
+  constructor(
+    store: Store,
+    root: string,
+    document: unknown,
+    levels: ShardLevels,
+  ) {
+    this.root = root;
+    this.levels = levels;
+    this.#shards = new PlainArray(store, root, document);
+    this.inner = new InnerChunks(this.#shards.store, levels.layouts);
+  }
+
+  placeOf(plainKey: string): Place {
+    const { key, path } = this.locate(plainKey);
+    return { store: this.inner.at(path), key };
+  }
+
+  /** The shard that an inner chunk lies in, by its grid coordinates and its key, and where in it. */
+  locate(
+    plainKey: string,
+  ): { shard: number[]; key: StoreKey; path: InnerPath } {
+    const { gridShape, layouts } = this.levels;
+    let shard = gridCoordinates(plainKey, gridShape, this.root);
+    const path = layouts.toReversed().map(({ chunksPerShard }) => {
+      const within = shard.map((c, i) => c % chunksPerShard[i]!);
+      shard = shard.map((c, i) => Math.floor(c / chunksPerShard[i]!));
+      return within;
+    }).reverse();
+    return { shard, key: this.#shards.at(shard).key, path };
+  }
+
+  async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
+    const root: StoreKey = `${this.root as StoreKey}/`;
+    for await (const found of this.#shards.find(options)) {
+      if (typeof found === "string") {
+        if (!isPlainKey(found.slice(root.length))) yield found;
+        continue;
+      }
+      const { key } = this.#shards.at(found);
+      for await (const path of this.inner.list(key, options)) {
+        const coordinates = this.#coordinates(found, path);
+        // At the array's edge, shards go on.
+        const isShown = coordinates.every((c, i) =>
+          c < this.levels.gridShape[i]!
+        );
+        if (isShown) yield `${root}${PLAIN.encode(coordinates)}`;
+      }
+    }
+  }
+
+  /** The grid coordinates of an inner chunk in the array. */
+  #coordinates(shard: readonly number[], path: InnerPath): number[] {
+    return path.reduce<readonly number[]>(
+      (outer, within, level) => {
+        const { chunksPerShard } = this.levels.layouts[level]!;
+        return outer.map((c, i) => c * chunksPerShard[i]! + within[i]!);
+      },
+      shard,
+    ) as number[];
+  }
+}

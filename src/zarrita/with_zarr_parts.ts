@@ -1,0 +1,156 @@
+import { viewStore } from "../store_view.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { TranslatedArrays } from "../translated_arrays.ts";
+import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
+import { nameChunks } from "./name_chunks.ts";
+import { noteKey } from "./read_keys.ts";
+
+/**
+ * Any store of zarrita's, synchronous ones such as a `Map` included, and any of
+ * this package's.
+ *
+ * @example
+ * ```ts
+ * import type { ZarritaStore } from "@zarr-parts/zarr-parts/zarrita";
+ * import { FetchStore } from "zarrita";
+ *
+ * const stores: ZarritaStore[] = [new FetchStore("https://example.com"), new Map()];
+ * ```
+ */
+export interface ZarritaStore {
+  /**
+   * Reads a whole value.
+   *
+   * @param key The key that it is stored under.
+   * @param options `signal` aborts the operation.
+   * @returns Its bytes, or `undefined` if the key has no value.
+   */
+  get(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Uint8Array | undefined | Promise<Uint8Array | undefined>;
+}
+
+type Reading = Required<Pick<Store, "get" | "getRange" | "stream" | "size">>;
+
+/** A method that the view has if the store below has it. */
+type IfPresent<S, K extends "set" | "delete" | "list"> = S extends
+  Record<K, unknown> ? Required<Pick<Store, K>> : unknown;
+
+/**
+ * A store as {@linkcode withZarrParts} shows it: it can always read, it can write,
+ * delete and list where the store below can, and it has what else that has.
+ *
+ * @typeParam S The store below.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { withZarrParts, type ZarrPartsStore } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const store: ZarrPartsStore<MemoryStore> = withZarrParts(new MemoryStore());
+ * await store.set("/c/0", new Uint8Array([1]));
+ * ```
+ */
+export type ZarrPartsStore<S> =
+  & Reading
+  & IfPresent<S, "set">
+  & IfPresent<S, "delete">
+  & IfPresent<S, "list">
+  & Omit<S, keyof Store>;
+
+/** What of a store is the view's or nobody's, and never that of the store below. */
+const STORE_METHODS = new Set<PropertyKey>([
+  ...["get", "getRange", "stream", "size", "set", "delete", "list"],
+  ...["snapshot", "writer"],
+]);
+
+/** Under which a wrapped store has its arrays. */
+const ARRAYS = Symbol("zarr-parts arrays");
+
+/**
+ * Makes zarrita read and write arrays with `suffix` keys, in parts and in shards:
+ * as a store extension (`zarr.extendStore(store, withZarrParts)`) or alone. Every
+ * array in the store, at any depth, is shown with `default` keys and without
+ * storage transformers, and one in shards as an array of its inner chunks, so that
+ * zarrita can write it too, and read it where the index is at the start, or where
+ * shards are made of shards.
+ *
+ * A shard's index is verified and read once: what others write into a shard
+ * later is seen by another wrapper. An array whose metadata this package does not
+ * understand is shown as it is stored, and its chunks are refused.
+ *
+ * @param store Any store of zarrita's or of this package's.
+ * @returns The store for zarrita. Its methods reject with a `MetadataError` for
+ * chunks of an array that is not understood, with a `ChecksumError` or a
+ * `RangeError` for a shard whose index is damaged, and with what
+ * `ConcatParts.apply` says for chunks that are not whole.
+ *
+ * @example
+ * ```ts
+ * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { registerCodecs, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr.registry);
+ * const stored = new MemoryStore();
+ * await createArrayChunks(stored, "", {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [4],
+ *   data_type: "int16",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [2] } },
+ *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes", configuration: { endian: "little" } }, { name: "crc32c" }],
+ *   storage_transformers: [{
+ *     name: "concat-parts",
+ *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
+ *   }],
+ * });
+ *
+ * const array = await zarr.open(withZarrParts(stored), { kind: "array" });
+ * await zarr.set(array, [zarr.slice(2, 4)], 7);
+ * assertEquals((await zarr.get(array)).data, new Int16Array([0, 0, 7, 7]));
+ * assertEquals(await stored.get("/c/1.bin"), new Uint8Array([7, 0, 7, 0]));
+ * ```
+ */
+export function withZarrParts<S extends ZarritaStore>(
+  store: S,
+): ZarrPartsStore<S> {
+  const below = store as unknown as Store;
+  const arrays = new TranslatedArrays(below, INNER_CHUNKS);
+  const shown: Record<PropertyKey, unknown> = {
+    ...viewStore(below, INNER_CHUNKS, {
+      arrays,
+      onRead(bytes, { key }, options) {
+        noteKey(bytes, key);
+        if (options) noteKey(options, key);
+      },
+    }),
+    // zarrita extends the arrays that it opens from a store by these.
+    arrayExtensions: [
+      ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
+      nameChunks,
+    ],
+    [ARRAYS]: arrays,
+  };
+  return new Proxy<object>(store, {
+    get(target, property) {
+      if (property in shown) return shown[property];
+      if (STORE_METHODS.has(property)) return undefined;
+      // Private members are those of the store itself.
+      const value = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+    has: (target, property) =>
+      property in shown ||
+      !STORE_METHODS.has(property) && property in target,
+  }) as ZarrPartsStore<S>;
+}
+
+/** The arrays of a store that {@linkcode withZarrParts} gave, or `undefined` for another one. */
+export function arraysOf(store: object): TranslatedArrays | undefined {
+  return (store as { [ARRAYS]?: TranslatedArrays })[ARRAYS];
+}
