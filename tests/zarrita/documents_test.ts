@@ -1,0 +1,153 @@
+import { assert, assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
+import { ChecksumError, FileSystemStore, MemoryStore } from "../../mod.ts";
+import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import {
+  assertEveryBitCounts,
+  assertReads,
+  chunkFiles,
+  created,
+  open,
+  square,
+} from "./document_arrays.ts";
+import {
+  CHECKSUM_EXAMPLE,
+  SHARDING_EXAMPLE,
+  TIFF_KEYS,
+  ZIP_KEYS,
+} from "./document_examples.ts";
+
+registerCodecs(zarr.registry);
+
+Deno.test("the concat-parts document's array with a checksum is written and read in files", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const source = square(1000);
+    await created(
+      store,
+      CHECKSUM_EXAMPLE,
+      (array) => zarr.set(array, null, source),
+    );
+
+    const sizes = await chunkFiles(folder);
+    const chunks = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"];
+    assertEquals(
+      Object.keys(sizes).sort(),
+      chunks.flatMap((key) => [key, `${key}.crc32c`]),
+    );
+    for (const key of chunks) assertEquals(sizes[`${key}.crc32c`], 4);
+    await assertReads(await open(store), source);
+  });
+});
+
+Deno.test("the concat-parts document's array with a checksum gives no element if any bit is flipped", async () => {
+  const store = new MemoryStore();
+  await created(
+    store,
+    CHECKSUM_EXAMPLE,
+    (array) => zarr.set(array, null, square(1000)),
+  );
+  const array = await open(store);
+  for (const key of ["/c/0/0", "/c/0/0.crc32c"] as const) {
+    const bits = await assertEveryBitCounts(store, key, array, "/c/0/0");
+    assert(bits >= 32);
+  }
+  assertEquals(await zarr.get(array, [0, 0]), 0);
+});
+
+Deno.test("the concat-parts document's array in shards is written and read in files", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const source = square(10_000);
+    const header = new TextEncoder().encode("A header of a file ".repeat(4))
+      .subarray(0, 64);
+    await created(
+      store,
+      SHARDING_EXAMPLE,
+      (array) => setSharded(zarr, array, null, source, { prefix: header }),
+    );
+
+    const sizes = await chunkFiles(folder);
+    const expected: Record<string, number> = {};
+    for (const key of ["c/0/0", "c/0/1", "c/1/0", "c/1/1"]) {
+      expected[key] = 5000 * 5000;
+      expected[`${key}.header`] = 64;
+      expected[`${key}.index`] = 1604;
+      assertEquals(await Deno.readFile(`${folder}/${key}.header`), header);
+    }
+    assertEquals(sizes, expected);
+    // Offsets in the index count from the header on.
+    const index = await Deno.readFile(`${folder}/c/0/0.index`);
+    assertEquals(new DataView(index.buffer).getBigUint64(0, true), 64n);
+    await assertReads(await open(store), source);
+  });
+});
+
+Deno.test("the concat-parts document's array in shards gives no element if any bit of an index is flipped", async () => {
+  const store = new MemoryStore();
+  await created(
+    store,
+    SHARDING_EXAMPLE,
+    // Not more of the array than one shard.
+    (array) =>
+      setSharded(zarr, array, [zarr.slice(1000), zarr.slice(1000)], 9, {
+        prefix: new Uint8Array(64),
+      }),
+  );
+  const array = await open(store);
+  const bits = await assertEveryBitCounts(
+    store,
+    "/c/0/0.index",
+    array,
+    "/c/0/0",
+  );
+  assertEquals(bits, 1604 * 8);
+  assertEquals(await zarr.get(array, [0, 0]), 9);
+  assertEquals(await zarr.get(array, [1000, 0]), 0);
+});
+
+for (
+  const [name, keys, files] of [
+    [".tiff", TIFF_KEYS, [
+      "c/0/0.tiff",
+      "c/0/1.tiff",
+      "c/1/0.tiff",
+      "c/1/1.tiff",
+    ]],
+    [".shard.zip", ZIP_KEYS, [
+      "0.0.shard.zip",
+      "0.1.shard.zip",
+      "1.0.shard.zip",
+      "1.1.shard.zip",
+    ]],
+  ] as const
+) {
+  Deno.test(`an array with the suffix document's ${name} keys is written and read in files`, async () => {
+    await inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      const source = square(1000);
+      const { storage_transformers: _, ...plain } = JSON.parse(
+        CHECKSUM_EXAMPLE,
+      );
+      const document = { ...plain, chunk_key_encoding: JSON.parse(keys) };
+      await created(
+        store,
+        JSON.stringify(document),
+        (array) => zarr.set(array, null, source),
+      );
+      assertEquals(Object.keys(await chunkFiles(folder)).sort(), [...files]);
+      await assertReads(await open(store), source);
+
+      const damaged = await Deno.readFile(`${folder}/${files[1]}`);
+      damaged[9]! ^= 1;
+      await Deno.writeFile(`${folder}/${files[1]}`, damaged);
+      const error = await zarr.get(await open(store)).then(
+        () => new Error("A flipped bit is not missed"),
+        (error: Error) => error,
+      );
+      assert(error.cause instanceof ChecksumError, String(error));
+      assertEquals(error.cause.key, `/${files[1]}`);
+    });
+  });
+}
