@@ -1,4 +1,8 @@
-import { changeNodes, nodePaths } from "./metadata/consolidated.ts";
+import {
+  changeNodes,
+  isArrayDocument,
+  nodePaths,
+} from "./metadata/consolidated.ts";
 import { inDocument } from "./metadata/metadata_error.ts";
 import { changeZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
 import { listView } from "./list_view.ts";
@@ -76,8 +80,16 @@ export function viewStore<S extends Store>(
     key: StoreKey,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
+    const { changes } = arrays;
     const bytes = await readValue(store, key, options);
-    return bytes && inDocument(key, () => changeZarrJson(bytes, show));
+    return bytes && inDocument(key, () =>
+      changeZarrJson(bytes, (document) => {
+        const isLatest = arrays.changes === changes;
+        if (isLatest && isArrayDocument(document)) {
+          arrays.keep(rootOf(key), bytes);
+        }
+        return show(document);
+      }));
   }
 
   /** The document of a node below another, or `undefined` if there is none that can be read. */

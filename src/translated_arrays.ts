@@ -10,6 +10,9 @@ export class TranslatedArrays {
   readonly #translation: Translation;
   /** What is absent is not kept: it may be created. */
   readonly #known = new Map<string, Promise<Found>>();
+  /** Documents of arrays that were read already, and whose chunks were not. */
+  readonly #documents = new Map<string, Uint8Array>();
+  #changes = 0;
 
   constructor(store: Store, translation: Translation) {
     this.#store = store;
@@ -31,14 +34,28 @@ export class TranslatedArrays {
     return typeof found === "string" ? undefined : found;
   }
 
+  /** How often a document was changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Keeps the document of an array, so that it need not be read again. */
+  keep(root: string, bytes: Uint8Array): void {
+    if (!this.#known.has(root)) this.#documents.set(root, bytes);
+  }
+
   /** Forgets what stood at a place, since it changes. */
   forget(root: string): void {
+    this.#changes++;
     this.#known.delete(root);
+    this.#documents.delete(root);
   }
 
   async #look(root: string): Promise<Found> {
     const document = `${root}/zarr.json` as StoreKey;
-    const bytes = await readValue(this.#store, document);
+    const bytes = this.#documents.get(root) ??
+      await readValue(this.#store, document);
+    this.#documents.delete(root);
     if (bytes === undefined) return "absent";
     return inDocument(
       document,

@@ -29,8 +29,11 @@ export class InnerChunks {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #extents: InnerExtents;
-  /** Keep a shard and its index together while they are read. */
+  /** Keep a shard and its index together while one of them changes. */
   readonly #locks = new KeyLocks();
+  /** How many shards are being changed, and how often one was. */
+  #changing = 0;
+  #changes = 0;
   readonly #batches = new Map<string, Batch>();
 
   /** @param layouts Those of the shards, of the shards in them, and so on. */
@@ -72,33 +75,56 @@ export class InnerChunks {
           } is made of shards: such arrays can be read, and not written`,
         );
       }
+      this.#changing++;
+      this.#changes++;
       try {
         await changeShard(this.#store, key, layout!, changes, options);
       } finally {
         this.#extents.forget(key);
+        this.#changing--;
       }
     });
   }
 
   /** An inner chunk, or a range of it. */
-  #read(
+  async #read(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    return this.#locks.read(key, async () => {
-      const extent = await this.#extents.find(key, path, options);
-      if (extent === undefined) return undefined;
-      const { start, end } = range
-        ? resolveByteRange(range, extent.length)
-        : { start: 0, end: extent.length };
-      return await readEntry(
-        (range) => readRange(this.#store, key, range, options),
-        { offset: extent.offset + start, length: end - start },
-        describeInner(path, key),
-      );
-    });
+    const changes = this.#changes;
+    if (this.#changing === 0) {
+      // If a shard changes meanwhile, the index may be older than the bytes.
+      try {
+        const bytes = await this.#readAsIs(key, path, range, options);
+        if (this.#changes === changes) return bytes;
+      } catch (error) {
+        if (this.#changes === changes) throw error;
+      }
+    }
+    return await this.#locks.read(
+      key,
+      () => this.#readAsIs(key, path, range, options),
+    );
+  }
+
+  async #readAsIs(
+    key: StoreKey,
+    path: InnerPath,
+    range: ByteRange | undefined,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const extent = await this.#extents.find(key, path, options);
+    if (extent === undefined) return undefined;
+    const { start, end } = range
+      ? resolveByteRange(range, extent.length)
+      : { start: 0, end: extent.length };
+    return await readEntry(
+      (range) => readRange(this.#store, key, range, options),
+      { offset: extent.offset + start, length: end - start },
+      () => describeInner(path, key),
+    );
   }
 
   /** Changes an inner chunk, and with it others of its shard that come before it is stored. */

@@ -116,21 +116,21 @@ export async function readInnerChunk(
   if (index === undefined) index = await readShardIndex(read, layout, key);
   else assertEntries(index, layout, key);
   const entry = index?.[place];
-  const name = `inner chunk ${describe(coordinates)}${ofShard(key)}`;
+  const name = () => `inner chunk ${describe(coordinates)}${ofShard(key)}`;
   return entry && await readEntry(read, entry, name);
 }
 
-/** The bytes that an entry of an index says; `name` is the inner chunk's in messages. */
+/** The bytes that an entry of an index says; `name` gives the inner chunk's for messages. */
 export async function readEntry(
   read: ReadShardRange,
   entry: { readonly offset: number; readonly length: number },
-  name: string,
+  name: () => string,
 ): Promise<Uint8Array> {
   if (entry.length === 0) return new Uint8Array();
   const bytes = await read(entry);
   if (bytes?.length === entry.length) return bytes;
   throw new RangeError(
-    `The index says that ${name} takes ${entry.length} bytes from ${entry.offset} on, where ${
+    `The index says that ${name()} takes ${entry.length} bytes from ${entry.offset} on, where ${
       bytes?.length ?? "none"
     } could be read`,
   );

@@ -5,6 +5,7 @@ import type { ByteRange } from "./store.ts";
  * `length`, or with one that is not a whole number from 0 to 2^53−1.
  */
 export function assertByteRange(range: ByteRange): void {
+  if (isByteRange(range)) return;
   const names = ["suffixLength", "offset", "length"]
     .filter((name) => name in Object(range));
   if (!["suffixLength", "offset,length"].includes(names.join())) {
@@ -15,7 +16,7 @@ export function assertByteRange(range: ByteRange): void {
     );
   }
   for (const [name, value] of Object.entries(range)) {
-    if (Number.isSafeInteger(value) && value >= 0) continue;
+    if (isCount(value)) continue;
     const ErrorClass = typeof value === "number" ? RangeError : TypeError;
     throw new ErrorClass(
       `Expected the range's ${name} to be a whole number from 0 to 2^53−1, found ${
@@ -23,6 +24,19 @@ export function assertByteRange(range: ByteRange): void {
       }`,
     );
   }
+}
+
+/** The quick answer for what is right, as nearly everything is. */
+function isByteRange(range: Partial<Record<string, unknown>> | null): boolean {
+  if (typeof range !== "object" || range === null) return false;
+  const { offset, length, suffixLength } = range;
+  return suffixLength === undefined
+    ? isCount(offset) && isCount(length)
+    : isCount(suffixLength) && !("offset" in range) && !("length" in range);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && value as number >= 0;
 }
 
 /** How many bytes a range asks for. */

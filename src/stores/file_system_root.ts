@@ -8,6 +8,8 @@ const TEMPORARY = ".zarr-parts-tmp-";
 export class FileSystemRoot {
   /** As it was given: permissions may name it so, as a link. */
   readonly path: string;
+  /** Where that led last. */
+  #real: string | undefined;
 
   constructor(root: string | URL) {
     if (typeof root !== "string" && !(root instanceof URL)) {
@@ -33,10 +35,11 @@ export class FileSystemRoot {
         } has a name that starts with "${TEMPORARY}": such names are for temporary files`,
       );
     }
-    const path = await this.follow(key);
-    if (path === undefined) return undefined;
-    const info = await presentOnly(() => Deno.stat(path));
-    if (info === undefined) return undefined;
+    const [path, info] = await Promise.all([
+      this.follow(key),
+      presentOnly(() => Deno.stat(this.path + key)),
+    ]);
+    if (path === undefined || info === undefined) return undefined;
     if (!info.isFile) {
       throw new Error(
         `Key ${JSON.stringify(key)} names ${
@@ -49,27 +52,28 @@ export class FileSystemRoot {
 
   /** Where a path below the root leads, free of links; `undefined` if nowhere. */
   async follow(key: string): Promise<string | undefined> {
-    const root = await presentOnly(() => Deno.realPath(this.path));
-    if (root === undefined) return undefined;
     const real = await presentOnly(() => Deno.realPath(this.path + key));
     if (real === undefined) {
       // What is absent behind a link that leads out is refused all the same.
       if (key !== "") await this.follow(split(key).folder);
       return undefined;
     }
-    const separator = Deno.build.os === "windows" ? "\\" : "/";
-    const inside = root.endsWith(separator) ? root : root + separator;
-    if (!(real + separator).startsWith(inside)) {
+    let relative = below(this.#real, real);
+    if (relative === undefined) {
+      // The root may lead elsewhere by now.
+      this.#real = await presentOnly(() => Deno.realPath(this.path));
+      if (this.#real === undefined) return undefined;
+      relative = below(this.#real, real);
+    }
+    if (relative === undefined) {
       throw new Error(
         `Key ${
           JSON.stringify(key)
-        } leads out of the store's root: ${real} is not below ${root}`,
+        } leads out of the store's root: ${real} is not below ${this.#real}`,
       );
     }
     // Not `real`: permissions may name the root as it was given, as a link.
-    return real.length < inside.length
-      ? this.path
-      : `${this.path}/${real.slice(inside.length)}`;
+    return relative === "" ? this.path : `${this.path}/${relative}`;
   }
 
   /** The paths of the folders that {@linkcode ensureFolder} would create, the deepest first. */
@@ -98,6 +102,16 @@ export class FileSystemRoot {
     await ensureDir(path);
     return path;
   }
+}
+
+/** A path as it leads on from another one: "" for the same, `undefined` if it does not lie below it. */
+function below(root: string | undefined, path: string): string | undefined {
+  if (root === undefined) return undefined;
+  const separator = Deno.build.os === "windows" ? "\\" : "/";
+  const inside = root.endsWith(separator) ? root : root + separator;
+  return (path + separator).startsWith(inside)
+    ? path.slice(inside.length)
+    : undefined;
 }
 
 /** `/c/0/1` as the folder `/c/0` and the name `1`. */

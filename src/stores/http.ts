@@ -151,8 +151,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
-    const value = await this.stream(key, options);
-    return value && await toBytes(value);
+    return await (await this.#ask(key, options, [200]))?.bytes();
   }
 
   /**
@@ -376,10 +375,13 @@ async function partial(answer: Answer, range: ByteRange): Promise<Uint8Array> {
     await answer.body.cancel();
     throw unexpectedRange(answer, range);
   }
-  // One byte more tells a longer body without keeping it.
-  const bytes = await toBytes(
-    answer.body.pipeThrough(rangeStream({ offset: 0, length: length + 1 })),
-  );
+  // Of a body that says its length, no more is sent. Of others, one byte more
+  // tells a longer one without keeping it.
+  const bytes = contentLength(answer) === length
+    ? await answer.bytes()
+    : await toBytes(
+      answer.body.pipeThrough(rangeStream({ offset: 0, length: length + 1 })),
+    );
   if (bytes.length !== length) {
     throw new Error(
       `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${

@@ -3,9 +3,9 @@ import type { Store } from "./store.ts";
 /** Who uses a key, and who waits for it. */
 interface Queue {
   /** Done when the last writer is, of those that came so far. */
-  write: Promise<void>;
+  write: Promise<void> | undefined;
   /** The readers that came after that writer. */
-  readonly reads: Set<Promise<void>>;
+  readers: Readers;
   users: number;
 }
 
@@ -33,41 +33,71 @@ export class KeyLocks {
   }
 
   /** Runs a task that reads, once no writer is before it. */
-  read<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const queue = this.#queue(key);
-    const run = queue.write.then(task);
-    const done = this.#leave(key, queue, run);
-    queue.reads.add(done);
-    done.then(() => queue.reads.delete(done));
-    return run;
+  async read<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const queue = this.#enter(key);
+    const { readers, write } = queue;
+    readers.enter();
+    try {
+      if (write !== undefined) await write;
+      return await task();
+    } finally {
+      readers.leave();
+      this.#leave(key, queue);
+    }
   }
 
   /** Runs a task that writes, once nobody is before it. */
-  write<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const queue = this.#queue(key);
-    const run = Promise.all([queue.write, ...queue.reads]).then(task);
-    queue.write = this.#leave(key, queue, run);
-    queue.reads.clear();
-    return run;
+  async write<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const queue = this.#enter(key);
+    const before = [queue.write, queue.readers.gone()];
+    let done!: () => void;
+    queue.write = new Promise((resolve) => {
+      done = resolve;
+    });
+    queue.readers = new Readers();
+    try {
+      await Promise.all(before);
+      return await task();
+    } finally {
+      done();
+      this.#leave(key, queue);
+    }
   }
 
-  #queue(key: string): Queue {
+  #enter(key: string): Queue {
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = { write: Promise.resolve(), reads: new Set(), users: 0 };
+      queue = { write: undefined, readers: new Readers(), users: 0 };
       this.#queues.set(key, queue);
     }
     queue.users++;
     return queue;
   }
 
-  /** Done, and never failed, when the task is. The last to leave takes the queue away. */
-  async #leave(
-    key: string,
-    queue: Queue,
-    run: Promise<unknown>,
-  ): Promise<void> {
-    await run.catch(() => {});
+  /** The last to leave takes the queue away. */
+  #leave(key: string, queue: Queue): void {
     if (--queue.users === 0) this.#queues.delete(key);
+  }
+}
+
+/** Readers side by side. */
+class Readers {
+  #count = 0;
+  #allGone: (() => void) | undefined;
+
+  enter(): void {
+    this.#count++;
+  }
+
+  leave(): void {
+    if (--this.#count === 0) this.#allGone?.();
+  }
+
+  /** Done when all readers are, of which no more come. */
+  gone(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#allGone = resolve;
+    });
   }
 }

@@ -12,11 +12,15 @@ const METADATA_NAMES = new Set([
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\\\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
+/** Most keys, of which nothing more need be looked at. */
+const ORDINARY = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;
+
 /**
  * What is wrong with a key, without its leading `/`, or `undefined` if nothing
  * is: each segment must be a name that stays in its folder on every store.
  */
 export function keyProblem(key: string): string | undefined {
+  if (ORDINARY.test(key)) return undefined;
   const forbidden = FORBIDDEN.exec(key);
   if (forbidden) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, "0");

@@ -19,7 +19,12 @@
  * @module
  */
 export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
-export { setSharded, type SetShardedOptions } from "./set_sharded.ts";
+export {
+  setSharded,
+  type SetShardedOptions,
+  type Zarrita,
+  type ZarritaArray,
+} from "./set_sharded.ts";
 export {
   withZarrParts,
   type ZarritaStore,

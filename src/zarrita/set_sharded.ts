@@ -1,4 +1,3 @@
-import type * as zarrita from "zarrita";
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../translation.ts";
@@ -16,8 +15,66 @@ import { arraysOf } from "./with_zarr_parts.ts";
  * const options: SetShardedOptions = { prefix: new Uint8Array(64), alignment: 512 };
  * ```
  */
-export interface SetShardedOptions
-  extends EncodeShardOptions, zarrita.SetOptions {}
+export interface SetShardedOptions extends EncodeShardOptions {
+  /** Aborts the writing; shards that are stored by then stay. */
+  signal?: AbortSignal;
+  /** Makes what runs the writing of the inner chunks, as zarrita's `set` takes it. */
+  createQueue?: () => {
+    add(task: () => Promise<void>): void;
+    onIdle(): Promise<void[]>;
+  };
+}
+
+/**
+ * What of zarrita {@linkcode setSharded} uses.
+ *
+ * @example
+ * ```ts
+ * import type { Zarrita } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const peer: Zarrita = zarr;
+ * ```
+ */
+export interface Zarrita {
+  /** Writes into an array. */
+  set(
+    array: never,
+    selection: never,
+    value: never,
+    options?: never,
+  ): Promise<void>;
+}
+
+/**
+ * What of zarrita's `Array` {@linkcode setSharded} uses.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { withZarrParts, type ZarritaArray } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const store = withZarrParts(new MemoryStore());
+ * const array: ZarritaArray = await zarr.create(store, {
+ *   shape: [4],
+ *   chunkShape: [2],
+ *   dtype: "uint8",
+ * });
+ * ```
+ */
+export interface ZarritaArray {
+  /** Where the array was opened. */
+  readonly store: object;
+  /** The array's place in the store. */
+  readonly path: string;
+  /** The element where no chunk is. */
+  readonly fillValue: unknown;
+  /** The place of a key in the array. */
+  resolve(key: string): { readonly path: string };
+  /** The elements of a chunk. */
+  getChunk(coordinates: number[]): Promise<unknown>;
+}
 
 /**
  * Writes into an array in shards, as zarrita's `set` does into others. Each shard
@@ -75,16 +132,27 @@ export interface SetShardedOptions
  * assertEquals((await zarr.get(array, [zarr.slice(3, 6)])).data, data.subarray(3, 6));
  * ```
  */
-export async function setSharded<D extends zarrita.DataType>(
-  zarr: Pick<typeof zarrita, "set">,
-  array: zarrita.Array<D, zarrita.AsyncMutable>,
-  selection: (null | zarrita.Slice | number)[] | null,
-  value: zarrita.Scalar<D> | zarrita.Chunk<D>,
+export async function setSharded<A extends ZarritaArray>(
+  zarr: Zarrita,
+  array: A,
+  selection:
+    | (null | number | {
+      start: number | null;
+      stop: number | null;
+      step: number | null;
+    })[]
+    | null,
+  value: NonNullable<A["fillValue"]> | Awaited<ReturnType<A["getChunk"]>>,
   options: SetShardedOptions = {},
 ): Promise<void> {
   const writer = new ShardWriter(await shardedArray(array), options);
   try {
-    await zarr.set(into(array, writer), selection, value, options);
+    await zarr.set(
+      into(array, writer) as never,
+      selection as never,
+      value as never,
+      options as never,
+    );
     await writer.finish();
   } catch (error) {
     await writer.abandon(); // zarrita goes on with the other chunks.
@@ -93,9 +161,7 @@ export async function setSharded<D extends zarrita.DataType>(
 }
 
 /** The array behind one of zarrita's. */
-async function shardedArray(
-  array: zarrita.Array<zarrita.DataType>,
-): Promise<ShardedArray> {
+async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
   const arrays = arraysOf(array.store);
   if (arrays === undefined) {
     throw new TypeError(
@@ -116,10 +182,7 @@ async function shardedArray(
 }
 
 /** The array, with a writer in the place of its store. */
-function into<A extends zarrita.Array<zarrita.DataType>>(
-  array: A,
-  writer: ShardWriter,
-): A {
+function into<A extends ZarritaArray>(array: A, writer: ShardWriter): A {
   const store = {
     set: (key: StoreKey, bytes: Uint8Array) =>
       writer.set(splitPlainKey(key)!.plainKey, bytes),

@@ -31,12 +31,6 @@ export interface ZarritaStore {
   ): Uint8Array | undefined | Promise<Uint8Array | undefined>;
 }
 
-type Reading = Required<Pick<Store, "get" | "getRange" | "stream" | "size">>;
-
-/** A method that the view has if the store below has it. */
-type IfPresent<S, K extends "set" | "delete" | "list"> = S extends
-  Record<K, unknown> ? Required<Pick<Store, K>> : unknown;
-
 /**
  * A store as {@linkcode withZarrParts} shows it: it can always read, it can write,
  * delete and list where the store below can, and it has what else that has.
@@ -53,10 +47,10 @@ type IfPresent<S, K extends "set" | "delete" | "list"> = S extends
  * ```
  */
 export type ZarrPartsStore<S> =
-  & Reading
-  & IfPresent<S, "set">
-  & IfPresent<S, "delete">
-  & IfPresent<S, "list">
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & (S extends { set: unknown } ? Required<Pick<Store, "set">> : unknown)
+  & (S extends { delete: unknown } ? Required<Pick<Store, "delete">> : unknown)
+  & (S extends { list: unknown } ? Required<Pick<Store, "list">> : unknown)
   & Omit<S, keyof Store>;
 
 /** What of a store is the view's or nobody's, and never that of the store below. */

@@ -1,0 +1,162 @@
+import { FetchStore } from "zarrita";
+import * as zarr from "zarrita";
+import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
+import { crc32c, FileSystemStore, HttpStore, type Store } from "../mod.ts";
+import { withZarrParts } from "../src/zarrita/mod.ts";
+import { seededRandom } from "./measure.ts";
+import type { AsyncContestant } from "./measure_async.ts";
+import { inMemory, type ReadFolders } from "./read_folders.ts";
+
+/** A way of getting at the elevation model. */
+export interface Reader {
+  readonly name: string;
+  /** What zarrita opens; anew each time, so that nothing is known of the shards. */
+  open(count: () => void): zarr.AsyncReadable;
+}
+
+/** Readers of one kind of store, the first of which is zarrita alone, with the plain array. */
+export interface ReaderGroup {
+  readonly title: string;
+  readonly readers: readonly [Reader, ...Reader[]];
+}
+
+/** What is read, and how. */
+export type Work = (array: zarr.Array<"int16">) => Promise<number>;
+
+/** All of the elevation model. */
+export const WHOLE: Work = async (array) => {
+  const { data } = await zarr.get(array);
+  return crc32c(new Uint8Array(data.buffer));
+};
+
+/** 1,000 inner chunks one after another, the same random ones in every run. */
+export const RANDOM: Work = async (array) => {
+  const random = seededRandom(1000);
+  let sum = 0;
+  for (let i = 0; i < 1000; i++) {
+    const coordinates = array.shape.map((length, axis) =>
+      Math.floor(random() * Math.ceil(length / array.chunks[axis]!))
+    );
+    const { data } = await array.getChunk(coordinates);
+    sum = crc32c(new Uint8Array(data.buffer), sum);
+  }
+  return sum;
+};
+
+/** Opens the array and does the work. */
+export function contestant(
+  { name, open }: Reader,
+  work: Work,
+): AsyncContestant {
+  return {
+    name,
+    async run() {
+      return await work(await openArray(open(() => {})));
+    },
+  };
+}
+
+/** How many requests the work takes, with those for metadata. */
+export async function requests({ open }: Reader, work: Work): Promise<number> {
+  let count = 0;
+  await work(await openArray(open(() => count++)));
+  return count;
+}
+
+async function openArray(
+  store: zarr.AsyncReadable,
+): Promise<zarr.Array<"int16">> {
+  return await zarr.open.v3(store, { kind: "array" }) as zarr.Array<"int16">;
+}
+
+/** Readers of memory, of files, and over HTTP from the servers of the two folders. */
+export async function readerGroups(
+  folders: ReadFolders,
+  urls: ReadFolders,
+): Promise<ReaderGroup[]> {
+  const plain = await inMemory(folders.plain);
+  const parts = await inMemory(folders.parts);
+  return [{
+    title: "In memory",
+    readers: [
+      { name: "zarrita, plain", open: (count) => counted(plain, count) },
+      {
+        name: "withZarrParts, in parts",
+        open: (count) => withZarrParts(counted(parts, count)),
+      },
+    ],
+  }, {
+    title: "From files",
+    readers: [
+      {
+        name: "zarrita, its FileSystemStore, plain",
+        open: (count) =>
+          counted(new ZarritaFileSystemStore(folders.plain), count),
+      },
+      {
+        name: "withZarrParts, zarrita's FileSystemStore, in parts",
+        open: (count) =>
+          withZarrParts(
+            counted(new ZarritaFileSystemStore(folders.parts), count),
+          ),
+      },
+      {
+        name: "withZarrParts, our FileSystemStore, in parts",
+        open: (count) =>
+          withZarrParts(counted(new FileSystemStore(folders.parts), count)),
+      },
+    ],
+  }, {
+    title: "Over HTTP on this machine",
+    readers: [
+      {
+        name: "zarrita, its FetchStore, plain",
+        open: (count) => new FetchStore(urls.plain, fetching(count)),
+      },
+      {
+        name: "withZarrParts, zarrita's FetchStore, in parts",
+        open: (count) =>
+          withZarrParts(new FetchStore(urls.parts, fetching(count))),
+      },
+      {
+        name: "withZarrParts, our HttpStore, in parts",
+        open: (count) =>
+          withZarrParts(new HttpStore(urls.parts, fetching(count))),
+      },
+    ],
+  }];
+}
+
+/** Counts the requests that really go out. */
+function fetching(count: () => void) {
+  return {
+    fetch(request: Request) {
+      count();
+      return fetch(request);
+    },
+  };
+}
+
+/** A store for reading, of the methods that the one below has. */
+function counted(
+  store: Pick<Store, "get" | "getRange" | "size">,
+  count: () => void,
+): Store {
+  const counting: Store = {
+    get(key, options) {
+      count();
+      return store.get(key, options);
+    },
+    getRange(key, range, options) {
+      count();
+      return store.getRange!(key, range, options);
+    },
+  };
+  if (typeof store.size === "function") {
+    counting.size = (key, options) => {
+      count();
+      return store.size!(key, options);
+    };
+  }
+  return counting;
+}

@@ -1,0 +1,91 @@
+import {
+  type ArrayMetadata,
+  createArrayChunks,
+  decodeShardIndex,
+  encodeShard,
+  FileSystemStore,
+  MemoryStore,
+  openArrayChunks,
+  parseShardLayout,
+  shardIndexSize,
+  type ShardLayout,
+} from "../mod.ts";
+
+const SOURCE = new URL("../tests/fixtures/dem.zarr", import.meta.url);
+
+/** The elevation model in two folders: as zarr-python wrote it, and in parts. */
+export interface ReadFolders {
+  readonly plain: string;
+  readonly parts: string;
+}
+
+const HEADER = new Uint8Array(64);
+
+/**
+ * Stores the elevation model as it is, and with a suffix and its shards in three
+ * parts: a header, the inner chunks, and the index.
+ */
+export async function makeReadFolders(root: string): Promise<ReadFolders> {
+  const folders = { plain: `${root}/plain`, parts: `${root}/parts` };
+  const source = await openArrayChunks(new FileSystemStore(SOURCE));
+  const { metadata } = source;
+  const layout = layoutOf(metadata);
+  const [plain, parts] = await Promise.all([
+    createArrayChunks(new FileSystemStore(folders.plain), "", metadata),
+    createArrayChunks(
+      new FileSystemStore(folders.parts),
+      "",
+      inParts(metadata, layout),
+    ),
+  ]);
+  for await (const coordinates of source.list()) {
+    const shard = (await source.get(coordinates))!;
+    await plain.set(coordinates, shard);
+    await parts.set(coordinates, withHeader(shard, layout));
+  }
+  return folders;
+}
+
+/** All that a folder holds, in memory. */
+export async function inMemory(folder: string): Promise<MemoryStore> {
+  const files = new FileSystemStore(folder);
+  const memory = new MemoryStore();
+  for await (const key of files.list()) {
+    await memory.set(key, (await files.get(key))!);
+  }
+  return memory;
+}
+
+/** The same inner chunks behind a header, so that none lies in it. */
+function withHeader(shard: Uint8Array, layout: ShardLayout): Uint8Array {
+  const index = decodeShardIndex(
+    shard.subarray(-shardIndexSize(layout)),
+    layout,
+  );
+  const chunks = index.map((entry) =>
+    entry && shard.subarray(entry.offset, entry.offset + entry.length)
+  );
+  return encodeShard(chunks, layout, { prefix: HEADER });
+}
+
+function layoutOf({ chunk_grid, codecs }: ArrayMetadata): ShardLayout {
+  const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
+  return parseShardLayout(codecs[0], chunk_shape);
+}
+
+function inParts(metadata: ArrayMetadata, layout: ShardLayout): ArrayMetadata {
+  return {
+    ...metadata,
+    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
+    storage_transformers: [{
+      name: "concat-parts",
+      configuration: {
+        parts: [
+          { key_suffix: ".header", size: HEADER.length },
+          { key_suffix: "" },
+          { key_suffix: ".index", size: shardIndexSize(layout) },
+        ],
+      },
+    }],
+  };
+}
