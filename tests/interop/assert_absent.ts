@@ -1,0 +1,28 @@
+import { assertEquals } from "@std/assert";
+import { openArrayChunks, type Store } from "../../mod.ts";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { filledBlocks, type InteropArray } from "./interop_array.ts";
+
+/** That chunks, shards and inner chunks of nothing but the fill value are absent, and no others. */
+export async function assertAbsent(
+  store: Store & Required<Pick<Store, "list">>,
+  array: InteropArray,
+): Promise<void> {
+  const { path, chunkShape, innerShapes } = array;
+  const chunks = await openArrayChunks(store, path);
+  assertEquals(
+    (await Array.fromAsync(chunks.list())).map(String).sort(),
+    filledBlocks(array, chunkShape).map(String).sort(),
+    path,
+  );
+  const innermost = innerShapes.at(-1);
+  if (innermost === undefined) return;
+  const keys = await Array.fromAsync(withZarrParts(store).list(`/${path}/c`));
+  assertEquals(
+    keys.sort(),
+    filledBlocks(array, innermost)
+      .map((coordinates) => ["", path, "c", ...coordinates].join("/"))
+      .sort(),
+    path,
+  );
+}

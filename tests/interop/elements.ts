@@ -1,0 +1,129 @@
+import { BoolArray } from "zarrita";
+
+/** The value of elements that no chunk holds; a string has its bits. */
+export type FillValue = number | bigint | boolean | `0x${string}`;
+
+/** How many bytes an element has, by data type. */
+export const ITEM_SIZES: Readonly<Record<string, number>> = {
+  bool: 1,
+  int8: 1,
+  uint8: 1,
+  int16: 2,
+  uint16: 2,
+  float16: 2,
+  bfloat16: 2,
+  int32: 4,
+  uint32: 4,
+  float32: 4,
+  int64: 8,
+  uint64: 8,
+  float64: 8,
+  complex64: 8,
+  complex128: 16,
+};
+
+/** The bits of the infinities' exponents, by data type. */
+const EXPONENTS: Readonly<Record<string, bigint>> = {
+  float16: 0x7c00n,
+  float32: 0x7f80_0000n,
+  float64: 0x7ff0_0000_0000_0000n,
+};
+
+/**
+ * The bytes of an element, little endian: the smallest and the largest numbers,
+ * both zeros, infinities, NaN of several bits, and noise.
+ */
+export function elementBytes(dataType: string, index: number): Uint8Array {
+  const size = ITEM_SIZES[dataType]!;
+  const noise = noiseBytes(size, index);
+  if (dataType === "bool") return noise.map((byte) => byte >> 7);
+  const sign = 1n << BigInt(8 * size - 1);
+  const exponent = EXPONENTS[dataType] ?? 2n;
+  const edges = [
+    0n,
+    sign,
+    sign - 1n,
+    2n * sign - 1n,
+    1n,
+    exponent,
+    exponent | sign,
+    exponent | 1n,
+  ];
+  return index % 2 === 0
+    ? noise
+    : integerBytes(edges[(index >> 1) % edges.length]!, size);
+}
+
+/** The bytes of a fill value, little endian. */
+export function fillBytes(dataType: string, fill: FillValue): Uint8Array {
+  const size = ITEM_SIZES[dataType]!;
+  if (typeof fill === "string") return integerBytes(BigInt(fill), size);
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  if (dataType === "float16") view.setFloat16(0, Number(fill), true);
+  else if (dataType === "float32") view.setFloat32(0, Number(fill), true);
+  else if (dataType === "float64") view.setFloat64(0, Number(fill), true);
+  else return integerBytes(BigInt(fill), size);
+  return bytes;
+}
+
+/** A fill value as metadata has it. */
+export function fillJson(fill: FillValue): unknown {
+  if (typeof fill === "bigint") return rawJSON(String(fill));
+  if (Object.is(fill, -0)) return rawJSON("-0.0");
+  return typeof fill === "number" && !isFinite(fill) ? String(fill) : fill;
+}
+
+/** Elements in the class that zarrita has for them. */
+export function typedElements(dataType: string, bytes: Uint8Array) {
+  const { buffer, byteOffset } = bytes;
+  const length = bytes.length / ITEM_SIZES[dataType]!;
+  const Elements = TYPED_ARRAYS[dataType];
+  if (Elements === undefined) {
+    throw new TypeError(`zarrita has no class for ${dataType}`);
+  }
+  return new Elements(buffer as ArrayBuffer, byteOffset, length);
+}
+
+const TYPED_ARRAYS: Readonly<
+  Record<
+    string,
+    new (
+      buffer: ArrayBuffer,
+      byteOffset: number,
+      length: number,
+    ) => Iterable<number | bigint | boolean>
+  >
+> = {
+  bool: BoolArray,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float16: Float16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
+
+/** A number in JSON just as it is written; TypeScript does not know it yet. */
+export const { rawJSON } = JSON as unknown as {
+  rawJSON: (text: string) => unknown;
+};
+
+function integerBytes(value: bigint, size: number): Uint8Array {
+  return Uint8Array.from(
+    { length: size },
+    (_, i) => Number((value >> BigInt(8 * i)) & 0xffn),
+  );
+}
+
+function noiseBytes(size: number, index: number): Uint8Array {
+  return Uint8Array.from({ length: size }, (_, i) => {
+    const mixed = Math.imul(index * 16 + i + 1, 0x9e3779b1);
+    return (mixed ^ (mixed >>> 15)) >>> 13 & 0xff;
+  });
+}

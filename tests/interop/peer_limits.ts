@@ -1,0 +1,49 @@
+import { UNKNOWN_TYPE, ZARR_PARTS_LIMITS } from "./zarrita_limits.ts";
+
+// zarr-python compares inner chunks with the shard before the transposition.
+const TRANSPOSED = "ValueError: The array's `chunk_shape`";
+const NO_GZIP = 'CodecPipelineError: Failed to encode chunk via codec "gzip"';
+
+/** What peers, and zarrita, refuse to write, by array: how their errors start. */
+export const CANNOT_WRITE: Readonly<
+  Record<string, Readonly<Record<string, string>>>
+> = {
+  "zarr-python": {
+    "fills/float32 0x7fc00001": "TypeError: Cannot convert object '0x7fc00001'",
+    "fills/float32 0x7fc00001 only":
+      "TypeError: Cannot convert object '0x7fc00001'",
+    "ranks/0 in shards": "IndexError: too many indices for array",
+    "shards/transposed": TRANSPOSED,
+    "other/bfloat16": "TypeError: data type 'bfloat16' not understood",
+  },
+  "zarrita": {
+    "codecs/gzip": NO_GZIP,
+    "codecs/gzip in shards": NO_GZIP,
+    "codecs/gzip crc32c": NO_GZIP,
+    "codecs/gzip crc32c in shards": NO_GZIP,
+    "shards/nested": "TypeError: Shard ",
+    "other/bfloat16": UNKNOWN_TYPE,
+    "other/complex64": UNKNOWN_TYPE,
+    "other/complex128": UNKNOWN_TYPE,
+    ...ZARR_PARTS_LIMITS,
+  },
+  "TensorStore": {
+    "shards/checked as a whole":
+      'ValueError: Error opening "zarr3" driver: Error writing local file',
+  },
+};
+
+/** What peers cannot read, by array: how their errors start. */
+export const CANNOT_READ: Readonly<
+  Record<string, Readonly<Record<string, string>>>
+> = {
+  "zarr-python": {
+    "shards/transposed": TRANSPOSED,
+    "other/bfloat16":
+      "ValueError: No Zarr data type found that matches 'bfloat16'",
+  },
+  "TensorStore": {
+    "shards/checked as a whole":
+      'ValueError: FAILED_PRECONDITION: Error opening "zarr3" driver: Error reading local file',
+  },
+};

@@ -1,0 +1,57 @@
+import { assert } from "@std/assert";
+import * as zarr from "zarrita";
+
+/** All elements of an array in C order, little endian, as zarrita reads them. */
+export async function readElements(
+  store: zarr.AsyncReadable,
+  path: string,
+): Promise<Uint8Array> {
+  const array = await openArray(store, path);
+  const { data, shape, stride } = array.shape.length === 0
+    ? await array.getChunk([]) // `zarr.get` gives a number, which has no bits.
+    : await zarr.get(array);
+  assert("buffer" in data, `${path} has no numbers`);
+  const size = data.BYTES_PER_ELEMENT;
+  const bytes = new Uint8Array(
+    data.buffer,
+    data.byteOffset,
+    array.shape.length === 0 ? size : data.byteLength,
+  );
+  return inCOrder(bytes, size, shape, stride);
+}
+
+export function openArray<S extends zarr.AsyncReadable>(
+  store: S,
+  path: string,
+): Promise<zarr.Array<zarr.DataType, S>> {
+  return zarr.open.v3(locate(store, path), { kind: "array" });
+}
+
+/** The place of a node with a name of any characters: zarrita takes paths for those of URLs. */
+export function locate<S extends zarr.AsyncReadable>(
+  store: S,
+  path: string,
+): zarr.Location<S> {
+  const escaped = path.split("/").map(encodeURIComponent).join("/");
+  return new zarr.Location(store, `/${escaped}`);
+}
+
+function inCOrder(
+  bytes: Uint8Array,
+  size: number,
+  shape: readonly number[],
+  stride: readonly number[],
+): Uint8Array {
+  const offsets = shape.reduce<number[]>(
+    (offsets, length, i) =>
+      offsets.flatMap((offset) =>
+        Array.from({ length }, (_, c) => offset + c * stride[i]! * size)
+      ),
+    [0],
+  );
+  const ordered = new Uint8Array(offsets.length * size);
+  offsets.forEach((offset, i) => {
+    ordered.set(bytes.subarray(offset, offset + size), i * size);
+  });
+  return ordered;
+}

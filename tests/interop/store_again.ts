@@ -1,0 +1,76 @@
+import {
+  type ArrayMetadata,
+  createArrayChunks,
+  openArrayChunks,
+  plainView,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { readText } from "../support/documents.ts";
+import { rawJSON } from "./elements.ts";
+import type { StorageWay } from "./storage_ways.ts";
+
+/** Stores an array of one store in another one, in another way. */
+export async function storeArrayAgain(
+  source: Store,
+  target: Store,
+  path: string,
+  way: StorageWay,
+): Promise<void> {
+  const chunks = await openArrayChunks(source, path);
+  const values: [number[], Uint8Array][] = [];
+  for await (const coordinates of chunks.list()) {
+    values.push([coordinates, (await chunks.get(coordinates))!]);
+  }
+  const least = Math.min(...values.map(([, bytes]) => bytes.length));
+  const created = await createArrayChunks(target, path, {
+    ...await exactMetadata(source, path),
+    ...way(isFinite(least) ? least : 0),
+  });
+  for (const [coordinates, bytes] of values) {
+    await created.set(coordinates, bytes);
+  }
+}
+
+/**
+ * Stores the documents of groups in another store, after the arrays there: where
+ * they hold the metadata of arrays, it becomes that of how those are stored.
+ */
+export async function storeGroupsAgain(
+  source: Store,
+  target: Store & Required<Pick<Store, "set">>,
+  paths: readonly string[],
+): Promise<void> {
+  const view = plainView(target);
+  for (const path of paths) {
+    const key: StoreKey = path === "" ? "/zarr.json" : `/${path}/zarr.json`;
+    const document = await source.get(key);
+    if (document) await view.set(key, document);
+  }
+}
+
+/** Copies all that a plain view shows of a store. */
+export async function copyPlain(
+  source: Store & Required<Pick<Store, "list">>,
+  target: Required<Pick<Store, "set">>,
+): Promise<void> {
+  const view = plainView(source);
+  const keys = await Array.fromAsync(view.list());
+  await Promise.all(keys.map(async (key) => {
+    await target.set(key, (await view.get(key))!);
+  }));
+}
+
+/** An array's metadata, with numbers of more digits than a `number` has. */
+async function exactMetadata(
+  store: Store,
+  path: string,
+): Promise<ArrayMetadata> {
+  const keepNumber = (_: string, value: unknown, context?: unknown) => {
+    const { source } = context as { source?: string };
+    return typeof value === "number" && String(value) !== source
+      ? rawJSON(source!)
+      : value;
+  };
+  return JSON.parse(await readText(store, `/${path}/zarr.json`), keepNumber);
+}

@@ -1,0 +1,51 @@
+import { assertMatch } from "@std/assert";
+import { createArrayChunks } from "../../mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { concatParts } from "../support/metadata.ts";
+import { Exchange, PEERS } from "./exchange.ts";
+import { interopArray } from "./interop_array.ts";
+import { failuresOf } from "./outcomes.ts";
+import { findPython } from "./python.ts";
+
+/** What only this package understands, and how peers say that they do not. */
+const STRANGE = {
+  suffix: {
+    changes: {
+      chunk_key_encoding: { name: "suffix", configuration: { suffix: ".x" } },
+    },
+    error: /chunk.key.encoding.*suffix/i,
+  },
+  parts: {
+    changes: {
+      storage_transformers: [
+        concatParts({ key_suffix: "" }, { key_suffix: ".tail", size: 4 }),
+      ],
+    },
+    error: /storage transformers/i,
+  },
+};
+
+for (const peer of PEERS) {
+  Deno.test(`${peer.name} refuses arrays with suffixes or parts that no plain view shows`, async () => {
+    const python = await findPython();
+    if (python === undefined) return;
+    await inTempDir(async (folder) => {
+      const arrays = Object.keys(STRANGE).map((path) => interopArray(path));
+      const exchange = new Exchange(folder, arrays);
+      for (const [path, { changes }] of Object.entries(STRANGE)) {
+        const { metadata } = interopArray(path);
+        await createArrayChunks(exchange.store, path, {
+          ...metadata,
+          ...changes,
+        });
+      }
+      const failures = await failuresOf(
+        arrays,
+        await exchange.read(python, peer),
+      );
+      for (const [path, { error }] of Object.entries(STRANGE)) {
+        assertMatch(failures[path] ?? "", error);
+      }
+    });
+  });
+}
