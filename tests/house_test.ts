@@ -64,12 +64,23 @@ Deno.test("modules import from floors below, and from their own room", async () 
   assertEquals(imports > 100, true, `${imports} imports were found`);
 });
 
+/** A module's text without its comments, and so without the examples in them. */
+async function codeOf(module: string): Promise<string> {
+  const text = await Deno.readTextFile(new URL(module, SRC));
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+}
+
+Deno.test("no module imports zarrita, which users bring", async () => {
+  for (const module of await modules()) {
+    const imports = /\b(?:from|import)\b[^;]*["'](?:npm:)?@?zarrita/;
+    assertEquals(imports.test(await codeOf(module)), false, module);
+  }
+});
+
 Deno.test("only the file store uses the Deno namespace", async () => {
   const users: string[] = [];
   for (const module of await modules()) {
-    const text = await Deno.readTextFile(new URL(module, SRC));
-    const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
-    if (/\bDeno\./.test(code)) users.push(module);
+    if (/\bDeno\./.test(await codeOf(module))) users.push(module);
   }
   assertEquals(users.sort(), [
     "stores/file_system.ts",
