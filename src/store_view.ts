@@ -25,7 +25,12 @@ import {
   toStream,
 } from "./stores/stream.ts";
 import { TranslatedArrays } from "./translated_arrays.ts";
-import { type Place, splitPlainKey, type Translation } from "./translation.ts";
+import {
+  type Place,
+  splitPlainKey,
+  type TranslatedArray,
+  type Translation,
+} from "./translation.ts";
 
 /**
  * A store in which all arrays are plain: it can always read, and it can write,
@@ -64,15 +69,17 @@ export function viewStore<S extends Store>(
     changeNodes(document, (node) => translation.toShown(node));
 
   /** Where the value of a key is stored that is no document. */
-  async function placeOf(
+  function placeOf(
     key: StoreKey,
     options: StoreOptions | undefined,
-  ): Promise<Place> {
+  ): Place | Promise<Place> {
     assertStoreKey(key);
     options?.signal?.throwIfAborted();
-    const { root, plainKey } = splitPlainKey(key) ?? {};
-    const array = root === undefined ? undefined : await arrays.at(root);
-    return array?.placeOf(plainKey!) ?? { store, key };
+    const parts = splitPlainKey(key);
+    const array = parts && arrays.at(parts.root);
+    const placeIn = (array: TranslatedArray | undefined) =>
+      array?.placeOf(parts!.plainKey) ?? { store, key };
+    return array instanceof Promise ? array.then(placeIn) : placeIn(array);
   }
 
   /** A document as it is shown. */
@@ -141,7 +148,8 @@ export function viewStore<S extends Store>(
     {
       async get(key, options) {
         if (isDocument(key)) return await readDocument(key, options);
-        const place = await placeOf(key, options);
+        const found = placeOf(key, options);
+        const place = found instanceof Promise ? await found : found;
         const bytes = await readValue(place.store, place.key, options);
         if (bytes) onRead?.(bytes, place, options);
         return bytes;

@@ -8,8 +8,8 @@ import type { TranslatedArray, Translation } from "./translation.ts";
 export class TranslatedArrays {
   readonly #store: Store;
   readonly #translation: Translation;
-  /** What is absent is not kept: it may be created. */
-  readonly #known = new Map<string, Promise<Found>>();
+  readonly #known = new Map<string, TranslatedArray | "as shown">();
+  readonly #looking = new Map<string, Promise<TranslatedArray | undefined>>();
   /** Documents of arrays that were read already, and whose chunks were not. */
   readonly #documents = new Map<string, Uint8Array>();
   #changes = 0;
@@ -19,19 +19,30 @@ export class TranslatedArrays {
     this.#translation = translation;
   }
 
-  /** The array at a place, if one stands there that is stored otherwise than it is shown. */
-  async at(root: string): Promise<TranslatedArray | undefined> {
-    let looking = this.#known.get(root);
-    if (looking === undefined) {
-      looking = this.#look(root);
-      this.#known.set(root, looking);
-      const forget = () => {
-        if (this.#known.get(root) === looking) this.#known.delete(root);
-      };
-      looking.then((found) => found === "absent" && forget(), forget);
-    }
-    const found = await looking;
-    return typeof found === "string" ? undefined : found;
+  /** The array at a place, if one stands there that is stored otherwise than it is shown; at once where it is known. */
+  at(
+    root: string,
+  ): TranslatedArray | undefined | Promise<TranslatedArray | undefined> {
+    const known = this.#known.get(root);
+    if (known === undefined) return this.#lookOnce(root);
+    return known === "as shown" ? undefined : known;
+  }
+
+  /** Looks, or waits for who looks already. */
+  #lookOnce(root: string): Promise<TranslatedArray | undefined> {
+    const earlier = this.#looking.get(root);
+    if (earlier !== undefined) return earlier;
+    const looking = this.#look(root).then((found) => {
+      // What is absent is not kept: it may be created.
+      if (this.#looking.get(root) === looking && found !== "absent") {
+        this.#known.set(root, found);
+      }
+      return typeof found === "string" ? undefined : found;
+    }).finally(() => {
+      if (this.#looking.get(root) === looking) this.#looking.delete(root);
+    });
+    this.#looking.set(root, looking);
+    return looking;
   }
 
   /** How often a document was changed. */
@@ -48,6 +59,7 @@ export class TranslatedArrays {
   forget(root: string): void {
     this.#changes++;
     this.#known.delete(root);
+    this.#looking.delete(root);
     this.#documents.delete(root);
   }
 

@@ -118,8 +118,17 @@ async function readPieces(
   chunk: StoredChunk,
   run: readonly Piece[],
 ): Promise<Uint8Array[] | undefined> {
-  const read = await Promise.all(run.map((piece) => readPiece(chunk, piece)));
+  const read = run.length === 1
+    ? [await readPiece(chunk, run[0]!)] // As most often.
+    : await Promise.all(run.map((piece) => readPiece(chunk, piece)));
+  if (isPresent(read)) return read;
   return await chunk.allOrAbsent(run.map((piece) => piece.part), read);
+}
+
+function isPresent(
+  read: (Uint8Array | undefined)[],
+): read is Uint8Array[] {
+  return !read.includes(undefined);
 }
 
 async function readPiece(

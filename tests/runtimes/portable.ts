@@ -14,6 +14,7 @@ import {
   openArrayChunks,
   splitStream,
 } from "@zarr-parts/zarr-parts";
+import { answerFromMemory } from "./answer_from_memory.ts";
 
 const memory = new MemoryStore();
 const created = await createArrayChunks(memory, "a", {
@@ -48,21 +49,6 @@ await created.set(
   }),
 );
 
-/** Serves the memory store without a network. */
-async function serve(request: Request): Promise<Response> {
-  const key = new URL(request.url).pathname.slice(
-    "/base".length,
-  ) as `/${string}`;
-  const value = await memory.get(key);
-  if (value === undefined) return new Response(null, { status: 404 });
-  return new Response(
-    request.method === "HEAD" ? null : value as Uint8Array<ArrayBuffer>,
-    {
-      headers: { "content-length": `${value.length}` },
-    },
-  );
-}
-
 /** All that reading through a stream gives. */
 async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
   const bytes: number[] = [];
@@ -76,7 +62,9 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
 const results: Record<string, unknown> = {};
 const stores = {
   memory,
-  http: new HttpStore("http://example.com/base", { fetch: serve }),
+  http: new HttpStore("http://example.com/base", {
+    fetch: answerFromMemory(memory),
+  }),
 };
 for (const [name, store] of Object.entries(stores)) {
   const chunks = await openArrayChunks(store, "a");

@@ -1,16 +1,10 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { chooseStandardLibrary } from "../../tools/standard_library.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { bundle, printed, printedInDeno } from "./programs.ts";
 
-const PROGRAM = fileURLToPath(import.meta.resolve("./portable.ts"));
-
-/** Runs a program and returns what it printed. */
-async function printed(command: string, args: string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(command, { args })
-    .output();
-  assert(success, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout);
-}
+const CORE = fileURLToPath(import.meta.resolve("./portable.ts"));
+const ZARRITA = fileURLToPath(import.meta.resolve("./portable_zarrita.ts"));
 
 /** The version of Node on this machine, or 0 where there is none. */
 async function nodeVersion(): Promise<number> {
@@ -21,19 +15,8 @@ async function nodeVersion(): Promise<number> {
   }
 }
 
-/** What the program prints in Deno with no permission at all. */
-async function printedInDeno(): Promise<string> {
-  const { run } = await chooseStandardLibrary();
-  const { code, output } = await run(
-    ["run", "--quiet", "--no-prompt", PROGRAM],
-    { output: "piped" },
-  );
-  assertEquals(code, 0, output);
-  return output;
-}
-
 Deno.test("the library works in Deno without any permission", async () => {
-  const results = JSON.parse(await printedInDeno());
+  const results = JSON.parse(await printedInDeno(CORE));
   const reads = {
     get: [1, 2, 3, 4, 5, 6],
     range: [1, 2, 3],
@@ -54,27 +37,67 @@ Deno.test("the library works in Deno without any permission", async () => {
   }
 });
 
-Deno.test("the library does the same in Node 20 and later", async () => {
-  if (await nodeVersion() < 20) {
-    console.log("skipped: Node 20 or later is not on this machine");
-    return;
+Deno.test("zarrita reads and writes arrays in parts in Deno without any permission", async () => {
+  const results = JSON.parse(await printedInDeno(ZARRITA));
+  const whole = Array.from({ length: 30 }, (_, i) => i * i - 100);
+  const pick = (...places: number[]) => places.map((i) => whole[i]);
+  const reads = {
+    shape: [6, 5],
+    whole,
+    slice: pick(15, 17, 19, 20, 22, 24),
+    sliceShape: [2, 3],
+    row: pick(25, 26, 27, 28, 29),
+    element: whole[23],
+  };
+  for (const store of ["memory", "http"]) {
+    assertEquals(results[`checked in ${store}`], reads);
+    assertEquals(results[`sharded in ${store}`], reads);
   }
-  const folder = await Deno.makeTempDir();
-  try {
-    const bundle = `${folder}/portable.mjs`;
-    const { run } = await chooseStandardLibrary();
-    const { code, output } = await run(
-      ["bundle", "--quiet", "--platform", "browser", "-o", bundle, PROGRAM],
-      { output: "piped" },
+  assertEquals(results.header, Array(8).fill(42));
+  const chunks = ["0/0", "0/1", "1/0", "1/1"];
+  assertEquals(
+    results.keys,
+    [
+      "/checked/zarr.json",
+      "/sharded/zarr.json",
+      ...chunks.flatMap((chunk) => [
+        `/checked/c/${chunk}.bin`,
+        `/checked/c/${chunk}.bin.crc32c`,
+        `/sharded/c/${chunk}.shard`,
+        `/sharded/c/${chunk}.shard.header`,
+        `/sharded/c/${chunk}.shard.index`,
+      ]),
+    ].sort(),
+  );
+  for (
+    const [damaged, what] of [
+      ["/checked/c/0/1.bin", 'The chunk at "/checked/c/0/1.bin"'],
+      ["/checked/c/0/1.bin.crc32c", 'The chunk at "/checked/c/0/1.bin"'],
+      ["/sharded/c/0/1.shard.index", 'The index of "/sharded/c/0/1.shard"'],
+    ]
+  ) {
+    assertStringIncludes(
+      results[`damaged ${damaged}`].at(-1),
+      `ChecksumError: ${what} has the CRC32C`,
     );
-    assertEquals(code, 0, output);
-    const text = await Deno.readTextFile(bundle);
-    assert(
-      !/\bfrom\s*["']node:/.test(text),
-      "the bundle imports modules of Node",
-    );
-    assertEquals(await printed("node", [bundle]), await printedInDeno());
-  } finally {
-    await Deno.remove(folder, { recursive: true });
   }
 });
+
+for (
+  const [what, program] of Object.entries({ library: CORE, adapter: ZARRITA })
+) {
+  Deno.test(`the ${what} does the same in Node 20 and later`, async () => {
+    if (await nodeVersion() < 20) {
+      console.log("skipped: Node 20 or later is not on this machine");
+      return;
+    }
+    await inTempDir(async (folder) => {
+      const path = `${folder}/program.mjs`;
+      await bundle(program, path);
+      assertEquals(
+        await printed("node", [path]),
+        await printedInDeno(program),
+      );
+    });
+  });
+}

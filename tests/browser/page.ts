@@ -1,0 +1,84 @@
+/// <reference lib="dom" />
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { FileSystemStore, openArrayChunks } from "../../mod.ts";
+import { storeInParts } from "../../tools/demo/store_in_parts.ts";
+import { bundle } from "../runtimes/programs.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { inChromium } from "./chromium.ts";
+import { type FileServer, serveFolder } from "./file_server.ts";
+
+const at = (path: string) => fileURLToPath(import.meta.resolve(path));
+const EXAMPLE = at("../../examples/browser");
+
+/** The elevation model as zarr-python wrote it. */
+export const SOURCE = at("../fixtures/dem.zarr");
+
+/** A browser, and a folder on a server with the page and, in parts, `dem.zarr`. */
+export interface Site {
+  readonly browser: Browser;
+  readonly server: FileServer;
+  readonly folder: string;
+}
+
+/** Runs a test with a {@linkcode Site}, or prints a line where there is no Chromium. */
+export async function withSite(
+  test: (site: Site) => Promise<void>,
+): Promise<void> {
+  await inChromium((browser) =>
+    inTempDir(async (folder) => {
+      await bundle(`${EXAMPLE}/main.ts`, `${folder}/main.js`);
+      await Deno.copyFile(`${EXAMPLE}/index.html`, `${folder}/index.html`);
+      await storeInParts(
+        await openArrayChunks(new FileSystemStore(SOURCE)),
+        new FileSystemStore(`${folder}/dem.zarr`),
+      );
+      const server = serveFolder(folder);
+      try {
+        await test({ browser, server, folder });
+      } finally {
+        await server.close();
+      }
+    })
+  );
+}
+
+/** The page, once it has drawn the array that its query string names, or shown an error. */
+export async function openPage(
+  browser: Pick<Browser, "newPage">,
+  { url }: FileServer,
+  array: string,
+): Promise<Page> {
+  const page = await browser.newPage();
+  const query = new URLSearchParams({ array });
+  await page.goto(`${url}/index.html?${query}`);
+  await page.locator("canvas:visible, [role=alert]:visible").waitFor();
+  return page;
+}
+
+/** What is on the page for its readers, by role. */
+export async function shownOn(page: Page): Promise<Record<string, string[]>> {
+  const shown: Record<string, string[]> = {};
+  for (const role of ["status", "alert", "img", "progressbar"] as const) {
+    const elements = page.locator(`css=:visible`).and(page.getByRole(role));
+    shown[role] = await elements.evaluateAll((elements) =>
+      elements.map((element) => element.ariaLabel ?? element.textContent ?? "")
+    );
+  }
+  return shown;
+}
+
+/** The width of the canvas, and all its pixels: red, green, blue and alpha. */
+export async function pixelsOf(
+  page: Page,
+): Promise<{ width: number; pixels: Uint8ClampedArray }> {
+  const { width, pixels } = await page.locator("canvas").evaluate(
+    (canvas: HTMLCanvasElement) => {
+      const { width, height } = canvas;
+      const context = canvas.getContext("2d")!;
+      const { data } = context.getImageData(0, 0, width, height);
+      return { width, pixels: Array.from(data) };
+    },
+  );
+  return { width, pixels: Uint8ClampedArray.from(pixels) };
+}

@@ -1,0 +1,144 @@
+/**
+ * What the zarrita adapter does anywhere: run by the tests in Deno without
+ * permissions, and bundled with zarrita in Node and in a browser. Prints what
+ * came of it.
+ */
+import {
+  type ArrayMetadata,
+  createArrayChunks,
+  HttpStore,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+} from "@zarr-parts/zarr-parts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "@zarr-parts/zarr-parts/zarrita";
+import * as zarr from "zarrita";
+import { answerFromMemory } from "./answer_from_memory.ts";
+
+registerCodecs(zarr.registry);
+
+const SHAPE = [6, 5];
+const COMMON = {
+  zarr_format: 3,
+  node_type: "array",
+  shape: SHAPE,
+  data_type: "int16",
+  fill_value: -1,
+} as const;
+const LITTLE = { name: "bytes", configuration: { endian: "little" } };
+
+/** Chunks that end with their checksum, which is a part. */
+const CHECKED: ArrayMetadata = {
+  ...COMMON,
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 3] } },
+  chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
+  codecs: [LITTLE, { name: "crc32c" }],
+  storage_transformers: [{
+    name: "concat-parts",
+    configuration: {
+      parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }],
+    },
+  }],
+};
+
+/** Shards with a header before them, and their index as a part. */
+const SHARDED: ArrayMetadata = {
+  ...COMMON,
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 4] } },
+  chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
+  codecs: [{
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [2, 2],
+      codecs: [LITTLE, { name: "zstd", configuration: { level: 3 } }],
+      index_codecs: [LITTLE, { name: "crc32c" }],
+      index_location: "end",
+    },
+  }],
+  storage_transformers: [{
+    name: "concat-parts",
+    configuration: {
+      parts: [
+        { key_suffix: ".header", size: 8 },
+        { key_suffix: "" },
+        { key_suffix: ".index", size: 4 * 16 + 4 },
+      ],
+    },
+  }],
+};
+
+const memory = new MemoryStore();
+await createArrayChunks(memory, "checked", CHECKED);
+await createArrayChunks(memory, "sharded", SHARDED);
+
+async function open<S extends Store>(store: S, path: string) {
+  const root = zarr.root(withZarrParts(store));
+  const array = await zarr.open.v3(root.resolve(path), { kind: "array" });
+  return array as zarr.Array<"int16", typeof array.store>;
+}
+
+const values = {
+  data: Int16Array.from({ length: 30 }, (_, i) => i * i - 100),
+  shape: SHAPE,
+  stride: [5, 1],
+};
+await zarr.set(await open(memory, "checked"), null, values);
+await setSharded(zarr, await open(memory, "sharded"), null, values, {
+  prefix: new Uint8Array(8).fill(42),
+});
+
+const results: Record<string, unknown> = {};
+const keys: string[] = [];
+for await (const key of memory.list()) keys.push(key);
+results.keys = keys.sort();
+results.header = Array.from((await memory.get("/sharded/c/0/0.shard.header"))!);
+
+const stores = {
+  memory,
+  http: new HttpStore("http://example.com/base", {
+    fetch: answerFromMemory(memory),
+  }),
+};
+for (const [name, store] of Object.entries(stores)) {
+  for (const path of ["checked", "sharded"]) {
+    const array = await open(store, path);
+    const window = [zarr.slice(3, 5), zarr.slice(null, null, 2)];
+    const whole = await zarr.get(array);
+    const slice = await zarr.get(array, window);
+    results[`${path} in ${name}`] = {
+      shape: whole.shape,
+      whole: Array.from(whole.data),
+      slice: Array.from(slice.data),
+      sliceShape: slice.shape,
+      row: Array.from((await zarr.get(array, [5, null])).data),
+      element: await zarr.get(array, [4, 3]),
+    };
+  }
+}
+
+for (
+  const key of [
+    "/checked/c/0/1.bin",
+    "/checked/c/0/1.bin.crc32c",
+    "/sharded/c/0/1.shard.index",
+  ] satisfies StoreKey[]
+) {
+  const value = (await memory.get(key))!;
+  const damaged = value.slice();
+  damaged[1]! ^= 4;
+  await memory.set(key, damaged);
+  const array = await open(memory, key.split("/")[1]!);
+  results[`damaged ${key}`] = await zarr.get(array).catch(messages);
+  await memory.set(key, value);
+}
+console.log(JSON.stringify(results, null, 1));
+
+/** The names and messages of an error and its causes. */
+function messages(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  return [`${error.name}: ${error.message}`, ...messages(error.cause)];
+}
