@@ -4,7 +4,11 @@ import {
   nodePaths,
 } from "./metadata/consolidated.ts";
 import { inDocument } from "./metadata/metadata_error.ts";
-import { changeZarrJson, parseZarrJson } from "./metadata/zarr_json.ts";
+import {
+  changeZarrJson,
+  parseExactZarrJson,
+  parseZarrJson,
+} from "./metadata/zarr_json.ts";
 import { listView } from "./list_view.ts";
 import { assertByteRange, resolveByteRange } from "./stores/byte_range.ts";
 import {
@@ -109,7 +113,7 @@ export function viewStore<S extends Store>(
     if (keyProblem(key.slice(1)) !== undefined) return undefined;
     const bytes = await readValue(store, key as StoreKey, options);
     try {
-      return bytes && parseZarrJson(bytes);
+      return bytes && parseExactZarrJson(bytes);
     } catch {
       return undefined; // It is there to be replaced.
     }

@@ -12,6 +12,11 @@ export function parseZarrJson(bytes: Uint8Array): unknown {
   return parse(bytes);
 }
 
+/** Reads a metadata document with numbers of more digits than a `number` has kept as they are written. */
+export function parseExactZarrJson(bytes: Uint8Array): unknown {
+  return parse(bytes, keepNumber);
+}
+
 /**
  * Changes a metadata document. What is not changed stays as it is, also a number
  * of more digits than a `number` has; where there is no change, so do the bytes.
@@ -22,7 +27,7 @@ export function changeZarrJson(
   bytes: Uint8Array,
   change: (document: unknown) => unknown,
 ): Uint8Array {
-  const document = parse(bytes, keepNumber);
+  const document = parseExactZarrJson(bytes);
   const changed = change(document);
   if (changed === document) return bytes;
   if (rawJSON === undefined) assertNumbersKept(bytes);

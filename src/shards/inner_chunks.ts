@@ -1,6 +1,5 @@
 import { describe } from "../metadata/describe.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
-import { readRange } from "../stores/capabilities.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type {
   ByteRange,
@@ -15,9 +14,11 @@ import {
 } from "./change_shard.ts";
 import {
   describeInner,
+  type Extent,
   InnerExtents,
   type InnerPath,
 } from "./inner_extents.ts";
+import { RangeBatches } from "./range_batches.ts";
 import { placeInShard, readEntry } from "./read_inner_chunk.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -29,6 +30,7 @@ export class InnerChunks {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #extents: InnerExtents;
+  readonly #ranges: RangeBatches;
   /** Keep a shard and its index together while one of them changes. */
   readonly #locks = new KeyLocks();
   /** How many shards are being changed, and how often one was. */
@@ -41,6 +43,7 @@ export class InnerChunks {
     this.#store = store;
     this.#layouts = layouts;
     this.#extents = new InnerExtents(store, layouts);
+    this.#ranges = new RangeBatches(store);
   }
 
   /** One inner chunk as a store, whose value it is under its shard's key. */
@@ -121,7 +124,7 @@ export class InnerChunks {
       ? resolveByteRange(range, extent.length)
       : { start: 0, end: extent.length };
     return await readEntry(
-      (range) => readRange(this.#store, key, range, options),
+      (range) => this.#ranges.read(key, range as Extent, options),
       { offset: extent.offset + start, length: end - start },
       () => describeInner(path, key),
     );

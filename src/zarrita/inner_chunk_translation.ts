@@ -6,12 +6,13 @@ import {
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { PLAIN } from "../plain_translation.ts";
 import type { Translation } from "../translation.ts";
+import { shownFillValue } from "./fill_value.ts";
 import { parseShardLevels, type ShardLevels } from "./shard_levels.ts";
 import { ShardedArray } from "./sharded_array.ts";
 
 /**
  * Shows arrays as zarrita understands them: plain, those in shards as arrays of
- * their innermost chunks, and every codec with a configuration.
+ * their innermost chunks, every codec with a configuration, and fill values exact.
  */
 export const INNER_CHUNKS: Translation = {
   toShown(document) {
@@ -42,18 +43,18 @@ export const INNER_CHUNKS: Translation = {
 
 /** The members of an array's document that are shown otherwise than they are stored. */
 function shownMembers(array: Members): Members | undefined {
+  const shown: Record<string, unknown> = {};
   const levels = readableLevels(array);
-  const codecs = levels?.codecs ?? array.codecs;
-  if (!Array.isArray(codecs)) return undefined;
-  const configured = codecs.map(configure);
-  if (levels === undefined) {
-    return configured.every((codec, i) => codec === codecs[i])
-      ? undefined
-      : { codecs: configured };
+  if (levels !== undefined) {
+    const { chunkShape: chunk_shape } = levels;
+    shown.chunk_grid = { name: "regular", configuration: { chunk_shape } };
   }
-  const { chunkShape: chunk_shape } = levels;
-  const chunk_grid = { name: "regular", configuration: { chunk_shape } };
-  return { chunk_grid, codecs: configured };
+  const codecs = levels?.codecs ?? array.codecs;
+  const configured = Array.isArray(codecs) ? codecs.map(configure) : codecs;
+  if (!isSame(configured, array.codecs)) shown.codecs = configured;
+  const fillValue = shownFillValue(array);
+  if (fillValue !== undefined) shown.fill_value = fillValue;
+  return Object.keys(shown).length > 0 ? shown : undefined;
 }
 
 /** What cannot be understood is shown as it is stored, and its chunks are refused. */

@@ -51,7 +51,7 @@ async function write(
     : { data, shape: [...shape], stride: stridesOf(metadata.shape) };
   const written = value as zarr.Scalar<zarr.DataType>;
   await (JSON.stringify(metadata.codecs).includes("sharding_indexed")
-    ? setSharded(zarr, array, selection, written)
+    ? setSharded(zarr, array, selection, value)
     : zarr.set(array, selection, written));
 }
 

@@ -13,12 +13,7 @@ export const UNKNOWN_TYPE =
  * or {@linkcode OTHERWISE}.
  */
 export const ZARRITA_LIMITS: Readonly<Record<string, string>> = {
-  // It reads metadata by JSON.parse, which rounds integers beyond 2^53.
-  "fills/int64 9223372036854775807": OTHERWISE,
-  "fills/int64 9223372036854775807 only": OTHERWISE,
-  "fills/uint64 18446744073709551615": OTHERWISE,
-  "fills/uint64 18446744073709551615 only": OTHERWISE,
-  // It takes the bits of a NaN for a number.
+  // Of all NaN it knows one.
   "fills/float32 0x7fc00001": OTHERWISE,
   "fills/float32 0x7fc00001 only": OTHERWISE,
   "ranks/of length 0": EMPTY,

@@ -1,0 +1,108 @@
+import { readRange } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import type { Extent } from "./inner_extents.ts";
+
+/** Ranges with no more bytes between them are read as one. */
+const LARGEST_GAP = 4 * 1024;
+/** Larger ones are not read as one: then a request costs little beside its bytes. */
+const LARGEST_RANGE = 2 * 1024 * 1024;
+
+/** Somebody who waits for a range. */
+interface Read {
+  readonly extent: Extent;
+  resolve(bytes: Uint8Array | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** Ranges of one value that are asked for at once, and can be aborted by one signal. */
+interface Batch {
+  readonly reads: Read[];
+  readonly options: StoreOptions | undefined;
+}
+
+/** Reads ranges of values; those that are asked for at once and lie together with one request. */
+export class RangeBatches {
+  readonly #store: Store;
+  readonly #batches = new Map<StoreKey, Batch>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The bytes of a range; fewer where the value ends before, `undefined` if it has none. */
+  read(
+    key: StoreKey,
+    extent: Extent,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    let batch = this.#batches.get(key);
+    if (batch === undefined || batch.options?.signal !== options?.signal) {
+      batch = this.#open(key, options);
+    }
+    const { reads } = batch;
+    return new Promise((resolve, reject) => {
+      reads.push({ extent, resolve, reject });
+    });
+  }
+
+  /** A batch of what comes before this turn of the event loop goes on. */
+  #open(key: StoreKey, options: StoreOptions | undefined): Batch {
+    const batch: Batch = { reads: [], options };
+    this.#batches.set(key, batch);
+    queueMicrotask(() => {
+      if (this.#batches.get(key) === batch) this.#batches.delete(key);
+      for (const reads of together(batch.reads)) {
+        this.#readTogether(key, reads, options);
+      }
+    });
+    return batch;
+  }
+
+  async #readTogether(
+    key: StoreKey,
+    reads: readonly Read[],
+    options: StoreOptions | undefined,
+  ): Promise<void> {
+    const [{ extent: { offset } }] = reads as readonly [Read, ...Read[]];
+    const end = Math.max(...reads.map(({ extent }) => endOf(extent)));
+    try {
+      const range = { offset, length: end - offset };
+      const bytes = await readRange(this.#store, key, range, options);
+      for (const { extent, resolve } of reads) {
+        // Copies, lest one inner chunk keeps the bytes of all in memory.
+        resolve(
+          reads.length === 1
+            ? bytes
+            : bytes?.slice(extent.offset - offset, endOf(extent) - offset),
+        );
+      }
+    } catch (error) {
+      for (const { reject } of reads) reject(error);
+    }
+  }
+}
+
+/** Reads in groups, each to be read as one. */
+function together(reads: readonly Read[]): Read[][] {
+  const groups: Read[][] = [];
+  let start = 0;
+  let end = -Infinity;
+  for (
+    const read of reads.toSorted((a, b) => a.extent.offset - b.extent.offset)
+  ) {
+    const { extent } = read;
+    const fits = extent.offset - end <= LARGEST_GAP &&
+      Math.max(end, endOf(extent)) - start <= LARGEST_RANGE;
+    if (!fits) {
+      groups.push([]);
+      start = extent.offset;
+    }
+    groups.at(-1)!.push(read);
+    end = fits ? Math.max(end, endOf(extent)) : endOf(extent);
+  }
+  return groups;
+}
+
+function endOf({ offset, length }: Extent): number {
+  return offset + length;
+}
