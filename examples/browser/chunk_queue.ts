@@ -4,8 +4,11 @@ export interface ChunkQueue {
   onIdle(): Promise<void[]>;
 }
 
-/** Browsers fail where thousands of requests wait. */
-const AT_ONCE = 24;
+/**
+ * Browsers fail where thousands of requests wait. Chunks that lie together in a
+ * shard are one request if they are asked for at once.
+ */
+const AT_ONCE = 256;
 
 /**
  * A queue of chunks that reads only so many at once, none after one has failed,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
 import { relief } from "../../examples/browser/relief.ts";
 import { spacingOf } from "../../examples/browser/spacing.ts";
@@ -7,7 +7,7 @@ import { serveFolder } from "./file_server.ts";
 import { openPage, pixelsOf, shownOn, SOURCE, withSite } from "./page.ts";
 
 /** What the elevation model has: shards, and inner chunks with points of it. */
-const [SHARDS, INNER_CHUNKS] = [3 * 4, 11 * 11];
+const SHARDS = 3 * 4;
 
 /** The pixels of a map of the source, which zarrita can read by itself. */
 async function expectedPixels(): Promise<Uint8ClampedArray> {
@@ -68,20 +68,20 @@ Deno.test("the page draws an elevation model in parts", async (t) => {
       });
     });
 
-    await t.step("with as few requests as there are pieces", () => {
+    await t.step("with few requests", () => {
       const counts: Record<string, number> = {};
       for (const line of log.filter((line) => line.includes("/dem.zarr/"))) {
         const kind = line.replaceAll(/\d+/g, "0");
         counts[kind] = (counts[kind] ?? 0) + 1;
       }
-      const { "GET /dem.zarr/zarr.json": metadata, ...chunks } = counts;
-      assertEquals(chunks, {
+      assertEquals(counts, {
+        "GET /dem.zarr/zarr.json": 1,
         "GET /dem.zarr/c/0/0.shard.index": SHARDS,
         // The first inner chunk of a shard begins in its header.
         "GET /dem.zarr/c/0/0.shard.header": SHARDS,
-        "GET /dem.zarr/c/0/0.shard bytes=0-0": INNER_CHUNKS,
+        // All others are read together.
+        "GET /dem.zarr/c/0/0.shard bytes=0-0": SHARDS,
       });
-      assert(metadata! <= 2, `${metadata} requests for zarr.json`);
     });
 
     await t.step("that the form names", async () => {

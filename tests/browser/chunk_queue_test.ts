@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { chunkQueue } from "../../examples/browser/chunk_queue.ts";
 
 /** How many chunks are read at once. */
-const AT_ONCE = 24;
+const AT_ONCE = 256;
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
