@@ -1,3 +1,4 @@
+import { overlay } from "./overlay.ts";
 import { keyOf } from "./read_keys.ts";
 
 /** What of zarrita's `Array` reads a chunk. */
@@ -27,16 +28,7 @@ export function nameChunks<A extends object>(array: A & ReadsChunks): A {
       throw error;
     }
   };
-  return new Proxy(array, {
-    get(target, property) {
-      if (property === "getChunk") return getChunk;
-      // Private members are those of the array itself.
-      const value = Reflect.get(target, property, target);
-      return typeof value === "function" && property !== "constructor"
-        ? value.bind(target)
-        : value;
-    },
-  });
+  return overlay(array, { getChunk });
 }
 
 /** Fills in what zarrita's CodecPipelineError has a place for. */

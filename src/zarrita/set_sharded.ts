@@ -1,6 +1,7 @@
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../translation.ts";
+import { overlay } from "./overlay.ts";
 import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
@@ -187,12 +188,5 @@ function into<A extends ZarritaArray>(array: A, writer: ShardWriter): A {
     set: (key: StoreKey, bytes: Uint8Array) =>
       writer.set(splitPlainKey(key)!.plainKey, bytes),
   };
-  return new Proxy(array, {
-    get(target, property) {
-      if (property === "store") return store;
-      // Private members are those of the array itself.
-      const value = Reflect.get(target, property, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return overlay(array, { store });
 }

@@ -3,6 +3,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { TranslatedArrays } from "../translated_arrays.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { nameChunks } from "./name_chunks.ts";
+import { overlay } from "./overlay.ts";
 import { noteKey } from "./read_keys.ts";
 
 /**
@@ -53,11 +54,18 @@ export type ZarrPartsStore<S> =
   & (S extends { list: unknown } ? Required<Pick<Store, "list">> : unknown)
   & Omit<S, keyof Store>;
 
-/** What of a store is the view's or nobody's, and never that of the store below. */
-const STORE_METHODS = new Set<PropertyKey>([
-  ...["get", "getRange", "stream", "size", "set", "delete", "list"],
-  ...["snapshot", "writer"],
-]);
+/** Methods of a store below that are never shown as they are; the view has what it can do. */
+const HIDDEN = {
+  get: undefined,
+  getRange: undefined,
+  stream: undefined,
+  size: undefined,
+  set: undefined,
+  delete: undefined,
+  list: undefined,
+  snapshot: undefined,
+  writer: undefined,
+} satisfies Record<keyof Store, undefined>;
 
 /** Under which a wrapped store has its arrays. */
 const ARRAYS = Symbol("zarr-parts arrays");
@@ -115,32 +123,22 @@ export function withZarrParts<S extends ZarritaStore>(
 ): ZarrPartsStore<S> {
   const below = store as unknown as Store;
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
-  const shown: Record<PropertyKey, unknown> = {
-    ...viewStore(below, INNER_CHUNKS, {
-      arrays,
-      onRead(bytes, { key }, options) {
-        noteKey(bytes, key);
-        if (options) noteKey(options, key);
-      },
-    }),
+  const view = viewStore(below, INNER_CHUNKS, {
+    arrays,
+    onRead(bytes, { key }, options) {
+      noteKey(bytes, key);
+      if (options) noteKey(options, key);
+    },
+  });
+  return overlay<object>(store, {
+    ...HIDDEN,
+    ...view,
     // zarrita extends the arrays that it opens from a store by these.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
       nameChunks,
     ],
     [ARRAYS]: arrays,
-  };
-  return new Proxy<object>(store, {
-    get(target, property) {
-      if (property in shown) return shown[property];
-      if (STORE_METHODS.has(property)) return undefined;
-      // Private members are those of the store itself.
-      const value = Reflect.get(target, property, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-    has: (target, property) =>
-      property in shown ||
-      !STORE_METHODS.has(property) && property in target,
   }) as ZarrPartsStore<S>;
 }
 
