@@ -6,17 +6,21 @@ export function overlay<T extends object>(
   object: T,
   members: Readonly<Record<PropertyKey, unknown>>,
 ): T {
-  return new Proxy(object, {
-    get(target, property) {
+  // Not the object itself: of a frozen one, a proxy could show no other members.
+  const target = Object.create(Object.getPrototypeOf(object));
+  return new Proxy(target, {
+    get(_, property) {
       if (Object.hasOwn(members, property)) return members[property];
-      const value = Reflect.get(target, property, target);
+      const value = Reflect.get(object, property, object);
       return typeof value === "function" && property !== "constructor"
-        ? value.bind(target)
+        ? value.bind(object)
         : value;
     },
-    has: (target, property) =>
+    set: (_, property, value) =>
+      !Object.hasOwn(members, property) && Reflect.set(object, property, value),
+    has: (_, property) =>
       Object.hasOwn(members, property)
         ? members[property] !== undefined
-        : property in target,
+        : property in object,
   });
 }
