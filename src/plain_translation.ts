@@ -6,7 +6,11 @@ import {
 import { PlainArray } from "./plain_array.ts";
 import type { Translation } from "./translation.ts";
 
-const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
+/** How a view says that keys are `default`. */
+export const PLAIN_KEYS = {
+  name: "default",
+  configuration: { separator: "/" },
+};
 
 /** Shows every array with `default` keys and without storage transformers. */
 export const PLAIN: Translation = {

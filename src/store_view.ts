@@ -1,3 +1,4 @@
+import { copyBytes } from "./stores/copy_bytes.ts";
 import {
   changeNodes,
   isArrayDocument,
@@ -164,7 +165,7 @@ export function viewStore<S extends Store>(
           const bytes = await readDocument(key, options);
           if (bytes === undefined) return undefined;
           const { start, end } = resolveByteRange(range, bytes.length);
-          return bytes.slice(start, end);
+          return copyBytes(bytes, start, end);
         }
         const place = await placeOf(key, options);
         return await readRange(place.store, place.key, range, options);

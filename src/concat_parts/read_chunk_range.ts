@@ -1,3 +1,4 @@
+import { copyBytes } from "../stores/copy_bytes.ts";
 import { assertByteRange } from "../stores/byte_range.ts";
 import { readRange } from "../stores/capabilities.ts";
 import type { ByteRange } from "../stores/store.ts";
@@ -146,7 +147,9 @@ async function readPiece(
   if (readWhole) {
     const whole = await chunk.get(part);
     // A copy, lest a few bytes keep the whole part in memory.
-    return length === part.size ? whole : whole?.slice(offset, offset + length);
+    return length === part.size
+      ? whole
+      : whole && copyBytes(whole, offset, offset + length);
   }
   const [bytes, size] = await Promise.all([
     readRange(store, key, range, options),

@@ -60,7 +60,7 @@ async function readShard(
   const size = shardIndexSize(layout);
   const isAtStart = layout.indexLocation === "start";
   const index = decodeShardIndex(
-    isAtStart ? shard.subarray(0, size) : shard.slice(-size),
+    isAtStart ? shard.subarray(0, size) : shard.subarray(-size),
     layout,
     key,
   );

@@ -1,3 +1,4 @@
+import { copyBytes } from "../stores/copy_bytes.ts";
 import { readRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { Extent } from "./inner_extents.ts";
@@ -69,11 +70,9 @@ export class RangeBatches {
       const range = { offset, length: end - offset };
       const bytes = await readRange(this.#store, key, range, options);
       for (const { extent, resolve } of reads) {
-        // Copies, lest one inner chunk keeps the bytes of all in memory.
         resolve(
-          reads.length === 1
-            ? bytes
-            : bytes?.slice(extent.offset - offset, endOf(extent) - offset),
+          bytes &&
+            ownBytes(bytes, extent.offset - offset, endOf(extent) - offset),
         );
       }
     } catch (error) {
@@ -101,6 +100,13 @@ function together(reads: readonly Read[]): Read[][] {
     end = fits ? Math.max(end, endOf(extent)) : endOf(extent);
   }
   return groups;
+}
+
+/** Bytes of a value that are not views: those would keep all of it in memory, and zarrita changes them in place. */
+function ownBytes(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const isAll = start === 0 && end >= bytes.length &&
+    bytes.length === bytes.buffer.byteLength;
+  return isAll ? bytes : copyBytes(bytes, start, end);
 }
 
 function endOf({ offset, length }: Extent): number {

@@ -1,3 +1,4 @@
+import { copyBytes } from "./copy_bytes.ts";
 import { assertByteRange, resolveByteRange } from "./byte_range.ts";
 import type {
   ByteRange,
@@ -52,7 +53,7 @@ export class MemoryStore implements Store {
   constructor(entries: Iterable<readonly [StoreKey, Uint8Array]> = []) {
     for (const [key, value] of entries) {
       assertStoreKey(key);
-      this.#values.set(key, copy(value));
+      this.#values.set(key, copyBytes(value));
     }
   }
 
@@ -200,7 +201,7 @@ export class MemoryStore implements Store {
       this.#values.set(
         key,
         value instanceof Uint8Array
-          ? copy(value)
+          ? copyBytes(value)
           : await toBytes(value, options),
       );
     } catch (error) {
@@ -313,9 +314,4 @@ export class MemoryStore implements Store {
 function check(key: StoreKey, options: StoreOptions | undefined): void {
   assertStoreKey(key);
   options?.signal?.throwIfAborted();
-}
-
-/** Not `slice`, which on a `Buffer` of Node is a view of the same memory. */
-function copy(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes);
 }

@@ -1,3 +1,4 @@
+import { copyBytes } from "./copy_bytes.ts";
 import { toArrayBuffer } from "@std/streams/to-array-buffer";
 import type { StoreOptions } from "./store.ts";
 
@@ -31,7 +32,7 @@ export function toStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     pull(controller) {
       if (offset < bytes.length) {
-        controller.enqueue(bytes.slice(offset, offset += WINDOW));
+        controller.enqueue(copyBytes(bytes, offset, offset += WINDOW));
       }
       if (offset >= bytes.length) controller.close();
     },

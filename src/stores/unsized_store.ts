@@ -1,3 +1,4 @@
+import { copyBytes } from "./copy_bytes.ts";
 import { resolveByteRange } from "./byte_range.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 
@@ -37,7 +38,7 @@ export async function cutRange(
   const value = await store.get(key, options);
   if (value === undefined) return undefined;
   const { start, end } = resolveByteRange(range, value.length);
-  return value.slice(start, end);
+  return copyBytes(value, start, end);
 }
 
 /** By status 416 (Range Not Satisfiable), or as Node refuses a negative position. */

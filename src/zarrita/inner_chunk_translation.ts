@@ -4,33 +4,46 @@ import {
   type Members,
 } from "../metadata/consolidated.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
-import { PLAIN } from "../plain_translation.ts";
+import { isSameJson } from "../metadata/same_json.ts";
+import { PLAIN, PLAIN_KEYS } from "../plain_translation.ts";
 import type { Translation } from "../translation.ts";
 import { shownFillValue } from "./fill_value.ts";
-import { parseShardLevels, type ShardLevels } from "./shard_levels.ts";
+import {
+  innermostCodecs,
+  parseShardLevels,
+  type ShardLevels,
+} from "./shard_levels.ts";
 import { ShardedArray } from "./sharded_array.ts";
 
 /**
  * Shows arrays as zarrita understands them: plain, those in shards as arrays of
- * their innermost chunks, every codec with a configuration, and fill values exact.
+ * their innermost chunks, without short-hands, and with exact fill values.
  */
 export const INNER_CHUNKS: Translation = {
   toShown(document) {
     const plain = PLAIN.toShown(document);
-    const members = isArrayDocument(plain) && shownMembers(plain);
-    return members ? { ...plain, ...members } : plain;
+    if (!isArrayDocument(plain)) return plain;
+    const members = { ...shownChunks(plain), ...shownElements(plain) };
+    return Object.keys(members).length > 0 ? { ...plain, ...members } : plain;
   },
 
   toStored(document, stored) {
     const node = PLAIN.toStored(document, stored);
-    const members = isArrayDocument(stored) && shownMembers(stored);
-    const isAsShown = members && isArrayDocument(node) &&
-      Object.entries(members).every(([name, value]) =>
-        isSame(node[name], value)
+    if (!isArrayDocument(node) || !isArrayDocument(stored)) return node;
+    const { chunk_key_encoding: _, ...chunks } = shownChunks(stored);
+    const isAsShown = Object.keys(chunks).length > 0 &&
+      Object.entries(chunks).every(([name, value]) =>
+        isSameJson(node[name], value)
       );
-    if (!isAsShown) return node;
-    const kept = Object.keys(members).map((name) => [name, stored[name]]);
-    return { ...node, ...Object.fromEntries(kept) };
+    const elements = Object.entries(shownElements(stored))
+      .filter(([name, value]) => isSameJson(node[name], value));
+    const kept = [
+      ...isAsShown ? [...Object.keys(chunks), "chunk_key_encoding"] : [],
+      ...elements.map(([name]) => name),
+    ];
+    if (kept.length === 0) return node;
+    const members = kept.map((name) => [name, stored[name]]);
+    return { ...node, ...Object.fromEntries(members) };
   },
 
   open(store, root, document) {
@@ -41,20 +54,32 @@ export const INNER_CHUNKS: Translation = {
   },
 };
 
-/** The members of an array's document that are shown otherwise than they are stored. */
-function shownMembers(array: Members): Members | undefined {
-  const shown: Record<string, unknown> = {};
+/** What an array's document says of chunks, where that is shown otherwise than it is stored. */
+function shownChunks(array: Members): Members {
   const levels = readableLevels(array);
   if (levels !== undefined) {
     const { chunkShape: chunk_shape } = levels;
-    shown.chunk_grid = { name: "regular", configuration: { chunk_shape } };
+    return {
+      chunk_grid: { name: "regular", configuration: { chunk_shape } },
+      chunk_key_encoding: PLAIN_KEYS,
+      codecs: innermostCodecs(array.codecs).map(configured),
+    };
   }
-  const codecs = levels?.codecs ?? array.codecs;
-  const configured = Array.isArray(codecs) ? codecs.map(configure) : codecs;
-  if (!isSame(configured, array.codecs)) shown.codecs = configured;
-  const fillValue = shownFillValue(array);
-  if (fillValue !== undefined) shown.fill_value = fillValue;
-  return Object.keys(shown).length > 0 ? shown : undefined;
+  const { chunk_key_encoding, codecs } = array;
+  const isShort = Array.isArray(codecs) &&
+    codecs.some((codec) => codec !== configured(codec));
+  return {
+    ...isShort ? { codecs: codecs.map(configured) } : {},
+    ...chunk_key_encoding === "default"
+      ? { chunk_key_encoding: PLAIN_KEYS }
+      : {},
+  };
+}
+
+/** What it says of elements, where that is shown otherwise. */
+function shownElements(array: Members): Members {
+  const fill_value = shownFillValue(array);
+  return fill_value === undefined ? {} : { fill_value };
 }
 
 /** What cannot be understood is shown as it is stored, and its chunks are refused. */
@@ -68,14 +93,10 @@ function readableLevels(array: Members): ShardLevels | undefined {
   }
 }
 
-/** zarrita's codecs fail without a configuration. */
-function configure(codec: unknown): unknown {
+/** zarrita knows no codec by its name alone, and its codecs fail without a configuration. */
+function configured(codec: unknown): unknown {
   if (typeof codec === "string") return { name: codec, configuration: {} };
   return isMembers(codec) && codec.configuration === undefined
     ? { ...codec, configuration: {} }
     : codec;
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

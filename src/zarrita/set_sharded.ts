@@ -2,6 +2,7 @@ import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../translation.ts";
 import { overlay } from "./overlay.ts";
+import { coveredRuns, type DimensionSelection } from "./selection.ts";
 import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
@@ -136,17 +137,17 @@ export interface ZarritaArray {
 export async function setSharded<A extends ZarritaArray>(
   zarr: Zarrita,
   array: A,
-  selection:
-    | (null | number | {
-      start: number | null;
-      stop: number | null;
-      step: number | null;
-    })[]
-    | null,
+  selection: DimensionSelection[] | null,
   value: NonNullable<A["fillValue"]> | Awaited<ReturnType<A["getChunk"]>>,
   options: SetShardedOptions = {},
 ): Promise<void> {
-  const writer = new ShardWriter(await shardedArray(array), options);
+  const sharded = await shardedArray(array);
+  const runs = coveredRuns(selection, sharded.levels.shape);
+  const writer = new ShardWriter(
+    sharded,
+    (shard) => sharded.isCovered(shard, runs),
+    options,
+  );
   try {
     await zarr.set(
       into(array, writer) as never,
@@ -157,7 +158,11 @@ export async function setSharded<A extends ZarritaArray>(
     await writer.finish();
   } catch (error) {
     await writer.abandon(); // zarrita goes on with the other chunks.
-    throw error;
+    if ((error as Error | undefined)?.name !== "UnsupportedError") throw error;
+    throw new TypeError(
+      "Expected an array that zarr.open gave, found one that zarr.create did: open it to write it",
+      { cause: error },
+    );
   }
 }
 

@@ -13,8 +13,8 @@ export interface ShardLevels {
   readonly layouts: readonly ShardLayout[];
   /** The shape of the innermost chunks, in elements. */
   readonly chunkShape: readonly number[];
-  /** The codecs of the innermost chunks. */
-  readonly codecs: readonly unknown[];
+  /** The array's shape, in elements. */
+  readonly shape: readonly number[];
   /** The array's length in innermost chunks, along each dimension. */
   readonly gridShape: readonly number[];
 }
@@ -40,13 +40,22 @@ export function parseShardLevels(document: unknown): ShardLevels | undefined {
     codecs = configuration.codecs as unknown[];
     path += "/configuration/codecs";
   }
-  const gridShape = metadata.shape.map((length, i) =>
+  const { shape } = metadata;
+  const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
-  return { layouts, chunkShape, codecs, gridShape };
+  return { layouts, chunkShape, shape, gridShape };
 }
 
-function isSharded(codecs: unknown): codecs is unknown[] {
+/** The codecs of the innermost chunks, of metadata that was found to be right. */
+export function innermostCodecs(codecs: unknown): readonly unknown[] {
+  return isSharded(codecs)
+    ? innermostCodecs(codecs[0].configuration.codecs)
+    : codecs as unknown[];
+}
+
+// deno-lint-ignore no-explicit-any -- checked by who parses them
+function isSharded(codecs: unknown): codecs is any[] {
   return Array.isArray(codecs) &&
     codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
 }

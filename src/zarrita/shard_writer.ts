@@ -5,21 +5,32 @@ import type { ShardedArray } from "./sharded_array.ts";
 
 /** The inner chunks of a shard that are to be written. */
 interface Pending {
+  readonly shard: readonly number[];
   readonly changes: Map<number, Uint8Array>;
-  /** How many inner chunks of the shard lie in the array. */
-  readonly count: number;
+}
+
+/** How a writer makes shards. */
+export interface ShardWriterOptions extends ChangeShardOptions {
+  readonly signal?: AbortSignal;
 }
 
 /** Collects inner chunks, and stores each shard once. */
 export class ShardWriter {
   readonly #array: ShardedArray;
-  readonly #options: ChangeShardOptions;
+  readonly #covers: (shard: readonly number[]) => boolean;
+  readonly #options: ShardWriterOptions;
   readonly #pending = new Map<StoreKey, Pending>();
   readonly #writing = new Set<Promise<void>>();
   #isAbandoned = false;
 
-  constructor(array: ShardedArray, options: ChangeShardOptions) {
+  /** @param covers Whether all elements of a shard are written, so that nothing of it is kept. */
+  constructor(
+    array: ShardedArray,
+    covers: (shard: readonly number[]) => boolean,
+    options: ShardWriterOptions,
+  ) {
     this.#array = array;
+    this.#covers = covers;
     this.#options = options;
   }
 
@@ -27,19 +38,17 @@ export class ShardWriter {
   async set(plainKey: string, bytes: Uint8Array): Promise<void> {
     if (this.#isAbandoned) throw new Error("Another inner chunk has failed");
     const { shard, key, path } = this.#array.locate(plainKey);
-    let pending = this.#pending.get(key);
-    if (pending === undefined) {
-      pending = { changes: new Map(), count: this.#countIn(shard) };
-      this.#pending.set(key, pending);
-    }
+    const pending = this.#pending.get(key) ?? { shard, changes: new Map() };
+    this.#pending.set(key, pending);
+    const { changes } = pending;
     const { layouts } = this.#array.levels;
-    pending.changes.set(placeInShard(path[0]!, layouts[0]!), bytes);
-    if (pending.changes.size === pending.count) await this.#store(key, true);
+    changes.set(placeInShard(path[0]!, layouts[0]!), bytes);
+    if (changes.size === this.#countIn(shard)) await this.#store(key);
   }
 
   /** Stores the shards of which some inner chunks are to be kept. */
   async finish(): Promise<void> {
-    for (const key of this.#pending.keys()) await this.#store(key, false);
+    for (const key of this.#pending.keys()) await this.#store(key);
   }
 
   /** Stores nothing more, and waits for what is being stored. */
@@ -48,11 +57,16 @@ export class ShardWriter {
     await Promise.allSettled(this.#writing);
   }
 
-  async #store(key: StoreKey, isWhole: boolean): Promise<void> {
-    const { changes } = this.#pending.get(key)!;
+  async #store(key: StoreKey): Promise<void> {
+    const { signal, ...options } = this.#options;
+    signal?.throwIfAborted();
+    const { shard, changes } = this.#pending.get(key)!;
     this.#pending.delete(key);
-    const options = { ...this.#options, isWhole };
-    const writing = this.#array.inner.write(key, changes, options);
+    const isWhole = this.#covers(shard);
+    const writing = this.#array.inner.write(key, changes, {
+      ...options,
+      isWhole,
+    });
     this.#writing.add(writing);
     await writing;
     this.#writing.delete(writing);

@@ -1,3 +1,4 @@
+import { describe } from "../metadata/describe.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { gridCoordinates, PlainArray } from "../plain_array.ts";
 import { InnerChunks } from "../shards/inner_chunks.ts";
@@ -33,7 +34,23 @@ export class ShardedArray implements TranslatedArray {
 
   placeOf(plainKey: string): Place {
     const { key, path } = this.locate(plainKey);
-    return { store: this.inner.at(path), key };
+    return { store: { ...this.inner.at(path), getRange: refuseRange }, key };
+  }
+
+  /** Whether a selection's elements along each dimension are all those that a shard has in the array. */
+  isCovered(
+    shard: readonly number[],
+    runs: readonly { readonly start: number; readonly stop: number }[],
+  ): boolean {
+    const { layouts, chunkShape, shape } = this.levels;
+    return runs.every(({ start, stop }, i) => {
+      const length = layouts.reduce(
+        (product, { chunksPerShard }) => product * chunksPerShard[i]!,
+        chunkShape[i]!,
+      );
+      const first = shard[i]! * length;
+      return start <= first && stop >= Math.min(first + length, shape[i]!);
+    });
   }
 
   /** The shard that an inner chunk lies in, by its grid coordinates and its key, and where in it. */
@@ -79,4 +96,15 @@ export class ShardedArray implements TranslatedArray {
       shard,
     ) as number[];
   }
+}
+
+/** zarrita asks for ranges only where it knows of shards, and so takes an inner chunk for one. */
+function refuseRange(key: StoreKey): Promise<never> {
+  return Promise.reject(
+    new TypeError(
+      `Expected an array that zarr.open gave, found one that takes inner chunks of ${
+        describe(key)
+      } for shards: open what zarr.create has created`,
+    ),
+  );
 }
