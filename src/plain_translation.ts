@@ -46,8 +46,15 @@ export const PLAIN: Translation = {
  */
 export function isTranslated(document: unknown): boolean {
   if (!isArrayDocument(document)) return false;
-  const { chunk_key_encoding: encoding, storage_transformers } = document;
-  const name = isMembers(encoding) ? encoding.name : encoding;
-  return name !== "default" ||
+  const { chunk_key_encoding, storage_transformers } = document;
+  return !isPlainKeys(chunk_key_encoding) ||
     Array.isArray(storage_transformers) && storage_transformers.length > 0;
+}
+
+/** Whether keys are `default`, with slashes. */
+function isPlainKeys(encoding: unknown): boolean {
+  if (encoding === "default") return true;
+  if (!isMembers(encoding) || encoding.name !== "default") return false;
+  const { configuration = {} } = encoding;
+  return isMembers(configuration) && (configuration.separator ?? "/") === "/";
 }

@@ -29,8 +29,9 @@ const NOT_TRANSLATED: unknown[] = [
   PLAIN,
   arrayMetadata({ chunk_key_encoding: "default" }),
   arrayMetadata({ chunk_key_encoding: PLAIN_KEYS }),
+  arrayMetadata({ chunk_key_encoding: { name: "default" } }),
   arrayMetadata({
-    chunk_key_encoding: { name: "default", configuration: { separator: "." } },
+    chunk_key_encoding: { name: "default", configuration: {} },
   }),
   arrayMetadata({ storage_transformers: [] }),
   groupMetadata(),
@@ -59,6 +60,13 @@ Deno.test("isTranslated tells arrays whose keys are others, or that have transfo
       { chunk_key_encoding: "v2" },
       { chunk_key_encoding: "suffix" },
       { chunk_key_encoding: { name: "v2" } },
+      {
+        chunk_key_encoding: {
+          name: "default",
+          configuration: { separator: "." },
+        },
+      },
+      { chunk_key_encoding: { name: "default", configuration: "." } },
       { chunk_key_encoding: undefined },
       { chunk_key_encoding: null },
       { storage_transformers: [concatParts({ key_suffix: "" })] },

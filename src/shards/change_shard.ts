@@ -65,19 +65,20 @@ async function readShard(
     key,
   );
   assertShardIndex(index, layout, shard.length, key);
+  const prefixSize = firstOffset(index) ?? shard.length - size;
   return {
-    prefix: isAtStart ? undefined : shard.subarray(0, firstOffset(index)),
+    prefix: isAtStart ? undefined : shard.subarray(0, prefixSize),
     chunks: index.map((entry) =>
       entry && shard.subarray(entry.offset, entry.offset + entry.length)
     ),
   };
 }
 
-/** Where the first inner chunk starts; 0 where there is none. */
-function firstOffset(index: ShardIndex): number {
+/** Where the first inner chunk starts, if there is one. */
+function firstOffset(index: ShardIndex): number | undefined {
   return index.reduce<number | undefined>(
     (first, entry) =>
       entry?.length ? Math.min(first ?? entry.offset, entry.offset) : first,
     undefined,
-  ) ?? 0;
+  );
 }

@@ -34,13 +34,19 @@ export class IndexCache {
     }
   }
 
-  #count(name: string, loading: unknown, entries: number): void {
+  #count(
+    name: string,
+    loading: Promise<ShardIndex | undefined>,
+    entries: number,
+  ): void {
     if (this.#kept.get(name) !== loading) return; // Forgotten meanwhile.
     this.#counts.set(name, entries);
     this.#entries += entries;
+    this.#kept.delete(name); // Others may have been asked for meanwhile.
+    this.#kept.set(name, loading);
     for (const oldest of this.#kept.keys()) {
       if (this.#entries <= MOST_ENTRIES || oldest === name) return;
-      this.#drop(oldest);
+      if (this.#counts.has(oldest)) this.#drop(oldest);
     }
   }
 

@@ -23,26 +23,23 @@ export const INNER_CHUNKS: Translation = {
   toShown(document) {
     const plain = PLAIN.toShown(document);
     if (!isArrayDocument(plain)) return plain;
-    const members = { ...shownChunks(plain), ...shownElements(plain) };
+    const members = { ...shownChunks(plain), ...shownOthers(plain) };
     return Object.keys(members).length > 0 ? { ...plain, ...members } : plain;
   },
 
   toStored(document, stored) {
     const node = PLAIN.toStored(document, stored);
     if (!isArrayDocument(node) || !isArrayDocument(stored)) return node;
-    const { chunk_key_encoding: _, ...chunks } = shownChunks(stored);
-    const isAsShown = Object.keys(chunks).length > 0 &&
-      Object.entries(chunks).every(([name, value]) =>
-        isSameJson(node[name], value)
-      );
-    const elements = Object.entries(shownElements(stored))
-      .filter(([name, value]) => isSameJson(node[name], value));
-    const kept = [
-      ...isAsShown ? [...Object.keys(chunks), "chunk_key_encoding"] : [],
-      ...elements.map(([name]) => name),
-    ];
+    const chunks = shownChunks(stored);
+    const isGiven = ([name, value]: [string, unknown]) =>
+      isSameJson(node[name], value);
+    const isAsShown = Object.entries(chunks).every(isGiven);
+    const kept = Object.entries({
+      ...isAsShown && chunks,
+      ...shownOthers(stored),
+    }).filter(isGiven);
     if (kept.length === 0) return node;
-    const members = kept.map((name) => [name, stored[name]]);
+    const members = kept.map(([name]) => [name, stored[name]]);
     return { ...node, ...Object.fromEntries(members) };
   },
 
@@ -54,32 +51,31 @@ export const INNER_CHUNKS: Translation = {
   },
 };
 
-/** What an array's document says of chunks, where that is shown otherwise than it is stored. */
+/** What an array's document says of its chunks, where that is shown otherwise than it is stored. */
 function shownChunks(array: Members): Members {
   const levels = readableLevels(array);
   if (levels !== undefined) {
     const { chunkShape: chunk_shape } = levels;
     return {
       chunk_grid: { name: "regular", configuration: { chunk_shape } },
-      chunk_key_encoding: PLAIN_KEYS,
       codecs: innermostCodecs(array.codecs).map(configured),
     };
   }
-  const { chunk_key_encoding, codecs } = array;
+  const { codecs } = array;
   const isShort = Array.isArray(codecs) &&
     codecs.some((codec) => codec !== configured(codec));
+  return isShort ? { codecs: codecs.map(configured) } : {};
+}
+
+/** What else of it is shown otherwise, each member by itself. */
+function shownOthers(array: Members): Members {
+  const fill_value = shownFillValue(array);
   return {
-    ...isShort ? { codecs: codecs.map(configured) } : {},
-    ...chunk_key_encoding === "default"
+    ...fill_value === undefined ? {} : { fill_value },
+    ...typeof array.chunk_key_encoding === "string"
       ? { chunk_key_encoding: PLAIN_KEYS }
       : {},
   };
-}
-
-/** What it says of elements, where that is shown otherwise. */
-function shownElements(array: Members): Members {
-  const fill_value = shownFillValue(array);
-  return fill_value === undefined ? {} : { fill_value };
 }
 
 /** What cannot be understood is shown as it is stored, and its chunks are refused. */

@@ -132,7 +132,7 @@ export const anyArray: fc.Arbitrary<AnyArray> = fc.record({
     attributes,
   } as ArrayMetadata;
   const isDefault = encoding === "default" ||
-    (encoding as { name?: string }).name === "default";
+    JSON.stringify(encoding) === JSON.stringify(PLAIN_KEYS);
   const isPlain = isDefault && transformers.length === 0;
   const plain = isPlain
     ? stored

@@ -102,13 +102,10 @@ export function chunkOf(
   { array: number, coordinates: numbers, more }: AnyChunk,
 ): Chunk | undefined {
   const array = arrays[number % arrays.length]!;
-  const { gridShape, path, plain, least, exact } = array;
+  const { gridShape, path, least, exact } = array;
   if (gridShape.includes(0)) return undefined;
   const coordinates = gridShape.map((count, i) => numbers[i]! % count);
-  const { configuration } = plain.chunk_key_encoding as {
-    configuration?: { separator?: string };
-  };
-  const names = ["c", ...coordinates].join(configuration?.separator ?? "/");
+  const names = ["c", ...coordinates].join("/");
   return {
     array,
     coordinates,
