@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { byZarritaAlone } from "./fixtures_codecs.ts";
+import { beyondZarrita, type FoundNode } from "./fixtures_found.ts";
+import {
+  described,
+  direct,
+  type OpenArray,
+  openArray,
+} from "./fixtures_open.ts";
+import {
+  assertSameOutcome,
+  type Outcome,
+  outcomeOf,
+} from "./fixtures_outcome.ts";
+import { selectionOf } from "./fixtures_selection.ts";
+
+/** What an array must read as. */
+export interface Reference {
+  /** Why it was not zarrita alone who read it. */
+  readonly beyond: string | undefined;
+  readonly array: OpenArray | undefined;
+  readonly description: Outcome;
+  /** All elements, or why they cannot be read. */
+  readonly whole: Outcome;
+}
+
+/** Reads an array as it is, by zarrita alone where that can. */
+export async function referenceOf(
+  folder: string,
+  node: FoundNode,
+  open: (store: zarr.AsyncReadable) => Promise<zarr.AsyncReadable> = (store) =>
+    Promise.resolve(store),
+): Promise<Reference> {
+  const beyond = node.kind === "array"
+    ? beyondZarrita(node.document)
+    : undefined;
+  const run = beyond ? <T>(run: () => Promise<T>) => run() : byZarritaAlone;
+  const store = beyond ? withZarrParts(direct(folder)) : direct(folder);
+  return await run(async () => {
+    const readable = await open(store);
+    const opened = await outcomeOf(() => openArray(readable, node));
+    if ("error" in opened) {
+      return { beyond, array: undefined, description: opened, whole: opened };
+    }
+    const array = opened.value as OpenArray;
+    const description = { value: described(array) };
+    const whole = await outcomeOf(() => zarr.get(array));
+    return { beyond, array, description, whole };
+  });
+}
+
+/** That zarrita reads an array from a store as it must: how often that was compared. */
+export async function assertReadsAs(
+  store: zarr.AsyncReadable,
+  node: FoundNode,
+  { array: expected, description, whole }: Reference,
+  numRuns: number,
+): Promise<number> {
+  const opened = await outcomeOf(() => openArray(store, node));
+  if ("error" in opened || expected === undefined) {
+    assertSameOutcome(opened, description, "The array");
+    return 1;
+  }
+  const array = opened.value as OpenArray;
+  assertSameOutcome({ value: described(array) }, description, "The metadata");
+  const all = await outcomeOf(() => zarr.get(array));
+  assertSameOutcome(all, whole, "The whole array");
+  const { shape, chunks } = array;
+  const gridShape = shape.map((length, i) => Math.ceil(length / chunks[i]!));
+  const chunk = gridShape.includes(0)
+    ? fc.constant(undefined) // zarrita asks for none.
+    : fc.tuple(...gridShape.map((count) => fc.nat(count - 1)));
+  let count = 2;
+  await fc.assert(
+    fc.asyncProperty(selectionOf(shape), chunk, async (selection, chunk) => {
+      const [found, right] = [array, expected].map((array) =>
+        outcomeOf(() => zarr.get(array, selection))
+      );
+      assertSameOutcome(await found!, await right!, JSON.stringify(selection));
+      count++;
+      if (chunk === undefined) return;
+      const [foundChunk, rightChunk] = [array, expected].map((array) =>
+        outcomeOf(() => array.getChunk(chunk))
+      );
+      assertSameOutcome(await foundChunk!, await rightChunk!, `Chunk ${chunk}`);
+      count++;
+    }),
+    { numRuns },
+  );
+  return count;
+}
