@@ -1,10 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore, plainView } from "../mod.ts";
-import {
-  isTranslated,
-  PLAIN as TRANSLATION,
-} from "../src/plain_translation.ts";
+import { isTranslated } from "../src/plain_translation.ts";
 import {
   encodeJson,
   groupMetadata,

@@ -15,10 +15,12 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     );
 }
 
-/** The number that a document keeps as it is written. */
+/** The number that a document keeps as it is written, exact if it is a whole one. */
 function valueOf(value: unknown): unknown {
   const { isRawJSON } = JSON as { isRawJSON?: (value: unknown) => boolean };
-  return isRawJSON?.(value)
-    ? Number((value as { rawJSON: string }).rawJSON)
-    : value;
+  if (!isRawJSON?.(value)) return value;
+  const { rawJSON } = value as { rawJSON: string };
+  const number = Number(rawJSON);
+  const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(rawJSON);
+  return isExact ? number : BigInt(rawJSON);
 }

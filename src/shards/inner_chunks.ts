@@ -1,4 +1,5 @@
 import { describe } from "../metadata/describe.ts";
+import { unlessAborted } from "../stores/abort.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type {
@@ -106,10 +107,11 @@ export class InnerChunks {
         if (this.#changes === changes) throw error;
       }
     }
-    return await this.#locks.read(
+    const reading = this.#locks.read(
       key,
       () => this.#readAsIs(key, path, range, options),
     );
+    return await unlessAborted(reading, options?.signal);
   }
 
   async #readAsIs(

@@ -64,9 +64,12 @@ export class RangeBatches {
     reads: readonly Read[],
     options: StoreOptions | undefined,
   ): Promise<void> {
-    const [{ extent: { offset } }] = reads as readonly [Read, ...Read[]];
-    const end = Math.max(...reads.map(({ extent }) => endOf(extent)));
     try {
+      const { offset } = reads[0]!.extent;
+      const end = reads.reduce(
+        (end, { extent }) => Math.max(end, endOf(extent)),
+        0,
+      );
       const range = { offset, length: end - offset };
       const bytes = await readRange(this.#store, key, range, options);
       for (const { extent, resolve } of reads) {

@@ -79,7 +79,9 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * shards are made of shards.
  *
  * A shard's index is verified and read once: what others write into a shard
- * later is seen by another wrapper. An array whose metadata this package does not
+ * later is seen by another wrapper. Inner chunks that lie together and are asked
+ * for at once are one request. Each is read whole: its `getRange` is refused, since
+ * zarrita calls that only where it takes inner chunks for shards. An array whose metadata this package does not
  * understand is shown as it is stored, and its chunks are refused.
  *
  * @param store Any store of zarrita's or of this package's.

@@ -1,0 +1,180 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import fc from "fast-check";
+import { IndexCache } from "../../src/shards/index_cache.ts";
+import type { ShardIndex } from "../../mod.ts";
+
+/** How many entries a cache keeps. */
+const MOST = 2 ** 18;
+
+function indexOf(length: number): ShardIndex {
+  return new Array(length).fill(undefined);
+}
+
+/** Loads of indexes that a test ends, and how often each was begun. */
+function loads() {
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<ShardIndex | undefined>>();
+  return {
+    begun,
+    load: (name: string) => () => {
+      begun.push(name);
+      const end = Promise.withResolvers<ShardIndex | undefined>();
+      ends.set(name, end);
+      return end.promise;
+    },
+    async end(name: string, index: ShardIndex | undefined | Error) {
+      const { resolve, reject, promise } = ends.get(name)!;
+      if (index instanceof Error) reject(index);
+      else resolve(index);
+      await promise.catch(() => {});
+      await Promise.resolve();
+    },
+  };
+}
+
+/** Whether a cache keeps an index. */
+async function keeps(cache: IndexCache, name: string): Promise<boolean> {
+  const error = new Error("Not kept");
+  const outcome = await cache.get(name, () => Promise.reject(error))
+    .then(() => "kept", (reason) => reason);
+  if (outcome !== "kept") assertStrictEquals(outcome, error);
+  return outcome === "kept";
+}
+
+Deno.test("IndexCache reads an index once, also one that is absent or still read", async () => {
+  const cache = new IndexCache();
+  const { begun, load, end } = loads();
+  const [a, b] = [cache.get("a", load("a")), cache.get("a", load("a"))];
+  const absent = cache.get("b", load("b"));
+  const index = indexOf(3);
+  await end("a", index);
+  await end("b", undefined);
+  assertStrictEquals(await a, index);
+  assertStrictEquals(await b, index);
+  assertStrictEquals(await cache.get("a", load("a")), index);
+  assertEquals(await absent, undefined);
+  assertEquals(await cache.get("b", load("b")), undefined);
+  assertEquals(begun, ["a", "b"]);
+});
+
+Deno.test("IndexCache does not keep what fails, nor drops what was read since", async () => {
+  const cache = new IndexCache();
+  const first = loads();
+  const reading = cache.get("a", first.load("a"));
+  cache.forget("a");
+  const second = loads();
+  const again = cache.get("a", second.load("a"));
+  const lost = new Error("Lost");
+  await first.end("a", lost);
+  assertStrictEquals(await assertRejects(() => reading), lost);
+  await second.end("a", indexOf(2));
+  assertEquals(await again, indexOf(2));
+  assert(await keeps(cache, "a"));
+
+  const failing = cache.get("b", () => Promise.reject(lost));
+  await assertRejects(() => failing);
+  assert(!await keeps(cache, "b"));
+});
+
+Deno.test("IndexCache forgets the indexes of a shard and of those in it, also while they are read, and no other", async () => {
+  const cache = new IndexCache();
+  const names = [
+    "/c/1",
+    "/c/1\n0",
+    "/c/1\n0\n2,1",
+    "/c/10",
+    "/c/1\n",
+    "/c/1.i",
+  ];
+  const { load, end } = loads();
+  const reads = names.map((name) => cache.get(name, load(name)));
+  for (const name of names.slice(0, 2)) await end(name, indexOf(1));
+  cache.forget("/c/1");
+  for (const name of names.slice(2)) await end(name, indexOf(1));
+  await Promise.all(reads);
+  const kept: string[] = [];
+  for (const name of names) if (await keeps(cache, name)) kept.push(name);
+  assertEquals(kept, ["/c/10", "/c/1.i"]);
+});
+
+Deno.test("IndexCache keeps 2^18 entries and not one more, dropping what was not used longest", async () => {
+  const cache = new IndexCache();
+  const read = (name: string, entries: number) =>
+    cache.get(name, () => Promise.resolve(indexOf(entries)));
+  await read("a", MOST / 2);
+  await read("b", MOST / 2 - 1);
+  await read("c", 1);
+  await read("a", 0); // Used again.
+  await read("d", 1);
+  await read("e", 1);
+  const kept: string[] = [];
+  for (const name of ["d", "a", "c", "b"]) {
+    if (await keeps(cache, name)) kept.push(name);
+  }
+  assertEquals(kept, ["d", "a", "c"]);
+  await read("huge", MOST + 1);
+  assert(await keeps(cache, "huge"));
+  assert(!await keeps(cache, "a"));
+});
+
+Deno.test("IndexCache does not count what was forgotten or failed while it was read", async () => {
+  const cache = new IndexCache();
+  for (const end of [indexOf(MOST), new Error()]) {
+    const first = loads();
+    const reading = cache.get("a", first.load("a")).catch(() => {});
+    cache.forget("a");
+    await first.end("a", end);
+    await reading;
+  }
+  for (const name of ["b", "c"]) {
+    await cache.get(name, () => Promise.resolve(indexOf(MOST / 2)));
+  }
+  assert(await keeps(cache, "b"));
+  assert(await keeps(cache, "c"));
+});
+
+Deno.test("IndexCache keeps no more than 2^18 entries in whatever order indexes are asked for, read and forgotten", async () => {
+  const step = fc.record({
+    do: fc.constantFrom("get", "get", "end", "end", "fail", "forget"),
+    name: fc.constantFrom("a", "b", "c", "d", "e"),
+    entries: fc.constantFrom(1, MOST / 4, MOST / 2, MOST - 1, MOST),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 4, maxLength: 20 }),
+      async (steps) => {
+        const cache = new IndexCache();
+        const { begun, load, end } = loads();
+        const reading = new Map<string, number>();
+        for (const [i, step] of steps.entries()) {
+          const { name, entries } = step;
+          if (step.do === "forget") cache.forget(name);
+          else if (step.do === "get") {
+            const before = begun.length;
+            const id = `${name} ${i}`;
+            cache.get(name, load(id)).catch(() => {});
+            if (begun.length > before) reading.set(id, entries);
+          } else {
+            const [id, length] = [...reading].at(entries % reading.size) ?? [];
+            if (id === undefined) continue;
+            reading.delete(id);
+            await end(id, step.do === "end" ? indexOf(length!) : new Error());
+          }
+        }
+        for (const id of reading.keys()) await end(id, new Error());
+        let kept = 0;
+        for (const name of ["a", "b", "c", "d", "e"]) {
+          kept += await cache.get(name, () => Promise.reject(new Error()))
+            .then((index) => index?.length ?? 1, () => 0);
+        }
+        assert(kept <= MOST, `${kept} entries are kept`);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,120 @@
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import * as zarr from "zarrita";
+import { ChecksumError, encodeShard, MemoryStore } from "../../mod.ts";
+import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
+import { IN_PARTS } from "../support/in_parts.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import { layoutOf, shardedMetadata } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+const CODECS = {
+  crc32c: ["bytes", "crc32c"],
+  zstd: ["bytes", { name: "zstd" }],
+  gzip: ["bytes", { name: "gzip", configuration: { level: 1 } }],
+};
+
+/** An array of which every chunk is garbage, and the key it is stored under. */
+async function garbage(
+  codecs: unknown[],
+  kind: "in shards" | "in parts" | "plain",
+): Promise<{ stored: MemoryStore; key: string }> {
+  const stored = new MemoryStore();
+  if (kind === "in shards") {
+    const metadata = shardedMetadata({}, { codecs });
+    await stored.set("/a/zarr.json", encodeJson(metadata));
+    const chunks = [undefined, countingBytes(20, 1)];
+    await stored.set("/a/c/1", encodeShard(chunks, layoutOf(metadata)));
+    return { stored, key: "/a/c/1" };
+  }
+  const metadata = arrayMetadata({
+    shape: [12],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [2] } },
+    codecs,
+    ...kind === "in parts" && IN_PARTS,
+  });
+  await stored.set("/a/zarr.json", encodeJson(metadata));
+  const name = kind === "in parts" ? "/a/c/3.bin" : "/a/c/3";
+  await stored.set(name as "/", countingBytes(18, 1));
+  if (kind === "in parts") await stored.set("/a/c/3.bin.crc", countingBytes(2));
+  else await stored.set(name as "/", countingBytes(20, 1));
+  return { stored, key: name };
+}
+
+async function failure(
+  reading: Promise<unknown>,
+): Promise<zarr.CodecPipelineError> {
+  const error = await reading.then(
+    () => new Error("Garbage was read"),
+    (error) => error,
+  );
+  assertInstanceOf(error, zarr.CodecPipelineError);
+  return error;
+}
+
+for (const [name, codecs] of Object.entries(CODECS)) {
+  for (const kind of ["in shards", "in parts", "plain"] as const) {
+    Deno.test(`zarr.get says which chunk ${name} could not decode, of an array ${kind}`, async () => {
+      const { stored, key } = await garbage(codecs, kind);
+      const root = zarr.root(withZarrParts(stored)).resolve("a");
+      const array = await zarr.open(root, { kind: "array" });
+      for (
+        const read of [
+          () => zarr.get(array),
+          () => zarr.get(array, [6]),
+          () => array.getChunk([3]),
+          () => array.getChunk([3], { signal: new AbortController().signal }),
+        ]
+      ) {
+        const error = await failure(read());
+        assertEquals(error.codec, name);
+        assertEquals(error.direction, "decode");
+        assertEquals(error.chunkPath, key);
+        assertEquals(
+          error.message,
+          `Failed to decode chunk via codec "${name}" at ${key}`,
+        );
+        assert(error.stack!.includes(error.message));
+        if (name !== "crc32c") continue;
+        assertInstanceOf(error.cause, ChecksumError);
+        assertEquals(error.cause.key, key);
+      }
+      const write = zarr.set(array as never, [6], 1 as never);
+      assertEquals((await failure(write)).chunkPath, key);
+    });
+  }
+}
+
+Deno.test("zarr.get says which chunk it could not decode for each of several at once, and of no other array", async () => {
+  const { stored } = await garbage(CODECS.crc32c, "plain");
+  await stored.set("/a/c/1", countingBytes(21, 1));
+  const store = withZarrParts(stored);
+  const array = await zarr.open(zarr.root(store).resolve("a"), {
+    kind: "array",
+  });
+  const options = { signal: new AbortController().signal };
+  const errors = await Promise.all(
+    [3, 1, 3].map((c) => failure(array.getChunk([c], options))),
+  );
+  assertEquals(
+    errors.map((error) => error.chunkPath),
+    ["/a/c/3", "/a/c/1", "/a/c/3"],
+  );
+});
+
+Deno.test("zarr.open gives an array that is one to zarrita, with its members", async () => {
+  const { stored } = await garbage(CODECS.zstd, "in shards");
+  const root = zarr.root(withZarrParts(stored)).resolve("a");
+  const array = await zarr.open(root, { kind: "array" });
+  assert(array instanceof zarr.Array);
+  assertEquals(array.shape, [12]);
+  assertEquals(array.chunks, [2]);
+  assertEquals(array.dtype, "uint8");
+  assertEquals(array.path, "/a");
+  assertEquals(array.attrs, undefined as never);
+  assert(array.is("uint8"));
+  assertEquals(array.resolve("c/0").path, "/a/c/0");
+  assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
+});

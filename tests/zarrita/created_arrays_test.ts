@@ -1,0 +1,129 @@
+import { assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
+import { MemoryStore } from "../../mod.ts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../src/zarrita/mod.ts";
+import { encodeJson, readJson } from "../support/documents.ts";
+import { IN_PARTS } from "../support/in_parts.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import {
+  numbers,
+  readAnew,
+  row,
+  shardedMetadata,
+  shardedStore,
+  sharding,
+} from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+Deno.test("withZarrParts stores what zarr.create gives it, where nothing stood and where something did", async () => {
+  for (
+    const before of [
+      undefined,
+      arrayMetadata(),
+      shardedMetadata({ shape: [9], codecs: [sharding({ codecs: ["zstd"] })] }),
+    ]
+  ) {
+    for (
+      const codecs of [[{ name: "bytes", configuration: {} }], [sharding()]]
+    ) {
+      const stored = new MemoryStore();
+      if (before) await stored.set("/zarr.json", encodeJson(before));
+      const store = withZarrParts(stored);
+      await store.get("/c/0").catch(() => {}); // What stood there is known.
+      await zarr.create(store, {
+        shape: [12],
+        chunkShape: [4],
+        dtype: "uint8",
+        fillValue: 0,
+        attributes: { a: 1 },
+        codecs: codecs as never,
+      });
+      const { chunk_grid, codecs: kept, attributes } = await readJson(
+        stored,
+        "/zarr.json",
+      );
+      assertEquals(chunk_grid.configuration, { chunk_shape: [4] });
+      assertEquals(kept[0].name, codecs[0]!.name);
+      assertEquals(attributes, { a: 1 });
+
+      const array = await zarr.open(store, { kind: "array" });
+      const isSharded = codecs[0]!.name === "sharding_indexed";
+      assertEquals(array.chunks, [isSharded ? 2 : 4]);
+      const value = row(...numbers(12));
+      await (isSharded
+        ? setSharded(zarr, array, null, value)
+        : zarr.set(array, null, value));
+      assertEquals(await readAnew(stored), numbers(12));
+    }
+  }
+});
+
+Deno.test("withZarrParts reads by the document that was stored through it last", async () => {
+  const stored = await shardedStore();
+  const store = withZarrParts(stored);
+  await store.get("/c/0");
+  const plain = arrayMetadata({
+    shape: [12],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
+  });
+  await store.set("/zarr.json", encodeJson(plain));
+  assertEquals(await store.get("/c/0"), await stored.get("/c/0"));
+  await store.delete("/zarr.json");
+  assertEquals(await store.get("/c/0"), await stored.get("/c/0"));
+  await store.set("/zarr.json", encodeJson(shardedMetadata()));
+  assertEquals(await store.get("/c/0"), new Uint8Array([1, 2]));
+  await store.set("/zarr.json", encodeJson(shardedMetadata(IN_PARTS)));
+  assertEquals(await store.get("/c/0"), undefined);
+});
+
+Deno.test("zarr.get of an array that zarr.create gave reads no wrong elements where it is in shards", async () => {
+  const store = withZarrParts(new MemoryStore());
+  const created = await zarr.create(store, {
+    shape: [64],
+    chunkShape: [64],
+    dtype: "uint8",
+    fillValue: 0,
+    codecs: [sharding({
+      inner: [32],
+      hasChecksum: false,
+      codecs: [
+        { name: "bytes", configuration: {} },
+      ],
+    })] as never,
+  });
+  // Elements that could be the index of a shard.
+  const elements = numbers(64).map((n, i) => i % 8 > 0 ? 0 : n < 33 ? 24 : 16);
+  const array = await zarr.open(store, { kind: "array" });
+  await setSharded(zarr, array, null, row(...elements));
+  const read = await zarr.get(created).then(
+    ({ data }) => Array.from(data as Uint8Array),
+    () => elements,
+  );
+  assertEquals(read, elements);
+});
+
+Deno.test("withZarrParts stores the keys that zarr.create gives an array, whatever stood there", async () => {
+  for (const codecs of [["bytes"], [{ name: "bytes" }], [sharding()]]) {
+    for (const chunk_key_encoding of ["default", { name: "default" }, "v2"]) {
+      const stored = new MemoryStore();
+      const before = shardedMetadata({ codecs, chunk_key_encoding });
+      await stored.set("/zarr.json", encodeJson(before));
+      const store = withZarrParts(stored);
+      const created = await zarr.create(store, {
+        shape: [12],
+        chunkShape: [4],
+        dtype: "uint8",
+        fillValue: 0,
+        chunkSeparator: ".",
+        codecs: [{ name: "bytes", configuration: {} }],
+      });
+      await zarr.set(created, null, row(...numbers(12)));
+      assertEquals(await readAnew(stored), numbers(12));
+    }
+  }
+});

@@ -1,0 +1,79 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import { ChecksumError, MemoryStore, type StoreKey } from "../../mod.ts";
+import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { slowCoordinates } from "../shards/slow_shard.ts";
+import { utf8 } from "../support/documents.ts";
+import { listed } from "../stores/store_values.ts";
+import { arraysOf } from "./any_array.ts";
+import { storeByHand } from "./encoded_by_hand.ts";
+import { shardedStore } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+Deno.test("withZarrParts lists of any array exactly the inner chunks that it gives, for each prefix", async () => {
+  const cases = fc.nat(3).chain(arraysOf);
+  await fc.assert(
+    fc.asyncProperty(
+      cases,
+      fc.constantFrom("", "a", "c/0"),
+      async (array, path) => {
+        const stored = new MemoryStore();
+        await stored.set("/beside", utf8("beside"));
+        await storeByHand(stored, path, array);
+        const store = withZarrParts(stored);
+        const root: StoreKey = `/${path && `${path}/`}`;
+        const expected: StoreKey[] = ["/beside", `${root}zarr.json`];
+        const chunkShape = array.chunkShapes.at(-1)!;
+        const counts = array.shape.map((length, i) =>
+          Math.ceil(length / chunkShape[i]!)
+        );
+        for (const coordinates of slowCoordinates(counts)) {
+          const key: StoreKey = `${root}${["c", ...coordinates].join("/")}`;
+          const bytes = await store.get(key);
+          assertEquals(await store.size(key), bytes?.length);
+          if (bytes) expected.push(key);
+        }
+        expected.sort();
+        assertEquals(await listed(store), expected);
+        for (const prefix of [root, `${root}c/`, `${root}c/0`, `${root}c/1/`]) {
+          assertEquals(
+            await listed(store, prefix as StoreKey),
+            expected.filter((key) => key.startsWith(prefix)),
+          );
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("withZarrParts lists no inner chunk beside the array, and no shard beside the grid", async () => {
+  const stored = await shardedStore();
+  const document = new TextDecoder().decode(await stored.get("/zarr.json"));
+  const shorter = document.replace('"shape":[12]', '"shape":[5]');
+  await stored.set("/zarr.json", utf8(shorter));
+  const store = withZarrParts(stored);
+  assertEquals(await listed(store), ["/c/0", "/c/1", "/c/2", "/zarr.json"]);
+  await assertRejects(() => store.get("/c/3"), RangeError);
+});
+
+Deno.test("withZarrParts lists an array in shards again as it was changed", async () => {
+  const store = withZarrParts(await shardedStore());
+  const all = ["/c/0", "/c/1", "/c/2", "/c/3", "/c/4", "/c/5", "/zarr.json"];
+  assertEquals(await listed(store), all);
+  await store.delete("/c/2");
+  assertEquals(await listed(store), all.filter((key) => key !== "/c/2"));
+  await store.delete("/c/3");
+  await store.set("/c/2", new Uint8Array(2));
+  assertEquals(await listed(store), all.filter((key) => key !== "/c/3"));
+});
+
+Deno.test("withZarrParts does not list as if it were whole what a damaged index hides", async () => {
+  const stored = await shardedStore();
+  const shard = (await stored.get("/c/1"))!;
+  shard[shard.length - 10]! ^= 1;
+  await stored.set("/c/1", shard);
+  await assertRejects(() => listed(withZarrParts(stored)), ChecksumError);
+});

@@ -1,0 +1,175 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import { createArrayChunks, MemoryStore } from "../../mod.ts";
+import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { scheduledStore } from "../shards/scheduled_store.ts";
+import { concatParts } from "../support/metadata.ts";
+import { stepped } from "../support/stepped_store.ts";
+import { openIn, readAnew, shardedMetadata } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+const WAYS = {
+  "in one piece": {},
+  "in parts": {
+    storage_transformers: [
+      concatParts({ key_suffix: "" }, { key_suffix: ".index", size: 36 }),
+    ],
+  },
+};
+
+/** What one does with inner chunk `inner` of six, after some turns. */
+interface Step {
+  do: "get" | "set" | "setSharded";
+  inner: number;
+  count: number;
+  prefix: number;
+  wait: number;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  do: fc.constantFrom("get", "get", "set", "setSharded"),
+  inner: fc.nat(5),
+  count: fc.integer({ min: 1, max: 6 }),
+  prefix: fc.nat(5),
+  wait: fc.nat(8),
+});
+
+/** A value that was written into an inner chunk, from when and until when. */
+interface Write {
+  value: number;
+  begun: number;
+  stored: number;
+}
+
+/** What may be read from a time on: what no later write had replaced by then. */
+function possibleFrom(time: number, history: readonly Write[]): number[] {
+  return history.filter((write) =>
+    !history.some((later) => later.begun > write.stored && later.stored < time)
+  ).map((write) => write.value);
+}
+
+for (const [way, members] of Object.entries(WAYS)) {
+  Deno.test(`zarr.get beside writers of shards ${way} reads no inner chunk of mixed bytes, and nothing older than was written before`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(step, { minLength: 2, maxLength: 8 }),
+        async (scheduler, steps) => {
+          const stored = new MemoryStore();
+          await createArrayChunks(stored, "", shardedMetadata(members));
+          await setSharded(zarr, await openIn(stored), null, 1);
+          const opening = openIn(scheduledStore(stored, scheduler));
+          await scheduler.waitFor(opening);
+          const array = await opening;
+          let time = 0;
+          const histories = Array.from({ length: 6 }, (): Write[] => [
+            { value: 1, begun: 0, stored: time },
+          ]);
+
+          const working = Promise.all(steps.map(async (step, i) => {
+            for (let turn = 0; turn < step.wait; turn++) {
+              await scheduler.schedule(Promise.resolve(), `wait ${i}`);
+            }
+            const end = Math.min(6, step.inner + step.count);
+            const selection = [zarr.slice(2 * step.inner, 2 * end)];
+            const chosen = histories.slice(step.inner, end);
+            if (step.do === "get") {
+              const start = ++time;
+              const { data } = await zarr.get(array, selection);
+              chosen.forEach((history, i) => {
+                const [a, b] = [data[2 * i], data[2 * i + 1]];
+                assertEquals(a, b);
+                const possible = possibleFrom(start, history);
+                assert(possible.includes(a!), `${a} of ${possible}`);
+              });
+              return;
+            }
+            const value = 10 + i;
+            const entries = chosen.map((history) => {
+              const entry = { value, begun: ++time, stored: Infinity };
+              history.push(entry);
+              return entry;
+            });
+            await (step.do === "set"
+              ? zarr.set(array, selection, value)
+              : setSharded(zarr, array, selection, value, {
+                prefix: new Uint8Array(step.prefix).fill(200),
+              }));
+            for (const entry of entries) entry.stored = ++time;
+          }));
+          await scheduler.waitFor(working);
+          await working;
+
+          const last = zarr.get(array);
+          await scheduler.waitFor(last);
+          const elements = Array.from((await last).data);
+          assertEquals(await readAnew(stored), elements);
+          histories.forEach((history, i) => {
+            assertEquals(elements[2 * i], elements[2 * i + 1]);
+            const possible = possibleFrom(++time, history);
+            assert(possible.includes(elements[2 * i]!));
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+}
+
+Deno.test("zarr.get reads what was written through the same store, however the shard's layout changed", async () => {
+  for (const members of Object.values(WAYS)) {
+    const stored = new MemoryStore();
+    await createArrayChunks(stored, "", shardedMetadata(members));
+    const array = await openIn(stored);
+    assertEquals(await zarr.get(array, [0]), 0); // Its shard is absent.
+    for (const [i, length] of [9, 0, 30, 1].entries()) {
+      const prefix = new Uint8Array(length).fill(200);
+      await setSharded(zarr, array, [zarr.slice(0, 2)], i + 1, { prefix });
+      assertEquals(await zarr.get(array, [0]), i + 1);
+      await zarr.set(array, [zarr.slice(2, 4)], i + 50);
+      const { data } = await zarr.get(array, [zarr.slice(0, 4)]);
+      assertEquals([...data], [i + 1, i + 1, i + 50, i + 50]);
+    }
+    const { store } = array;
+    await (store as unknown as MemoryStore).delete("/c/0");
+    const { data } = await zarr.get(array, [zarr.slice(0, 4)]);
+    assertEquals([...data], [0, 0, 53, 53]);
+    await (store as unknown as MemoryStore).delete("/c/1");
+    const left: string[] = [];
+    for await (const key of stored.list()) left.push(key);
+    assertEquals(left, ["/zarr.json"]);
+    assertEquals(await zarr.get(array, [3]), 0);
+  }
+});
+
+Deno.test("zarr.get that is aborted while a writer stores the shard rejects before that is done", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", shardedMetadata());
+  let free = () => {};
+  const isFree = new Promise<void>((resolve) => free = resolve);
+  let began = () => {};
+  const hasBegun = new Promise<void>((resolve) => began = resolve);
+  const store = stepped(stored, (step, isDone) => {
+    if (!step.startsWith("set") || isDone) return;
+    began();
+    return isFree;
+  });
+  const array = await openIn(store);
+  const writing = setSharded(zarr, array, null, 1);
+  await hasBegun;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const reading = zarr.get(array, [0], { signal })
+    .then(() => "read", (error) => error);
+  const reason = new Error("Enough");
+  controller.abort(reason);
+  const later = new Promise((resolve) => setTimeout(resolve, 0, "waits"));
+  const outcome = await Promise.race([reading, later]);
+  await later; // No timer may stay.
+  free();
+  await writing;
+  await reading;
+  assertEquals(outcome, reason);
+});

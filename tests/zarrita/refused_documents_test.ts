@@ -1,0 +1,74 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import { MetadataError } from "../../mod.ts";
+import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { encodeJson, readJson } from "../support/documents.ts";
+import { shardedMetadata, shardedStore, sharding } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
+const GZIP = { name: "gzip", configuration: { level: 1 } };
+const transpose = { name: "transpose", configuration: { order: [0] } };
+const changedSharding = (changes: Record<string, unknown>) => [{
+  name: "sharding_indexed",
+  configuration: { ...sharding().configuration, ...changes },
+}];
+
+for (
+  const [what, codecs] of Object.entries({
+    "with a codec before the shards": [transpose, sharding()],
+    "with a codec after the shards": [sharding(), GZIP],
+    "with a codec beside shards in shards": [
+      sharding({ inner: [4], codecs: [sharding(), "crc32c"] }),
+    ],
+    "with shards without a configuration": ["sharding_indexed"],
+    "whose inner chunks do not fill the shard": [sharding({ inner: [3] })],
+    "whose inner chunks have other dimensions": [sharding({ inner: [2, 2] })],
+    "whose inner chunks have no length": [sharding({ inner: [0] })],
+    "whose inner chunks have half an element": [sharding({ inner: [0.5] })],
+    "without codecs of inner chunks": [sharding({ codecs: [] })],
+    "with an index in the middle": changedSharding({
+      index_location: "middle",
+    }),
+    "with a compressed index": changedSharding({
+      index_codecs: ["bytes", GZIP],
+    }),
+    "with an index without an order of bytes": changedSharding({
+      index_codecs: ["bytes"],
+    }),
+    "with something unknown about shards": changedSharding({ other: 1 }),
+  })
+) {
+  Deno.test(`withZarrParts shows an array ${what} as it is stored, and refuses its chunks`, async () => {
+    const stored = await shardedStore();
+    const document = shardedMetadata({
+      codecs,
+      chunk_key_encoding: PLAIN_KEYS,
+    });
+    await stored.set("/zarr.json", encodeJson(document));
+    const store = withZarrParts(stored);
+    const seen = await readJson(store, "/zarr.json");
+    assertEquals(seen.chunk_grid, document.chunk_grid);
+    assertEquals(seen.codecs.map(nameOf), codecs.map(nameOf));
+    for (
+      const read of [
+        () => store.get("/c/0"),
+        () => store.getRange("/c/0", { suffixLength: 4 }),
+        () => store.size("/c/0"),
+        () => store.set("/c/0", countingBytes(2)),
+      ]
+    ) {
+      const error = await assertRejects(read, MetadataError, "/zarr.json");
+      assert(error.path.startsWith("/codecs"), error.path);
+    }
+    const array = await zarr.open(store, { kind: "array" })
+      .catch((error: Error) => error);
+    if (!(array instanceof Error)) await assertRejects(() => zarr.get(array));
+  });
+}
+
+function nameOf(codec: unknown): unknown {
+  return typeof codec === "string" ? codec : (codec as { name: string }).name;
+}

@@ -1,0 +1,197 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import { MemoryStore } from "../../mod.ts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../src/zarrita/mod.ts";
+import { encodeJson } from "../support/documents.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import { logged } from "../support/observed_store.ts";
+import {
+  chunkRequests,
+  numbers,
+  openIn,
+  readAnew,
+  row,
+  shardedMetadata,
+  shardedStore,
+  sharding,
+} from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+const HEADER = new Uint8Array([9, 8, 7]);
+
+Deno.test("setSharded stores each shard once, and reads none that is wholly covered", async () => {
+  const stored = await shardedStore();
+  const { store, log } = logged(stored);
+  const array = await openIn(store);
+  log.length = 0;
+  await setSharded(zarr, array, null, row(...numbers(12)));
+  assertEquals(chunkRequests(log).sort(), ["set /c/0", "set /c/1", "set /c/2"]);
+
+  log.length = 0;
+  await setSharded(zarr, array, [zarr.slice(4, 12)], 9);
+  assertEquals(chunkRequests(log).sort(), ["set /c/1", "set /c/2"]);
+});
+
+Deno.test("setSharded reads a shard of which it keeps inner chunks once, and stores it once", async () => {
+  const stored = await shardedStore();
+  const { store, log } = logged(stored);
+  const array = await openIn(store);
+  log.length = 0;
+  await setSharded(zarr, array, [zarr.slice(2, 4)], 9);
+  assertEquals(chunkRequests(log), ["get /c/0", "set /c/0"]);
+  assertEquals(await readAnew(stored), numbers(12, { 2: 9, 3: 9 }));
+});
+
+Deno.test("setSharded makes shards at the array's edge, where inner chunks lie beside the array, without reading them", async () => {
+  const stored = new MemoryStore();
+  // The last shard has one inner chunk in the array.
+  const metadata = shardedMetadata({ shape: [10] });
+  await stored.set("/zarr.json", encodeJson(metadata));
+  const { store, log } = logged(stored);
+  const array = await openIn(store);
+  log.length = 0;
+  await setSharded(zarr, array, null, row(...numbers(10)));
+  assertEquals(chunkRequests(log).sort(), ["set /c/0", "set /c/1", "set /c/2"]);
+  assertEquals(await readAnew(stored), numbers(10));
+});
+
+Deno.test("setSharded keeps what comes before the inner chunks of a shard that it changes in part", async () => {
+  for (
+    const [what, selection, changed] of [
+      ["an inner chunk", [zarr.slice(0, 2)], [0, 1]],
+      ["an element", [2], [2]],
+      ["a part of each inner chunk", [zarr.slice(0, 12, 2)], [
+        ...[0, 2, 4, 6, 8, 10],
+      ]],
+      ["all but an element of a shard", [zarr.slice(0, 3)], [0, 1, 2]],
+    ] as const
+  ) {
+    const stored = await shardedStore(shardedMetadata(), { prefix: HEADER });
+    const array = await openIn(stored);
+    await setSharded(zarr, array, [...selection], 77);
+    for (const key of ["/c/0", "/c/1", "/c/2"] as const) {
+      assertEquals(
+        (await stored.get(key))!.subarray(0, 3),
+        HEADER,
+        `${key} after ${what}`,
+      );
+    }
+    const changes = Object.fromEntries(changed.map((i) => [i, 77]));
+    assertEquals(await readAnew(stored), numbers(12, changes), what);
+  }
+});
+
+Deno.test("setSharded keeps what comes before the only inner chunk in the array of a shard at its edge", async () => {
+  const metadata = shardedMetadata({ shape: [10] });
+  const stored = await shardedStore(metadata, { prefix: HEADER });
+  await setSharded(zarr, await openIn(stored), [9], 77);
+  assertEquals((await stored.get("/c/2"))!.subarray(0, 3), HEADER);
+  assertEquals(await readAnew(stored), numbers(10, { 9: 77 }));
+});
+
+Deno.test("setSharded gives shards the prefix and the alignment it is told, new ones and those there are", async () => {
+  const stored = await shardedStore(shardedMetadata(), { prefix: HEADER });
+  await stored.delete("/c/2");
+  const array = await openIn(stored);
+  await setSharded(zarr, array, [zarr.slice(2, 10)], 5, {
+    prefix: new Uint8Array([1, 2, 3, 4, 5]),
+    alignment: 8,
+  });
+  const starts: Record<string, number[]> = {};
+  for (const key of ["/c/0", "/c/1", "/c/2"] as const) {
+    starts[key] = Array.from((await stored.get(key))!.subarray(0, 10));
+  }
+  assertEquals(starts, {
+    "/c/0": [1, 2, 3, 4, 5, 0, 0, 0, 1, 2],
+    "/c/1": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
+    "/c/2": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
+  });
+});
+
+Deno.test("setSharded refuses a prefix where the index is at the start, and stores nothing", async () => {
+  const metadata = shardedMetadata({}, { location: "start" });
+  const stored = await shardedStore(metadata);
+  const { store, log } = logged(stored);
+  const array = await openIn(store);
+  for (const selection of [null, [zarr.slice(0, 2)]]) {
+    await assertRejects(
+      () => setSharded(zarr, array, selection, 5, { prefix: HEADER }),
+      RangeError,
+      "A prefix of 3 bytes",
+    );
+  }
+  await assertRejects(
+    () => setSharded(zarr, array, null, 5, { alignment: 0 }),
+    RangeError,
+    "alignment",
+  );
+  assertEquals(log.filter((request) => request.startsWith("set")), []);
+});
+
+Deno.test("setSharded says what is wrong with an array that it cannot write", async () => {
+  const stored = await shardedStore();
+  const nested = [sharding({ inner: [2], codecs: [sharding({ inner: [1] })] })];
+  await stored.set(
+    "/n/zarr.json",
+    encodeJson(shardedMetadata({ codecs: nested })),
+  );
+  const plain = arrayMetadata({
+    shape: [4],
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: [4] },
+    },
+  });
+  await stored.set("/p/zarr.json", encodeJson(plain));
+  await stored.set(
+    "/s/zarr.json",
+    encodeJson({ ...plain, chunk_key_encoding: "v2" }),
+  );
+  const before = await Array.fromAsync(stored.list());
+
+  for (const path of ["p", "s"]) {
+    await assertRejects(
+      async () => setSharded(zarr, await openIn(stored, path), null, 1),
+      TypeError,
+      `"/${path}" has no shards`,
+    );
+  }
+  await assertRejects(
+    async () => setSharded(zarr, await openIn(stored, "n"), null, 1),
+    TypeError,
+    "made of shards",
+  );
+  const foreign = await zarr.open(stored, { kind: "array" });
+  await assertRejects(
+    () => setSharded(zarr, foreign, null, 1 as never),
+    TypeError,
+    "withZarrParts(store)",
+  );
+  const { store: readOnly } = logged(stored, ["get", "getRange", "size"]);
+  await assertRejects(
+    async () => setSharded(zarr, await openIn(readOnly), null, 1),
+    TypeError,
+    "read-only",
+  );
+  assertEquals(await Array.fromAsync(stored.list()), before);
+});
+
+Deno.test("setSharded takes the array that zarr.create gave, or says to open it", async () => {
+  const stored = new MemoryStore();
+  const store = withZarrParts(stored);
+  const created = await zarr.create(store, {
+    shape: [12],
+    chunkShape: [4],
+    dtype: "uint8",
+    fillValue: 0,
+    codecs: [sharding()] as never,
+  });
+  const outcome = await setSharded(zarr, created, null, row(...numbers(12)))
+    .then(() => "written", (error: unknown) => error instanceof TypeError);
+  assertEquals(outcome === "written" || outcome === true, true);
+});

@@ -1,0 +1,169 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import * as zarr from "zarrita";
+import { MemoryStore, type Store, type StoreKey } from "../../mod.ts";
+import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { observed } from "../support/observed_store.ts";
+import {
+  numbers,
+  readAnew,
+  row,
+  shardedMetadata,
+  shardedStore,
+} from "./sharded_array.ts";
+import { encodeJson } from "../support/documents.ts";
+
+registerCodecs(zarr.registry);
+
+const READING = ["get", "getRange", "stream", "size"];
+const CHANGING = ["set", "delete", "list"];
+
+Deno.test("withZarrParts can always read, and change and list where the store below can", () => {
+  const methods = [...CHANGING, "snapshot", "writer"] as (keyof Store)[];
+  for (let chosen = 0; chosen < 2 ** methods.length; chosen++) {
+    const own = methods.filter((_, i) => chosen >> i & 1);
+    const below = observed(new MemoryStore(), () => {}, ["get", ...own]);
+    const store = withZarrParts(below) as unknown as Record<string, unknown>;
+    const expected = [
+      ...READING,
+      ...CHANGING.filter((name) => name in below),
+    ];
+    for (const name of [...READING, ...CHANGING, "snapshot", "writer"]) {
+      const isThere = expected.includes(name);
+      assertEquals(name in store, isThere, name);
+      assertEquals(typeof store[name], isThere ? "function" : "undefined");
+    }
+  }
+});
+
+Deno.test("withZarrParts never passes on what would write beside it", () => {
+  const below = new MemoryStore();
+  const store: object = withZarrParts(below);
+  assert("snapshot" in below);
+  for (const name of ["snapshot", "writer"]) {
+    assert(!(name in store));
+    assertEquals((store as Record<string, unknown>)[name], undefined);
+    assertEquals(({ ...store } as Record<string, unknown>)[name], undefined);
+  }
+});
+
+Deno.test("withZarrParts has what else a store has, with its private members", async () => {
+  class Counting {
+    readonly #values = new Map<string, Uint8Array>();
+    #reads = 0;
+    static made = 1;
+    name = "counting";
+    get(key: StoreKey): Uint8Array | undefined {
+      this.#reads++;
+      return this.#values.get(key);
+    }
+    set(key: StoreKey, value: Uint8Array): void {
+      this.#values.set(key, value);
+    }
+    get reads(): number {
+      return this.#reads;
+    }
+    reset(): number {
+      return this.#reads = 0;
+    }
+  }
+  const store = withZarrParts(new Counting());
+  assert(store instanceof Counting);
+  assertEquals(store.name, "counting");
+  assert("reads" in store && "reset" in store && !("nothing" in store));
+  await store.set("/a", countingBytes(3));
+  assertEquals(await store.get("/a"), countingBytes(3));
+  assert(store.reads > 0);
+  const { reset } = store;
+  assertEquals(reset(), 0);
+  assertEquals(store.reads, 0);
+});
+
+Deno.test("withZarrParts takes stores that cannot be changed", async () => {
+  const stored = await shardedStore();
+  const store: Store = Object.freeze({
+    ...observed(stored, () => {}, ["get", "getRange", "snapshot"]),
+    name: "frozen",
+  });
+  const wrapped = withZarrParts(store);
+  assert(!("snapshot" in wrapped));
+  const array = await zarr.open(wrapped, { kind: "array" });
+  assertEquals(
+    Array.from((await zarr.get(array)).data as Uint8Array),
+    numbers(12),
+  );
+});
+
+Deno.test("withZarrParts of a Map reads, sets and deletes in it", async () => {
+  const map = new Map<string, Uint8Array>();
+  map.set("/zarr.json", encodeJson(shardedMetadata()));
+  const store = withZarrParts(map);
+  const array = await zarr.open(store, { kind: "array" });
+  await zarr.set(array, null, row(...numbers(12)));
+  assertEquals([...map.keys()], ["/zarr.json", "/c/0", "/c/1", "/c/2"]);
+  assertEquals(await store.size("/c/5"), 2);
+  assertEquals(await store.size("/nothing"), undefined);
+  for (let i = 0; i < 6; i++) await store.delete(`/c/${i}`);
+  assertEquals([...map.keys()], ["/zarr.json"]);
+  assert(!("list" in store));
+});
+
+Deno.test("withZarrParts of a store that cannot write can be opened and read, and zarr.set is refused", async () => {
+  const stored = await shardedStore();
+  const below = observed(stored, () => {}, ["get", "getRange", "size"]);
+  const array = await zarr.open(withZarrParts(below), { kind: "array" });
+  assertEquals(
+    Array.from((await zarr.get(array)).data as Uint8Array),
+    numbers(12),
+  );
+  await assertRejects(
+    () => zarr.set(array as never, null, 1 as never),
+    TypeError,
+  );
+  assertEquals(await readAnew(stored), numbers(12));
+});
+
+Deno.test("withZarrParts of what it gave shows the same", async () => {
+  const stored = await shardedStore();
+  const twice = withZarrParts(withZarrParts(stored));
+  const array = await zarr.open(twice, { kind: "array" });
+  assertEquals(array.chunks, [2]);
+  await zarr.set(array as never, [zarr.slice(1, 5)], 9 as never);
+  const expected = numbers(12, { 1: 9, 2: 9, 3: 9, 4: 9 });
+  assertEquals(
+    Array.from((await zarr.get(array)).data as Uint8Array),
+    expected,
+  );
+  assertEquals(await readAnew(stored), expected);
+});
+
+Deno.test("withZarrParts keeps a store's own array extensions, before its own", async () => {
+  const stored = await shardedStore();
+  const calls: string[] = [];
+  const extended = zarr.defineStoreExtension((store: Store) => ({
+    arrayExtensions: [zarr.defineArrayExtension((array) => {
+      calls.push(array.path);
+      return {};
+    })],
+    tag: store,
+  }))(stored);
+  const store = withZarrParts(extended);
+  assertStrictEquals(store.tag, stored);
+  const array = await zarr.open(store, { kind: "array" });
+  assertEquals(calls, ["/"]);
+  assertEquals(array.chunks, [2]);
+});
+
+Deno.test("withZarrParts makes wrappers that know nothing of each other, and see what each stores", async () => {
+  const stored = await shardedStore();
+  const [one, other] = [withZarrParts(stored), withZarrParts(stored)];
+  await one.set("/c/0", new Uint8Array([70, 70]));
+  assertEquals(await other.get("/c/0"), new Uint8Array([70, 70]));
+  await other.set("/c/5", new Uint8Array([80, 80]));
+  assertEquals(await one.get("/c/5"), new Uint8Array([80, 80]));
+});

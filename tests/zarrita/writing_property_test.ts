@@ -1,0 +1,154 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import {
+  ArrayChunks,
+  assertShardIndex,
+  MemoryStore,
+  readShardIndex,
+} from "../../mod.ts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../src/zarrita/mod.ts";
+import { sliced } from "../stores/sliced.ts";
+import { type AnyArray, arraysOf } from "./any_array.ts";
+import { anyElements, chunkOf, type Element, elementsOf } from "./elements.ts";
+import { storeByHand } from "./encoded_by_hand.ts";
+import {
+  placesOf,
+  type Selection,
+  selectionsOf,
+  shapeOf,
+} from "./selections.ts";
+
+registerCodecs(zarr.registry);
+
+interface Write {
+  selection: Selection;
+  isScalar: boolean;
+  seed: number;
+  way: "set" | "setSharded";
+}
+
+const writesOf = ({ shape }: AnyArray): fc.Arbitrary<Write> =>
+  fc.record({
+    selection: selectionsOf(shape),
+    isScalar: fc.boolean(),
+    seed: fc.nat(),
+    way: fc.constantFrom("set", "setSharded"),
+  });
+
+/** What a write gives zarrita, and the elements at the places it changes. */
+function valueOf(
+  { selection, isScalar, seed }: Write,
+  { shape, type }: AnyArray,
+): { value: zarr.Chunk<zarr.DataType>; changed: Map<number, Element> } {
+  const places = placesOf(selection, shape);
+  const selected = shapeOf(selection, shape);
+  const all = isScalar || selected.length === 0;
+  const elements = anyElements(type, all ? 1 : places.length, seed);
+  return {
+    value: (all ? elements[0] : chunkOf(elements, type, selected)) as never,
+    changed: new Map(
+      places.map((place, i) => [place, elements[all ? 0 : i]!]),
+    ),
+  };
+}
+
+async function write(
+  array: zarr.Array<zarr.DataType, zarr.AsyncMutable>,
+  write: Write,
+  anyArray: AnyArray,
+): Promise<Map<number, Element>> {
+  const { value, changed } = valueOf(write, anyArray);
+  const { selection, way } = write;
+  const isSharded = anyArray.layouts.length > 0 && way === "setSharded";
+  await (isSharded
+    ? setSharded(zarr, array, selection, value, anyArray.shards)
+    : zarr.set(array, selection, value));
+  return changed;
+}
+
+/** That the store holds these elements, in shards whose inner chunks do not overlap. */
+async function assertStored(
+  stored: MemoryStore,
+  { metadata, layouts }: AnyArray,
+  elements: readonly Element[],
+): Promise<void> {
+  const anew = await zarr.open(withZarrParts(stored), { kind: "array" });
+  assertEquals(elementsOf(await zarr.get(anew)), elements);
+  const [layout] = layouts;
+  if (layout === undefined) return;
+  const chunks = new ArrayChunks(stored, "", metadata);
+  for await (const coordinates of chunks.list()) {
+    const shard = (await chunks.get(coordinates))!;
+    const read = (range: Parameters<typeof sliced>[1]) =>
+      Promise.resolve(sliced(shard, range));
+    const index = (await readShardIndex(read, layout))!;
+    assert(index.some((entry) => entry !== undefined));
+    assertShardIndex(index, layout, shard.length);
+  }
+}
+
+Deno.test("setSharded and zarr.set change the selected elements and no other, one write after the other", async () => {
+  const cases = fc.nat(1).chain(arraysOf).chain((array) =>
+    fc.tuple(
+      fc.constant(array),
+      fc.array(writesOf(array), { minLength: 1, maxLength: 4 }),
+    )
+  );
+  await fc.assert(
+    fc.asyncProperty(cases, async ([array, writes]) => {
+      const stored = new MemoryStore();
+      await storeByHand(stored, "", array);
+      const opened = await zarr.open(withZarrParts(stored), { kind: "array" });
+      const elements = [...array.elements];
+      for (const each of writes) {
+        const changed = await write(opened, each, array);
+        for (const [place, element] of changed) elements[place] = element;
+        assertEquals(elementsOf(await zarr.get(opened)), elements);
+      }
+      await assertStored(stored, array, elements);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("setSharded and zarr.set change all that is selected if they write different inner chunks at once", async () => {
+  const cases = arraysOf(1).chain((array) => {
+    const rows = array.chunkShapes.at(-1)![0] ?? 1;
+    const length = array.shape[0] ?? 1;
+    const bands = Array.from(
+      { length: Math.ceil(length / rows) },
+      (_, i) =>
+        writesOf(array).map((write): Write => ({
+          ...write,
+          selection: array.shape.map((_, dimension) =>
+            dimension > 0
+              ? null
+              : zarr.slice(i * rows, Math.min(length, (i + 1) * rows))
+          ),
+        })),
+    );
+    return fc.tuple(fc.constant(array), fc.tuple(...bands));
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ([array, writes]) => {
+      const stored = new MemoryStore();
+      await storeByHand(stored, "", array);
+      const opened = await zarr.open(withZarrParts(stored), { kind: "array" });
+      const elements = [...array.elements];
+      const all = await Promise.all(
+        writes.map((each) => write(opened, each, array)),
+      );
+      for (const changed of all) {
+        for (const [place, element] of changed) elements[place] = element;
+      }
+      assertEquals(elementsOf(await zarr.get(opened)), elements);
+      await assertStored(stored, array, elements);
+    }),
+    { numRuns: 100 },
+  );
+});
