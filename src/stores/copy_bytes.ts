@@ -4,5 +4,5 @@ export function copyBytes(
   start = 0,
   end: number = bytes.length,
 ): Uint8Array {
-  return Uint8Array.prototype.slice.call(bytes, start, end);
+  return new Uint8Array(bytes.subarray(start, end));
 }

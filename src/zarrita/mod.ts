@@ -19,6 +19,7 @@
  * @module
  */
 export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
+export type { DimensionSelection } from "./selection.ts";
 export {
   setSharded,
   type SetShardedOptions,

@@ -1,4 +1,15 @@
-/** What zarrita takes for one dimension: all of it, an index, or a slice. */
+/**
+ * What zarrita selects along one dimension: `null` for all of it, an index, or a
+ * slice of elements, from `start` to before `stop`.
+ *
+ * @example
+ * ```ts
+ * import type { DimensionSelection } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const selection: DimensionSelection[] = [null, 7, zarr.slice(0, 500)];
+ * ```
+ */
 export type DimensionSelection = null | number | {
   start: number | null;
   stop: number | null;
