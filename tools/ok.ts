@@ -30,7 +30,7 @@ await step(
 );
 await step(
   "Tests and examples",
-  () => run(["test", "-A", "--doc"], { output }),
+  () => run(["test", "-A", "--doc", "--parallel"], { output }),
 );
 
 /** Runs one step and reports its time; a failure shows its output and ends the gate. */
