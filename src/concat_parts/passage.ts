@@ -1,5 +1,6 @@
 import { type Engine, engineOf } from "../kernel/engine.ts";
-import { CHECKSUM_SIZE, PartTally } from "../kernel/part_tally.ts";
+import { PartTally } from "../kernel/part_tally.ts";
+import { CHECKSUM_SIZE } from "../kernel/stored_checksum.ts";
 import { plainWindows, type Windows } from "../kernel/windows.ts";
 import { describe } from "../metadata/describe.ts";
 import {

@@ -1,5 +1,5 @@
 import { type Cut, PartCutter } from "../kernel/part_cutter.ts";
-import { CHECKSUM_SIZE } from "../kernel/part_tally.ts";
+import { CHECKSUM_SIZE } from "../kernel/stored_checksum.ts";
 import type { ByteReader, ByteWriter } from "../stores/byte_io.ts";
 import { unlessAborted } from "../stores/abort.ts";
 import { sinkOf } from "./byte_sink.ts";

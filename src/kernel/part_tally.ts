@@ -1,9 +1,6 @@
-import { ChecksumError } from "./checksum_error.ts";
 import { joinCrc32c, withoutLastFour } from "./crc32c_field.ts";
 import type { Engine } from "./engine.ts";
-
-/** The bytes that a stored checksum takes at the end. */
-export const CHECKSUM_SIZE = 4;
+import { assertChecksum, CHECKSUM_SIZE } from "./stored_checksum.ts";
 
 /** Counts the bytes of each part as they go through, and computes their checksums. */
 export class PartTally {
@@ -55,17 +52,7 @@ export class PartTally {
   verify(key: string): void {
     const expected = new DataView(this.#last.buffer).getUint32(0, true);
     const actual = withoutLastFour(this.checksum, expected);
-    if (actual === expected) return;
     const chunk = key === "" ? "Chunk" : `Chunk ${JSON.stringify(key)}`;
-    throw new ChecksumError(
-      `${chunk} has the CRC32C ${hexadecimal(actual)}, where ${
-        hexadecimal(expected)
-      } is stored in its last ${CHECKSUM_SIZE} bytes`,
-      { key, expected, actual },
-    );
+    assertChecksum({ expected, actual }, chunk, key);
   }
-}
-
-function hexadecimal(checksum: number): string {
-  return `0x${checksum.toString(16).padStart(8, "0")}`;
 }

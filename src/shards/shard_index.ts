@@ -1,12 +1,11 @@
-import { ChecksumError } from "../kernel/checksum_error.ts";
 import { crc32c } from "../kernel/crc32c.ts";
+import { CHECKSUM_SIZE, verifyChecksum } from "../kernel/stored_checksum.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /** An entry's bytes: its offset and its length. */
 const ENTRY_SIZE = 16;
-const CHECKSUM_SIZE = 4;
 /** Of more chunks, the index would have more bytes than can be counted. */
 const MOST_CHUNKS = (Number.MAX_SAFE_INTEGER - CHECKSUM_SIZE) / ENTRY_SIZE;
 /** Stands for both numbers of an absent chunk. */
@@ -116,7 +115,7 @@ export function decodeShardIndex(
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (layout.indexHasChecksum) assertChecksum(view, key);
+  if (layout.indexHasChecksum) verifyChecksum(bytes, `The index${of}`, key);
   const isLittle = layout.indexEndian === "little";
   return Array.from({ length: chunkCount(layout) }, (_, i) => {
     const offset = view.getBigUint64(i * ENTRY_SIZE, isLittle);
@@ -129,20 +128,6 @@ export function decodeShardIndex(
     }
     return { offset: Number(offset), length: Number(length) };
   });
-}
-
-function assertChecksum(view: DataView, key: string): void {
-  const end = view.byteLength - CHECKSUM_SIZE;
-  const expected = view.getUint32(end, true);
-  const actual = crc32c(new Uint8Array(view.buffer, view.byteOffset, end));
-  if (actual === expected) return;
-  const hexadecimal = (crc: number) => `0x${crc.toString(16).padStart(8, "0")}`;
-  throw new ChecksumError(
-    `The index${ofShard(key)} has the CRC32C ${hexadecimal(actual)}, where ${
-      hexadecimal(expected)
-    } is stored in its last ${CHECKSUM_SIZE} bytes`,
-    { key, expected, actual },
-  );
 }
 
 /**

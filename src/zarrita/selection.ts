@@ -17,7 +17,7 @@ export type DimensionSelection = null | number | {
 };
 
 /** Elements along a dimension, from `start` to before `stop`. */
-interface Run {
+export interface Run {
   readonly start: number;
   readonly stop: number;
 }
@@ -30,18 +30,41 @@ export function coveredRuns(
   selection: readonly DimensionSelection[] | null,
   shape: readonly number[],
 ): Run[] {
-  return shape.map((length, i) => coveredRun(selection?.[i] ?? null, length));
+  return shape.map((length, i) => {
+    const { start, stop, step } = strideOf(selection?.[i] ?? null, length);
+    return step === 1 ? { start, stop } : { start: 0, stop: 0 };
+  });
 }
 
-function coveredRun(selection: DimensionSelection, length: number): Run {
-  if (selection === null) return { start: 0, stop: length };
+/** The shape of what is selected, in which a dimension with an index is none. */
+export function selectedShape(
+  selection: readonly DimensionSelection[] | null,
+  shape: readonly number[],
+): number[] {
+  return shape.flatMap((length, i) => {
+    const along = selection?.[i] ?? null;
+    if (typeof along === "number") return [];
+    const { start, stop, step } = strideOf(along, length);
+    return [Math.max(0, Math.ceil((stop - start) / step))];
+  });
+}
+
+/** A run of which every `step`-th element is selected. */
+function strideOf(
+  selection: DimensionSelection,
+  length: number,
+): Run & { step: number } {
+  if (selection === null) return { start: 0, stop: length, step: 1 };
   if (typeof selection === "number") {
-    return { start: selection, stop: selection + 1 };
+    return { start: selection, stop: selection + 1, step: 1 };
   }
-  const { start, stop, step } = selection;
-  if ((step ?? 1) !== 1) return { start: 0, stop: 0 };
   // As Python counts: from the end, if negative.
   const place = (index: number) =>
     Math.min(Math.max(index < 0 ? index + length : index, 0), length);
-  return { start: place(start ?? 0), stop: place(stop ?? length) };
+  const { start, stop, step } = selection;
+  return {
+    start: place(start ?? 0),
+    stop: place(stop ?? length),
+    step: step ?? 1,
+  };
 }

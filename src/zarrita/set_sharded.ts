@@ -1,8 +1,13 @@
+import { describe } from "../metadata/describe.ts";
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../translation.ts";
 import { overlay } from "./overlay.ts";
-import { coveredRuns, type DimensionSelection } from "./selection.ts";
+import {
+  coveredRuns,
+  type DimensionSelection,
+  selectedShape,
+} from "./selection.ts";
 import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
@@ -75,7 +80,7 @@ export interface ZarritaArray {
   /** The place of a key in the array. */
   resolve(key: string): { readonly path: string };
   /** The elements of a chunk. */
-  getChunk(coordinates: number[]): Promise<unknown>;
+  getChunk(coordinates: number[]): Promise<{ data: unknown }>;
 }
 
 /**
@@ -88,13 +93,13 @@ export interface ZarritaArray {
  * @param array An array in shards, opened from what `withZarrParts` gave.
  * @param selection What to write, in elements: a slice, an index or `null` for all
  * of each dimension, or `null` for the whole array.
- * @param value The elements, as a chunk (`data`, `shape`, `stride`) of the
- * selection's shape, or one for all.
+ * @param value The elements: a typed array of them in C order, a chunk (`data`,
+ * `shape`, `stride`) of the selection's shape, or one element for all.
  * @param options `prefix` and `alignment` of the shards; `signal` and
  * `createQueue` as for zarrita's `set`.
  * @throws {TypeError} An array of another store, one without shards, or one whose
  * shards are made of shards.
- * @throws {RangeError} A prefix where the index is at the start, or a shard that
+ * @throws {RangeError} Another number of elements than are selected, a prefix where the index is at the start, or a shard that
  * is there, and damaged.
  *
  * @example
@@ -129,7 +134,7 @@ export interface ZarritaArray {
  *
  * const array = await zarr.open(withZarrParts(stored), { kind: "array" });
  * const data = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
- * await setSharded(zarr, array, null, { data, shape: [8], stride: [1] });
+ * await setSharded(zarr, array, null, data);
  * assertEquals((await stored.get("/c/1"))?.subarray(0, 4), data.subarray(4));
  * assertEquals((await zarr.get(array, [zarr.slice(3, 6)])).data, data.subarray(3, 6));
  * ```
@@ -138,7 +143,10 @@ export async function setSharded<A extends ZarritaArray>(
   zarr: Zarrita,
   array: A,
   selection: DimensionSelection[] | null,
-  value: NonNullable<A["fillValue"]> | Awaited<ReturnType<A["getChunk"]>>,
+  value:
+    | NonNullable<A["fillValue"]>
+    | Awaited<ReturnType<A["getChunk"]>>
+    | Awaited<ReturnType<A["getChunk"]>>["data"],
   options: SetShardedOptions = {},
 ): Promise<void> {
   const sharded = await shardedArray(array);
@@ -152,7 +160,7 @@ export async function setSharded<A extends ZarritaArray>(
     await zarr.set(
       into(array, writer) as never,
       selection as never,
-      value as never,
+      asChunk(value, selectedShape(selection, sharded.levels.shape)) as never,
       options as never,
     );
     await writer.finish();
@@ -184,6 +192,25 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
     `The array at ${
       JSON.stringify(array.path)
     } has no shards: zarrita's own "set" writes it`,
+  );
+}
+
+/** A typed array as a chunk of a shape; everything else as it is. */
+function asChunk(value: unknown, shape: readonly number[]): unknown {
+  const isData = typeof value === "object" && value !== null &&
+    "length" in value && !("shape" in value);
+  if (!isData) return value;
+  let count = 1;
+  const stride = shape.toReversed().map((length) => {
+    const stride = count;
+    count *= length;
+    return stride;
+  }).reverse();
+  if (value.length === count) return { data: value, shape, stride };
+  throw new RangeError(
+    `Expected ${count} elements for a selection of the shape ${
+      describe(shape)
+    }, found ${describe(value.length)}`,
   );
 }
 

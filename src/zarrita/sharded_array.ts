@@ -9,6 +9,7 @@ import {
   type Place,
   type TranslatedArray,
 } from "../translation.ts";
+import type { Run } from "./selection.ts";
 import type { ShardLevels } from "./shard_levels.ts";
 
 const PLAIN = new DefaultChunkKeyEncoding();
@@ -40,7 +41,7 @@ export class ShardedArray implements TranslatedArray {
   /** Whether a selection's elements along each dimension are all those that a shard has in the array. */
   isCovered(
     shard: readonly number[],
-    runs: readonly { readonly start: number; readonly stop: number }[],
+    runs: readonly Run[],
   ): boolean {
     const { layouts, chunkShape, shape } = this.levels;
     return runs.every(({ start, stop }, i) => {
