@@ -59,7 +59,7 @@ export interface ArrayMetadata {
   readonly chunk_grid: NamedConfiguration;
   /** How chunks are named. */
   readonly chunk_key_encoding: string | NamedConfiguration;
-  /** The value of elements that no chunk holds. */
+  /** The value of elements that no chunk holds; a `bigint` where a `number` is too short for it. */
   readonly fill_value?: unknown;
   /** How a chunk's elements become bytes. */
   readonly codecs: readonly (string | NamedConfiguration)[];

@@ -7,10 +7,15 @@ const LARGEST = 16 * 1024 * 1024;
 /** What `JSON` has where numbers are kept as they are written; TypeScript does not know it yet. */
 const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
 
-/** Reads a metadata document: JSON in UTF-8. */
+/**
+ * Reads a metadata document: JSON in UTF-8. A fill value that is a whole number of
+ * more digits than a `number` has is a `bigint`, where the runtime tells.
+ */
 export function parseZarrJson(bytes: Uint8Array): unknown {
-  return parse(bytes);
+  return parse(bytes, exactFillValue, LONG_FILL_VALUE);
 }
+
+const LONG_FILL_VALUE = /"fill_value"\s*:\s*-?\d{16}/;
 
 /** Reads a metadata document with numbers of more digits than a `number` has kept as they are written. */
 export function parseExactZarrJson(bytes: Uint8Array): unknown {
@@ -61,9 +66,23 @@ function keepNumber(
     : value;
 }
 
+function exactFillValue(
+  name: string,
+  value: unknown,
+  context?: { source?: string },
+): unknown {
+  const source = context?.source;
+  return name === "fill_value" && typeof value === "number" &&
+      !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
+    ? BigInt(source!)
+    : value;
+}
+
+/** @param revive Changes values, in a document that `needed` finds something in. */
 function parse(
   bytes: Uint8Array,
-  revive?: (name: string, value: unknown) => unknown,
+  revive: (name: string, value: unknown) => unknown,
+  needed?: RegExp,
 ): unknown {
   if (bytes.length > LARGEST) {
     throw new MetadataError(
@@ -71,10 +90,11 @@ function parse(
     );
   }
   try {
-    return JSON.parse(
-      new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-      revive,
-    );
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // It is slow, and does not go as deep as documents may.
+    return needed?.test(text) === false
+      ? JSON.parse(text)
+      : JSON.parse(text, revive);
   } catch (error) {
     const start = describe(new TextDecoder().decode(bytes.subarray(0, 40)));
     throw new MetadataError(
@@ -91,19 +111,23 @@ function parse(
 
 /** Writes a metadata document, as people and other programs like to read it. */
 export function formatZarrJson(metadata: unknown): Uint8Array {
-  const text = JSON.stringify(metadata, refuseLoss, 2);
+  const text = JSON.stringify(metadata, exactly, 2);
   return new TextEncoder().encode(`${text}\n`);
 }
 
-/** `JSON.stringify` writes NaN and the infinities as null, and fails on a bigint without a place. */
-function refuseLoss(name: string, value: unknown): unknown {
+/** `JSON.stringify` writes NaN and the infinities as null, -0 as 0, and fails on a bigint without a place. */
+function exactly(name: string, value: unknown): unknown {
+  if (rawJSON !== undefined) {
+    if (typeof value === "bigint") return rawJSON(String(value));
+    if (Object.is(value, -0)) return rawJSON("-0.0");
+  }
   if (
     typeof value === "bigint" || typeof value === "number" && !isFinite(value)
   ) {
     throw new MetadataError(
-      `Member ${describe(name)} is ${
-        describe(value)
-      }, which JSON cannot hold; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
+      `Member ${describe(name)} is ${describe(value)}, which JSON cannot hold${
+        typeof value === "bigint" ? " in this runtime" : ""
+      }; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
     );
   }
   return value;

@@ -1,13 +1,10 @@
 import {
-  type ArrayMetadata,
   createArrayChunks,
   openArrayChunks,
   plainView,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { readText } from "../support/documents.ts";
-import { rawJSON } from "./elements.ts";
 import type { StorageWay } from "./storage_ways.ts";
 
 /** Stores an array of one store in another one, in another way. */
@@ -24,7 +21,7 @@ export async function storeArrayAgain(
   }
   const least = Math.min(...values.map(([, bytes]) => bytes.length));
   const created = await createArrayChunks(target, path, {
-    ...await exactMetadata(source, path),
+    ...chunks.metadata,
     ...way(isFinite(least) ? least : 0),
   });
   for (const [coordinates, bytes] of values) {
@@ -59,18 +56,4 @@ export async function copyPlain(
   await Promise.all(keys.map(async (key) => {
     await target.set(key, (await view.get(key))!);
   }));
-}
-
-/** An array's metadata, with numbers of more digits than a `number` has. */
-async function exactMetadata(
-  store: Store,
-  path: string,
-): Promise<ArrayMetadata> {
-  const keepNumber = (_: string, value: unknown, context?: unknown) => {
-    const { source } = context as { source?: string };
-    return typeof value === "number" && String(value) !== source
-      ? rawJSON(source!)
-      : value;
-  };
-  return JSON.parse(await readText(store, `/${path}/zarr.json`), keepNumber);
 }
