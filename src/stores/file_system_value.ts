@@ -44,7 +44,9 @@ export class ComingValue {
     const { signal } = options;
     const abort = signal === undefined ? {} : { signal };
     if (value instanceof Uint8Array) {
-      await Deno.writeFile(this.path, value, { createNew: true, ...abort });
+      await this.#inFolder(() =>
+        Deno.writeFile(this.path, value, { createNew: true, ...abort })
+      );
       return;
     }
     using file = await this.open();
@@ -54,7 +56,25 @@ export class ComingValue {
 
   /** Opens the file for writing. */
   async open(): Promise<Deno.FsFile> {
-    return await Deno.open(this.path, { createNew: true, write: true });
+    return await this.#inFolder(() =>
+      Deno.open(this.path, { createNew: true, write: true })
+    );
+  }
+
+  /** Says of a file in the place of the value's folder that it is in the way. */
+  async #inFolder<T>(create: () => Promise<T>): Promise<T> {
+    try {
+      return await create();
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotADirectory)) throw error;
+      const { folder } = split(this.path);
+      throw new Error(
+        `Key ${
+          JSON.stringify(this.#key)
+        } lies in a folder where a file stands, the value of another key: ${folder}`,
+        { cause: error },
+      );
+    }
   }
 
   /** Gives the file its name, in place of an earlier value. */

@@ -192,3 +192,25 @@ onFiles(
     assertEquals(await filesIn(root), ["inside", "outside", "real"]);
   },
 );
+
+Deno.test("FileSystemStore says what stands in the way of a value below another one", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/a", countingBytes(3));
+    const writes = [
+      () => store.set("/a/b", countingBytes(2)),
+      () => store.set("/a/b", new Blob(["ab"]).stream()),
+      () => store.set("/a/b/c", countingBytes(2)),
+      () => store.writer("/a/b"),
+    ];
+    for (const write of writes) {
+      await assertRejects(
+        write,
+        Error,
+        `lies in a folder where a file stands, the value of another key: ${folder}/a`,
+      );
+    }
+    assertEquals(await store.get("/a"), countingBytes(3));
+    assertEquals(await filesIn(folder), ["a"]);
+  });
+});
