@@ -60,14 +60,14 @@ export type PlainStore<S extends Store = Store> =
  * `default` keys.
  *
  * @param options `arrays`: the store's arrays in that translation; `onRead`: told of
- * every chunk that was read whole, where it is stored, and what it was read with.
+ * every chunk that was read whole, and where it is stored.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
   { arrays = new TranslatedArrays(store, translation), onRead }: {
     arrays?: TranslatedArrays;
-    onRead?: (bytes: Uint8Array, place: Place, options?: StoreOptions) => void;
+    onRead?: (bytes: Uint8Array, place: Place) => void;
   } = {},
 ): PlainStore<S> {
   const show = (document: unknown) =>
@@ -156,7 +156,7 @@ export function viewStore<S extends Store>(
         const found = placeOf(key, options);
         const place = found instanceof Promise ? await found : found;
         const bytes = await readValue(place.store, place.key, options);
-        if (bytes) onRead?.(bytes, place, options);
+        if (bytes) onRead?.(bytes, place);
         return bytes;
       },
       async getRange(key, range, options) {

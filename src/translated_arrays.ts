@@ -28,6 +28,11 @@ export class TranslatedArrays {
     return known === "as shown" ? undefined : known;
   }
 
+  /** Whether a place was looked at, and a node stands there that is stored as it is shown. */
+  isPlain(root: string): boolean {
+    return this.#known.get(root) === "as shown";
+  }
+
   /** Looks, or waits for who looks already. */
   #lookOnce(root: string): Promise<TranslatedArray | undefined> {
     const earlier = this.#looking.get(root);

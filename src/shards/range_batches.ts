@@ -52,7 +52,9 @@ export class RangeBatches {
     this.#batches.set(key, batch);
     queueMicrotask(() => {
       if (this.#batches.get(key) === batch) this.#batches.delete(key);
-      for (const reads of together(batch.reads)) {
+      const { reads } = batch;
+      const groups = reads.length === 1 ? [reads] : together(reads);
+      for (const reads of groups) {
         this.#readTogether(key, reads, options);
       }
     });

@@ -1,43 +1,64 @@
+import type { StoreKey } from "../stores/store.ts";
+import type { TranslatedArrays } from "../translated_arrays.ts";
+import { splitPlainKey } from "../translation.ts";
 import { overlay } from "./overlay.ts";
-import { keyOf } from "./read_keys.ts";
 
 /** What of zarrita's `Array` reads a chunk. */
 interface ReadsChunks {
-  getChunk(
-    coordinates: number[],
-    options?: object,
-    more?: unknown,
-  ): Promise<unknown>;
+  resolve(key: string): { path: string };
+  getChunk(coordinates: number[], ...more: unknown[]): Promise<unknown>;
 }
 
 /**
  * An array extension of zarrita's: where a codec fails, its error says the key of
  * the chunk, or of its shard, too.
+ *
+ * @param arrays Those of the store.
  */
-export function nameChunks<A extends object>(array: A & ReadsChunks): A {
-  const getChunk: ReadsChunks["getChunk"] = async (
-    coordinates,
-    options,
-    more,
-  ) => {
-    const own = { ...options }; // The store notes the key under it.
-    try {
-      return await array.getChunk(coordinates, own, more);
-    } catch (error) {
-      nameChunk(error, keyOf(own));
-      throw error;
-    }
+export function nameChunks(
+  arrays: TranslatedArrays,
+): <A extends object>(array: A & ReadsChunks) => A {
+  return (array) => {
+    const getChunk: ReadsChunks["getChunk"] = async (coordinates, ...more) => {
+      try {
+        return await array.getChunk(coordinates, ...more);
+      } catch (error) {
+        if (isUnnamed(error)) {
+          const plainKey = ["c", ...coordinates].join("/");
+          const key = array.resolve(plainKey).path as StoreKey;
+          nameChunk(error, await storedKey(arrays, key));
+        }
+        throw error;
+      }
+    };
+    return overlay(array, { getChunk });
   };
-  return overlay(array, { getChunk });
 }
 
-/** Fills in what zarrita's CodecPipelineError has a place for. */
-function nameChunk(error: unknown, key: string): void {
-  const isUnnamed = error instanceof Error && "chunkPath" in error &&
+/** zarrita's CodecPipelineError, which has a place for a key that zarrita leaves empty. */
+function isUnnamed(error: unknown): error is Error & { chunkPath?: string } {
+  return error instanceof Error && "chunkPath" in error &&
     error.chunkPath === undefined;
-  if (!isUnnamed || key === "") return;
+}
+
+function nameChunk(
+  error: Error & { chunkPath?: string },
+  key: string | undefined,
+): void {
+  if (key === undefined) return;
   const { message, stack } = error;
   error.chunkPath = key;
   error.message = `${message} at ${key}`;
   if (stack) error.stack = stack.replace(message, error.message);
+}
+
+/** Where a chunk is stored that is shown under a key; `undefined` for one of Zarr v2, whose keys are others. */
+async function storedKey(
+  arrays: TranslatedArrays,
+  key: StoreKey,
+): Promise<string | undefined> {
+  const { root, plainKey } = splitPlainKey(key)!;
+  const array = await arrays.at(root);
+  return array?.placeOf(plainKey).key ??
+    (arrays.isPlain(root) ? key : undefined);
 }

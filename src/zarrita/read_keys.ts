@@ -1,16 +1,15 @@
-/** Keys of what zarrita hands on without them: bytes that were read, and the options of a read. */
-const keys = new WeakMap<object, string>();
+/** The keys of bytes that were read. */
+const keys = new WeakMap<Uint8Array, string>();
 
 /**
- * Remembers where bytes come from, or what was read with options, for messages.
- * zarrita gives its codecs bytes and no key, but the very object that the store
- * has returned, and the store the very options that a chunk was asked for with.
+ * Remembers where bytes come from, for messages about them. zarrita gives its
+ * codecs bytes and no key, but the very object that the store has returned.
  */
-export function noteKey(noted: object, key: string): void {
-  keys.set(noted, key);
+export function noteKey(bytes: Uint8Array, key: string): void {
+  keys.set(bytes, key);
 }
 
-/** The key that was noted; empty where none was. */
-export function keyOf(noted: object): string {
-  return keys.get(noted) ?? "";
+/** The key that bytes were noted under; empty where none was. */
+export function keyOf(bytes: Uint8Array): string {
+  return keys.get(bytes) ?? "";
 }

@@ -35,7 +35,9 @@ export class ShardedArray implements TranslatedArray {
 
   placeOf(plainKey: string): Place {
     const { key, path } = this.locate(plainKey);
-    return { store: { ...this.inner.at(path), getRange: refuseRange }, key };
+    const store = this.inner.at(path);
+    store.getRange = refuseRange;
+    return { store, key };
   }
 
   /** Whether a selection's elements along each dimension are all those that a shard has in the array. */
@@ -59,12 +61,18 @@ export class ShardedArray implements TranslatedArray {
     plainKey: string,
   ): { shard: number[]; key: StoreKey; path: InnerPath } {
     const { gridShape, layouts } = this.levels;
-    let shard = gridCoordinates(plainKey, gridShape, this.root);
-    const path = layouts.toReversed().map(({ chunksPerShard }) => {
-      const within = shard.map((c, i) => c % chunksPerShard[i]!);
-      shard = shard.map((c, i) => Math.floor(c / chunksPerShard[i]!));
-      return within;
-    }).reverse();
+    const shard = gridCoordinates(plainKey, gridShape, this.root);
+    const path: number[][] = [];
+    for (let level = layouts.length - 1; level >= 0; level--) {
+      const { chunksPerShard } = layouts[level]!;
+      const within: number[] = [];
+      for (let i = 0; i < shard.length; i++) {
+        const count = chunksPerShard[i]!;
+        within.push(shard[i]! % count);
+        shard[i] = Math.floor(shard[i]! / count);
+      }
+      path.unshift(within);
+    }
     return { shard, key: this.#shards.at(shard).key, path };
   }
 

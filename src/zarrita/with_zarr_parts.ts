@@ -127,10 +127,7 @@ export function withZarrParts<S extends ZarritaStore>(
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
-    onRead(bytes, { key }, options) {
-      noteKey(bytes, key);
-      if (options) noteKey(options, key);
-    },
+    onRead: (bytes, { key }) => noteKey(bytes, key),
   });
   return overlay<object>(store, {
     ...HIDDEN,
@@ -138,7 +135,7 @@ export function withZarrParts<S extends ZarritaStore>(
     // zarrita extends the arrays that it opens from a store by these.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
-      nameChunks,
+      nameChunks(arrays),
     ],
     [ARRAYS]: arrays,
   }) as ZarrPartsStore<S>;
