@@ -58,13 +58,12 @@ export class FileSystemRoot {
       if (key !== "") await this.follow(split(key).folder);
       return undefined;
     }
-    let relative = below(this.#real, real);
-    if (relative === undefined) {
-      // The root may lead elsewhere by now.
-      this.#real = await presentOnly(() => Deno.realPath(this.path));
-      if (this.#real === undefined) return undefined;
-      relative = below(this.#real, real);
-    }
+    // As nearly always: there is no link on the way.
+    if (below(this.#real, real) === key.slice(1)) return this.path + key;
+    // The root may lead elsewhere by now.
+    this.#real = await presentOnly(() => Deno.realPath(this.path));
+    if (this.#real === undefined) return undefined;
+    const relative = below(this.#real, real);
     if (relative === undefined) {
       throw new Error(
         `Key ${
@@ -105,7 +104,10 @@ export class FileSystemRoot {
 }
 
 /** A path as it leads on from another one: "" for the same, `undefined` if it does not lie below it. */
-function below(root: string | undefined, path: string): string | undefined {
+function below(
+  root: string | undefined,
+  path: string,
+): string | undefined {
   if (root === undefined) return undefined;
   const separator = Deno.build.os === "windows" ? "\\" : "/";
   const inside = root.endsWith(separator) ? root : root + separator;

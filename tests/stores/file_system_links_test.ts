@@ -154,3 +154,27 @@ Deno.test("FileSystemStore takes a link for its root", async () => {
     assertEquals((await Deno.lstat(`${folder}/link`)).isSymlink, true);
   });
 });
+
+Deno.test("FileSystemStore follows its root to wherever that leads by now", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.mkdir(`${folder}/a/sub/sub`, { recursive: true });
+    await Deno.writeFile(`${folder}/a/v`, Uint8Array.of(1));
+    await Deno.writeFile(`${folder}/a/sub/v`, Uint8Array.of(2));
+    await Deno.writeFile(`${folder}/a/sub/sub/v`, Uint8Array.of(3));
+    await Deno.symlink(`${folder}/a`, `${folder}/root`);
+    const store = new FileSystemStore(`${folder}/root`);
+    assertEquals(await store.get("/v"), Uint8Array.of(1));
+    for (
+      const [target, value] of [["a/sub", 2], ["a/sub/sub", 3], [
+        "a",
+        1,
+      ]] as const
+    ) {
+      await Deno.remove(`${folder}/root`);
+      await Deno.symlink(`${folder}/${target}`, `${folder}/root`);
+      assertEquals(await store.get("/v"), Uint8Array.of(value));
+      assertEquals(await store.size("/v"), 1);
+      assertEquals((await Array.fromAsync(store.list())).includes("/v"), true);
+    }
+  });
+});
