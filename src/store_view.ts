@@ -59,15 +59,15 @@ export type PlainStore<S extends Store = Store> =
  * Shows a store as a translation says: its documents, and its chunks under
  * `default` keys.
  *
- * @param options `arrays`: the store's arrays in that translation; `onRead`: told of
- * every chunk that was read whole, and where it is stored.
+ * @param options `arrays`: the store's arrays in that translation; `onRead`: what to
+ * give for the bytes of a chunk that was read whole, and where that is stored.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
   { arrays = new TranslatedArrays(store, translation), onRead }: {
     arrays?: TranslatedArrays;
-    onRead?: (bytes: Uint8Array, place: Place) => void;
+    onRead?: (bytes: Uint8Array, place: Place) => Uint8Array;
   } = {},
 ): PlainStore<S> {
   const show = (document: unknown) =>
@@ -94,12 +94,13 @@ export function viewStore<S extends Store>(
   ): Promise<Uint8Array | undefined> {
     const { changes } = arrays;
     const bytes = await readValue(store, key, options);
+    const isLatest = arrays.changes === changes;
+    if (isLatest && bytes === undefined) arrays.drop(rootOf(key));
     return bytes && inDocument(key, () =>
       changeZarrJson(bytes, (document) => {
-        const isLatest = arrays.changes === changes;
         if (isLatest && isArrayDocument(document)) {
           arrays.keep(rootOf(key), bytes);
-        }
+        } else if (isLatest) arrays.drop(rootOf(key));
         return show(document);
       }));
   }
@@ -156,8 +157,7 @@ export function viewStore<S extends Store>(
         const found = placeOf(key, options);
         const place = found instanceof Promise ? await found : found;
         const bytes = await readValue(place.store, place.key, options);
-        if (bytes) onRead?.(bytes, place);
-        return bytes;
+        return bytes && onRead ? onRead(bytes, place) : bytes;
       },
       async getRange(key, range, options) {
         if (isDocument(key)) {

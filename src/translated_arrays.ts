@@ -1,6 +1,7 @@
 import { inDocument } from "./metadata/metadata_error.ts";
 import { parseZarrJson } from "./metadata/zarr_json.ts";
 import { readValue } from "./stores/capabilities.ts";
+import { copyBytes } from "./stores/copy_bytes.ts";
 import type { Store, StoreKey } from "./stores/store.ts";
 import type { TranslatedArray, Translation } from "./translation.ts";
 
@@ -10,7 +11,7 @@ export class TranslatedArrays {
   readonly #translation: Translation;
   readonly #known = new Map<string, TranslatedArray | "as shown">();
   readonly #looking = new Map<string, Promise<TranslatedArray | undefined>>();
-  /** Documents of arrays that were read already, and whose chunks were not. */
+  /** The documents of arrays, as they were read last. */
   readonly #documents = new Map<string, Uint8Array>();
   #changes = 0;
 
@@ -37,14 +38,19 @@ export class TranslatedArrays {
   #lookOnce(root: string): Promise<TranslatedArray | undefined> {
     const earlier = this.#looking.get(root);
     if (earlier !== undefined) return earlier;
-    const looking = this.#look(root).then((found) => {
+    const isLatest = () => this.#looking.get(root) === looking;
+    const looking = this.#look(root).then(({ found, bytes }) => {
       // What is absent is not kept: it may be created.
-      if (this.#looking.get(root) === looking && found !== "absent") {
-        this.#known.set(root, found);
+      if (isLatest() && bytes !== undefined) {
+        this.#known.set(root, found ?? "as shown");
+        this.#documents.set(root, bytes);
       }
-      return typeof found === "string" ? undefined : found;
+      return found;
+    }, (error) => {
+      if (isLatest()) this.#documents.delete(root);
+      throw error;
     }).finally(() => {
-      if (this.#looking.get(root) === looking) this.#looking.delete(root);
+      if (isLatest()) this.#looking.delete(root);
     });
     this.#looking.set(root, looking);
     return looking;
@@ -55,33 +61,53 @@ export class TranslatedArrays {
     return this.#changes;
   }
 
-  /** Keeps the document of an array, so that it need not be read again. */
+  /**
+   * Keeps the document of an array that was read, so that it need not be read
+   * again. Others may have changed the array since it was read before.
+   */
   keep(root: string, bytes: Uint8Array): void {
-    if (!this.#known.has(root)) this.#documents.set(root, bytes);
+    const earlier = this.#documents.get(root);
+    const known = this.#known.get(root);
+    if (earlier !== undefined && isSame(earlier, bytes)) {
+      if (typeof known === "object") known.refresh?.();
+      return;
+    }
+    this.#known.delete(root);
+    this.#looking.delete(root);
+    this.#documents.set(root, copyBytes(bytes));
   }
 
-  /** Forgets what stood at a place, since it changes. */
-  forget(root: string): void {
-    this.#changes++;
+  /** Forgets an array where a document was read that is none, or none was found. */
+  drop(root: string): void {
     this.#known.delete(root);
     this.#looking.delete(root);
     this.#documents.delete(root);
   }
 
-  async #look(root: string): Promise<Found> {
+  /** Forgets what stood at a place, since it changes. */
+  forget(root: string): void {
+    this.#changes++;
+    this.drop(root);
+  }
+
+  async #look(root: string): Promise<Looked> {
     const document = `${root}/zarr.json` as StoreKey;
     const bytes = this.#documents.get(root) ??
       await readValue(this.#store, document);
-    this.#documents.delete(root);
-    if (bytes === undefined) return "absent";
-    return inDocument(
+    const found = bytes && inDocument(
       document,
-      () =>
-        this.#translation.open(this.#store, root, parseZarrJson(bytes)) ??
-          "as shown",
+      () => this.#translation.open(this.#store, root, parseZarrJson(bytes)),
     );
+    return { found, bytes };
   }
 }
 
-/** What stands at a place: nothing, a node that is stored as it is shown, or an array that is not. */
-type Found = "absent" | "as shown" | TranslatedArray;
+/** What stands at a place: a document, maybe that of an array that is stored otherwise than it is shown. */
+interface Looked {
+  readonly found: TranslatedArray | undefined;
+  readonly bytes: Uint8Array | undefined;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

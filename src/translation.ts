@@ -30,6 +30,8 @@ export interface TranslatedArray {
   readonly root: string;
   /** Where the chunk is that the view shows under a key, relative to the array. */
   placeOf(plainKey: string): Place;
+  /** Forgets what was read of chunks, since others may have changed them. */
+  refresh?(): void;
   /** The keys of all that the view shows in the array. */
   list(options: StoreOptions | undefined): AsyncIterable<StoreKey>;
 }

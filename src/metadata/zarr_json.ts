@@ -44,7 +44,7 @@ function assertNumbersKept(bytes: Uint8Array): void {
   const text = new TextDecoder().decode(bytes);
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
     if (token.startsWith('"')) continue;
-    const isKept = /^-?\d+$/.test(token)
+    const isKept = isFinite(Number(token)) && /^-?\d+$/.test(token)
       ? BigInt(token) === BigInt(Number(token))
       : isFinite(Number(token));
     if (isKept) continue;

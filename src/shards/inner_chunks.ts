@@ -59,6 +59,11 @@ export class InnerChunks {
     };
   }
 
+  /** Forgets all indexes, since others may have changed the shards. */
+  refresh(): void {
+    this.#extents.refresh();
+  }
+
   /** The inner chunks that a shard has. */
   list(key: StoreKey, options?: StoreOptions): AsyncGenerator<InnerPath> {
     return this.#extents.list(key, options);

@@ -1,5 +1,4 @@
 import { describe } from "../metadata/describe.ts";
-import { unlessAborted } from "../stores/abort.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
 import { readRange } from "../stores/capabilities.ts";
 import type {
@@ -43,6 +42,11 @@ export class InnerExtents {
     this.#indexes.forget(key);
   }
 
+  /** Forgets all indexes. */
+  refresh(): void {
+    this.#indexes.clear();
+  }
+
   /** Where an inner chunk lies, or `undefined` if it is absent. */
   async find(
     key: StoreKey,
@@ -80,29 +84,36 @@ export class InnerExtents {
     }
   }
 
-  /** The index of a shard, or of one in it. One caller's signal stops no other's reading. */
+  /** The index of a shard, or of one in it. */
   #index(
     key: StoreKey,
     outer: InnerPath,
     extent: Extent | undefined,
     options: StoreOptions | undefined,
   ): Promise<ShardIndex | undefined> {
-    const name = [key, ...outer.map(String)].join("\n");
     const layout = this.#layouts[outer.length]!;
-    const loading = this.#indexes.get(
-      name,
-      () => readShardIndex(this.#ranges(key, extent), layout, key),
+    return this.#indexes.get(
+      key,
+      outer.map((coordinates) => `/${coordinates}`).join(""),
+      (options) =>
+        readShardIndex(this.#ranges(key, extent, options), layout, key),
+      options?.signal,
     );
-    return options?.signal ? unlessAborted(loading, options.signal) : loading;
   }
 
   /** Reads ranges of the shard that is stored, or of one that lies in it. */
-  #ranges(key: StoreKey, extent: Extent | undefined): ReadShardRange {
+  #ranges(
+    key: StoreKey,
+    extent: Extent | undefined,
+    options: StoreOptions,
+  ): ReadShardRange {
     return (range) => {
-      if (extent === undefined) return readRange(this.#store, key, range);
+      if (extent === undefined) {
+        return readRange(this.#store, key, range, options);
+      }
       const { start, end } = resolveByteRange(range, extent.length);
-      const offset = extent.offset + start;
-      return readRange(this.#store, key, { offset, length: end - start });
+      const inner = { offset: extent.offset + start, length: end - start };
+      return readRange(this.#store, key, inner, options);
     };
   }
 }

@@ -75,9 +75,12 @@ export class RangeBatches {
       const range = { offset, length: end - offset };
       const bytes = await readRange(this.#store, key, range, options);
       for (const { extent, resolve } of reads) {
+        const start = extent.offset - offset;
+        const isOnly = reads.length === 1 && isOwn(bytes);
         resolve(
-          bytes &&
-            ownBytes(bytes, extent.offset - offset, endOf(extent) - offset),
+          isOnly
+            ? bytes
+            : bytes && copyBytes(bytes, start, start + extent.length),
         );
       }
     } catch (error) {
@@ -107,11 +110,9 @@ function together(reads: readonly Read[]): Read[][] {
   return groups;
 }
 
-/** Bytes of a value that are not views: those would keep all of it in memory, and zarrita changes them in place. */
-function ownBytes(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  const isAll = start === 0 && end >= bytes.length &&
-    bytes.length === bytes.buffer.byteLength;
-  return isAll ? bytes : copyBytes(bytes, start, end);
+/** Whether bytes are no view: one would keep all of a value in memory, and zarrita changes it in place. */
+function isOwn(bytes: Uint8Array | undefined): boolean {
+  return bytes?.length === bytes?.buffer.byteLength;
 }
 
 function endOf({ offset, length }: Extent): number {

@@ -49,9 +49,13 @@ export class ComingValue {
       );
       return;
     }
-    using file = await this.open();
-    const drain = takeShortcut(value, "drain");
-    await (drain?.(file, options) ?? value.pipeTo(file.writable, abort));
+    const file = await this.open();
+    try {
+      const drain = takeShortcut(value, "drain");
+      await (drain?.(file, options) ?? value.pipeTo(file.writable, abort));
+    } finally {
+      close(file);
+    }
   }
 
   /** Opens the file for writing. */
@@ -90,6 +94,15 @@ export class ComingValue {
   /** Removes what is written, if it is not the value by now. */
   async discard(): Promise<void> {
     await Deno.remove(this.path).catch(() => {});
+  }
+}
+
+/** Closes a file, which its stream may have closed. Not by `using`, which Node 20 cannot even read. */
+function close(file: Deno.FsFile): void {
+  try {
+    file.close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BadResource)) throw error;
   }
 }
 

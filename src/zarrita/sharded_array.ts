@@ -40,6 +40,10 @@ export class ShardedArray implements TranslatedArray {
     return { store, key };
   }
 
+  refresh(): void {
+    this.inner.refresh();
+  }
+
   /** Whether a selection's elements along each dimension are all those that a shard has in the array. */
   isCovered(
     shard: readonly number[],

@@ -1,5 +1,6 @@
 import { viewStore } from "../store_view.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { copyBytes } from "../stores/copy_bytes.ts";
 import { TranslatedArrays } from "../translated_arrays.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { nameChunks } from "./name_chunks.ts";
@@ -127,7 +128,11 @@ export function withZarrParts<S extends ZarritaStore>(
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
-    onRead: (bytes, { key }) => noteKey(bytes, key),
+    onRead(bytes, { key }) {
+      const own = ownBytes(bytes);
+      noteKey(own, key);
+      return own;
+    },
   });
   return overlay<object>(store, {
     ...HIDDEN,
@@ -139,6 +144,13 @@ export function withZarrParts<S extends ZarritaStore>(
     ],
     [ARRAYS]: arrays,
   }) as ZarrPartsStore<S>;
+}
+
+/** Bytes in an object of their own, and in memory of their own: zarrita encodes all of the memory that elements lie in. */
+function ownBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.length === bytes.buffer.byteLength
+    ? new Uint8Array(bytes.buffer)
+    : copyBytes(bytes);
 }
 
 /** The arrays of a store that {@linkcode withZarrParts} gave, or `undefined` for another one. */

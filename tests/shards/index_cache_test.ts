@@ -9,10 +9,10 @@ import { IndexCache } from "../../src/shards/index_cache.ts";
 import type { ShardIndex } from "../../mod.ts";
 
 /** How many entries a cache keeps. */
-const MOST = 2 ** 18;
+const MOST = 2 ** 20;
 
 function indexOf(length: number): ShardIndex {
-  return new Array(length).fill(undefined);
+  return { length } as unknown as ShardIndex; // Nothing else is looked at.
 }
 
 /** Loads of indexes that a test ends, and how often each was begun. */
@@ -38,9 +38,13 @@ function loads() {
 }
 
 /** Whether a cache keeps an index. */
-async function keeps(cache: IndexCache, name: string): Promise<boolean> {
+async function keeps(
+  cache: IndexCache,
+  key: string,
+  name = "",
+): Promise<boolean> {
   const error = new Error("Not kept");
-  const outcome = await cache.get(name, () => Promise.reject(error))
+  const outcome = await cache.get(key, name, () => Promise.reject(error))
     .then(() => "kept", (reason) => reason);
   if (outcome !== "kept") assertStrictEquals(outcome, error);
   return outcome === "kept";
@@ -49,26 +53,26 @@ async function keeps(cache: IndexCache, name: string): Promise<boolean> {
 Deno.test("IndexCache reads an index once, also one that is absent or still read", async () => {
   const cache = new IndexCache();
   const { begun, load, end } = loads();
-  const [a, b] = [cache.get("a", load("a")), cache.get("a", load("a"))];
-  const absent = cache.get("b", load("b"));
+  const [a, b] = [cache.get("a", "", load("a")), cache.get("a", "", load("a"))];
+  const absent = cache.get("b", "", load("b"));
   const index = indexOf(3);
   await end("a", index);
   await end("b", undefined);
   assertStrictEquals(await a, index);
   assertStrictEquals(await b, index);
-  assertStrictEquals(await cache.get("a", load("a")), index);
+  assertStrictEquals(await cache.get("a", "", load("a")), index);
   assertEquals(await absent, undefined);
-  assertEquals(await cache.get("b", load("b")), undefined);
+  assertEquals(await cache.get("b", "", load("b")), undefined);
   assertEquals(begun, ["a", "b"]);
 });
 
 Deno.test("IndexCache does not keep what fails, nor drops what was read since", async () => {
   const cache = new IndexCache();
   const first = loads();
-  const reading = cache.get("a", first.load("a"));
+  const reading = cache.get("a", "", first.load("a"));
   cache.forget("a");
   const second = loads();
-  const again = cache.get("a", second.load("a"));
+  const again = cache.get("a", "", second.load("a"));
   const lost = new Error("Lost");
   await first.end("a", lost);
   assertStrictEquals(await assertRejects(() => reading), lost);
@@ -76,7 +80,7 @@ Deno.test("IndexCache does not keep what fails, nor drops what was read since", 
   assertEquals(await again, indexOf(2));
   assert(await keeps(cache, "a"));
 
-  const failing = cache.get("b", () => Promise.reject(lost));
+  const failing = cache.get("b", "", () => Promise.reject(lost));
   await assertRejects(() => failing);
   assert(!await keeps(cache, "b"));
 });
@@ -84,28 +88,55 @@ Deno.test("IndexCache does not keep what fails, nor drops what was read since", 
 Deno.test("IndexCache forgets the indexes of a shard and of those in it, also while they are read, and no other", async () => {
   const cache = new IndexCache();
   const names = [
-    "/c/1",
-    "/c/1\n0",
-    "/c/1\n0\n2,1",
-    "/c/10",
-    "/c/1\n",
-    "/c/1.i",
-  ];
+    ["/c/1", ""],
+    ["/c/1", "/0"],
+    ["/c/1", "/0/2,1"],
+    ["/c/10", ""],
+    ["/c/1", "/"],
+    ["/c/1.i", ""],
+  ] as const;
   const { load, end } = loads();
-  const reads = names.map((name) => cache.get(name, load(name)));
-  for (const name of names.slice(0, 2)) await end(name, indexOf(1));
+  const reads = names.map(([key, name]) =>
+    cache.get(key, name, load(key + name))
+  );
+  for (const name of names.slice(0, 2)) await end(name.join(""), indexOf(1));
   cache.forget("/c/1");
-  for (const name of names.slice(2)) await end(name, indexOf(1));
+  for (const name of names.slice(2)) await end(name.join(""), indexOf(1));
   await Promise.all(reads);
   const kept: string[] = [];
-  for (const name of names) if (await keeps(cache, name)) kept.push(name);
+  for (const [key, name] of names) {
+    if (await keeps(cache, key, name)) kept.push(key + name);
+  }
   assertEquals(kept, ["/c/10", "/c/1.i"]);
+  cache.clear();
+  assert(!await keeps(cache, "/c/10"));
 });
 
-Deno.test("IndexCache keeps 2^18 entries and not one more, dropping what was not used longest", async () => {
+Deno.test("IndexCache aborts the reading of an index that nobody waits for any more, and reads it anew", async () => {
+  const cache = new IndexCache();
+  const signals: AbortSignal[] = [];
+  const stalled = ({ signal }: { signal?: AbortSignal }) => {
+    signals.push(signal!);
+    return new Promise<ShardIndex>(() => {});
+  };
+  const [a, b] = [new AbortController(), new AbortController()];
+  const first = cache.get("/c/0", "", stalled, a.signal);
+  const second = cache.get("/c/0", "", stalled, b.signal);
+  a.abort(new Error("Not wanted"));
+  await assertRejects(() => first, Error, "Not wanted");
+  assertEquals(signals.map(({ aborted }) => aborted), [false]);
+  b.abort(new Error("Not wanted either"));
+  await assertRejects(() => second, Error, "Not wanted either");
+  assertEquals(signals.map(({ aborted }) => aborted), [true]);
+  const index = indexOf(3);
+  const again = cache.get("/c/0", "", () => Promise.resolve(index));
+  assertStrictEquals(await again, index);
+});
+
+Deno.test("IndexCache keeps 2^20 entries and not one more, dropping what was not used longest", async () => {
   const cache = new IndexCache();
   const read = (name: string, entries: number) =>
-    cache.get(name, () => Promise.resolve(indexOf(entries)));
+    cache.get(name, "", () => Promise.resolve(indexOf(entries)));
   await read("a", MOST / 2);
   await read("b", MOST / 2 - 1);
   await read("c", 1);
@@ -126,19 +157,19 @@ Deno.test("IndexCache does not count what was forgotten or failed while it was r
   const cache = new IndexCache();
   for (const end of [indexOf(MOST), new Error()]) {
     const first = loads();
-    const reading = cache.get("a", first.load("a")).catch(() => {});
+    const reading = cache.get("a", "", first.load("a")).catch(() => {});
     cache.forget("a");
     await first.end("a", end);
     await reading;
   }
   for (const name of ["b", "c"]) {
-    await cache.get(name, () => Promise.resolve(indexOf(MOST / 2)));
+    await cache.get(name, "", () => Promise.resolve(indexOf(MOST / 2)));
   }
   assert(await keeps(cache, "b"));
   assert(await keeps(cache, "c"));
 });
 
-Deno.test("IndexCache keeps no more than 2^18 entries in whatever order indexes are asked for, read and forgotten", async () => {
+Deno.test("IndexCache keeps no more than 2^20 entries in whatever order indexes are asked for, read and forgotten", async () => {
   const step = fc.record({
     do: fc.constantFrom("get", "get", "end", "end", "fail", "forget"),
     name: fc.constantFrom("a", "b", "c", "d", "e"),
@@ -157,7 +188,7 @@ Deno.test("IndexCache keeps no more than 2^18 entries in whatever order indexes 
           else if (step.do === "get") {
             const before = begun.length;
             const id = `${name} ${i}`;
-            cache.get(name, load(id)).catch(() => {});
+            cache.get(name, "", load(id)).catch(() => {});
             if (begun.length > before) reading.set(id, entries);
           } else {
             const [id, length] = [...reading].at(entries % reading.size) ?? [];
@@ -169,7 +200,7 @@ Deno.test("IndexCache keeps no more than 2^18 entries in whatever order indexes 
         for (const id of reading.keys()) await end(id, new Error());
         let kept = 0;
         for (const name of ["a", "b", "c", "d", "e"]) {
-          kept += await cache.get(name, () => Promise.reject(new Error()))
+          kept += await cache.get(name, "", () => Promise.reject(new Error()))
             .then((index) => index?.length ?? 1, () => 0);
         }
         assert(kept <= MOST, `${kept} entries are kept`);

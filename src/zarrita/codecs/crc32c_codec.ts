@@ -3,6 +3,7 @@ import {
   CHECKSUM_SIZE,
   verifyChecksum,
 } from "../../kernel/stored_checksum.ts";
+import { copyBytes } from "../../stores/copy_bytes.ts";
 import { keyOf, noteKey } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
@@ -28,7 +29,8 @@ export class Crc32cCodec {
         `${what} is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
       );
     }
-    const bytes = verifyChecksum(encoded, what, key);
+    // No view: zarrita encodes all of the memory that elements lie in again.
+    const bytes = copyBytes(verifyChecksum(encoded, what, key));
     if (key !== "") noteKey(bytes, key); // For the codecs that come after this one.
     return bytes;
   }

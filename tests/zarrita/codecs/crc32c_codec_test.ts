@@ -1,7 +1,6 @@
 import {
   assert,
   assertEquals,
-  assertStrictEquals,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
@@ -56,8 +55,8 @@ Deno.test("crc32c encodes and decodes any bytes anywhere in a buffer, and change
     const stored = around.subarray(start, start + encoded.length);
     const decoded = codec.decode(stored);
     assertEquals(decoded, new Uint8Array(bytes));
-    assertStrictEquals(decoded.buffer, around.buffer, "a view");
-    assertEquals(decoded.byteOffset, stored.byteOffset);
+    // No view: zarrita would encode what lies around it too.
+    assertEquals(decoded.buffer.byteLength, bytes.length);
     assertEquals(all, before);
   }));
 });
