@@ -20,6 +20,14 @@ export class PlainArray implements TranslatedArray {
     this.store = this.#storage.transform(store, root);
   }
 
+  /** The length of the parts that come before the unsized one, in bytes; 0 where none is unsized. */
+  get headSize(): number {
+    const parts = this.#storage.transformers[0]?.parts ?? [];
+    const unsized = parts.findIndex(({ size }) => size === undefined);
+    return parts.slice(0, Math.max(0, unsized))
+      .reduce((sum, { size }) => sum + size!, 0);
+  }
+
   placeOf(plainKey: string): Place {
     const { gridShape } = this.#storage;
     return this.at(gridCoordinates(plainKey, gridShape, this.root));

@@ -1,5 +1,5 @@
-import { readValue, remove, write } from "../stores/capabilities.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
+import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShard, type EncodeShardOptions } from "./encode_shard.ts";
 import {
@@ -17,6 +17,10 @@ export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
 export interface ChangeShardOptions extends EncodeShardOptions {
   /** Whether nothing is kept of the shard that is there. */
   isWhole?: boolean | undefined;
+  /** How many bytes before the inner chunks are kept also then. */
+  headSize?: number | undefined;
+  /** Aborts the change. */
+  signal?: AbortSignal | undefined;
 }
 
 /** What is kept of a shard: all it holds, in views of it. */
@@ -34,28 +38,46 @@ export async function changeShard(
   key: StoreKey,
   layout: ShardLayout,
   changes: ShardChanges,
-  { isWhole = false, prefix, alignment }: ChangeShardOptions = {},
+  { isWhole = false, headSize = 0, prefix, alignment, signal }:
+    ChangeShardOptions = {},
 ): Promise<void> {
-  const kept = isWhole ? undefined : await readShard(store, key, layout);
+  const options = signal ? { signal } : {};
+  const kept = isWhole
+    ? undefined
+    : await readShard(store, key, layout, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
   if (chunks.some((chunk) => chunk !== undefined)) {
-    const shard = encodeShard(chunks, layout, {
-      prefix: prefix ?? kept?.prefix,
-      alignment,
-    });
-    await write(store, key, shard);
+    prefix ??= kept?.prefix ??
+      await readHead(store, key, layout, headSize, options);
+    const shard = encodeShard(chunks, layout, { prefix, alignment });
+    await write(store, key, shard, options);
   } else if (kept !== undefined) {
-    await remove(store, key);
+    await remove(store, key, options);
   }
+}
+
+/** What a shard starts with; zeros where there is none. */
+async function readHead(
+  store: Store,
+  key: StoreKey,
+  { indexLocation }: ShardLayout,
+  headSize: number,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  if (headSize === 0 || indexLocation === "start") return undefined;
+  const range = { offset: 0, length: headSize };
+  return await readRange(store, key, range, options) ??
+    new Uint8Array(headSize);
 }
 
 async function readShard(
   store: Store,
   key: StoreKey,
   layout: ShardLayout,
+  options: StoreOptions,
 ): Promise<KeptShard | undefined> {
-  const shard = await readValue(store, key);
+  const shard = await readValue(store, key, options);
   if (shard === undefined) return undefined;
   const size = shardIndexSize(layout);
   const isAtStart = layout.indexLocation === "start";

@@ -30,6 +30,7 @@ import type { ShardLayout } from "./shard_layout.ts";
 export class InnerChunks {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
+  readonly #headSize: number;
   readonly #extents: InnerExtents;
   readonly #ranges: RangeBatches;
   /** Keep a shard and its index together while one of them changes. */
@@ -39,10 +40,19 @@ export class InnerChunks {
   #changes = 0;
   readonly #batches = new Map<string, Batch>();
 
-  /** @param layouts Those of the shards, of the shards in them, and so on. */
-  constructor(store: Store, layouts: readonly ShardLayout[]) {
+  /**
+   * @param layouts Those of the shards, of the shards in them, and so on.
+   * @param headSize How many bytes of a shard come before its inner chunks, if
+   * nothing else is said.
+   */
+  constructor(
+    store: Store,
+    layouts: readonly ShardLayout[],
+    headSize = 0,
+  ) {
     this.#store = store;
     this.#layouts = layouts;
+    this.#headSize = headSize;
     this.#extents = new InnerExtents(store, layouts);
     this.#ranges = new RangeBatches(store);
   }
@@ -76,7 +86,8 @@ export class InnerChunks {
     options?: ChangeShardOptions,
   ): Promise<void> {
     const [layout, ...nested] = this.#layouts;
-    return this.#locks.write(key, async () => {
+    const writing = this.#locks.write(key, async () => {
+      options?.signal?.throwIfAborted();
       if (nested.length > 0) {
         throw new TypeError(
           `Shard ${
@@ -87,12 +98,16 @@ export class InnerChunks {
       this.#changing++;
       this.#changes++;
       try {
-        await changeShard(this.#store, key, layout!, changes, options);
+        await changeShard(this.#store, key, layout!, changes, {
+          headSize: this.#headSize,
+          ...options,
+        });
       } finally {
         this.#extents.forget(key);
         this.#changing--;
       }
     });
+    return unlessAborted(writing, options?.signal);
   }
 
   /** An inner chunk, or a range of it. */

@@ -1,3 +1,5 @@
+import { describe } from "../metadata/describe.ts";
+
 /**
  * What zarrita selects along one dimension: `null` for all of it, an index, or a
  * slice of elements, from `start` to before `stop`.
@@ -15,6 +17,43 @@ export type DimensionSelection = null | number | {
   stop: number | null;
   step: number | null;
 };
+
+/** Refuses what selects nothing in an array, or what zarrita takes for something else. */
+export function assertSelection(
+  selection: unknown,
+  shape: readonly number[],
+): asserts selection is DimensionSelection[] | null {
+  if (selection === null) return;
+  if (!Array.isArray(selection) || selection.length !== shape.length) {
+    throw new TypeError(
+      `Expected null, or a selection for each of ${shape.length} dimensions, found ${
+        describe(selection)
+      }`,
+    );
+  }
+  selection.forEach((along: DimensionSelection, i) => {
+    const isSelection = along === null ||
+      (typeof along === "number"
+        ? Number.isInteger(along) && along >= -shape[i]! && along < shape[i]!
+        : isSlice(along));
+    if (isSelection) return;
+    throw new RangeError(
+      `Expected null, an index from ${-shape[i]!} to ${
+        shape[i]! - 1
+      } or a slice of whole numbers with a step from 1 for dimension ${i}, found ${
+        describe(along)
+      }`,
+    );
+  });
+}
+
+function isSlice(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { start, stop, step } = value as Record<string, unknown>;
+  return [start, stop, step].every((edge) =>
+    edge === null || Number.isInteger(edge)
+  ) && (step === null || step as number >= 1);
+}
 
 /** Elements along a dimension, from `start` to before `stop`. */
 export interface Run {
@@ -56,7 +95,8 @@ function strideOf(
 ): Run & { step: number } {
   if (selection === null) return { start: 0, stop: length, step: 1 };
   if (typeof selection === "number") {
-    return { start: selection, stop: selection + 1, step: 1 };
+    const start = selection < 0 ? selection + length : selection;
+    return { start, stop: start + 1, step: 1 };
   }
   // As Python counts: from the end, if negative.
   const place = (index: number) =>

@@ -1,9 +1,9 @@
-import { describe } from "../metadata/describe.ts";
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../translation.ts";
 import { overlay } from "./overlay.ts";
 import {
+  assertSelection,
   coveredRuns,
   type DimensionSelection,
   selectedShape,
@@ -11,6 +11,7 @@ import {
 import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
+import { writtenValue } from "./written_value.ts";
 
 /**
  * How {@linkcode setSharded} makes shards, and what else zarrita's `set` accepts.
@@ -75,6 +76,8 @@ export interface ZarritaArray {
   readonly store: object;
   /** The array's place in the store. */
   readonly path: string;
+  /** The data type of the elements. */
+  readonly dtype: string;
   /** The element where no chunk is. */
   readonly fillValue: unknown;
   /** The place of a key in the array. */
@@ -87,7 +90,13 @@ export interface ZarritaArray {
  * Writes into an array in shards, as zarrita's `set` does into others. Each shard
  * is stored once. One of which the selection covers every inner chunk is made
  * anew; of others the inner chunks beside it, and what comes before the first of
- * them, are kept.
+ * them, are kept. Head parts, such as a `.header` that `concat-parts` puts before
+ * the rest, are kept in any case, and are zeros in a new shard, unless a `prefix`
+ * says what they are. Nothing else between inner chunks is kept: what a prefix
+ * says of their places is yours to make right.
+ *
+ * Calls on one array wait for each other. What is written past this wrapper at the
+ * same time may be lost.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
  * @param array An array in shards, opened from what `withZarrParts` gave.
@@ -98,9 +107,12 @@ export interface ZarritaArray {
  * @param options `prefix` and `alignment` of the shards; `signal` and
  * `createQueue` as for zarrita's `set`.
  * @throws {TypeError} An array of another store, one without shards, or one whose
- * shards are made of shards.
- * @throws {RangeError} Another number of elements than are selected, a prefix where the index is at the start, or a shard that
- * is there, and damaged.
+ * shards are made of shards; elements of another data type; no selection.
+ * @throws {RangeError} Elements of another number or shape than are selected, a
+ * selection outside the array, a prefix where the index is at the start, or a shard
+ * that is there, and damaged.
+ * @throws {ChecksumError} A shard that is there, and whose index is damaged.
+ * @throws {MetadataError} An array that is not understood.
  *
  * @example
  * ```ts
@@ -150,6 +162,29 @@ export async function setSharded<A extends ZarritaArray>(
   options: SetShardedOptions = {},
 ): Promise<void> {
   const sharded = await shardedArray(array);
+  const { shape } = sharded.levels;
+  assertSelection(selection, shape);
+  const written = writtenValue(
+    value,
+    selectedShape(selection, shape),
+    array.dtype,
+  );
+  await sharded.inTurn(
+    () => write(zarr, array, sharded, selection, written, options),
+    options.signal,
+  );
+}
+
+async function write(
+  zarr: Zarrita,
+  array: ZarritaArray,
+  sharded: ShardedArray,
+  selection: DimensionSelection[] | null,
+  value: unknown,
+  options: SetShardedOptions,
+): Promise<void> {
+  // Inner chunks that are covered in part are read first, as they are by now.
+  sharded.refresh();
   const runs = coveredRuns(selection, sharded.levels.shape);
   const writer = new ShardWriter(
     sharded,
@@ -160,7 +195,7 @@ export async function setSharded<A extends ZarritaArray>(
     await zarr.set(
       into(array, writer) as never,
       selection as never,
-      asChunk(value, selectedShape(selection, sharded.levels.shape)) as never,
+      value as never,
       options as never,
     );
     await writer.finish();
@@ -192,25 +227,6 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
     `The array at ${
       JSON.stringify(array.path)
     } has no shards: zarrita's own "set" writes it`,
-  );
-}
-
-/** A typed array as a chunk of a shape; everything else as it is. */
-function asChunk(value: unknown, shape: readonly number[]): unknown {
-  const isData = typeof value === "object" && value !== null &&
-    "length" in value && !("shape" in value);
-  if (!isData) return value;
-  let count = 1;
-  const stride = shape.toReversed().map((length) => {
-    const stride = count;
-    count *= length;
-    return stride;
-  }).reverse();
-  if (value.length === count) return { data: value, shape, stride };
-  throw new RangeError(
-    `Expected ${count} elements for a selection of the shape ${
-      describe(shape)
-    }, found ${describe(value.length)}`,
   );
 }
 

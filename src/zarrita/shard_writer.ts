@@ -9,16 +9,11 @@ interface Pending {
   readonly changes: Map<number, Uint8Array>;
 }
 
-/** How a writer makes shards. */
-export interface ShardWriterOptions extends ChangeShardOptions {
-  readonly signal?: AbortSignal;
-}
-
 /** Collects inner chunks, and stores each shard once. */
 export class ShardWriter {
   readonly #array: ShardedArray;
   readonly #covers: (shard: readonly number[]) => boolean;
-  readonly #options: ShardWriterOptions;
+  readonly #options: ChangeShardOptions;
   readonly #pending = new Map<StoreKey, Pending>();
   readonly #writing = new Set<Promise<void>>();
   #isAbandoned = false;
@@ -27,7 +22,7 @@ export class ShardWriter {
   constructor(
     array: ShardedArray,
     covers: (shard: readonly number[]) => boolean,
-    options: ShardWriterOptions,
+    options: ChangeShardOptions,
   ) {
     this.#array = array;
     this.#covers = covers;
@@ -58,15 +53,13 @@ export class ShardWriter {
   }
 
   async #store(key: StoreKey): Promise<void> {
-    const { signal, ...options } = this.#options;
-    signal?.throwIfAborted();
+    this.#options.signal?.throwIfAborted();
     const { shard, changes } = this.#pending.get(key)!;
     this.#pending.delete(key);
     const isWhole = this.#covers(shard);
-    const writing = this.#array.inner.write(key, changes, {
-      ...options,
-      isWhole,
-    });
+    const { prefix, alignment, signal } = this.#options;
+    const options = { prefix, alignment, signal, isWhole };
+    const writing = this.#array.inner.write(key, changes, options);
     this.#writing.add(writing);
     await writing;
     this.#writing.delete(writing);

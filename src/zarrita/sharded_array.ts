@@ -3,6 +3,8 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key
 import { gridCoordinates, PlainArray } from "../plain_array.ts";
 import { InnerChunks } from "../shards/inner_chunks.ts";
 import type { InnerPath } from "../shards/inner_extents.ts";
+import { unlessAborted } from "../stores/abort.ts";
+import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
   isPlainKey,
@@ -20,6 +22,7 @@ export class ShardedArray implements TranslatedArray {
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
+  readonly #turns = new KeyLocks();
 
   constructor(
     store: Store,
@@ -30,7 +33,8 @@ export class ShardedArray implements TranslatedArray {
     this.root = root;
     this.levels = levels;
     this.#shards = new PlainArray(store, root, document);
-    this.inner = new InnerChunks(this.#shards.store, levels.layouts);
+    const { headSize, store: shards } = this.#shards;
+    this.inner = new InnerChunks(shards, levels.layouts, headSize);
   }
 
   placeOf(plainKey: string): Place {
@@ -42,6 +46,18 @@ export class ShardedArray implements TranslatedArray {
 
   refresh(): void {
     this.inner.refresh();
+  }
+
+  /** Runs a task that writes when those before it are done. */
+  inTurn(
+    task: () => Promise<void>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const turn = this.#turns.write("", () => {
+      signal?.throwIfAborted();
+      return task();
+    });
+    return unlessAborted(turn, signal);
   }
 
   /** Whether a selection's elements along each dimension are all those that a shard has in the array. */

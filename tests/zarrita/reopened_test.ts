@@ -1,0 +1,167 @@
+import { assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
+import { createArrayChunks, MemoryStore } from "../../mod.ts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../src/zarrita/mod.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import { openIn, row, shardedMetadata, sharding } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+const EIGHT = [1, 2, 3, 4, 5, 6, 7, 8];
+
+async function elements(store: zarr.AsyncReadable): Promise<number[]> {
+  const array = await zarr.open(store, { kind: "array" });
+  return Array.from((await zarr.get(array)).data as Uint8Array);
+}
+
+/** An array of one dimension that others change in a store of which a wrapper has read it. */
+async function changedBehind(
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+): Promise<number[]> {
+  const stored = new MemoryStore();
+  const store = withZarrParts(stored);
+  for (const changes of [before, after]) {
+    for await (const key of stored.list()) await stored.delete(key);
+    const metadata = arrayMetadata({
+      shape: [8],
+      chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
+      ...changes,
+    });
+    await createArrayChunks(stored, "", metadata);
+    const array = await openIn(stored);
+    const values = row(...EIGHT.slice(0, metadata.shape[0]));
+    await (JSON.stringify(changes).includes("sharding")
+      ? setSharded(zarr, array, null, values)
+      : zarr.set(array, null, values));
+    if (changes === before) await elements(store);
+  }
+  return await elements(store);
+}
+
+Deno.test("withZarrParts reads an array that is opened again as it is stored by then", async () => {
+  const suffix = (suffix: string) => ({
+    chunk_key_encoding: { name: "suffix", configuration: { suffix } },
+  });
+  const shards = { codecs: [sharding()] };
+  const ways = [
+    {},
+    suffix(".a"),
+    suffix(".b"),
+    shards,
+    { ...shards, ...suffix(".a") },
+    { codecs: [sharding({ inner: [1] })] },
+    { codecs: [sharding({ location: "start" })] },
+    { shape: [6] },
+  ];
+  for (const before of ways) {
+    for (const after of ways) {
+      const length = (after as { shape?: number[] }).shape?.[0] ?? 8;
+      assertEquals(
+        await changedBehind(before, after),
+        EIGHT.slice(0, length),
+        JSON.stringify([before, after]),
+      );
+    }
+  }
+});
+
+Deno.test("withZarrParts reads the shards of an array that is opened again as others wrote them", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", shardedMetadata());
+  const store = withZarrParts(stored);
+  assertEquals(await elements(store), new Array(12).fill(0));
+  const others = await openIn(stored);
+  await setSharded(zarr, others, [zarr.slice(2, 4)], row(3, 4));
+  assertEquals((await elements(store)).slice(0, 4), [0, 0, 3, 4]);
+  await setSharded(zarr, others, [zarr.slice(0, 2)], row(1, 2));
+  assertEquals((await elements(store)).slice(0, 4), [1, 2, 3, 4]);
+});
+
+Deno.test("setSharded keeps what others wrote into the inner chunks that it changes in part", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", shardedMetadata());
+  const array = await openIn(stored);
+  await setSharded(zarr, array, [zarr.slice(2, 4)], row(3, 4));
+  await zarr.get(array);
+  const others = await openIn(stored);
+  await setSharded(zarr, others, [zarr.slice(0, 2)], row(1, 2));
+  await setSharded(zarr, array, [3], 9);
+  const { data } = await zarr.get(await openIn(stored), [zarr.slice(4)]);
+  assertEquals(Array.from(data), [1, 2, 3, 9]);
+});
+
+Deno.test("withZarrParts forgets an array where a group, or nothing, stands by now", async () => {
+  const stored = new MemoryStore();
+  const store = withZarrParts(stored);
+  for (const document of [encodeJson(groupMetadata()), undefined]) {
+    await createArrayChunks(stored, "", shardedMetadata());
+    await elements(store);
+    await stored.delete("/zarr.json");
+    if (document) await stored.set("/zarr.json", document);
+    await store.get("/zarr.json");
+    await stored.set("/c/0", Uint8Array.of(7));
+    assertEquals(await store.get("/c/0"), Uint8Array.of(7));
+    await stored.delete("/zarr.json");
+    await stored.delete("/c/0");
+  }
+});
+
+Deno.test("withZarrParts keeps what it knows of an array apart from the document it gives", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", arrayMetadata());
+  const store = withZarrParts(stored);
+  (await store.get("/zarr.json"))!.fill(0);
+  assertEquals(await store.get("/c/0/0"), undefined);
+});
+
+Deno.test("zarr.set writes chunks of one length, however often and from whatever memory", async () => {
+  for (
+    const codecs of [["bytes"], ["bytes", "crc32c"], ["packbits", "crc32c"]]
+  ) {
+    for (const isSharded of [false, true]) {
+      const stored = new MemoryStore();
+      await createArrayChunks(
+        stored,
+        "",
+        arrayMetadata({
+          shape: [4],
+          chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
+          codecs: isSharded ? [sharding({ codecs, inner: [4] })] : codecs,
+        }),
+      );
+      const inWider = (bytes: Uint8Array | undefined) => {
+        if (bytes === undefined) return undefined;
+        const around = new Uint8Array(bytes.length + 20).fill(255);
+        around.set(bytes, 8);
+        return around.subarray(8, 8 + bytes.length);
+      };
+      const array = await openIn({
+        ...{ get: async (key) => inWider(await stored.get(key)) },
+        set: (key, value) => stored.set(key, value),
+      });
+      const sizes = new Set<number | undefined>();
+      for (let i = 0; i < 4; i++) {
+        await zarr.set(array, [i], i + 1);
+        sizes.add(await stored.size("/c/0"));
+      }
+      assertEquals(sizes.size, 1, JSON.stringify(codecs));
+      assertEquals((await zarr.get(array)).data, Uint8Array.of(1, 2, 3, 4));
+    }
+  }
+});
+
+Deno.test("zarr.get gives each of those who read one inner chunk at once memory of its own", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", shardedMetadata());
+  const array = await openIn(stored);
+  await setSharded(zarr, array, null, 5);
+  const [a, b] = await Promise.all([array.getChunk([0]), array.getChunk([0])]);
+  a.data.fill(9);
+  assertEquals(b.data, Uint8Array.of(5, 5));
+});
