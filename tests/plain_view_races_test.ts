@@ -51,6 +51,19 @@ Deno.test("plainView does not keep what it read before a document was written", 
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
+Deno.test("plainView does not keep a document that it gave before another one was written", async () => {
+  const { stored } = await arrayInParts("a");
+  const { store, reached, open } = gated(stored, "get", "after");
+  const view = plainView(store);
+  const early = view.get(DOCUMENT);
+  await reached;
+  await view.set!(DOCUMENT, V2);
+  open();
+  await early;
+  await stored.set("/a/0.1", BYTES);
+  assertEquals(await view.get("/a/c/0/1"), BYTES);
+});
+
 Deno.test("plainView does not keep what it reads while a document is written or deleted", async () => {
   for (const method of ["set", "delete"] as const) {
     for (const when of ["before", "after"] as const) {

@@ -6,6 +6,8 @@ import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
 
 const SHARDING = "sharding_indexed";
+/** Their index takes 16 MiB. */
+const MOST_CHUNKS = 2 ** 20;
 
 /** How an array's shards are made of inner chunks, which may be shards themselves. */
 export interface ShardLevels {
@@ -34,7 +36,11 @@ export function parseShardLevels(document: unknown): ShardLevels | undefined {
     assertAlone(codecs, path);
     path = pointer(path, 0);
     const [codec] = codecs;
-    layouts.push(below(path, () => parseShardLayout(codec, chunkShape)));
+    layouts.push(below(path, () => {
+      const layout = parseShardLayout(codec, chunkShape);
+      assertCount(layout);
+      return layout;
+    }));
     const { configuration } = parseExtension(codec, "codec");
     chunkShape = configuration.chunk_shape as number[];
     codecs = configuration.codecs as unknown[];
@@ -58,6 +64,18 @@ export function innermostCodecs(codecs: unknown): readonly unknown[] {
 function isSharded(codecs: unknown): codecs is any[] {
   return Array.isArray(codecs) &&
     codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
+}
+
+/** Refuses shards whose index would fill the memory of small machines. */
+function assertCount({ chunksPerShard }: ShardLayout): void {
+  const count = chunksPerShard.reduce((product, n) => product * n, 1);
+  if (count <= MOST_CHUNKS) return;
+  throw new MetadataError(
+    `Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${
+      describe(chunksPerShard)
+    }`,
+    "/configuration/chunk_shape",
+  );
 }
 
 /** Refuses what changes elements before they come into a shard, or the shard's bytes after. */

@@ -79,11 +79,16 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * zarrita can write it too, and read it where the index is at the start, or where
  * shards are made of shards.
  *
- * A shard's index is verified and read once: what others write into a shard
- * later is seen by another wrapper. Inner chunks that lie together and are asked
- * for at once are one request. Each is read whole: its `getRange` is refused, since
- * zarrita calls that only where it takes inner chunks for shards. An array whose metadata this package does not
- * understand is shown as it is stored, and its chunks are refused.
+ * A shard's index is verified, and read once for each time that the array is
+ * opened. So write shards through the wrapper that reads them: one that others
+ * write later may be read with the old index, which gives wrong elements, until
+ * the array is opened again. Inner chunks that lie together and are asked for at
+ * once are one request. Each is read whole: its `getRange` is refused, since
+ * zarrita calls that only where it takes inner chunks for shards.
+ *
+ * An array whose metadata this package does not understand, which has codecs
+ * beside `sharding_indexed`, or more than 2^20 inner chunks in a shard, is shown
+ * as it is stored, and its chunks are refused.
  *
  * @param store Any store of zarrita's or of this package's.
  * @returns The store for zarrita. Its methods reject with a `MetadataError` for

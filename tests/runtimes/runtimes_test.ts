@@ -5,6 +5,7 @@ import { bundle, printed, printedInDeno } from "./programs.ts";
 
 const CORE = fileURLToPath(import.meta.resolve("./portable.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("./portable_zarrita.ts"));
+const ALL = fileURLToPath(import.meta.resolve("./all_exports.ts"));
 
 /** The version of Node on this machine, or 0 where there is none. */
 async function nodeVersion(): Promise<number> {
@@ -84,7 +85,11 @@ Deno.test("zarrita reads and writes arrays in parts in Deno without any permissi
 });
 
 for (
-  const [what, program] of Object.entries({ library: CORE, adapter: ZARRITA })
+  const [what, program] of Object.entries({
+    library: CORE,
+    adapter: ZARRITA,
+    "module of all exports": ALL,
+  })
 ) {
   Deno.test(`the ${what} does the same in Node 20 and later`, async () => {
     if (await nodeVersion() < 20) {

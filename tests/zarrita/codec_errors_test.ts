@@ -118,3 +118,17 @@ Deno.test("zarr.open gives an array that is one to zarrita, with its members", a
   assertEquals(array.resolve("c/0").path, "/a/c/0");
   assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
 });
+
+Deno.test("withZarrParts gives no key to the errors of an array of Zarr v2, whose keys it does not know", async () => {
+  const stored = new MemoryStore();
+  const metadata = {
+    ...{ zarr_format: 2, shape: [4], chunks: [2], dtype: "|u1", order: "C" },
+    ...{ compressor: { id: "zstd", level: 1 }, filters: null, fill_value: 0 },
+  };
+  await stored.set("/.zarray", encodeJson(metadata));
+  await stored.set("/0", countingBytes(20, 1));
+  const array = await zarr.open.v2(withZarrParts(stored), { kind: "array" });
+  const error = await zarr.get(array).then(() => undefined, (error) => error);
+  assertInstanceOf(error, Error);
+  assertEquals("chunkPath" in error && error.chunkPath, undefined);
+});
