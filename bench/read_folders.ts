@@ -10,6 +10,7 @@ import {
   shardIndexSize,
   type ShardLayout,
 } from "../mod.ts";
+import { inParts } from "../tools/demo/in_parts.ts";
 
 const SOURCE = new URL("../tests/fixtures/dem.zarr", import.meta.url);
 
@@ -35,7 +36,7 @@ export async function makeReadFolders(root: string): Promise<ReadFolders> {
     createArrayChunks(
       new FileSystemStore(folders.parts),
       "",
-      inParts(metadata, layout),
+      inParts(metadata),
     ),
   ]);
   for await (const coordinates of source.list()) {
@@ -71,21 +72,4 @@ function withHeader(shard: Uint8Array, layout: ShardLayout): Uint8Array {
 function layoutOf({ chunk_grid, codecs }: ArrayMetadata): ShardLayout {
   const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
   return parseShardLayout(codecs[0], chunk_shape);
-}
-
-function inParts(metadata: ArrayMetadata, layout: ShardLayout): ArrayMetadata {
-  return {
-    ...metadata,
-    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
-    storage_transformers: [{
-      name: "concat-parts",
-      configuration: {
-        parts: [
-          { key_suffix: ".header", size: HEADER.length },
-          { key_suffix: "" },
-          { key_suffix: ".index", size: shardIndexSize(layout) },
-        ],
-      },
-    }],
-  };
 }

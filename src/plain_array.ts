@@ -5,7 +5,7 @@ import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
 import { assertStoreKey } from "./stores/store_key.ts";
 import { isPlainKey, type Place, type TranslatedArray } from "./translation.ts";
 
-const PLAIN = new DefaultChunkKeyEncoding();
+const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 
 /** An array with other keys or with parts, shown with `default` keys and without parts. */
 export class PlainArray implements TranslatedArray {
@@ -45,8 +45,9 @@ export class PlainArray implements TranslatedArray {
   async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
     for await (const found of this.find(options)) {
-      if (typeof found !== "string") yield `${root}${PLAIN.encode(found)}`;
-      // What lies where the view shows a chunk cannot be seen.
+      if (typeof found !== "string") {
+        yield `${root}${PLAIN_ENCODING.encode(found)}`;
+      } // What lies where the view shows a chunk cannot be seen.
       else if (!isPlainKey(found.slice(root.length))) yield found;
     }
   }

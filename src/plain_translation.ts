@@ -2,7 +2,7 @@ import {
   isArrayDocument,
   isMembers,
   type Members,
-} from "./metadata/consolidated.ts";
+} from "./metadata/node_documents.ts";
 import { PlainArray } from "./plain_array.ts";
 import type { Translation } from "./translation.ts";
 

@@ -1,15 +1,3 @@
-import { copyBytes } from "./stores/copy_bytes.ts";
-import {
-  changeNodes,
-  isArrayDocument,
-  nodePaths,
-} from "./metadata/consolidated.ts";
-import { inDocument } from "./metadata/metadata_error.ts";
-import {
-  changeZarrJson,
-  parseExactZarrJson,
-  parseZarrJson,
-} from "./metadata/zarr_json.ts";
 import { listView } from "./list_view.ts";
 import { assertByteRange, resolveByteRange } from "./stores/byte_range.ts";
 import {
@@ -20,8 +8,9 @@ import {
   remove,
   write,
 } from "./stores/capabilities.ts";
+import { copyBytes } from "./stores/copy_bytes.ts";
 import type { Store, StoreKey, StoreOptions } from "./stores/store.ts";
-import { assertStoreKey, keyProblem } from "./stores/store_key.ts";
+import { assertStoreKey } from "./stores/store_key.ts";
 import {
   abortable,
   assertValue,
@@ -36,6 +25,7 @@ import {
   type TranslatedArray,
   type Translation,
 } from "./translation.ts";
+import { isDocument, rootOf, ViewDocuments } from "./view_documents.ts";
 
 /**
  * A store in which all arrays are plain: it can always read, and it can write,
@@ -70,8 +60,7 @@ export function viewStore<S extends Store>(
     onRead?: (bytes: Uint8Array, place: Place) => Uint8Array;
   } = {},
 ): PlainStore<S> {
-  const show = (document: unknown) =>
-    changeNodes(document, (node) => translation.toShown(node));
+  const documents = new ViewDocuments(store, translation, arrays);
 
   /** Where the value of a key is stored that is no document. */
   function placeOf(
@@ -87,73 +76,10 @@ export function viewStore<S extends Store>(
     return array instanceof Promise ? array.then(placeIn) : placeIn(array);
   }
 
-  /** A document as it is shown. */
-  async function readDocument(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-  ): Promise<Uint8Array | undefined> {
-    const { changes } = arrays;
-    const bytes = await readValue(store, key, options);
-    const isLatest = arrays.changes === changes;
-    if (isLatest && bytes === undefined) arrays.drop(rootOf(key));
-    return bytes && inDocument(key, () =>
-      changeZarrJson(bytes, (document) => {
-        if (isLatest && isArrayDocument(document)) {
-          arrays.keep(rootOf(key), bytes);
-        } else if (isLatest) arrays.drop(rootOf(key));
-        return show(document);
-      }));
-  }
-
-  /** The document of a node below another, or `undefined` if there is none that can be read. */
-  async function storedDocument(
-    root: string,
-    path: string,
-    options: StoreOptions | undefined,
-  ): Promise<unknown> {
-    const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
-    if (keyProblem(key.slice(1)) !== undefined) return undefined;
-    const bytes = await readValue(store, key as StoreKey, options);
-    try {
-      return bytes && parseExactZarrJson(bytes);
-    } catch {
-      return undefined; // It is there to be replaced.
-    }
-  }
-
-  /** Stores a document that was shown, maybe changed. */
-  async function writeDocument(
-    key: StoreKey,
-    bytes: Uint8Array,
-    options: StoreOptions | undefined,
-  ): Promise<void> {
-    options?.signal?.throwIfAborted();
-    const document = inDocument(key, () => parseZarrJson(bytes));
-    const stored = new Map<string, unknown>();
-    for (const path of nodePaths(document)) {
-      stored.set(path, await storedDocument(rootOf(key), path, options));
-    }
-    const value = inDocument(
-      key,
-      () =>
-        changeZarrJson(
-          bytes,
-          (document) =>
-            changeNodes(document, (node, path) =>
-              translation.toStored(node, stored.get(path))),
-        ),
-    );
-    try {
-      await write(store, key, value, options);
-    } finally {
-      arrays.forget(rootOf(key));
-    }
-  }
-
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
     {
       async get(key, options) {
-        if (isDocument(key)) return await readDocument(key, options);
+        if (isDocument(key)) return await documents.read(key, options);
         const found = placeOf(key, options);
         const place = found instanceof Promise ? await found : found;
         const bytes = await readValue(place.store, place.key, options);
@@ -162,7 +88,7 @@ export function viewStore<S extends Store>(
       async getRange(key, range, options) {
         if (isDocument(key)) {
           assertByteRange(range);
-          const bytes = await readDocument(key, options);
+          const bytes = await documents.read(key, options);
           if (bytes === undefined) return undefined;
           const { start, end } = resolveByteRange(range, bytes.length);
           return copyBytes(bytes, start, end);
@@ -172,14 +98,16 @@ export function viewStore<S extends Store>(
       },
       async stream(key, options) {
         if (isDocument(key)) {
-          const bytes = await readDocument(key, options);
+          const bytes = await documents.read(key, options);
           return bytes && abortable(toStream(bytes), options?.signal);
         }
         const place = await placeOf(key, options);
         return await readStream(place.store, place.key, options);
       },
       async size(key, options) {
-        if (isDocument(key)) return (await readDocument(key, options))?.length;
+        if (isDocument(key)) {
+          return (await documents.read(key, options))?.length;
+        }
         const place = await placeOf(key, options);
         return await readSize(place.store, place.key, options);
       },
@@ -194,7 +122,7 @@ export function viewStore<S extends Store>(
           const bytes = value instanceof Uint8Array
             ? value
             : await toBytes(value, options);
-          return await writeDocument(key, bytes, options);
+          return await documents.write(key, bytes, options);
         }
         const place = await placeOf(key, options);
         await write(place.store, place.key, value, options);
@@ -221,16 +149,4 @@ export function viewStore<S extends Store>(
       listView(store, arrays, prefix, options);
   }
   return { ...reading, ...changing } as PlainStore<S>;
-}
-
-const DOCUMENT = "/zarr.json";
-
-function isDocument(key: StoreKey): boolean {
-  assertStoreKey(key);
-  return key.endsWith(DOCUMENT);
-}
-
-/** The place of the node whose document has this key, without a last `/`. */
-function rootOf(key: StoreKey): string {
-  return key.slice(0, -DOCUMENT.length);
 }

@@ -15,6 +15,7 @@ const FLOORS: Record<string, number> = {
   "plain_array.ts": 3,
   "plain_translation.ts": 3,
   "store_view.ts": 3,
+  "view_documents.ts": 3,
   "list_view.ts": 3,
   "translation.ts": 3,
   "translated_arrays.ts": 3,

@@ -1,4 +1,4 @@
-import { isMembers } from "./consolidated.ts";
+import { isMembers } from "./node_documents.ts";
 
 /** Whether two values of documents are the same, whatever the order of their members and the spelling of their numbers. */
 export function isSameJson(a: unknown, b: unknown): boolean {

@@ -1,4 +1,4 @@
-import { isMembers, type Members } from "../metadata/consolidated.ts";
+import { isMembers, type Members } from "../metadata/node_documents.ts";
 
 /**
  * The fill value of an array as zarrita understands it, or `undefined` where it

@@ -2,7 +2,7 @@ import {
   isArrayDocument,
   isMembers,
   type Members,
-} from "../metadata/consolidated.ts";
+} from "../metadata/node_documents.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
 import { PLAIN, PLAIN_KEYS } from "../plain_translation.ts";

@@ -20,14 +20,10 @@
  */
 export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
 export type { DimensionSelection } from "./selection.ts";
-export {
-  setSharded,
-  type SetShardedOptions,
-  type Zarrita,
-  type ZarritaArray,
-} from "./set_sharded.ts";
+export { setSharded, type SetShardedOptions } from "./set_sharded.ts";
 export {
   withZarrParts,
   type ZarritaStore,
   type ZarrPartsStore,
 } from "./with_zarr_parts.ts";
+export type { Zarrita, ZarritaArray } from "./zarrita.ts";

@@ -1,5 +1,5 @@
 import { ceilDivide, parseArrayMetadata } from "../metadata/array_metadata.ts";
-import { isArrayDocument } from "../metadata/consolidated.ts";
+import { isArrayDocument } from "../metadata/node_documents.ts";
 import { describe } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";

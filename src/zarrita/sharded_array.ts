@@ -14,7 +14,7 @@ import {
 import type { Run } from "./selection.ts";
 import type { ShardLevels } from "./shard_levels.ts";
 
-const PLAIN = new DefaultChunkKeyEncoding();
+const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 
 /** An array in shards, shown as an array of their innermost chunks. */
 export class ShardedArray implements TranslatedArray {
@@ -110,7 +110,7 @@ export class ShardedArray implements TranslatedArray {
         const isShown = coordinates.every((c, i) =>
           c < this.levels.gridShape[i]!
         );
-        if (isShown) yield `${root}${PLAIN.encode(coordinates)}`;
+        if (isShown) yield `${root}${PLAIN_ENCODING.encode(coordinates)}`;
       }
     }
   }

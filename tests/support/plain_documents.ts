@@ -1,4 +1,4 @@
-import { changeNodes } from "../../src/metadata/consolidated.ts";
+import { changeNodes } from "../../src/metadata/node_documents.ts";
 import { PLAIN } from "../../src/plain_translation.ts";
 
 /** A document, and those it holds, as a plain view shows them. */

@@ -5,7 +5,7 @@ import {
   isArrayDocument,
   isMembers,
   nodePaths,
-} from "../../src/metadata/consolidated.ts";
+} from "../../src/metadata/node_documents.ts";
 import { groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
