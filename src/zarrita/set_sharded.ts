@@ -43,8 +43,8 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * says what they are. Nothing else between inner chunks is kept: what a prefix
  * says of their places is yours to make right.
  *
- * Calls on one array wait for each other. What is written past this wrapper at the
- * same time may be lost.
+ * Calls on one array wait for each other. What others write at the same time, by
+ * zarrita's own `set` or in another program, may be lost.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
  * @param array An array in shards, opened from what `withZarrParts` gave.

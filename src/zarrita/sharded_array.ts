@@ -22,7 +22,7 @@ export class ShardedArray implements TranslatedArray {
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
-  readonly #turns = new KeyLocks();
+  readonly #turns: KeyLocks;
 
   constructor(
     store: Store,
@@ -34,7 +34,12 @@ export class ShardedArray implements TranslatedArray {
     this.levels = levels;
     this.#shards = new PlainArray(store, root, document);
     const { headSize, store: shards } = this.#shards;
-    this.inner = new InnerChunks(shards, levels.layouts, headSize);
+    const shared = sharedBy(store, root, document, () => ({
+      inner: new InnerChunks(shards, levels.layouts, headSize),
+      turns: new KeyLocks(),
+    }));
+    this.inner = shared.inner;
+    this.#turns = shared.turns;
   }
 
   placeOf(plainKey: string): Place {
@@ -125,6 +130,33 @@ export class ShardedArray implements TranslatedArray {
       shard,
     ) as number[];
   }
+}
+
+/** What all wrappers of a store have in common for an array, so that each knows what the others write. */
+interface Shared {
+  readonly inner: InnerChunks;
+  readonly turns: KeyLocks;
+}
+
+/** Of each array of a store, and of how it is stored: of one that is stored anew, the latest. */
+const shared = new WeakMap<Store, Map<string, Shared & { document: string }>>();
+
+function sharedBy(
+  store: Store,
+  root: string,
+  metadata: unknown,
+  create: () => Shared,
+): Shared {
+  const arrays = shared.get(store) ?? new Map();
+  shared.set(store, arrays);
+  const document = JSON.stringify(
+    metadata,
+    (_, value) => typeof value === "bigint" ? String(value) : value,
+  );
+  if (arrays.get(root)?.document !== document) {
+    arrays.set(root, { ...create(), document });
+  }
+  return arrays.get(root)!;
 }
 
 /** zarrita asks for ranges only where it knows of shards, and so takes an inner chunk for one. */

@@ -80,11 +80,12 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * shards are made of shards.
  *
  * A shard's index is verified, and read once for each time that the array is
- * opened. So write shards through the wrapper that reads them: one that others
- * write later may be read with the old index, which gives wrong elements, until
- * the array is opened again. Inner chunks that lie together and are asked for at
- * once are one request. Each is read whole: its `getRange` is refused, since
- * zarrita calls that only where it takes inner chunks for shards.
+ * opened. Wrappers of one store object know what the others write; what another
+ * program, or `ArrayChunks`, writes into a shard may be read with the old index,
+ * which gives wrong elements, until the array is opened again. Inner chunks that
+ * lie together and are asked for at once are one request. Each is read whole: its
+ * `getRange` is refused, since zarrita calls that only where it takes inner chunks
+ * for shards.
  *
  * An array whose metadata this package does not understand, which has codecs
  * beside `sharding_indexed`, or more than 2^20 inner chunks in a shard, is shown

@@ -96,6 +96,31 @@ Deno.test("setSharded keeps what others wrote into the inner chunks that it chan
   assertEquals(Array.from(data), [1, 2, 3, 9]);
 });
 
+Deno.test("withZarrParts reads what another wrapper of the same store writes", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "", shardedMetadata());
+  const [one, other] = [await openIn(stored), await openIn(stored)];
+  const expected = new Array(12).fill(0);
+  for (const [i, at] of [3, 0, 11, 2, 5, 1].entries()) {
+    const writer = [one, other][i % 2]!;
+    expected[at] = 50 + i;
+    if (i % 3 === 0) await setSharded(zarr, writer, [at], 50 + i);
+    else await zarr.set(writer, [at], 50 + i);
+    for (const array of [one, other]) {
+      assertEquals(Array.from((await zarr.get(array)).data), expected);
+    }
+  }
+  await Promise.all(
+    expected.map((_, i) => setSharded(zarr, i % 2 ? one : other, [i], 100 + i)),
+  );
+  for (const array of [one, other]) {
+    assertEquals(
+      Array.from((await zarr.get(array)).data),
+      expected.map((_, i) => 100 + i),
+    );
+  }
+});
+
 Deno.test("withZarrParts forgets an array where a group, or nothing, stands by now", async () => {
   const stored = new MemoryStore();
   const store = withZarrParts(stored);
