@@ -39,6 +39,7 @@ export class ShardedArray implements TranslatedArray {
       turns: new KeyLocks(),
     }));
     this.inner = shared.inner;
+    this.inner.refresh(); // What is opened is read as it is by now.
     this.#turns = shared.turns;
   }
 
