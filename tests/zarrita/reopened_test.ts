@@ -1,6 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
-import { createArrayChunks, MemoryStore } from "../../mod.ts";
+import { ChecksumError, createArrayChunks, MemoryStore } from "../../mod.ts";
 import {
   registerCodecs,
   setSharded,
@@ -8,7 +8,13 @@ import {
 } from "../../src/zarrita/mod.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { openIn, row, shardedMetadata, sharding } from "./sharded_array.ts";
+import {
+  openIn,
+  row,
+  shardedMetadata,
+  shardedStore,
+  sharding,
+} from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
@@ -94,6 +100,17 @@ Deno.test("setSharded keeps what others wrote into the inner chunks that it chan
   await setSharded(zarr, array, [3], 9);
   const { data } = await zarr.get(await openIn(stored), [zarr.slice(4)]);
   assertEquals(Array.from(data), [1, 2, 3, 9]);
+});
+
+Deno.test("withZarrParts reads what another wrapper of the same store has read before, as it is by now", async () => {
+  const stored = await shardedStore();
+  assertEquals((await elements(withZarrParts(stored))).slice(0, 2), [1, 2]);
+  const damaged = (await stored.get("/c/0"))!;
+  damaged[damaged.length - 9]! ^= 1;
+  await stored.set("/c/0", damaged);
+  await assertRejects(() => elements(withZarrParts(stored)), ChecksumError);
+  await stored.delete("/c/0");
+  assertEquals((await elements(withZarrParts(stored))).slice(0, 2), [0, 0]);
 });
 
 Deno.test("withZarrParts reads what another wrapper of the same store writes", async () => {

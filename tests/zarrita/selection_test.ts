@@ -1,11 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { createArrayChunks, MemoryStore } from "../../mod.ts";
 import { setSharded } from "../../src/zarrita/mod.ts";
 import { coveredRuns, selectedShape } from "../../src/zarrita/selection.ts";
-import { arrayMetadata } from "../support/metadata.ts";
-import { openIn, sharding } from "./sharded_array.ts";
+import { squareShards } from "./sharded_array.ts";
 
 const edge = fc.option(fc.integer({ min: -9, max: 9 }));
 const along = fc.oneof(
@@ -63,17 +61,7 @@ Deno.test("selectedShape and coveredRuns say what zarrita selects", async () => 
 });
 
 Deno.test("setSharded takes a typed array for what is selected, and no other number of elements", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(
-    stored,
-    "",
-    arrayMetadata({
-      shape: [4, 6],
-      chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 4] } },
-      codecs: [sharding({ inner: [2, 2] })],
-    }),
-  );
-  const array = await openIn(stored);
+  const { array } = await squareShards();
   const selection = [zarr.slice(1, 3), zarr.slice(0, 6, 2)];
   await setSharded(zarr, array, selection, Uint8Array.of(1, 2, 3, 4, 5, 6));
   await setSharded(zarr, array, [0, null], Uint8Array.of(9, 8, 7, 6, 5, 4));

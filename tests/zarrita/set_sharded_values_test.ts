@@ -3,7 +3,7 @@ import * as zarr from "zarrita";
 import { createArrayChunks, MemoryStore } from "../../mod.ts";
 import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
-import { arrayMetadata, concatParts } from "../support/metadata.ts";
+import { concatParts } from "../support/metadata.ts";
 import { stepped } from "../support/stepped_store.ts";
 import {
   openIn,
@@ -11,7 +11,7 @@ import {
   row,
   shardedMetadata,
   shardedStore,
-  sharding,
+  squareShards,
 } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
@@ -24,18 +24,9 @@ const IN_PARTS = shardedMetadata({
   )],
 });
 
+/** The array of {@linkcode squareShards}, in which every element is 1. */
 async function square() {
-  const stored = new MemoryStore();
-  await createArrayChunks(
-    stored,
-    "",
-    arrayMetadata({
-      shape: [4, 6],
-      chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 4] } },
-      codecs: [sharding({ inner: [2, 2] })],
-    }),
-  );
-  const array = await openIn(stored);
+  const { stored, array } = await squareShards();
   await setSharded(zarr, array, null, 1);
   return { stored, array };
 }

@@ -1,6 +1,7 @@
 import * as zarr from "zarrita";
 import {
   type ArrayMetadata,
+  createArrayChunks,
   encodeShard,
   type EncodeShardOptions,
   MemoryStore,
@@ -127,4 +128,16 @@ export async function chunksOf(
     values[key] = Array.from((await store.get(key))!);
   }
   return values;
+}
+
+/** An empty array of 4 × 6 elements, in shards of 4 × 4 and inner chunks of 2 × 2. */
+export async function squareShards() {
+  const stored = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [4, 6],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 4] } },
+    codecs: [sharding({ inner: [2, 2] })],
+  });
+  await createArrayChunks(stored, "", metadata);
+  return { stored, array: await openIn(stored) };
 }
