@@ -40,10 +40,13 @@
  *
  * @module
  */
-export { ArrayChunks } from "./src/array_chunks.ts";
-export { createArrayChunks, openArrayChunks } from "./src/open_array_chunks.ts";
-export { plainView } from "./src/plain_view.ts";
-export type { PlainStore } from "./src/store_view.ts";
+export { ArrayChunks } from "./src/arrays/array_chunks.ts";
+export {
+  createArrayChunks,
+  openArrayChunks,
+} from "./src/arrays/open_array_chunks.ts";
+export { plainView } from "./src/views/plain_view.ts";
+export type { PlainStore } from "./src/views/store_view.ts";
 export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";
 export { ChunkKeyError } from "./src/chunk_key_encoding/chunk_key_error.ts";
 export { DefaultChunkKeyEncoding } from "./src/chunk_key_encoding/default_chunk_key_encoding.ts";
@@ -56,20 +59,20 @@ export type {
   ComposedStore,
 } from "./src/concat_parts/composed_store.ts";
 export { ConcatParts } from "./src/concat_parts/concat_parts.ts";
-export { concatStream } from "./src/concat_parts/concat_stream.ts";
+export { concatStream } from "./src/splitter/concat_stream.ts";
 export { MissingPartError } from "./src/concat_parts/missing_part_error.ts";
-export type { Part } from "./src/concat_parts/part.ts";
-export { PartSizeError } from "./src/concat_parts/part_size_error.ts";
-export { splitStream } from "./src/concat_parts/split_stream.ts";
+export type { Part } from "./src/splitter/part.ts";
+export { PartSizeError } from "./src/splitter/part_size_error.ts";
+export { splitStream } from "./src/splitter/split_stream.ts";
 export type {
   ConcatOptions,
   PartReport,
   SplitOptions,
   SplitReport,
-} from "./src/concat_parts/stream_options.ts";
-export { ChecksumError } from "./src/kernel/checksum_error.ts";
-export { Crc32c, crc32c } from "./src/kernel/crc32c.ts";
-export type { EngineName } from "./src/kernel/engine.ts";
+} from "./src/splitter/stream_options.ts";
+export { ChecksumError } from "./src/checksum/checksum_error.ts";
+export { Crc32c, crc32c } from "./src/checksum/crc32c.ts";
+export type { EngineName } from "./src/checksum/engine.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,

@@ -2,7 +2,7 @@
  * How fast a chunk is joined as a stream from parts in memory, by each engine and
  * with nothing between: `deno task bench`
  */
-import { concatStream } from "../src/concat_parts/concat_stream.ts";
+import { concatStream } from "../src/splitter/concat_stream.ts";
 import type { AsyncContestant } from "./measure_async.ts";
 import {
   drop,

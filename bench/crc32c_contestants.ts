@@ -1,8 +1,8 @@
 /** What computes CRC32Cs in `bench/crc32c.ts`. */
 import { crc32c as ofAws } from "@aws-crypto/crc32c";
 import { createCRC32 } from "hash-wasm";
-import { crc32c } from "../src/kernel/crc32c.ts";
-import { engineOf } from "../src/kernel/engine.ts";
+import { crc32c } from "../src/checksum/crc32c.ts";
+import { engineOf } from "../src/checksum/engine.ts";
 
 const MIB = 1024 * 1024;
 const TURN = 32 * MIB;

@@ -1,12 +1,12 @@
 /**
  * Whether the kernel changes its ways at the right sizes: what `WASM_FROM` of
- * `src/kernel/engine.ts` and the limits in `wasm/crc32c.ts` rest on.
+ * `src/checksum/engine.ts` and the limits in `wasm/crc32c.ts` rest on.
  */
 import {
   type Engine,
   type EngineName,
   engineOf,
-} from "../src/kernel/engine.ts";
+} from "../src/checksum/engine.ts";
 import { type Contestant, medianTimes } from "./measure.ts";
 
 const ROUNDS = 41;

@@ -1,8 +1,8 @@
 /** Who copies, splits and joins the files of `bench/files.ts`. */
-import { concatStream } from "../src/concat_parts/concat_stream.ts";
-import { splitStream } from "../src/concat_parts/split_stream.ts";
-import type { SplitOptions } from "../src/concat_parts/stream_options.ts";
-import type { EngineName } from "../src/kernel/engine.ts";
+import { concatStream } from "../src/splitter/concat_stream.ts";
+import { splitStream } from "../src/splitter/split_stream.ts";
+import type { SplitOptions } from "../src/splitter/stream_options.ts";
+import type { EngineName } from "../src/checksum/engine.ts";
 import { FileSystemStore } from "../src/stores/file_system.ts";
 import { command } from "./command.ts";
 import { PARTS_MADE, PARTS_TO_JOIN } from "./shard_files.ts";

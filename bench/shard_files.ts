@@ -1,4 +1,4 @@
-import { Crc32c } from "../src/kernel/crc32c.ts";
+import { Crc32c } from "../src/checksum/crc32c.ts";
 import { writeAll } from "../src/stores/byte_io.ts";
 import { command } from "./command.ts";
 import { randomBytes } from "./memory_streams.ts";

@@ -2,7 +2,7 @@
  * How fast a chunk in memory is cut into its parts as a stream, by each engine and
  * with nothing between: `deno task bench`
  */
-import { splitStream } from "../src/concat_parts/split_stream.ts";
+import { splitStream } from "../src/splitter/split_stream.ts";
 import type { AsyncContestant } from "./measure_async.ts";
 import {
   Drop,

@@ -1,4 +1,4 @@
-import type { EngineName } from "../src/kernel/engine.ts";
+import type { EngineName } from "../src/checksum/engine.ts";
 import { type AsyncContestant, type Timing, timings } from "./measure_async.ts";
 
 const KIB = 1024;

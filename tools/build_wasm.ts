@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import asc from "assemblyscript/asc";
 
 const SOURCES = new URL("../wasm/", import.meta.url);
-const TARGET = new URL("../src/kernel/wasm_binary.ts", import.meta.url);
+const TARGET = new URL("../src/checksum/wasm_binary.ts", import.meta.url);
 
 /** What keeps the module small, and its memory as `wasm/memory.ts` says. */
 const OPTIONS = [

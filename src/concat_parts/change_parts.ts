@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 import { remove, snapshot, write } from "../stores/capabilities.ts";
 import type { StoreSnapshot } from "../stores/store.ts";
-import { type Part, storingOrder } from "./part.ts";
+import { type Part, storingOrder } from "../splitter/part.ts";
 import { splitChunk } from "./split_chunk.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 

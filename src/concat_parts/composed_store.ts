@@ -13,7 +13,7 @@ import { assertValue, discard } from "../stores/stream.ts";
 import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import { listChunks } from "./list_chunks.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "../splitter/part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";

@@ -10,8 +10,9 @@ import {
   type ComposedStore,
 } from "./composed_store.ts";
 import { joinBytes } from "./join_bytes.ts";
-import { CONFIGURATION, type Part, PARTS } from "./part.ts";
-import { assertPartSize } from "./part_size_error.ts";
+import { CONFIGURATION, PARTS } from "./part_schema.ts";
+import type { Part } from "../splitter/part.ts";
+import { assertPartSize } from "../splitter/part_size_error.ts";
 import { assertBytes, splitChunk } from "./split_chunk.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "../splitter/part.ts";
 
 /**
  * The keys of a store with part keys folded back into chunk keys, each once.

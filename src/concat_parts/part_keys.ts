@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 import { MetadataError, pointer } from "../metadata/metadata_error.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "../splitter/part.ts";
 
 /** More parts than this make no sensible chunk, and would make the check slow. */
 const MOST_PARTS = 256;

@@ -3,8 +3,8 @@ import { assertByteRange } from "../stores/byte_range.ts";
 import { readRange } from "../stores/capabilities.ts";
 import type { ByteRange } from "../stores/store.ts";
 import { joinBytes } from "./join_bytes.ts";
-import type { Part } from "./part.ts";
-import { assertPartSize } from "./part_size_error.ts";
+import type { Part } from "../splitter/part.ts";
+import { assertPartSize } from "../splitter/part_size_error.ts";
 import { readChunkSize } from "./read_chunk.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 

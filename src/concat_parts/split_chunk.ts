@@ -1,6 +1,6 @@
 import { describe } from "../metadata/describe.ts";
-import { assertChunkSize, chunkSizes } from "./chunk_size.ts";
-import type { Part } from "./part.ts";
+import { assertChunkSize, chunkSizes } from "../splitter/chunk_size.ts";
+import type { Part } from "../splitter/part.ts";
 
 /** Cuts a chunk into views, one a part; `key` is the chunk's, for messages. */
 export function splitChunk(

@@ -1,11 +1,11 @@
 import { write } from "../stores/capabilities.ts";
-import { type ByteSink, sinkOf } from "./byte_sink.ts";
-import { sourceOf } from "./byte_source.ts";
+import { type ByteSink, sinkOf } from "../splitter/byte_sink.ts";
+import { sourceOf } from "../splitter/byte_source.ts";
 import { changeParts } from "./change_parts.ts";
 import type { KeyLocks } from "../stores/key_locks.ts";
-import type { Part } from "./part.ts";
-import { PartSinks } from "./part_sinks.ts";
-import { splitSource } from "./split_stream.ts";
+import type { Part } from "../splitter/part.ts";
+import { PartSinks } from "../splitter/part_sinks.ts";
+import { splitSource } from "../splitter/split_stream.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**

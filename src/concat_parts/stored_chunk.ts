@@ -1,8 +1,8 @@
 import { readSize, readValue } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { MissingPartError } from "./missing_part_error.ts";
-import type { Part } from "./part.ts";
-import { assertPartSize } from "./part_size_error.ts";
+import type { Part } from "../splitter/part.ts";
+import { assertPartSize } from "../splitter/part_size_error.ts";
 
 /**
  * Up to this size a sized part is read whole, even if a piece of it would do: its

@@ -1,10 +1,10 @@
 import { readStream } from "../stores/capabilities.ts";
 import { toStream } from "../stores/stream.ts";
-import { type ByteSource, sourceOf } from "./byte_source.ts";
-import { ConcatSource } from "./concat_source.ts";
-import { streamOf } from "./concat_stream.ts";
-import type { Part } from "./part.ts";
-import { Passage } from "./passage.ts";
+import { type ByteSource, sourceOf } from "../splitter/byte_source.ts";
+import { ConcatSource } from "../splitter/concat_source.ts";
+import { streamOf } from "../splitter/concat_stream.ts";
+import type { Part } from "../splitter/part.ts";
+import { Passage } from "../splitter/passage.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**

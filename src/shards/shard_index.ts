@@ -1,5 +1,5 @@
-import { crc32c } from "../kernel/crc32c.ts";
-import { CHECKSUM_SIZE, verifyChecksum } from "../kernel/stored_checksum.ts";
+import { crc32c } from "../checksum/crc32c.ts";
+import { CHECKSUM_SIZE, verifyChecksum } from "../checksum/stored_checksum.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import type { ShardLayout } from "./shard_layout.ts";

@@ -5,8 +5,8 @@ import {
 } from "../metadata/node_documents.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
-import { PLAIN, PLAIN_KEYS } from "../plain_translation.ts";
-import type { Translation } from "../translation.ts";
+import { PLAIN, PLAIN_KEYS } from "../views/plain_translation.ts";
+import type { Translation } from "../views/translation.ts";
 import { shownFillValue } from "./fill_value.ts";
 import {
   innermostCodecs,

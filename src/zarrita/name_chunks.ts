@@ -1,6 +1,6 @@
 import type { StoreKey } from "../stores/store.ts";
-import type { TranslatedArrays } from "../translated_arrays.ts";
-import { splitPlainKey } from "../translation.ts";
+import type { TranslatedArrays } from "../views/translated_arrays.ts";
+import { splitPlainKey } from "../views/translation.ts";
 import { overlay } from "./overlay.ts";
 
 /** What of zarrita's `Array` reads a chunk. */

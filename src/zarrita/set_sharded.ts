@@ -1,6 +1,6 @@
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
 import type { StoreKey } from "../stores/store.ts";
-import { splitPlainKey } from "../translation.ts";
+import { splitPlainKey } from "../views/translation.ts";
 import { overlay } from "./overlay.ts";
 import {
   assertSelection,

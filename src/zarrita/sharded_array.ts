@@ -1,6 +1,6 @@
 import { describe } from "../metadata/describe.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
-import { gridCoordinates, PlainArray } from "../plain_array.ts";
+import { gridCoordinates, PlainArray } from "../views/plain_array.ts";
 import { InnerChunks } from "../shards/inner_chunks.ts";
 import type { InnerPath } from "../shards/inner_extents.ts";
 import { unlessAborted } from "../stores/abort.ts";
@@ -10,7 +10,7 @@ import {
   isPlainKey,
   type Place,
   type TranslatedArray,
-} from "../translation.ts";
+} from "../views/translation.ts";
 import type { Run } from "./selection.ts";
 import type { ShardLevels } from "./shard_levels.ts";
 

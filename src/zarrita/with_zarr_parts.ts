@@ -1,7 +1,7 @@
-import { viewStore } from "../store_view.ts";
+import { viewStore } from "../views/store_view.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
-import { TranslatedArrays } from "../translated_arrays.ts";
+import { TranslatedArrays } from "../views/translated_arrays.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { nameChunks } from "./name_chunks.ts";
 import { overlay } from "./overlay.ts";

@@ -1,5 +1,5 @@
 import { changeNodes } from "../../src/metadata/node_documents.ts";
-import { PLAIN } from "../../src/plain_translation.ts";
+import { PLAIN } from "../../src/views/plain_translation.ts";
 
 /** A document, and those it holds, as a plain view shows them. */
 export function toPlain(document: unknown): unknown {

@@ -2,7 +2,7 @@ import {
   appendChecksum,
   CHECKSUM_SIZE,
   verifyChecksum,
-} from "../../kernel/stored_checksum.ts";
+} from "../../checksum/stored_checksum.ts";
 import { copyBytes } from "../../stores/copy_bytes.ts";
 import { keyOf, noteKey } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";

@@ -1,0 +1,70 @@
+import { MetadataError } from "../metadata/metadata_error.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { assertStorePrefix } from "../stores/store_prefix.ts";
+import type { TranslatedArrays } from "./translated_arrays.ts";
+import type { TranslatedArray } from "./translation.ts";
+
+const DOCUMENT = "/zarr.json";
+
+/** The keys of a view. */
+export async function* listView(
+  store: Store,
+  arrays: TranslatedArrays,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  assertStorePrefix(prefix);
+  const translated = await arraysWithin(store, arrays, prefix, options);
+  const roots = new Set(translated.map(({ root }) => root));
+  const isOfOne = (key: StoreKey) =>
+    foldersOf(key).some((folder) => roots.has(folder));
+  if (!isOfOne(prefix)) {
+    for await (const key of store.list!(prefix, options)) {
+      if (!isOfOne(key)) yield key;
+    }
+  }
+  for (const array of translated) {
+    for await (const key of array.list(options)) {
+      if (key.startsWith(prefix)) yield key;
+    }
+  }
+}
+
+/** The translated arrays of which keys start with a prefix. */
+async function arraysWithin(
+  store: Store,
+  arrays: TranslatedArrays,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<TranslatedArray[]> {
+  const found: TranslatedArray[] = [];
+  for (const root of foldersOf(prefix)) {
+    const array = await arrayAt(arrays, root);
+    if (array !== undefined) return [array]; // No node stands below an array.
+  }
+  for await (const key of store.list!(prefix, options)) {
+    if (!key.endsWith(DOCUMENT)) continue;
+    const array = await arrayAt(arrays, key.slice(0, -DOCUMENT.length));
+    if (array !== undefined) found.push(array);
+  }
+  return found;
+}
+
+/** The translated array at a place. What cannot be understood is listed as it is stored. */
+async function arrayAt(
+  arrays: TranslatedArrays,
+  root: string,
+): Promise<TranslatedArray | undefined> {
+  try {
+    return await arrays.at(root);
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
+  }
+}
+
+/** The folders that a key or a prefix lies in, the root of all first: "", "/a", "/a/b" for "/a/b/c". */
+function foldersOf(prefix: StoreKey): string[] {
+  const names = prefix.split("/");
+  return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));
+}

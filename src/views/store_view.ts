@@ -1,0 +1,152 @@
+import { listView } from "./list_view.ts";
+import { assertByteRange, resolveByteRange } from "../stores/byte_range.ts";
+import {
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  write,
+} from "../stores/capabilities.ts";
+import { copyBytes } from "../stores/copy_bytes.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { assertStoreKey } from "../stores/store_key.ts";
+import {
+  abortable,
+  assertValue,
+  discard,
+  toBytes,
+  toStream,
+} from "../stores/stream.ts";
+import { TranslatedArrays } from "./translated_arrays.ts";
+import {
+  type Place,
+  splitPlainKey,
+  type TranslatedArray,
+  type Translation,
+} from "./translation.ts";
+import { isDocument, rootOf, ViewDocuments } from "./view_documents.ts";
+
+/**
+ * A store in which all arrays are plain: it can always read, and it can write,
+ * delete and list where the store below can.
+ *
+ * @typeParam S The store below.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, type PlainStore, plainView } from "@zarr-parts/zarr-parts";
+ *
+ * const store: PlainStore<MemoryStore> = plainView(new MemoryStore());
+ * await store.set("/zarr.json", new TextEncoder().encode("{}"));
+ * ```
+ */
+export type PlainStore<S extends Store = Store> =
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
+
+/**
+ * Shows a store as a translation says: its documents, and its chunks under
+ * `default` keys.
+ *
+ * @param options `arrays`: the store's arrays in that translation; `onRead`: what to
+ * give for the bytes of a chunk that was read whole, and where that is stored.
+ */
+export function viewStore<S extends Store>(
+  store: S,
+  translation: Translation,
+  { arrays = new TranslatedArrays(store, translation), onRead }: {
+    arrays?: TranslatedArrays;
+    onRead?: (bytes: Uint8Array, place: Place) => Uint8Array;
+  } = {},
+): PlainStore<S> {
+  const documents = new ViewDocuments(store, translation, arrays);
+
+  /** Where the value of a key is stored that is no document. */
+  function placeOf(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Place | Promise<Place> {
+    assertStoreKey(key);
+    options?.signal?.throwIfAborted();
+    const parts = splitPlainKey(key);
+    const array = parts && arrays.at(parts.root);
+    const placeIn = (array: TranslatedArray | undefined) =>
+      array?.placeOf(parts!.plainKey) ?? { store, key };
+    return array instanceof Promise ? array.then(placeIn) : placeIn(array);
+  }
+
+  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
+    {
+      async get(key, options) {
+        if (isDocument(key)) return await documents.read(key, options);
+        const found = placeOf(key, options);
+        const place = found instanceof Promise ? await found : found;
+        const bytes = await readValue(place.store, place.key, options);
+        return bytes && onRead ? onRead(bytes, place) : bytes;
+      },
+      async getRange(key, range, options) {
+        if (isDocument(key)) {
+          assertByteRange(range);
+          const bytes = await documents.read(key, options);
+          if (bytes === undefined) return undefined;
+          const { start, end } = resolveByteRange(range, bytes.length);
+          return copyBytes(bytes, start, end);
+        }
+        const place = await placeOf(key, options);
+        return await readRange(place.store, place.key, range, options);
+      },
+      async stream(key, options) {
+        if (isDocument(key)) {
+          const bytes = await documents.read(key, options);
+          return bytes && abortable(toStream(bytes), options?.signal);
+        }
+        const place = await placeOf(key, options);
+        return await readStream(place.store, place.key, options);
+      },
+      async size(key, options) {
+        if (isDocument(key)) {
+          return (await documents.read(key, options))?.length;
+        }
+        const place = await placeOf(key, options);
+        return await readSize(place.store, place.key, options);
+      },
+    };
+
+  const changing: Pick<Store, "set" | "delete" | "list"> = {};
+  if (store.set) {
+    changing.set = async (key, value, options) => {
+      try {
+        assertValue(value);
+        if (isDocument(key)) {
+          const bytes = value instanceof Uint8Array
+            ? value
+            : await toBytes(value, options);
+          return await documents.write(key, bytes, options);
+        }
+        const place = await placeOf(key, options);
+        await write(place.store, place.key, value, options);
+      } catch (error) {
+        await discard(value, error);
+        throw error;
+      }
+    };
+  }
+  if (store.delete) {
+    changing.delete = async (key, options) => {
+      const place = isDocument(key)
+        ? { store, key }
+        : await placeOf(key, options);
+      try {
+        await remove(place.store, place.key, options);
+      } finally {
+        if (isDocument(key)) arrays.forget(rootOf(key));
+      }
+    };
+  }
+  if (store.list) {
+    changing.list = (prefix = "/", options) =>
+      listView(store, arrays, prefix, options);
+  }
+  return { ...reading, ...changing } as PlainStore<S>;
+}

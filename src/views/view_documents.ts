@@ -1,0 +1,113 @@
+import { inDocument } from "../metadata/metadata_error.ts";
+import {
+  changeNodes,
+  isArrayDocument,
+  nodePaths,
+} from "../metadata/node_documents.ts";
+import {
+  changeZarrJson,
+  parseExactZarrJson,
+  parseZarrJson,
+} from "../metadata/zarr_json.ts";
+import { readValue, write } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { assertStoreKey, keyProblem } from "../stores/store_key.ts";
+import type { TranslatedArrays } from "./translated_arrays.ts";
+import type { Translation } from "./translation.ts";
+
+const DOCUMENT = "/zarr.json";
+
+/** The documents of a view, read as they are shown and written as they are stored. */
+export class ViewDocuments {
+  readonly #store: Store;
+  readonly #translation: Translation;
+  readonly #arrays: TranslatedArrays;
+
+  constructor(
+    store: Store,
+    translation: Translation,
+    arrays: TranslatedArrays,
+  ) {
+    this.#store = store;
+    this.#translation = translation;
+    this.#arrays = arrays;
+  }
+
+  /** A document as it is shown. */
+  async read(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const { changes } = this.#arrays;
+    const bytes = await readValue(this.#store, key, options);
+    const isLatest = this.#arrays.changes === changes;
+    if (isLatest && bytes === undefined) this.#arrays.drop(rootOf(key));
+    return bytes && inDocument(key, () =>
+      changeZarrJson(bytes, (document) => {
+        if (isLatest) this.#note(key, document, bytes);
+        return changeNodes(
+          document,
+          (node) => this.#translation.toShown(node),
+        );
+      }));
+  }
+
+  /** Stores a document that was shown, maybe changed. */
+  async write(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options: StoreOptions | undefined,
+  ): Promise<void> {
+    options?.signal?.throwIfAborted();
+    const document = inDocument(key, () => parseZarrJson(bytes));
+    const stored = new Map<string, unknown>();
+    for (const path of nodePaths(document)) {
+      stored.set(path, await this.#stored(rootOf(key), path, options));
+    }
+    const toStored = (node: unknown, path: string) =>
+      this.#translation.toStored(node, stored.get(path));
+    const value = inDocument(
+      key,
+      () =>
+        changeZarrJson(bytes, (document) => changeNodes(document, toStored)),
+    );
+    try {
+      await write(this.#store, key, value, options);
+    } finally {
+      this.#arrays.forget(rootOf(key));
+    }
+  }
+
+  /** An array's document need not be read again for its chunks. */
+  #note(key: StoreKey, document: unknown, bytes: Uint8Array): void {
+    if (isArrayDocument(document)) this.#arrays.keep(rootOf(key), bytes);
+    else this.#arrays.drop(rootOf(key));
+  }
+
+  /** The document of a node below another, or `undefined` if there is none that can be read. */
+  async #stored(
+    root: string,
+    path: string,
+    options: StoreOptions | undefined,
+  ): Promise<unknown> {
+    const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
+    if (keyProblem(key.slice(1)) !== undefined) return undefined;
+    const bytes = await readValue(this.#store, key as StoreKey, options);
+    try {
+      return bytes && parseExactZarrJson(bytes);
+    } catch {
+      return undefined; // It is there to be replaced.
+    }
+  }
+}
+
+/** Whether a key is that of a node's document. */
+export function isDocument(key: StoreKey): boolean {
+  assertStoreKey(key);
+  return key.endsWith(DOCUMENT);
+}
+
+/** The place of the node whose document has this key, without a last `/`. */
+export function rootOf(key: StoreKey): string {
+  return key.slice(0, -DOCUMENT.length);
+}

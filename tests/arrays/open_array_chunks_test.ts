@@ -1,0 +1,451 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  type ArrayMetadata,
+  type ChunkKeyEncoding,
+  ChunkKeyError,
+  createArrayChunks,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  registerChunkKeyEncoding,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { contentsOf } from "../support/bytes.ts";
+import { arrayMetadata, concatParts } from "../support/metadata.ts";
+import { logged, observed } from "../support/observed_store.ts";
+
+function storeWith(key: StoreKey, document: unknown): MemoryStore {
+  const text = typeof document === "string"
+    ? document
+    : JSON.stringify(document);
+  return new MemoryStore([[key, new TextEncoder().encode(text)]]);
+}
+
+/** Asserts that neither opening nor creating accepts the metadata, and that nothing is written. */
+async function assertRefused(
+  changes: Record<string, unknown>,
+  message: string,
+  path: string,
+): Promise<void> {
+  const metadata = arrayMetadata(changes);
+  const opening = await assertRejects(
+    () => openArrayChunks(storeWith("/a/zarr.json", metadata), "a"),
+    MetadataError,
+    message,
+  );
+  assertEquals(opening.path, path);
+  assertEquals(
+    opening.message,
+    `${opening.problem} (at /a/zarr.json#${path})`,
+  );
+  const store = new MemoryStore();
+  const creating = await assertRejects(
+    () => createArrayChunks(store, "a", metadata),
+    MetadataError,
+    message,
+  );
+  assertEquals(creating.path, path);
+  assertEquals(await contentsOf(store), {});
+}
+
+Deno.test("openArrayChunks opens an array at the root and below, however the path is written", async () => {
+  for (const path of [undefined, "", "/"]) {
+    const root = storeWith("/zarr.json", arrayMetadata());
+    const chunks = await openArrayChunks(root, path);
+    assertEquals(chunks.gridShape, [3, 2]);
+    assertEquals(chunks.key([0, 0]), "/c/0/0");
+  }
+  const store = storeWith("/a/b c/zarr.json", arrayMetadata());
+  for (const path of ["a/b c", "/a/b c", "a/b c/", "/a/b c/"]) {
+    const chunks = await openArrayChunks(store, path);
+    assertEquals(chunks.key([2, 1]), "/a/b c/c/2/1");
+    assertEquals(chunks.metadata, arrayMetadata());
+  }
+});
+
+Deno.test("openArrayChunks refuses paths that leave the store", async () => {
+  const { store, log } = logged(new MemoryStore());
+  for (const path of ["..", "a/../b", "a//b", "//", ".", "a\\b", "a\0"]) {
+    await assertRejects(() => openArrayChunks(store, path), RangeError, "Key ");
+  }
+  assertEquals(log, []);
+});
+
+Deno.test("openArrayChunks says that there is nothing, a v2 array, a v2 group or a group", async () => {
+  const open = (store: Store) => openArrayChunks(store, "x");
+  const messages: [Store, string][] = [
+    [new MemoryStore(), 'No Zarr node at "/x": there is no "/x/zarr.json"'],
+    [
+      storeWith("/x/.zarray", {}),
+      'Expected a Zarr v3 array at "/x", found a Zarr v2 array (.zarray)',
+    ],
+    [storeWith("/x/.zgroup", {}), "found a Zarr v2 group (.zgroup)"],
+    [
+      storeWith("/x/zarr.json", { zarr_format: 3, node_type: "group" }),
+      'Expected "array" as node_type, found "group" (at /x/zarr.json#/node_type)',
+    ],
+    [storeWith("/x/zarr.json", "{"), "not JSON in UTF-8"],
+    [storeWith("/x/zarr.json", ""), "is empty"],
+  ];
+  for (const [store, message] of messages) {
+    await assertRejects(() => open(store), MetadataError, message);
+  }
+  await assertRejects(
+    () => openArrayChunks(new MemoryStore()),
+    MetadataError,
+    'No Zarr node at "/": there is no "/zarr.json"',
+  );
+});
+
+Deno.test("openArrayChunks passes on what the store throws, and the signal", async () => {
+  const failing: Store = { get: () => Promise.reject(new Error("No network")) };
+  await assertRejects(() => openArrayChunks(failing), Error, "No network");
+  const { signal } = new AbortController();
+  const signals: unknown[] = [];
+  const store = observed(
+    new MemoryStore(),
+    ({ options }) => signals.push(options?.signal),
+  );
+  await assertRejects(
+    () => openArrayChunks(store, "", { signal }),
+    MetadataError,
+  );
+  await createArrayChunks(store, "", arrayMetadata(), { signal });
+  await openArrayChunks(store, "", { signal });
+  assertEquals(signals.length, 6);
+  assertEquals(signals.every((each) => each === signal), true);
+});
+
+Deno.test("metadata of chunk keys is refused with its place in the document", async () => {
+  await assertRefused(
+    {
+      chunk_key_encoding: {
+        name: "suffix",
+        configuration: { suffix: "/../x" },
+      },
+    },
+    "..",
+    "/chunk_key_encoding/configuration/suffix",
+  );
+  await assertRefused(
+    { chunk_key_encoding: { name: "hilbert" } },
+    '"hilbert"',
+    "/chunk_key_encoding/name",
+  );
+});
+
+Deno.test("storage transformers are refused with their place in the document", async () => {
+  await assertRefused(
+    { storage_transformers: [concatParts({ key_suffix: "" }), concatParts()] },
+    "at least one part",
+    "/storage_transformers/1/configuration/parts",
+  );
+  await assertRefused(
+    {
+      storage_transformers: [{
+        name: "chunk-manifest-json",
+        configuration: {},
+      }],
+    },
+    'Unknown storage transformer "chunk-manifest-json"; known is "concat-parts"',
+    "/storage_transformers/0/name",
+  );
+  await assertRefused(
+    { storage_transformers: [7] },
+    "Expected a storage transformer",
+    "/storage_transformers/0",
+  );
+  await assertRefused(
+    {
+      storage_transformers: [{
+        name: "concat-parts",
+        configuration: { parts: [{ key_suffix: "" }], order: 1 },
+      }],
+    },
+    'Unknown member "order" in the configuration of concat-parts; known are "parts"',
+    "/storage_transformers/0/configuration/order",
+  );
+});
+
+Deno.test("part keys that two chunks would share are refused, which depends on the encoding", async () => {
+  const storage_transformers = [
+    concatParts({ key_suffix: "" }, { key_suffix: "0", size: 4 }),
+  ];
+  await assertRefused(
+    { storage_transformers },
+    'Two parts could be stored under the key "c/1/10"',
+    "/storage_transformers/0/configuration/parts/1/key_suffix",
+  );
+  await assertRefused(
+    {
+      storage_transformers,
+      chunk_key_encoding: { name: "suffix", configuration: { suffix: "0" } },
+    },
+    "Two parts could be stored under the key",
+    "/storage_transformers/0/configuration/parts/1/key_suffix",
+  );
+  await createArrayChunks(
+    new MemoryStore(),
+    "",
+    arrayMetadata({
+      storage_transformers,
+      chunk_key_encoding: {
+        name: "suffix",
+        configuration: { suffix: ".tiff" },
+      },
+    }),
+  );
+});
+
+Deno.test("part keys of metadata documents are refused", async () => {
+  await assertRefused(
+    {
+      storage_transformers: [
+        concatParts({ key_suffix: "" }, { key_suffix: "/zarr.json", size: 4 }),
+      ],
+    },
+    'The part key "c/0/0/zarr.json" is that of a metadata document',
+    "/storage_transformers/0/configuration/parts/1/key_suffix",
+  );
+});
+
+Deno.test("an unknown storage transformer that need not be understood is skipped", async () => {
+  const store = new MemoryStore();
+  const chunks = await createArrayChunks(
+    store,
+    "",
+    arrayMetadata({
+      storage_transformers: [
+        { name: "hints", must_understand: false },
+        concatParts({ key_suffix: ".a", size: 1 }, { key_suffix: ".b" }),
+        {
+          name: "more-hints",
+          configuration: { any: 1 },
+          must_understand: false,
+        },
+      ],
+    }),
+  );
+  await chunks.set([0, 0], Uint8Array.of(1, 2, 3));
+  assertEquals(await store.get("/c/0/0.a"), Uint8Array.of(1));
+  assertEquals(await store.get("/c/0/0.b"), Uint8Array.of(2, 3));
+  // It is kept in the metadata, for those who do understand it.
+  const written = JSON.parse(
+    new TextDecoder().decode(await store.get("/zarr.json")),
+  );
+  assertEquals(written.storage_transformers.length, 3);
+});
+
+Deno.test("createArrayChunks writes metadata that opens as the same array", async () => {
+  const metadata = arrayMetadata({
+    chunk_key_encoding: {
+      name: "suffix",
+      configuration: { suffix: ".shard.zip", "base-encoding": { name: "v2" } },
+    },
+    storage_transformers: [
+      concatParts({ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }),
+    ],
+    attributes: { units: "m" },
+    dimension_names: ["y", null],
+  });
+  const store = new MemoryStore();
+  const created = await createArrayChunks(store, "deep/er", metadata);
+  const opened = await openArrayChunks(store, "deep/er");
+  for (const chunks of [created, opened]) {
+    assertEquals(chunks.key([1, 1]), "/deep/er/1.1.shard.zip");
+    assertEquals(chunks.metadata, {
+      ...metadata,
+      chunk_key_encoding: chunks.keyEncoding.toJSON(),
+    });
+  }
+  const written = new TextDecoder().decode(
+    await store.get("/deep/er/zarr.json"),
+  );
+  assertEquals(written.includes('"base_encoding"'), true);
+  assertEquals(written.includes("base-encoding"), false);
+});
+
+Deno.test("createArrayChunks leaves a node that stands there alone", async () => {
+  for (
+    const document of [
+      arrayMetadata(),
+      { zarr_format: 3, node_type: "group" },
+      "not JSON",
+    ]
+  ) {
+    const store = storeWith("/a/zarr.json", document);
+    const before = await contentsOf(store);
+    await assertRejects(
+      () => createArrayChunks(store, "a", arrayMetadata()),
+      MetadataError,
+      'A node stands at "/a" already',
+    );
+    assertEquals(await contentsOf(store), before);
+  }
+});
+
+Deno.test("createArrayChunks says that a store is read-only", async () => {
+  await assertRejects(
+    () =>
+      createArrayChunks(
+        { get: () => Promise.resolve(undefined) },
+        "",
+        arrayMetadata(),
+      ),
+    TypeError,
+    "the store is read-only",
+  );
+});
+
+Deno.test("createArrayChunks does not change the metadata it is given", async () => {
+  const metadata: ArrayMetadata = arrayMetadata({ chunk_key_encoding: "v2" });
+  const before = structuredClone(metadata);
+  const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
+  assertEquals(metadata, before);
+  assertInstanceOf(chunks.metadata.chunk_key_encoding, Object);
+  assertStrictEquals(chunks.key([0, 1]), "/0.1");
+});
+
+Deno.test("createArrayChunks writes no fill value that JSON would change", async () => {
+  const store = new MemoryStore();
+  await assertRejects(
+    () => createArrayChunks(store, "", arrayMetadata({ fill_value: NaN })),
+    MetadataError,
+    'Member "fill_value" is NaN, which JSON cannot hold',
+  );
+  assertEquals(await contentsOf(store), {});
+});
+
+/** Registers an encoding for this test, of one dimension, by the keys that it gives. */
+function register(
+  name: string,
+  encode: (index: number) => string,
+  count = 9,
+): string {
+  registerChunkKeyEncoding(name, () => {
+    const encoding: ChunkKeyEncoding = {
+      name,
+      encode: ([index]) => encode(index!),
+      decode(key) {
+        for (let index = 0; index < count; index++) {
+          if (encode(index) === key) return [index];
+        }
+        throw new ChunkKeyError(key, "is not one of these");
+      },
+      toJSON: () => ({ name }),
+    };
+    return encoding;
+  });
+  return name;
+}
+
+const ONE_DIMENSION = {
+  shape: [40],
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
+};
+
+Deno.test("an encoding that was registered is used, also if it knows few coordinates", async () => {
+  const chunk_key_encoding = register("test.only-zero", (index) => {
+    if (index > 0) throw new RangeError("There is one chunk");
+    return "only";
+  }, 1);
+  const store = new MemoryStore();
+  const chunks = await createArrayChunks(
+    store,
+    "",
+    arrayMetadata({
+      ...ONE_DIMENSION,
+      chunk_key_encoding,
+      storage_transformers: [
+        concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 1 }),
+      ],
+    }),
+  );
+  await chunks.set([0], Uint8Array.of(1, 2));
+  assertEquals(await store.get("/only.b"), Uint8Array.of(2));
+  assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
+});
+
+Deno.test("an encoding that was registered cannot leave the array's folder", async () => {
+  await assertRefused(
+    {
+      ...ONE_DIMENSION,
+      chunk_key_encoding: register("test.outside", (index) => `../${index}`),
+    },
+    'The chunk key "../0" holds the segment ".."',
+    "/chunk_key_encoding",
+  );
+  const late = register(
+    "test.outside-later",
+    (index) => index > 2 ? `../${index}` : `${index}`,
+  );
+  const { store, log } = logged(new MemoryStore());
+  const chunks = await createArrayChunks(
+    store,
+    "a",
+    arrayMetadata({
+      ...ONE_DIMENSION,
+      chunk_key_encoding: late,
+    }),
+  );
+  log.length = 0;
+  await assertRejects(
+    () => chunks.get([3]),
+    RangeError,
+    'Key "/a/../3" holds the segment ".."',
+  );
+  assertEquals(log, []);
+});
+
+Deno.test("two openings of one array in one store do not mix their chunks, stacked or not", async () => {
+  for (
+    const storage_transformers of [
+      [concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 2 })],
+      [
+        concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 2 }),
+        concatParts({ key_suffix: "" }, { key_suffix: "-c", size: 1 }),
+      ],
+    ]
+  ) {
+    const memory = new MemoryStore();
+    await createArrayChunks(
+      memory,
+      "",
+      arrayMetadata({ storage_transformers }),
+    );
+    let started = () => {};
+    const slow: Store = {
+      get: (key) => memory.get(key),
+      async set(key, value) {
+        started();
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await memory.set(key, value);
+      },
+    };
+    const openings = [await openArrayChunks(slow), await openArrayChunks(slow)];
+    await openings[0]!.set([0, 0], new Uint8Array(9).fill(100));
+    const halfWay = new Promise<void>((resolve) => started = resolve);
+    const writing = openings[0]!.set([0, 0], new Uint8Array(9).fill(200));
+    await halfWay;
+    const read = await openings[1]!.get([0, 0]);
+    assertEquals(read, new Uint8Array(9).fill(200));
+    await writing;
+    for (let first = 0; first < 8; first += 2) {
+      await Promise.all(
+        openings.map((chunks, i) =>
+          chunks.set([0, 0], new Uint8Array(9).fill(first + i))
+        ),
+      );
+      assertEquals(
+        await openings[0]!.get([0, 0]),
+        new Uint8Array(9).fill(first + 1),
+      );
+    }
+  }
+});

@@ -1,0 +1,101 @@
+import { assert, assertStrictEquals } from "@std/assert";
+import * as fc from "fast-check";
+import { Crc32c, crc32c } from "../../src/checksum/crc32c.ts";
+import { engineOf } from "../../src/checksum/engine.ts";
+import { ENGINES } from "./checksum_ways.ts";
+import { prefixCrcs } from "./crc32c_oracle.ts";
+import { noise } from "./noise.ts";
+
+const bytes = noise(2 * 1024 * 1024, 2);
+const crcs = prefixCrcs(bytes);
+
+/** Lengths of all ways through the kernel, none among them. */
+const length = fc.oneof(
+  fc.constant(0),
+  fc.nat(40),
+  fc.nat(1000),
+  fc.nat(40_000),
+  fc.nat(600_000),
+);
+
+/** Pieces that follow one another: where each starts and ends. */
+const pieces = fc.array(length, { maxLength: 20 }).map((lengths) => {
+  let end = 0;
+  return lengths.map((length) => {
+    const start = end;
+    end = Math.min(bytes.length, start + length);
+    return [start, end] as const;
+  });
+});
+
+Deno.test("Crc32c.digest after each piece is the checksum of all so far, however they are cut", () => {
+  let sum = 0;
+  fc.assert(
+    fc.property(pieces, (pieces) => {
+      const checksum = new Crc32c();
+      for (const [start, end] of pieces) {
+        checksum.update(bytes.subarray(start, end));
+        assertStrictEquals(checksum.digest(), crcs[end]);
+        sum += end - start;
+      }
+    }),
+    { numRuns: 300 },
+  );
+  assert(sum > 20 * bytes.length, `only ${sum} bytes were cut`);
+});
+
+Deno.test("crc32c continues what crc32c gave, however bytes are cut", () => {
+  fc.assert(
+    fc.property(pieces, (pieces) => {
+      let crc = 0;
+      for (const [start, end] of pieces) {
+        crc = crc32c(bytes.subarray(start, end), crc);
+        assertStrictEquals(crc, crcs[end]);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("Engine.crc32c continues what another engine gave", () => {
+  const engine = fc.constantFrom(...ENGINES);
+  const property = fc.property(
+    pieces,
+    fc.infiniteStream(engine),
+    (pieces, engines) => {
+      let crc = 0;
+      for (const [start, end] of pieces) {
+        const { value } = engines.next();
+        crc = engineOf(value).crc32c(bytes.subarray(start, end), crc);
+        assertStrictEquals(crc, crcs[end]);
+      }
+    },
+  );
+  fc.assert(property, { numRuns: 300 });
+});
+
+Deno.test("Crc32c takes every byte alone, and every cut of the same bytes in two", () => {
+  const single = new Crc32c();
+  for (let end = 1; end <= 3000; end++) {
+    single.update(bytes.subarray(end - 1, end));
+    assertStrictEquals(single.digest(), crcs[end]);
+    const two = new Crc32c().update(bytes.subarray(0, end));
+    two.update(bytes.subarray(end, 3000));
+    assertStrictEquals(two.digest(), crcs[3000]);
+  }
+});
+
+Deno.test("Crc32c objects in use by turns know nothing of each other", () => {
+  const sizes = [1, 300, 5000, 70_000, 400_000];
+  const running = sizes.map((size) => ({ size, end: 0, crc: new Crc32c() }));
+  for (let turn = 0; turn < 5; turn++) {
+    for (const each of running) {
+      const start = each.end;
+      each.end += each.size;
+      each.crc.update(bytes.subarray(start, each.end));
+    }
+    for (const { end, crc } of running) {
+      assertStrictEquals(crc.digest(), crcs[end]);
+    }
+  }
+});

@@ -1,0 +1,197 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  MemoryStore,
+  MetadataError,
+  MissingPartError,
+  PartSizeError,
+  type PlainStore,
+  plainView,
+  type StoreKey,
+} from "../../mod.ts";
+import { contentsOf } from "../support/bytes.ts";
+import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
+import { arrayInParts, IN_PARTS } from "../support/in_parts.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+
+const BYTES = Uint8Array.of(1, 2, 3);
+const KEY = "/a/c/0/0";
+
+/** Every way to use the key of a chunk. */
+function usesOf(
+  view: PlainStore<MemoryStore>,
+  key: StoreKey,
+): (() => Promise<unknown>)[] {
+  return [
+    () => view.get(key),
+    () => view.getRange(key, { offset: 0, length: 1 }),
+    () => view.stream(key),
+    () => view.size(key),
+    () => view.set(key, BYTES),
+    () => view.set(key, new Blob([BYTES]).stream()),
+    () => Promise.resolve(view.delete(key)),
+  ];
+}
+
+/** A store with an array `/a` of which the document is this. */
+async function viewOf(document: Uint8Array) {
+  const stored = new MemoryStore([["/a/zarr.json", document]]);
+  await stored.set(KEY, BYTES);
+  return { stored, view: plainView(stored) };
+}
+
+Deno.test("plainView refuses chunks of an array whose metadata it does not understand", async () => {
+  const cases: [Record<string, unknown>, string][] = [
+    [
+      { chunk_key_encoding: { name: "fancy" } },
+      'Unknown chunk key encoding "fancy"; known are "default", "v2" and "suffix" (at /a/zarr.json#/chunk_key_encoding/name)',
+    ],
+    [{ chunk_key_encoding: undefined }, 'Missing member "chunk_key_encoding"'],
+    [
+      { storage_transformers: [{ name: "indirection" }] },
+      'Unknown storage transformer "indirection"; known is "concat-parts" (at /a/zarr.json#/storage_transformers/0/name)',
+    ],
+    [
+      { storage_transformers: [{ name: "shuffled", must_understand: true }] },
+      'Unknown storage transformer "shuffled"',
+    ],
+    [
+      { ...IN_PARTS, shape: [10] },
+      "Expected a chunk_shape of as many dimensions as the array, 1, found [4, 4] (at /a/zarr.json#/chunk_grid/configuration/chunk_shape)",
+    ],
+    [{ ...IN_PARTS, extra: 1 }, 'Unknown member "extra"'],
+  ];
+  for (const [changes, message] of cases) {
+    const { stored, view } = await viewOf(encodeJson(arrayMetadata(changes)));
+    const before = await contentsOf(stored);
+    for (const use of usesOf(view, KEY)) {
+      await assertRejects(use, MetadataError, message);
+    }
+    assertEquals(await contentsOf(stored), before);
+  }
+});
+
+Deno.test("plainView skips a storage transformer that need not be understood", async () => {
+  const { view } = await viewOf(encodeJson(arrayMetadata({
+    storage_transformers: [{ name: "hint", must_understand: false }],
+  })));
+  assertEquals(await view.get(KEY), BYTES);
+  assertEquals(await Array.fromAsync(view.list("/a/c/")), [KEY]);
+});
+
+Deno.test("plainView leaves metadata that it need not understand to others", async () => {
+  const changes = { chunk_grid: { name: "rectilinear" }, extra: 1 };
+  const { view } = await viewOf(encodeJson(arrayMetadata(changes)));
+  assertEquals(await view.get(KEY), BYTES);
+  await view.set("/a/c/7/7/7", BYTES);
+  assertEquals(await view.get("/a/c/7/7/7"), BYTES);
+});
+
+Deno.test("plainView refuses a document that is none, naming it, until it is mended", async () => {
+  const wrong: [Uint8Array, string][] = [
+    [utf8(""), "is empty, where JSON is expected"],
+    [utf8("<html>"), 'is not JSON in UTF-8, it starts with "<html>"'],
+    [Uint8Array.of(0x22, 0xff, 0x22), "is not JSON in UTF-8"],
+  ];
+  for (const [bytes, message] of wrong) {
+    const { stored, view } = await viewOf(bytes);
+    for (const key of ["/a/zarr.json", KEY] as const) {
+      for (const use of usesOf(view, key).slice(0, 4)) {
+        const { message: found } = await assertRejects(use, MetadataError);
+        assertStringIncludes(found, message);
+        assertStringIncludes(found, "(at /a/zarr.json#)");
+      }
+    }
+    await stored.set("/a/zarr.json", encodeJson(arrayMetadata()));
+    assertEquals(await view.get(KEY), BYTES);
+  }
+});
+
+Deno.test("plainView refuses to write a document that is none, and keeps the one there", async () => {
+  const { stored } = await arrayInParts("a");
+  const before = await contentsOf(stored);
+  const view = plainView(stored);
+  for (const key of ["/a/zarr.json", "/b/zarr.json"] as const) {
+    for (const text of ["", "{", "\u{feff}x"]) {
+      const write = () => view.set(key, utf8(text));
+      await assertRejects(write, MetadataError, `(at ${key}#)`);
+    }
+    await assertRejects(
+      () => view.set(key, "{}" as unknown as Uint8Array),
+      TypeError,
+      "Expected a value to be a Uint8Array or a ReadableStream",
+    );
+  }
+  assertEquals(await contentsOf(stored), before);
+});
+
+Deno.test("plainView takes what is no object for no array", async () => {
+  for (
+    const document of [
+      null,
+      3,
+      "array",
+      [],
+      [arrayMetadata(IN_PARTS)],
+      {},
+      groupMetadata(),
+      { ...arrayMetadata(IN_PARTS), node_type: "group" },
+      { ...arrayMetadata(IN_PARTS), zarr_format: 2 },
+    ]
+  ) {
+    const bytes = encodeJson(document);
+    const { view } = await viewOf(bytes);
+    assertEquals(await view.get("/a/zarr.json"), bytes);
+    assertEquals(await view.get(KEY), BYTES);
+    assertEquals(await Array.fromAsync(view.list("/a/c/")), [KEY]);
+  }
+});
+
+Deno.test("plainView refuses a chunk outside the grid by one, or of other dimensions", async () => {
+  const { stored } = await arrayInParts("a");
+  const view = plainView(stored);
+  const before = await contentsOf(stored);
+  for (
+    const key of [
+      "/a/c/3/0",
+      "/a/c/0/2",
+      "/a/c",
+      "/a/c/0",
+      "/a/c/0/0/0",
+    ] as const
+  ) {
+    for (const use of usesOf(view, key)) {
+      await assertRejects(
+        use,
+        RangeError,
+        `Key "${key}" is that of no chunk of its array, whose chunk grid is [3, 2]`,
+      );
+    }
+  }
+  assertEquals(await contentsOf(stored), before);
+  await view.set("/a/c/2/1", BYTES);
+});
+
+Deno.test("plainView names the parts of a chunk that is not whole", async () => {
+  const { stored } = await arrayInParts("a");
+  await stored.set("/a/c/0/0.bin", BYTES);
+  const view = plainView(stored);
+  for (const read of [view.get, view.stream, view.size]) {
+    const error = await assertRejects(() => read(KEY), MissingPartError);
+    assertEquals(error.chunkKey, "/a/c/0/0.bin");
+    assertEquals(error.missing, ["/a/c/0/0.bin.crc"]);
+  }
+  await stored.set("/a/c/0/0.bin.crc", BYTES);
+  for (const read of [view.get, view.size]) {
+    const { key, expected, actual } = await assertRejects(
+      () => read(KEY),
+      PartSizeError,
+    );
+    assertEquals([key, expected, actual], ["/a/c/0/0.bin.crc", 2, 3]);
+  }
+  await assertRejects(
+    () => view.set("/a/c/1/1", Uint8Array.of(1)),
+    PartSizeError,
+    "/a/c/1/1.bin",
+  );
+  assertEquals(await view.get("/a/c/1/1"), undefined);
+});

@@ -1,0 +1,145 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+  plainView,
+  type StoreKey,
+} from "../../mod.ts";
+import { listed } from "../stores/store_values.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
+import {
+  arrayInParts,
+  copyInto,
+  IN_PARTS,
+  smallHierarchy,
+} from "../support/in_parts.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import { assertListsSame } from "../support/same_store.ts";
+
+const BYTES = Uint8Array.of(1, 2, 3);
+
+Deno.test("plainView lists any hierarchy as if all arrays in it were stored plain", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyHierarchy, async (hierarchy) => {
+      const { stored, plain } = await storedAndPlain(hierarchy);
+      await assertListsSame(plainView(stored), plain);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("plainView lists files as it lists memory", async () => {
+  const { stored, plain } = await smallHierarchy();
+  await inTempDir(async (root) => {
+    const files = new FileSystemStore(root);
+    await copyInto(files, stored);
+    await assertListsSame(plainView(files), plain);
+  });
+});
+
+Deno.test("plainView lists a chunk under its default key alone", async () => {
+  const { stored, chunks } = await arrayInParts("g/a");
+  await chunks.set([2, 1], BYTES);
+  const view = plainView(stored);
+  assertEquals(await listed(stored, "/g/a/c/"), [
+    "/g/a/c/2/1.bin",
+    "/g/a/c/2/1.bin.crc",
+  ]);
+  assertEquals(await listed(view, "/g/a/c/"), ["/g/a/c/2/1"]);
+  for (const prefix of ["/g/a/c/2/1", "/g/a/c/2/", "/g/a/c", "/g/a/", "/g"]) {
+    assertEquals(
+      (await listed(view, prefix as StoreKey)).includes("/g/a/c/2/1"),
+      true,
+      prefix,
+    );
+  }
+  for (const prefix of ["/g/a/c/2/1.", "/g/a/c/2/1/", "/g/a/c/1", "/g/b/"]) {
+    assertEquals(await listed(view, prefix as StoreKey), [], prefix);
+  }
+});
+
+Deno.test("plainView lists what starts with an incomplete name, of arrays and others", async () => {
+  const { stored, chunks } = await arrayInParts("a");
+  await chunks.set([0, 0], BYTES);
+  await createArrayChunks(stored, "ab", arrayMetadata(IN_PARTS))
+    .then((chunks) => chunks.set([0, 1], BYTES));
+  await createArrayChunks(stored, "abc", arrayMetadata())
+    .then((chunks) => chunks.set([1, 0], BYTES));
+  const view = plainView(stored);
+  const all = [
+    "/a/c/0/0",
+    "/a/zarr.json",
+    "/ab/c/0/1",
+    "/ab/zarr.json",
+    "/abc/c/1/0",
+    "/abc/zarr.json",
+  ];
+  assertEquals(await listed(view, "/a"), all);
+  assertEquals(await listed(view, "/ab"), all.slice(2));
+  assertEquals(await listed(view, "/ab/"), all.slice(2, 4));
+  assertEquals(await listed(view, "/ab/z"), ["/ab/zarr.json"]);
+  assertEquals(await listed(view, "/ab/c"), ["/ab/c/0/1"]);
+  assertEquals(await listed(view, "/abc/c/1"), ["/abc/c/1/0"]);
+});
+
+Deno.test("plainView lists no value that its chunk keys hide", async () => {
+  const { stored } = await arrayInParts("a");
+  const hidden: StoreKey[] = ["/a/c/0/0", "/a/c/9/9", "/a/c/1", "/a/c"];
+  const shown: StoreKey[] = [
+    "/a/c/0/01",
+    "/a/c/0/0.txt",
+    "/a/c/9/9.bin", // That of no chunk: it is outside the grid.
+    "/a/readme.md",
+    "/a/x/c/0/0",
+  ];
+  for (const key of [...hidden, ...shown]) await stored.set(key, BYTES);
+  const view = plainView(stored);
+  assertEquals(await listed(view), [...shown, "/a/zarr.json"].sort());
+  for (const key of shown) {
+    assertEquals(await view.get(key), BYTES);
+    assertEquals(await listed(view, key), [key]);
+  }
+  assertEquals(await view.get("/a/c/0/0"), undefined);
+});
+
+Deno.test("plainView lists a chunk of which parts are missing", async () => {
+  const { stored } = await arrayInParts("a");
+  await stored.set("/a/c/0/0.bin.crc", Uint8Array.of(1, 2));
+  assertEquals(await listed(plainView(stored), "/a/c/"), ["/a/c/0/0"]);
+});
+
+Deno.test("plainView lists a group called c and an array in it called 0", async () => {
+  const { stored, chunks } = await arrayInParts("c/0", {
+    chunk_key_encoding: { name: "v2", configuration: { separator: "/" } },
+  });
+  await stored.set("/zarr.json", encodeJson(groupMetadata()));
+  await stored.set("/c/zarr.json", encodeJson(groupMetadata()));
+  await chunks.set([1, 0], BYTES);
+  assertEquals(await listed(stored, "/c/0/1"), ["/c/0/1/0", "/c/0/1/0.crc"]);
+  const view = plainView(stored);
+  assertEquals(await listed(view), [
+    "/c/0/c/1/0",
+    "/c/0/zarr.json",
+    "/c/zarr.json",
+    "/zarr.json",
+  ]);
+  assertEquals(await listed(view, "/c/0/1"), []);
+  assertEquals(await listed(view, "/c/0"), ["/c/0/c/1/0", "/c/0/zarr.json"]);
+});
+
+Deno.test("plainView lists an array that was created after it was listed before", async () => {
+  const stored = new MemoryStore();
+  const view = plainView(stored);
+  assertEquals(await listed(view), []);
+  assertEquals(await listed(view, "/a/c/"), []);
+  const metadata = arrayMetadata({ chunk_key_encoding: "v2" });
+  const chunks = await createArrayChunks(stored, "a", metadata);
+  await chunks.set([1, 1], BYTES);
+  assertEquals(await listed(view, "/a/c/"), ["/a/c/1/1"]);
+  await view.delete("/a/zarr.json");
+  assertEquals(await listed(view), ["/a/1.1"]);
+});

@@ -1,0 +1,195 @@
+import { assertEquals } from "@std/assert";
+import { FetchStore, FileSystemStore as ZarritaFiles } from "@zarrita/storage";
+import fc from "fast-check";
+import {
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  plainView,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { readJson } from "../support/documents.ts";
+import {
+  anyChunk,
+  anyHierarchy,
+  chunkOf,
+  storedAndPlain,
+} from "../support/hierarchy.ts";
+import { arrayInParts, copyInto, smallHierarchy } from "../support/in_parts.ts";
+import { observed } from "../support/observed_store.ts";
+import { assertReadsSame } from "../support/same_store.ts";
+
+/** What the store below may be able to do besides. */
+const METHODS = fc.constantFrom<(keyof Store)[]>(
+  ["get", "getRange", "stream", "size"],
+  ["get", "getRange"],
+  ["get"],
+);
+const ABSENT: readonly StoreKey[] = [
+  "/nothing/zarr.json",
+  "/nothing/c/0",
+  "/nothing/x",
+];
+
+Deno.test("plainView reads any hierarchy as if all arrays in it were stored plain", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyHierarchy,
+      fc.array(anyChunk, { maxLength: 5 }),
+      METHODS,
+      async (hierarchy, absent, methods) => {
+        const { stored, plain } = await storedAndPlain(hierarchy);
+        const view = plainView(observed(stored, () => {}, methods));
+        const chunks = absent.map((chunk) => chunkOf(hierarchy, chunk)?.key);
+        const keys = [...await Array.fromAsync(plain.list()), ...chunks];
+        for (const key of new Set([...keys, ...ABSENT])) {
+          if (key) await assertReadsSame(view, key, await plain.get(key));
+        }
+      },
+    ),
+    { numRuns: 400 },
+  );
+});
+
+Deno.test("plainView shows a chunk at its default key, and its array's document so", async () => {
+  const { stored, chunks } = await arrayInParts("g/a");
+  await chunks.set([2, 1], Uint8Array.of(1, 2, 3, 4, 5, 6));
+  const view = plainView(stored);
+  assertEquals(
+    await view.getRange("/g/a/c/2/1", { suffixLength: 3 }),
+    Uint8Array.of(4, 5, 6),
+  );
+  const { chunk_key_encoding, ...document } = await readJson(
+    view,
+    "/g/a/zarr.json",
+  );
+  assertEquals(chunk_key_encoding, {
+    name: "default",
+    configuration: { separator: "/" },
+  });
+  assertEquals("storage_transformers" in document, false);
+});
+
+Deno.test("plainView shows chunks of any coordinates, to the last of the grid", async () => {
+  const last = 2 ** 53 - 2;
+  const { stored, chunks } = await arrayInParts("a", {
+    shape: [last + 1],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [1] } },
+  });
+  const view = plainView(stored);
+  for (const coordinate of [9, 10, 100, 255, 256, 123_456, last]) {
+    const value = Uint8Array.of(coordinate % 7, 1, 2);
+    await chunks.set([coordinate], value);
+    assertEquals(await view.get(`/a/c/${coordinate}`), value);
+    const prefix: StoreKey = `/a/c/${coordinate}`;
+    assertEquals(await Array.fromAsync(view.list(prefix)), [prefix]);
+    await chunks.delete([coordinate]);
+  }
+});
+
+Deno.test("plainView of a plain view shows the same", async () => {
+  const { stored, plain } = await smallHierarchy();
+  const view = plainView(plainView(stored));
+  for await (const key of plain.list()) {
+    await assertReadsSame(view, key, await plain.get(key));
+  }
+});
+
+Deno.test("plainView over files and over HTTP reads as over memory", async () => {
+  const { stored, plain } = await smallHierarchy();
+  const { url, close } = serve(storeHandler(stored));
+  await inTempDir(async (root) => {
+    const files = new FileSystemStore(root);
+    await copyInto(files, stored);
+    for (const store of [files, new HttpStore(url)]) {
+      const view = plainView(store);
+      for (const key of [...await Array.fromAsync(plain.list()), ...ABSENT]) {
+        await assertReadsSame(view, key, await plain.get(key));
+      }
+    }
+  });
+  await close();
+});
+
+Deno.test({
+  name: "plainView reads from zarrita's stores and from a Map",
+  sanitizeResources: false, // zarrita's FetchStore leaves bodies of errors unread.
+  async fn() {
+    const { stored, plain } = await smallHierarchy();
+    const { url, close } = serve(storeHandler(stored));
+    await inTempDir(async (root) => {
+      const map = new Map<StoreKey, Uint8Array>() as unknown as Store;
+      const files: Store = new ZarritaFiles(root);
+      await copyInto(map, stored);
+      await copyInto(files, stored);
+      for (const store of [map, files, new FetchStore(url) as Store]) {
+        const view = plainView(store);
+        for (const key of [...await Array.fromAsync(plain.list()), ...ABSENT]) {
+          const value = await plain.get(key);
+          // zarrita's file store gives a Buffer.
+          const read = await view.get(key);
+          assertEquals(read && new Uint8Array(read), value, key);
+          assertEquals(await view.size(key), value?.length);
+          const end = await view.getRange(key, { suffixLength: 3 });
+          assertEquals(end && new Uint8Array(end), value?.slice(-3), key);
+        }
+      }
+    });
+    await close();
+  },
+});
+
+Deno.test("plainView writes into zarrita's file store and into a Map", async () => {
+  await inTempDir(async (root) => {
+    const map = new Map<StoreKey, Uint8Array>();
+    for (
+      const store of [map as unknown as Store, new ZarritaFiles(root) as Store]
+    ) {
+      const { stored, plain } = await smallHierarchy();
+      await copyInto(store, stored);
+      const view = plainView(store);
+      const chunk = Uint8Array.of(9, 8, 7, 6, 5, 4);
+      await view.set!("/g/parts/c/0/0", chunk);
+      await view.delete!("/g/parts/c/2/1");
+      assertEquals(
+        new Uint8Array((await view.get("/g/parts/c/0/0"))!),
+        chunk,
+      );
+      assertEquals(await view.get("/g/parts/c/2/1"), undefined);
+      const document = "/g/parts/zarr.json";
+      await view.set!(document, (await plain.get(document))!);
+      assertEquals(
+        await readJson(store, document),
+        await readJson(stored, document),
+      );
+    }
+    assertEquals(map.get("/g/parts/c/0/0.bin.crc"), Uint8Array.of(5, 4));
+  });
+});
+
+Deno.test("plainView can do what the store below can, and always read", () => {
+  const memory = new MemoryStore();
+  const reading = ["get", "getRange", "stream", "size"];
+  const methods = (...below: (keyof Store)[]) =>
+    Object.keys(plainView(observed(memory, () => {}, ["get", ...below])))
+      .filter((name) => !reading.includes(name));
+  assertEquals(methods(), []);
+  assertEquals(methods("set"), ["set"]);
+  assertEquals(methods("delete"), ["delete"]);
+  assertEquals(methods("list"), ["list"]);
+  assertEquals(methods("set", "delete", "list", "snapshot"), [
+    "set",
+    "delete",
+    "list",
+  ]);
+  const map: Store = plainView(new Map() as unknown as Store);
+  assertEquals(typeof map.size, "function");
+  assertEquals(map.list, undefined);
+  const readOnly = plainView(new HttpStore("https://example.org/x.zarr"));
+  assertEquals(Object.keys(readOnly).sort(), reading.sort());
+  // @ts-expect-error The type says so too.
+  assertEquals(readOnly.set, undefined);
+});
