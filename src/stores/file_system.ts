@@ -1,5 +1,6 @@
 import type { ByteWriter } from "./byte_io.ts";
 import { assertByteRange, resolveByteRange } from "./byte_range.ts";
+import { inspectAsString } from "./describe_store.ts";
 import {
   FileSystemRoot,
   isTemporary,
@@ -89,6 +90,7 @@ export class FileSystemStore implements Store {
    * ```
    */
   constructor(root: string | URL) {
+    inspectAsString(this);
     this.#root = new FileSystemRoot(root);
   }
 
@@ -458,6 +460,23 @@ export class FileSystemStore implements Store {
         await presentOnly(() => Deno.remove(kept));
       },
     };
+  }
+
+  /**
+   * Describes the store, for messages; `console.log` prints this too.
+   *
+   * @returns The class, and the path of the folder as it was given.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * assertEquals(String(new FileSystemStore("data/x.zarr")), "FileSystemStore(data/x.zarr)");
+   * ```
+   */
+  toString(): string {
+    return `FileSystemStore(${this.#root.path})`;
   }
 
   /** Writes a temporary file and gives it the value's name. */

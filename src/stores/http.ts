@@ -8,6 +8,7 @@ import {
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
+import { inspectAsString, redactUrl } from "./describe_store.ts";
 import { type Answer, ask, contentLength, isEncoded } from "./http_answer.ts";
 import { rangeStream } from "./range_stream.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
@@ -107,6 +108,7 @@ export class HttpStore implements Store {
    * ```
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
+    inspectAsString(this);
     this.#base = new URL(url);
     if (this.#base.username !== "" || this.#base.password !== "") {
       throw new RangeError(
@@ -287,6 +289,24 @@ export class HttpStore implements Store {
     // Servers that answer HEAD with an empty body are known to call that 0 bytes.
     const size = answer.status === 200 && contentLength(answer);
     return size || await this.#sizeByRange(key, options);
+  }
+
+  /**
+   * Describes the store, for messages; `console.log` prints this too.
+   *
+   * @returns The class and the base URL, without its query string, which may hold a secret.
+   *
+   * @example
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new HttpStore("https://example.org/data.zarr?token=secret");
+   * assertEquals(String(store), "HttpStore(https://example.org/data.zarr?…)");
+   * ```
+   */
+  toString(): string {
+    return `HttpStore(${redactUrl(this.#base.href)})`;
   }
 
   async #sizeByRange(

@@ -1,3 +1,4 @@
+import { inspectAsString } from "./describe_store.ts";
 import { copyBytes } from "./copy_bytes.ts";
 import { assertByteRange, resolveByteRange } from "./byte_range.ts";
 import type {
@@ -51,6 +52,7 @@ export class MemoryStore implements Store {
    * ```
    */
   constructor(entries: Iterable<readonly [StoreKey, Uint8Array]> = []) {
+    inspectAsString(this);
     for (const [key, value] of entries) {
       assertStoreKey(key);
       this.#values.set(key, copyBytes(value));
@@ -299,6 +301,24 @@ export class MemoryStore implements Store {
       },
       release: () => Promise.resolve(),
     };
+  }
+
+  /**
+   * Describes the store, for messages; `console.log` prints this too.
+   *
+   * @returns The class, and the number of its keys.
+   *
+   * @example
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array(4)]]);
+   * assertEquals(String(store), "MemoryStore(1)");
+   * ```
+   */
+  toString(): string {
+    return `MemoryStore(${this.#values.size})`;
   }
 
   // deno-lint-ignore require-await -- so that a bad key is a rejection

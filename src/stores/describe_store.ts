@@ -1,0 +1,46 @@
+/**
+ * A short description of a store for messages, such as
+ * `FileSystemStore(/data/x.zarr)`. Works for any value: a store with a `toString`
+ * of its own describes itself, a store of another package is described by its
+ * class and its `url` or `root`. URLs are shown without credentials and query
+ * strings, since messages end up in logs.
+ */
+export function describeStore(store: unknown): string {
+  if (typeof store === "string") return `"${redactUrl(store)}"`;
+  if (typeof store !== "object" || store === null) return String(store);
+  if (store instanceof Map) return `Map(${store.size})`;
+  if (typeof store.toString === "function") {
+    const text = String(store);
+    if (!text.startsWith("[object ")) return text;
+  }
+  const { constructor, url, root } = store as Record<string, unknown>;
+  const name = typeof constructor === "function" ? constructor.name : "";
+  const place = [url, root].find((place) =>
+    typeof place === "string" || place instanceof URL
+  );
+  if (place !== undefined) {
+    return `${name || "Store"}(${redactUrl(String(place))})`;
+  }
+  return name === "" || name === "Object" ? "a store object" : name;
+}
+
+/** A URL without user name and password, and with `?…` in place of a query string. */
+export function redactUrl(url: string): string {
+  return url
+    .replace(/^((?:[a-z][a-z\d+.-]*:)?[\\/]{2})[^\\/?#]*@/i, "$1")
+    .replace(/#.*$/s, "")
+    .replace(/\?.+$/s, "?…");
+}
+
+/** Makes `console.log` and `Deno.inspect` print what `toString` returns. */
+export function inspectAsString(store: object): void {
+  for (const name of ["Deno.customInspect", "nodejs.util.inspect.custom"]) {
+    // Per object: members of a class with computed names keep bundlers from
+    // leaving out the class where nobody uses it.
+    Object.defineProperty(store, Symbol.for(name), {
+      value(this: object): string {
+        return String(this);
+      },
+    });
+  }
+}
