@@ -4,7 +4,7 @@ import { relief } from "../../examples/browser/relief.ts";
 import { spacingOf } from "../../examples/browser/spacing.ts";
 import { FileSystemStore } from "../../mod.ts";
 import { serveFolder } from "./file_server.ts";
-import { openPage, pixelsOf, shownOn, SOURCE, withSite } from "./page.ts";
+import { openPage, pixelsOf, shownOn, SOURCE, testOnSite } from "./page.ts";
 
 /** What the elevation model has: shards, and inner chunks with points of it. */
 const SHARDS = 3 * 4;
@@ -48,8 +48,9 @@ function withBitFlipped(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-Deno.test("the page draws an elevation model in parts", async (t) => {
-  await withSite(async ({ browser, server, folder }) => {
+testOnSite(
+  "the page draws an elevation model in parts",
+  async ({ browser, server, folder }, t) => {
     const { log } = server;
     const label = "A map of 403 × 344 points, 236 to 1076 metres high";
 
@@ -186,5 +187,5 @@ Deno.test("the page draws an elevation model in parts", async (t) => {
         () => assertAlert("Expected an array of numbers", "found int64 in 2"),
       );
     });
-  });
-});
+  },
+);

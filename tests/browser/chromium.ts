@@ -1,33 +1,41 @@
 import { delimiter } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { testWith, type Tool } from "../support/tools.ts";
 
-/** Where this names a Chromium, its lack is an error and no reason to skip. */
+/** Names the Chromium to run; if it does not start, this is an error. */
 const VARIABLE = "ZARR_PARTS_CHROMIUM";
 
-/** What it is called where it is installed. */
+/** The names under which systems install Chromium. */
 const NAMES = ["chromium", "chromium-browser"];
 
-/**
- * Runs a test in a headless Chromium: the one that an environment variable names,
- * or the one on PATH. Where there is none it prints a line, and does not run it.
- */
-export async function inChromium(
-  test: (browser: Browser) => Promise<void>,
-): Promise<void> {
-  const executablePath = Deno.env.get(VARIABLE) || await onPath();
-  if (executablePath === undefined) {
-    console.log("skipped: Chromium is not on this machine");
-    return;
-  }
-  const browser = await chromium.launch({ executablePath });
-  try {
-    await test(browser);
-  } finally {
-    await browser.close();
-  }
+const CHROMIUM = await findChromium();
+
+/** Registers a test that runs in a headless Chromium, ignored where there is none. */
+export function testInChromium(
+  name: string,
+  test: (browser: Browser, t: Deno.TestContext) => Promise<void>,
+): void {
+  testWith(CHROMIUM, name, async (executablePath, t) => {
+    const browser = await chromium.launch({ executablePath });
+    try {
+      await test(browser, t);
+    } finally {
+      await browser.close();
+    }
+  });
 }
 
-async function onPath(): Promise<string | undefined> {
+async function findChromium(): Promise<Tool> {
+  const path = Deno.env.get(VARIABLE) || await findOnPath();
+  return path === undefined
+    ? {
+      missing:
+        `no Chromium found on PATH; install it (apt-get install chromium) or set ${VARIABLE} to its path`,
+    }
+    : { path };
+}
+
+async function findOnPath(): Promise<string | undefined> {
   const folders = (Deno.env.get("PATH") ?? "").split(delimiter);
   for (const name of NAMES) {
     for (const folder of folders) {

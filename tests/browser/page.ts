@@ -5,7 +5,7 @@ import { FileSystemStore, openArrayChunks } from "../../mod.ts";
 import { storeInParts } from "../../tools/demo/store_in_parts.ts";
 import { bundle } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { inChromium } from "./chromium.ts";
+import { testInChromium } from "./chromium.ts";
 import { type FileServer, serveFolder } from "./file_server.ts";
 
 const at = (path: string) => fileURLToPath(import.meta.resolve(path));
@@ -21,11 +21,12 @@ export interface Site {
   readonly folder: string;
 }
 
-/** Runs a test with a {@linkcode Site}, or prints a line where there is no Chromium. */
-export async function withSite(
-  test: (site: Site) => Promise<void>,
-): Promise<void> {
-  await inChromium((browser) =>
+/** Registers a test with a {@linkcode Site}, ignored where there is no Chromium. */
+export function testOnSite(
+  name: string,
+  test: (site: Site, t: Deno.TestContext) => Promise<void>,
+): void {
+  testInChromium(name, (browser, t) =>
     inTempDir(async (folder) => {
       await bundle(`${EXAMPLE}/main.ts`, `${folder}/main.js`);
       await Deno.copyFile(`${EXAMPLE}/index.html`, `${folder}/index.html`);
@@ -35,12 +36,11 @@ export async function withSite(
       );
       const server = serveFolder(folder);
       try {
-        await test({ browser, server, folder });
+        await test({ browser, server, folder }, t);
       } finally {
         await server.close();
       }
-    })
-  );
+    }));
 }
 
 /** The page, once it has drawn the array that its query string names, or shown an error. */

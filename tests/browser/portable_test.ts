@@ -2,12 +2,13 @@ import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { bundle, printedInDeno } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { inChromium } from "./chromium.ts";
+import { testInChromium } from "./chromium.ts";
 import { serveFolder } from "./file_server.ts";
 
 for (const program of ["portable", "portable_zarrita"]) {
-  Deno.test(`${program}.ts does the same in Chromium as in Deno`, async () => {
-    await inChromium((browser) =>
+  testInChromium(
+    `${program}.ts prints the same in Chromium as in Deno`,
+    (browser) =>
       inTempDir(async (folder) => {
         const path = fileURLToPath(
           import.meta.resolve(`../runtimes/${program}.ts`),
@@ -27,7 +28,6 @@ for (const program of ["portable", "portable_zarrita"]) {
         } finally {
           await server.close();
         }
-      })
-    );
-  });
+      }),
+  );
 }

@@ -9,7 +9,8 @@ import type { InteropArray } from "./interop_array.ts";
 import { GROUPS, MATRIX } from "./matrix.ts";
 import { assertFailures, failuresOf } from "./outcomes.ts";
 import { CANNOT_WRITE } from "./peer_limits.ts";
-import { findPython } from "./python.ts";
+import { PYTHON } from "./python.ts";
+import { testWith } from "../support/tools.ts";
 import { locate, readElements } from "./read_elements.ts";
 import { STORAGE_WAYS } from "./storage_ways.ts";
 import { storeArrayAgain, storeGroupsAgain } from "./store_again.ts";
@@ -24,37 +25,44 @@ registerCodecs(zarr.registry);
 const READING_LIMITS = { ...ZARRITA_LIMITS, ...ZARR_PARTS_LIMITS };
 
 for (const peer of PEERS) {
-  Deno.test(`withZarrParts lets zarrita read what ${peer.name} wrote, also stored again in parts`, async (t) => {
-    const python = await findPython();
-    if (python === undefined) return;
-    await inTempDir(async (folder) => {
-      const exchange = new Exchange(folder, MATRIX);
-      const refused = await exchange.write(python, peer, GROUPS);
-      assertFailures(refused, CANNOT_WRITE[peer.name]!, MATRIX);
-      const arrays = MATRIX.filter(({ path }) => !(path in refused));
-      const written = exchange.store;
-      await t.step(
-        "chunks of nothing but the fill value are absent",
-        async () => {
-          for (const array of arrays) {
-            if (!array.byDefault) await assertAbsent(written, array);
-          }
-        },
-      );
-      await t.step("as it was written", () => assertReadable(written, arrays));
-      for (const [name, way] of Object.entries(STORAGE_WAYS)) {
-        await t.step(`stored again with ${name}`, async () => {
-          const stored = new MemoryStore();
-          for (const { path } of arrays) {
-            await storeArrayAgain(written, stored, path, way);
-          }
-          await assertReadable(stored, arrays);
-          await storeGroupsAgain(written, stored, GROUPS);
-          if (peer.hasGroups) await assertGroups(stored, arrays);
-        });
-      }
-    });
-  });
+  testWith(
+    PYTHON,
+    `withZarrParts lets zarrita read what ${peer.name} wrote, also stored again in parts`,
+    async (python, t) => {
+      await inTempDir(async (folder) => {
+        const exchange = new Exchange(folder, MATRIX);
+        const refused = await exchange.write(python, peer, GROUPS);
+        assertFailures(refused, CANNOT_WRITE[peer.name]!, MATRIX);
+        const arrays = MATRIX.filter(({ path }) => !(path in refused));
+        const written = exchange.store;
+        await t.step(
+          "chunks of nothing but the fill value are absent",
+          async () => {
+            for (const array of arrays) {
+              if (!array.byDefault) await assertAbsent(written, array);
+            }
+          },
+        );
+        await t.step(
+          "as it was written",
+          () => assertReadable(written, arrays),
+        );
+        for (const [name, way] of Object.entries(STORAGE_WAYS)) {
+          await t.step(`stored again with ${name}`, async () => {
+            const stored = new MemoryStore();
+            for (const { path } of arrays) {
+              await storeArrayAgain(written, stored, path, way);
+            }
+            await assertReadable(stored, arrays);
+            await storeGroupsAgain(written, stored, GROUPS);
+            if (peer.hasGroups) {
+              await assertGroups(stored, arrays);
+            }
+          });
+        }
+      });
+    },
+  );
 }
 
 async function assertReadable(

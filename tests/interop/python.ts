@@ -1,23 +1,24 @@
 import { assert } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import type { Tool } from "../support/tools.ts";
 
-/** Where this names a Python, what that lacks is an error and no reason to skip. */
+/** Names the Python to run; if that Python lacks a package, this is an error. */
 const VARIABLE = "ZARR_PARTS_PYTHON";
 
-/**
- * The Python to run peers with: the one that an environment variable names, or
- * `python3`; `undefined`, after a line that says so, where that lacks packages.
- */
-export async function findPython(): Promise<string | undefined> {
+/** A Python with the packages of `requirements.txt`. */
+export const PYTHON = await findPython();
+
+async function findPython(): Promise<Tool> {
   const named = Deno.env.get(VARIABLE) || undefined;
-  const python = named ?? "python3";
-  const problem = await run(python, [pathOf("check_requirements.py")]);
-  if (problem === undefined) return python;
+  const path = named ?? "python3";
+  const problem = await run(path, [pathOf("check_requirements.py")]);
+  if (problem === undefined) return { path };
   const reason = problem.trim().split("\n").at(-1);
   assert(named === undefined, `${VARIABLE} is ${named}: ${reason}`);
-  console.log(
-    `skipped: python3 with tests/interop/requirements.txt is not on this machine: ${reason}`,
-  );
+  return {
+    missing:
+      `python3 lacks a package (${reason}); tests/interop/README.md says how to install the packages`,
+  };
 }
 
 /** Runs a script of this folder. */
@@ -34,7 +35,7 @@ function pathOf(script: string): string {
   return fileURLToPath(import.meta.resolve(`./${script}`));
 }
 
-/** Runs a program; returns what went wrong, if anything did. */
+/** Runs a program; returns what it wrote about its failure, or `undefined` if it succeeded. */
 async function run(
   program: string,
   args: string[],
@@ -43,9 +44,9 @@ async function run(
     const command = new Deno.Command(program, { args, stdin: "null" });
     const { success, code, stderr } = await command.output();
     if (success) return undefined;
-    return new TextDecoder().decode(stderr) || `it ended with ${code}`;
+    return new TextDecoder().decode(stderr) || `exit code ${code}`;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return `no ${program}`;
+    if (error instanceof Deno.errors.NotFound) return `no ${program} found`;
     throw error;
   }
 }

@@ -14,7 +14,8 @@ import type { InteropArray } from "./interop_array.ts";
 import { GROUPS, MATRIX } from "./matrix.ts";
 import { assertFailures, failuresOf } from "./outcomes.ts";
 import { CANNOT_READ, CANNOT_WRITE } from "./peer_limits.ts";
-import { findPython } from "./python.ts";
+import { PYTHON } from "./python.ts";
+import { testWith } from "../support/tools.ts";
 import { STORAGE_WAYS } from "./storage_ways.ts";
 import { copyPlain } from "./store_again.ts";
 import { writeElements, writeFilledElements } from "./write_elements.ts";
@@ -31,28 +32,30 @@ const WRITERS = [
 ];
 
 for (const { how, write, isSparse } of WRITERS) {
-  Deno.test(`plainView lets peers read arrays in parts that zarrita and setSharded wrote ${how}`, async (t) => {
-    const python = await findPython();
-    if (python === undefined) return;
-    const stored = new MemoryStore();
-    const failures = await storeAll(stored, write);
-    assertFailures(failures, CANNOT_WRITE.zarrita!, MATRIX);
-    const arrays = MATRIX.filter(({ path }) => !(path in failures));
-    if (isSparse) {
-      for (const array of arrays) await assertAbsent(stored, array);
-    }
-    await inTempDir(async (folder) => {
-      const exchange = new Exchange(folder, arrays);
-      await copyPlain(stored, exchange.store);
-      for (const peer of PEERS) {
-        await t.step(peer.name, async () => {
-          const read = await exchange.read(python, peer);
-          const failures = await failuresOf(arrays, read);
-          assertFailures(failures, CANNOT_READ[peer.name]!, arrays);
-        });
+  testWith(
+    PYTHON,
+    `plainView lets peers read arrays in parts that zarrita and setSharded wrote ${how}`,
+    async (python, t) => {
+      const stored = new MemoryStore();
+      const failures = await storeAll(stored, write);
+      assertFailures(failures, CANNOT_WRITE.zarrita!, MATRIX);
+      const arrays = MATRIX.filter(({ path }) => !(path in failures));
+      if (isSparse) {
+        for (const array of arrays) await assertAbsent(stored, array);
       }
-    });
-  });
+      await inTempDir(async (folder) => {
+        const exchange = new Exchange(folder, arrays);
+        await copyPlain(stored, exchange.store);
+        for (const peer of PEERS) {
+          await t.step(peer.name, async () => {
+            const read = await exchange.read(python, peer);
+            const failures = await failuresOf(arrays, read);
+            assertFailures(failures, CANNOT_READ[peer.name]!, arrays);
+          });
+        }
+      });
+    },
+  );
 }
 
 /** Stores the matrix in parts, in a way for each array; returns what failed. */

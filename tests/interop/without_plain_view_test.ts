@@ -5,7 +5,8 @@ import { concatParts } from "../support/metadata.ts";
 import { Exchange, PEERS } from "./exchange.ts";
 import { interopArray } from "./interop_array.ts";
 import { failuresOf } from "./outcomes.ts";
-import { findPython } from "./python.ts";
+import { PYTHON } from "./python.ts";
+import { testWith } from "../support/tools.ts";
 
 /** What only this package understands, and how peers say that they do not. */
 const STRANGE = {
@@ -26,26 +27,28 @@ const STRANGE = {
 };
 
 for (const peer of PEERS) {
-  Deno.test(`${peer.name} refuses arrays with suffixes or parts that no plain view shows`, async () => {
-    const python = await findPython();
-    if (python === undefined) return;
-    await inTempDir(async (folder) => {
-      const arrays = Object.keys(STRANGE).map((path) => interopArray(path));
-      const exchange = new Exchange(folder, arrays);
-      for (const [path, { changes }] of Object.entries(STRANGE)) {
-        const { metadata } = interopArray(path);
-        await createArrayChunks(exchange.store, path, {
-          ...metadata,
-          ...changes,
-        });
-      }
-      const failures = await failuresOf(
-        arrays,
-        await exchange.read(python, peer),
-      );
-      for (const [path, { error }] of Object.entries(STRANGE)) {
-        assertMatch(failures[path] ?? "", error);
-      }
-    });
-  });
+  testWith(
+    PYTHON,
+    `${peer.name} refuses arrays with suffixes or parts that no plain view shows`,
+    async (python) => {
+      await inTempDir(async (folder) => {
+        const arrays = Object.keys(STRANGE).map((path) => interopArray(path));
+        const exchange = new Exchange(folder, arrays);
+        for (const [path, { changes }] of Object.entries(STRANGE)) {
+          const { metadata } = interopArray(path);
+          await createArrayChunks(exchange.store, path, {
+            ...metadata,
+            ...changes,
+          });
+        }
+        const failures = await failuresOf(
+          arrays,
+          await exchange.read(python, peer),
+        );
+        for (const [path, { error }] of Object.entries(STRANGE)) {
+          assertMatch(failures[path] ?? "", error);
+        }
+      });
+    },
+  );
 }

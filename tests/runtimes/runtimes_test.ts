@@ -1,19 +1,21 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith, type Tool } from "../support/tools.ts";
 import { bundle, printed, printedInDeno } from "./programs.ts";
 
 const CORE = fileURLToPath(import.meta.resolve("./portable.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("./portable_zarrita.ts"));
 const ALL = fileURLToPath(import.meta.resolve("./all_exports.ts"));
 
-/** The version of Node on this machine, or 0 where there is none. */
-async function nodeVersion(): Promise<number> {
-  try {
-    return parseInt((await printed("node", ["--version"])).slice(1));
-  } catch {
-    return 0;
-  }
+const NODE = await findNode();
+
+/** Node on PATH, if its version is 20 or later. */
+async function findNode(): Promise<Tool> {
+  const version = await printed("node", ["--version"]).catch(() => "none");
+  return parseInt(version.slice(1)) >= 20 ? { path: "node" } : {
+    missing: `Node 20 or later is needed on PATH, found ${version.trim()}`,
+  };
 }
 
 Deno.test("the library works in Deno without any permission", async () => {
@@ -91,18 +93,18 @@ for (
     "module of all exports": ALL,
   })
 ) {
-  Deno.test(`the ${what} does the same in Node 20 and later`, async () => {
-    if (await nodeVersion() < 20) {
-      console.log("skipped: Node 20 or later is not on this machine");
-      return;
-    }
-    await inTempDir(async (folder) => {
-      const path = `${folder}/program.mjs`;
-      await bundle(program, path);
-      assertEquals(
-        await printed("node", [path]),
-        await printedInDeno(program),
-      );
-    });
-  });
+  testWith(
+    NODE,
+    `the ${what} prints the same in Node as in Deno`,
+    async (node) => {
+      await inTempDir(async (folder) => {
+        const path = `${folder}/program.mjs`;
+        await bundle(program, path);
+        assertEquals(
+          await printed(node, [path]),
+          await printedInDeno(program),
+        );
+      });
+    },
+  );
 }

@@ -8,12 +8,16 @@ import { nodesIn } from "./fixtures_found.ts";
  */
 const NAME = "ZARR_PARTS_FIXTURES";
 
-Deno.test("withZarrParts lets zarrita read the arrays of a given folder, as they are and stored again, as it reads them directly", async (t) => {
-  const folder = Deno.env.get(NAME);
-  if (folder === undefined) {
-    console.log(`skipped: no folder of arrays is given by ${NAME}`);
-    return;
-  }
+const FOLDER = Deno.env.get(NAME);
+
+Deno.test({
+  name:
+    "withZarrParts lets zarrita read the arrays of a given folder, as they are and stored again, as it reads them directly",
+  ignore: FOLDER === undefined,
+  fn: (t) => compareFolder(FOLDER!, t),
+});
+
+async function compareFolder(folder: string, t: Deno.TestContext) {
   const comparison = new FolderComparison(folder, {
     everyPair: true,
     selections: 4,
@@ -36,4 +40,4 @@ Deno.test("withZarrParts lets zarrita read the arrays of a given folder, as they
     );
   }
   console.log(comparison.tally);
-});
+}
