@@ -1,14 +1,8 @@
 import {
-  type ArrayMetadata,
   createArrayChunks,
-  decodeShardIndex,
-  encodeShard,
   FileSystemStore,
   MemoryStore,
   openArrayChunks,
-  parseShardLayout,
-  shardIndexSize,
-  type ShardLayout,
 } from "../mod.ts";
 import { inParts } from "../tools/demo/in_parts.ts";
 
@@ -20,17 +14,14 @@ export interface ReadFolders {
   readonly parts: string;
 }
 
-const HEADER = new Uint8Array(64);
-
 /**
- * Stores the elevation model as it is, and with a suffix and its shards in three
- * parts: a header, the inner chunks, and the index.
+ * Stores the elevation model as it is, and with a suffix and its shards in two
+ * parts: the inner chunks, and the index.
  */
 export async function makeReadFolders(root: string): Promise<ReadFolders> {
   const folders = { plain: `${root}/plain`, parts: `${root}/parts` };
   const source = await openArrayChunks(new FileSystemStore(SOURCE));
   const { metadata } = source;
-  const layout = layoutOf(metadata);
   const [plain, parts] = await Promise.all([
     createArrayChunks(new FileSystemStore(folders.plain), "", metadata),
     createArrayChunks(
@@ -42,7 +33,7 @@ export async function makeReadFolders(root: string): Promise<ReadFolders> {
   for await (const coordinates of source.list()) {
     const shard = (await source.get(coordinates))!;
     await plain.set(coordinates, shard);
-    await parts.set(coordinates, withHeader(shard, layout));
+    await parts.set(coordinates, shard);
   }
   return folders;
 }
@@ -55,21 +46,4 @@ export async function inMemory(folder: string): Promise<MemoryStore> {
     await memory.set(key, (await files.get(key))!);
   }
   return memory;
-}
-
-/** The same inner chunks behind a header, so that none lies in it. */
-function withHeader(shard: Uint8Array, layout: ShardLayout): Uint8Array {
-  const index = decodeShardIndex(
-    shard.subarray(-shardIndexSize(layout)),
-    layout,
-  );
-  const chunks = index.map((entry) =>
-    entry && shard.subarray(entry.offset, entry.offset + entry.length)
-  );
-  return encodeShard(chunks, layout, { prefix: HEADER });
-}
-
-function layoutOf({ chunk_grid, codecs }: ArrayMetadata): ShardLayout {
-  const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
-  return parseShardLayout(codecs[0], chunk_shape);
 }

@@ -78,9 +78,7 @@ testOnSite(
       assertEquals(counts, {
         "GET /dem.zarr/zarr.json": 1,
         "GET /dem.zarr/c/0/0.shard.index": SHARDS,
-        // The first inner chunk of a shard begins in its header.
-        "GET /dem.zarr/c/0/0.shard.header": SHARDS,
-        // All others are read together.
+        // All inner chunks of a shard are one request.
         "GET /dem.zarr/c/0/0.shard bytes=0-0": SHARDS,
       });
     });
@@ -169,9 +167,9 @@ testOnSite(
         () => assertAlert("/c/1/2.shard.index", "195 bytes"),
       );
       await withFile(
-        `${shard}.header`,
+        shard,
         () => undefined,
-        () => assertAlert("/c/1/2.shard.header"),
+        () => assertAlert("/c/1/2.shard"),
       );
       await withFile(
         `${folder}/dem.zarr/zarr.json`,

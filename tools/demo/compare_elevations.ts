@@ -4,10 +4,12 @@ import type { ElevationModel } from "../../examples/browser/relief.ts";
 import { FileSystemStore } from "../../mod.ts";
 
 /**
- * Reads an array in parts through zarrita, and compares it with its source, which
- * zarrita can read by itself.
+ * Reads an array in parts through `withZarrParts`, and its source through zarrita
+ * alone, and compares the elevations.
  *
- * @throws {Error} If an elevation is another one.
+ * @param source The folder of the source.
+ * @param copy The folder of the array in parts.
+ * @throws {Error} If an elevation differs.
  */
 export async function compareElevations(
   source: string,
@@ -19,8 +21,8 @@ export async function compareElevations(
   });
   const { data } = await zarr.get(array as zarr.Array<"int16">);
   const { elevations } = model;
-  const same = data.length === elevations.length &&
+  const isEqual = data.length === elevations.length &&
     data.every((elevation, i) => elevation === elevations[i]);
-  if (!same) throw new Error("Not the elevations of the source");
+  if (!isEqual) throw new Error("The elevations differ from the source");
   return model;
 }

@@ -1,22 +1,22 @@
 import type { ArrayChunks } from "../../mod.ts";
 import { indexSize, PARTS } from "./in_parts.ts";
 
-/** A shard that was found to be as it was. */
+/** A shard that is equal to the shard of the source. */
 export interface ComparedShard {
   readonly coordinates: readonly number[];
-  /** The key of its data, relative to the array. */
+  /** The key of its inner chunks, relative to the array. */
   readonly key: string;
-  /** The lengths of its parts in bytes. */
+  /** The sizes of its parts in bytes. */
   readonly partSizes: readonly number[];
-  /** The length of all of it. */
+  /** The size of the whole shard in bytes. */
   readonly size: number;
 }
 
 /**
- * Compares a shard with its source: whole, as its files one after another, and
- * its index by a range request.
+ * Compares a shard with the shard of the source: as a whole, as its files joined
+ * without this library, and its index by a range request.
  *
- * @throws {Error} If a byte is another one.
+ * @throws {Error} If a byte differs.
  */
 export async function compareShard(
   source: ArrayChunks,
@@ -25,38 +25,33 @@ export async function compareShard(
   coordinates: readonly number[],
 ): Promise<ComparedShard> {
   const shard = (await source.get(coordinates))!;
-  const assertSame = (actual: Uint8Array | undefined, what: string) =>
-    assertSameBytes(
-      actual,
-      shard,
-      `shard (${coordinates.join(", ")}), ${what}`,
-    );
+  const name = `Shard (${coordinates.join(", ")})`;
 
-  assertSame(await copy.get(coordinates), "read from its parts");
+  assertEqual(await copy.get(coordinates), shard, `${name}, read as a whole,`);
 
   const key = copy.key(coordinates).slice(1);
   const parts = await Promise.all(
     PARTS.map((suffix) => Deno.readFile(`${folder}/${key}${suffix}`)),
   );
-  const files = await new Blob(parts).bytes();
-  assertSame(files, "its files one after another");
+  const joined = await new Blob(parts).bytes();
+  assertEqual(joined, shard, `${name}, joined from its files,`);
 
   const suffixLength = indexSize(source.metadata);
-  assertSameBytes(
+  assertEqual(
     await copy.getRange(coordinates, { suffixLength }),
     shard.subarray(-suffixLength),
-    `the index of shard (${coordinates.join(", ")}), by a range request`,
+    `The index of ${name.toLowerCase()}, read by a range request,`,
   );
   const partSizes = parts.map(({ length }) => length);
   return { coordinates, key, partSizes, size: shard.length };
 }
 
-function assertSameBytes(
+function assertEqual(
   actual: Uint8Array | undefined,
   expected: Uint8Array,
   what: string,
 ): void {
-  const same = actual?.length === expected.length &&
+  const isEqual = actual?.length === expected.length &&
     expected.every((byte, i) => byte === actual[i]);
-  if (!same) throw new Error(`Not the bytes of the source: ${what}`);
+  if (!isEqual) throw new Error(`${what} differs from the source`);
 }

@@ -7,14 +7,12 @@ import {
 /** The file extension of a shard. */
 export const SUFFIX = ".shard";
 
-/** The key suffixes of a shard's parts: its header, its data and its index. */
-export const PARTS = [".header", "", ".index"] as const;
+/** The key suffixes of a shard's parts: its inner chunks, and its index. */
+export const PARTS = ["", ".index"] as const;
 
-const HEADER_SIZE = 64;
-
-/** The metadata of the same sharded array with other keys, and with its shards in parts. */
+/** The metadata of a sharded array with a file extension and the index of each shard as a part. */
 export function inParts(metadata: ArrayMetadata): ArrayMetadata {
-  const [header, data, index] = PARTS;
+  const [data, index] = PARTS;
   return {
     ...metadata,
     chunk_key_encoding: { name: "suffix", configuration: { suffix: SUFFIX } },
@@ -22,7 +20,6 @@ export function inParts(metadata: ArrayMetadata): ArrayMetadata {
       name: "concat-parts",
       configuration: {
         parts: [
-          { key_suffix: header, size: HEADER_SIZE },
           { key_suffix: data },
           { key_suffix: index, size: indexSize(metadata) },
         ],
@@ -31,7 +28,7 @@ export function inParts(metadata: ArrayMetadata): ArrayMetadata {
   };
 }
 
-/** The length of a shard's index in bytes, as the codec of the shards says. */
+/** The size of a shard's index in bytes. */
 export function indexSize({ chunk_grid, codecs }: ArrayMetadata): number {
   const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
   return shardIndexSize(parseShardLayout(codecs[0], chunk_shape));

@@ -1,20 +1,26 @@
 /**
- * The main job on a real array: stores an elevation model, as zarr-python wrote
- * it, again with suffixed keys and shards in parts, reads it back, and draws it.
+ * Takes a sharded array that zarr-python wrote, stores its shards in parts, reads
+ * the copy back, compares it with the source, and draws it as a map.
  */
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { elevationRange } from "../../examples/browser/relief.ts";
 import { FileSystemStore, openArrayChunks } from "../../mod.ts";
 import { compareElevations } from "./compare_elevations.ts";
 import { compareShard } from "./compare_shards.ts";
 import { SUFFIX } from "./in_parts.ts";
-import { picture } from "./picture.ts";
+import { mapImage, SCALE_BAR_METRES } from "./map_image.ts";
 import { storeInParts } from "./store_in_parts.ts";
 import { table } from "./table.ts";
 
 const at = (path: string) => fileURLToPath(import.meta.resolve(path));
 const SOURCE = at("../../tests/fixtures/dem.zarr");
 const OUTPUT = at("../../demo-output/dem.zarr");
-const PICTURE = at("../../demo-output/dem.png");
+const MAP = at("../../demo-output/dem.png");
+
+/** A path as a command of the user can take it; `deno task` changes the folder. */
+const shown = (path: string) =>
+  relative(Deno.env.get("INIT_CWD") || Deno.cwd(), path);
 
 const started = performance.now();
 await Deno.mkdir(OUTPUT, { recursive: true });
@@ -22,7 +28,7 @@ await Deno.remove(OUTPUT, { recursive: true });
 const source = await openArrayChunks(new FileSystemStore(SOURCE));
 const all = await storeInParts(source, new FileSystemStore(OUTPUT));
 
-// Opened again, as anybody would who has nothing but the folder.
+// The copy is opened from its folder alone, as another program opens it.
 const copy = await openArrayChunks(new FileSystemStore(OUTPUT));
 const shards = await Promise.all(
   all.map((coordinates) => compareShard(source, copy, OUTPUT, coordinates)),
@@ -30,42 +36,57 @@ const shards = await Promise.all(
 const stored = await Array.fromAsync(copy.list());
 if (shards.length === 0 || stored.length !== shards.length) {
   throw new Error(
-    `Copied ${shards.length} shards, and ${stored.length} are listed`,
+    `Expected ${shards.length} shards in ${OUTPUT}, found ${stored.length}`,
   );
 }
 const model = await compareElevations(SOURCE, OUTPUT);
-await Deno.writeFile(PICTURE, picture(model));
+await Deno.writeFile(MAP, mapImage(model));
 const milliseconds = performance.now() - started;
 
 const { shape, data_type } = source.metadata;
+const { width, height, spacing } = model;
+const { lowest, highest } = elevationRange(model)!;
+const kilometres = (points: number, distance: number) =>
+  `${(points * distance / 1000).toFixed(0)} km`;
 const { key } = shards[0]!;
-const bytes = shards.reduce((sum, { size }) => sum + size, 0);
 const rows = shards.map(({ coordinates, key, partSizes, size }) => [
   `(${coordinates.join(", ")})`,
   key,
   ...partSizes.map(String),
   String(size),
 ]);
+const header = ["shard", "key", SUFFIX, `${SUFFIX}.index`, "together"];
 console.log(`
-An elevation model: ${shape.join(" × ")} points of ${data_type} in ${
+Source: an elevation model in Zarr v3, written by zarr-python
+        ${shape.join(" × ")} points of ${data_type} in ${
   source.gridShape.join(" × ")
-} shards, written by zarr-python.
+} shards
 
-Stored again with the suffix "${SUFFIX}" and each shard in three parts: the first
-one as ${key}.header, ${key} and ${key}.index.
-Sizes in bytes:
+Copy:   the same array with the suffix "${SUFFIX}", each shard in two parts
+        Shard (0, 0) is ${key} with the inner chunks, and ${key}.index
+        with the shard index; a reader needs one request for the index.
+        Sizes in bytes:
 
-${table([["shard", "key", ".header", "data", ".index", "whole"], ...rows])}
+${table([header, ...rows])}
 
-Verified, byte for byte against the source:
-  ${shards.length} shards of ${bytes} bytes in all, read through the concat-parts transformer
-  ${3 * shards.length} files, put together without it
-  ${shards.length} shard indexes, each read by one range request
-And read through zarrita from the parts:
-  ${model.elevations.length} elevations, the same that zarrita reads from the source
+Compared with the source, without a difference:
+  ${shards.length} shards read as a whole
+  ${shards.length} shards joined from their files without this library
+  ${shards.length} shard indexes read by one range request each
+  ${model.elevations.length} elevations read by zarrita through withZarrParts
 
-From  ${SOURCE}
-To    ${OUTPUT}
-Map   ${PICTURE}
-Took  ${milliseconds.toFixed(0)} ms
+Map:    Jacksboro fault, Tennessee, USA (36.4° to 36.7° N, 84.4° to 84.1° W)
+        ${kilometres(width, spacing.x)} from west to east, ${
+  kilometres(height, spacing.y)
+} from north to south; north is up
+        ${lowest} m (green) to ${highest} m (white) above sea level
+        The bar in the corner is ${
+  SCALE_BAR_METRES / 1000
+} km long; light from the north-west
+
+Done in ${milliseconds.toFixed(0)} ms. What to do next:
+  See the map            ${shown(MAP)}
+  See the stored files   ${shown(OUTPUT)}
+  See how they are read  ${shown(at("../../README.md"))}
+  Write your own array   ${shown(at("../../docs/writing.md"))}
 `);

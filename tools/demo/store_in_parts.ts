@@ -2,11 +2,11 @@ import { type ArrayChunks, createArrayChunks, type Store } from "../../mod.ts";
 import { inParts } from "./in_parts.ts";
 
 /**
- * Stores a sharded array of two dimensions again, with its shards in parts.
+ * Stores the shards of an array of two dimensions again, in parts.
  *
  * @param source The array.
- * @param store An empty store, at whose root the new array will be.
- * @returns The coordinates of all shards, in order.
+ * @param store An empty store. The new array is created at its root.
+ * @returns The coordinates of all shards, in C order.
  */
 export async function storeInParts(
   source: ArrayChunks,

@@ -14,7 +14,7 @@ const SOURCE = fileURLToPath(
   import.meta.resolve("../../tests/fixtures/dem.zarr"),
 );
 
-/** The elevation model, and a copy of it in parts in a folder of its own. */
+/** Runs a test with the elevation model and a copy of it in parts, in a temporary folder. */
 async function withCopy(
   test: (
     source: ArrayChunks,
@@ -36,7 +36,7 @@ async function damage(path: string): Promise<void> {
   await Deno.writeFile(path, bytes);
 }
 
-Deno.test("storeInParts() stores every shard as three files, in order", async () => {
+Deno.test("storeInParts() stores every shard as two files, in C order", async () => {
   await withCopy(async (_, folder, stored) => {
     const rows = [0, 1, 2];
     const columns = [0, 1, 2, 3];
@@ -44,56 +44,54 @@ Deno.test("storeInParts() stores every shard as three files, in order", async ()
     for (const y of rows) {
       assertEquals(
         await filesIn(`${folder}/c/${y}`),
-        columns.flatMap((x) =>
-          [".shard", ".shard.header", ".shard.index"].map((end) => x + end)
-        ),
+        columns.flatMap((x) => [`${x}.shard`, `${x}.shard.index`]),
       );
     }
   });
 });
 
-Deno.test("compareShard() tells the sizes of the parts", async () => {
+Deno.test("compareShard() returns the sizes of the parts", async () => {
   await withCopy(async (source, folder) => {
     const copy = await openArrayChunks(new FileSystemStore(folder));
     assertEquals(await compareShard(source, copy, folder, [2, 3]), {
       coordinates: [2, 3],
       key: "c/2/3.shard",
-      partSizes: [64, 4385, 196],
+      partSizes: [4449, 196],
       size: 4645,
     });
   });
 });
 
 Deno.test("compareShard() finds one changed byte in any part", async () => {
-  for (const end of [".shard", ".shard.header", ".shard.index"]) {
+  for (const end of [".shard", ".shard.index"]) {
     await withCopy(async (source, folder) => {
       const copy = await openArrayChunks(new FileSystemStore(folder));
       await damage(`${folder}/c/1/2${end}`);
       await assertRejects(
         () => compareShard(source, copy, folder, [1, 2]),
         Error,
-        "Not the bytes of the source: shard (1, 2)",
+        "Shard (1, 2), read as a whole, differs from the source",
       );
       assert(await compareShard(source, copy, folder, [1, 1]));
     });
   }
 });
 
-Deno.test("compareElevations() returns the model, and finds what is another one", async () => {
+Deno.test("compareElevations() returns the model, and finds elevations that differ", async () => {
   await withCopy(async (_, folder) => {
     const { elevations, width, height } = await compareElevations(
       SOURCE,
       folder,
     );
     assertEquals([elevations.length, width, height], [403 * 344, 403, 344]);
-    // As if the shard were absent: nothing but the fill value.
-    for (const end of [".shard", ".shard.header", ".shard.index"]) {
+    // An absent shard reads as the fill value.
+    for (const end of [".shard", ".shard.index"]) {
       await Deno.remove(`${folder}/c/2/3${end}`);
     }
     await assertRejects(
       () => compareElevations(SOURCE, folder),
       Error,
-      "Not the elevations of the source",
+      "The elevations differ from the source",
     );
   });
 });

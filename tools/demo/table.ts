@@ -1,4 +1,4 @@
-/** Rows with columns of one width, text to the left and numbers to the right. */
+/** Formats rows as columns: the first two aligned left, the others, numbers, aligned right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, i) =>
     Math.max(...rows.map((row) => row[i]!.length))
