@@ -7,6 +7,7 @@
  */
 export function describeStore(store: unknown): string {
   if (typeof store === "string") return `"${redactUrl(store)}"`;
+  if (typeof store === "function") return `the class ${store.name}`;
   if (typeof store !== "object" || store === null) return String(store);
   if (store instanceof Map) return `Map(${store.size})`;
   if (typeof store.toString === "function") {

@@ -78,7 +78,8 @@ export class FileSystemStore implements Store {
    * empty, and created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
    * @throws {RangeError} If the path is empty.
-   * @throws {TypeError} If the URL is not a `file:` URL of this machine.
+   * @throws {TypeError} If a URL is not a `file:` URL of this machine.
+   * @throws {Error} Outside of Deno.
    *
    * @example
    * ```ts
@@ -399,6 +400,7 @@ export class FileSystemStore implements Store {
   ): AsyncIterable<StoreKey> {
     assertStorePrefix(prefix);
     options.signal?.throwIfAborted();
+    await this.#root.assertFolder();
     const { folder } = split(prefix);
     const path = await this.#root.follow(folder);
     if (path !== undefined) yield* this.#walk(path, folder, prefix, options);

@@ -1,4 +1,5 @@
 import { ensureDir } from "@std/fs/ensure-dir";
+import { describeStore, redactUrl } from "./describe_store.ts";
 import type { StoreKey } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 
@@ -12,12 +13,19 @@ export class FileSystemRoot {
   #real: string | undefined;
 
   constructor(root: string | URL) {
-    if (typeof root !== "string" && !(root instanceof URL)) {
-      throw new TypeError(
-        `Expected the path or URL of a folder, found ${String(root)}`,
+    if (!("Deno" in globalThis)) {
+      throw new Error(
+        'FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
       );
     }
-    this.path = root instanceof URL ? fromFileUrl(root) : root;
+    if (typeof root !== "string" && !(root instanceof URL)) {
+      throw new TypeError(
+        `Expected the path or file: URL of a folder, found ${
+          describeStore(root)
+        }`,
+      );
+    }
+    this.path = pathOf(root);
     if (this.path === "") {
       throw new RangeError('Expected the path of a folder, found ""');
     }
@@ -39,7 +47,10 @@ export class FileSystemRoot {
       this.follow(key),
       presentOnly(() => Deno.stat(this.path + key)),
     ]);
-    if (path === undefined || info === undefined) return undefined;
+    if (path === undefined || info === undefined) {
+      await this.assertFolder();
+      return undefined;
+    }
     if (!info.isFile) {
       throw new Error(
         `Key ${JSON.stringify(key)} names ${
@@ -48,6 +59,15 @@ export class FileSystemRoot {
       );
     }
     return { path, size: info.size };
+  }
+
+  /** Refuses a root that is a file. It may be missing. */
+  async assertFolder(): Promise<void> {
+    const info = await presentOnly(() => Deno.stat(this.path));
+    if (info === undefined || info.isDirectory) return;
+    throw new Error(
+      `Expected the store's root to be a folder, found a file: ${this.path}`,
+    );
   }
 
   /** Where a path below the root leads, free of links; `undefined` if nowhere. */
@@ -147,13 +167,23 @@ export async function presentOnly<T>(
   }
 }
 
-/** `fileURLToPath` of `node:url`, which browsers lack: this module must load there. */
-function fromFileUrl(url: URL): string {
-  if (url.protocol !== "file:" || url.host !== "") {
-    throw new TypeError(
-      `Expected a file: URL of this machine, found ${JSON.stringify(url.href)}`,
-    );
+/** A URL's scheme, which has two letters at least: one letter is a drive of Windows. */
+const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i;
+
+function pathOf(root: string | URL): string {
+  if (typeof root === "string" && !SCHEME.test(root)) return root;
+  if (root instanceof URL && root.protocol === "file:" && root.host === "") {
+    // Not `fileURLToPath` of node:url: this module must load in browsers.
+    const path = decodeURIComponent(root.pathname);
+    return Deno.build.os === "windows" ? path.slice(1) : path;
   }
-  const path = decodeURIComponent(url.pathname);
-  return Deno.build.os === "windows" ? path.slice(1) : path;
+  const url = redactUrl(String(root));
+  const advice = /^https?:/i.test(url)
+    ? `: use new HttpStore("${url}")`
+    : /^file:\/\/\//i.test(url)
+    ? `: use new FileSystemStore(new URL("${url}"))`
+    : "";
+  throw new TypeError(
+    `Expected the path of a folder or a file: URL of this machine, found "${url}"${advice}`,
+  );
 }

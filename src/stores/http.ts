@@ -109,7 +109,7 @@ export class HttpStore implements Store {
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     inspectAsString(this);
-    this.#base = new URL(url);
+    this.#base = parseUrl(url);
     if (this.#base.username !== "" || this.#base.password !== "") {
       throw new RangeError(
         `Expected a URL without a user name or password, which belong into an Authorization header, found one for ${this.#base.host}`,
@@ -117,7 +117,7 @@ export class HttpStore implements Store {
     }
     if (!/^https?:$/.test(this.#base.protocol)) {
       throw new RangeError(
-        `Expected an http: or https: URL, found ${JSON.stringify(String(url))}`,
+        `Expected an http: or https: URL, found "${redactUrl(String(url))}"`,
       );
     }
     this.#base.hash = "";
@@ -385,6 +385,19 @@ export class HttpStore implements Store {
     url.pathname = url.pathname.replace(/\/$/, "") +
       key.split("/").map(encodeURIComponent).join("/");
     return url;
+  }
+}
+
+function parseUrl(url: string | URL): URL {
+  try {
+    return new URL(url);
+  } catch (cause) {
+    throw new TypeError(
+      `Expected an http: or https: URL with a host, such as "https://example.org/data.zarr", found "${
+        redactUrl(String(url))
+      }"`,
+      { cause },
+    );
   }
 }
 

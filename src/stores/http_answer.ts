@@ -1,7 +1,9 @@
+import { redactUrl } from "./describe_store.ts";
 import { toStream } from "./stream.ts";
 
 /** What a server answered, its body still to be read or cancelled. */
 export interface Answer {
+  /** The URL that was asked, without its query string. */
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
@@ -25,7 +27,8 @@ export async function ask(
   statuses: readonly number[],
   signal: AbortSignal | undefined,
 ): Promise<Answer | undefined> {
-  const { method, url } = request;
+  const { method } = request;
+  const url = redactUrl(request.url);
   const failed = (error: unknown): never => {
     signal?.throwIfAborted();
     throw new Error(`Cannot ${method} ${url}: the connection failed`, {

@@ -9,7 +9,7 @@
  * import { assertEquals } from "@std/assert";
  * import * as zarr from "zarrita";
  *
- * registerCodecs(zarr.registry); // crc32c that verifies, and packbits
+ * registerCodecs(zarr); // crc32c that verifies, and packbits
  * const store = new FileSystemStore("tests/fixtures/dem.zarr");
  * const array = await zarr.open(withZarrParts(store), { kind: "array" });
  * const corner = await zarr.get(array, [zarr.slice(2), zarr.slice(3)]);

@@ -1,3 +1,5 @@
+import { inspectAsString } from "../stores/describe_store.ts";
+
 /**
  * An object with some members in the place of its own; `undefined` hides one. All
  * others are its own, private ones included.
@@ -8,6 +10,11 @@ export function overlay<T extends object>(
 ): T {
   // Not the object itself: of a frozen one, a proxy could show no other members.
   const target = Object.create(Object.getPrototypeOf(object));
+  if (Object.hasOwn(members, "toString")) {
+    // Consoles look at the target, not at the proxy.
+    Object.defineProperty(target, "toString", { value: members.toString });
+    inspectAsString(target);
+  }
   return new Proxy(target, {
     get(_, property) {
       if (Object.hasOwn(members, property)) return members[property];

@@ -1,4 +1,5 @@
 import { Crc32cCodec } from "./codecs/crc32c_codec.ts";
+import { describe } from "../metadata/describe.ts";
 import { loadPackbits } from "./codecs/packbits_codec.ts";
 
 /**
@@ -35,8 +36,10 @@ export interface CodecRegistry {
  * of zarrita as the `cause` of a `CodecPipelineError`; a configuration that a codec
  * does not allow is a {@linkcode MetadataError} at the first chunk.
  *
- * @param registry zarrita's own: `zarr.registry`.
- * @throws {TypeError} If it has no codec `bytes`, as zarrita's has.
+ * @param zarr zarrita itself (`import * as zarr from "zarrita"`), or its registry
+ * (`zarr.registry`).
+ * @throws {TypeError} If the argument is neither, or the registry has no codec
+ * `bytes`, as zarrita's has.
  *
  * @example A bit for each element, and a checksum
  * ```ts
@@ -45,7 +48,7 @@ export interface CodecRegistry {
  * import { ChecksumError } from "@zarr-parts/zarr-parts";
  * import * as zarr from "zarrita";
  *
- * registerCodecs(zarr.registry);
+ * registerCodecs(zarr);
  *
  * const store = new Map<string, Uint8Array>();
  * const array = await zarr.create(store, {
@@ -69,13 +72,31 @@ export interface CodecRegistry {
  * assertInstanceOf(error.cause, ChecksumError);
  * ```
  */
-export function registerCodecs(registry: CodecRegistry): void {
+export function registerCodecs(
+  zarr: CodecRegistry | { readonly registry: CodecRegistry },
+): void {
+  const registry = isModule(zarr) ? zarr.registry : zarr;
+  if (
+    typeof registry?.get !== "function" || typeof registry.set !== "function"
+  ) {
+    throw new TypeError(
+      `Expected zarrita (import * as zarr from "zarrita") or its registry, found ${
+        describe(registry)
+      }`,
+    );
+  }
   const loadBytes = registry.get("bytes");
-  if (loadBytes === undefined) {
+  if (typeof loadBytes !== "function") {
     throw new TypeError(
       'Expected the registry of zarrita, found one without the codec "bytes"',
     );
   }
   registry.set("crc32c", () => Promise.resolve(Crc32cCodec));
   registry.set("packbits", () => loadPackbits(loadBytes));
+}
+
+function isModule(
+  zarr: CodecRegistry | { readonly registry: CodecRegistry },
+): zarr is { readonly registry: CodecRegistry } {
+  return typeof zarr === "object" && zarr !== null && "registry" in zarr;
 }

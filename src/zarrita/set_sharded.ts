@@ -1,4 +1,6 @@
+import { describe } from "../metadata/describe.ts";
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../views/translation.ts";
 import { overlay } from "./overlay.ts";
@@ -69,7 +71,7 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * import { assertEquals } from "@std/assert";
  * import * as zarr from "zarrita";
  *
- * registerCodecs(zarr.registry);
+ * registerCodecs(zarr);
  * const stored = new MemoryStore();
  * await createArrayChunks(stored, "", {
  *   zarr_format: 3,
@@ -109,6 +111,13 @@ export async function setSharded<A extends ZarritaArray>(
     | Awaited<ReturnType<A["getChunk"]>>["data"],
   options: SetShardedOptions = {},
 ): Promise<void> {
+  if (typeof zarr?.set !== "function") {
+    throw new TypeError(
+      `Expected zarrita itself (import * as zarr from "zarrita") as the first argument, found ${
+        describe(zarr)
+      }`,
+    );
+  }
   const sharded = await shardedArray(array);
   const { shape } = sharded.levels;
   assertSelection(selection, shape);
@@ -159,12 +168,19 @@ async function write(
 
 /** The array behind one of zarrita's. */
 async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
+  if (typeof array?.store !== "object" || array.store === null) {
+    throw new TypeError(
+      `Expected an array that was opened from withZarrParts(store) as the second argument, found ${
+        describe(array)
+      }`,
+    );
+  }
   const arrays = arraysOf(array.store);
   if (arrays === undefined) {
     throw new TypeError(
-      `Expected an array that was opened from withZarrParts(store), found one of another store, at ${
+      `Expected an array that was opened from withZarrParts(store), found the array at ${
         JSON.stringify(array.path)
-      }`,
+      } of ${describeStore(array.store)}`,
     );
   }
   // As zarrita makes the keys of chunks, which undoes escapes.

@@ -1,3 +1,5 @@
+import { assertStore } from "../stores/assert_store.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import { viewStore } from "../views/store_view.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
@@ -104,7 +106,7 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * import { assertEquals } from "@std/assert";
  * import * as zarr from "zarrita";
  *
- * registerCodecs(zarr.registry);
+ * registerCodecs(zarr);
  * const stored = new MemoryStore();
  * await createArrayChunks(stored, "", {
  *   zarr_format: 3,
@@ -130,6 +132,7 @@ const ARRAYS = Symbol("zarr-parts arrays");
 export function withZarrParts<S extends ZarritaStore>(
   store: S,
 ): ZarrPartsStore<S> {
+  assertStore(store);
   const below = store as unknown as Store;
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
   const view = viewStore(below, INNER_CHUNKS, {
@@ -143,6 +146,7 @@ export function withZarrParts<S extends ZarritaStore>(
   return overlay<object>(store, {
     ...HIDDEN,
     ...view,
+    toString: () => `withZarrParts(${describeStore(store)})`,
     // zarrita extends the arrays that it opens from a store by these.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],

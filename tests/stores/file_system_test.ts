@@ -45,18 +45,6 @@ Deno.test("FileSystemStore takes a path or a file URL", async () => {
       assertEquals(await listed(store), ["/k"]);
     }
   });
-  for (const url of ["https://example.org/x", "file://server/share"]) {
-    assertThrows(
-      () => new FileSystemStore(new URL(url)),
-      TypeError,
-      `Expected a file: URL of this machine, found "${url}"`,
-    );
-  }
-  assertThrows(
-    () => new FileSystemStore(""),
-    RangeError,
-    'Expected the path of a folder, found ""',
-  );
 });
 
 Deno.test("FileSystemStore takes the root of the file system and a relative path", async () => {
@@ -523,7 +511,7 @@ Deno.test("FileSystemStore refuses a root that is no path", () => {
     assertThrows(
       () => new FileSystemStore(wrong as never),
       TypeError,
-      "Expected the path or URL of a folder, found",
+      "Expected the path or file: URL of a folder, found",
     );
   }
 });

@@ -1,0 +1,114 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { inspect } from "node:util";
+import * as zarr from "zarrita";
+import { HttpStore, MemoryStore } from "../../mod.ts";
+import {
+  type CodecRegistry,
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../src/zarrita/mod.ts";
+
+const REGISTRY_EXPECTED =
+  'Expected zarrita (import * as zarr from "zarrita") or its registry';
+
+Deno.test("registerCodecs takes zarrita or its registry, and nothing else", () => {
+  registerCodecs(zarr);
+  registerCodecs(zarr.registry);
+  const registry = new Map([["bytes", () => Promise.resolve({})]]);
+  registerCodecs({ registry });
+  assertEquals([...registry.keys()], ["bytes", "crc32c", "packbits"]);
+  for (
+    const [argument, message] of [
+      [undefined, `${REGISTRY_EXPECTED}, found undefined`],
+      [null, `${REGISTRY_EXPECTED}, found null`],
+      ["zarrita", `${REGISTRY_EXPECTED}, found "zarrita"`],
+      [
+        { get: zarr.get },
+        `${REGISTRY_EXPECTED}, found an object with the members "get"`,
+      ],
+      [{ registry: undefined }, `${REGISTRY_EXPECTED}, found undefined`],
+      [
+        new Map(),
+        'Expected the registry of zarrita, found one without the codec "bytes"',
+      ],
+    ] as const
+  ) {
+    const error = assertThrows(
+      () => registerCodecs(argument as unknown as CodecRegistry),
+      TypeError,
+    );
+    assertEquals(error.message, message);
+  }
+});
+
+Deno.test("withZarrParts says which store to construct", () => {
+  for (
+    const [argument, found] of [
+      ["x.zarr", '"x.zarr": use new FileSystemStore("x.zarr")'],
+      [
+        new URL("https://example.org/x"),
+        '"https://example.org/x": use new HttpStore("https://example.org/x")',
+      ],
+      [undefined, "undefined"],
+      [MemoryStore, "the class MemoryStore: use new MemoryStore(…)"],
+    ] as const
+  ) {
+    const error = assertThrows(
+      () => withZarrParts(argument as unknown as MemoryStore),
+      TypeError,
+    );
+    assertEquals(
+      error.message,
+      `Expected a store, an object with a "get" method, found ${found}`,
+    );
+  }
+});
+
+Deno.test("withZarrParts prints the store below", () => {
+  const below = new HttpStore("https://example.org/x?token=secret");
+  const expected = "withZarrParts(HttpStore(https://example.org/x?…))";
+  for (
+    const store of [
+      withZarrParts(below),
+      withZarrParts(Object.freeze(below)),
+      zarr.extendStore(below, withZarrParts),
+    ]
+  ) {
+    assertEquals(String(store), expected);
+    assertEquals(Deno.inspect(store), expected);
+    assertEquals(inspect(store), expected);
+  }
+  assertEquals(String(withZarrParts(new Map())), "withZarrParts(Map(0))");
+});
+
+Deno.test("setSharded says which argument is missing", async () => {
+  const array = await zarr.create(new MemoryStore(), {
+    shape: [4],
+    chunkShape: [2],
+    dtype: "uint8",
+  });
+  const set = setSharded as (...all: unknown[]) => Promise<void>;
+  for (
+    const [act, message] of [
+      [
+        () => set(array, null, 7),
+        'Expected zarrita itself (import * as zarr from "zarrita") as the first argument, found an object with the members "store", "path", "kind"',
+      ],
+      [
+        () => set(),
+        'Expected zarrita itself (import * as zarr from "zarrita") as the first argument, found undefined',
+      ],
+      [
+        () => set(zarr, null, 7),
+        "Expected an array that was opened from withZarrParts(store) as the second argument, found null",
+      ],
+      [
+        () => set(zarr, array, null, 7),
+        'Expected an array that was opened from withZarrParts(store), found the array at "/" of MemoryStore(1)',
+      ],
+    ] as const
+  ) {
+    assertEquals((await assertRejects(act, TypeError)).message, message);
+  }
+});
