@@ -39,6 +39,7 @@ export function inspectAsString(store: object): void {
     // Per object: members of a class with computed names keep bundlers from
     // leaving out the class where nobody uses it.
     Object.defineProperty(store, Symbol.for(name), {
+      configurable: true,
       value(this: object): string {
         return String(this);
       },

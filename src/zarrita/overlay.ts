@@ -12,7 +12,10 @@ export function overlay<T extends object>(
   const target = Object.create(Object.getPrototypeOf(object));
   if (Object.hasOwn(members, "toString")) {
     // Consoles look at the target, not at the proxy.
-    Object.defineProperty(target, "toString", { value: members.toString });
+    Object.defineProperty(target, "toString", {
+      configurable: true,
+      value: members.toString,
+    });
     inspectAsString(target);
   }
   return new Proxy(target, {
