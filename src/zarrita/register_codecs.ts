@@ -80,7 +80,7 @@ export function registerCodecs(
     typeof registry?.get !== "function" || typeof registry.set !== "function"
   ) {
     throw new TypeError(
-      `Expected zarrita (import * as zarr from "zarrita") or its registry, found ${
+      `Expected the module of zarrita or its registry, found ${
         describe(registry)
       }`,
     );

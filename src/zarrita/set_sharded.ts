@@ -113,7 +113,7 @@ export async function setSharded<A extends ZarritaArray>(
 ): Promise<void> {
   if (typeof zarr?.set !== "function") {
     throw new TypeError(
-      `Expected zarrita itself (import * as zarr from "zarrita") as the first argument, found ${
+      `Expected the module of zarrita as the first argument, found ${
         describe(zarr)
       }`,
     );
