@@ -1,4 +1,4 @@
-/** Runs a program to its end, and returns what it wrote. */
+/** Runs a program, and returns its output. */
 export async function command(
   name: string,
   args: readonly string[],

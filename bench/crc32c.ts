@@ -1,126 +1,129 @@
-/**
- * How many bytes a second go through CRC32C, the copy into the module's memory
- * included, beside other libraries; and whether the kernel changes its ways at
- * the right sizes. The targets are what this project holds itself to.
- */
+/** CRC32C beside other libraries, with the copy into the memory of the module: `deno task bench crc32c` */
+import { crc32c as aws } from "@aws-crypto/crc32c";
+import { createCRC32 } from "hash-wasm";
+import { crc32c } from "../mod.ts";
+import { crc32cByTables } from "../src/checksum/crc32c_tables.ts";
+import { KIB, MIB, randomBytes } from "./bytes.ts";
 import {
-  type ChecksumContestant,
-  checksumContestants,
-  HASH_WASM,
-  NODE_RS,
-} from "./crc32c_contestants.ts";
-import { printCrossovers } from "./crc32c_crossovers.ts";
-import { type Contestant, medianTimes, seededRandom } from "./measure.ts";
-import { printSpeeds } from "./crc32c_table.ts";
+  GIGABYTES,
+  type Goal,
+  type Report,
+  type Row,
+  sizeText,
+} from "./comparison.ts";
+import { BEFORE } from "./engines.ts";
+import { type Contestant, measure } from "./measure.ts";
+import type { Options } from "./options.ts";
 
-const KIB = 1024;
-const MIB = 1024 * KIB;
+const OURS = "zarr-parts";
+const NODE_RS = "@node-rs/crc32";
+const HASH_WASM = "hash-wasm";
 
-/** What is measured: sizes of data, and how many times as fast as others ours is to be. */
-const SIZES: readonly { size: number; targets: Record<string, number> }[] = [
-  { size: 64, targets: {} },
-  { size: 256, targets: {} },
-  { size: KIB, targets: {} },
-  { size: 4 * KIB, targets: { [HASH_WASM]: 1 } },
-  { size: 64 * KIB, targets: { [NODE_RS]: 1 } },
-  { size: MIB, targets: { [NODE_RS]: 2, [HASH_WASM]: 6 } },
-  { size: 8 * MIB, targets: { [NODE_RS]: 2, [HASH_WASM]: 6 } },
-  { size: 64 * MIB, targets: { [NODE_RS]: 2, [HASH_WASM]: 6 } },
+/** The sizes of data, and how many times as fast as other libraries ours must be. */
+const SIZES: readonly [size: number, goals: Record<string, number>][] = [
+  [64, {}],
+  [256, {}],
+  [KIB, {}],
+  [4 * KIB, { [HASH_WASM]: 1 }],
+  [64 * KIB, { [NODE_RS]: 1 }],
+  [MIB, { [NODE_RS]: 2, [HASH_WASM]: 6 }],
+  [8 * MIB, { [NODE_RS]: 2, [HASH_WASM]: 6 }],
+  [64 * MIB, { [NODE_RS]: 2, [HASH_WASM]: 6 }],
 ];
 
-/** How fast one contestant is. */
-export interface Crc32cSpeed {
+/** One run takes data of at least this size, and slow libraries data of at least 1 MiB. */
+const RUN = 32 * MIB;
+
+interface Library {
   readonly name: string;
-  /** 10^9 bytes a second; `undefined` where it cannot run. */
-  readonly gigabytesPerSecond: number | undefined;
-  /** How many times as fast ours is; `undefined` where it cannot run. */
-  readonly ratio: number | undefined;
-  /** What the ratio is to be at least, if anything. */
-  readonly target: number | undefined;
-  /** Why it cannot run. */
-  readonly unavailable: string | undefined;
+  readonly run: number;
+  checksum(bytes: Uint8Array): number;
 }
 
-/** How fast all are with data of one size. */
-export interface Crc32cRow {
-  /** In bytes. */
-  readonly size: number;
-  /** Ours first, the others in the same order in each row. */
-  readonly speeds: readonly Crc32cSpeed[];
-}
-
-/** Measures all contestants at all sizes, which takes about half a minute. */
-export async function measureCrc32c(): Promise<Crc32cRow[]> {
-  const contestants = await checksumContestants();
-  const data = randomBytes(SIZES.at(-1)!.size);
-  return SIZES.map(({ size, targets }) => ({
-    size,
-    speeds: measureSpeeds(contestants, data.subarray(0, size), targets),
-  }));
-}
-
-function measureSpeeds(
-  contestants: readonly ChecksumContestant[],
-  data: Uint8Array,
-  targets: Record<string, number>,
-): Crc32cSpeed[] {
-  const running = contestants.filter(({ unavailable }) => !unavailable);
-  // The slowest takes half a second for the largest data.
-  const [rounds, warmUpRounds] = data.length > 8 * MIB ? [11, 2] : [21, 4];
-  const times = medianTimes(
-    running.map((contestant) => ofTurns(contestant, data)),
-    rounds,
-    warmUpRounds,
-  );
-  const speeds = new Map(
-    running.map((contestant, i) => {
-      const bytes = passes(contestant, data) * data.length;
-      return [contestant.name, bytes / times[i]! / 1e6];
-    }),
-  );
-  const ours = speeds.get(contestants[0]!.name)!;
-  return contestants.map(({ name, unavailable }) => {
-    const gigabytesPerSecond = speeds.get(name);
-    return {
-      name,
-      gigabytesPerSecond,
-      ratio: gigabytesPerSecond && ours / gigabytesPerSecond,
-      target: targets[name],
-      unavailable,
-    };
-  });
-}
-
-function passes({ bytesPerTurn }: ChecksumContestant, data: Uint8Array) {
-  return Math.max(1, Math.floor(bytesPerTurn / data.length));
-}
-
-/** A contestant whose result is the checksum, from however many passes. */
-function ofTurns(
-  contestant: ChecksumContestant,
-  data: Uint8Array,
-): Contestant {
-  const count = passes(contestant, data);
+/** Data of 64 bytes to 64 MiB. */
+export async function benchCrc32c(options: Options): Promise<Report> {
+  const libraries = await allLibraries(options);
+  const sizes = SIZES.filter(([size]) => !options.quick || size <= MIB);
+  const data = randomBytes(sizes.at(-1)![0]);
+  const rows: Row[] = [];
+  for (const [size, goals] of sizes) {
+    const bytes = data.subarray(0, size);
+    rows.push({
+      labels: [sizeText(size)],
+      size,
+      timings: await measure(
+        libraries.map((library) => contestant(library, bytes)),
+        options,
+      ),
+      goals: Object.entries(goals).map(([name, least]): Goal => ({
+        of: OURS,
+        against: [name],
+        least,
+      })),
+    });
+  }
+  const names = libraries.map(({ name }) => name);
   return {
-    name: contestant.name,
-    run() {
-      let sum = 0;
-      for (let pass = 0; pass < count; pass++) sum += contestant.checksum(data);
-      return sum / count;
-    },
+    comparisons: [{
+      title: "CRC32C",
+      heads: ["Data"],
+      unit: GIGABYTES,
+      rows,
+    }],
+    note:
+      `Data in an ordinary \`Uint8Array\`. Ours includes the copy into the memory of the module; \`tables\` is our code without the module.${
+        names.includes(NODE_RS) ? "" : ` ${NODE_RS} cannot run here.`
+      }`,
   };
 }
 
-/** Bytes of which the first MiB is random, and the rest that again. */
-function randomBytes(length: number): Uint8Array {
-  const random = seededRandom(20250301);
-  const bytes = new Uint8Array(length);
-  for (let i = 0; i < MIB; i++) bytes[i] = Math.floor(256 * random());
-  for (let i = MIB; i < length; i += MIB) bytes.copyWithin(i, 0, MIB);
-  return bytes;
+/** Each library, used the fastest way it has. */
+async function allLibraries({ beside }: Options): Promise<Library[]> {
+  // Its hexadecimal digest takes less time than its binary one.
+  const hasher = await createCRC32(0x82f63b78);
+  const libraries: Library[] = [
+    { name: OURS, run: RUN, checksum: (bytes) => crc32c(bytes) },
+    { name: "tables", run: RUN, checksum: (bytes) => crc32cByTables(bytes, 0) },
+    {
+      name: HASH_WASM,
+      run: RUN,
+      checksum: (bytes) => parseInt(hasher.init().update(bytes).digest(), 16),
+    },
+    { name: "@aws-crypto/crc32c", run: MIB, checksum: (bytes) => aws(bytes) },
+  ];
+  if (beside) {
+    const { crc32c } = beside;
+    libraries.push({
+      name: BEFORE,
+      run: RUN,
+      checksum: (bytes) => crc32c(bytes),
+    });
+  }
+  try {
+    const { crc32c } = await import("@node-rs/crc32");
+    libraries.push({
+      name: NODE_RS,
+      run: RUN,
+      checksum: (bytes) => crc32c(bytes),
+    });
+  } catch {
+    // The addon does not exist for every platform.
+  }
+  return libraries;
 }
 
-if (import.meta.main) {
-  printSpeeds(await measureCrc32c());
-  printCrossovers();
+function contestant(
+  { name, run, checksum }: Library,
+  bytes: Uint8Array,
+): Contestant {
+  const passes = Math.max(1, Math.floor(run / bytes.length));
+  return {
+    name,
+    amount: passes * bytes.length,
+    run() {
+      let sum = 0;
+      for (let pass = 0; pass < passes; pass++) sum += checksum(bytes);
+      return sum / passes;
+    },
+  };
 }

@@ -1,41 +1,44 @@
 import { command } from "./command.ts";
 
-/** Where files are measured. */
+/** A folder in which files are measured. */
 export interface Folder {
   readonly path: string;
-  /** What is said of it. */
+  /** The place of the folder, such as `on disk (ext4), page cache warm`. */
   readonly description: string;
-  /** Whether writing goes on after a file is closed. */
+  /** Whether data is still being written after a file is closed. */
   readonly isDisk: boolean;
 }
 
 const MEMORY = "/dev/shm";
-/** By which folders are known that were left behind. */
+/** The names of all folders begin so, to find folders that a killed run left. */
 const PREFIX = "zarr-parts-bench-";
 
 /**
- * New folders on a memory file system, where there is one, and on disk.
+ * Makes a folder in memory, if `/dev/shm` is a file system in memory, and one on
+ * disk.
  *
- * @param disk Where the one on disk is made; if not given, where temporary files
- * are or, if that is in memory too, in the working directory.
+ * @param disk The parent of the folder on disk; if not given, the folder of
+ * temporary files or, if that is in memory too, the working directory.
  */
 export async function makeFolders(disk: string | undefined): Promise<Folder[]> {
   const folders: Folder[] = [];
   if (await fileSystemOf(MEMORY) === "tmpfs") {
     const path = await Deno.makeTempDir({ dir: MEMORY, prefix: PREFIX });
-    const description = `${MEMORY}, a file system in memory`;
+    const description = `in memory (${MEMORY})`;
     folders.push({ path, description, isDisk: false });
   } else {
-    console.log(`${MEMORY} is no file system in memory here: not measured\n`);
+    console.log(`${MEMORY} is not a file system in memory: not measured\n`);
   }
   folders.push(await makeDiskFolder(disk));
   return folders;
 }
 
-/** A new folder on disk, see {@linkcode makeFolders}. */
-export async function makeDiskFolder(
-  disk: string | undefined,
-): Promise<Folder> {
+/** Removes the folders and all files in them. */
+export async function removeFolders(folders: readonly Folder[]): Promise<void> {
+  for (const { path } of folders) await Deno.remove(path, { recursive: true });
+}
+
+async function makeDiskFolder(disk: string | undefined): Promise<Folder> {
   let path = await Deno.makeTempDir({
     prefix: PREFIX,
     ...disk === undefined ? {} : { dir: disk },
@@ -47,24 +50,24 @@ export async function makeDiskFolder(
   const type = await fileSystemOf(path) ?? "unknown";
   return {
     path,
-    description: `on disk, file system ${type}, page cache warm`,
+    description: `on disk (${type}), page cache warm`,
     isDisk: true,
   };
 }
 
-/** How many bytes a folder's file system has room for; `undefined` where nobody tells. */
+/** The free space of a folder's file system in bytes; `undefined` if `df` does not tell. */
 export async function freeSpace(path: string): Promise<number | undefined> {
   const kibibytes = await column(path, 3);
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
 }
 
-/** Such as `ext4`; `undefined` where nobody tells. */
+/** The type of a file system, such as `ext4`; `undefined` if `df` does not tell. */
 async function fileSystemOf(path: string): Promise<string | undefined> {
   if (Deno.build.os !== "linux") return undefined;
   return await column(path, 1, ["-T"]);
 }
 
-/** A column of what `df` says of a path. */
+/** One column of the output of `df` for a path. */
 async function column(
   path: string,
   index: number,
@@ -74,6 +77,6 @@ async function column(
     const table = await command("df", ["-P", "-k", ...options, path]);
     return table.split("\n").at(-1)?.split(/\s+/)[index];
   } catch {
-    return undefined; // No such path, or no `df`.
+    return undefined; // The path or `df` does not exist.
   }
 }

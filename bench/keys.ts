@@ -1,71 +1,89 @@
-/**
- * How many chunk keys are encoded and decoded a second, beside zarrita and the
- * usual one-liners: `deno task bench`. The
- * targets are what this project holds itself to.
- */
+/** Encodes and decodes chunk keys, beside zarrita and one-liners: `deno task bench keys` */
 import * as zarr from "zarrita";
-import { DefaultChunkKeyEncoding } from "../src/chunk_key_encoding/default_chunk_key_encoding.ts";
-import { type Contestant, medianTimes, seededRandom } from "./measure.ts";
+import { DefaultChunkKeyEncoding } from "../mod.ts";
+import { KEYS, type Report, type Row } from "./comparison.ts";
+import { type Contestant, measure, seededRandom } from "./measure.ts";
+import type { Options } from "./options.ts";
 
 const CHUNKS = 1 << 14;
 const PASSES = 4;
-const ROUNDS = 41;
-const OURS = "zarr-parts, checked";
+const OURS = "zarr-parts";
+const ZARRITA = "zarrita";
+const ONE_LINER = "one-liner";
+const SHORTER = "shorter one-liner";
 
-/** Mostly the small grids of real arrays, with some long axes such as time. */
+/** The sizes of axes: mostly the small grids of real arrays, and some long axes such as time. */
 const LIMITS = [16, 16, 16, 256, 256, 10_000, 1_000_000];
 
-const random = seededRandom(20240607);
-const below = (limit: number) => Math.floor(random() * limit);
-const coordinate = () => below(LIMITS[below(LIMITS.length)]!);
-const chunks = Array.from(
-  { length: CHUNKS },
-  () => [coordinate(), coordinate(), coordinate()],
-);
-const keys = chunks.map((chunk) => ["c", ...chunk].join("/"));
+/** Keys of 16,384 chunks with three dimensions. */
+export async function benchKeys(options: Options): Promise<Report> {
+  const random = seededRandom(20240607);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const coordinate = () => below(LIMITS[below(LIMITS.length)]!);
+  const chunks = Array.from(
+    { length: CHUNKS },
+    () => [coordinate(), coordinate(), coordinate()],
+  );
+  const keys = chunks.map((chunk) => ["c", ...chunk].join("/"));
+  const ours = new DefaultChunkKeyEncoding();
+  const zarrita = zarritaEncoder();
 
-const ours = new DefaultChunkKeyEncoding();
-const zarritaEncode = zarritaEncoder();
+  // Reading a character makes V8 write out a string that it has only noted as joined.
+  const encode = await measure([
+    contestant(OURS, chunks, (chunk) => {
+      const key = ours.encode(chunk);
+      return key.charCodeAt(key.length - 1);
+    }),
+    contestant(ZARRITA, chunks, (chunk) => {
+      const key = zarrita(chunk);
+      return key.charCodeAt(key.length - 1);
+    }),
+    contestant(ONE_LINER, chunks, (chunk) => {
+      const key = ["c", ...chunk].join("/");
+      return key.charCodeAt(key.length - 1);
+    }),
+  ], options);
+  const decode = await measure([
+    contestant(OURS, keys, (key) => {
+      const chunk = ours.decode(key);
+      return chunk[0]! + chunk[1]! + chunk[2]!;
+    }),
+    contestant(ONE_LINER, keys, (key) => {
+      const chunk = key.split("/").map(Number);
+      return chunk[1]! + chunk[2]! + chunk[3]!;
+    }),
+    contestant(SHORTER, keys, (key) => {
+      const chunk = key.slice(2).split("/").map(Number);
+      return chunk[0]! + chunk[1]! + chunk[2]!;
+    }),
+  ], options);
+  const rows: Row[] = [{
+    labels: ["encode"],
+    timings: encode,
+    goals: goals(1.5, ZARRITA, ONE_LINER),
+  }, {
+    labels: ["decode"],
+    timings: decode,
+    goals: goals(4, ONE_LINER, SHORTER),
+  }];
+  return {
+    comparisons: [{
+      title: "Chunk keys",
+      heads: ["Work"],
+      unit: KEYS,
+      rows,
+    }],
+    note: `Keys of three dimensions, such as ${
+      keys.slice(0, 3).join(", ")
+    }. zarrita has no decoder. The one-liners are \`["c", ...chunk].join("/")\`, \`key.split("/").map(Number)\` and, shorter, \`key.slice(2).split("/").map(Number)\`; they check nothing.`,
+  };
+}
 
-console.log(
-  `${CHUNKS} chunks of 3 dimensions, such as ${keys.slice(0, 4).join(", ")}
-medians of ${ROUNDS} interleaved rounds of ${PASSES} passes, on Deno ${Deno.version.deno} with V8 ${Deno.version.v8}
-`,
-);
-// Reading a character makes V8 write out a string that it has only noted as joined.
-report("encode", 1.5, [
-  contestant(OURS, chunks, (chunk) => {
-    const key = ours.encode(chunk);
-    return key.charCodeAt(key.length - 1);
-  }),
-  contestant("zarrita, its own encoder", chunks, (chunk) => {
-    const key = zarritaEncode(chunk);
-    return key.charCodeAt(key.length - 1);
-  }),
-  contestant('["c", ...chunk].join("/")', chunks, (chunk) => {
-    const key = ["c", ...chunk].join("/");
-    return key.charCodeAt(key.length - 1);
-  }),
-]);
-report("decode", 4, [
-  contestant(OURS, keys, (key) => {
-    const chunk = ours.decode(key);
-    return chunk[0]! + chunk[1]! + chunk[2]!;
-  }),
-  contestant('split("/").map(Number)', keys, (key) => {
-    const chunk = key.split("/").map(Number);
-    return chunk[1]! + chunk[2]! + chunk[3]!;
-  }),
-  contestant('slice(2).split("/").map(Number)', keys, (key) => {
-    const chunk = key.slice(2).split("/").map(Number);
-    return chunk[0]! + chunk[1]! + chunk[2]!;
-  }),
-]);
-console.log(
-  "zarrita has no decoder. The one-liners check nothing, and the first keeps NaN for the c.",
-);
+function goals(least: number, ...others: readonly string[]) {
+  return others.map((other) => ({ of: OURS, against: [other], least }));
+}
 
-/** zarrita exports no encoder, but each of its arrays holds one, under a symbol. */
+/** The encoder of zarrita, which it does not export; each of its arrays holds one under a symbol. */
 function zarritaEncoder(): (chunk: number[]) => string {
   const array = new zarr.Array(new Map(), "/", {
     zarr_format: 3,
@@ -88,7 +106,7 @@ function zarritaEncoder(): (chunk: number[]) => string {
   return context.encodeChunkKey;
 }
 
-/** Each contestant brings its own `use`, so that V8 compiles it for that one's results alone. */
+/** Each contestant brings its own `use`, so that V8 compiles `use` for the results of one contestant. */
 function contestant<Input>(
   name: string,
   inputs: readonly Input[],
@@ -96,6 +114,7 @@ function contestant<Input>(
 ): Contestant {
   return {
     name,
+    amount: inputs.length * PASSES,
     run() {
       let sum = 0;
       for (let pass = 0; pass < PASSES; pass++) {
@@ -104,29 +123,4 @@ function contestant<Input>(
       return sum;
     },
   };
-}
-
-/** Prints keys a second of all contestants, and how the first does beside the others. */
-function report(
-  what: string,
-  target: number,
-  contestants: readonly Contestant[],
-): void {
-  const times = medianTimes(contestants, ROUNDS);
-  console.log(
-    what.padEnd(34) + "keys/s".padStart(12) + "ours is".padStart(12) +
-      "target".padStart(12),
-  );
-  contestants.forEach(({ name }, index) => {
-    const perSecond = CHUNKS * PASSES * 1000 / times[index]!;
-    const ratio = times[index]! / times[0]!;
-    console.log(
-      `  ${name}`.padEnd(34) +
-        `${(perSecond / 1e6).toFixed(2)} M`.padStart(12) +
-        (index === 0
-          ? ""
-          : `${ratio.toFixed(2)} x`.padStart(12) + `${target} x`.padStart(12)),
-    );
-  });
-  console.log();
 }

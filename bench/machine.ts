@@ -1,4 +1,4 @@
-/** What the numbers were measured on, without what tells one machine from its likes. */
+/** Describes the machine in a few lines, without names that identify it. */
 export async function describeMachine(): Promise<string[]> {
   const cpu = await cpuInfo();
   const gibibytes = Math.round(Deno.systemMemoryInfo().total / 1024 ** 3);

@@ -1,58 +1,91 @@
-/** One way of doing the same work. */
+/** One way of doing the work that a row of a table is about. */
 export interface Contestant {
   readonly name: string;
-  /** Does the work once, and returns a number made of all its results, so that none can be optimised away. */
-  run(): number;
+  /** How much work one run does, in the unit of the table: bytes, chunks or keys. */
+  readonly amount: number;
+  /** Runs before each measured run, outside the measured time. */
+  prepare?(): Promise<void>;
+  /**
+   * Does the work.
+   *
+   * @returns A number made of all results, which must be the same for all
+   * contestants.
+   */
+  run(): number | Promise<number>;
+}
+
+/** How long the runs of one contestant took. */
+export interface Timing {
+  readonly name: string;
+  /** The amount of work of one run. */
+  readonly amount: number;
+  /** The time of each run in milliseconds, one per round. */
+  readonly times: readonly number[];
+}
+
+/** How many rounds are measured: until the time is over, within the limits. */
+export interface Effort {
+  readonly seconds: number;
+  /** The least number of rounds; if not given, 9. */
+  readonly least?: number;
+  /** The greatest number of rounds; if not given, 101. */
+  readonly most?: number;
+  /** The rounds before, which do not count, since code is still being compiled; if not given, 3. */
+  readonly warmUps?: number;
 }
 
 /**
- * The median time of each contestant in milliseconds, in their order. They take
- * turns, each round in another order, so that what slows the machine for a while,
- * or every now and then, slows them all. The first rounds, in which code is still
- * being compiled, do not count.
+ * Measures contestants in interleaved rounds: each contestant runs once a round,
+ * and each round has another order, so that a disturbance of the machine slows
+ * all contestants alike.
+ *
+ * @returns One timing per contestant, in their order.
+ * @throws {Error} If the results of two runs differ.
  */
-export function medianTimes(
+export async function measure(
   contestants: readonly Contestant[],
-  rounds: number,
-  warmUpRounds = 5,
-): number[] {
+  { seconds, least = 9, most = 101, warmUps = 3 }: Effort,
+): Promise<Timing[]> {
   const times: number[][] = contestants.map(() => []);
-  const results = new Set<number>();
-  for (const { index, counts } of turns(contestants, rounds, warmUpRounds)) {
-    const start = performance.now();
-    results.add(contestants[index]!.run());
-    const time = performance.now() - start;
-    if (counts) times[index]!.push(time);
-  }
-  assertAgreement(results);
-  return times.map(median);
-}
-
-/** Whose turn it is, and whether its time counts; see {@linkcode medianTimes}. */
-export function* turns(
-  { length }: readonly unknown[],
-  rounds: number,
-  warmUpRounds: number,
-): Iterable<{ index: number; counts: boolean }> {
-  const random = seededRandom(length);
-  for (let round = -warmUpRounds; round < rounds; round++) {
-    const left = Array.from({ length }, (_, index) => index);
-    while (left.length > 0) {
-      const [index] = left.splice(Math.floor(random() * left.length), 1);
-      yield { index: index!, counts: round >= 0 };
+  const random = seededRandom(contestants.length);
+  const results = new Map<number, string>();
+  let begin = performance.now();
+  for (let round = -warmUps; round < most; round++) {
+    if (round === 0) begin = performance.now();
+    if (round >= least && performance.now() - begin > seconds * 1000) break;
+    for (const index of shuffled(contestants.length, random)) {
+      const contestant = contestants[index]!;
+      await contestant.prepare?.();
+      const start = performance.now();
+      const result = await contestant.run();
+      const time = performance.now() - start;
+      results.set(result, contestant.name);
+      if (round >= 0) times[index]!.push(time);
     }
+    assertAgreement(results);
   }
+  return contestants.map(({ name, amount }, i) => ({
+    name,
+    amount,
+    times: times[i]!,
+  }));
 }
 
-/** Refuses contestants that did not do the same work. */
-export function assertAgreement(results: ReadonlySet<number>): void {
-  if (results.size === 1) return;
-  throw new Error(
-    `The contestants disagree: ${Array.from(results).join(", ")}`,
-  );
+/** The amount of work per millisecond, by the median time. */
+export function speed({ amount, times }: Timing): number {
+  return amount / median(times);
 }
 
-/** The middle one of the numbers in order, or the mean of the two in the middle. */
+/**
+ * How many times as fast one contestant is as another: the median of the ratios
+ * of the single rounds, in which both met the same conditions.
+ */
+export function ratio(one: Timing, other: Timing): number {
+  const amounts = one.amount / other.amount;
+  return median(one.times.map((time, i) => amounts * other.times[i]! / time));
+}
+
+/** The middle number, or the mean of the two in the middle. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -61,7 +94,7 @@ export function median(numbers: readonly number[]): number {
     : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** Random numbers from 0 to below 1 that are the same in every run (mulberry32). */
+/** Random numbers from 0 to below 1, the same in every run (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -70,4 +103,19 @@ export function seededRandom(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+function shuffled(length: number, random: () => number): number[] {
+  const order = Array.from({ length }, (_, i) => i);
+  for (let i = length - 1; i > 0; i--) {
+    const other = Math.floor(random() * (i + 1));
+    [order[i], order[other]] = [order[other]!, order[i]!];
+  }
+  return order;
+}
+
+function assertAgreement(results: ReadonlyMap<number, string>): void {
+  if (results.size === 1) return;
+  const found = Array.from(results, ([result, name]) => `${name}: ${result}`);
+  throw new Error(`The contestants disagree: ${found.join(", ")}`);
 }

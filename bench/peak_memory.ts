@@ -1,31 +1,36 @@
 import { chooseStandardLibrary } from "../tools/standard_library.ts";
+import { MIB } from "./bytes.ts";
+import { sizeText } from "./comparison.ts";
 import { freeSpace } from "./folders.ts";
-import { PARTS_MADE, PARTS_TO_JOIN, removeFiles } from "./shard_files.ts";
-import { partSizes } from "./shard_parts.ts";
-import { textOf } from "./table.ts";
+import {
+  PARTS_MADE,
+  PARTS_TO_JOIN,
+  partSizes,
+  removeFiles,
+} from "./shard_files.ts";
+import type { Table } from "./table.ts";
 
-const MIB = 1024 ** 2;
-
-/** How much more memory a program that splits or joins may take than one that does nothing. */
+/** The most memory that a program may take above a program that does nothing. */
 const MOST = 64 * MIB;
 
-/** What `peak_memory_program.ts` can do. */
+/** The tasks of `peak_memory_program.ts`. */
 const TASKS = ["split", "join", "split by stores", "join by stores"];
 
 /**
- * Prints the peak memory of programs that split and join files, as the operating
- * system tells it, above that of a program that does nothing.
+ * Measures the peak memory of programs that split and join files, above that of
+ * a program that does nothing. Measured on Linux only.
  *
- * @param folder Where the files are made, which have holes where there is room for data.
+ * @param folder The folder in which sparse files are made.
  * @param shards The sizes of the shards in bytes.
  */
-export async function printPeaks(
+export async function measurePeaks(
   folder: string,
   shards: readonly number[],
-): Promise<void> {
+): Promise<Table> {
+  const title = "Peak memory above that of an idle program, in MiB";
+  const head = ["Work", "MiB", `≤ ${MOST / MIB}`];
   if (Deno.build.os !== "linux") {
-    console.log("Peak memory: measured on Linux alone");
-    return;
+    return { title: `${title}: measured on Linux only`, head, rows: [] };
   }
   const { run } = await chooseStandardLibrary();
   async function peakOf(task: string): Promise<number> {
@@ -39,10 +44,10 @@ export async function printPeaks(
   const idle = await peakOf("idle");
   const rows: string[][] = [];
   for (const shard of shards) {
-    const size = `${shard / 1024 ** 3} GiB`;
+    const size = sizeText(shard);
     const free = await freeSpace(folder);
     if (free !== undefined && free < 1.5 * shard) {
-      rows.push([size, "not measured: too little room", "", ""]);
+      rows.push([`${size}: not measured, too little room`, "", ""]);
       continue;
     }
     await makeSparse(folder, "shard", shard);
@@ -52,22 +57,17 @@ export async function printPeaks(
     for (const task of TASKS) {
       const above = await peakOf(task) - idle;
       rows.push([
-        `${size}, ${task}`,
+        `${task}, ${size}`,
         (above / MIB).toFixed(1),
-        String(MOST / MIB),
         above <= MOST ? "met" : "missed",
       ]);
       await removeFiles(folder, ["copy", ...PARTS_MADE]);
     }
   }
-  const title = `Peak memory in MiB above that of an idle program, which is ${
-    (idle / MIB).toFixed(1)
-  } (VmHWM); sparse files on disk`;
-  const head = ["", "above idle", "target", ""];
-  console.log(textOf({ title, head, rows }));
+  return { title, head, rows };
 }
 
-/** A file that is all hole. */
+/** Makes a file of which no byte is on disk. */
 async function makeSparse(
   folder: string,
   name: string,

@@ -1,22 +1,44 @@
 /**
- * Splits or joins the files of a folder once, or does nothing, and prints the most
- * memory that it had: `peak_memory.ts` runs it
+ * Splits or joins the files of a folder once, or does nothing, and prints the
+ * peak of its resident memory in bytes. `peak_memory.ts` runs this program.
  */
-import { fileContestants } from "./file_contestants.ts";
+import {
+  ConcatParts,
+  concatStream,
+  FileSystemStore,
+  splitStream,
+} from "../mod.ts";
+import { SHARD_PARTS } from "./engines.ts";
 
-const [folder = "", task] = Deno.args;
-const NAMES: Record<string, string> = {
-  "split": "split, CRC32C computed",
-  "join": "join, CRC32C computed",
-  "split by stores": "split, by stores, no CRC32C",
-  "join by stores": "join, by stores, no CRC32C",
+const [folder = "", task = ""] = Deno.args;
+const store = new FileSystemStore(folder);
+const parts = new ConcatParts(SHARD_PARTS.parts).apply(store);
+
+const tasks: Record<string, () => Promise<unknown>> = {
+  "idle": async () => {},
+  "split": async () =>
+    await splitStream(
+      await Deno.open(`${folder}/shard`),
+      SHARD_PARTS,
+      ({ keySuffix }) => Deno.create(`${folder}/cut${keySuffix}`),
+      { crc32c: "compute" },
+    ),
+  "join": async () =>
+    await store.set(
+      "/copy",
+      concatStream(
+        SHARD_PARTS,
+        ({ keySuffix }) => Deno.open(`${folder}/part${keySuffix}`),
+        { crc32c: "compute" },
+      ),
+    ),
+  "split by stores": async () =>
+    await parts.set("/cut", (await store.stream("/shard"))!),
+  "join by stores": async () =>
+    await store.set("/copy", (await parts.stream("/part"))!),
 };
+await tasks[task]!();
 
-if (task !== "idle") {
-  const { size } = await Deno.stat(`${folder}/shard`);
-  const contestants = fileContestants(folder, { size });
-  await contestants.find(({ name }) => name === NAMES[task!])!.run();
-}
 const status = await Deno.readTextFile("/proc/self/status");
 const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/m.exec(status)!;
 console.log(Number(kibibytes) * 1024);

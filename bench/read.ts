@@ -1,11 +1,7 @@
-/**
- * How long zarrita takes to read a sharded array from its parts, and how many
- * requests, beside zarrita reading the plain array: `deno task bench`
- *
- *     --rounds=41      how often each contestant has its turn
- */
-import { parseArgs } from "node:util";
-import { type Timing, timings } from "./measure_async.ts";
+/** Reads a sharded array from its parts with zarrita, beside zarrita reading the plain array: `deno task bench read` */
+import type { Report } from "./comparison.ts";
+import { type Effort, measure, median, type Timing } from "./measure.ts";
+import type { Options } from "./options.ts";
 import {
   contestant,
   RANDOM,
@@ -17,34 +13,44 @@ import {
   type Work,
 } from "./read_contestants.ts";
 import { makeReadFolders } from "./read_folders.ts";
-import { type Table, textOf } from "./table.ts";
+import type { Table } from "./table.ts";
 
 const MOST_TIME = 1.05;
 
-const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "41" } },
-});
-const rounds = Number(values.rounds);
-
-const root = await Deno.makeTempDir();
-const servers: Worker[] = [];
-try {
-  const folders = await makeReadFolders(root);
-  const urls = {
-    plain: await serve(folders.plain),
-    parts: await serve(folders.parts),
-  };
-  for (const group of await readerGroups(folders, urls)) {
-    await measure(group, "the whole elevation model", WHOLE);
-    await measure(group, "1,000 random inner chunks", RANDOM);
+/** The whole array, and 1,000 inner chunks one after another. */
+export async function benchRead({ quick, seconds }: Options): Promise<Report> {
+  const effort: Effort = quick
+    ? { seconds, least: 3 }
+    : { seconds, least: 41, warmUps: 5 };
+  const root = await Deno.makeTempDir();
+  const servers: Worker[] = [];
+  const tables: Table[] = [];
+  try {
+    const folders = await makeReadFolders(root);
+    const urls = {
+      plain: await serve(folders.plain, servers),
+      parts: await serve(folders.parts, servers),
+    };
+    for (const group of await readerGroups(folders, urls)) {
+      const whole = "the whole elevation model";
+      tables.push(await measureGroup(group, whole, WHOLE, effort));
+      const chunks = "1,000 random inner chunks";
+      tables.push(await measureGroup(group, chunks, RANDOM, effort));
+    }
+  } finally {
+    for (const server of servers) server.terminate();
+    await Deno.remove(root, { recursive: true });
   }
-} finally {
-  for (const server of servers) server.terminate();
-  await Deno.remove(root, { recursive: true });
+  return {
+    comparisons: [],
+    tables,
+    note:
+      "Medians of interleaved rounds. Each run opens the array anew, so that no index is cached; requests for metadata count.",
+  };
 }
 
 /** Serves a folder in a worker, so that it takes no time of who reads. */
-async function serve(folder: string): Promise<string> {
+async function serve(folder: string, servers: Worker[]): Promise<string> {
   const url = new URL("./read_server.ts", import.meta.url);
   const server = new Worker(url, { type: "module" });
   servers.push(server);
@@ -55,19 +61,19 @@ async function serve(folder: string): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-async function measure(
+async function measureGroup(
   { title, readers }: ReaderGroup,
   what: string,
   work: Work,
-): Promise<void> {
-  const measured = await timings(
+  effort: Effort,
+): Promise<Table> {
+  const measured = await measure(
     readers.map((reader) => contestant(reader, work)),
-    rounds,
-    5,
+    effort,
   );
   const counts: number[] = [];
   for (const reader of readers) counts.push(await requests(reader, work));
-  console.log(textOf(tableOf(`${title}: ${what}`, readers, measured, counts)));
+  return tableOf(`${title}: ${what}`, readers, measured, counts);
 }
 
 function tableOf(
@@ -77,14 +83,15 @@ function tableOf(
   counts: readonly number[],
 ): Table {
   return {
-    title: `${title}; medians of ${rounds} interleaved rounds`,
+    title,
     head: ["", "ms", "of plain", "target", "requests", "target"],
     rows: readers.map(({ name }, i) => {
-      const ratio = measured[i]!.median / measured[0]!.median;
+      const time = median(measured[i]!.times);
+      const ratio = time / median(measured[0]!.times);
       const isPlain = i === 0;
       return [
         name,
-        measured[i]!.median.toFixed(2),
+        time.toFixed(2),
         ratio.toFixed(2),
         isPlain ? "" : `${MOST_TIME} ${met(ratio <= MOST_TIME)}`,
         `${counts[i]}`,

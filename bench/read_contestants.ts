@@ -3,8 +3,7 @@ import * as zarr from "zarrita";
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import { crc32c, FileSystemStore, HttpStore, type Store } from "../mod.ts";
 import { withZarrParts } from "../src/zarrita/mod.ts";
-import { seededRandom } from "./measure.ts";
-import type { AsyncContestant } from "./measure_async.ts";
+import { type Contestant, seededRandom } from "./measure.ts";
 import { inMemory, type ReadFolders } from "./read_folders.ts";
 
 /** A way of getting at the elevation model. */
@@ -47,9 +46,10 @@ export const RANDOM: Work = async (array) => {
 export function contestant(
   { name, open }: Reader,
   work: Work,
-): AsyncContestant {
+): Contestant {
   return {
     name,
+    amount: 1,
     async run() {
       return await work(await openArray(open(() => {})));
     },

@@ -1,118 +1,66 @@
-/**
- * Measures what the README shows, and writes it as charts and tables into
- * `bench/results/`: `deno task bench:results`
- */
 import { deno } from "../tools/deno.ts";
-import { drawChart, type Panel } from "./chart.ts";
-import { concatRows } from "./concat.ts";
-import { type Crc32cRow, measureCrc32c } from "./crc32c.ts";
-import { isMet, sizeText } from "./crc32c_table.ts";
+import { drawChart } from "./chart.ts";
+import { type Report, score, tableOf } from "./comparison.ts";
 import { describeMachine } from "./machine.ts";
-import { splitRows } from "./split.ts";
-import { type StreamRow, WHOLE_SPLIT } from "./stream_rows.ts";
-import { STREAM_NOTE, streamTables } from "./stream_table.ts";
-import { markdownOf, type Table } from "./table.ts";
+import type { Options } from "./options.ts";
+import { markdownOf } from "./table.ts";
 
 const FOLDER = new URL("results/", import.meta.url);
 
-const checksums = await measureCrc32c();
-const splits = await splitRows();
-const joins = await concatRows();
+/** What one benchmark found. */
+export interface Result {
+  readonly name: string;
+  readonly title: string;
+  readonly report: Report;
+}
 
-await Deno.mkdir(FOLDER, { recursive: true });
-await write(
-  "crc32c.svg",
-  drawChart("CRC32C of data in memory, in GB/s", [crc32cPanel(checksums)]),
-);
-await write(
-  "split.svg",
-  drawChart("splitStream in memory, in GB/s", streamPanels(splits)),
-);
-await write(
-  "concat.svg",
-  drawChart("concatStream in memory, in GB/s", streamPanels(joins)),
-);
-await write(
-  "results.md",
-  [
+/** Writes `results.md` and one chart per benchmark, in place of all earlier files. */
+export async function writeResults(
+  results: readonly Result[],
+  options: Options,
+): Promise<void> {
+  await Deno.remove(FOLDER, { recursive: true }).catch(() => {});
+  await Deno.mkdir(FOLDER);
+  const sections: string[] = [];
+  for (const { name, title, report } of results) {
+    const { comparisons, tables = [], note } = report;
+    sections.push(`## ${title}`, `${note} ${score(comparisons)}`);
+    if (comparisons.length > 0) {
+      await write(`${name}.svg`, drawChart(comparisons));
+      sections.push(`![${title}](${name}.svg)`);
+    }
+    sections.push(
+      ...[...comparisons.map(tableOf), ...tables].map(markdownOf),
+    );
+  }
+  const introduction = [
     "# Results",
-    "",
-    `Written by \`deno task bench:results\` on ${
-      new Date().toISOString().slice(0, 10)
-    }:`,
-    "",
-    ...(await describeMachine()).map((line) => `- ${line}`),
-    "",
-    markdownOf(crc32cTable(checksums)),
-    "Medians, in GB/s of 10^9 bytes, of data in an ordinary `Uint8Array`: the copy into Wasm memory is included.",
-    "",
-    "![CRC32C](crc32c.svg)",
-    "",
-    ...streamTables("`splitStream` in memory", splits).map(markdownOf),
-    STREAM_NOTE,
-    "",
-    "![splitStream](split.svg)",
-    "",
-    ...streamTables("`concatStream` in memory", joins).map(markdownOf),
-    STREAM_NOTE,
-    "",
-    "![concatStream](concat.svg)",
-  ].join("\n"),
-);
-await deno(["fmt", "--quiet", FOLDER.pathname], { output: "inherit" });
+    `Written on ${new Date().toISOString().slice(0, 10)} by \`${
+      commandOf(options)
+    }\` on:`,
+    (await describeMachine()).map((line) => `- ${line}`).join("\n"),
+    METHOD,
+    ...options.beside ? [BEFORE_METHOD] : [],
+  ];
+  await write("results.md", [...introduction, ...sections].join("\n\n"));
+  await deno(["fmt", "--quiet", FOLDER.pathname], { output: "inherit" });
+}
+
+const METHOD =
+  "Speeds are medians over interleaved rounds in one process; 1 GB is 10^9 bytes. Ratios are medians of the ratios of the single rounds. The results of all contestants are compared. `auto / fastest engine` compares `auto` with the faster of `wasm` and `native`.";
+
+const BEFORE_METHOD =
+  "The column `before` is the version before the splitter moved into the module, measured in the same rounds: `git worktree add ../before 28d10f7`, then `--beside=../before/mod.ts`.";
+
+function commandOf({ beside, quick }: Options): string {
+  return [
+    "deno task bench:results",
+    ...quick ? ["--quick"] : [],
+    ...beside ? ["--beside=../before/mod.ts"] : [],
+  ].join(" ");
+}
 
 async function write(name: string, text: string): Promise<void> {
   await Deno.writeTextFile(new URL(name, FOLDER), `${text}\n`);
   console.log(`Wrote bench/results/${name}`);
-}
-
-function crc32cTable(rows: readonly Crc32cRow[]): Table {
-  const names = rows[0]!.speeds.map(({ name }) => name);
-  return {
-    title: "CRC32C",
-    head: ["Data", ...names, "Targets"],
-    rows: rows.map(({ size, speeds }) => [
-      sizeText(size),
-      ...speeds.map(({ gigabytesPerSecond }) =>
-        gigabytesPerSecond?.toFixed(2) ?? "cannot run"
-      ),
-      speeds.filter(({ target }) => target !== undefined).map((speed) =>
-        `${speed.ratio?.toFixed(1)} x ${speed.name} (${speed.target} x ${
-          isMet(speed) ? "met" : "missed"
-        })`
-      ).join(", "),
-    ]),
-  };
-}
-
-function crc32cPanel(rows: readonly Crc32cRow[]): Panel {
-  return {
-    title: "data in an ordinary Uint8Array, the copy into Wasm memory included",
-    series: rows[0]!.speeds.map(({ name }, i) => ({
-      name,
-      isOurs: i < 2,
-      points: rows.flatMap(({ size, speeds }) => {
-        const speed = speeds[i]!.gigabytesPerSecond;
-        return speed === undefined ? [] : [[size, speed] as const];
-      }),
-    })),
-  };
-}
-
-function streamPanels(rows: readonly StreamRow[]): Panel[] {
-  return [false, true].map((hasChecksum) => {
-    const shown = rows.filter((row) => row.hasChecksum === hasChecksum);
-    return {
-      title: hasChecksum
-        ? "with CRC32C"
-        : "without CRC32C: nothing is copied, and all engines are the same",
-      series: shown[0]!.timings.map(({ name }, i) => ({
-        name,
-        isOurs: name === "auto",
-        points: shown.map(({ size, timings }) =>
-          [size, size / timings[i]!.median / 1e6] as const
-        ),
-      })).filter(({ name }) => name !== WHOLE_SPLIT),
-    };
-  });
 }

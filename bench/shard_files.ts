@@ -1,22 +1,26 @@
-import { Crc32c } from "../src/checksum/crc32c.ts";
-import { writeAll } from "../src/stores/byte_io.ts";
+import { Crc32c } from "../mod.ts";
+import { MIB, randomBytes } from "./bytes.ts";
 import { command } from "./command.ts";
-import { randomBytes } from "./memory_streams.ts";
-import { PARTS, partSizes } from "./shard_parts.ts";
+import { SHARD_PARTS } from "./engines.ts";
 
-const MIB = 1024 * 1024;
+const { parts } = SHARD_PARTS;
 
-/** The names of a part's files: one to join, and one that splitting makes. */
-export const PARTS_TO_JOIN = PARTS.parts.map(({ keySuffix }) =>
-  `part${keySuffix}`
-);
-export const PARTS_MADE = PARTS.parts.map(({ keySuffix }) => `cut${keySuffix}`);
+/** The names of the files that are joined. */
+export const PARTS_TO_JOIN = parts.map(({ keySuffix }) => `part${keySuffix}`);
+/** The names of the files that splitting makes. */
+export const PARTS_MADE = parts.map(({ keySuffix }) => `cut${keySuffix}`);
+
+/** The sizes of the parts of a shard in bytes. */
+export function partSizes(shard: number): number[] {
+  const sized = parts.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  return parts.map(({ size }) => size ?? shard - sized);
+}
 
 /**
- * Makes a file `shard`, which ends with the CRC32C of what is before, and its
- * parts beside it.
+ * Makes a file `shard` that ends with the CRC32C of the bytes before, and files
+ * of its parts.
  *
- * @returns The CRC32C of the whole.
+ * @returns The CRC32C of the whole shard.
  */
 export async function makeShard(folder: string, size: number): Promise<number> {
   using shard = await Deno.create(`${folder}/shard`);
@@ -24,7 +28,7 @@ export async function makeShard(folder: string, size: number): Promise<number> {
   const block = randomBytes(MIB);
   for (let left = size - 4; left > 0; left -= MIB) {
     const bytes = block.subarray(0, left);
-    block[0]!++; // No two blocks in a row are alike.
+    block[0]!++; // Neighbouring blocks differ, so that one in the wrong place is found.
     checksum.update(bytes);
     await writeAll(shard, bytes);
   }
@@ -41,7 +45,7 @@ export async function makeShard(folder: string, size: number): Promise<number> {
   return checksum.update(end).digest();
 }
 
-/** Removes files, where there are any. */
+/** Removes files, if they exist. */
 export async function removeFiles(
   folder: string,
   names: readonly string[],
@@ -51,7 +55,7 @@ export async function removeFiles(
   }
 }
 
-/** Refuses files that are not the shard, or not its parts. */
+/** Compares files with the shard or, if there are several, with its parts. */
 export async function assertRight(
   folder: string,
   names: readonly string[],
@@ -62,7 +66,7 @@ export async function assertRight(
   }
 }
 
-/** How many bytes files have altogether. */
+/** The sum of the sizes of files in bytes. */
 export async function totalSize(
   folder: string,
   names: readonly string[],
@@ -70,4 +74,8 @@ export async function totalSize(
   let sum = 0;
   for (const name of names) sum += (await Deno.stat(`${folder}/${name}`)).size;
   return sum;
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  while (bytes.length > 0) bytes = bytes.subarray(await file.write(bytes));
 }

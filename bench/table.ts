@@ -1,19 +1,20 @@
-/** A table of numbers, or of words about them. */
+/** A table of texts. */
 export interface Table {
   readonly title: string;
-  /** The names of the columns; those of numbers stand on the right. */
+  /** How many columns at the left are words, which are aligned left; if not given, 1. */
+  readonly labels?: number;
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
 /** A table for the terminal. */
-export function textOf({ title, head, rows }: Table): string {
+export function textOf({ title, labels = 1, head, rows }: Table): string {
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((cells) => cells[column]!.length))
   );
   const line = (cells: readonly string[]) =>
     cells.map((cell, column) =>
-      column === 0
+      column < labels
         ? cell.padEnd(widths[column]!)
         : cell.padStart(widths[column]!)
     ).join("  ");
@@ -21,9 +22,11 @@ export function textOf({ title, head, rows }: Table): string {
   return [title, ...lines, ""].join("\n");
 }
 
-/** A table with its title as a heading, in Markdown. */
-export function markdownOf({ title, head, rows }: Table): string {
+/** A table in Markdown, with its title as a heading of the third level. */
+export function markdownOf({ title, labels = 1, head, rows }: Table): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = head.map((_, column) => column === 0 ? "---" : "---:");
-  return [`## ${title}`, "", ...[head, rule, ...rows].map(line), ""].join("\n");
+  const rule = head.map((_, column) => column < labels ? "---" : "---:");
+  return [`### ${title}`, "", ...[head, rule, ...rows].map(line), ""].join(
+    "\n",
+  );
 }

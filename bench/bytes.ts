@@ -1,0 +1,78 @@
+/** Sources and sinks in memory for the benchmarks. */
+import type { ByteReader, ByteWriter } from "../mod.ts";
+import { seededRandom } from "./measure.ts";
+
+export const KIB = 1024;
+export const MIB = 1024 * KIB;
+
+/** Random bytes, of which the first 256 KiB repeat. */
+export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
+  const random = seededRandom(20261107);
+  const block = new Uint32Array(64 * KIB).map(() => random() * 2 ** 32);
+  const source = new Uint8Array(block.buffer);
+  const bytes = new Uint8Array(size);
+  for (let start = 0; start < size; start += source.length) {
+    bytes.set(source.subarray(0, size - start), start);
+  }
+  return bytes;
+}
+
+/** A stream of views of the bytes: nothing is copied. */
+export function streamOf(
+  bytes: Uint8Array,
+  piece: number,
+): ReadableStream<Uint8Array> {
+  let start = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (start >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(start, start += piece));
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** A reader that copies bytes into the given memory, as a file does. */
+export function readerOf(bytes: Uint8Array): ByteReader {
+  let start = 0;
+  return {
+    read(memory) {
+      if (start >= bytes.length) return Promise.resolve(null);
+      const read = bytes.subarray(start, start + memory.length);
+      memory.set(read);
+      start += read.length;
+      return Promise.resolve(read.length);
+    },
+  };
+}
+
+/** A stream that drops its bytes. */
+export function droppingStream(): WritableStream<Uint8Array> {
+  return new WritableStream();
+}
+
+const SCRATCH = new Uint8Array(2 * MIB);
+
+/** A writer that copies its bytes to a place of 2 MiB, as a file copies them into the page cache. */
+export function copyingWriter(): ByteWriter {
+  return {
+    write(bytes) {
+      const written = bytes.subarray(0, SCRATCH.length);
+      SCRATCH.set(written);
+      return Promise.resolve(written.length);
+    },
+    close() {},
+  };
+}
+
+/** Reads a stream to its end, and returns the number of its bytes. */
+export async function drop(
+  stream: ReadableStream<Uint8Array>,
+): Promise<number> {
+  const reader = stream.getReader();
+  let size = 0;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return size;
+    size += value.length;
+  }
+}

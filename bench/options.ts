@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+
+/** What the benchmarks use of the package. */
+export type Library = Pick<
+  typeof import("../mod.ts"),
+  "concatStream" | "crc32c" | "FileSystemStore" | "splitStream"
+>;
+
+/** How the benchmarks are run. */
+export interface Options {
+  /** Measures few sizes in few rounds, to see that the benchmark works. */
+  readonly quick: boolean;
+  /** How long one row of a table is measured, in seconds. */
+  readonly seconds: number;
+  /** Another version of the package, measured in the same rounds. */
+  readonly beside?: Library;
+  /** The folder on disk in which files are made. */
+  readonly disk?: string;
+}
+
+/** What the command line asks for. */
+export interface Arguments {
+  /** The names of the benchmarks; empty for all. */
+  readonly names: readonly string[];
+  /** Whether `bench/results/` is written. */
+  readonly writes: boolean;
+  readonly options: Options;
+}
+
+/** Reads the arguments of the command line. */
+export async function parseArguments(
+  args: readonly string[],
+): Promise<Arguments> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      seconds: { type: "string", default: "4" },
+      beside: { type: "string" },
+      disk: { type: "string" },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const { quick, disk, beside, write } = values;
+  const seconds = quick ? 0.05 : Number(values.seconds);
+  if (!(seconds > 0)) {
+    throw new RangeError(
+      `Expected a number of seconds above 0, found ${values.seconds}`,
+    );
+  }
+  return {
+    names: positionals,
+    writes: write,
+    options: {
+      quick,
+      seconds,
+      ...disk === undefined ? {} : { disk },
+      ...beside === undefined ? {} : { beside: await importLibrary(beside) },
+    },
+  };
+}
+
+async function importLibrary(path: string): Promise<Library> {
+  return await import(pathToFileURL(resolve(path)).href);
+}
