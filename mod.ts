@@ -40,6 +40,8 @@
  *
  * @module
  */
+export { arrayMetadata } from "./src/arrays/array_metadata.ts";
+export type { ArrayMetadataOptions } from "./src/arrays/array_metadata_options.ts";
 export { ArrayChunks } from "./src/arrays/array_chunks.ts";
 export {
   createArrayChunks,
@@ -76,6 +78,7 @@ export type { EngineName } from "./src/checksum/engine.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,
+  RegularChunkGrid,
 } from "./src/metadata/array_metadata.ts";
 export { MetadataError } from "./src/metadata/metadata_error.ts";
 export { assertShardIndex } from "./src/shards/assert_shard_index.ts";

@@ -2,6 +2,8 @@ import { ArrayStorage } from "./array_storage.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
+import { below } from "../metadata/metadata_error.ts";
+import { parseShardLayout } from "../shards/shard_layout.ts";
 import {
   readRange,
   readSize,
@@ -63,6 +65,8 @@ export class ArrayChunks {
   readonly keyEncoding: ChunkKeyEncoding;
   /** The number of chunks along each dimension: coordinates are below these. */
   readonly gridShape: readonly number[];
+  /** The shape of a stored chunk, in elements; a shard's where the array has shards. */
+  readonly chunkShape: readonly number[];
 
   readonly #storage: ArrayStorage;
   readonly #store: Store;
@@ -98,9 +102,42 @@ export class ArrayChunks {
     this.metadata = storage.metadata;
     this.keyEncoding = storage.keyEncoding;
     this.gridShape = storage.gridShape;
+    this.chunkShape = storage.chunkShape;
     this.#storage = storage;
     this.#root = nodeRoot(path);
     this.#store = storage.transform(store, this.#root);
+  }
+
+  /**
+   * The shape of an inner chunk, in elements, or `undefined` if the array has no
+   * shards. A shard is a chunk here, with the shape `chunkShape`.
+   *
+   * @throws {MetadataError} If the codec `sharding_indexed` is not valid.
+   *
+   * @example
+   * ```ts
+   * import { ArrayChunks, arrayMetadata, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const chunks = new ArrayChunks(
+   *   new MemoryStore(),
+   *   "",
+   *   arrayMetadata({ shape: [100], dataType: "uint8", shardShape: [20], chunkShape: [5] }),
+   * );
+   * assertEquals(chunks.chunkShape, [20]);
+   * assertEquals(chunks.innerChunkShape, [5]);
+   * assertEquals(chunks.gridShape, [5]);
+   * ```
+   */
+  get innerChunkShape(): readonly number[] | undefined {
+    const codec = this.metadata.codecs?.[0];
+    const name = typeof codec === "string" ? codec : codec?.name;
+    if (name !== "sharding_indexed") return undefined;
+    const { chunksPerShard } = below(
+      "/codecs/0",
+      () => parseShardLayout(codec, this.chunkShape),
+    );
+    return this.chunkShape.map((length, i) => length / chunksPerShard[i]!);
   }
 
   /**

@@ -17,6 +17,8 @@ import { chunkKeyProblem } from "../stores/store_key.ts";
 /** How an array's chunks are stored: what its metadata says of keys and parts. */
 export class ArrayStorage {
   readonly metadata: ArrayMetadata;
+  /** The shape of a stored chunk, in elements. */
+  readonly chunkShape: readonly number[];
   /** The number of chunks along each dimension. */
   readonly gridShape: readonly number[];
   readonly keyEncoding: ChunkKeyEncoding;
@@ -25,8 +27,9 @@ export class ArrayStorage {
 
   /** @param document The array's metadata, of which nothing is known yet. */
   constructor(document: unknown) {
-    const { metadata, gridShape } = parseArrayMetadata(document);
+    const { metadata, chunkShape, gridShape } = parseArrayMetadata(document);
     this.metadata = metadata;
+    this.chunkShape = chunkShape;
     this.gridShape = gridShape;
     this.keyEncoding = below(
       "/chunk_key_encoding",

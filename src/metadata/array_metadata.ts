@@ -18,9 +18,27 @@ export interface NamedConfiguration {
   /** The extension's name. */
   readonly name: string;
   /** Its configuration, where it has one. */
-  readonly configuration?: Readonly<Record<string, unknown>>;
-  /** `false`: whoever does not know the extension may do without it. */
-  readonly must_understand?: boolean;
+  readonly configuration?: Readonly<Record<string, unknown>> | undefined;
+  /** `false` if a reader that does not know the extension may ignore it. */
+  readonly must_understand?: boolean | undefined;
+}
+
+/**
+ * A grid of chunks that all have the same shape.
+ *
+ * @example
+ * ```ts
+ * import type { RegularChunkGrid } from "@zarr-parts/zarr-parts";
+ *
+ * const grid: RegularChunkGrid = { name: "regular", configuration: { chunk_shape: [500, 500] } };
+ * ```
+ */
+export interface RegularChunkGrid extends NamedConfiguration {
+  /** The configuration. */
+  readonly configuration: {
+    /** The shape of a chunk, in elements; of a shard where the array has shards. */
+    readonly chunk_shape: readonly number[];
+  };
 }
 
 /**
@@ -47,16 +65,16 @@ export interface NamedConfiguration {
  * ```
  */
 export interface ArrayMetadata {
-  /** The version of Zarr. */
-  readonly zarr_format: 3;
-  /** What the node is. */
-  readonly node_type: "array";
+  /** The version of Zarr: 3. The type is wider, so that an object in a variable fits. */
+  readonly zarr_format: number;
+  /** The type of node: `"array"`. */
+  readonly node_type: string;
   /** The array's lengths along its dimensions, in elements. */
   readonly shape: readonly number[];
   /** The type of an element. */
   readonly data_type: string | NamedConfiguration;
-  /** How the array is cut into chunks; `regular` is supported. */
-  readonly chunk_grid: NamedConfiguration;
+  /** The division of the array into chunks. */
+  readonly chunk_grid: RegularChunkGrid;
   /** How chunks are named. */
   readonly chunk_key_encoding: string | NamedConfiguration;
   /** The value of elements that no chunk holds; a `bigint` where a `number` is too short for it. */
@@ -64,16 +82,20 @@ export interface ArrayMetadata {
   /** How a chunk's elements become bytes. */
   readonly codecs: readonly (string | NamedConfiguration)[];
   /** What stands between the array and the store, the nearest to the array first. */
-  readonly storage_transformers?: readonly (string | NamedConfiguration)[];
+  readonly storage_transformers?:
+    | readonly (string | NamedConfiguration)[]
+    | undefined;
   /** The user's own metadata. */
-  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** A name for each dimension. */
-  readonly dimension_names?: readonly (string | null)[];
+  readonly dimension_names?: readonly (string | null)[] | undefined;
 }
 
-/** Array metadata, and what of it says where chunks lie in the grid. */
+/** Array metadata that was checked, with the shapes that follow from it. */
 export interface ParsedArrayMetadata {
   readonly metadata: ArrayMetadata;
+  /** The shape of a stored chunk, in elements. */
+  readonly chunkShape: readonly number[];
   /** The number of chunks along each dimension. */
   readonly gridShape: readonly number[];
 }
@@ -126,7 +148,7 @@ export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
   const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
-  return { metadata, gridShape };
+  return { metadata, chunkShape, gridShape };
 }
 
 function refuseUnknownMembers(metadata: object): void {

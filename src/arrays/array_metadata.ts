@@ -1,0 +1,271 @@
+import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
+import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
+import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { ConcatParts } from "../concat_parts/concat_parts.ts";
+import type {
+  ArrayMetadata,
+  NamedConfiguration,
+} from "../metadata/array_metadata.ts";
+import { completeCodecs, type Elements } from "../metadata/complete_codecs.ts";
+import { dataTypeOf, fillValueJson } from "../metadata/data_type.ts";
+import { describe } from "../metadata/describe.ts";
+import { parseShardLayout } from "../shards/shard_layout.ts";
+import type { Part } from "../splitter/part.ts";
+import type { ArrayMetadataOptions } from "./array_metadata_options.ts";
+import { assertOptions, assertShape } from "./array_metadata_options.ts";
+import { ArrayStorage } from "./array_storage.ts";
+import { resolveParts } from "./part_notation.ts";
+
+/**
+ * Composes the whole metadata of an array, as every Zarr v3 reader expects it in
+ * `zarr.json`: with a fill value, with all codecs written out, and with the
+ * sizes of the parts that hold a shard's index or a checksum.
+ *
+ * Without `suffix` and `parts`, any Zarr v3 reader can open the array; with
+ * them, any reader can open what `plainView` shows of it.
+ *
+ * @param options The array's shape, data type and chunk shape, and what sets the
+ * array apart from a plain one.
+ * @returns The metadata, for `createArrayChunks` or for a `zarr.json`.
+ * @throws {TypeError} If an option is missing, unknown or of a wrong type.
+ * @throws {RangeError} If an option is out of range, or options contradict each
+ * other: shapes of different ranks, a shard shape that is no multiple of the chunk
+ * shape, an unknown data type, a fill value of another type, codecs in a wrong
+ * order, or a part `.index` without shards.
+ * @throws {MetadataError} If `keyEncoding` is not known, two parts could share a
+ * key, or a codec's configuration is not valid.
+ *
+ * @example A plain array
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(arrayMetadata({ shape: [344, 403], dataType: "int16", chunkShape: [128, 128] }), {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [344, 403],
+ *   data_type: "int16",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [128, 128] } },
+ *   chunk_key_encoding: { name: "default", configuration: { separator: "/" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes", configuration: { endian: "little" } }],
+ * });
+ * ```
+ *
+ * @example Shards that are TIFF files, with a header before and an index beside them
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore, parseShardLayout } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const metadata = arrayMetadata({
+ *   shape: [10_000, 10_000],
+ *   dataType: "uint8",
+ *   shardShape: [5000, 5000],
+ *   chunkShape: [500, 500],
+ *   codecs: ["zstd"],
+ *   suffix: ".tiff",
+ *   parts: [".header:64", "", ".index"],
+ * });
+ * const chunks = await createArrayChunks(new MemoryStore(), "image", metadata);
+ * assertEquals(chunks.key([1, 0]), "/image/c/1/0.tiff");
+ *
+ * const layout = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
+ * assertEquals(layout.chunksPerShard, [10, 10]);
+ * assertEquals(metadata.storage_transformers, [{
+ *   name: "concat-parts",
+ *   configuration: {
+ *     parts: [
+ *       { key_suffix: ".header", size: 64 },
+ *       { key_suffix: "" },
+ *       { key_suffix: ".index", size: 1604 },
+ *     ],
+ *   },
+ * }]);
+ * ```
+ *
+ * @example Compressed chunks with their checksums in files of their own
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { codecs } = arrayMetadata({
+ *   shape: [1000, 1000],
+ *   dataType: "float32",
+ *   fillValue: NaN,
+ *   chunkShape: [500, 500],
+ *   codecs: [{ name: "zstd", configuration: { level: 3 } }, "crc32c"],
+ *   parts: ["", ".crc32c"],
+ * });
+ * assertEquals(codecs, [
+ *   { name: "bytes", configuration: { endian: "little" } },
+ *   { name: "zstd", configuration: { level: 3, checksum: false } },
+ *   { name: "crc32c" },
+ * ]);
+ * ```
+ */
+export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
+  assertOptions(options);
+  const { shape, shardShape, chunkShape, attributes } = options;
+  assertShapes(shape, shardShape, chunkShape);
+  const dataType = parseDataType(options);
+  const gridChunkShape = shardShape ?? chunkShape;
+  const codecs = codecsOf(options, dataType.elements);
+  const transformer = options.parts === undefined
+    ? undefined
+    : transformerOf(options.parts, codecs, gridChunkShape);
+  const metadata: ArrayMetadata = {
+    zarr_format: 3,
+    node_type: "array",
+    shape: [...shape],
+    data_type: dataType.json,
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: [...gridChunkShape] },
+    },
+    chunk_key_encoding: keyEncodingOf(options).toJSON(),
+    fill_value: dataType.fillValue,
+    codecs,
+    ...transformer && { storage_transformers: [transformer.toJSON()] },
+    ...attributes && { attributes },
+    ...dimensionNamesOf(options),
+  };
+  new ArrayStorage(metadata); // Throws if, for instance, two parts could share a key.
+  return metadata;
+}
+
+function assertShapes(
+  shape: readonly number[],
+  shardShape: readonly number[] | undefined,
+  chunkShape: readonly number[],
+): void {
+  const rank = assertShape("shape", shape, 0);
+  assertShape("chunkShape", chunkShape, 1, rank);
+  if (shardShape === undefined) return;
+  assertShape("shardShape", shardShape, 1, rank);
+  if (shardShape.every((length, i) => length % chunkShape[i]! === 0)) return;
+  throw new RangeError(
+    `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
+      describe(shardShape)
+    } and ${describe(chunkShape)}`,
+  );
+}
+
+/** The data type and the fill value as JSON, and what codecs need to know. */
+function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
+  json: ArrayMetadata["data_type"];
+  fillValue: unknown;
+  elements: Elements;
+} {
+  if (typeof dataType === "string") {
+    const elements = dataTypeOf(dataType);
+    return {
+      json: dataType,
+      fillValue: fillValue === undefined
+        ? elements.defaultFill
+        : fillValueJson(elements, fillValue),
+      elements,
+    };
+  }
+  const { name, configuration } = dataType;
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(
+      `Expected dataType to be a name or an object with a name, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  if (fillValue === undefined) {
+    throw new TypeError(
+      `Missing option "fillValue", which the data type ${
+        describe(name)
+      } needs: only the data types of the Zarr core have a default`,
+    );
+  }
+  return {
+    json: configuration === undefined ? name : dataType,
+    fillValue,
+    elements: { bits: undefined, toBytes: "bytes" },
+  };
+}
+
+function codecsOf(
+  { shardShape, chunkShape, codecs = [], indexCodecs, indexLocation }:
+    ArrayMetadataOptions,
+  elements: Elements,
+): NamedConfiguration[] {
+  const completed = completeCodecs(codecs, elements, "codecs");
+  if (shardShape === undefined) {
+    for (
+      const [name, value] of Object.entries({ indexCodecs, indexLocation })
+    ) {
+      if (value === undefined) continue;
+      throw new RangeError(
+        `Option ${
+          describe(name)
+        } is for shards; expected a shardShape beside it`,
+      );
+    }
+    return completed;
+  }
+  const sharding = {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [...chunkShape],
+      codecs: completed,
+      index_codecs: completeCodecs(
+        indexCodecs ?? ["crc32c"],
+        { bits: 64, toBytes: "bytes" },
+        "indexCodecs",
+      ),
+      index_location: indexLocation ?? "end",
+    },
+  };
+  parseShardLayout(sharding, shardShape);
+  return [sharding];
+}
+
+function transformerOf(
+  parts: readonly (string | Part)[],
+  codecs: readonly NamedConfiguration[],
+  chunkShape: readonly number[],
+): ConcatParts {
+  return new ConcatParts(resolveParts(parts, codecs, chunkShape));
+}
+
+function keyEncodingOf(
+  { keyEncoding = new DefaultChunkKeyEncoding(), suffix }: ArrayMetadataOptions,
+): ChunkKeyEncoding {
+  const base = isEncoding(keyEncoding)
+    ? keyEncoding
+    : parseChunkKeyEncoding(keyEncoding);
+  return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
+}
+
+function isEncoding(
+  value: string | NamedConfiguration | ChunkKeyEncoding,
+): value is ChunkKeyEncoding {
+  return typeof (value as ChunkKeyEncoding)?.encode === "function";
+}
+
+function dimensionNamesOf(
+  { shape, dimensionNames }: ArrayMetadataOptions,
+): Pick<ArrayMetadata, "dimension_names"> {
+  if (dimensionNames === undefined) return {};
+  const isName = (name: unknown) => name === null || typeof name === "string";
+  if (!Array.isArray(dimensionNames) || !dimensionNames.every(isName)) {
+    throw new TypeError(
+      `Expected dimensionNames to be a list of names, with null for a dimension without one, found ${
+        describe(dimensionNames)
+      }`,
+    );
+  }
+  if (dimensionNames.length === shape.length) {
+    return { dimension_names: [...dimensionNames] };
+  }
+  throw new RangeError(
+    `Expected dimensionNames to have one name for each of the ${shape.length} dimensions, found ${
+      describe(dimensionNames)
+    }`,
+  );
+}
