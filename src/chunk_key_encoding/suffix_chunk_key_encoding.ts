@@ -181,8 +181,8 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The metadata, as `zarr.json` holds it. The base encoding is left out where it
-   * is `default` with the separator `/`, which is what its absence means.
+   * Returns the metadata, as `zarr.json` holds it. The base encoding is always
+   * written, since newer drafts of the proposal require it.
    *
    * @returns The name `suffix`, and the suffix and the base encoding's own metadata
    *   in the configuration.
@@ -192,7 +192,10 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
    * import { parseChunkKeyEncoding, SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
-   * assertEquals(new SuffixChunkKeyEncoding(".zip").toJSON().configuration, { suffix: ".zip" });
+   * assertEquals(new SuffixChunkKeyEncoding(".zip").toJSON().configuration, {
+   *   suffix: ".zip",
+   *   base_encoding: { name: "default", configuration: { separator: "/" } },
+   * });
    *
    * const configuration = { suffix: ".zip", "base-encoding": "v2" };
    * const parsed = parseChunkKeyEncoding({ name: "suffix", configuration });
@@ -206,17 +209,13 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
     name: "suffix";
     configuration: {
       suffix: string;
-      base_encoding?: ReturnType<ChunkKeyEncoding["toJSON"]>;
+      base_encoding: ReturnType<ChunkKeyEncoding["toJSON"]>;
     };
   } {
     const { name, suffix, baseEncoding } = this;
-    const isImplied = baseEncoding instanceof DefaultChunkKeyEncoding &&
-      baseEncoding.separator === "/";
     return {
       name,
-      configuration: isImplied
-        ? { suffix }
-        : { suffix, base_encoding: baseEncoding.toJSON() },
+      configuration: { suffix, base_encoding: baseEncoding.toJSON() },
     };
   }
 }

@@ -296,13 +296,16 @@ Deno.test("SuffixChunkKeyEncoding nests 32 deep and no deeper", () => {
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding.toJSON leaves out only the base that its absence means", () => {
+Deno.test("SuffixChunkKeyEncoding.toJSON always writes the base encoding", () => {
   assertEquals(tiff.name, "suffix");
   assertEquals(tiff.suffix, ".tiff");
   assertInstanceOf(tiff.baseEncoding, DefaultChunkKeyEncoding);
   assertEquals(tiff.toJSON(), {
     name: "suffix",
-    configuration: { suffix: ".tiff" },
+    configuration: {
+      suffix: ".tiff",
+      base_encoding: { name: "default", configuration: { separator: "/" } },
+    },
   });
   assertEquals(
     new SuffixChunkKeyEncoding(".x", new DefaultChunkKeyEncoding(".")).toJSON(),

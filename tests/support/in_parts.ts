@@ -10,7 +10,13 @@ import { arrayMetadata, concatParts } from "./metadata.ts";
 
 /** An array whose chunks are files with a checksum beside them. */
 export const IN_PARTS = {
-  chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
+  chunk_key_encoding: {
+    name: "suffix",
+    configuration: {
+      suffix: ".bin",
+      base_encoding: { name: "default", configuration: { separator: "/" } },
+    },
+  },
   storage_transformers: [
     concatParts({ key_suffix: "" }, { key_suffix: ".crc", size: 2 }),
   ],
