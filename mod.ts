@@ -1,39 +1,42 @@
 /**
- * Zarr v3's `suffix` chunk key encoding and `concat-parts` storage transformer:
- * chunks under keys with a file extension, stored as several objects and read
- * as one.
+ * Zarr v3 arrays whose chunks have a file extension and are stored as several
+ * files, which read as one: the `suffix` chunk key encoding and the `concat-parts`
+ * storage transformer.
  *
- * - {@linkcode openArrayChunks} and {@linkcode createArrayChunks}: the encoded
- *   chunks of an array by grid coordinates.
- * - {@linkcode parseChunkKeyEncoding}: which key a chunk is stored under.
- * - {@linkcode ConcatParts}: a chunk as several stored parts.
+ * - {@linkcode arrayMetadata}, {@linkcode createArrayChunks} and
+ *   {@linkcode openArrayChunks}: the encoded chunks of an array by grid
+ *   coordinates. `withZarrParts` in `./zarrita` reads and writes elements.
+ * - {@linkcode ConcatParts}, {@linkcode splitStream} and {@linkcode concatStream}:
+ *   a chunk as several parts, in memory, in a store, and as streams and files.
+ * - {@linkcode parseChunkKeyEncoding}: the key that a chunk is stored under.
+ * - {@linkcode plainView}: a store for programs that know neither extension.
  * - {@linkcode MemoryStore}, {@linkcode FileSystemStore}, {@linkcode HttpStore}:
- *   where bytes live.
+ *   where bytes are stored.
  *
- * @example An array of TIFF files with their checksums beside them
+ * @example Chunks with their checksums in files of their own
  * ```ts
- * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { arrayMetadata, crc32c, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
  * const store = new MemoryStore();
- * const chunks = await createArrayChunks(store, "", {
- *   zarr_format: 3,
- *   node_type: "array",
+ * const metadata = arrayMetadata({
  *   shape: [1000, 1000],
- *   data_type: "uint8",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [500, 500] } },
- *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".tiff" } },
- *   fill_value: 0,
- *   codecs: [{ name: "bytes" }, { name: "crc32c" }],
- *   storage_transformers: [{
- *     name: "concat-parts",
- *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
- *   }],
+ *   dataType: "uint8",
+ *   chunkShape: [500, 500],
+ *   codecs: ["crc32c"],
+ *   suffix: ".raw",
+ *   parts: ["", ".crc32c"],
  * });
- * await chunks.set([0, 1], new Uint8Array(250_004));
+ * const chunks = await createArrayChunks(store, "", metadata);
+ *
+ * const chunk = new Uint8Array(250_004).fill(42, 0, 250_000);
+ * const checksum = crc32c(chunk.subarray(0, 250_000));
+ * new DataView(chunk.buffer).setUint32(250_000, checksum, true);
+ * await chunks.set([0, 1], chunk);
+ *
  * assertEquals((await Array.fromAsync(store.list())).sort(), [
- *   "/c/0/1.tiff",
- *   "/c/0/1.tiff.crc32c",
+ *   "/c/0/1.raw",
+ *   "/c/0/1.raw.crc32c",
  *   "/zarr.json",
  * ]);
  * ```

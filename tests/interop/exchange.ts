@@ -10,6 +10,12 @@ export interface Peer {
   readonly hasGroups: boolean;
 }
 
+/** An array that a peer writes or reads. */
+export type ExchangedArray = Pick<
+  InteropArray,
+  "path" | "metadata" | "byDefault" | "elements"
+>;
+
 export const PEERS: readonly Peer[] = [
   { name: "zarr-python", script: "with_zarr_python.py", hasGroups: true },
   { name: "TensorStore", script: "with_tensorstore.py", hasGroups: false },
@@ -21,11 +27,11 @@ export type Refused = Readonly<Record<string, string>>;
 /** A folder for the exchange with a peer; `exchange.py` says what is in it. */
 export class Exchange {
   readonly #folder: string;
-  readonly #arrays: readonly InteropArray[];
+  readonly #arrays: readonly ExchangedArray[];
   /** The Zarr hierarchy. */
   readonly store: FileSystemStore;
 
-  constructor(folder: string, arrays: readonly InteropArray[]) {
+  constructor(folder: string, arrays: readonly ExchangedArray[]) {
     this.#folder = folder;
     this.#arrays = arrays;
     this.store = new FileSystemStore(`${folder}/hierarchy`);

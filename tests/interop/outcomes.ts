@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
 import type { InteropArray } from "./interop_array.ts";
+import type { ExchangedArray } from "./exchange.ts";
 import { OTHERWISE } from "./zarrita_limits.ts";
 
 /** Where reading arrays did not give their elements: the errors, or {@linkcode OTHERWISE}, by path. */
 export async function failuresOf(
-  arrays: readonly InteropArray[],
+  arrays: readonly Pick<ExchangedArray, "path" | "elements">[],
   read: (path: string) => Promise<Uint8Array>,
 ): Promise<Record<string, string>> {
   const failures: Record<string, string> = {};

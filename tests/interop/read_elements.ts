@@ -42,6 +42,10 @@ function inCOrder(
   shape: readonly number[],
   stride: readonly number[],
 ): Uint8Array {
+  const isCOrder = stride.every((step, i) =>
+    step === shape.slice(i + 1).reduce((product, length) => product * length, 1)
+  );
+  if (isCOrder) return bytes;
   const offsets = shape.reduce<number[]>(
     (offsets, length, i) =>
       offsets.flatMap((offset) =>

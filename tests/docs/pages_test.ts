@@ -1,0 +1,62 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { dirname, join } from "node:path";
+import config from "../../deno.json" with { type: "json" };
+import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
+
+const PAGES = await readPages();
+const README = PAGES.find(({ path }) => path === "README.md")!;
+
+/** The fragment of the URL of a heading, as GitHub makes it. */
+function slugOf(heading: string): string {
+  return heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+Deno.test("the README has at most 200 lines, and the commands to try the package", () => {
+  const lines = README.text.trimEnd().split("\n").length;
+  assert(lines <= 200, `The README has ${lines} lines`);
+  assertStringIncludes(README.text, "\nnpx -y deno@2.9.6 task demo ");
+  assertStringIncludes(README.text, "\nnpx -y deno@2.9.6 task test ");
+});
+
+Deno.test("the README links to every guide", () => {
+  const guides = PAGES.filter(({ path }) => path.startsWith("docs/"));
+  assert(guides.length > 5);
+  for (const { path } of guides) {
+    assertStringIncludes(README.text, `](${path})`);
+  }
+});
+
+Deno.test("relative links of the documentation lead to files and headings", async () => {
+  let count = 0;
+  for (const { path, text } of PAGES) {
+    for (const [, link] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file, heading] = link!.split("#");
+      const target = file === "" ? path : join(dirname(path), file!);
+      await Deno.stat(pathOf(target));
+      count++;
+      if (heading === undefined) continue;
+      const { text } = PAGES.find(({ path }) => path === target)!;
+      const headings = text.match(/^#+ .*$/gm)!.map((line) =>
+        slugOf(line.replace(/^#+ /, ""))
+      );
+      assert(headings.includes(heading), `${path}: ${link}`);
+    }
+  }
+  assert(count > 20, `Found only ${count} links`);
+});
+
+Deno.test("commands of the documentation name tasks and files that exist", async () => {
+  const commands = PAGES.flatMap(codeBlocksOf)
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ code }) => code.split("\n"));
+  const tasks = commands.flatMap((line) =>
+    line.match(/(?<=\btask )[\w:]+/g) ?? []
+  );
+  assertEquals(tasks.filter((task) => !(task in config.tasks)), []);
+  const files = commands.flatMap((line) =>
+    line.match(/examples\/\S+\.ts/g) ?? []
+  );
+  assert(tasks.length > 1 && files.length > 1);
+  for (const file of files) await Deno.stat(pathOf(file));
+});
