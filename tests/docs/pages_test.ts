@@ -43,7 +43,7 @@ Deno.test("relative links of the documentation lead to files and headings", asyn
       assert(headings.includes(heading), `${path}: ${link}`);
     }
   }
-  assert(count > 20, `Found only ${count} links`);
+  assert(count > 10, `Found only ${count} links`);
 });
 
 Deno.test("commands of the documentation name tasks and files that exist", async () => {
