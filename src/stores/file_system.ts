@@ -3,8 +3,9 @@ import { assertByteRange, resolveByteRange } from "./byte_range.ts";
 import { inspectAsString } from "./describe_store.ts";
 import {
   FileSystemRoot,
+  ifPresent,
+  ifPresentSync,
   isTemporary,
-  presentOnly,
   split,
   temporaryName,
 } from "./file_system_root.ts";
@@ -364,7 +365,7 @@ export class FileSystemStore implements Store {
     const { folder, name } = split(key);
     const path = await this.#root.follow(folder);
     if (path === undefined) return;
-    await presentOnly(() => Deno.remove(`${path}/${name}`));
+    await ifPresent(() => Deno.remove(`${path}/${name}`));
   }
 
   /**
@@ -459,7 +460,7 @@ export class FileSystemStore implements Store {
       restore: () =>
         this.#replace(key, {}, (value) => linkOrCopy(kept, value.path)),
       release: async () => {
-        await presentOnly(() => Deno.remove(kept));
+        await ifPresent(() => Deno.remove(kept));
       },
     };
   }
@@ -503,7 +504,8 @@ export class FileSystemStore implements Store {
     options: StoreOptions,
   ): Promise<Deno.FsFile | undefined> {
     const value = await this.#find(key, options);
-    return value && await presentOnly(() => Deno.open(value.path));
+    // Not by a promise, as for `stat` in `FileSystemRoot.find`.
+    return value && ifPresentSync(() => Deno.openSync(value.path));
   }
 
   async #find(
@@ -523,9 +525,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions,
   ): AsyncIterable<StoreKey> {
     options.signal?.throwIfAborted();
-    const entries = await presentOnly(() =>
-      Array.fromAsync(Deno.readDir(path))
-    );
+    const entries = await ifPresent(() => Array.fromAsync(Deno.readDir(path)));
     for (const { name, isDirectory, isFile } of entries ?? []) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (!key.startsWith(prefix) || isTemporary(name)) continue;
