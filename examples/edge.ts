@@ -1,7 +1,7 @@
 /**
- * An edge function that serves an array in parts as if its chunks were whole:
- * `GET /c/0/1` answers with the bytes of chunk (0, 1), whatever keys and parts
- * it is stored under, and so does a `Range` of it.
+ * An edge function that serves the chunks of an array, whatever suffix and parts
+ * the array has: the answer to `GET /c/0/1` is the bytes of chunk (0, 1), or the
+ * range of them that the `Range` header asks for.
  *
  *     deno serve --allow-net examples/edge.ts https://example.com/dem.zarr
  *
@@ -20,7 +20,7 @@ const plainKeys = new DefaultChunkKeyEncoding();
 
 let opening: Promise<ArrayChunks> | undefined;
 
-/** The array, opened by the first request; again by the next one if that fails. */
+/** Opens the array at the first request, and after a failure at the next one. */
 function openArray(): Promise<ArrayChunks> {
   opening ??= openArrayChunks(new HttpStore(arrayUrl)).catch((error) => {
     opening = undefined;
@@ -29,7 +29,7 @@ function openArray(): Promise<ArrayChunks> {
   return opening;
 }
 
-/** The grid coordinates that a path names, or `undefined` if it names no chunk. */
+/** Decodes a path to grid coordinates; returns `undefined` if it is not the key of a chunk. */
 function coordinatesOf(path: string, { gridShape }: ArrayChunks) {
   try {
     const coordinates = plainKeys.decode(path.slice(1), gridShape.length);
@@ -59,7 +59,7 @@ async function serveChunk(request: Request): Promise<Response> {
     headers.set("content-range", `bytes */${size}`);
     return new Response(null, { status: 416, headers });
   }
-  // Several ranges, and what is no range of bytes, are answered by the whole.
+  // Several ranges, and ranges in other units, are answered with the whole chunk.
   const single = ranges !== -2 && ranges.type === "bytes" &&
     ranges.length === 1;
   const { start, end } = single ? ranges[0]! : { start: 0, end: size - 1 };

@@ -1,23 +1,23 @@
-/** What {@linkcode deno} runs under. */
+/** Options of {@linkcode deno}. */
 export interface DenoOptions {
-  /** The working directory, if not this one. */
+  /** The working directory; by default the current one. */
   cwd?: string;
-  /** Environment variables, on top of those of this process. */
+  /** Environment variables, in addition to those of this process. */
   env?: Record<string, string>;
-  /** Whether the output is shown at once or returned. */
+  /** Whether the output is shown or returned. */
   output: "inherit" | "piped";
-  /** Ends the process. */
+  /** Kills the process. */
   signal?: AbortSignal;
 }
 
-/** How a run of {@linkcode deno} ended. */
+/** The result of {@linkcode deno}. */
 export interface DenoResult {
   readonly code: number;
-  /** All it wrote, errors first, if that was not shown at once. */
+  /** The standard error and the standard output, if they were not shown. */
   readonly output: string;
 }
 
-/** Runs the Deno that runs this program, so that none need be on PATH. */
+/** Runs the Deno executable of this process, which need not be on PATH. */
 export async function deno(
   args: readonly string[],
   { output, ...options }: DenoOptions,

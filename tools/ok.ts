@@ -1,4 +1,4 @@
-/** The gate: everything that must hold before a change goes in. `deno task ok` */
+/** Runs all checks that a change must pass: `deno task ok` */
 import config from "../deno.json" with { type: "json" };
 import { isBuilt } from "./build_wasm.ts";
 import type { DenoResult } from "./deno.ts";
@@ -8,7 +8,7 @@ import { chooseStandardLibrary } from "./standard_library.ts";
 const { fromJsr, run } = await chooseStandardLibrary();
 const output = "piped";
 
-/** All but `wasm`, whose language only looks like TypeScript. */
+/** All folders but `wasm`, whose language, AssemblyScript, is not TypeScript. */
 const TYPED = ["mod.ts", "src", "tests", "bench", "examples", "tools"];
 
 await step("Format", () => run(["fmt", "--check"], { output }));
@@ -33,7 +33,7 @@ await step(
   () => run(["test", "-A", "--doc", "--parallel"], { output }),
 );
 
-/** Runs one step and reports its time; a failure shows its output and ends the gate. */
+/** Runs a check and prints its time. If it fails, prints its output and exits. */
 async function step(
   name: string,
   run: () => Promise<DenoResult>,

@@ -5,13 +5,13 @@ import config from "../deno.json" with { type: "json" };
 import type { DenoResult } from "./deno.ts";
 import { denoWithStandIns, standardPackages } from "./standard_library.ts";
 
-/** Every check of `deno publish`, without publishing. */
+/** The arguments for the checks of `deno publish`, without publishing. */
 export const PUBLISH_CHECK = ["publish", "--dry-run", "--allow-dirty"];
 
 /**
- * Runs {@linkcode PUBLISH_CHECK} where JSR is out of reach. `deno publish` takes
- * no import map, so this is done on a copy of what would be published, linked to
- * the stand-ins as if they were the packages of the standard library.
+ * Runs {@linkcode PUBLISH_CHECK} without JSR. `deno publish` takes no import map, so
+ * this checks a copy of the published files that is linked to the stand-ins in
+ * place of the packages of the standard library.
  */
 export async function checkPublishOffline(): Promise<DenoResult> {
   const folder = await mkdtemp(join(tmpdir(), "zarr-parts-"));

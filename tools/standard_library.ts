@@ -3,8 +3,8 @@ import config from "../deno.json" with { type: "json" };
 import map from "./offline/import_map.json" with { type: "json" };
 import { deno, type DenoOptions } from "./deno.ts";
 
-/** How long a network may keep silent before JSR counts as out of reach. */
-const PATIENCE_MS = 10_000;
+/** The time after which JSR counts as out of reach. */
+const TIMEOUT_MS = 10_000;
 
 /** A package of the standard library that deno.json imports. */
 export interface StandardPackage {
@@ -12,11 +12,11 @@ export interface StandardPackage {
   readonly name: string;
   /** Such as `1.0.24`. */
   readonly version: string;
-  /** What stands in, by entry point: for `./ensure-dir` the module `./std_fs.ts` in tools/offline. */
+  /** The modules in `tools/offline` that stand in, by entry point: `./std_fs.ts` for `./ensure-dir`. */
   readonly standIns: Readonly<Record<string, string>>;
 }
 
-/** The standard library as deno.json names it, and what stands in for it. */
+/** Returns the packages of the standard library in deno.json, and their stand-ins. */
 export function standardPackages(): StandardPackage[] {
   return Object.entries(config.imports).flatMap(([name, specifier]) => {
     const prefix = `jsr:${name}@`;
@@ -32,13 +32,13 @@ export function standardPackages(): StandardPackage[] {
   });
 }
 
-/** Where the standard library comes from, and what runs Deno with it. */
+/** The source of the standard library, and a function that runs Deno with it. */
 export interface StandardLibrary {
   readonly fromJsr: boolean;
   readonly run: typeof deno;
 }
 
-/** Finds out whether JSR can be reached, and says in one line what follows. */
+/** Checks whether JSR can be reached, and prints which standard library is used. */
 export async function chooseStandardLibrary(): Promise<StandardLibrary> {
   const fromJsr = await resolvesFromJsr();
   console.error(
@@ -49,7 +49,7 @@ export async function chooseStandardLibrary(): Promise<StandardLibrary> {
   return { fromJsr, run: fromJsr ? deno : denoWithStandIns };
 }
 
-/** Whether JSR serves the standard library, or did so once and it is cached. */
+/** Returns whether Deno can load the standard library from JSR or from its cache. */
 async function resolvesFromJsr(): Promise<boolean> {
   const specifiers = standardPackages().flatMap(({ name, version, standIns }) =>
     Object.keys(standIns).map((path) =>
@@ -58,15 +58,15 @@ async function resolvesFromJsr(): Promise<boolean> {
   );
   const { code } = await deno(
     ["cache", "--no-config", "--no-lock", ...specifiers],
-    { output: "piped", signal: AbortSignal.timeout(PATIENCE_MS) },
+    { output: "piped", signal: AbortSignal.timeout(TIMEOUT_MS) },
   );
   return code === 0;
 }
 
-/** The subcommands that this project uses and that take an import map. */
+/** The subcommands that take an import map, of those that this project uses. */
 const RESOLVING = ["bundle", "check", "doc", "run", "serve", "test"];
 
-/** Runs Deno with the stand-ins, and so that it never waits for JSR. */
+/** Runs Deno with the stand-ins, without requests to JSR. */
 export async function denoWithStandIns(
   [subcommand = "", ...args]: readonly string[],
   options: DenoOptions,

@@ -1,18 +1,19 @@
-/** What zarrita gives the chunks to that it wants read. */
+/** The queue that zarrita adds the reads of chunks to. */
 export interface ChunkQueue {
   add(read: () => Promise<void>): void;
   onIdle(): Promise<void[]>;
 }
 
 /**
- * Browsers fail where thousands of requests wait. Chunks that lie together in a
- * shard are one request if they are asked for at once.
+ * The number of reads that run at once. Browsers fail when thousands of requests
+ * wait; inner chunks that are next to each other in a shard and are read at once
+ * are one request.
  */
-const AT_ONCE = 256;
+const CONCURRENCY = 256;
 
 /**
- * A queue of chunks that reads only so many at once, none after one has failed,
- * and tells how far it is.
+ * Creates a queue that reads at most 256 chunks at once, stops after the first
+ * failure, and reports its progress.
  *
  * @param onProgress Is called after each chunk.
  */
@@ -22,7 +23,7 @@ export function chunkQueue(
   const reads: (() => Promise<void>)[] = [];
   let [started, finished, failed] = [0, 0, false];
 
-  async function readOneByOne(): Promise<void> {
+  async function readNext(): Promise<void> {
     while (started < reads.length && !failed) {
       try {
         await reads[started++]!();
@@ -35,6 +36,6 @@ export function chunkQueue(
   }
   return {
     add: (read) => void reads.push(read),
-    onIdle: () => Promise.all(Array.from({ length: AT_ONCE }, readOneByOne)),
+    onIdle: () => Promise.all(Array.from({ length: CONCURRENCY }, readNext)),
   };
 }

@@ -4,19 +4,20 @@ export interface Spacing {
   readonly y: number;
 }
 
-/** Heights count more than distances, since slopes look flat from above. */
+/** The factor that heights are multiplied by, since slopes look flat from above. */
 const EXAGGERATION = 1.6;
 
-/** Towards the light: from the north-west, as maps have it, 45° above the horizon. */
+/** The direction to the light: north-west, as is usual in maps, 45° above the horizon. */
 const LIGHT = { east: -0.5, north: 0.5, up: Math.SQRT1_2 };
 
 /**
- * How bright a point is under a light from the north-west.
+ * Computes the brightness of points under a light from the north-west.
  *
- * @param elevationAt The elevation of a point in metres, rows counted from the
- * north, or `undefined` where there is none.
- * @param spacing How far the points are from each other.
- * @returns The brightness of a point, from 0 to 1; level ground has √½.
+ * @param elevationAt Returns the elevation of a point in metres, with rows counted
+ * from the north, or `undefined` outside of the model.
+ * @param spacing The distances between neighbouring points.
+ * @returns A function that returns the brightness of a point, from 0 to 1. Level
+ * ground has √½.
  */
 export function hillShade(
   elevationAt: (x: number, y: number) => number | undefined,
@@ -33,7 +34,7 @@ export function hillShade(
   };
 }
 
-/** The slope at a point with or without neighbours. */
+/** Computes the slope at a point, which may lack one neighbour or both. */
 function slope(
   before: number | undefined,
   here: number,

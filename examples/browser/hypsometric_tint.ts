@@ -1,7 +1,7 @@
 /** Red, green and blue, each from 0 to 255. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** From the shore's plains to summits. */
+/** The colours of land, from plains to summits. */
 const LAND: readonly Colour[] = [
   [104, 148, 104],
   [148, 178, 118],
@@ -13,7 +13,7 @@ const LAND: readonly Colour[] = [
   [246, 244, 240],
 ];
 
-/** From the deep to the shore. */
+/** The colours of the sea, from the deep to the shore. */
 const SEA: readonly Colour[] = [
   [28, 62, 112],
   [74, 129, 176],
@@ -21,12 +21,12 @@ const SEA: readonly Colour[] = [
 ];
 
 /**
- * The colours of heights on a map: land from `lowest` to `highest`, and sea, in
- * shades of blue, wherever the elevation is 0 or less.
+ * Maps elevations to the colours of a map. Elevations of 0 or less are sea, in
+ * shades of blue.
  *
- * @param lowest The lowest elevation of all, in metres.
- * @param highest The highest.
- * @returns The colour of an elevation between the two.
+ * @param lowest The lowest elevation, in metres.
+ * @param highest The highest elevation, in metres.
+ * @returns A function that returns the colour of an elevation between the two.
  */
 export function hypsometricTint(
   lowest: number,
@@ -39,9 +39,9 @@ export function hypsometricTint(
       : colourAt(SEA, (elevation - lowest) / (0 - lowest));
 }
 
-/** The colour at a place in a ramp, from 0 at its start to 1 at its end. */
+/** Interpolates a colour ramp at a position from 0, its start, to 1, its end. */
 function colourAt(ramp: readonly Colour[], place: number): Colour {
-  // A ramp of one elevation only: everything is at its end.
+  // If all elevations are equal, the position is NaN: use the end of the ramp.
   const at = (Number.isFinite(place) ? place : 1) * (ramp.length - 1);
   const index = Math.min(Math.floor(at), ramp.length - 2);
   const [from, to] = [ramp[index]!, ramp[index + 1]!];

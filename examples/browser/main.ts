@@ -4,15 +4,15 @@
  *
  *     deno bundle --platform browser -o examples/browser/main.js examples/browser/main.ts
  *
- * makes the script of index.html. Any web server can serve the two; the query
- * string says which array: `?array=https://example.com/dem.zarr`
+ * writes the script of index.html. Any web server can serve both files. The query
+ * string names the array: `?array=https://example.com/dem.zarr`
  */
 import { HttpStore } from "@zarr-parts/zarr-parts";
 import { readElevationModel } from "./read_elevation_model.ts";
 import { type ElevationModel, elevationRange, relief } from "./relief.ts";
 
 const canvas = document.querySelector("canvas")!;
-// Apart from the status, which screen readers read aloud at each change.
+// Not in the status element, which screen readers read aloud at each change.
 const progressLine = document.querySelector<HTMLElement>("#progress")!;
 const progress = progressLine.querySelector("progress")!;
 const progressText = progressLine.querySelector("span")!;
@@ -59,7 +59,7 @@ function draw(model: ElevationModel): void {
   Object.assign(canvas, { width, height });
   const image = new ImageData(relief(model), width, height);
   canvas.getContext("2d")!.putImageData(image, 0, 0);
-  // Points need not be as far apart from north to south as from west to east.
+  // The distances between points can differ between the two directions.
   canvas.style.aspectRatio = `${width * spacing.x} / ${height * spacing.y}`;
   canvas.ariaLabel = describe(model);
   canvas.hidden = false;
@@ -73,7 +73,7 @@ function describe(model: ElevationModel): string {
   return `A map of ${model.width} × ${model.height} points, ${heights}`;
 }
 
-/** An error's message and those of its causes, each on a line of its own. */
+/** Joins the messages of an error and its causes, one per line. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;

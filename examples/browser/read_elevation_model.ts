@@ -8,11 +8,12 @@ import { spacingOf } from "./spacing.ts";
 registerCodecs(zarr.registry);
 
 /**
- * Reads an array as an elevation model, in parts or not.
+ * Reads an array as an elevation model. The array may be stored in parts.
  *
- * @param store The array's own: its `zarr.json` is at the root.
+ * @param store A store with the array at its root.
  * @param onProgress Is called after each chunk.
- * @throws {TypeError} If the array is not of two dimensions, or not of numbers.
+ * @throws {TypeError} If the array does not have two dimensions, or its elements
+ * are not numbers.
  */
 export async function readElevationModel(
   store: Store,
@@ -34,12 +35,12 @@ export async function readElevationModel(
     width,
     height,
     fillValue: array.fillValue,
-    // zarrita gives none where the array has none.
+    // zarrita returns `undefined` if the array has no attributes.
     spacing: spacingOf(attrs ?? {}, { width, height }),
   };
 }
 
-/** The elements row by row, as most arrays have them already. */
+/** Returns the elements row by row, without a copy if they are in that order. */
 function byRows(
   data: ArrayLike<number>,
   width: number,

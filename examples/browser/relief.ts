@@ -1,19 +1,19 @@
 import { hillShade, type Spacing } from "./hill_shade.ts";
 import { hypsometricTint } from "./hypsometric_tint.ts";
 
-/** Elevations in metres, row by row from the north, each from the west. */
+/** Elevations in metres, row by row from north to south, each row from west to east. */
 export interface ElevationModel {
   readonly elevations: ArrayLike<number>;
   /** The number of points in a row. */
   readonly width: number;
   /** The number of rows. */
   readonly height: number;
-  /** Stands where no elevation is known, as does what is not finite. */
+  /** The value of points without a known elevation, besides NaN and the infinities. */
   readonly fillValue: number | null;
   readonly spacing: Spacing;
 }
 
-/** The lowest and the highest elevation, and `undefined` if none is known. */
+/** Returns the lowest and the highest known elevation, or `undefined` if there is none. */
 export function elevationRange(
   { elevations, fillValue }: ElevationModel,
 ): { lowest: number; highest: number } | undefined {
@@ -30,8 +30,8 @@ export function elevationRange(
 /**
  * Draws a map of an elevation model: tinted by height, shaded by slope.
  *
- * @returns Red, green, blue and alpha of each point, as canvases and pictures
- * have it; what is not known is transparent.
+ * @returns Red, green, blue and alpha of each point, in the order of a canvas.
+ * Points without a known elevation are transparent.
  */
 export function relief(model: ElevationModel): Uint8ClampedArray<ArrayBuffer> {
   const { elevations, width, height, fillValue, spacing } = model;
@@ -50,7 +50,7 @@ export function relief(model: ElevationModel): Uint8ClampedArray<ArrayBuffer> {
     for (let x = 0; x < width; x++) {
       const elevation = elevationAt(x, y);
       if (elevation === undefined) continue;
-      // Water is level, whatever its ground is.
+      // The surface of the sea is level.
       const light = elevation > 0 ? brightness(shade(x, y)) : 1;
       const colour = tint(elevation).map((value) => value * light);
       pixels.set([...colour, 255], 4 * (y * width + x));
@@ -63,7 +63,7 @@ function isKnown(elevation: number, fillValue: number | null): boolean {
   return elevation !== fillValue && Number.isFinite(elevation);
 }
 
-/** What a colour is multiplied by: 1 on level ground, and never black. */
+/** Converts a shade to the factor of the colour: 1 on level ground, and never 0. */
 function brightness(shade: number): number {
   return 0.35 + 0.65 * Math.SQRT2 * shade;
 }

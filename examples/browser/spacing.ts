@@ -1,21 +1,20 @@
 import type { Spacing } from "./hill_shade.ts";
 
-/** What is assumed where an array does not tell: that of many elevation models. */
-const USUAL: Spacing = { x: 30, y: 30 };
+/** The spacing that many elevation models have, for arrays without a bounding box. */
+const DEFAULT_SPACING: Spacing = { x: 30, y: 30 };
 
 /** The length of a degree along a meridian, in metres. */
 const METRES_PER_DEGREE = 111_195;
 
 /**
- * How far the points of an array are from each other, by its attribute
- * `bounding_box`, which has the members `west`, `south`, `east` and `north` in
- * degrees.
+ * Computes the distances between the points of an array from its attribute
+ * `bounding_box`, an object with `west`, `south`, `east` and `north` in degrees.
  */
 export function spacingOf(
   { bounding_box: box }: Record<string, unknown>,
   { width, height }: { width: number; height: number },
 ): Spacing {
-  if (!isBox(box)) return USUAL;
+  if (!isBox(box)) return DEFAULT_SPACING;
   const { west, south, east, north } = box;
   const latitude = (south + north) / 2 * Math.PI / 180;
   return {

@@ -6,10 +6,10 @@ import { FileSystemStore } from "../../mod.ts";
 import { serveFolder } from "./file_server.ts";
 import { openPage, pixelsOf, shownOn, SOURCE, testOnSite } from "./page.ts";
 
-/** What the elevation model has: shards, and inner chunks with points of it. */
+/** The number of shards of the elevation model. */
 const SHARDS = 3 * 4;
 
-/** The pixels of a map of the source, which zarrita can read by itself. */
+/** Draws the source, which zarrita can read without this package. */
 async function expectedPixels(): Promise<Uint8ClampedArray> {
   const store = new FileSystemStore(SOURCE);
   const array = await zarr.open.v3(store, { kind: "array" });
@@ -26,7 +26,7 @@ async function expectedPixels(): Promise<Uint8ClampedArray> {
   });
 }
 
-/** Changes a file while a test runs, and puts it back. */
+/** Changes or removes a file while a test runs, and restores it. */
 async function withFile(
   path: string,
   change: (bytes: Uint8Array) => Uint8Array | undefined,
@@ -54,7 +54,7 @@ testOnSite(
     const { log } = server;
     const label = "A map of 403 × 344 points, 236 to 1076 metres high";
 
-    await t.step("as the source looks, pixel for pixel", async () => {
+    await t.step("with the same pixels as the source", async () => {
       const page = await openPage(browser, server, "dem.zarr");
       const { width, pixels } = await pixelsOf(page);
       const expected = await expectedPixels();
@@ -69,21 +69,24 @@ testOnSite(
       });
     });
 
-    await t.step("with few requests", () => {
-      const counts: Record<string, number> = {};
-      for (const line of log.filter((line) => line.includes("/dem.zarr/"))) {
-        const kind = line.replaceAll(/\d+/g, "0");
-        counts[kind] = (counts[kind] ?? 0) + 1;
-      }
-      assertEquals(counts, {
-        "GET /dem.zarr/zarr.json": 1,
-        "GET /dem.zarr/c/0/0.shard.index": SHARDS,
-        // All inner chunks of a shard are one request.
-        "GET /dem.zarr/c/0/0.shard bytes=0-0": SHARDS,
-      });
-    });
+    await t.step(
+      "with one request for each index and the inner chunks of each shard",
+      () => {
+        const counts: Record<string, number> = {};
+        for (const line of log.filter((line) => line.includes("/dem.zarr/"))) {
+          const kind = line.replaceAll(/\d+/g, "0");
+          counts[kind] = (counts[kind] ?? 0) + 1;
+        }
+        assertEquals(counts, {
+          "GET /dem.zarr/zarr.json": 1,
+          "GET /dem.zarr/c/0/0.shard.index": SHARDS,
+          // All inner chunks of a shard are one request.
+          "GET /dem.zarr/c/0/0.shard bytes=0-0": SHARDS,
+        });
+      },
+    );
 
-    await t.step("that the form names", async () => {
+    await t.step("from the URL in the form", async () => {
       const page = await browser.newPage();
       await page.goto(`${server.url}/index.html`);
       const nothing = { status: [], alert: [], img: [], progressbar: [] };
@@ -96,7 +99,7 @@ testOnSite(
       assertEquals(await field.inputValue(), `${server.url}/dem.zarr`);
     });
 
-    await t.step("and shows how far it is", async () => {
+    await t.step("and shows its progress", async () => {
       const page = await browser.newPage();
       const lastShard = Promise.withResolvers<void>();
       await page.route("**/c/2/3.shard", async (route) => {
@@ -118,7 +121,7 @@ testOnSite(
       await page.getByRole("img", { name: label }).waitFor();
     });
 
-    await t.step("of another origin", async () => {
+    await t.step("from another origin", async () => {
       const other = serveFolder(folder, {
         "access-control-allow-origin": "*",
         "access-control-expose-headers": "content-range, content-encoding",
@@ -132,7 +135,7 @@ testOnSite(
     });
 
     await t.step(
-      "and says where the connection was lost, and why",
+      "and shows the URL and the reason when a connection is lost",
       async () => {
         const context = await browser.newContext();
         await context.route("**/c/1/2.shard", (route) => route.abort());
@@ -143,7 +146,7 @@ testOnSite(
       },
     );
 
-    await t.step("and says what is wrong with it", async () => {
+    await t.step("and shows what is wrong with a damaged array", async () => {
       const shard = `${folder}/dem.zarr/c/1/2.shard`;
       const assertAlert = async (...texts: string[]) => {
         const { alert, ...shown } = await shownOn(

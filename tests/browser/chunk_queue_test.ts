@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { chunkQueue } from "../../examples/browser/chunk_queue.ts";
 
-/** How many chunks are read at once. */
-const AT_ONCE = 256;
+/** The number of chunks that are read at once. */
+const CONCURRENCY = 256;
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** A queue of reads that end when a test says so, and what has been seen of it. */
+/** Creates a queue of reads that a test resolves, and records its progress. */
 function queueOf(count: number) {
   const reads: PromiseWithResolvers<void>[] = [];
   const progress: [number, number][] = [];
@@ -21,28 +21,28 @@ function queueOf(count: number) {
   return { queue, reads, progress };
 }
 
-Deno.test("chunkQueue() reads only so many chunks at once", async () => {
-  const { queue, reads, progress } = queueOf(AT_ONCE + 2);
+Deno.test("chunkQueue() reads at most 256 chunks at once", async () => {
+  const { queue, reads, progress } = queueOf(CONCURRENCY + 2);
   assertEquals(reads.length, 0);
   const idle = queue.onIdle();
   await settled();
-  assertEquals(reads.length, AT_ONCE);
+  assertEquals(reads.length, CONCURRENCY);
   reads[3]!.resolve();
   await settled();
-  assertEquals(reads.length, AT_ONCE + 1);
-  assertEquals(progress, [[1, AT_ONCE + 2]]);
+  assertEquals(reads.length, CONCURRENCY + 1);
+  assertEquals(progress, [[1, CONCURRENCY + 2]]);
   reads.forEach(({ resolve }) => resolve());
   await settled();
   reads.forEach(({ resolve }) => resolve());
   await idle;
   assertEquals(
     progress,
-    Array.from({ length: AT_ONCE + 2 }, (_, i) => [i + 1, AT_ONCE + 2]),
+    Array.from({ length: CONCURRENCY + 2 }, (_, i) => [i + 1, CONCURRENCY + 2]),
   );
 });
 
-Deno.test("chunkQueue() reads nothing more, and tells nothing more, once a chunk has failed", async () => {
-  const { queue, reads, progress } = queueOf(2 * AT_ONCE);
+Deno.test("chunkQueue() stops reading and reporting after a chunk has failed", async () => {
+  const { queue, reads, progress } = queueOf(2 * CONCURRENCY);
   const idle = queue.onIdle();
   reads[0]!.resolve();
   await settled();
@@ -51,11 +51,11 @@ Deno.test("chunkQueue() reads nothing more, and tells nothing more, once a chunk
   await failing;
   reads.forEach(({ resolve }) => resolve());
   await settled();
-  assertEquals(reads.length, AT_ONCE + 1);
-  assertEquals(progress, [[1, 2 * AT_ONCE]]);
+  assertEquals(reads.length, CONCURRENCY + 1);
+  assertEquals(progress, [[1, 2 * CONCURRENCY]]);
 });
 
-Deno.test("chunkQueue() is idle at once where there is nothing to read", async () => {
+Deno.test("chunkQueue() is idle at once if it is empty", async () => {
   const { queue, progress } = queueOf(0);
   await queue.onIdle();
   assertEquals(progress, []);

@@ -1,22 +1,22 @@
 import { FileSystemStore } from "../../mod.ts";
 import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
 
-/** What browsers must be told of a file. */
+/** The content types of files, by file extension. */
 const TYPES: Record<string, string> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript",
 };
 
-/** A server of files, and a log of what it was asked, as `"GET /a bytes=0-9"`. */
+/** A file server with a log of its requests, such as `"GET /a bytes=0-9"`. */
 export interface FileServer extends Loopback {
   readonly log: string[];
 }
 
 /**
- * Serves a folder, single ranges included.
+ * Serves the files of a folder, and single ranges of them.
  *
- * @param folder The folder.
- * @param headers Headers of every answer.
+ * @param folder The path of the folder.
+ * @param headers Headers of every response.
  */
 export function serveFolder(
   folder: string,

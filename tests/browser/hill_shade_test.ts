@@ -4,7 +4,7 @@ import { hillShade } from "../../examples/browser/hill_shade.ts";
 
 type Vector = [east: number, north: number, up: number];
 
-/** How bright a plane is, by the angle between the light and its normal vector. */
+/** Computes the brightness of a plane from the angle between the light and its normal vector. */
 function brightness(toEast: number, toNorth: number): number {
   const exaggeration = 1.6;
   const [a, b]: [Vector, Vector] = [
@@ -25,7 +25,7 @@ function assertClose(actual: number, expected: number): void {
   assert(Math.abs(actual - expected) < 1e-9, `${actual}, not ${expected}`);
 }
 
-Deno.test("hillShade() lights a plane by its slope, at its edges as inside", () => {
+Deno.test("hillShade() gives all points of a plane, also at its edges, the brightness of its slope", () => {
   const slope = fc.double({ min: -5, max: 5, noNaN: true });
   const distance = fc.double({ min: 0.1, max: 100, noNaN: true });
   fc.assert(
@@ -46,7 +46,7 @@ Deno.test("hillShade() lights a plane by its slope, at its edges as inside", () 
   );
 });
 
-Deno.test("hillShade() lights what rises away from the north-west less", () => {
+Deno.test("hillShade() gives slopes that face away from the north-west less light", () => {
   const towards = (east: number, north: number) =>
     hillShade((x, y) => x * east - y * north, { x: 1, y: 1 })(0, 0);
   const level = towards(0, 0);
@@ -58,7 +58,7 @@ Deno.test("hillShade() lights what rises away from the north-west less", () => {
   assertEquals(towards(-5, 5), 0);
 });
 
-Deno.test("hillShade() takes a point alone for level", () => {
+Deno.test("hillShade() gives a point without neighbours the brightness of level ground", () => {
   const shade = hillShade(
     (x, y) => x === 0 && y === 0 ? 100 : undefined,
     { x: 30, y: 30 },
@@ -66,7 +66,7 @@ Deno.test("hillShade() takes a point alone for level", () => {
   assertClose(shade(0, 0), Math.sqrt(1 / 2));
 });
 
-Deno.test("hillShade() takes the slope between the neighbours, whatever lies between", () => {
+Deno.test("hillShade() computes the slope from the neighbours of a point, not from the point", () => {
   const shade = hillShade(
     (x, y) => x === 0 && y === 0 ? 1000 : 3 * x - 2 * y,
     { x: 1, y: 1 },

@@ -14,13 +14,13 @@ Deno.test("hypsometricTint() spans the land from the lowest to the highest eleva
   const tint = hypsometricTint(200, 900);
   assertEquals(tint(200), PLAIN);
   assertEquals(tint(900), SUMMIT);
-  // Eight colours, so each seventh of the way is one of them.
+  // The ramp has eight colours, one at each seventh.
   assertEquals(tint(300), [148, 178, 118]);
   assertEquals(tint(350), [177, 193, 133]);
   assertEquals(tint(800), [189, 172, 158]);
 });
 
-Deno.test("hypsometricTint() gives the sea shades of blue, and begins the land at 0", () => {
+Deno.test("hypsometricTint() gives the sea shades of blue, and starts the land at 0", () => {
   const tint = hypsometricTint(-100, 700);
   assertEquals(tint(-100), DEEP);
   assertEquals(tint(-50), [74, 129, 176]);
@@ -31,7 +31,7 @@ Deno.test("hypsometricTint() gives the sea shades of blue, and begins the land a
   assertEquals(tint(700), SUMMIT);
 });
 
-Deno.test("hypsometricTint() knows models of one elevation, and of none above the sea", () => {
+Deno.test("hypsometricTint() accepts models of a single elevation, and models below the sea", () => {
   assertEquals(hypsometricTint(42, 42)(42), SUMMIT);
   assertEquals(hypsometricTint(0, 0)(0), SHORE);
   assertEquals(hypsometricTint(0, 7)(0), SHORE);
@@ -39,7 +39,7 @@ Deno.test("hypsometricTint() knows models of one elevation, and of none above th
   assertEquals(hypsometricTint(-8, -4)(-4), [74, 129, 176]);
 });
 
-Deno.test("hypsometricTint() gives a colour to every elevation of a range", () => {
+Deno.test("hypsometricTint() has a colour for every elevation in its range", () => {
   const elevation = fc.double({ min: -12_000, max: 9000, noNaN: true });
   fc.assert(fc.property(fc.array(elevation, { minLength: 1 }), (elevations) => {
     const range = [Math.min(...elevations), Math.max(...elevations)] as const;

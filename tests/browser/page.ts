@@ -11,10 +11,10 @@ import { type FileServer, serveFolder } from "./file_server.ts";
 const at = (path: string) => fileURLToPath(import.meta.resolve(path));
 const EXAMPLE = at("../../examples/browser");
 
-/** The elevation model as zarr-python wrote it. */
+/** The folder of the elevation model, written by zarr-python. */
 export const SOURCE = at("../fixtures/dem.zarr");
 
-/** A browser, and a folder on a server with the page and, in parts, `dem.zarr`. */
+/** A browser, and a served folder with the page and with `dem.zarr` in parts. */
 export interface Site {
   readonly browser: Browser;
   readonly server: FileServer;
@@ -43,7 +43,7 @@ export function testOnSite(
     }));
 }
 
-/** The page, once it has drawn the array that its query string names, or shown an error. */
+/** Opens the page for an array, and waits until it shows the map or an error. */
 export async function openPage(
   browser: Pick<Browser, "newPage">,
   { url }: FileServer,
@@ -56,7 +56,7 @@ export async function openPage(
   return page;
 }
 
-/** What is on the page for its readers, by role. */
+/** Returns the visible texts of a page, by ARIA role. */
 export async function shownOn(page: Page): Promise<Record<string, string[]>> {
   const shown: Record<string, string[]> = {};
   for (const role of ["status", "alert", "img", "progressbar"] as const) {
@@ -68,7 +68,7 @@ export async function shownOn(page: Page): Promise<Record<string, string[]>> {
   return shown;
 }
 
-/** The width of the canvas, and all its pixels: red, green, blue and alpha. */
+/** Returns the width of the canvas, and the red, green, blue and alpha of its pixels. */
 export async function pixelsOf(
   page: Page,
 ): Promise<{ width: number; pixels: Uint8ClampedArray }> {

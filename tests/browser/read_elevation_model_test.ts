@@ -11,7 +11,7 @@ import { concatParts } from "../support/metadata.ts";
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };
 
-/** An array in parts, of 3 × 5 points unless it is changed. */
+/** Composes the metadata of an array in parts, by default of 3 × 5 points. */
 function metadata(changes: Partial<ArrayMetadata> = {}): ArrayMetadata {
   return {
     zarr_format: 3,
@@ -43,7 +43,7 @@ for (
     "columns": [{ name: "transpose", configuration: { order: [1, 0] } }, BYTES],
   })
 ) {
-  Deno.test(`readElevationModel() gives rows of an array stored by ${order}`, async () => {
+  Deno.test(`readElevationModel() returns the rows of an array that is stored by ${order}`, async () => {
     const store = await storeWith(metadata({ codecs }));
     const array = await zarr.open.v3(withZarrParts(store), { kind: "array" });
     await zarr.set(array as zarr.Array<"float32", typeof array.store>, null, {
@@ -67,7 +67,7 @@ for (
   });
 }
 
-Deno.test("readElevationModel() takes the spacing from the attributes", async () => {
+Deno.test("readElevationModel() computes the spacing from the attributes", async () => {
   const store = await storeWith(metadata({
     attributes: {
       bounding_box: { west: -2, south: -3, east: 3, north: 3 },
@@ -77,7 +77,7 @@ Deno.test("readElevationModel() takes the spacing from the attributes", async ()
   assertEquals(spacing, { x: 111_195, y: 2 * 111_195 });
 });
 
-Deno.test("readElevationModel() refuses what is no array of numbers in two dimensions", async () => {
+Deno.test("readElevationModel() refuses arrays of other ranks and data types", async () => {
   const long = metadata({ data_type: "int64" });
   await assertRejects(
     async () => await readElevationModel(await storeWith(long)),

@@ -23,7 +23,7 @@ function model(
   };
 }
 
-/** The pixels one by one. */
+/** Returns the pixels of the relief, each as a list. */
 function pixels(model: ElevationModel): number[][] {
   const values = relief(model);
   return Array.from(
@@ -34,7 +34,7 @@ function pixels(model: ElevationModel): number[][] {
 
 const sum = ([red, green, blue]: number[]) => red! + green! + blue!;
 
-Deno.test("elevationRange() leaves out what is not known", () => {
+Deno.test("elevationRange() leaves out points without a known elevation", () => {
   const some = [FILL, 5, NaN, -3, Infinity, -Infinity, 7];
   assertEquals(elevationRange(model([some])), { lowest: -3, highest: 7 });
   assertEquals(elevationRange(model([[FILL, NaN]])), undefined);
@@ -45,7 +45,7 @@ Deno.test("elevationRange() leaves out what is not known", () => {
   });
 });
 
-Deno.test("relief() shows what is not known as transparent", () => {
+Deno.test("relief() draws points without a known elevation as transparent", () => {
   assertEquals(pixels(model([[FILL, 9, NaN], [9, Infinity, 9]])), [
     CLEAR,
     SUMMIT,
@@ -58,11 +58,11 @@ Deno.test("relief() shows what is not known as transparent", () => {
   assertEquals(pixels(model([])), []);
 });
 
-Deno.test("relief() shows level ground in its own colour", () => {
+Deno.test("relief() draws level ground in its own colour", () => {
   assertEquals(pixels(model([[9, 9], [9, 9]])), Array(4).fill(SUMMIT));
 });
 
-Deno.test("relief() lights slopes to the west and north more than others", () => {
+Deno.test("relief() draws slopes to the west and north brighter than others", () => {
   const ridge = pixels(model([[1, 2, 5, 9, 5, 2, 1]])).map(sum);
   for (const distance of [1, 2]) {
     assert(ridge[3 - distance]! > ridge[3 + distance]!, `${ridge}`);
@@ -73,7 +73,7 @@ Deno.test("relief() lights slopes to the west and north more than others", () =>
   }
 });
 
-Deno.test("relief() shows the sea by its depth alone", () => {
+Deno.test("relief() draws the sea by its depth alone", () => {
   const rows = [[50, -5, 90], [-20, -5, 70], [-9, 0, -5]];
   const [, a, , , b, , , shore, c] = pixels(model(rows));
   assertEquals([a, b], [c, c]);
@@ -81,7 +81,7 @@ Deno.test("relief() shows the sea by its depth alone", () => {
   assert(a![2]! > a![0]!, "the sea is not blue");
 });
 
-Deno.test("relief() lights points at an edge as those inside", () => {
+Deno.test("relief() draws points of a plane alike at the edge and inside", () => {
   const [rows, columns] = [[0, 1, 2], [0, 1, 2, 3]];
   const down = pixels(model(rows.map((y) => columns.map(() => 500 - 20 * y))));
   const right = pixels(model(rows.map(() => columns.map((x) => 500 - 20 * x))));
@@ -93,7 +93,7 @@ Deno.test("relief() lights points at an edge as those inside", () => {
   );
 });
 
-Deno.test("relief() draws a slope on, up to where it is not known", () => {
+Deno.test("relief() draws points of a plane alike beside points without a known elevation", () => {
   const inside = fc.integer({ min: 2, max: 4 });
   const slope = fc.integer({ min: -30, max: 30 });
   fc.assert(
@@ -110,7 +110,7 @@ Deno.test("relief() draws a slope on, up to where it is not known", () => {
   );
 });
 
-Deno.test("relief() counts distances by the spacing", () => {
+Deno.test("relief() computes slopes with the spacing", () => {
   const rows = [[10, 40, 30], [20, 80, 50], [60, 90, 70]];
   const small = model(rows);
   const large = {

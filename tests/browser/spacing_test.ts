@@ -4,7 +4,7 @@ import { spacingOf } from "../../examples/browser/spacing.ts";
 const SIZE = { width: 10, height: 20 };
 const BOX = { west: 5, south: 59.5, east: 6, north: 60.5 };
 
-Deno.test("spacingOf() divides the bounding box, narrower towards the poles", () => {
+Deno.test("spacingOf() divides the bounding box, whose degrees of longitude shrink towards the poles", () => {
   const near = (actual: number, expected: number) =>
     assert(Math.abs(actual - expected) < 0.01, `${actual}, not ${expected}`);
   // A degree of latitude is 111,195 m, and one of longitude half of it at 60° north or south.
@@ -20,7 +20,7 @@ Deno.test("spacingOf() divides the bounding box, narrower towards the poles", ()
   near(y, 9 * 111_195);
 });
 
-Deno.test("spacingOf() assumes 30 metres where there is no bounding box in degrees", () => {
+Deno.test("spacingOf() assumes 30 metres without a bounding box in degrees", () => {
   const boxes: unknown[] = [
     undefined,
     null,

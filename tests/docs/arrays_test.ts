@@ -20,7 +20,7 @@ registerCodecs(zarr.registry);
 const BLOCKS = (await readPages()).flatMap(codeBlocksOf);
 const [ZARR_PYTHON] = PEERS;
 
-/** What a block has that writes an array or shows its metadata. */
+/** Matches code that creates an array, and JSON that is the metadata of an array. */
 const MAKES_ARRAY =
   /createArrayChunks\(|arrayMetadata\(|"?node_type"?: "array"/;
 
@@ -85,7 +85,7 @@ async function exportArrays(
   return arrays;
 }
 
-/** The paths of all arrays in a store. */
+/** Returns the paths of all arrays in a store. */
 async function arrayPaths(store: ListedStore): Promise<string[]> {
   const paths: string[] = [];
   for await (const key of store.list()) {

@@ -19,7 +19,7 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** The README, the guides in `docs/`, and the module documentation of `mod.ts`. */
+/** Reads the README, the guides in `docs/`, and the module documentation of `mod.ts`. */
 export async function readPages(): Promise<Page[]> {
   const paths = ["README.md"];
   for await (const { name } of Deno.readDir(new URL("docs", ROOT))) {
@@ -35,12 +35,12 @@ export async function readPages(): Promise<Page[]> {
   }];
 }
 
-/** The path of a file of the repository on this machine. */
+/** Returns the absolute path of a file of the repository. */
 export function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, ROOT));
 }
 
-/** All code blocks of a page, in order. */
+/** Returns the code blocks of a page, in order. */
 export function codeBlocksOf({ path, text }: Page): CodeBlock[] {
   const blocks = text.matchAll(/^```(\S*)([^\n]*)\n([^]*?)^```$/gm);
   return Array.from(blocks, ([, language, attributes, code], i) => ({

@@ -6,7 +6,7 @@ import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 const PAGES = await readPages();
 const README = PAGES.find(({ path }) => path === "README.md")!;
 
-/** The fragment of the URL of a heading, as GitHub makes it. */
+/** Returns the URL fragment of a heading, by the rules of GitHub. */
 function slugOf(heading: string): string {
   return heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");

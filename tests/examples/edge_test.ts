@@ -9,7 +9,7 @@ import { arrayMetadata, concatParts } from "../support/metadata.ts";
 const EDGE = fileURLToPath(import.meta.resolve("../../examples/edge.ts"));
 const CHUNK = countingBytes(1000);
 
-/** An array in parts with one chunk, (2, 1), as any web server would offer it. */
+/** Creates an array in parts with one chunk, (2, 1). */
 async function storeInParts(): Promise<MemoryStore> {
   const store = new MemoryStore();
   const chunks = await createArrayChunks(
@@ -32,7 +32,7 @@ async function storeInParts(): Promise<MemoryStore> {
   return store;
 }
 
-/** Runs the edge function as its users do, over a server for `store`, while `test` asks it. */
+/** Runs a test against the edge function, which reads from a server for `store`. */
 async function withEdgeFunction(
   store: MemoryStore,
   test: (url: string) => Promise<void>,
@@ -67,7 +67,7 @@ async function withEdgeFunction(
   }
 }
 
-/** Waits until a server answers, or fails with what it printed when it ended. */
+/** Waits until a server answers; rejects with its output if it exits. */
 async function answered(
   url: string,
   serving: Promise<{ output: string }>,
@@ -89,7 +89,7 @@ async function answered(
   }
 }
 
-Deno.test("the edge function serves whole chunks and ranges of them from parts", async () => {
+Deno.test("the edge function serves chunks in parts as a whole, and ranges of them", async () => {
   await withEdgeFunction(await storeInParts(), async (url) => {
     const chunk = `${url}/c/2/1`;
     const ask = async (path: string, range?: string, method = "GET") => {
@@ -123,7 +123,7 @@ Deno.test("the edge function serves whole chunks and ranges of them from parts",
     assertEquals(await ask(chunk, "bytes=-36"), part(964, 1000));
     assertEquals(await ask(chunk, "bytes=-37"), part(963, 1000));
     assertEquals(await ask(chunk, "bytes=990-2000"), part(990, 1000));
-    // What cannot be answered by one range is answered by the whole chunk.
+    // Several ranges, and other units, are answered with the whole chunk.
     assertEquals(await ask(chunk, "bytes=0-1,5-6"), whole);
     assertEquals(await ask(chunk, "lines=0-1"), whole);
     const unsatisfiable = await ask(chunk, "bytes=1000-");
@@ -147,7 +147,7 @@ Deno.test("the edge function serves whole chunks and ranges of them from parts",
   });
 });
 
-Deno.test("the edge function says that the array cannot be read, and opens it once it can", async () => {
+Deno.test("the edge function answers 502 while the array cannot be read, and opens it later", async () => {
   const store = new MemoryStore();
   await withEdgeFunction(store, async (url) => {
     const response = await fetch(`${url}/c/2/1`);

@@ -1,9 +1,9 @@
 import { BoolArray } from "zarrita";
 
-/** The value of elements that no chunk holds; a string has its bits. */
+/** The fill value of an array. A string holds its bits in hexadecimal. */
 export type FillValue = number | bigint | boolean | `0x${string}`;
 
-/** How many bytes an element has, by data type. */
+/** The size of an element in bytes, by data type. */
 export const ITEM_SIZES: Readonly<Record<string, number>> = {
   bool: 1,
   int8: 1,
@@ -22,7 +22,7 @@ export const ITEM_SIZES: Readonly<Record<string, number>> = {
   complex128: 16,
 };
 
-/** The bits of the infinities' exponents, by data type. */
+/** The bits of positive infinity, by data type. */
 const EXPONENTS: Readonly<Record<string, bigint>> = {
   float16: 0x7c00n,
   float32: 0x7f80_0000n,
@@ -30,8 +30,9 @@ const EXPONENTS: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * The bytes of an element, little endian: the smallest and the largest numbers,
- * both zeros, infinities, NaN of several bits, and noise.
+ * Returns the bytes of a test element, little endian: by its index the smallest or
+ * largest number, a zero, an infinity, a NaN with one of several bit patterns, or
+ * pseudo-random bytes.
  */
 export function elementBytes(dataType: string, index: number): Uint8Array {
   const size = ITEM_SIZES[dataType]!;
@@ -54,7 +55,7 @@ export function elementBytes(dataType: string, index: number): Uint8Array {
     : integerBytes(edges[(index >> 1) % edges.length]!, size);
 }
 
-/** The bytes of a fill value, little endian. */
+/** Encodes a fill value, little endian. */
 export function fillBytes(dataType: string, fill: FillValue): Uint8Array {
   const size = ITEM_SIZES[dataType]!;
   if (typeof fill === "string") return integerBytes(BigInt(fill), size);
@@ -67,14 +68,14 @@ export function fillBytes(dataType: string, fill: FillValue): Uint8Array {
   return bytes;
 }
 
-/** A fill value as metadata has it. */
+/** Converts a fill value to its form in metadata. */
 export function fillJson(fill: FillValue): unknown {
   if (typeof fill === "bigint") return rawJSON(String(fill));
   if (Object.is(fill, -0)) return rawJSON("-0.0");
   return typeof fill === "number" && !isFinite(fill) ? String(fill) : fill;
 }
 
-/** Elements in the class that zarrita has for them. */
+/** Views elements as the typed array that zarrita uses for the data type. */
 export function typedElements(dataType: string, bytes: Uint8Array) {
   const { buffer, byteOffset } = bytes;
   const length = bytes.length / ITEM_SIZES[dataType]!;
@@ -109,7 +110,7 @@ const TYPED_ARRAYS: Readonly<
   float64: Float64Array,
 };
 
-/** A number in JSON just as it is written; TypeScript does not know it yet. */
+/** `JSON.rawJSON`, which TypeScript's library does not declare yet. */
 export const { rawJSON } = JSON as unknown as {
   rawJSON: (text: string) => unknown;
 };

@@ -2,11 +2,11 @@ import { FileSystemStore } from "../../mod.ts";
 import type { InteropArray } from "./interop_array.ts";
 import { runScript } from "./python.ts";
 
-/** Another program that reads and writes Zarr. */
+/** Another Zarr implementation. */
 export interface Peer {
   readonly name: string;
   readonly script: string;
-  /** Whether it writes groups, with consolidated metadata. */
+  /** Whether the program writes groups, with consolidated metadata. */
   readonly hasGroups: boolean;
 }
 
@@ -21,10 +21,10 @@ export const PEERS: readonly Peer[] = [
   { name: "TensorStore", script: "with_tensorstore.py", hasGroups: false },
 ];
 
-/** What a peer did not write or read, by path, with its errors. */
+/** The errors of a peer, by the path of the array. */
 export type Refused = Readonly<Record<string, string>>;
 
-/** A folder for the exchange with a peer; `exchange.py` says what is in it. */
+/** A folder for the exchange with a peer, with the files that `exchange.py` lists. */
 export class Exchange {
   readonly #folder: string;
   readonly #arrays: readonly ExchangedArray[];
@@ -37,7 +37,7 @@ export class Exchange {
     this.store = new FileSystemStore(`${folder}/hierarchy`);
   }
 
-  /** Lets a peer write all arrays. */
+  /** Runs a peer to write all arrays. */
   async write(
     python: string,
     { script }: Peer,
@@ -50,7 +50,7 @@ export class Exchange {
     return await this.#run(python, script, "write");
   }
 
-  /** Lets a peer read all arrays; returns what gives the elements of one, or the peer's error. */
+  /** Runs a peer to read all arrays; returns a function for the elements of one, which rejects with the peer's error. */
   async read(
     python: string,
     { script }: Peer,

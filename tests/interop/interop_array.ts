@@ -8,32 +8,32 @@ import {
 
 type Codec = { name: string; configuration?: Record<string, unknown> };
 
-/** An array that programs hand each other. */
+/** An array that one program writes and another one reads. */
 export interface InteropArray {
   readonly path: string;
   readonly metadata: ArrayMetadata;
-  /** Whether of the metadata only shape and data type count, and the rest is the writer's choice. */
+  /** Whether the writer chooses all metadata except for the shape and the data type. */
   readonly byDefault: boolean;
   /** The shape of a chunk, or of a shard. */
   readonly chunkShape: readonly number[];
-  /** The shapes of inner chunks, the outer ones first. */
+  /** The shapes of inner chunks, outermost first. */
   readonly innerShapes: readonly (readonly number[])[];
   readonly fill: Uint8Array;
   /** All elements in C order, little endian. Some chunks have only the fill value. */
   readonly elements: Uint8Array;
 }
 
-/** What sets an array apart from a plain one of two dimensions with ragged edges. */
+/** Options of an array; by default it is unsharded, two-dimensional, and not a multiple of its chunk shape. */
 export interface ArrayOptions {
   dataType?: string;
   shape?: readonly number[];
   /** The shape of a chunk, or of a shard. */
   chunkShape?: readonly number[];
-  /** The shapes of inner chunks, the outer ones first. */
+  /** The shapes of inner chunks, outermost first. */
   innerShapes?: readonly (readonly number[])[];
   fill?: FillValue;
   codecs?: readonly Codec[];
-  /** Whether no chunk has anything but the fill value. */
+  /** Whether all elements are the fill value. */
   isEmpty?: boolean;
   byDefault?: boolean;
 }
@@ -79,7 +79,7 @@ export function interopArray(
   };
 }
 
-/** The codec `bytes`, with the byte order where an element has several bytes. */
+/** Composes the codec `bytes`, with a byte order if elements have several bytes. */
 export function bytes(
   dataType: string,
   endian: "little" | "big" = "little",
@@ -89,7 +89,7 @@ export function bytes(
     : { name: "bytes", configuration: { endian } };
 }
 
-/** The codec `sharding_indexed`. */
+/** Composes the codec `sharding_indexed`. */
 export function sharded(
   innerShape: readonly number[],
   codecs: readonly Codec[],
@@ -109,7 +109,7 @@ export function sharded(
   };
 }
 
-/** The coordinates of the chunks, or of other blocks, that hold anything but the fill value. */
+/** Returns the coordinates of the blocks of a shape that hold more than the fill value. */
 export function filledBlocks(
   { metadata, fill, elements }: InteropArray,
   block: readonly number[],
@@ -126,7 +126,7 @@ export function filledBlocks(
   return [...filled.values()];
 }
 
-/** All coordinates in a shape, in C order. */
+/** Returns all coordinates in a shape, in C order. */
 export function coordinatesIn(shape: readonly number[]): number[][] {
   return shape.reduce<number[][]>(
     (all, length) =>
@@ -137,7 +137,7 @@ export function coordinatesIn(shape: readonly number[]): number[][] {
   );
 }
 
-/** Whether an element lies in a block that has only the fill value: every third along diagonals. */
+/** Returns whether an element is in a block of only the fill value: one block in three. */
 function isAbsent(
   coordinates: readonly number[],
   block: readonly number[],

@@ -7,7 +7,7 @@ import {
 } from "./interop_array.ts";
 import { CRC32C, PIPELINES, TRANSPOSE, ZSTD } from "./pipelines.ts";
 
-/** The data types that zarrita can read, without strings. */
+/** The data types that zarrita can read, except for strings. */
 const DATA_TYPES = Object.keys(ITEM_SIZES).filter((dataType) =>
   !/^(bfloat|complex)/.test(dataType)
 );
@@ -27,7 +27,7 @@ const FILLS: Readonly<Record<string, FillValue[]>> = {
   float64: FLOATS,
 };
 
-/** Names that URLs, shells, JSON or file systems give a meaning to. */
+/** Names with characters that are special in URLs, shells, JSON or file systems. */
 const NAMES = [
   "with space",
   "grüße 日本",
@@ -38,11 +38,11 @@ const NAMES = [
   "%41",
   "c",
   "..x",
-  // Windows has no such names.
+  // Windows does not allow these.
   ...Deno.build.os === "windows" ? [] : ['"quoted"', "why?", "a:b*"],
 ];
 
-/** The arrays that every program here is to write and to read. */
+/** The arrays that every program writes and reads. */
 export const MATRIX: readonly InteropArray[] = [
   ...DATA_TYPES.flatMap(ofType),
   ...DATA_TYPES.flatMap(withFills),

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import type { InteropArray } from "./interop_array.ts";
 import type { ExchangedArray } from "./exchange.ts";
-import { OTHERWISE } from "./zarrita_limits.ts";
+import { WRONG_ELEMENTS } from "./zarrita_limits.ts";
 
-/** Where reading arrays did not give their elements: the errors, or {@linkcode OTHERWISE}, by path. */
+/** Reads arrays; returns the errors, or {@linkcode WRONG_ELEMENTS} for wrong elements, by path. */
 export async function failuresOf(
   arrays: readonly Pick<ExchangedArray, "path" | "elements">[],
   read: (path: string) => Promise<Uint8Array>,
@@ -11,7 +11,9 @@ export async function failuresOf(
   const failures: Record<string, string> = {};
   for (const { path, elements } of arrays) {
     try {
-      if (!areEqual(await read(path), elements)) failures[path] = OTHERWISE;
+      if (!areEqual(await read(path), elements)) {
+        failures[path] = WRONG_ELEMENTS;
+      }
     } catch (error) {
       failures[path] = String(error);
     }
@@ -19,7 +21,7 @@ export async function failuresOf(
   return failures;
 }
 
-/** That arrays fail where that is known, as is known, and nowhere else. */
+/** Asserts that the known failures of arrays occur, and no others. */
 export function assertFailures(
   failures: Readonly<Record<string, string>>,
   known: Readonly<Record<string, string>>,

@@ -1,10 +1,10 @@
 import { UNKNOWN_TYPE, ZARR_PARTS_LIMITS } from "./zarrita_limits.ts";
 
-// zarr-python compares inner chunks with the shard before the transposition.
+// zarr-python compares the inner chunk shape with the shard shape before it is transposed.
 const TRANSPOSED = "ValueError: The array's `chunk_shape`";
 const NO_GZIP = 'CodecPipelineError: Failed to encode chunk via codec "gzip"';
 
-/** What peers, and zarrita, refuse to write, by array: how their errors start. */
+/** The starts of errors in writing, by program and array. */
 export const CANNOT_WRITE: Readonly<
   Record<string, Readonly<Record<string, string>>>
 > = {
@@ -33,7 +33,7 @@ export const CANNOT_WRITE: Readonly<
   },
 };
 
-/** What peers cannot read, by array: how their errors start. */
+/** The starts of errors in reading, by program and array. */
 export const CANNOT_READ: Readonly<
   Record<string, Readonly<Record<string, string>>>
 > = {

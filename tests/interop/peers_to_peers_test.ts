@@ -10,7 +10,7 @@ import { STORAGE_WAYS } from "./storage_ways.ts";
 import { copyPlain, storeArrayAgain, storeGroupsAgain } from "./store_again.ts";
 import { ZARRITA_LIMITS } from "./zarrita_limits.ts";
 
-/** The arrays that zarrita cannot read or write, which other tests therefore pass over. */
+/** The arrays that zarrita cannot read or write, so that the other tests leave them out. */
 const ARRAYS = MATRIX.filter(({ path }) =>
   path in ZARRITA_LIMITS || path in CANNOT_WRITE.zarrita!
 );
@@ -18,7 +18,7 @@ const ARRAYS = MATRIX.filter(({ path }) =>
 for (const writer of PEERS) {
   testWith(
     PYTHON,
-    `plainView lets peers read what ${writer.name} wrote and zarrita could not, after it was stored again in parts`,
+    `plainView lets peers read arrays of ${writer.name} that zarrita cannot read, stored again in parts`,
     async (python, t) => {
       await inTempDir(async (folder) => {
         const original = new Exchange(`${folder}/original`, ARRAYS);

@@ -4,7 +4,7 @@ import { MemoryStore, type Store } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { Exchange, PEERS } from "./exchange.ts";
-import { assertAbsent } from "./assert_absent.ts";
+import { assertFilledChunks } from "./assert_filled_chunks.ts";
 import type { InteropArray } from "./interop_array.ts";
 import { GROUPS, MATRIX } from "./matrix.ts";
 import { assertFailures, failuresOf } from "./outcomes.ts";
@@ -27,7 +27,7 @@ const READING_LIMITS = { ...ZARRITA_LIMITS, ...ZARR_PARTS_LIMITS };
 for (const peer of PEERS) {
   testWith(
     PYTHON,
-    `withZarrParts lets zarrita read what ${peer.name} wrote, also stored again in parts`,
+    `withZarrParts lets zarrita read arrays of ${peer.name}, as written and stored again in parts`,
     async (python, t) => {
       await inTempDir(async (folder) => {
         const exchange = new Exchange(folder, MATRIX);
@@ -36,15 +36,15 @@ for (const peer of PEERS) {
         const arrays = MATRIX.filter(({ path }) => !(path in refused));
         const written = exchange.store;
         await t.step(
-          "chunks of nothing but the fill value are absent",
+          "only chunks of the fill value are absent",
           async () => {
             for (const array of arrays) {
-              if (!array.byDefault) await assertAbsent(written, array);
+              if (!array.byDefault) await assertFilledChunks(written, array);
             }
           },
         );
         await t.step(
-          "as it was written",
+          "as written",
           () => assertReadable(written, arrays),
         );
         for (const [name, way] of Object.entries(STORAGE_WAYS)) {
@@ -77,7 +77,7 @@ async function assertReadable(
   assertFailures(failures, READING_LIMITS, arrays);
 }
 
-/** That groups open, and that of the root knows all nodes and how arrays appear. */
+/** Asserts that groups open, and that the consolidated metadata of the root lists all nodes. */
 async function assertGroups(
   stored: Store,
   arrays: readonly InteropArray[],

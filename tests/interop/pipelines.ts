@@ -14,7 +14,7 @@ const ZSTD_CHECKED = {
   configuration: { level: 3, checksum: true },
 };
 export const CRC32C = { name: "crc32c" };
-/** Codecs that chunks, and inner chunks, are encoded with, by what they are. */
+/** The codecs of chunks and inner chunks, by name. */
 export const PIPELINES = {
   "none": [bytes("int16")],
   "gzip": [bytes("int16"), GZIP],

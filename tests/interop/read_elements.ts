@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import * as zarr from "zarrita";
 
-/** All elements of an array in C order, little endian, as zarrita reads them. */
+/** Reads all elements of an array with zarrita; returns them in C order, little endian. */
 export async function readElements(
   store: zarr.AsyncReadable,
   path: string,
@@ -27,7 +27,7 @@ export function openArray<S extends zarr.AsyncReadable>(
   return zarr.open.v3(locate(store, path), { kind: "array" });
 }
 
-/** The place of a node with a name of any characters: zarrita takes paths for those of URLs. */
+/** Returns the location of a node. zarrita decodes percent-escapes in paths, so the path is encoded. */
 export function locate<S extends zarr.AsyncReadable>(
   store: S,
   path: string,

@@ -1,7 +1,7 @@
 import type { ArrayMetadata } from "../../mod.ts";
 import { concatParts } from "../support/metadata.ts";
 
-/** How chunks are stored, given that none is shorter than so many bytes. */
+/** Composes how chunks are stored, for chunks of at least `least` bytes. */
 export type StorageWay = (
   least: number,
 ) => Pick<ArrayMetadata, "chunk_key_encoding" | "storage_transformers">;
@@ -11,7 +11,7 @@ function suffix(suffix: string, base_encoding?: unknown) {
   return { name: "suffix", configuration };
 }
 
-/** Ways to store an array, by what they are. */
+/** Ways to store an array, by name. */
 export const STORAGE_WAYS: Readonly<Record<string, StorageWay>> = {
   "a suffix": () => ({ chunk_key_encoding: suffix(".tiff") }),
   "v2 keys": () => ({ chunk_key_encoding: "v2" }),

@@ -7,7 +7,7 @@ import {
 } from "../../mod.ts";
 import type { StorageWay } from "./storage_ways.ts";
 
-/** Stores an array of one store in another one, in another way. */
+/** Copies an array to another store, where it is stored in another way. */
 export async function storeArrayAgain(
   source: Store,
   target: Store,
@@ -30,8 +30,8 @@ export async function storeArrayAgain(
 }
 
 /**
- * Stores the documents of groups in another store, after the arrays there: where
- * they hold the metadata of arrays, it becomes that of how those are stored.
+ * Copies the metadata of groups to another store, to which their arrays have been
+ * copied. Consolidated metadata of arrays becomes the metadata of the copies.
  */
 export async function storeGroupsAgain(
   source: Store,
@@ -46,7 +46,7 @@ export async function storeGroupsAgain(
   }
 }
 
-/** Copies all that a plain view shows of a store. */
+/** Copies the plain view of a store. */
 export async function copyPlain(
   source: Store & Required<Pick<Store, "list">>,
   target: Required<Pick<Store, "set">>,

@@ -8,8 +8,8 @@ import { failuresOf } from "./outcomes.ts";
 import { PYTHON } from "./python.ts";
 import { testWith } from "../support/tools.ts";
 
-/** What only this package understands, and how peers say that they do not. */
-const STRANGE = {
+/** Metadata that peers refuse, and their errors. */
+const EXTENSIONS = {
   suffix: {
     changes: {
       chunk_key_encoding: { name: "suffix", configuration: { suffix: ".x" } },
@@ -29,12 +29,14 @@ const STRANGE = {
 for (const peer of PEERS) {
   testWith(
     PYTHON,
-    `${peer.name} refuses arrays with suffixes or parts that no plain view shows`,
+    `${peer.name} refuses arrays with suffixes or parts without a plain view`,
     async (python) => {
       await inTempDir(async (folder) => {
-        const arrays = Object.keys(STRANGE).map((path) => interopArray(path));
+        const arrays = Object.keys(EXTENSIONS).map((path) =>
+          interopArray(path)
+        );
         const exchange = new Exchange(folder, arrays);
-        for (const [path, { changes }] of Object.entries(STRANGE)) {
+        for (const [path, { changes }] of Object.entries(EXTENSIONS)) {
           const { metadata } = interopArray(path);
           await createArrayChunks(exchange.store, path, {
             ...metadata,
@@ -45,7 +47,7 @@ for (const peer of PEERS) {
           arrays,
           await exchange.read(python, peer),
         );
-        for (const [path, { error }] of Object.entries(STRANGE)) {
+        for (const [path, { error }] of Object.entries(EXTENSIONS)) {
           assertMatch(failures[path] ?? "", error);
         }
       });

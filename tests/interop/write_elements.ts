@@ -6,7 +6,7 @@ import { openArray } from "./read_elements.ts";
 
 type Selection = (zarr.Slice | null)[] | null;
 
-/** Writes all elements of an array at once, by zarrita or `setSharded`. */
+/** Writes all elements of an array at once, with zarrita or `setSharded`. */
 export async function writeElements(
   store: zarr.AsyncMutable,
   array: InteropArray,
@@ -15,7 +15,7 @@ export async function writeElements(
   await write(store, array, null, array.metadata.shape, 0);
 }
 
-/** Writes an array by zarrita or `setSharded`, without the chunks, or inner chunks, of nothing but the fill value. */
+/** Writes the chunks or inner chunks that hold more than the fill value, with zarrita or `setSharded`. */
 export async function writeFilledElements(
   store: zarr.AsyncMutable,
   array: InteropArray,
@@ -36,7 +36,7 @@ export async function writeFilledElements(
   }
 }
 
-/** Writes a part of an array's elements, from an offset in elements. */
+/** Writes a selection of an array, with its elements from `offset` on. */
 async function write(
   store: zarr.AsyncMutable,
   { path, metadata, elements, fill }: InteropArray,

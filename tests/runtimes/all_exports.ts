@@ -1,4 +1,4 @@
-/** Loads all of the library, what a bundler could leave out too, and prints its names. */
+/** Imports all exports, so that a bundler keeps them, and prints their names. */
 import * as library from "../../mod.ts";
 import * as adapter from "../../src/zarrita/mod.ts";
 

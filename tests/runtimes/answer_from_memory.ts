@@ -1,6 +1,6 @@
 import type { MemoryStore, StoreKey } from "@zarr-parts/zarr-parts";
 
-/** The `fetch` of an `HttpStore` at `/base` that needs no network, of a server without ranges. */
+/** Returns a `fetch` for an `HttpStore` at `/base`: a server without range requests, in memory. */
 export function answerFromMemory(
   memory: MemoryStore,
 ): (request: Request) => Promise<Response> {

@@ -1,6 +1,6 @@
 /**
- * What the library does anywhere, without the file store: run by the tests in
- * Deno without permissions, and bundled in Node. Prints what came of it.
+ * Uses the library without the file store and prints the results. The tests run
+ * this program in Deno without permissions, and bundled in Node and a browser.
  */
 import {
   ChecksumError,
@@ -49,7 +49,7 @@ await created.set(
   }),
 );
 
-/** All that reading through a stream gives. */
+/** Reads a stream to its end. */
 async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
   const bytes: number[] = [];
   const reader = stream.getReader();
@@ -93,7 +93,7 @@ try {
   results.size = String(error);
 }
 
-/** A chunk that ends with its checksum, taken apart and joined again. */
+/** Bytes of a chunk that is split and joined, and ends with its checksum. */
 const data = Uint8Array.from({ length: 100_000 }, (_, i) => i % 251);
 const chunk = new Uint8Array(data.length + 4);
 chunk.set(data);

@@ -1,7 +1,6 @@
 /**
- * What the zarrita adapter does anywhere: run by the tests in Deno without
- * permissions, and bundled with zarrita in Node and in a browser. Prints what
- * came of it.
+ * Uses the zarrita adapter and prints the results. The tests run this program in
+ * Deno without permissions, and bundled with zarrita in Node and a browser.
  */
 import {
   type ArrayMetadata,
@@ -31,7 +30,7 @@ const COMMON = {
 } as const;
 const LITTLE = { name: "bytes", configuration: { endian: "little" } };
 
-/** Chunks that end with their checksum, which is a part. */
+/** An array whose chunks have their checksum as a part. */
 const CHECKED: ArrayMetadata = {
   ...COMMON,
   chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 3] } },
@@ -45,7 +44,7 @@ const CHECKED: ArrayMetadata = {
   }],
 };
 
-/** Shards with a header before them, and their index as a part. */
+/** An array whose shards have a header and their index as parts. */
 const SHARDED: ArrayMetadata = {
   ...COMMON,
   chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 4] } },
@@ -137,7 +136,7 @@ for (
 }
 console.log(JSON.stringify(results, null, 1));
 
-/** The names and messages of an error and its causes. */
+/** Returns the names and messages of an error and its causes. */
 function messages(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   return [`${error.name}: ${error.message}`, ...messages(error.cause)];

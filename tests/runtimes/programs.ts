@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";
 
-/** Makes one module of a program and all it imports, for any runtime. */
+/** Bundles a program with all its imports, for any runtime. */
 export async function bundle(program: string, path: string): Promise<void> {
   const { run } = await chooseStandardLibrary();
   const { code, output } = await run(
@@ -15,7 +15,7 @@ export async function bundle(program: string, path: string): Promise<void> {
   );
 }
 
-/** What a program prints in Deno with no permission at all. */
+/** Runs a program in Deno without permissions; returns its output. */
 export async function printedInDeno(program: string): Promise<string> {
   const { run } = await chooseStandardLibrary();
   const { code, output } = await run(
@@ -26,7 +26,7 @@ export async function printedInDeno(program: string): Promise<string> {
   return output;
 }
 
-/** Runs a command and returns what it printed. */
+/** Runs a command; returns its output. */
 export async function printed(
   command: string,
   args: string[],

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { ArrayChunks, type ArrayMetadata, MemoryStore } from "../../mod.ts";
 import { arrayMetadata, concatParts } from "./metadata.ts";
 
-/** An array of any chunk key encoding and parts, under which chunks can be written. */
+/** An array with any chunk key encoding and any parts to which chunks can be written. */
 export interface AnyArray {
   stored: ArrayMetadata;
-  /** As a plain view shows it; the same object if that is how it is stored. */
+  /** The metadata in a plain view; the same object if it equals `stored`. */
   plain: ArrayMetadata;
   gridShape: readonly number[];
-  /** The lengths that chunks can have: this one and, if not `exact`, all above. */
+  /** The smallest possible size of a chunk in bytes, or the only one if `exact`. */
   least: number;
   exact: boolean;
 }
@@ -51,7 +51,7 @@ const encoding = fc.oneof(
   { weight: 1, arbitrary: suffixed(suffixed(base)) },
 );
 
-/** Parts of which at most one is unsized. */
+/** Generates parts of which at most one is unsized. */
 const partsUpTo = (size: number): fc.Arbitrary<Parts> =>
   fc.record({
     suffixes: fc.shuffledSubarray(["", ".h", "/i", ".0", "0", "/c/0"], {
@@ -71,7 +71,7 @@ const layers = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(partsUpTo(9), partsUpTo(1)) },
 );
 
-/** The lengths that layers of parts allow, or `undefined` if they allow none. */
+/** Returns the sizes of chunks that layers of parts allow, or `undefined` if there are none. */
 function lengthsOf([parts, ...below]: readonly Parts[]): Lengths | undefined {
   if (parts === undefined) return { least: 0, exact: false };
   const inner = lengthsOf(below);
@@ -86,7 +86,7 @@ function lengthsOf([parts, ...below]: readonly Parts[]): Lengths | undefined {
   return { least, exact };
 }
 
-/** Numbers of chunks along no dimension, some and many, and now and then none. */
+/** Generates grid shapes of 0 to 5 dimensions, sometimes with a length of 0. */
 const gridShape: fc.Arbitrary<number[]> = fc.oneof(
   fc.constant<number[]>([]),
   fc.tuple(fc.nat(12)),
@@ -103,12 +103,12 @@ function isUnderstood(stored: ArrayMetadata): boolean {
   }
 }
 
-/** Any array that can be stored. */
+/** Generates any array that can be stored. */
 export const anyArray: fc.Arbitrary<AnyArray> = fc.record({
   encoding,
   layers,
   gridShape,
-  /** What need not be understood, or an empty list. */
+  /** Adds an empty list of transformers, or a transformer with `must_understand: false`. */
   idle: fc.constantFrom(undefined, "list", "transformer"),
   attributes: fc.dictionary(fc.constantFrom("a", "__proto__"), fc.nat(9)),
 }).map(({ encoding, layers, gridShape, idle, attributes }) => {

@@ -1,9 +1,9 @@
-/** `length` bytes that tell their place: 0, 1, … 250, 0, …, starting at `first`. */
+/** Returns `length` bytes that count up from `first` and start again after 250. */
 export function countingBytes(length: number, first = 0): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (first + i) % 251);
 }
 
-/** All entries of a store's keys and values, sorted by key. */
+/** Returns all values of a store by key, sorted. */
 export async function contentsOf(store: {
   list(): AsyncIterable<`/${string}`>;
   get(key: `/${string}`): Promise<Uint8Array | undefined>;

@@ -4,22 +4,22 @@ export function utf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** A metadata document without spaces, so that what writes it again shows. */
+/** Encodes a metadata document without spaces, so that tests see whether it was written again. */
 export function encodeJson(document: unknown): Uint8Array {
   return utf8(JSON.stringify(document));
 }
 
-/** The text under a key that has a value. */
+/** Reads the text under a key. */
 export async function readText(store: Store, key: StoreKey): Promise<string> {
   return new TextDecoder().decode((await store.get(key))!);
 }
 
-// deno-lint-ignore no-explicit-any -- what a document holds, tests know
+// deno-lint-ignore no-explicit-any -- tests know the content of their documents
 export async function readJson(store: Store, key: StoreKey): Promise<any> {
   return JSON.parse(await readText(store, key));
 }
 
-/** A group's document, with the consolidated metadata of the nodes in it. */
+/** Composes the metadata of a group, with consolidated metadata if nodes are given. */
 export function groupMetadata(
   nodes?: Record<string, unknown>,
 ): Record<string, unknown> {

@@ -1,21 +1,21 @@
-/** What was read from files and written to them, in JavaScript's memory or not at all. */
+/** The bytes that went through files. */
 export interface FileTraffic {
-  /** How many bytes were read so far, into memory that was given, and written. */
+  /** The number of bytes that were read into given memory, and written. */
   read: number;
   written: number;
-  /** The most that was read and not yet written, at any time. */
+  /** The largest number of bytes that were read and not written yet. */
   ahead: number;
-  /** The memory that was read into. */
+  /** The buffers that bytes were read into. */
   readonly memory: Set<ArrayBufferLike>;
-  /** How many bytes were written straight from that memory. */
+  /** The number of bytes that were written from those buffers. */
   direct: number;
 }
 
 /**
- * Runs something and watches `Deno.FsFile` meanwhile. What `file.readable` and
- * `Deno.readFile` read is not seen.
+ * Runs a function and counts the bytes that go through `Deno.FsFile`, except for
+ * those of `file.readable` and `Deno.readFile`.
  *
- * @param most How many bytes a file takes at once; if not given, all it is given.
+ * @param most The number of bytes that a file takes in one write; by default all.
  */
 export async function watchFiles(
   run: (traffic: FileTraffic) => Promise<void>,

@@ -5,11 +5,11 @@ import { countingBytes } from "./bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "./documents.ts";
 
 export interface PlacedArray extends AnyArray {
-  /** `c/0`; empty for an array that is all there is. */
+  /** The path of the array, such as `c/0`; empty at the root. */
   path: string;
 }
 
-/** Groups and arrays with some chunks, and what is no node. */
+/** Groups and arrays with some chunks, and keys of no node. */
 export interface Hierarchy {
   arrays: PlacedArray[];
   groups: string[];
@@ -18,14 +18,14 @@ export interface Hierarchy {
   others: StoreKey[];
 }
 
-/** Numbers that make a chunk of any array, whatever its dimensions. */
+/** Numbers that select a chunk of any array of any rank. */
 export interface AnyChunk {
   array: number;
   coordinates: number[];
   more: number;
 }
 
-/** A chunk as a plain view names it. */
+/** A chunk with its key in a plain view. */
 export interface Chunk {
   array: PlacedArray;
   coordinates: number[];
@@ -77,7 +77,7 @@ export const anyHierarchy: fc.Arbitrary<Hierarchy> = fc.record({
   chunks: fc.array(anyChunk, { maxLength: 8 }),
   others: fc.subarray(others),
 }).map(({ arrays: placed, hasGroups, others, ...rest }) => {
-  // No node stands below an array, and only one at a place.
+  // Nodes have different paths, and none is below an array.
   const arrays = placed.filter(({ path }, i) =>
     !placed.slice(0, i).some((other) =>
       isWithin(path, other.path) || isWithin(other.path, path)
@@ -88,7 +88,7 @@ export const anyHierarchy: fc.Arbitrary<Hierarchy> = fc.record({
   return {
     ...rest,
     arrays,
-    // The innermost first: outer ones hold their consolidated metadata too.
+    // Innermost first: outer groups hold the consolidated metadata of inner ones.
     groups: hasGroups ? [...groups].sort((a, b) => depth(b) - depth(a)) : [],
     others: others.filter((key) =>
       !arrays.some(({ path }) => isWithin(key.slice(1), path))
@@ -96,7 +96,7 @@ export const anyHierarchy: fc.Arbitrary<Hierarchy> = fc.record({
   };
 });
 
-/** The chunk that is meant, if the array has any. */
+/** Returns the selected chunk, or `undefined` if the array has no chunks. */
 export function chunkOf(
   { arrays }: Hierarchy,
   { array: number, coordinates: numbers, more }: AnyChunk,
@@ -114,7 +114,7 @@ export function chunkOf(
   };
 }
 
-/** The hierarchy as it is stored, and as a plain view must show it. */
+/** Stores the hierarchy as it is, and as a plain view must show it. */
 export async function storedAndPlain(
   hierarchy: Hierarchy,
 ): Promise<{ stored: MemoryStore; plain: MemoryStore }> {
@@ -127,7 +127,7 @@ export async function storedAndPlain(
     const isSame =
       JSON.stringify(documents[0]) === JSON.stringify(documents[1]);
     await stored.set(key, encodeJson(documents[0]));
-    // What is shown as it is stored keeps even its spaces.
+    // A plain view keeps the text of a document that it does not change.
     const text = JSON.stringify(documents[1], null, isSame ? 0 : 2);
     await plain.set(key, utf8(isSame ? text : `${text}\n`));
   }
@@ -142,7 +142,7 @@ export async function storedAndPlain(
   return { stored, plain };
 }
 
-/** Each node's path, and its document as it is stored and as it is shown. */
+/** Returns the path of each node, its document in the store, and its document in a plain view. */
 function documentsOf(
   { arrays, groups, isConsolidated }: Hierarchy,
 ): [string, unknown, unknown][] {

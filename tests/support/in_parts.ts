@@ -8,7 +8,7 @@ import { countingBytes } from "./bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "./documents.ts";
 import { arrayMetadata, concatParts } from "./metadata.ts";
 
-/** An array whose chunks are files with a checksum beside them. */
+/** Metadata of an array whose chunks have a suffix and their checksum as a part. */
 export const IN_PARTS = {
   chunk_key_encoding: {
     name: "suffix",
@@ -22,7 +22,7 @@ export const IN_PARTS = {
   ],
 };
 
-/** An empty array in parts, of 3 × 2 chunks, in a store of its own. */
+/** Creates an empty array in parts, of 3 × 2 chunks, in a new store. */
 export async function arrayInParts(
   path: string,
   changes: Record<string, unknown> = {},
@@ -32,7 +32,7 @@ export async function arrayInParts(
   return { stored, chunks: await createArrayChunks(stored, path, metadata) };
 }
 
-/** A group with an array in parts, a plain one and others, also as a plain view shows it. */
+/** Creates a group with an array in parts and other nodes, and its plain view in another store. */
 export async function smallHierarchy(): Promise<
   { stored: MemoryStore; plain: MemoryStore }
 > {

@@ -1,6 +1,6 @@
 import type { ArrayMetadata } from "../../mod.ts";
 
-/** Metadata of a small array of two dimensions, 3 × 2 chunks, with changes. */
+/** Composes the metadata of a small array of 3 × 2 chunks, with changes. */
 export function arrayMetadata(
   changes: Record<string, unknown> = {},
 ): ArrayMetadata {
@@ -17,7 +17,7 @@ export function arrayMetadata(
   };
 }
 
-/** A member of `storage_transformers`. */
+/** Composes the storage transformer `concat-parts`. */
 export function concatParts(
   ...parts: { key_suffix: string; size?: number }[]
 ): { name: string; configuration: Record<string, unknown> } {

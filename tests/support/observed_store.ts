@@ -1,13 +1,13 @@
 import type { Store, StoreKey, StoreOptions } from "../../mod.ts";
 
-/** One call of a store's method, as a test sees it. */
+/** A call of a method of a store. */
 export interface Request {
   readonly method: keyof Store;
   readonly key: StoreKey;
   readonly options: StoreOptions | undefined;
 }
 
-/** The methods that a store has which can do everything. */
+/** All methods of a store except for `writer`. */
 export const STORE_METHODS = [
   "get",
   "getRange",
@@ -19,15 +19,15 @@ export const STORE_METHODS = [
   "list",
 ] as const;
 
-/** Those, and `writer`, which only some of them have. */
+/** All methods of a store. */
 export const ALL_METHODS = [...STORE_METHODS, "writer"] as const;
 
 /**
- * A store that passes everything on to another, tells `observe` of each request
- * first, and so can count, record, or fail by throwing.
+ * Wraps a store and calls `observe` before each request, to count, record, or fail
+ * it by throwing.
  *
- * @param methods Which methods it has of those that `store` has; if not given, all
- * but `writer`.
+ * @param methods The methods of `store` that the wrapper has; by default all
+ * except for `writer`.
  */
 export function observed(
   store: Store,
@@ -60,7 +60,7 @@ export function observed(
   return result as unknown as Store;
 }
 
-/** An observed store, and the log of its requests as `"get /c/0"`. */
+/** Wraps a store and logs its requests, such as `"get /c/0"`. */
 export function logged(
   store: Store,
   methods?: readonly (keyof Store)[],

@@ -1,4 +1,4 @@
-/** What became of a stream: whether it was read to its end, failed, or was cancelled, and why. */
+/** The state of a stream, and why it failed or was cancelled. */
 export type Fate =
   | { open: true }
   | { ended: true }
@@ -6,8 +6,8 @@ export type Fate =
   | { cancelled: unknown };
 
 /**
- * A stream of pieces that then ends, fails, or calls a function and waits for
- * ever, and what becomes of it. No piece is made before it is asked for.
+ * Creates a stream of pieces that then ends, fails with `end`, or calls `end` and
+ * stalls. A piece is created only when it is pulled.
  */
 export function observedStream(
   pieces: Iterable<Uint8Array>,
@@ -42,7 +42,7 @@ export function observedStream(
   return { stream, fate: () => fate, pulled: () => pulled };
 }
 
-/** Copies of `length` bytes each, and of what is left. */
+/** Yields copies of consecutive pieces of `length` bytes; the last one may be shorter. */
 export function* piecesOf(
   bytes: Uint8Array,
   length: number,

@@ -1,12 +1,12 @@
 import { changeNodes } from "../../src/metadata/node_documents.ts";
 import { PLAIN } from "../../src/views/plain_translation.ts";
 
-/** A document, and those it holds, as a plain view shows them. */
+/** Converts a document, and its consolidated metadata, to its plain view. */
 export function toPlain(document: unknown): unknown {
   return changeNodes(document, PLAIN.toShown);
 }
 
-/** What a plain view stores when it is given a document, where others stand. */
+/** Converts a document that is written through a plain view to the one that is stored. */
 export function fromPlain(
   document: unknown,
   stored: ReadonlyMap<string, unknown>,

@@ -3,7 +3,7 @@ import type { ByteRange, Store, StoreKey } from "../../mod.ts";
 import { sliced } from "../stores/sliced.ts";
 import { listed, readAll } from "../stores/store_values.ts";
 
-/** That a key reads the same in every way that a store can read. */
+/** Asserts that all methods of a store read the same value under a key. */
 export async function assertReadsSame(
   store: Required<Pick<Store, "get" | "getRange" | "stream" | "size">>,
   key: StoreKey,
@@ -21,7 +21,7 @@ export async function assertReadsSame(
   }
 }
 
-/** That a store lists what another does, for every prefix of every key. */
+/** Asserts that two stores list the same keys, for every prefix of every key. */
 export async function assertListsSame(
   store: Store,
   expected: Store,

@@ -2,18 +2,18 @@ import type { ByteWriter, Store } from "../../mod.ts";
 import { ALL_METHODS, observed } from "./observed_store.ts";
 
 /**
- * Is told of a step, such as `"close /c/0"`, before it is done and, of those that
- * change something, after it. It fails the step by throwing, and keeps it waiting.
+ * Is called before a step, such as `"close /c/0"`, and after it if it changes the
+ * store. It can fail the step by throwing, and delay it.
  */
 export type OnStep = (step: string, isDone: boolean) => void | Promise<void>;
 
 /**
- * A store that passes everything on to another and tells `onStep` of what a
- * change is made of: `get`, `set` with each `piece` of a stream, `delete`,
- * `snapshot` with `restore` and `release`, `writer` with `write`, `close` and
- * `abort`. What fails at a step lets go of what it has, as stores must.
+ * Wraps a store and calls `onStep` for the steps of a change: `get`, `set` with
+ * each `piece` of a stream, `delete`, `snapshot` with `restore` and `release`,
+ * `writer` with `write`, `close` and `abort`. A failing step releases its
+ * resources, as the steps of all stores must.
  *
- * @param methods Which methods it has of those that `store` has.
+ * @param methods The methods of `store` that the wrapper has.
  */
 export function stepped(
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * What somebody may have done to a stream before another gets it. Each gives how
- * many bytes that took, `Infinity` for all.
+ * Uses of a stream before it is passed on. Each returns the number of bytes that it
+ * consumed, or `Infinity` for all.
  */
 export const TOUCHES: Record<
   string,

@@ -1,4 +1,4 @@
-/** Everything in a folder: the bytes of files, and `"folder"` for folders, by their paths below it. */
+/** Reads a folder recursively; returns the bytes of files, and `"folder"` for folders, by relative path. */
 export async function treeOf(
   root: string,
   path = "",

@@ -1,5 +1,5 @@
 /**
- * Whether two values are equal as `@std/assert` understands it: by structure
+ * Returns whether two values are equal by the rules of `@std/assert`: by structure
  * and prototype, where 0 equals -0 and NaN equals NaN.
  */
 export function equal(a: unknown, b: unknown): boolean {
@@ -10,10 +10,10 @@ type Pair = readonly [object, object];
 
 const TypedArray = Object.getPrototypeOf(Uint8Array);
 
-/** Kinds of objects whose text says all about them. */
+/** Classes whose instances are equal if their text is equal. */
 const TEXTUAL = [RegExp, URL, URLSearchParams];
 
-/** `above` are the pairs this one lies in, so that objects may lie in themselves. */
+/** Compares two values inside of the pairs `above`, which allow for cyclic references. */
 function compare(a: unknown, b: unknown, above: readonly Pair[]): boolean {
   if (a === b || Object.is(a, b)) return true;
   if (!isObject(a) || !isObject(b)) return false;
@@ -42,7 +42,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** A plain object and one without a prototype count as the same kind. */
+/** Returns whether two objects have the same prototype; none counts as `Object.prototype`. */
 function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
@@ -52,7 +52,7 @@ function sameItems(a: Uint8Array, b: Uint8Array): boolean {
     a.every((item, i) => item === b[i] || Object.is(item, b[i]));
 }
 
-/** Whether each of `a` has an equal of its own in `b`, in whatever order. */
+/** Returns whether the elements of `a` and `b` are equal in any order. */
 function sameEntries(
   a: unknown[],
   b: unknown[],
@@ -66,8 +66,8 @@ function sameEntries(
 }
 
 /**
- * What is compared: the enumerable properties of plain objects and lists; of
- * others all that they have and inherit, so that accessors count.
+ * Returns the compared properties: the enumerable ones of plain objects and arrays,
+ * and all, also inherited, of other objects, so that accessors are compared.
  */
 function propertiesOf(value: object): PropertyKey[] {
   if (isPlain(prototypeOf(value))) return Reflect.ownKeys({ ...value });

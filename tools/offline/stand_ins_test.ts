@@ -1,6 +1,6 @@
 /**
- * What the project relies on in the standard library. These tests run with what
- * `@std/…` resolves to, so they hold the library and its stand-ins to the same.
+ * Tests the functions of the standard library that this project uses. The tests
+ * run with what `@std/…` resolves to: the library, or its stand-ins.
  */
 import {
   assert,
@@ -72,7 +72,7 @@ Deno.test("assertEquals() accepts equal structures", () => {
   for (const [actual, expected] of pairs) assertEquals(actual, expected);
 });
 
-Deno.test("assertEquals() fails on what differs in value, kind or presence", () => {
+Deno.test("assertEquals() fails if a value, a class or a property differs", () => {
   const pairs: [unknown, unknown][] = [
     [1, 1n],
     [1, "1"],
@@ -104,7 +104,7 @@ Deno.test("assertEquals() fails on what differs in value, kind or presence", () 
   }
 });
 
-Deno.test("assertEquals() compares structures that hold themselves", () => {
+Deno.test("assertEquals() compares cyclic structures", () => {
   const cycle = (last: number) => {
     const list: unknown[] = [];
     return Object.assign(list, [list, last]);
@@ -119,7 +119,7 @@ Deno.test("assertStrictEquals() accepts the same value only", () => {
   assertFails(() => assertStrictEquals([1], [1]), "not reference-equal");
 });
 
-Deno.test("assertInstanceOf(), assertMatch() and assertStringIncludes() fail with both sides named", () => {
+Deno.test("assertInstanceOf(), assertMatch() and assertStringIncludes() name both values when they fail", () => {
   assertInstanceOf(new Estimate(1), Reading);
   assertFails(() => assertInstanceOf(new Reading(1), Estimate), "Estimate");
   assertMatch("abc", /b/);
@@ -174,7 +174,7 @@ Deno.test("assertRejects() returns the error of the class, with the text", async
   }
 });
 
-Deno.test("toArrayBuffer() joins the pieces of a stream, or fails with it", async () => {
+Deno.test("toArrayBuffer() joins the pieces of a stream, or rejects with its error", async () => {
   const pieces = [new Uint8Array([1]), new Uint8Array(), new Uint8Array([2])];
   const buffer = await toArrayBuffer(ReadableStream.from(pieces));
   assertEquals(new Uint8Array(buffer), new Uint8Array([1, 2]));
@@ -187,7 +187,7 @@ Deno.test("toArrayBuffer() joins the pieces of a stream, or fails with it", asyn
   assertStrictEquals(await assertRejects(() => toArrayBuffer(broken)), error);
 });
 
-Deno.test("ensureDir() makes what is missing and refuses a file", async () => {
+Deno.test("ensureDir() creates missing folders and refuses a file", async () => {
   await inFolder(async (folder) => {
     const inner = join(folder, "a", "b");
     await ensureDir(inner);

@@ -1,4 +1,4 @@
-/** Stands in for `@std/assert` where JSR cannot be reached: what this project uses of it. */
+/** Stands in for the functions of `@std/assert` that this project uses, without JSR. */
 import { AssertionError } from "node:assert";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { equal } from "./equal.ts";
@@ -113,7 +113,7 @@ export async function assertRejects(
   try {
     promise = run();
   } catch {
-    // Told apart below: there is no promise.
+    // Reported below, since there is no promise.
   }
   if (!isPromiseLike(promise)) {
     fail(`Function throws when expected to reject${ending}`);
@@ -126,7 +126,7 @@ export async function assertRejects(
   fail(`Expected function to reject${ending}`);
 }
 
-/** What follows the function: a message alone, or a class, what its message includes, and a message. */
+/** The arguments after the function: a message, or a class, a text in its message, and a message. */
 type Expected = [
   typeOrMessage?: Class<Error> | string,
   includes?: string,

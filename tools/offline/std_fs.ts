@@ -1,4 +1,4 @@
-/** Stands in for `@std/fs` where JSR cannot be reached: what this project uses of it. */
+/** Stands in for the functions of `@std/fs` that this project uses, without JSR. */
 export async function ensureDir(path: string | URL): Promise<void> {
   const info = await stat(path) ?? await create(path);
   if (info?.isDirectory === false) {
@@ -8,7 +8,7 @@ export async function ensureDir(path: string | URL): Promise<void> {
   }
 }
 
-/** Makes the directory; what stands there, if another process was faster. */
+/** Creates a folder; returns what exists there instead, if another process was faster. */
 async function create(path: string | URL): Promise<Deno.FileInfo | undefined> {
   try {
     await Deno.mkdir(path, { recursive: true });

@@ -1,4 +1,4 @@
-/** Stands in for `@std/streams` where JSR cannot be reached: what this project uses of it. */
+/** Stands in for the functions of `@std/streams` that this project uses, without JSR. */
 export async function toArrayBuffer(
   stream: ReadableStream<Uint8Array>,
 ): Promise<ArrayBuffer> {

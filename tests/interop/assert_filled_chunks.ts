@@ -3,8 +3,8 @@ import { openArrayChunks, type Store } from "../../mod.ts";
 import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { filledBlocks, type InteropArray } from "./interop_array.ts";
 
-/** That chunks, shards and inner chunks of nothing but the fill value are absent, and no others. */
-export async function assertAbsent(
+/** Asserts that exactly those chunks, shards and inner chunks are absent that hold only the fill value. */
+export async function assertFilledChunks(
   store: Store & Required<Pick<Store, "list">>,
   array: InteropArray,
 ): Promise<void> {
