@@ -1,23 +1,22 @@
 import { assertEquals } from "@std/assert";
 
-/**
- * The floor of each room, as CONTRIBUTING.md lists them. A module imports from
- * rooms on lower floors, and from its own room. A new room gets its line here.
- */
-const FLOORS: Record<string, number> = {
-  "metadata": 0,
-  "stores": 0,
-  "checksum": 0,
-  "splitter": 1,
-  "chunk_key_encoding": 2,
-  "concat_parts": 2,
-  "shards": 2,
-  "arrays": 3,
-  "views": 4,
-  "zarrita": 5,
-};
+/** The floor of each room, from the table in CONTRIBUTING.md. */
+const FLOORS = await readFloors();
 
 const SRC = new URL("../src/", import.meta.url);
+
+async function readFloors(): Promise<Record<string, number>> {
+  const text = await Deno.readTextFile(
+    new URL("../CONTRIBUTING.md", import.meta.url),
+  );
+  const floors: Record<string, number> = {};
+  for (const [, floor, rooms] of text.matchAll(/^\| (\d+) +\| ([^|]+)/gm)) {
+    for (const [, room] of rooms!.matchAll(/`(\w+)\/`/g)) {
+      floors[room!] = Number(floor);
+    }
+  }
+  return floors;
+}
 
 /** The paths of all modules in a folder and below it, relative to `src/`. */
 async function modules(folder = ""): Promise<string[]> {
