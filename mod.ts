@@ -77,7 +77,7 @@ export type {
 } from "./src/splitter/stream_options.ts";
 export { ChecksumError } from "./src/checksum/checksum_error.ts";
 export { Crc32c, crc32c } from "./src/checksum/crc32c.ts";
-export type { EngineName } from "./src/checksum/engine.ts";
+export type { EngineName } from "./src/splitter/engine.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,

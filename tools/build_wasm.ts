@@ -1,28 +1,51 @@
 /**
- * Compiles the module in `wasm/` and writes it as TypeScript, in which form it
- * loads without a file, a network or a permission: `deno task build`
+ * Compiles the modules in `wasm/` and writes them as TypeScript, in which form
+ * they load without a file, a network or a permission: `deno task build`
  */
 import { Buffer } from "node:buffer";
 import asc from "assemblyscript/asc";
 
 const SOURCES = new URL("../wasm/", import.meta.url);
-const TARGET = new URL("../src/checksum/wasm_binary.ts", import.meta.url);
 
-/** What keeps the module small, and its memory as `wasm/memory.ts` says. */
+/** A module and the room that loads it. */
+interface Target {
+  /** The module's entry in `wasm/`, without its extension. */
+  readonly entry: string;
+  /** The memory that the module starts with, in pages of 64 KiB: `wasm/memory.ts`. */
+  readonly pages: number;
+}
+
+const TARGETS: readonly Target[] = [
+  { entry: "checksum", pages: 2 },
+  { entry: "splitter", pages: 8 },
+];
+
+/** Keep the modules small. */
 const OPTIONS = [
   ...["--runtime", "stub"],
   ...["--enable", "simd"],
-  ...["--initialMemory", "2"],
-  ...["--memoryBase", String(0x20000)],
   "--noAssert",
   "-O3",
 ];
 
-/** The text of the module that holds the binary, and the binary's size in bytes. */
-async function compile(): Promise<{ text: string; size: number }> {
+function urlOf({ entry }: Target): URL {
+  return new URL(`../src/${entry}/wasm_binary.ts`, import.meta.url);
+}
+
+/** The text of the TypeScript module that holds the binary, and the binary's size in bytes. */
+async function compile(
+  { entry, pages }: Target,
+): Promise<{ text: string; size: number }> {
   let binary: Uint8Array | undefined;
   const { error, stderr } = await asc.main(
-    ["crc32c.ts", "--outFile", "crc32c.wasm", ...OPTIONS],
+    [
+      `${entry}.ts`,
+      ...["--outFile", `${entry}.wasm`],
+      ...["--initialMemory", String(pages)],
+      // Nothing of the compiler's own lies where wasm/memory.ts places things.
+      ...["--memoryBase", String(pages * 64 * 1024)],
+      ...OPTIONS,
+    ],
     {
       readFile: (name) =>
         Deno.readTextFile(new URL(name, SOURCES)).catch(() => null),
@@ -33,25 +56,33 @@ async function compile(): Promise<{ text: string; size: number }> {
     },
   );
   if (error !== null || binary === undefined || stderr.toString() !== "") {
-    throw new Error(`The module does not compile\n${stderr}`, { cause: error });
+    throw new Error(`wasm/${entry}.ts does not compile\n${stderr}`, {
+      cause: error,
+    });
   }
   return {
     size: binary.length,
     text:
-      `/** The module in \`wasm/\`, compiled by \`deno task build\`, in base64. */
+      `/** The module \`wasm/${entry}.ts\`, compiled by \`deno task build\`, in base64. */
 export const WASM_BINARY =
   "${Buffer.from(binary).toString("base64")}";
 `,
   };
 }
 
-/** Whether the committed binary is what the sources compile to. */
+/** Whether the committed binaries are what the sources compile to. */
 export async function isBuilt(): Promise<boolean> {
-  return (await compile()).text === await Deno.readTextFile(TARGET);
+  for (const target of TARGETS) {
+    const { text } = await compile(target);
+    if (text !== await Deno.readTextFile(urlOf(target))) return false;
+  }
+  return true;
 }
 
 if (import.meta.main) {
-  const { text, size } = await compile();
-  await Deno.writeTextFile(TARGET, text);
-  console.log(`Compiled the module in wasm/ to ${size} bytes`);
+  for (const target of TARGETS) {
+    const { text, size } = await compile(target);
+    await Deno.writeTextFile(urlOf(target), text);
+    console.log(`Compiled wasm/${target.entry}.ts to ${size} bytes`);
+  }
 }

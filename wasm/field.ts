@@ -24,3 +24,16 @@ export function multiply(a: u32, b: u32): u32 {
 export function timesX(a: u32): u32 {
   return (a >> 1) ^ (POLYNOMIAL & (0 - (a & 1)));
 }
+
+/** x^(8 `bytes`), by which `bytes` more bytes multiply a register. */
+export function powerOfBytes(bytes: f64): u32 {
+  // The powers of x repeat after 2^31 - 1 of them.
+  let exponent = 8 * <u64> bytes % 0x7fffffff;
+  let power: u32 = 0x80000000; // 1
+  let square: u32 = 0x40000000; // x
+  for (; exponent != 0; exponent >>= 1) {
+    if (exponent & 1) power = multiply(power, square);
+    square = multiply(square, square);
+  }
+  return power;
+}

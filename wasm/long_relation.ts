@@ -14,7 +14,7 @@ const REACH_16: usize = 5280;
 const BACK: u32 = 0x52bae15b;
 /** Where the new bytes go, after the state. */
 const START: usize = LONG_SCRATCH + REACH_16;
-/** How many bytes go through before the state moves back to the start of the scratch. */
+/** The state moves back to the start of the scratch after this many bytes. */
 const BLOCK: usize = 0x10000;
 
 /** The sum of what earlier places send to the sixteen bytes at `w`. */
@@ -25,40 +25,48 @@ function arriving(w: usize): v128 {
   );
 }
 
+/** Where the next sixteen bytes of the new message go. */
+let w: usize = START;
+
 /** Starts a message after bytes that left this register: the state, just before START, is what they left. */
 export function begin(register: u32): void {
   memory.fill(LONG_SCRATCH, 0, REACH_16);
   store<u32>(START - 4, multiply(register, BACK_4_BYTES));
+  w = START;
 }
 
 /** Takes more bytes, as many as go into vectors of 16 without a rest. */
 export function add(from: usize, length: u32): void {
   const end = from + length;
+  let at = w;
   while (from < end) {
-    const blockEnd = min(from + BLOCK, end);
-    let w = START;
-    for (; from + 64 <= blockEnd; from += 64, w += 64) {
-      vector(from, w);
-      vector(from + 16, w + 16);
-      vector(from + 32, w + 32);
-      vector(from + 48, w + 48);
+    const blockEnd = min(from + (START + BLOCK - at), end);
+    for (; from + 64 <= blockEnd; from += 64, at += 64) {
+      vector(from, at);
+      vector(from + 16, at + 16);
+      vector(from + 32, at + 32);
+      vector(from + 48, at + 48);
     }
-    for (; from < blockEnd; from += 16, w += 16) vector(from, w);
-    memory.copy(LONG_SCRATCH, w - REACH_16, REACH_16);
+    for (; from < blockEnd; from += 16, at += 16) vector(from, at);
+    if (at == START + BLOCK) {
+      memory.copy(LONG_SCRATCH, at - REACH_16, REACH_16);
+      at = START;
+    }
   }
+  w = at;
 }
 
 /** Takes sixteen bytes. */
-function vector(from: usize, w: usize): void {
-  v128.store(w, v128.xor(v128.load(from), arriving(w)));
+function vector(from: usize, at: usize): void {
+  v128.store(at, v128.xor(v128.load(from), arriving(at)));
 }
 
 /** The register after all bytes that were taken. */
 export function end(): u32 {
-  memory.fill(START, 0, REACH_16);
-  const residual = START + REACH_16;
+  memory.fill(w, 0, REACH_16);
+  const residual = w + REACH_16;
   for (let i: usize = 0; i < REACH; i += 16) {
-    v128.store(residual + i, arriving(START + i));
+    v128.store(residual + i, arriving(w + i));
   }
   return multiply(byShortRelation(0, residual, <u32> REACH), BACK);
 }

@@ -1,5 +1,5 @@
-// Where everything lies in the module's memory, in bytes. What is read in comes
-// after all of it: the module itself touches nothing from INPUT on but to read.
+// The layout of the memory, in bytes. Both modules, `checksum` and `splitter`,
+// have the tables and the scratch of the relations at its start.
 
 /** The sixteen tables of 256 CRCs each. */
 export const TABLES: usize = 0;
@@ -10,5 +10,18 @@ export const SHORT_SCRATCH: usize = 0x4000;
 /** What the long relation works in: its state, a block, and twice its reach. */
 export const LONG_SCRATCH: usize = 0xc000;
 
-/** Where data may lie, up to the end of the memory. */
+/** In the module `checksum`: data, up to the end of the memory. */
 export const INPUT: usize = 0x20000;
+
+/** In the module `splitter`: bytes that do not fill a vector of sixteen yet. */
+export const PENDING: usize = 0x20000;
+
+/** In the module `splitter`: what `take`, `finish` and `receive` answer. */
+export const ANSWER: usize = 0x20040;
+
+/** Bytes of a piece in foreign memory that are copied in to be summed up. */
+export const BLOCK: usize = 0x21000;
+export const BLOCK_SIZE: u32 = 0x40000;
+
+/** The table of parts. The windows or the held bytes come after it. */
+export const PARTS: usize = 0x61000;

@@ -24,6 +24,9 @@ const BACK: u32 = 0x0d70a2b2;
 /** How many bytes fit the scratch; from about as many on, the long relation is faster. */
 export const SHORT_LIMIT: u32 = 0x7800;
 
+/** From how many bytes on the relation is faster than the tables: `bench/crc32c_crossovers.ts`. */
+const SHORT_FROM: u32 = 704;
+
 /** The sum of what earlier places send to the sixteen bytes at `w`. */
 function arriving(w: usize): v128 {
   return v128.xor(
@@ -37,6 +40,8 @@ function arriving(w: usize): v128 {
 
 /** The register after more bytes, at most SHORT_LIMIT. */
 export function byShortRelation(register: u32, from: usize, length: u32): u32 {
+  if (length < SHORT_FROM) return byTables(register, from, length);
+
   // What came before is four bytes that leave the register as it is, after
   // zeros: nothing else is ever written there.
   let w = SHORT_SCRATCH + REACH_16;

@@ -1,4 +1,3 @@
-import { arrayRoot } from "./array_root.ts";
 import { ArrayStorage } from "./array_storage.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
@@ -19,9 +18,7 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../stores/store.ts";
-import { assertStore } from "../stores/assert_store.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
+import { assertStoreKey, nodeRoot } from "../stores/store_key.ts";
 import { discard } from "../stores/stream.ts";
 
 /**
@@ -72,10 +69,7 @@ export class ArrayChunks {
   readonly chunkShape: readonly number[];
 
   readonly #storage: ArrayStorage;
-  /** The store of whole chunks. */
   readonly #store: Store;
-  /** The store below, as it was given. */
-  readonly #given: Store;
   readonly #root: string;
 
   /**
@@ -104,17 +98,14 @@ export class ArrayChunks {
    * ```
    */
   constructor(store: Store, path: string, metadata: unknown) {
-    assertStore(store);
-    const root = arrayRoot(path);
     const storage = new ArrayStorage(metadata);
     this.metadata = storage.metadata;
     this.keyEncoding = storage.keyEncoding;
     this.gridShape = storage.gridShape;
     this.chunkShape = storage.chunkShape;
     this.#storage = storage;
-    this.#root = root;
-    this.#given = store;
-    this.#store = storage.transform(store, root);
+    this.#root = nodeRoot(path);
+    this.#store = storage.transform(store, this.#root);
   }
 
   /**
@@ -178,7 +169,7 @@ export class ArrayChunks {
       throw new TypeError(
         `Expected grid coordinates, a list of numbers, found ${
           describe(coordinates)
-        } (${this.#name()})`,
+        }`,
       );
     }
     const inside = coordinates.length === gridShape.length &&
@@ -189,9 +180,7 @@ export class ArrayChunks {
       throw new RangeError(
         `Chunk ${
           describe(coordinates)
-        } is not in the chunk grid, whose shape is ${
-          describe(gridShape)
-        } (${this.#name()})`,
+        } is not in the chunk grid, whose shape is ${describe(gridShape)}`,
       );
     }
     const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
@@ -478,21 +467,12 @@ export class ArrayChunks {
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
     if (this.#store.list === undefined) {
-      throw new TypeError(
-        `Cannot list chunks: the store has no "list" method (${this.#name()})`,
-      );
+      throw new TypeError('Cannot list chunks: the store has no "list" method');
     }
     const prefix = `${this.#root}/` as StoreKey;
     for await (const key of this.#store.list(prefix, options)) {
       const coordinates = this.#storage.coordinatesOf(key.slice(prefix.length));
       if (coordinates !== undefined) yield coordinates;
     }
-  }
-
-  /** Names the array in messages. */
-  #name(): string {
-    return `array ${describe(this.#root || "/")} of ${
-      describeStore(this.#given)
-    }`;
   }
 }

@@ -1,4 +1,5 @@
-import { type Engine, engineOf } from "./engine.ts";
+import { crc32cByTables } from "./crc32c_tables.ts";
+import { WasmCrc32c } from "./wasm_crc32c.ts";
 
 /**
  * The CRC32C of bytes (Castagnoli, RFC 3720), as Zarr's `crc32c` codec appends it
@@ -30,7 +31,7 @@ export function crc32c(bytes: Uint8Array, crc = 0): number {
       }`,
     );
   }
-  return auto().crc32c(bytes, crc);
+  return crc32cOf(bytes, crc);
 }
 
 /**
@@ -67,7 +68,7 @@ export class Crc32c {
    */
   update(bytes: Uint8Array): this {
     assertBytes(bytes);
-    this.#crc = auto().crc32c(bytes, this.#crc);
+    this.#crc = crc32cOf(bytes, this.#crc);
     return this;
   }
 
@@ -108,10 +109,16 @@ export class Crc32c {
   }
 }
 
-let engine: Engine | undefined;
+/** From how many bytes on the call into the module and the copy pay: `bench/crc32c.ts`. */
+const WASM_FROM = 256;
 
-function auto(): Engine {
-  return engine ??= engineOf("auto");
+/** The module, or `null` where it cannot be had; `undefined` before it was looked for. */
+let wasm: WasmCrc32c | null | undefined;
+
+function crc32cOf(bytes: Uint8Array, crc: number): number {
+  if (bytes.length < WASM_FROM) return crc32cByTables(bytes, crc);
+  if (wasm === undefined) wasm = WasmCrc32c.open() ?? null;
+  return wasm === null ? crc32cByTables(bytes, crc) : wasm.crc32c(bytes, crc);
 }
 
 function assertBytes(bytes: unknown): void {

@@ -5,7 +5,8 @@ import { changeParts } from "./change_parts.ts";
 import type { KeyLocks } from "../stores/key_locks.ts";
 import type { Part } from "../splitter/part.ts";
 import { PartSinks } from "../splitter/part_sinks.ts";
-import { splitSource } from "../splitter/split_stream.ts";
+import { openNative } from "../splitter/native_splitter.ts";
+import { splitSource } from "../splitter/split_source.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**
@@ -31,6 +32,7 @@ export async function storeStream(
       parts,
       sinks,
       { key, signal },
+      () => openNative,
       () => locks.write(key, storeParts),
     );
   } catch (error) {

@@ -1,10 +1,11 @@
 import { readStream } from "../stores/capabilities.ts";
 import { toStream } from "../stores/stream.ts";
 import { type ByteSource, sourceOf } from "../splitter/byte_source.ts";
-import { ConcatSource } from "../splitter/concat_source.ts";
-import { streamOf } from "../splitter/concat_stream.ts";
+import { JoinedSource } from "../splitter/joined_source.ts";
+import { joinedStream } from "../splitter/joined_stream.ts";
+import { openNative } from "../splitter/native_splitter.ts";
 import type { Part } from "../splitter/part.ts";
-import { Passage } from "../splitter/passage.ts";
+import { settingsOf } from "../splitter/settings.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**
@@ -46,16 +47,13 @@ function concatenated(
   { parts, key, options }: StoredChunk,
   sources: readonly ByteSource[],
 ): ReadableStream<Uint8Array> {
-  const passage = new Passage(parts, [], { key, signal: options.signal });
-  const whole = new ConcatSource(
-    passage,
-    (part) => Promise.resolve(sources[part]!),
+  const settings = settingsOf(parts, [], { key, signal: options.signal });
+  return joinedStream(
+    new JoinedSource(settings, openNative, {
+      open: (part) => sources[part]!,
+      cancel(reason) {
+        for (const source of sources) source.cancel(reason);
+      },
+    }),
   );
-  return streamOf({
-    next: (window) => whole.next(window),
-    cancel(reason) {
-      whole.cancel(reason);
-      for (const source of sources) source.cancel(reason);
-    },
-  }, passage);
 }

@@ -11,6 +11,8 @@ export interface ByteSink {
    * they are the sink's.
    */
   write(bytes: Uint8Array, isLent: boolean): Promise<void>;
+  /** Resolves when all writes have been taken; a stream takes them after `write` has resolved. */
+  flush?(): Promise<void>;
   /** Rejects where a failure shows itself without a write. Need not be looked at. */
   readonly failure?: Promise<void>;
   close(): Promise<void>;
@@ -38,6 +40,7 @@ export function sinkOf(
 function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
   const writer = stream.getWriter();
   let writing = 0;
+  let lastWrite = Promise.resolve();
   const failure = writer.closed.then(() => {});
   failure.catch(() => {}); // It need not be looked at.
   return {
@@ -47,9 +50,19 @@ function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
       const kept = isLent ? new Uint8Array(bytes) : bytes;
       await writer.ready;
       writing++;
-      writer.write(kept).catch(() => {}).finally(() => writing--);
+      lastWrite = writer.write(kept);
+      lastWrite.catch(() => {}).finally(() => writing--);
     },
-    close: () => writer.close(),
+    flush: () => lastWrite,
+    async close() {
+      try {
+        await writer.close();
+      } catch (error) {
+        // A stream that has failed refuses to be closed; its own error says why.
+        await writer.closed;
+        throw error;
+      }
+    },
     async abort(reason) {
       const aborted = writer.abort(reason).catch(() => {});
       // A write that stalls would keep the stream from being aborted for ever.

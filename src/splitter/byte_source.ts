@@ -2,16 +2,17 @@ import { describe } from "../metadata/describe.ts";
 import type { ByteReader } from "../stores/byte_io.ts";
 import { takeShortcut } from "../stores/shortcut.ts";
 
-/** Bytes that come piece by piece, from a stream or into given memory. */
+/** Bytes that come piece by piece. */
 export interface ByteSource {
+  /** Whether pieces lie in the memory that `window` gives, and not in memory of their own. */
+  readonly fillsWindows: boolean;
   /**
-   * The next piece, or `undefined` at the end.
+   * Resolves to the next piece, or to `undefined` at the end.
    *
-   * @param window Gives memory that the source may fill. A piece that lies there
-   * stays as it is until `next` is called for the second time after it.
+   * @param window Returns memory of at least one byte that the source may fill from its start on.
    */
   next(window: () => Uint8Array): Promise<Uint8Array | undefined>;
-  /** Lets go of the source; after the end that does nothing. Never fails and never waits for `next`. */
+  /** Closes the source, at once and without an error; after the end that does nothing. */
   cancel(reason: unknown): void;
 }
 
@@ -22,10 +23,10 @@ export function sourceOf(
   if ("getReader" in Object(value)) {
     const stream = value as ReadableStream<Uint8Array>;
     const reader = takeShortcut(stream, "reader");
-    return reader ? readerSource(reader) : streamSource(stream);
+    return reader ? new ReaderSource(reader) : new StreamSource(stream);
   }
   if (typeof (value as ByteReader | undefined)?.read === "function") {
-    return readerSource(value as ByteReader);
+    return new ReaderSource(value as ByteReader);
   }
   throw new TypeError(
     `Expected a ReadableStream or an object with a "read" method to read from, found ${
@@ -34,51 +35,60 @@ export function sourceOf(
   );
 }
 
-function streamSource(stream: ReadableStream<Uint8Array>): ByteSource {
-  const reader = stream.getReader();
-  return {
-    async next() {
-      const { done, value } = await reader.read();
-      if (done) return undefined;
-      if (value instanceof Uint8Array) return value;
-      throw new TypeError(
-        `Expected a stream of Uint8Array, found ${describe(value)} in it`,
-      );
-    },
-    cancel(reason) {
-      reader.cancel(reason).catch(() => {});
-    },
-  };
+class StreamSource implements ByteSource {
+  readonly fillsWindows = false;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.#reader = stream.getReader();
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    const { done, value } = await this.#reader.read();
+    if (done) return undefined;
+    if (value instanceof Uint8Array) return value;
+    throw new TypeError(
+      `Expected a stream of Uint8Array, found ${describe(value)} in it`,
+    );
+  }
+
+  cancel(reason: unknown): void {
+    this.#reader.cancel(reason).catch(() => {});
+  }
 }
 
-function readerSource(reader: ByteReader): ByteSource {
-  let isOpen = true;
-  function close() {
-    if (!isOpen) return;
-    isOpen = false;
-    // All was read, or nobody wants it any more.
-    closeReader(reader).catch(() => {});
+class ReaderSource implements ByteSource {
+  readonly fillsWindows = true;
+  readonly #reader: ByteReader;
+  #isOpen = true;
+
+  constructor(reader: ByteReader) {
+    this.#reader = reader;
   }
-  return {
-    async next(window) {
-      if (!isOpen) return undefined;
-      const memory = window();
-      const read = await reader.read(memory);
-      if (read === null) {
-        close();
-        return undefined;
-      }
-      if (Number.isInteger(read) && read > 0 && read <= memory.length) {
-        return memory.subarray(0, read);
-      }
-      throw new RangeError(
-        `Expected a reader to read 1 to ${memory.length} bytes or null, found ${
-          describe(read)
-        }`,
-      );
-    },
-    cancel: close,
-  };
+
+  async next(window: () => Uint8Array): Promise<Uint8Array | undefined> {
+    if (!this.#isOpen) return undefined;
+    const memory = window();
+    const read = await this.#reader.read(memory);
+    if (read === null) {
+      this.cancel();
+      return undefined;
+    }
+    if (Number.isInteger(read) && read > 0 && read <= memory.length) {
+      return memory.subarray(0, read);
+    }
+    throw new RangeError(
+      `Expected a reader to read 1 to ${memory.length} bytes or null, found ${
+        describe(read)
+      }`,
+    );
+  }
+
+  cancel(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    closeReader(this.#reader).catch(() => {});
+  }
 }
 
 async function closeReader(reader: ByteReader): Promise<void> {

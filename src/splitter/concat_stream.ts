@@ -1,20 +1,11 @@
-import {
-  type ByteReader,
-  type ByteWriter,
-  writeAll,
-} from "../stores/byte_io.ts";
-import { offerShortcut } from "../stores/shortcut.ts";
-import type { StoreOptions } from "../stores/store.ts";
-import { unlessAborted } from "../stores/abort.ts";
-import { type ByteSource, sourceOf } from "./byte_source.ts";
-import { ConcatSource } from "./concat_source.ts";
+import type { ByteReader } from "../stores/byte_io.ts";
+import { sourceOf } from "./byte_source.ts";
+import { openerOf } from "./engine.ts";
+import { JoinedSource } from "./joined_source.ts";
+import { joinedStream } from "./joined_stream.ts";
 import type { Part } from "./part.ts";
-import { Passage } from "./passage.ts";
-import { pump } from "./pump.ts";
+import { settingsOf } from "./settings.ts";
 import type { ConcatOptions } from "./stream_options.ts";
-
-/** How much memory a part is read into at once, where it fills memory. */
-const PIECE = 64 * 1024;
 
 /**
  * Joins the parts of a chunk as a stream, whatever its length, in constant
@@ -68,88 +59,12 @@ export function concatStream(
     | Promise<ReadableStream<Uint8Array> | ByteReader>,
   options: ConcatOptions = {},
 ): ReadableStream<Uint8Array> {
-  const passage = new Passage(parts, [], options);
-  const source = new ConcatSource(
-    passage,
-    async (part) => sourceOf(await open(parts[part]!)),
-    options.onReport,
+  const settings = settingsOf(parts, [], options);
+  const { engine = "auto", onReport } = options;
+  return joinedStream(
+    new JoinedSource(settings, openerOf(engine, settings.hasChecksums), {
+      open: async (part) => sourceOf(await open(parts[part]!)),
+      onReport,
+    }),
   );
-  return streamOf(source, passage);
-}
-
-/** A source as a stream, which writes itself where memory is taken. */
-export function streamOf(
-  source: ByteSource,
-  passage: Passage,
-): ReadableStream<Uint8Array> {
-  const { signal } = passage.options;
-  let stop = () => {};
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      stop = () => {
-        controller.error(signal!.reason);
-        source.cancel(signal!.reason);
-      };
-      if (signal?.aborted) stop();
-      else signal?.addEventListener("abort", stop);
-    },
-    async pull(controller) {
-      try {
-        let piece = await source.next(newWindow);
-        while (piece?.length === 0) piece = await source.next(newWindow);
-        if (signal?.aborted) return;
-        if (piece !== undefined) return controller.enqueue(piece);
-        signal?.removeEventListener("abort", stop);
-        controller.close();
-      } catch (error) {
-        signal?.removeEventListener("abort", stop);
-        source.cancel(error);
-        throw error;
-      }
-    },
-    cancel(reason) {
-      signal?.removeEventListener("abort", stop);
-      source.cancel(reason);
-    },
-  }, { highWaterMark: 0 });
-  return offerShortcut(stream, {
-    drain(writer, options) {
-      signal?.removeEventListener("abort", stop);
-      return drain(source, passage, writer, options);
-    },
-  });
-}
-
-function newWindow(): Uint8Array {
-  return new Uint8Array(PIECE);
-}
-
-/** Writes all that is left of a source. */
-async function drain(
-  source: ByteSource,
-  passage: Passage,
-  writer: ByteWriter,
-  options: StoreOptions = {},
-): Promise<void> {
-  const signal = AbortSignal.any(
-    [options.signal, passage.options.signal].filter((each) =>
-      each !== undefined
-    ),
-  );
-  try {
-    signal.throwIfAborted();
-    const writing = pump(
-      source,
-      passage.windows(),
-      async (piece, _isLent, before) => {
-        await before;
-        await writeAll(writer, piece);
-      },
-      signal,
-    );
-    await unlessAborted(writing, signal);
-  } catch (error) {
-    source.cancel(error);
-    throw error;
-  }
 }

@@ -44,6 +44,11 @@ export class PartSinks {
     this.#sinks.push(sink);
   }
 
+  /** Resolves when all writes have been taken, so that no part is closed if one of them fails. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#sinks.map((sink) => sink.flush?.()));
+  }
+
   /** Closes the sink of one part. */
   async closePart(part: Part): Promise<void> {
     await (await this.of(this.#parts.indexOf(part))).close();

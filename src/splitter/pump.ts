@@ -1,68 +1,77 @@
-import type { Windows } from "../checksum/windows.ts";
-import type { ByteSource } from "./byte_source.ts";
+/** The steps that each piece of a {@linkcode pump} goes through. */
+export interface Steps<T> {
+  /** Resolves to the next piece, or to `undefined` at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Takes a piece, before the next one is read. */
+  take(piece: Uint8Array): T;
+  /**
+   * Sums up and writes what was taken, while the next piece is read. It starts in
+   * the order of the pieces, and writes once `before` has resolved, when the piece
+   * before is written.
+   */
+  write(taken: T, before: Promise<void>): Promise<void>;
+}
+
+/** A pump at work. */
+export interface Pumping {
+  /** Resolves when all pieces are written, and rejects with the first failure, also while `read` stalls. */
+  readonly done: Promise<void>;
+  /** Resolves when nothing is read or written any more. */
+  readonly settled: Promise<void>;
+}
 
 /**
- * Takes charge of a piece. What it does at once is done in the order of the
- * pieces; for the rest it waits for `before`, the end of the piece before.
+ * Passes all pieces on: while one is read, the one before is summed up and the one
+ * before that is written.
  *
- * @param isLent Whether the bytes may change once the promise has settled.
+ * @param signal Ends the work with its reason after the piece that is being read.
  */
-export type Handler = (
-  piece: Uint8Array,
-  isLent: boolean,
-  before: Promise<void>,
-) => Promise<void>;
-
-/**
- * Passes all pieces of a source on. While one is waited for, the one before is
- * handled and may still wait for the end of another.
- */
-export async function pump(
-  source: ByteSource,
-  windows: Windows,
-  handle: Handler,
+export function pump<T>(
+  steps: Steps<T>,
   signal: AbortSignal | undefined,
-): Promise<void> {
-  let turn = 0;
-  let usesWindows = false;
-  let reading = read();
+): Pumping {
+  let fail!: (reason: unknown) => void;
+  let finish!: () => void;
+  const done = new Promise<void>((resolve, reject) => {
+    finish = resolve;
+    fail = reject;
+  });
+  let hasFailed = false;
   let before = Promise.resolve();
-  let handling = before;
-  try {
-    while (true) {
-      // What fails while the source stalls is not waited for.
-      const piece = await Promise.race([
-        reading,
-        handling.then(() => reading),
-      ]);
-      // A source that was cancelled looks as if it had ended.
-      signal?.throwIfAborted();
-      if (piece === undefined) break;
-      reading = read();
-      const isLent = usesWindows &&
-        windows.buffers.some(({ buffer }) => buffer === piece.buffer);
-      before = handling;
-      handling = quiet(handle(piece, isLent, before));
-      await before;
-    }
-    await handling;
-  } finally {
-    // Where this fails, others may be at work in the windows yet.
-    Promise.allSettled([reading, before, handling])
-      .then(() => windows.release());
+  let writing = before;
+
+  function stop(reason: unknown): void {
+    hasFailed = true;
+    fail(reason);
   }
 
   function read(): Promise<Uint8Array | undefined> {
-    const now = turn++;
-    return quiet(source.next(() => {
-      usesWindows = true;
-      return windows.buffers[now % windows.buffers.length]!;
-    }));
+    const reading = steps.read();
+    reading.catch(() => {}); // Handled once the piece before is written.
+    return reading;
   }
-}
 
-/** A promise that is looked at later, and maybe never. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
+  async function passAll(): Promise<void> {
+    let reading = read();
+    try {
+      while (true) {
+        const piece = await reading;
+        // A source that was cancelled looks as if it had ended.
+        signal?.throwIfAborted();
+        if (hasFailed || piece === undefined) break;
+        const taken = steps.take(piece);
+        reading = read();
+        before = writing;
+        writing = steps.write(taken, before);
+        writing.catch(stop);
+        await before;
+      }
+      await writing;
+      finish();
+    } catch (error) {
+      stop(error);
+      await Promise.allSettled([reading, before, writing]);
+    }
+  }
+  return { done, settled: passAll() };
 }

@@ -1,14 +1,10 @@
-import { type Cut, PartCutter } from "./part_cutter.ts";
-import { CHECKSUM_SIZE } from "../checksum/stored_checksum.ts";
 import type { ByteReader, ByteWriter } from "../stores/byte_io.ts";
-import { unlessAborted } from "../stores/abort.ts";
 import { sinkOf } from "./byte_sink.ts";
-import { type ByteSource, sourceOf } from "./byte_source.ts";
-import { chunkSizes } from "./chunk_size.ts";
+import { sourceOf } from "./byte_source.ts";
+import { openerOf } from "./engine.ts";
 import type { Part } from "./part.ts";
 import { PartSinks } from "./part_sinks.ts";
-import { Passage } from "./passage.ts";
-import { pump } from "./pump.ts";
+import { splitSource } from "./split_source.ts";
 import type { SplitOptions, SplitReport } from "./stream_options.ts";
 
 /**
@@ -77,95 +73,13 @@ export async function splitStream(
     | Promise<WritableStream<Uint8Array> | ByteWriter>,
   options: SplitOptions = {},
 ): Promise<SplitReport> {
-  const sinks = new PartSinks(
+  const { engine = "auto" } = options;
+  const sinks = new PartSinks(parts, async (part) => sinkOf(await open(part)));
+  return await splitSource(
+    sourceOf(source),
     parts,
-    async (part) => sinkOf(await open(part)),
-  );
-  return await splitSource(sourceOf(source), parts, sinks, options);
-}
-
-/**
- * Cuts a chunk into parts.
- *
- * @param store Closes the sinks, once the parts are known to be right.
- */
-export async function splitSource(
-  source: ByteSource,
-  parts: readonly Part[],
-  sinks: PartSinks,
-  options: SplitOptions,
-  store: () => Promise<void> = () => sinks.close(),
-): Promise<SplitReport> {
-  const { signal } = options;
-  try {
-    signal?.throwIfAborted();
-    const passage = new Passage(parts, [chunkSizes(parts)], options);
-    const writing = writeParts(source, passage, sinks);
-    await unlessAborted(writing, signal, sinks.failure);
-    signal?.throwIfAborted();
-    await store();
-    return passage.report();
-  } catch (error) {
-    source.cancel(error);
-    await sinks.abort(error);
-    throw error;
-  }
-}
-
-/** Writes all bytes to where they belong, and closes nothing. */
-async function writeParts(
-  source: ByteSource,
-  passage: Passage,
-  sinks: PartSinks,
-): Promise<void> {
-  const { parts, options } = passage;
-  const cutter = new PartCutter(parts.map((part) => part.size), {
-    total: options.chunkSize,
-    withheld: passage.isVerified ? CHECKSUM_SIZE : 0,
-  });
-
-  function add(cuts: Iterable<Cut>): Cut[] {
-    return Array.from(cuts, (cut) => {
-      passage.add(cut.part, cut.bytes);
-      return cut;
-    });
-  }
-  async function write(cuts: readonly Cut[], isLent: boolean): Promise<void> {
-    for (const { part, bytes, isHeld } of cuts) {
-      const sink = await sinks.of(part);
-      await sink.write(bytes, isLent && !isHeld);
-      passage.progress(bytes.length);
-    }
-  }
-
-  await pump(source, passage.windows(), async (piece, isLent, before) => {
-    passage.receive(piece.length);
-    const cuts = apart(add(cutter.cut(piece)), isLent);
-    await before;
-    await write(cuts, isLent);
-  }, options.signal);
-  passage.assertEnd();
-  const rest = apart(add(cutter.finish()), false);
-  passage.assertChecksum();
-  await write(rest, false);
-  await sinks.of(parts.length - 1);
-}
-
-/**
- * Gives all but the largest cut of one piece of memory memory of their own, if it
- * is not lent: a stream may pass on the memory of what it is given.
- */
-function apart(cuts: readonly Cut[], isLent: boolean): Cut[] {
-  const largest = new Map<ArrayBufferLike, Cut>();
-  for (const cut of cuts) {
-    const { buffer, length } = cut.bytes;
-    if (length > (largest.get(buffer)?.bytes.length ?? -1)) {
-      largest.set(buffer, cut);
-    }
-  }
-  return cuts.map((cut) =>
-    isLent && !cut.isHeld || largest.get(cut.bytes.buffer) === cut
-      ? cut
-      : { ...cut, bytes: new Uint8Array(cut.bytes) }
+    sinks,
+    options,
+    (hasChecksums) => openerOf(engine, hasChecksums),
   );
 }

@@ -1,4 +1,4 @@
-import type { EngineName } from "../checksum/engine.ts";
+import type { EngineName } from "./engine.ts";
 
 /**
  * How a chunk is split or joined as a stream.

@@ -1,5 +1,9 @@
+import type { EngineName } from "../../mod.ts";
 import { crc32c } from "../../src/checksum/crc32c.ts";
-import { type EngineName, engineOf } from "../../src/checksum/engine.ts";
+import { joinCrc32c } from "../../src/checksum/crc32c_field.ts";
+import { crc32cByTables } from "../../src/checksum/crc32c_tables.ts";
+import { WasmCrc32c } from "../../src/checksum/wasm_crc32c.ts";
+import { WasmSplitter } from "../../src/splitter/wasm_splitter.ts";
 
 /** The names of all engines. */
 export const ENGINES = [
@@ -11,11 +15,28 @@ export const ENGINES = [
 /** The CRC32C of bytes after others whose CRC32C is `crc`. */
 export type Checksum = (bytes: Uint8Array, crc: number) => number;
 
-/** Each engine, and the public function, by the name of the symbol. */
+const wasm = WasmCrc32c.open()!;
+
+/** The checksum that the splitter in Wasm computes of one part, continued by that of bytes before. */
+function crc32cOfSplitter(bytes: Uint8Array, crc: number): number {
+  const splitter = WasmSplitter.open({
+    sizes: [undefined],
+    total: undefined,
+    withheld: 0,
+    isSplit: true,
+  })!;
+  splitter.take(bytes);
+  splitter.sum(bytes);
+  splitter.finish();
+  const checksum = splitter.checksum();
+  splitter.release();
+  return joinCrc32c(crc, checksum, bytes.length);
+}
+
+/** Every way of computing a CRC32C, by the name of its symbol. */
 export const CHECKSUM_WAYS: readonly [string, Checksum][] = [
-  ...ENGINES.map((name): [string, Checksum] => [
-    `Engine.crc32c, ${name},`,
-    (bytes, crc) => engineOf(name).crc32c(bytes, crc),
-  ]),
+  ["crc32cByTables", crc32cByTables],
+  ["WasmCrc32c", (bytes, crc) => wasm.crc32c(bytes, crc)],
+  ["WasmSplitter.sum", crc32cOfSplitter],
   ["crc32c", crc32c],
 ];

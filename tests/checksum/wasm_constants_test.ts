@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { POLYNOMIAL } from "../../src/checksum/crc32c_field.ts";
-import { WASM_BINARY } from "../../src/checksum/wasm_binary.ts";
+import { WASM_BINARY as CHECKSUM_BINARY } from "../../src/checksum/wasm_binary.ts";
+import { WASM_BINARY as SPLITTER_BINARY } from "../../src/splitter/wasm_binary.ts";
 import { powerOfX, toRegister } from "./polynomial.ts";
 
 /** The text of a source of the module. */
@@ -28,13 +29,13 @@ async function constantsOf(file: string): Promise<(name: string) => number> {
   };
 }
 
-const [field, shortRelation, longRelation, memory, crc32c] = await Promise.all([
-  constantsOf("field"),
-  constantsOf("short_relation"),
-  constantsOf("long_relation"),
-  constantsOf("memory"),
-  constantsOf("crc32c"),
-]);
+const [field, shortRelation, longRelation, memory] = await Promise
+  .all([
+    constantsOf("field"),
+    constantsOf("short_relation"),
+    constantsOf("long_relation"),
+    constantsOf("memory"),
+  ]);
 
 const RELATIONS = {
   short_relation: { constant: shortRelation, lags: ["A", "B", "C", "D"] },
@@ -78,30 +79,56 @@ Deno.test("memory.ts: nothing lies upon anything else", () => {
   const short = memory("SHORT_SCRATCH") + shortRelation("SHORT_LIMIT") +
     3 * shortRelation("REACH_16");
   const long = memory("LONG_SCRATCH") + longRelation("BLOCK") +
-    longRelation("REACH_16");
-  const longEnd = memory("LONG_SCRATCH") + 3 * longRelation("REACH_16");
+    3 * longRelation("REACH_16");
   assert(tables <= memory("SHORT_SCRATCH"));
   assert(short <= memory("LONG_SCRATCH"));
-  assert(Math.max(long, longEnd) <= memory("INPUT"));
+  assert(long <= memory("INPUT"));
+  assert(long <= memory("PENDING"));
+  assert(memory("PENDING") + 16 <= memory("ANSWER"));
+  assert(memory("ANSWER") + 4 * 8 <= memory("BLOCK"));
+  assertStrictEquals(memory("BLOCK") + memory("BLOCK_SIZE"), memory("PARTS"));
 });
 
-Deno.test("crc32c.ts: each relation gets what it can take", () => {
+Deno.test("short_relation.ts and long_relation.ts: each gets lengths that it can take", () => {
   const limit = shortRelation("SHORT_LIMIT");
   assert(longRelation("REACH") <= limit);
-  assert(crc32c("SHORT_FROM") < limit);
+  assert(shortRelation("SHORT_FROM") <= limit);
   assertStrictEquals(longRelation("BLOCK") % 16, 0);
 });
 
-Deno.test("the committed module is under 8 KB, imports nothing and has its input where memory.ts says", () => {
-  const binary = Uint8Array.fromBase64(WASM_BINARY);
-  assert(binary.length < 8192, `${binary.length} bytes`);
-  const module = new WebAssembly.Module(binary);
-  assertEquals(WebAssembly.Module.imports(module), []);
-  assertEquals(
-    WebAssembly.Module.exports(module).map(({ name }) => name).sort(),
-    ["add", "begin", "end", "input", "memory", "register"],
-  );
-  const { exports } = new WebAssembly.Instance(module);
-  const input = exports.input as WebAssembly.Global;
-  assertStrictEquals(input.value, memory("INPUT"));
-});
+const MODULES = {
+  checksum: {
+    binary: CHECKSUM_BINARY,
+    places: { input: "INPUT" },
+    functions: ["add", "begin", "end", "register"],
+  },
+  splitter: {
+    binary: SPLITTER_BINARY,
+    places: { answer: "ANSWER", block: "BLOCK", table: "PARTS" },
+    functions: [
+      ...["begin", "start", "window", "windowRoom", "take", "finish", "keep"],
+      ...["takePart", "endPart", "endChunk", "passable", "sum", "checksum"],
+      ...["storedChecksum", "computedChecksum"],
+    ],
+  },
+};
+
+for (const [name, { binary, places, functions }] of Object.entries(MODULES)) {
+  Deno.test(`the committed module ${name} is under 8 KB, imports nothing and places things as memory.ts says`, () => {
+    const bytes = Uint8Array.fromBase64(binary);
+    assert(bytes.length < 8000, `${bytes.length} bytes`);
+    const module = new WebAssembly.Module(bytes);
+    assertEquals(WebAssembly.Module.imports(module), []);
+    const exported = WebAssembly.Module.exports(module);
+    assertEquals(
+      exported.filter(({ kind }) => kind === "function")
+        .map(({ name }) => name).sort(),
+      functions.sort(),
+    );
+    const { exports } = new WebAssembly.Instance(module);
+    for (const [global, constant] of Object.entries(places)) {
+      const { value } = exports[global] as WebAssembly.Global;
+      assertStrictEquals(value, memory(constant));
+    }
+  });
+}

@@ -8,7 +8,7 @@ import {
 import { noise } from "../checksum/noise.ts";
 import { filesIn, inTempDir } from "../stores/temp_dir.ts";
 import { KINDS, listenersOf, never, probedSource } from "./stream_probes.ts";
-import { inPieces, partsOf } from "./stream_support.ts";
+import { inPieces, partsOf, WINDOW } from "./stream_support.ts";
 
 const REASON = new Error("Enough");
 
@@ -100,7 +100,7 @@ Deno.test("concatStream is not stored, and waits for nothing, if a write fails w
       await inTempDir(async (folder) => {
         const source = probedSource(
           kind,
-          [noise(3)],
+          [noise(WINDOW)],
           (piece) => piece === 1 ? never() : undefined,
         );
         const stream = concatStream(

@@ -17,7 +17,7 @@ import { noise } from "../checksum/noise.ts";
 import { filesIn, inTempDir } from "../stores/temp_dir.ts";
 import { sourceOf, SOURCES } from "./stream_kinds.ts";
 import {
-  idleInstances,
+  instancesInUse,
   isWasmMemory,
   probedSource,
   settle,
@@ -114,7 +114,7 @@ Deno.test("concatStream that a FileSystemStore stores reads into the memory of a
     assertEquals(memories.size, 1);
     assert([...memories].every((each) => isWasmMemory(new Uint8Array(each))));
     await settle();
-    assertEquals(idleInstances(), 8);
+    assertEquals(instancesInUse(), 0);
   });
 });
 
@@ -137,7 +137,7 @@ async function failsToStore(
     assertEquals(await filesIn(folder), ["x"]);
     assertEquals(await store.get("/x"), Uint8Array.of(1));
   });
-  assertEquals(idleInstances(), 8);
+  assertEquals(instancesInUse(), 0);
   return error;
 }
 

@@ -5,7 +5,7 @@ import { noise } from "../checksum/noise.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { sourceOf, SOURCES } from "./stream_kinds.ts";
 import {
-  idleInstances,
+  instancesInUse,
   isWasmMemory,
   probedSource,
   settle,
@@ -22,7 +22,7 @@ import {
 } from "./stream_support.ts";
 
 Deno.test("concatStream joins twenty chunks at once, read and stored, and gives the pool its memory back", async () => {
-  assertEquals(idleInstances(), 8);
+  assertEquals(instancesInUse(), 0);
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(`${folder}/store`);
     await Promise.all(Array.from({ length: 20 }, async (_, i) => {
@@ -55,7 +55,7 @@ Deno.test("concatStream joins twenty chunks at once, read and stored, and gives 
     }));
   });
   await settle();
-  assertEquals(idleInstances(), 8);
+  assertEquals(instancesInUse(), 0);
 });
 
 Deno.test("concatStream gives the pool its memory back if it cannot be stored", async () => {
@@ -77,7 +77,7 @@ Deno.test("concatStream gives the pool its memory back if it cannot be stored", 
         }));
       });
       await settle();
-      assertEquals(idleInstances(), 8);
+      assertEquals(instancesInUse(), 0);
     }
   }
 });
@@ -104,6 +104,6 @@ for (const engine of ENGINES) {
     const buffers = new Set(pieces.map(({ buffer }) => buffer));
     assertEquals(buffers.size, pieces.length);
     for (const piece of pieces) assertEquals(isWasmMemory(piece), false);
-    assertEquals(idleInstances(), 8);
+    assertEquals(instancesInUse(), 0);
   });
 }

@@ -62,14 +62,14 @@ Deno.test("concatStream opens each part when the one before has ended, and repor
 
 Deno.test("concatStream opens nothing before it is read, and reads no further than its reader", async () => {
   for (const kind of KINDS) {
-    for (const [crc32c, ahead] of [["none", 0], ["verify", 1]] as const) {
+    for (const [crc32c, ahead] of [["none", 0], ["verify", 2]] as const) {
       const { stream, log, sources } = logged(kind, [6, 6], { crc32c });
       await settle();
       assertEquals(log, []);
       const reader = stream.getReader();
       await settle();
       assertEquals(log, []);
-      for (let count = 1; count <= 2; count++) {
+      for (let count = 1; count <= (ahead > 0 ? 1 : 2); count++) {
         assertEquals((await reader.read()).value?.length, 2);
         await settle();
         assertEquals(log, ["open .0"]);

@@ -5,7 +5,7 @@ import { noise } from "../checksum/noise.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { collector, SINKS, sourceOf, SOURCES } from "./stream_kinds.ts";
 import {
-  idleInstances,
+  instancesInUse,
   KINDS,
   never,
   probedSource,
@@ -24,7 +24,7 @@ import {
 const SIZES = [100, undefined, 70_000, 4];
 
 Deno.test("splitStream splits twenty chunks at once, and gives the pool its memory back", async () => {
-  assertEquals(idleInstances(), 8);
+  assertEquals(instancesInUse(), 0);
   await inTempDir(async (folder) => {
     await Promise.all(Array.from({ length: 20 }, async (_, i) => {
       const engine = i < 10 ? "wasm" : ENGINES[i % 3]!;
@@ -47,7 +47,7 @@ Deno.test("splitStream splits twenty chunks at once, and gives the pool its memo
     }));
   });
   await settle();
-  assertEquals(idleInstances(), 8);
+  assertEquals(instancesInUse(), 0);
 });
 
 /** Ways to fail after some pieces have come. */
@@ -99,7 +99,7 @@ for (const [name, make] of Object.entries(FAILURES)) {
         );
       }));
       await settle();
-      assertEquals(idleInstances(), 8);
+      assertEquals(instancesInUse(), 0);
     }
   });
 }
@@ -126,7 +126,7 @@ Deno.test("splitStream gives the pool its memory back if it is aborted", async (
       wait.resolve();
     }));
     await settle();
-    assertEquals(idleInstances(), 8);
+    assertEquals(instancesInUse(), 0);
   }
 });
 
@@ -172,9 +172,9 @@ for (const [work, why] of Object.entries(AT_WORK)) {
     );
     assertStrictEquals(found, error);
     await settle();
-    assertEquals(idleInstances(), 7);
+    assertEquals(instancesInUse(), 1);
     wait.resolve();
     await settle();
-    assertEquals(idleInstances(), 8);
+    assertEquals(instancesInUse(), 0);
   });
 }

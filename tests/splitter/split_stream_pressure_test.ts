@@ -3,7 +3,7 @@ import { splitStream } from "../../mod.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
 import {
-  idleInstances,
+  instancesInUse,
   KINDS,
   never,
   probedSource,
@@ -116,7 +116,7 @@ Deno.test("splitStream fails with the error of a stream that fails by itself whi
 });
 
 Deno.test("splitStream takes its memory back from a writer that stalls no sooner than that is done with it", async () => {
-  const windows = idleInstances();
+  const windows = instancesInUse();
   const wait = Promise.withResolvers<void>();
   const given: Uint8Array[] = [];
   const controller = new AbortController();
@@ -136,9 +136,9 @@ Deno.test("splitStream takes its memory back from a writer that stalls no sooner
   );
   await assertRejects(() => splitting);
   await settle();
-  assertEquals(idleInstances(), windows - 1);
+  assertEquals(instancesInUse(), windows + 1);
   assertEquals(given[0], noise(9));
   wait.resolve();
   await settle();
-  assertEquals(idleInstances(), windows);
+  assertEquals(instancesInUse(), windows);
 });

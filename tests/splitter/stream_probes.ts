@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import type { ByteReader, ByteWriter, Part } from "../../mod.ts";
-import { engineOf } from "../../src/checksum/engine.ts";
+export { instancesInUse } from "../../src/splitter/wasm_instance.ts";
 
 export function never(): Promise<never> {
   return new Promise(() => {});
@@ -22,14 +22,6 @@ export function isWasmMemory({ buffer }: Uint8Array): boolean {
   } catch {
     return true;
   }
-}
-
-/** How many instances lie idle in the pool; there can be 8. */
-export function idleInstances(): number {
-  const taken = Array.from({ length: 9 }, () => engineOf("wasm").windows());
-  const count = taken.filter(({ buffers }) => isWasmMemory(buffers[0]!)).length;
-  for (const windows of taken) windows.release();
-  return count;
 }
 
 /** A stream or a reader of pieces, and what becomes of it. */

@@ -1,25 +1,18 @@
-import { checkMembers } from "../../metadata/check.ts";
+import type * as v from "valibot";
 import { parseExtension } from "../../metadata/extension.ts";
 import { below } from "../../metadata/metadata_error.ts";
+import { check, members } from "../../metadata/schema.ts";
 
-/**
- * Checks the configuration of a codec, which may be missing. The paths of errors
- * start at the codec.
- *
- * @param names The members that the configuration may have.
- */
-export function parseCodecConfiguration<N extends string>(
+/** Checks the configuration of a codec, which may be missing. Errors count their path from the codec. */
+export function parseCodecConfiguration<E extends v.ObjectEntries>(
   name: string,
-  names: readonly N[],
+  entries: E,
   metadata: unknown,
-): Partial<Record<N, unknown>> {
+): v.InferOutput<v.StrictObjectSchema<E, undefined>> {
   const { configuration } = parseExtension(
     { name, configuration: metadata },
     "codec",
   );
-  return below(
-    "/configuration",
-    () =>
-      checkMembers(configuration, `the configuration of ${name}`, [], names),
-  );
+  const schema = members(`the configuration of ${name}`, entries);
+  return below("/configuration", () => check(schema, configuration));
 }

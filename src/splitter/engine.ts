@@ -1,0 +1,52 @@
+import { describe } from "../metadata/describe.ts";
+import { openNative } from "./native_splitter.ts";
+import type { ChunkPlan, OpenSplitter, Splitter } from "./splitter.ts";
+import { WasmSplitter } from "./wasm_splitter.ts";
+
+/**
+ * The engine that splits or joins a chunk: `"native"` TypeScript, the `"wasm"`
+ * module, or the faster of them, `"auto"`. All have the same results. Where the
+ * module cannot be used, for want of SIMD, of memory or of a permission to compile
+ * it, all are `"native"`.
+ *
+ * @example
+ * ```ts
+ * import { ConcatParts, type EngineName, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }]);
+ * for (const engine of ["native", "wasm", "auto"] satisfies EngineName[]) {
+ *   const chunk = new Blob(["123456789"]).stream();
+ *   const options = { engine, crc32c: "compute" } as const;
+ *   const report = await splitStream(chunk, parts, () => new WritableStream(), options);
+ *   assertEquals(report.crc32c, 0xe3069283);
+ * }
+ * ```
+ */
+export type EngineName = "auto" | "native" | "wasm";
+
+const NAMES: readonly unknown[] = ["auto", "native", "wasm"];
+
+/**
+ * Chooses the engine for a chunk.
+ *
+ * @param hasChecksums Whether bytes are summed up.
+ * @throws {RangeError} If the name is none of an engine.
+ */
+export function openerOf(
+  name: EngineName,
+  hasChecksums: boolean,
+): OpenSplitter {
+  if (!NAMES.includes(name)) {
+    throw new RangeError(
+      `Expected engine "auto", "native" or "wasm", found ${describe(name)}`,
+    );
+  }
+  const isWasm = name === "wasm" || name === "auto" && hasChecksums;
+  return isWasm ? openWasm : openNative;
+}
+
+/** The engine in Wasm, or that in TypeScript where the module cannot be had. */
+function openWasm(plan: ChunkPlan): Splitter {
+  return WasmSplitter.open(plan) ?? openNative(plan);
+}

@@ -1,0 +1,184 @@
+import type { ByteSource } from "./byte_source.ts";
+import {
+  assertStoredChecksum,
+  refuseLength,
+  reportOf,
+  startSplitter,
+} from "./chunk_checks.ts";
+import { assertPartSize } from "./part_size_error.ts";
+import type { Settings } from "./settings.ts";
+import type { OpenSplitter, Splitter } from "./splitter.ts";
+import type { SplitReport } from "./stream_options.ts";
+
+/** How a {@linkcode JoinedSource} gets at its parts, and what it tells. */
+export interface JoinOptions {
+  /** Opens a part, when the one before has been read to its end. */
+  open(part: number): ByteSource | Promise<ByteSource>;
+  /** Closes parts that are open and not read yet, when the chunk is cancelled. */
+  cancel?(reason: unknown): void;
+  /** Is told what the parts were, once all of them have been joined and checked. */
+  onReport?: ((report: SplitReport) => void) | undefined;
+}
+
+/** Bytes that have come together, and how many have come until their end. */
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly end: number;
+}
+
+/**
+ * The bytes of all parts one after another. Bytes of parts that fill memory are
+ * joined back to back, until the memory is full.
+ */
+export class JoinedSource {
+  readonly settings: Settings;
+  readonly #engine: OpenSplitter;
+  readonly #options: JoinOptions;
+  #splitter: Splitter | undefined;
+  /** The part that is read, and its source once it is open. */
+  #part = 0;
+  #source: ByteSource | undefined;
+  #received = 0;
+  /**
+   * Pieces that have been read and may not go on yet. Where checksums are computed,
+   * a piece waits until the next one is read; meanwhile it is summed up.
+   */
+  readonly #waiting: Piece[] = [];
+  /** The last piece, until it is summed up. */
+  #unsummed: Uint8Array | undefined;
+  #isEnded = false;
+  #cancelled: { readonly reason: unknown } | undefined;
+
+  constructor(settings: Settings, engine: OpenSplitter, options: JoinOptions) {
+    this.settings = settings;
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  /**
+   * Resolves to the next piece, or to `undefined` at the end or once the source is
+   * cancelled. Where the end is verified, the last bytes only come once it was right.
+   *
+   * @param window Returns memory that parts may fill; what has come of a part goes on
+   * at once. If not given, parts fill memory of the splitter, which is used again after
+   * three more pieces, and bytes only go on when it is full.
+   */
+  async next(window?: () => Uint8Array): Promise<Uint8Array | undefined> {
+    while (!this.#isEnded && this.#cancelled === undefined) {
+      const splitter = this.#started();
+      const reading = this.#read(splitter, window);
+      this.#sumUp();
+      const bytes = await reading;
+      if (this.#cancelled !== undefined) break;
+      if (bytes === undefined) this.#end();
+      else if (!this.settings.hasChecksums) return bytes;
+      else {
+        this.#unsummed = bytes;
+        this.#waiting.push({ bytes, end: this.#received });
+        const [first] = this.#waiting;
+        const isOnly = this.#waiting.length === 1;
+        if (!isOnly && first!.end <= splitter.passable()) break;
+      }
+    }
+    return this.#cancelled === undefined
+      ? this.#waiting.shift()?.bytes
+      : undefined;
+  }
+
+  /** Closes all parts that are open. */
+  cancel(reason: unknown): void {
+    this.#cancelled ??= { reason };
+    this.#source?.cancel(reason);
+    this.#options.cancel?.(reason);
+  }
+
+  /** Gives the splitter's memory back. Nothing may be read or written any more. */
+  release(): void {
+    this.#splitter?.release();
+    this.#splitter = undefined;
+  }
+
+  #started(): Splitter {
+    return this.#splitter ??= startSplitter(this.settings, this.#engine, false);
+  }
+
+  /** Resolves to bytes of one part or of several, or to `undefined` at the end. */
+  async #read(
+    splitter: Splitter,
+    window: (() => Uint8Array) | undefined,
+  ): Promise<Uint8Array | undefined> {
+    let memory: Uint8Array | undefined;
+    let filled = 0;
+    const room = () => {
+      memory ??= window === undefined ? splitter.window() : window();
+      return filled === 0 ? memory : memory.subarray(filled);
+    };
+    while (this.#part < this.settings.parts.length) {
+      const source = this.#source ?? await this.#open();
+      if (filled > 0 && !source.fillsWindows) break;
+      const piece = await source.next(room);
+      if (this.#cancelled !== undefined) return undefined;
+      if (piece === undefined) this.#endPart(splitter);
+      else {
+        this.#take(splitter, piece);
+        if (!source.fillsWindows && piece.length > 0) return piece;
+        filled += piece.length;
+        if (filled > 0 && filled === memory!.length) break;
+        if (filled > 0 && window !== undefined && !this.#isWhole(splitter)) {
+          break;
+        }
+      }
+    }
+    return filled === 0 ? undefined : memory!.subarray(0, filled);
+  }
+
+  async #open(): Promise<ByteSource> {
+    const source = await this.#options.open(this.#part);
+    this.#source = source;
+    if (this.#cancelled !== undefined) source.cancel(this.#cancelled.reason);
+    return source;
+  }
+
+  #take(splitter: Splitter, piece: Uint8Array): void {
+    this.#received += piece.length;
+    const answer = splitter.takePart(piece);
+    if (answer === 1) this.#refusePart(splitter);
+    if (answer === 2) refuseLength(this.settings, this.#received, false);
+    if (piece.length > 0) this.settings.onProgress?.(this.#received);
+  }
+
+  #endPart(splitter: Splitter): void {
+    if (!splitter.endPart()) this.#refusePart(splitter);
+    this.#part++;
+    this.#source = undefined;
+  }
+
+  /** Whether the part has a size, and all of it has come. */
+  #isWhole(splitter: Splitter): boolean {
+    const { size } = this.settings.parts[this.#part]!;
+    return size === splitter.partLength(this.#part);
+  }
+
+  #refusePart(splitter: Splitter): void {
+    const { keySuffix, size } = this.settings.parts[this.#part]!;
+    const key = this.settings.key + keySuffix;
+    assertPartSize(key, size, splitter.partLength(this.#part));
+  }
+
+  #sumUp(): void {
+    if (this.#unsummed !== undefined) this.#started().sum(this.#unsummed);
+    this.#unsummed = undefined;
+  }
+
+  /** Refuses a chunk that is not right, and reports one that is. */
+  #end(): void {
+    const splitter = this.#started();
+    this.#isEnded = true;
+    this.#sumUp();
+    if (!splitter.endChunk()) {
+      refuseLength(this.settings, this.#received, true);
+    }
+    assertStoredChecksum(this.settings, splitter);
+    this.#options.onReport?.(reportOf(this.settings, splitter));
+  }
+}

@@ -1,0 +1,257 @@
+import { joinCrc32c, withoutLastFour } from "../checksum/crc32c_field.ts";
+import { crc32cByTables } from "../checksum/crc32c_tables.ts";
+import { HeldBytes } from "./held_bytes.ts";
+import { MOST_HELD, NativeWindows } from "./native_windows.ts";
+import type { ChunkPlan, Splitter } from "./splitter.ts";
+
+const NOTHING = new Uint8Array();
+
+/** Starts a splitter of the engine in TypeScript. */
+export function openNative(plan: ChunkPlan): Splitter {
+  return new NativeSplitter(plan);
+}
+
+class NativeSplitter implements Splitter {
+  /** The sizes of the parts; infinite while a size is not known. */
+  readonly #sizes: number[] = [];
+  readonly #lengths: number[] = [];
+  readonly #cuts: number[] = [];
+  readonly #checksums: number[] = [];
+
+  /** The length of the chunk; −1 while it is not known. */
+  readonly #total: number;
+  /** The least and the most bytes that the chunk may have. */
+  readonly #least: number;
+  readonly #most: number;
+  /** How many bytes the parts with a size take together. */
+  readonly #sized: number;
+  /** The part whose size only shows at the end of a split; −1 if there is none. */
+  readonly #open: number = -1;
+  /** How many of the last bytes are held back: where the length is known, and where it is not. */
+  #withheld: number;
+  #tail: number;
+
+  #received = 0;
+  #passed = 0;
+  /** The part that the next bytes belong to. */
+  #part = 0;
+  #firstPart = 0;
+  #cutInMemory: Uint8Array = NOTHING;
+
+  #windows: NativeWindows | undefined;
+  #held: HeldBytes | undefined;
+
+  /** The part that is summed up, and how many bytes of it were. */
+  #summedPart = 0;
+  #summed = 0;
+  /** The last four bytes as a little-endian number. */
+  #lastFour = 0;
+
+  constructor({ sizes, total = -1, withheld, isSplit }: ChunkPlan) {
+    let sized = 0;
+    let behind = 0;
+    let open = -1;
+    for (let part = 0; part < sizes.length; part++) {
+      const size = sizes[part];
+      if (size === undefined) {
+        open = part;
+        behind = 0;
+      } else {
+        sized += size;
+        behind += size;
+      }
+      this.#sizes.push(size ?? Infinity);
+      this.#lengths.push(0);
+      this.#cuts.push(0);
+      this.#checksums.push(0);
+    }
+    this.#sized = sized;
+    this.#withheld = withheld;
+    this.#tail = isSplit ? Math.max(withheld, behind) : withheld;
+    this.#total = total >= 0 || open >= 0 ? total : sized;
+    const isKnown = this.#total >= 0;
+    const least = isKnown ? this.#total : isSplit ? sized : 0;
+    this.#least = Math.max(withheld, least);
+    this.#most = isKnown ? this.#total : Infinity;
+    if (!isSplit || open < 0) return;
+    if (isKnown) this.#sizes[open] = this.#total - sized;
+    else this.#open = open;
+  }
+
+  window(): Uint8Array {
+    return (this.#windows ??= new NativeWindows()).window();
+  }
+
+  take(bytes: Uint8Array): boolean {
+    if (!this.#receive(bytes.length)) return false;
+    const going = this.#pass();
+    const windows = this.#windows;
+    if (windows?.has(bytes)) {
+      windows.take(bytes.length);
+      if (this.#holdsInWindow(bytes)) {
+        this.#cutInMemory = windows.pass(going);
+        this.#cut(going);
+        return true;
+      }
+      windows.pass(bytes.length); // They are held elsewhere.
+    }
+    const held = this.#held;
+    this.#cutInMemory = held === undefined
+      ? NOTHING
+      : held.pass(Math.min(going, held.length));
+    this.#cut(going);
+    return true;
+  }
+
+  finish(): boolean {
+    if (!this.endChunk()) return false;
+    if (this.#open >= 0) {
+      this.#sizes[this.#open] = this.#received - this.#sized;
+    }
+    const going = this.#pass();
+    this.#cutInMemory = (this.#held ?? this.#windows)?.pass(going) ?? NOTHING;
+    this.#cut(going);
+    return true;
+  }
+
+  get firstPart(): number {
+    return this.#firstPart;
+  }
+
+  get lastPart(): number {
+    return this.#part;
+  }
+
+  cutLength(part: number): number {
+    return this.#cuts[part]!;
+  }
+
+  cutInMemory(): Uint8Array {
+    return this.#cutInMemory;
+  }
+
+  keep(bytes: Uint8Array): void {
+    if (bytes.length === 0 || this.#holdsInWindow(bytes)) return;
+    (this.#held ??= new HeldBytes(this.#tail)).add(bytes);
+  }
+
+  takePart(bytes: Uint8Array): number {
+    const { length } = bytes;
+    if (this.#windows?.has(bytes)) {
+      this.#windows.take(length);
+      this.#windows.pass(length);
+    }
+    const count = this.#lengths[this.#part]! + length;
+    this.#lengths[this.#part] = count;
+    if (count > this.#sizes[this.#part]!) return 1;
+    return this.#receive(length) ? 0 : 2;
+  }
+
+  endPart(): boolean {
+    const length = this.#lengths[this.#part]!;
+    const size = this.#sizes[this.#part]!;
+    if (size === Infinity) this.#sizes[this.#part] = length;
+    else if (length < size) return false;
+    this.#part++;
+    return true;
+  }
+
+  endChunk(): boolean {
+    if (this.#received < this.#least) return false;
+    this.#withheld = 0;
+    this.#tail = 0;
+    return true;
+  }
+
+  passable(): number {
+    const passable = this.#total >= 0
+      ? Math.min(this.#received, this.#total - this.#withheld)
+      : this.#received - this.#tail;
+    return Math.max(0, passable);
+  }
+
+  sum(bytes: Uint8Array): void {
+    this.#rememberLastFour(bytes);
+    for (let start = 0; start < bytes.length;) {
+      const part = this.#summedPart;
+      const rest = this.#sizes[part]! - this.#summed;
+      if (rest === 0) {
+        this.#summedPart++;
+        this.#summed = 0;
+        continue;
+      }
+      const end = Math.min(start + rest, bytes.length);
+      const summed = end - start === bytes.length
+        ? bytes
+        : bytes.subarray(start, end);
+      this.#checksums[part] = crc32cByTables(summed, this.#checksums[part]!);
+      this.#summed += end - start;
+      start = end;
+    }
+  }
+
+  checksum(): number {
+    return this.#checksums.reduce((whole, checksum, part) =>
+      joinCrc32c(whole, checksum, this.#lengths[part]!)
+    );
+  }
+
+  storedChecksum(): number {
+    return this.#lastFour >>> 0;
+  }
+
+  computedChecksum(): number {
+    return withoutLastFour(this.checksum(), this.#lastFour);
+  }
+
+  partLength(part: number): number {
+    return this.#lengths[part]!;
+  }
+
+  partChecksum(part: number): number {
+    return this.#checksums[part]!;
+  }
+
+  release(): void {
+    this.#windows?.release();
+  }
+
+  /** Whether bytes lie in a window and are held there. */
+  #holdsInWindow(bytes: Uint8Array): boolean {
+    return this.#tail <= MOST_HELD && (this.#windows?.has(bytes) ?? false);
+  }
+
+  /** Counts bytes that have come; `false` if the chunk may not have so many. */
+  #receive(length: number): boolean {
+    this.#received += length;
+    return this.#received <= this.#most;
+  }
+
+  /** Lets all bytes go on that may, and tells how many these are. */
+  #pass(): number {
+    const going = this.passable() - this.#passed;
+    this.#passed += going;
+    return going;
+  }
+
+  /** Shares bytes out among the parts. */
+  #cut(going: number): void {
+    this.#firstPart = this.#part;
+    this.#cuts[this.#part] = 0;
+    while (going > 0) {
+      const part = this.#part;
+      const length = this.#lengths[part]!;
+      const taken = Math.min(going, this.#sizes[part]! - length);
+      this.#cuts[part] = taken;
+      this.#lengths[part] = length + taken;
+      going -= taken;
+      if (going > 0) this.#part++;
+    }
+  }
+
+  #rememberLastFour(bytes: Uint8Array): void {
+    for (let i = Math.max(0, bytes.length - 4); i < bytes.length; i++) {
+      this.#lastFour = this.#lastFour >>> 8 | bytes[i]! << 24;
+    }
+  }
+}

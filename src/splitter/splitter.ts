@@ -1,0 +1,87 @@
+/** What a {@linkcode Splitter} must know of a chunk before its first byte. */
+export interface ChunkPlan {
+  /** The sizes of the parts in bytes, in their order; `undefined` for a part without one. */
+  readonly sizes: readonly (number | undefined)[];
+  /** The length of the chunk in bytes, if it is known. */
+  readonly total: number | undefined;
+  /** How many of the last bytes only go on at the end, 0 or 4. */
+  readonly withheld: number;
+  /** Whether the chunk is cut into its parts, not joined from them. */
+  readonly isSplit: boolean;
+}
+
+/**
+ * Splits one chunk into its parts, or joins it from them, for a caller that moves
+ * the bytes. The caller says which bytes have come; the splitter counts them,
+ * decides which of them may go on, where the parts begin and end, and which bytes
+ * are held back, and computes checksums.
+ *
+ * Bytes come in one of two ways: read into `window()`, or as a piece in foreign
+ * memory, which is not copied but for what is held back or summed up.
+ */
+export interface Splitter {
+  /**
+   * Returns memory into which the next bytes of the chunk are read, at least
+   * 64 KiB. Bytes read there stay as they are until three more full windows have
+   * been returned, so that they can be summed up and written while others are read.
+   */
+  window(): Uint8Array;
+
+  /**
+   * Takes bytes of a chunk that is split, and cuts those that may go on.
+   *
+   * @param bytes The next bytes: the start of `window()`, or a piece in other memory.
+   * @returns Whether the chunk may have so many bytes.
+   */
+  take(bytes: Uint8Array): boolean;
+  /** Takes the end of a chunk that is split, and cuts the held bytes; `false` if bytes are missing. */
+  finish(): boolean;
+  /** The first and the last of the parts to which `take` or `finish` cut bytes. */
+  readonly firstPart: number;
+  readonly lastPart: number;
+  /** How many bytes were cut for a part from `firstPart` to `lastPart`. */
+  cutLength(part: number): number;
+  /**
+   * The bytes that were cut and lie in the splitter's memory. They come before those
+   * that were cut from a piece in other memory.
+   */
+  cutInMemory(): Uint8Array;
+  /**
+   * Copies the last bytes of a piece, which were not cut yet; those in a window stay
+   * where they are. `cutInMemory` may not be used any more.
+   */
+  keep(bytes: Uint8Array): void;
+
+  /**
+   * Counts bytes of the present part of a chunk that is joined.
+   *
+   * @param bytes As for `take`.
+   * @returns 0, or 1 if the part and 2 if the chunk may not have so many.
+   */
+  takePart(bytes: Uint8Array): number;
+  /** Ends the present part, and goes on with the next one; `false` if bytes are missing. */
+  endPart(): boolean;
+  /** Ends a chunk that is joined; `false` if bytes are missing. */
+  endChunk(): boolean;
+  /** How many bytes of a chunk that is joined may have gone on by now. */
+  passable(): number;
+
+  /** Computes the checksum of bytes that go on: all of them, in the order in which they go on. */
+  sum(bytes: Uint8Array): void;
+  /** The CRC32C of the whole chunk. */
+  checksum(): number;
+  /** The checksum in the last four bytes, and the CRC32C of the bytes before. */
+  storedChecksum(): number;
+  computedChecksum(): number;
+
+  /** How many bytes of a part there were. */
+  partLength(part: number): number;
+  /** The CRC32C of a part, once `checksum` has been called. */
+  partChecksum(part: number): number;
+
+  /** Gives the memory back. Nothing may read, write or ask the splitter any more. */
+  release(): void;
+}
+
+/** An engine: starts a splitter for a chunk. */
+export type OpenSplitter = (plan: ChunkPlan) => Splitter;

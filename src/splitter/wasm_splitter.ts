@@ -1,0 +1,161 @@
+import { NativeWindows } from "./native_windows.ts";
+import type { ChunkPlan, Splitter } from "./splitter.ts";
+import {
+  acquireInstance,
+  releaseInstance,
+  type SplitterExports,
+  type WasmInstance,
+} from "./wasm_instance.ts";
+
+/** The engine in Wasm: all of a {@linkcode Splitter} but moving bytes in and out is done by the module. */
+export class WasmSplitter implements Splitter {
+  readonly #instance: WasmInstance;
+  readonly #exports: SplitterExports;
+  /** Memory to read into where more bytes are held back than fit in front of the module's windows. */
+  #foreignWindows: NativeWindows | undefined;
+  readonly #usesForeignWindows: boolean;
+
+  private constructor(instance: WasmInstance, plan: ChunkPlan) {
+    this.#instance = instance;
+    const { exports, table } = instance;
+    this.#exports = exports;
+    const { sizes, total = -1, withheld, isSplit } = plan;
+    if (exports.begin(sizes.length) === 0) throw outOfMemory();
+    instance.refresh();
+    for (let part = 0; part < sizes.length; part++) {
+      instance.numbers[table + 4 * part] = sizes[part] ?? -1;
+    }
+    exports.start(total, withheld, Number(isSplit));
+    this.#usesForeignWindows = exports.tail.value > exports.mostHeld.value;
+  }
+
+  /** A splitter for a chunk, or `undefined` where the module cannot be had. */
+  static open(plan: ChunkPlan): WasmSplitter | undefined {
+    const instance = acquireInstance();
+    return instance && new WasmSplitter(instance, plan);
+  }
+
+  window(): Uint8Array {
+    if (this.#usesForeignWindows) {
+      return (this.#foreignWindows ??= new NativeWindows()).window();
+    }
+    const place = this.#exports.window();
+    if (place === 0) throw outOfMemory();
+    this.#instance.refresh();
+    return this.#view(place, this.#exports.windowRoom());
+  }
+
+  take(bytes: Uint8Array): boolean {
+    const windows = this.#foreignWindows;
+    if (windows?.has(bytes)) {
+      windows.take(bytes.length);
+      windows.pass(bytes.length);
+    }
+    return this.#exports.take(bytes.length, this.#isOurs(bytes)) !== 0;
+  }
+
+  finish(): boolean {
+    return this.#exports.finish() !== 0;
+  }
+
+  get firstPart(): number {
+    return this.#answer(0);
+  }
+
+  get lastPart(): number {
+    return this.#answer(1);
+  }
+
+  cutLength(part: number): number {
+    return this.#column(part, 2);
+  }
+
+  cutInMemory(): Uint8Array {
+    return this.#view(this.#answer(2), this.#answer(3));
+  }
+
+  keep(bytes: Uint8Array): void {
+    if (bytes.length === 0 || this.#isOurs(bytes)) return;
+    const place = this.#exports.keep(bytes.length);
+    if (place === 0) throw outOfMemory();
+    this.#instance.refresh();
+    this.#instance.bytes.set(bytes, place);
+  }
+
+  takePart(bytes: Uint8Array): number {
+    return this.#exports.takePart(bytes.length, this.#isOurs(bytes));
+  }
+
+  endPart(): boolean {
+    return this.#exports.endPart() !== 0;
+  }
+
+  endChunk(): boolean {
+    return this.#exports.endChunk() !== 0;
+  }
+
+  passable(): number {
+    return this.#exports.passable();
+  }
+
+  sum(bytes: Uint8Array): void {
+    const exports = this.#exports;
+    const { length } = bytes;
+    if (this.#isOurs(bytes)) return exports.sum(bytes.byteOffset, length);
+    const block = exports.block.value;
+    const most = exports.blockSize.value;
+    for (let start = 0; start < length; start += most) {
+      const end = Math.min(start + most, length);
+      const copied = length <= most ? bytes : bytes.subarray(start, end);
+      this.#instance.bytes.set(copied, block);
+      exports.sum(block, end - start);
+    }
+  }
+
+  checksum(): number {
+    return this.#exports.checksum() >>> 0;
+  }
+
+  storedChecksum(): number {
+    return this.#exports.storedChecksum() >>> 0;
+  }
+
+  computedChecksum(): number {
+    return this.#exports.computedChecksum() >>> 0;
+  }
+
+  partLength(part: number): number {
+    return this.#column(part, 1);
+  }
+
+  partChecksum(part: number): number {
+    return this.#column(part, 3);
+  }
+
+  release(): void {
+    this.#foreignWindows?.release();
+    releaseInstance(this.#instance);
+  }
+
+  #isOurs(bytes: Uint8Array): 0 | 1 {
+    return bytes.buffer === this.#instance.bytes.buffer ? 1 : 0;
+  }
+
+  #view(place: number, length: number): Uint8Array {
+    return this.#instance.bytes.subarray(place, place + length);
+  }
+
+  #answer(index: number): number {
+    const { numbers, answer } = this.#instance;
+    return numbers[answer + index]!;
+  }
+
+  #column(part: number, column: number): number {
+    const { numbers, table } = this.#instance;
+    return numbers[table + 4 * part + column]!;
+  }
+}
+
+function outOfMemory(): RangeError {
+  return new RangeError("No memory is left to hold back bytes of the chunk");
+}
