@@ -1,4 +1,4 @@
-"""Fails with a line about what of `requirements.txt` this Python lacks."""
+"""Fails with a message if this Python lacks a package of `requirements.txt`."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version

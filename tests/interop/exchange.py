@@ -1,8 +1,8 @@
-"""What the tests and their peers hand each other, in a folder.
+"""Exchanges arrays with the tests in a folder.
 
-`listing.json` names groups and arrays with their metadata, `elements/` has the
+`listing.json` lists groups and arrays with their metadata, `elements/` holds the
 elements of each array, little endian and in C order, and `hierarchy/` the Zarr
-hierarchy. What a peer cannot write or read it says in `refused.json`.
+hierarchy. The peer writes its errors by path to `refused.json`.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def run(write_group, write, finish, read):
-    """Does what the command line says: `write FOLDER` or `read FOLDER`."""
+    """Runs the command of the command line: `write FOLDER` or `read FOLDER`."""
     command, folder = sys.argv[1], Path(sys.argv[2])
     listing = json.loads((folder / "listing.json").read_text("utf-8"))
     root = folder / "hierarchy"
@@ -37,11 +37,11 @@ def run(write_group, write, finish, read):
 
 
 def as_array(np, elements, dtype, shape):
-    """Elements as handed over, for NumPy."""
+    """Converts the bytes of elements to a NumPy array."""
     return np.frombuffer(elements, np.dtype(dtype).newbyteorder("<")).reshape(shape)
 
 
 def as_elements(np, array):
-    """Elements to hand over, from NumPy."""
+    """Converts a NumPy array to the bytes of its elements."""
     array = np.asarray(array)
     return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False).tobytes("C")

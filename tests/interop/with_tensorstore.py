@@ -11,7 +11,7 @@ def spec(root, path):
 
 
 def write_group(root, path):
-    """TensorStore knows no groups."""
+    """TensorStore has no groups."""
 
 
 def write(root, array, elements):

@@ -8,7 +8,7 @@ import zarr
 
 import exchange
 
-# Consolidated metadata is no part of Zarr v3 yet, and sharding in a pipeline is slow.
+# Warnings: consolidated metadata is not in Zarr v3 yet, and codecs around shards are slow.
 warnings.simplefilter("ignore", zarr.errors.ZarrUserWarning)
 
 
@@ -38,7 +38,7 @@ def options(metadata):
 
 
 def pipeline(codecs):
-    """Codecs by what they turn into what."""
+    """Sorts codecs by their kind."""
     names = [codec["name"] for codec in codecs]
     to_bytes = next(i for i, name in enumerate(names) if name in ("bytes", "sharding_indexed"))
     return {
@@ -54,7 +54,7 @@ def finish(root):
 
 @functools.cache
 def open_root(root):
-    """The root group, whose metadata may hold that of all nodes below it, or None."""
+    """Opens the root group, which may have consolidated metadata, or returns None."""
     has_group = (root / "zarr.json").exists()
     return zarr.open_group(root, mode="r", zarr_format=3) if has_group else None
 
