@@ -15,14 +15,20 @@ import {
 } from "@zarr-parts/zarr-parts";
 import parseRange from "range-parser";
 
-const arrayUrl = Deno.args[0] ?? Deno.env.get("ARRAY_URL")!;
+const arrayUrl = Deno.args[0] ?? Deno.env.get("ARRAY_URL");
+if (arrayUrl === undefined) {
+  throw new Error(
+    "Expected the URL of an array as the argument, or in ARRAY_URL",
+  );
+}
+const store = new HttpStore(arrayUrl);
 const plainKeys = new DefaultChunkKeyEncoding();
 
 let opening: Promise<ArrayChunks> | undefined;
 
 /** Opens the array at the first request, and after a failure at the next one. */
 function openArray(): Promise<ArrayChunks> {
-  opening ??= openArrayChunks(new HttpStore(arrayUrl)).catch((error) => {
+  opening ??= openArrayChunks(store).catch((error) => {
     opening = undefined;
     throw error;
   });
