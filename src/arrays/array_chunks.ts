@@ -1,3 +1,4 @@
+import { arrayRoot } from "./array_root.ts";
 import { ArrayStorage } from "./array_storage.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
@@ -18,7 +19,9 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../stores/store.ts";
-import { assertStoreKey, nodeRoot } from "../stores/store_key.ts";
+import { assertStore } from "../stores/assert_store.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import { assertStoreKey } from "../stores/store_key.ts";
 import { discard } from "../stores/stream.ts";
 
 /**
@@ -69,7 +72,10 @@ export class ArrayChunks {
   readonly chunkShape: readonly number[];
 
   readonly #storage: ArrayStorage;
+  /** The store of whole chunks. */
   readonly #store: Store;
+  /** The store below, as it was given. */
+  readonly #given: Store;
   readonly #root: string;
 
   /**
@@ -98,14 +104,17 @@ export class ArrayChunks {
    * ```
    */
   constructor(store: Store, path: string, metadata: unknown) {
+    assertStore(store);
+    const root = arrayRoot(path);
     const storage = new ArrayStorage(metadata);
     this.metadata = storage.metadata;
     this.keyEncoding = storage.keyEncoding;
     this.gridShape = storage.gridShape;
     this.chunkShape = storage.chunkShape;
     this.#storage = storage;
-    this.#root = nodeRoot(path);
-    this.#store = storage.transform(store, this.#root);
+    this.#root = root;
+    this.#given = store;
+    this.#store = storage.transform(store, root);
   }
 
   /**
@@ -169,7 +178,7 @@ export class ArrayChunks {
       throw new TypeError(
         `Expected grid coordinates, a list of numbers, found ${
           describe(coordinates)
-        }`,
+        } (${this.#name()})`,
       );
     }
     const inside = coordinates.length === gridShape.length &&
@@ -180,7 +189,9 @@ export class ArrayChunks {
       throw new RangeError(
         `Chunk ${
           describe(coordinates)
-        } is not in the chunk grid, whose shape is ${describe(gridShape)}`,
+        } is not in the chunk grid, whose shape is ${
+          describe(gridShape)
+        } (${this.#name()})`,
       );
     }
     const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
@@ -467,12 +478,21 @@ export class ArrayChunks {
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
     if (this.#store.list === undefined) {
-      throw new TypeError('Cannot list chunks: the store has no "list" method');
+      throw new TypeError(
+        `Cannot list chunks: the store has no "list" method (${this.#name()})`,
+      );
     }
     const prefix = `${this.#root}/` as StoreKey;
     for await (const key of this.#store.list(prefix, options)) {
       const coordinates = this.#storage.coordinatesOf(key.slice(prefix.length));
       if (coordinates !== undefined) yield coordinates;
     }
+  }
+
+  /** Names the array in messages. */
+  #name(): string {
+    return `array ${describe(this.#root || "/")} of ${
+      describeStore(this.#given)
+    }`;
   }
 }

@@ -1,23 +1,29 @@
 import { ArrayChunks } from "./array_chunks.ts";
+import { arrayRoot } from "./array_root.ts";
+import { groupForArray, missingArray } from "./missing_array.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
+import { isGroupDocument } from "../metadata/node_documents.ts";
 import { formatZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
+import { assertStore } from "../stores/assert_store.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import { write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { nodeRoot } from "../stores/store_key.ts";
 
 /**
- * Opens an array: reads its `zarr.json`, and finds out from it where and how its
- * chunks are stored.
+ * Opens an array: reads its `zarr.json`, which says where and how its chunks are
+ * stored.
  *
  * @param store The store that holds the array.
  * @param path The array's place in the store, such as `temperature/monthly`;
  * empty for the root.
  * @param options `signal` aborts the requests.
  * @returns The array's chunks.
- * @throws {MetadataError} No Zarr v3 array at `path`, or one with metadata that
- * is not valid or not understood; the message says which.
+ * @throws {MetadataError} If no Zarr v3 array is at `path`, or its metadata is
+ * not valid or not understood.
+ * @throws {TypeError} If `store` is not a store, or `path` not a string.
+ * @throws {RangeError} If `path` is not names joined by `/`.
  *
  * @example
  * ```ts
@@ -49,46 +55,59 @@ export async function openArrayChunks(
   path = "",
   options?: StoreOptions,
 ): Promise<ArrayChunks> {
-  const root = nodeRoot(path);
-  const document: StoreKey = `${root}/zarr.json`;
+  const { root, document } = locate(store, path);
   const bytes = await store.get(document, options);
-  if (bytes === undefined) throw await noArray(store, root, options);
-  return inDocument(document, () => {
-    const metadata = parseZarrJson(bytes);
-    return new ArrayChunks(store, path, metadata);
-  });
+  if (bytes === undefined) throw await missingArray(store, root, options);
+  const storeName = describeStore(store);
+  const metadata = inDocument(document, storeName, () => parseZarrJson(bytes));
+  if (isGroupDocument(metadata)) {
+    throw await groupForArray(store, root, options);
+  }
+  return inDocument(
+    document,
+    storeName,
+    () => new ArrayChunks(store, path, metadata),
+  );
 }
 
 /**
- * Creates an array without chunks: checks of its metadata what says how chunks are
- * stored, and stores it as `zarr.json`.
+ * Creates an array without chunks: checks how its metadata stores chunks, and
+ * writes the metadata as `zarr.json`.
  *
  * @param store The store to create it in.
  * @param path The array's place in the store; empty for the root. Groups above
  * it are not created.
- * @param metadata The array's metadata. It is written as it is, but for the
- * chunk key encoding, which is written in its canonical form.
+ * @param metadata The array's metadata, from `arrayMetadata` for instance. The
+ * chunk key encoding is written in its canonical form, everything else as given.
  * @param options `signal` aborts the requests.
  * @returns The array's chunks, none of them stored yet.
- * @throws {MetadataError} Metadata that is not valid or not understood, or a
- * node that stands at `path` already; nothing is written then.
+ * @throws {MetadataError} If the metadata is not valid or not understood, or a
+ * node is at `path` already. Nothing is written then.
+ * @throws {TypeError} If `store` is not a store or is read-only, or `path` is not
+ * a string.
+ * @throws {RangeError} If `path` is not names joined by `/`.
  *
  * @example
  * ```ts
- * import { createArrayChunks, MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
+ * import {
+ *   arrayMetadata,
+ *   createArrayChunks,
+ *   MemoryStore,
+ *   openArrayChunks,
+ * } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
  * const store = new MemoryStore();
- * await createArrayChunks(store, "elevation", {
- *   zarr_format: 3,
- *   node_type: "array",
- *   shape: [344, 403],
- *   data_type: "int16",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [128, 128] } },
- *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".tiff" } },
- *   fill_value: 0,
- *   codecs: [{ name: "bytes", configuration: { endian: "little" } }],
- * });
+ * await createArrayChunks(
+ *   store,
+ *   "elevation",
+ *   arrayMetadata({
+ *     shape: [344, 403],
+ *     dataType: "int16",
+ *     chunkShape: [128, 128],
+ *     suffix: ".tiff",
+ *   }),
+ * );
  *
  * const chunks = await openArrayChunks(store, "elevation");
  * assertEquals(chunks.gridShape, [3, 4]);
@@ -101,19 +120,20 @@ export async function createArrayChunks(
   metadata: ArrayMetadata,
   options?: StoreOptions,
 ): Promise<ArrayChunks> {
-  const root = nodeRoot(path);
-  const document: StoreKey = `${root}/zarr.json`;
+  const { root, document } = locate(store, path);
+  const storeName = describeStore(store);
   const chunks = inDocument(
     document,
+    storeName,
     () => new ArrayChunks(store, path, metadata),
   );
   if (await store.get(document, options) !== undefined) {
     throw new MetadataError(
-      `A node stands at ${
+      `Cannot create an array at ${
         describe(root || "/")
-      } already, where an array was to be created`,
+      }: a node is there already`,
       "",
-      { document },
+      { document, store: storeName },
     );
   }
   const written = {
@@ -124,23 +144,11 @@ export async function createArrayChunks(
   return new ArrayChunks(store, path, written);
 }
 
-/** The error for a place without `zarr.json`, which looks whether Zarr v2 is there. */
-async function noArray(
+function locate(
   store: Store,
-  root: "" | StoreKey,
-  options: StoreOptions | undefined,
-): Promise<MetadataError> {
-  const names = [".zarray", ".zgroup"];
-  const found = await Promise.all(
-    names.map((name) => store.get(`${root}/${name}`, options)),
-  );
-  const at = describe(root || "/");
-  const v2 = names.find((_, i) => found[i] !== undefined);
-  return new MetadataError(
-    v2 === undefined
-      ? `No Zarr node at ${at}: there is no ${describe(`${root}/zarr.json`)}`
-      : `Expected a Zarr v3 array at ${at}, found a Zarr v2 ${
-        v2 === ".zarray" ? "array" : "group"
-      } (${v2})`,
-  );
+  path: string,
+): { root: "" | StoreKey; document: StoreKey } {
+  assertStore(store);
+  const root = arrayRoot(path);
+  return { root, document: `${root}/zarr.json` };
 }

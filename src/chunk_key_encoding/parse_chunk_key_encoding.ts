@@ -1,8 +1,7 @@
-import * as v from "valibot";
+import { checkMembers, refuse } from "../metadata/check.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
-import { below, MetadataError } from "../metadata/metadata_error.ts";
-import { check, expected, members } from "../metadata/schema.ts";
+import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 import {
@@ -18,21 +17,18 @@ import {
 } from "./suffix_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
-const BUILT_IN = new Map<string, ParseConfiguration>(Object.entries(
-  {
-    default: (configuration) =>
-      new DefaultChunkKeyEncoding(parseSeparator("default", configuration)),
-    v2: (configuration) =>
-      new V2ChunkKeyEncoding(parseSeparator("v2", configuration)),
-    suffix: parseSuffix,
-  } satisfies Record<BuiltInName, ParseConfiguration>,
-));
-
-const SUFFIX = members('the configuration of "suffix"', {
-  suffix: v.string(expected("a suffix")),
-  base_encoding: v.optional(v.unknown()),
-  "base-encoding": v.optional(v.unknown()),
-});
+function builtInParser(name: string): ParseConfiguration | undefined {
+  switch (name as BuiltInName) {
+    case "default":
+      return (configuration) =>
+        new DefaultChunkKeyEncoding(parseSeparator(name, configuration));
+    case "v2":
+      return (configuration) =>
+        new V2ChunkKeyEncoding(parseSeparator(name, configuration));
+    case "suffix":
+      return parseSuffix;
+  }
+}
 
 /** How many calls of the parser below are under way, one in the other. */
 let nesting = 0;
@@ -75,7 +71,7 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
       metadata,
       "chunk key encoding",
     );
-    const parse = BUILT_IN.get(name) ?? registeredParser(name);
+    const parse = builtInParser(name) ?? registeredParser(name);
     if (parse === undefined) {
       throw new MetadataError(
         `Unknown chunk key encoding ${describe(name)}; known are ${
@@ -105,7 +101,14 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
 function parseSuffix(
   configuration: Record<string, unknown>,
 ): SuffixChunkKeyEncoding {
-  const parsed = check(SUFFIX, configuration);
+  const parsed = checkMembers(
+    configuration,
+    'the configuration of "suffix"',
+    ["suffix"],
+    ["base_encoding", "base-encoding"],
+  );
+  const { suffix } = parsed;
+  if (typeof suffix !== "string") refuse("a suffix", suffix, "/suffix");
   const isHyphenated = parsed["base-encoding"] !== undefined;
   if (isHyphenated && parsed.base_encoding !== undefined) {
     throw new MetadataError(
@@ -114,12 +117,10 @@ function parseSuffix(
     );
   }
   const spelling = isHyphenated ? "base-encoding" : "base_encoding";
-  const { suffix, [spelling]: base = "default" } = parsed;
+  const { [spelling]: base = "default" } = parsed;
   const baseEncoding = below(`/${spelling}`, () => parseChunkKeyEncoding(base));
-  try {
-    return new SuffixChunkKeyEncoding(suffix, baseEncoding);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new MetadataError(error.message, "/suffix", { cause: error });
-  }
+  return atPath(
+    "/suffix",
+    () => new SuffixChunkKeyEncoding(suffix, baseEncoding),
+  );
 }

@@ -1,6 +1,5 @@
-import * as v from "valibot";
+import { checkMembers, checkOneOf } from "../metadata/check.ts";
 import { describe } from "../metadata/describe.ts";
-import { check, expected, members } from "../metadata/schema.ts";
 
 /** What may stand between the coordinates of a key. */
 export type Separator = "/" | ".";
@@ -19,8 +18,13 @@ export function parseSeparator(
   name: string,
   configuration: Record<string, unknown>,
 ): Separator | undefined {
-  const schema = members(`the configuration of "${name}"`, {
-    separator: v.optional(v.picklist(["/", "."], expected(EXPECTED))),
-  });
-  return check(schema, configuration).separator;
+  const { separator } = checkMembers(
+    configuration,
+    `the configuration of "${name}"`,
+    [],
+    ["separator"],
+  );
+  return separator === undefined
+    ? undefined
+    : checkOneOf(separator, ["/", "."], EXPECTED, "/separator");
 }

@@ -1,8 +1,7 @@
-import * as v from "valibot";
 import { describe } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError } from "../metadata/metadata_error.ts";
-import { check } from "../metadata/schema.ts";
+import { assertStore } from "../stores/assert_store.ts";
 import type { Store } from "../stores/store.ts";
 import {
   type ApplyOptions,
@@ -10,7 +9,7 @@ import {
   type ComposedStore,
 } from "./composed_store.ts";
 import { joinBytes } from "./join_bytes.ts";
-import { CONFIGURATION, PARTS } from "./part_schema.ts";
+import { checkConfiguration, checkParts } from "./part_schema.ts";
 import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";
 import { assertBytes, splitChunk } from "./split_chunk.ts";
@@ -60,14 +59,8 @@ export class ConcatParts {
    * ```
    */
   constructor(parts: readonly Part[]) {
-    const result = v.safeParse(PARTS, parts, { abortEarly: true });
-    if (!result.success) {
-      const [issue] = result.issues;
-      const ErrorClass = issue.kind === "schema" ? TypeError : RangeError;
-      throw new ErrorClass(issue.message);
-    }
     this.parts = Object.freeze(
-      result.output.map((part) => Object.freeze(part)),
+      checkParts(parts).map((part) => Object.freeze(part)),
     );
   }
 
@@ -105,11 +98,9 @@ export class ConcatParts {
         typeof metadata === "string" ? "" : "/name",
       );
     }
-    const { parts } = below(
-      "/configuration",
-      () => check(CONFIGURATION, configuration),
+    return new ConcatParts(
+      below("/configuration", () => checkConfiguration(configuration)),
     );
-    return new ConcatParts(parts);
   }
 
   /**
@@ -216,6 +207,7 @@ export class ConcatParts {
     store: S,
     options: ApplyOptions = {},
   ): ComposedStore<S> {
+    assertStore(store);
     return applyParts(this.parts, store, options);
   }
 

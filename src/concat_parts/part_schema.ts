@@ -1,81 +1,130 @@
-import * as v from "valibot";
+import { checkList, checkMembers, isWhole } from "../metadata/check.ts";
 import { describe } from "../metadata/describe.ts";
-import { expected, members } from "../metadata/schema.ts";
+import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
+import { isMembers } from "../metadata/node_documents.ts";
 import type { Part } from "../splitter/part.ts";
-import { keyProblem } from "../stores/store_key.ts";
+import { chunkKeyProblem } from "../stores/store_key.ts";
 
-const KEY_SUFFIX = v.pipe(
-  v.string(expected("a key_suffix, a string")),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    // Any chunk key will do to judge the suffix by itself; what the finished
-    // keys look like is checked with the array's own chunk key encoding.
-    const problem = keyProblem(`c${dataset.value}`);
-    if (problem !== undefined) {
-      addIssue({
-        message: `The key_suffix ${
-          describe(dataset.value)
-        } makes no part key: with it, the key ${problem}`,
-      });
+/**
+ * Checks parts that a program gives.
+ *
+ * @throws {TypeError} If a member has a wrong type.
+ * @throws {RangeError} If a value is out of range, or two parts have one suffix.
+ */
+export function checkParts(parts: unknown): Part[] {
+  if (!Array.isArray(parts)) {
+    throw new TypeError(
+      `Expected parts to be a list, found ${describe(parts)}`,
+    );
+  }
+  const checked = parts.map((part: unknown): Part => {
+    if (!isMembers(part)) {
+      throw new TypeError(
+        `Expected a part, an object with a keySuffix, found ${describe(part)}`,
+      );
     }
-  }),
-);
+    if (part.keySuffix === undefined) throw new TypeError(withoutSuffix(part));
+    const keySuffix = checkSuffix(part.keySuffix, "keySuffix");
+    return part.size === undefined
+      ? { keySuffix }
+      : { keySuffix, size: checkSize(part.size) };
+  });
+  assertDistinct(checked, "keySuffix");
+  return checked;
+}
 
-const EXPECTED_SIZE = expected(
-  "a part's size to be a whole number of bytes from 0 to 2^53−1",
-);
-const SIZE = v.pipe(
-  v.number(EXPECTED_SIZE),
-  v.safeInteger(EXPECTED_SIZE),
-  v.minValue(0, EXPECTED_SIZE),
-);
-
-/** The rules that hold for any list of parts, whatever its members are called. */
-function partsOf<P extends v.GenericSchema<unknown, Part>>(
-  part: P,
-): v.GenericSchema<unknown, Part[]> {
-  return v.pipe(
-    v.array(part, expected("parts to be a list")),
-    v.nonEmpty("Expected at least one part, found an empty list"),
-    v.rawCheck(({ dataset, addIssue }) => {
-      if (!dataset.typed) return;
-      const seen = new Set<string>();
-      for (const { keySuffix } of dataset.value) {
-        if (seen.has(keySuffix)) {
-          addIssue({
-            message: `Two parts have the key_suffix ${
-              describe(keySuffix)
-            }, where each part needs its own`,
-          });
-        }
-        seen.add(keySuffix);
+/**
+ * Checks the configuration of `concat-parts` in metadata.
+ *
+ * @throws {MetadataError} If the document does not allow the configuration.
+ */
+export function checkConfiguration(configuration: unknown): Part[] {
+  const { parts } = checkMembers(
+    configuration,
+    "the configuration of concat-parts",
+    ["parts"],
+  );
+  const checked = checkList(parts, "parts").map((part, i) =>
+    below(`/parts/${i}`, () => {
+      if (isMembers(part) && !("key_suffix" in part) && "keySuffix" in part) {
+        throw new MetadataError(
+          misspelt("keySuffix", "key_suffix", "programs spell"),
+          "/keySuffix",
+        );
       }
-    }),
+      const { key_suffix, size } = checkMembers(
+        part,
+        "a part",
+        ["key_suffix"],
+        ["size"],
+      );
+      const keySuffix = atPath(
+        "/key_suffix",
+        () => checkSuffix(key_suffix, "key_suffix"),
+      );
+      return Object.hasOwn(part as object, "size")
+        ? { keySuffix, size: atPath("/size", () => checkSize(size)) }
+        : { keySuffix };
+    })
+  );
+  atPath("/parts", () => assertDistinct(checked, "key_suffix"));
+  return checked;
+}
+
+/** Metadata spells the member `key_suffix`, programs spell it `keySuffix`. */
+type SuffixName = "key_suffix" | "keySuffix";
+
+function checkSuffix(suffix: unknown, name: SuffixName): string {
+  if (typeof suffix !== "string") {
+    throw new TypeError(
+      `Expected a ${name}, a string, found ${describe(suffix)}`,
+    );
+  }
+  // Every chunk key ends in a name such as "c", and what follows the name decides
+  // whether the key is allowed. Whole part keys are checked when the chunk key
+  // encoding is known.
+  const problem = chunkKeyProblem(`c${suffix}`);
+  if (problem === undefined) return suffix;
+  throw new RangeError(
+    `The ${name} ${
+      describe(suffix)
+    } makes no part key: with it, the key ${problem}`,
   );
 }
 
-/** Parts as a program gives them. */
-export const PARTS: v.GenericSchema<unknown, Part[]> = partsOf(
-  v.object(
-    { keySuffix: KEY_SUFFIX, size: v.optional(SIZE) },
-    expected("a part, an object with a keySuffix"),
-  ),
-);
+function checkSize(size: unknown): number {
+  if (isWhole(size)) return size;
+  const ErrorClass = typeof size === "number" ? RangeError : TypeError;
+  throw new ErrorClass(
+    `Expected a part's size to be a whole number of bytes from 0 to 2^53−1, found ${
+      describe(size)
+    }`,
+  );
+}
 
-/** The configuration of `concat-parts` in metadata. */
-export const CONFIGURATION: v.GenericSchema<unknown, { parts: Part[] }> =
-  members("the configuration of concat-parts", {
-    parts: partsOf(
-      v.pipe(
-        members("a part", {
-          key_suffix: KEY_SUFFIX,
-          size: v.exactOptional(SIZE),
-        }),
-        v.transform(({ key_suffix, size }): Part =>
-          size === undefined
-            ? { keySuffix: key_suffix }
-            : { keySuffix: key_suffix, size }
-        ),
-      ),
-    ),
-  });
+function assertDistinct(parts: readonly Part[], name: SuffixName): void {
+  if (parts.length === 0) {
+    throw new RangeError("Expected at least one part, found an empty list");
+  }
+  const seen = new Set<string>();
+  for (const { keySuffix } of parts) {
+    if (seen.has(keySuffix)) {
+      throw new RangeError(
+        `Two parts have the ${name} ${
+          describe(keySuffix)
+        }, where each part needs its own`,
+      );
+    }
+    seen.add(keySuffix);
+  }
+}
+
+function withoutSuffix(part: object): string {
+  return "key_suffix" in part
+    ? misspelt("key_suffix", "keySuffix", "metadata spells")
+    : `Expected a part, an object with a keySuffix, found ${describe(part)}`;
+}
+
+function misspelt(found: SuffixName, right: SuffixName, who: string): string {
+  return `Unknown member "${found}" in a part; expected "${right}", as only ${who} it "${found}"`;
+}

@@ -1,8 +1,15 @@
-import * as v from "valibot";
+import {
+  assertMember,
+  checkLengths,
+  checkList,
+  checkMembers,
+  checkOneOf,
+  refuse,
+} from "./check.ts";
 import { describe } from "./describe.ts";
 import { parseExtension } from "./extension.ts";
 import { below, MetadataError, pointer } from "./metadata_error.ts";
-import { check, expected, members } from "./schema.ts";
+import { isMembers, type Members } from "./node_documents.ts";
 
 /**
  * An extension in metadata: its name, and what configures it.
@@ -100,7 +107,7 @@ export interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
-const MEMBERS = new Set([
+const MEMBERS: readonly string[] = [
   "zarr_format",
   "node_type",
   "shape",
@@ -112,48 +119,50 @@ const MEMBERS = new Set([
   "storage_transformers",
   "attributes",
   "dimension_names",
-]);
-
-const NODE = v.looseObject(
-  {
-    zarr_format: v.literal(3, expected("3 as zarr_format")),
-    node_type: v.literal("array", expected('"array" as node_type')),
-    shape: lengths("shape", 0),
-    chunk_grid: v.unknown(),
-    chunk_key_encoding: v.unknown(),
-    storage_transformers: v.optional(
-      v.array(v.unknown(), expected("storage_transformers to be a list")),
-    ),
-  },
-  (issue) =>
-    issue.path === undefined
-      ? `Expected array metadata to be an object, found ${
-        describe(issue.input)
-      }`
-      : `Missing member ${describe(issue.path.at(-1)?.key)} in array metadata`,
-);
+];
 
 /**
  * Checks array metadata, as far as it says how and where chunks are stored.
  * Extensions are left to those who know them.
  */
 export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
-  const { shape, chunk_grid } = check(NODE, document);
-  const metadata = document as ArrayMetadata;
-  refuseUnknownMembers(metadata);
+  const what = "array metadata";
+  if (!isMembers(document)) refuse(`${what} to be an object`, document);
+  assertMember(document, "zarr_format", what);
+  const { zarr_format, node_type, storage_transformers } = document;
+  if (zarr_format !== 3) {
+    refuse("3 as zarr_format", zarr_format, "/zarr_format");
+  }
+  assertMember(document, "node_type", what);
+  checkOneOf(node_type, ["array"], '"array" as node_type', "/node_type");
+  assertMember(document, "shape", what);
+  const shape = checkLengths(document.shape, "shape", 0);
+  assertMember(document, "chunk_grid", what);
+  assertMember(document, "chunk_key_encoding", what);
+  if (storage_transformers !== undefined) {
+    checkList(storage_transformers, "storage_transformers");
+  }
+  refuseUnknownMembers(document);
   const chunkShape = below(
     "/chunk_grid",
-    () => parseChunkShape(chunk_grid, shape.length),
+    () => parseChunkShape(document.chunk_grid, shape.length),
   );
   const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
-  return { metadata, chunkShape, gridShape };
+  return {
+    metadata: document as unknown as ArrayMetadata,
+    chunkShape,
+    gridShape,
+  };
 }
 
-function refuseUnknownMembers(metadata: object): void {
+function refuseUnknownMembers(metadata: Members): void {
   for (const [name, value] of Object.entries(metadata)) {
-    if (MEMBERS.has(name) || value?.must_understand === false) continue;
+    if (
+      MEMBERS.includes(name) ||
+      (value as Members | null)?.must_understand === false
+    ) continue;
     throw new MetadataError(
       `Unknown member ${
         describe(name)
@@ -163,7 +172,7 @@ function refuseUnknownMembers(metadata: object): void {
   }
 }
 
-function parseChunkShape(chunkGrid: unknown, rank: number): number[] {
+function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {
   const { name, configuration } = parseExtension(chunkGrid, "chunk grid");
   if (name !== "regular") {
     throw new MetadataError(
@@ -172,38 +181,19 @@ function parseChunkShape(chunkGrid: unknown, rank: number): number[] {
     );
   }
   return below("/configuration", () => {
-    const { chunk_shape } = check(
-      members("the configuration of a regular chunk grid", {
-        chunk_shape: lengths("chunk_shape", 1),
-      }),
+    const { chunk_shape } = checkMembers(
       configuration,
+      "the configuration of a regular chunk grid",
+      ["chunk_shape"],
     );
-    if (chunk_shape.length === rank) return chunk_shape;
-    throw new MetadataError(
-      `Expected a chunk_shape of as many dimensions as the array, ${rank}, found ${
-        describe(chunk_shape)
-      }`,
+    const chunkShape = checkLengths(chunk_shape, "chunk_shape", 1);
+    if (chunkShape.length === rank) return chunkShape;
+    refuse(
+      `a chunk_shape of as many dimensions as the array, ${rank}`,
+      chunkShape,
       "/chunk_shape",
     );
   });
-}
-
-/** Lengths along dimensions, in elements. */
-function lengths(
-  what: string,
-  least: number,
-): v.GenericSchema<unknown, number[]> {
-  const message = expected(
-    `a length in ${what} to be a whole number from ${least} to 2^53−1`,
-  );
-  return v.array(
-    v.pipe(
-      v.number(message),
-      v.safeInteger(message),
-      v.minValue(least, message),
-    ),
-    expected(`${what} to be a list of lengths`),
-  );
 }
 
 /** Exact also where the quotient would be rounded. */

@@ -1,7 +1,6 @@
-import * as v from "valibot";
-import { describe } from "./describe.ts";
+import { checkMembers, refuse } from "./check.ts";
 import { MetadataError } from "./metadata_error.ts";
-import { check, expected, members } from "./schema.ts";
+import { isMembers } from "./node_documents.ts";
 
 /** An extension point's metadata in its long form: a name and a configuration. */
 export interface Extension {
@@ -9,11 +8,6 @@ export interface Extension {
   readonly configuration: Record<string, unknown>;
   readonly mustUnderstand: boolean;
 }
-
-const NAME = v.pipe(
-  v.string(expected("a name")),
-  v.nonEmpty("Expected a name, found an empty string"),
-);
 
 /**
  * Reads `{ name, configuration?, must_understand? }`, or the name alone.
@@ -23,36 +17,35 @@ const NAME = v.pipe(
 export function parseExtension(metadata: unknown, what: string): Extension {
   if (typeof metadata === "string") {
     return {
-      name: check(NAME, metadata),
+      name: checkName(metadata),
       configuration: {},
       mustUnderstand: true,
     };
   }
-  if (!isObject(metadata)) {
-    throw new MetadataError(
-      `Expected a ${what}, a name or an object with a name, found ${
-        describe(metadata)
-      }`,
-    );
+  if (!isMembers(metadata)) {
+    refuse(`a ${what}, a name or an object with a name`, metadata);
   }
-  const { name, configuration, must_understand } = check(
-    members(`a ${what}`, {
-      name: NAME,
-      configuration: v.optional(v.custom<Record<string, unknown>>(
-        isObject,
-        expected("a configuration object"),
-      )),
-      must_understand: v.optional(v.boolean(expected("true or false"))),
-    }),
+  const { name, configuration = {}, must_understand = true } = checkMembers(
     metadata,
+    `a ${what}`,
+    ["name"],
+    ["configuration", "must_understand"],
   );
+  if (!isMembers(configuration)) {
+    refuse("a configuration object", configuration, "/configuration");
+  }
+  if (typeof must_understand !== "boolean") {
+    refuse("true or false", must_understand, "/must_understand");
+  }
   return {
-    name,
-    configuration: configuration ?? {},
-    mustUnderstand: must_understand ?? true,
+    name: checkName(name, "/name"),
+    configuration,
+    mustUnderstand: must_understand,
   };
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function checkName(name: unknown, path = ""): string {
+  if (typeof name !== "string") refuse("a name", name, path);
+  if (name !== "") return name;
+  throw new MetadataError("Expected a name, found an empty string", path);
 }

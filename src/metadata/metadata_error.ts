@@ -30,8 +30,9 @@ export class MetadataError extends SyntaxError {
    *
    * @param problem What is wrong, with the value, and what would be right.
    * @param path Where, as a JSON pointer; empty for the whole document.
-   * @param options `document`: the store key of the metadata document, for the
-   * message; `cause`: the error behind this one.
+   * @param options `document`: the store key of the metadata document, and
+   * `store`: a description of its store, both for the message; `cause`: the error
+   * behind this one.
    *
    * @example
    * ```ts
@@ -40,18 +41,28 @@ export class MetadataError extends SyntaxError {
    *
    * const error = new MetadataError("Expected a list, found 3", "/shape", {
    *   document: "/elevation/zarr.json",
+   *   store: "MemoryStore",
    * });
-   * assertEquals(error.message, "Expected a list, found 3 (at /elevation/zarr.json#/shape)");
+   * assertEquals(
+   *   error.message,
+   *   "Expected a list, found 3 (at /elevation/zarr.json#/shape in MemoryStore)",
+   * );
    * ```
    */
   constructor(
     problem: string,
     path = "",
-    options: ErrorOptions & { document?: string } = {},
+    options: ErrorOptions & { document?: string; store?: string } = {},
   ) {
-    const { document, ...errorOptions } = options;
-    const place = document === undefined ? path : `${document}#${path}`;
-    super(place === "" ? problem : `${problem} (at ${place})`, errorOptions);
+    const { document = "", store, ...errorOptions } = options;
+    const place = document !== "" && path !== ""
+      ? `${document}#${path}`
+      : document + path;
+    const location = store === undefined ? place : `${place} in ${store}`;
+    super(
+      location === "" ? problem : `${problem} (at ${location})`,
+      errorOptions,
+    );
     this.problem = problem;
     this.path = path;
   }
@@ -64,7 +75,7 @@ export function pointer(path: string, member: string | number): string {
   }`;
 }
 
-/** Runs `parse`, and says of any metadata error in it that it lies below `path`. */
+/** Runs `parse`, and puts `path` in front of the path of a metadata error. */
 export function below<T>(path: string, parse: () => T): T {
   try {
     return parse();
@@ -76,14 +87,31 @@ export function below<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Says of a metadata error which document it is about. */
-export function inDocument<T>(document: string, parse: () => T): T {
+/** Runs `parse`, and turns an error about a value into a metadata error at `path`. */
+export function atPath<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) {
+      throw error;
+    }
+    throw new MetadataError(error.message, path, { cause: error });
+  }
+}
+
+/** Runs `parse`, and adds the document and its store to the message of a metadata error. */
+export function inDocument<T>(
+  document: string,
+  store: string,
+  parse: () => T,
+): T {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     throw new MetadataError(error.problem, error.path, {
       document,
+      store,
       cause: error.cause,
     });
   }

@@ -48,6 +48,12 @@ export function isArrayDocument(document: unknown): document is Members {
     document.node_type === "array";
 }
 
+/** Whether a document is that of a group of Zarr v3. */
+export function isGroupDocument(document: unknown): boolean {
+  return isMembers(document) && document.zarr_format === 3 &&
+    document.node_type === "group";
+}
+
 /** Whether a value is an object of JSON. */
 export function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);

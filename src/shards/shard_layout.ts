@@ -1,8 +1,12 @@
-import * as v from "valibot";
+import {
+  checkLengths,
+  checkList,
+  checkMembers,
+  checkOneOf,
+} from "../metadata/check.ts";
 import { describe } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
-import { check, expected, members } from "../metadata/schema.ts";
 
 /**
  * How inner chunks lie in a shard and where its index is, as the codec
@@ -33,26 +37,6 @@ export interface ShardLayout {
   readonly indexHasChecksum: boolean;
 }
 
-const CONFIGURATION = members("the configuration of sharding_indexed", {
-  chunk_shape: v.array(
-    v.pipe(
-      v.number(expected("a length in chunk_shape to be a number")),
-      v.safeInteger(expected("a length in chunk_shape to be a whole number")),
-      v.minValue(1, expected("a length in chunk_shape to be 1 or more")),
-    ),
-    expected("chunk_shape to be a list of lengths"),
-  ),
-  codecs: v.pipe(
-    v.array(v.unknown(), expected("codecs to be a list")),
-    v.nonEmpty("Expected at least one codec, found an empty list"),
-  ),
-  index_codecs: v.array(v.unknown(), expected("index_codecs to be a list")),
-  index_location: v.optional(
-    v.picklist(["start", "end"], expected('index_location "start" or "end"')),
-    "end",
-  ),
-});
-
 /**
  * Reads the metadata of the codec `sharding_indexed`.
  *
@@ -63,6 +47,7 @@ const CONFIGURATION = members("the configuration of sharding_indexed", {
  * @returns The layout of its shards.
  * @throws {MetadataError} Metadata that the document does not allow, inner chunks
  * that do not fill the shard, or an index codec other than `bytes` and `crc32c`.
+ * @throws {TypeError} If the shape of a shard is not a list.
  *
  * @example The shards of the `concat-parts` document
  * ```ts
@@ -88,6 +73,13 @@ export function parseShardLayout(
   codec: unknown,
   shardShape: readonly number[],
 ): ShardLayout {
+  if (!Array.isArray(shardShape)) {
+    throw new TypeError(
+      `Expected the shape of a shard, a list of lengths, found ${
+        describe(shardShape)
+      }`,
+    );
+  }
   const { name, configuration } = parseExtension(codec, "codec");
   if (name !== "sharding_indexed") {
     throw new MetadataError(
@@ -96,17 +88,34 @@ export function parseShardLayout(
     );
   }
   return below("/configuration", () => {
-    const { chunk_shape, index_codecs, index_location } = check(
-      CONFIGURATION,
-      configuration,
+    const { chunk_shape, codecs, index_codecs, index_location = "end" } =
+      checkMembers(
+        configuration,
+        "the configuration of sharding_indexed",
+        ["chunk_shape", "codecs", "index_codecs"],
+        ["index_location"],
+      );
+    const chunkShape = checkLengths(chunk_shape, "chunk_shape", 1);
+    if (checkList(codecs, "codecs").length === 0) {
+      throw new MetadataError(
+        "Expected at least one codec, found an empty list",
+        "/codecs",
+      );
+    }
+    const indexCodecs = checkList(index_codecs, "index_codecs");
+    const indexLocation = checkOneOf(
+      index_location,
+      ["start", "end"],
+      'index_location "start" or "end"',
+      "/index_location",
     );
     return {
       chunksPerShard: below(
         "/chunk_shape",
-        () => chunksPerShard(chunk_shape, shardShape),
+        () => chunksPerShard(chunkShape, shardShape),
       ),
-      indexLocation: index_location,
-      ...below("/index_codecs", () => parseIndexCodecs(index_codecs)),
+      indexLocation,
+      ...below("/index_codecs", () => parseIndexCodecs(indexCodecs)),
     };
   });
 }
@@ -146,21 +155,26 @@ function parseIndexCodecs(
       }`,
     );
   }
-  const { endian } = below(
-    "/0/configuration",
-    () => check(ENDIAN, bytes.configuration),
-  );
+  const indexEndian = below("/0/configuration", () => {
+    const { endian } = checkMembers(
+      bytes.configuration,
+      "the configuration of bytes",
+      ["endian"],
+    );
+    const expected =
+      'endian "little" or "big", as numbers of eight bytes need it';
+    return checkOneOf(endian, ["little", "big"], expected, "/endian");
+  });
   if (checksum !== undefined) {
-    below("/1/configuration", () => check(NO_MEMBERS, checksum.configuration));
+    below(
+      "/1/configuration",
+      () =>
+        checkMembers(
+          checksum.configuration,
+          "the configuration of crc32c",
+          [],
+        ),
+    );
   }
-  return { indexEndian: endian, indexHasChecksum: checksum !== undefined };
+  return { indexEndian, indexHasChecksum: checksum !== undefined };
 }
-
-const NO_MEMBERS = members("the configuration of crc32c", {});
-
-const ENDIAN = members("the configuration of bytes", {
-  endian: v.picklist(
-    ["little", "big"],
-    expected('endian "little" or "big", as numbers of eight bytes need it'),
-  ),
-});

@@ -1,5 +1,3 @@
-import type { StoreKey } from "./store.ts";
-
 /** Names that Zarr gives to metadata documents, of version 3 and of version 2. */
 const METADATA_NAMES = new Set([
   "zarr.json",
@@ -63,12 +61,4 @@ export function assertStoreKey(key: string): void {
       JSON.stringify(key)
     } ${problem}: a key is "/" and names joined by "/"`,
   );
-}
-
-/** The prefix of a node's keys, without a last `/`: empty for the root. */
-export function nodeRoot(path: string): "" | StoreKey {
-  if (path === "" || path === "/") return "";
-  const names = path.replace(/^\/|\/$/g, "");
-  assertStoreKey(`/${names}`);
-  return `/${names}`;
 }

@@ -1,5 +1,7 @@
 import { PLAIN } from "./plain_translation.ts";
 import { type PlainStore, viewStore } from "./store_view.ts";
+import { assertStore } from "../stores/assert_store.ts";
+import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import type { Store } from "../stores/store.ts";
 
 /**
@@ -55,5 +57,11 @@ import type { Store } from "../stores/store.ts";
  * ```
  */
 export function plainView<S extends Store>(store: S): PlainStore<S> {
-  return viewStore(store, PLAIN);
+  assertStore(store);
+  const view = viewStore(store, PLAIN);
+  Object.defineProperty(view, "toString", {
+    value: () => `plainView(${describeStore(store)})`,
+  });
+  inspectAsString(view);
+  return view;
 }

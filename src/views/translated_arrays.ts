@@ -1,5 +1,6 @@
 import { inDocument } from "../metadata/metadata_error.ts";
 import { parseZarrJson } from "../metadata/zarr_json.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import { readValue } from "../stores/capabilities.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
@@ -96,6 +97,7 @@ export class TranslatedArrays {
       await readValue(this.#store, document);
     const found = bytes && inDocument(
       document,
+      describeStore(this.#store),
       () => this.#translation.open(this.#store, root, parseZarrJson(bytes)),
     );
     return { found, bytes };

@@ -9,6 +9,7 @@ import {
   parseExactZarrJson,
   parseZarrJson,
 } from "../metadata/zarr_json.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import { readValue, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, keyProblem } from "../stores/store_key.ts";
@@ -20,6 +21,8 @@ const DOCUMENT = "/zarr.json";
 /** The documents of a view, read as they are shown and written as they are stored. */
 export class ViewDocuments {
   readonly #store: Store;
+  /** The store's name in messages. */
+  readonly #storeName: string;
   readonly #translation: Translation;
   readonly #arrays: TranslatedArrays;
 
@@ -29,6 +32,7 @@ export class ViewDocuments {
     arrays: TranslatedArrays,
   ) {
     this.#store = store;
+    this.#storeName = describeStore(store);
     this.#translation = translation;
     this.#arrays = arrays;
   }
@@ -42,14 +46,19 @@ export class ViewDocuments {
     const bytes = await readValue(this.#store, key, options);
     const isLatest = this.#arrays.changes === changes;
     if (isLatest && bytes === undefined) this.#arrays.drop(rootOf(key));
-    return bytes && inDocument(key, () =>
-      changeZarrJson(bytes, (document) => {
-        if (isLatest) this.#note(key, document, bytes);
-        return changeNodes(
-          document,
-          (node) => this.#translation.toShown(node),
-        );
-      }));
+    return bytes &&
+      inDocument(
+        key,
+        this.#storeName,
+        () =>
+          changeZarrJson(bytes, (document) => {
+            if (isLatest) this.#note(key, document, bytes);
+            return changeNodes(
+              document,
+              (node) => this.#translation.toShown(node),
+            );
+          }),
+      );
   }
 
   /** Stores a document that was shown, maybe changed. */
@@ -59,7 +68,11 @@ export class ViewDocuments {
     options: StoreOptions | undefined,
   ): Promise<void> {
     options?.signal?.throwIfAborted();
-    const document = inDocument(key, () => parseZarrJson(bytes));
+    const document = inDocument(
+      key,
+      this.#storeName,
+      () => parseZarrJson(bytes),
+    );
     const stored = new Map<string, unknown>();
     for (const path of nodePaths(document)) {
       stored.set(path, await this.#stored(rootOf(key), path, options));
@@ -68,6 +81,7 @@ export class ViewDocuments {
       this.#translation.toStored(node, stored.get(path));
     const value = inDocument(
       key,
+      this.#storeName,
       () =>
         changeZarrJson(bytes, (document) => changeNodes(document, toStored)),
     );

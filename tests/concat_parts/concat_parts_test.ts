@@ -151,12 +151,27 @@ Deno.test("ConcatParts.parse refuses key suffixes that leave the chunk's folder"
     "\u007f": "holds a control character (U+007F)",
     "\u0085": "holds a control character (U+0085)",
     "\ud800": "holds half a surrogate pair (U+D800)",
+    "/zarr.json": "is that of a metadata document",
+    "/x/.zarray": "is that of a metadata document",
   };
   for (const [suffix, problem] of Object.entries(hostile)) {
     assertPartsRefused([{ key_suffix: suffix }], problem, "/0/key_suffix");
   }
   for (
-    const suffix of ["/x", "..", "/...", ".", "é", "😀", " ", "%2e%2e", "a/b/c"]
+    const suffix of [
+      "/x",
+      "..",
+      "/...",
+      ".",
+      "é",
+      "😀",
+      " ",
+      "%2e%2e",
+      "a/b/c",
+      "zarr.json",
+      "/zarr.json/x",
+      "/zarr.json5",
+    ]
   ) {
     assertEquals(parse({ parts: [{ key_suffix: suffix }] }).parts, [
       { keySuffix: suffix },
@@ -221,8 +236,14 @@ Deno.test("new ConcatParts refuses the same as errors of JavaScript's own classe
     [[{}], TypeError, "a keySuffix"],
     [[1], TypeError, "Expected a part, an object with a keySuffix, found 1"],
     [[{ keySuffix: 1 }], TypeError, "a string, found 1"],
-    [[{ keySuffix: "" }, { keySuffix: "" }], RangeError, 'key_suffix ""'],
+    [[{ keySuffix: "" }, { keySuffix: "" }], RangeError, 'keySuffix ""'],
     [[{ keySuffix: "/.." }], RangeError, ".."],
+    [
+      [{ keySuffix: "/zarr.json" }],
+      RangeError,
+      'The keySuffix "/zarr.json" makes no part key: with it, the key is that of a metadata document',
+    ],
+    [[{ key_suffix: "" }], TypeError, 'expected "keySuffix"'],
     [[{ keySuffix: "", size: "4" }], TypeError, 'found "4"'],
     [[{ keySuffix: "", size: -1 }], RangeError, "found -1"],
     [[{ keySuffix: "", size: 1.5 }], RangeError, "found 1.5"],

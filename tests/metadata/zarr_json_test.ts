@@ -55,7 +55,7 @@ Deno.test("parseZarrJson survives a million brackets, open or closed again", () 
   assertThrows(
     () => parseArrayMetadata(document),
     MetadataError,
-    "Missing member",
+    "Expected array metadata to be an object",
   );
 });
 

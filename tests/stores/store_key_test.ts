@@ -3,7 +3,6 @@ import {
   assertStoreKey,
   isMetadataKey,
   keyProblem,
-  nodeRoot,
 } from "../../src/stores/store_key.ts";
 import { assertStorePrefix } from "../../src/stores/store_prefix.ts";
 
@@ -64,15 +63,5 @@ Deno.test("isMetadataKey looks at the last name only", () => {
   }
   for (const key of ["zarr.json/c", "xzarr.json", "/zarr.json.tiff", ""]) {
     assertEquals(isMetadataKey(key), false);
-  }
-});
-
-Deno.test("nodeRoot takes a path with slashes around it or without", () => {
-  for (const path of ["", "/"]) assertEquals(nodeRoot(path), "");
-  for (const path of ["a/b", "/a/b", "a/b/", "/a/b/"]) {
-    assertEquals(nodeRoot(path), "/a/b");
-  }
-  for (const path of ["..", "a//b", "//a", "/a/./b"]) {
-    assertThrows(() => nodeRoot(path), RangeError, "a key is");
   }
 });

@@ -1,18 +1,25 @@
-import type * as v from "valibot";
+import { checkMembers } from "../../metadata/check.ts";
 import { parseExtension } from "../../metadata/extension.ts";
 import { below } from "../../metadata/metadata_error.ts";
-import { check, members } from "../../metadata/schema.ts";
 
-/** Checks the configuration of a codec, which may be missing. Errors count their path from the codec. */
-export function parseCodecConfiguration<E extends v.ObjectEntries>(
+/**
+ * Checks the configuration of a codec, which may be missing. The paths of errors
+ * start at the codec.
+ *
+ * @param names The members that the configuration may have.
+ */
+export function parseCodecConfiguration<N extends string>(
   name: string,
-  entries: E,
+  names: readonly N[],
   metadata: unknown,
-): v.InferOutput<v.StrictObjectSchema<E, undefined>> {
+): Partial<Record<N, unknown>> {
   const { configuration } = parseExtension(
     { name, configuration: metadata },
     "codec",
   );
-  const schema = members(`the configuration of ${name}`, entries);
-  return below("/configuration", () => check(schema, configuration));
+  return below(
+    "/configuration",
+    () =>
+      checkMembers(configuration, `the configuration of ${name}`, [], names),
+  );
 }

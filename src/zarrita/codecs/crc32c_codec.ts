@@ -13,7 +13,7 @@ export class Crc32cCodec {
   readonly kind = "bytes_to_bytes";
 
   static fromConfig(configuration: unknown): Crc32cCodec {
-    parseCodecConfiguration("crc32c", {}, configuration);
+    parseCodecConfiguration("crc32c", [], configuration);
     return new Crc32cCodec();
   }
 

@@ -1,7 +1,6 @@
-import * as v from "valibot";
+import { checkOneOf, isWhole, refuse } from "../../metadata/check.ts";
 import { describe } from "../../metadata/describe.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
-import { expected } from "../../metadata/schema.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 import type { BitField } from "./bit_field.ts";
 import { elementTypeOf } from "./element_type.ts";
@@ -21,13 +20,20 @@ export function parsePackbitsConfiguration(
   dataType: string,
 ): PackbitsConfiguration {
   const { size, bits, isSigned } = elementTypeOf(dataType);
-  const { padding_encoding, first_bit, last_bit } = parseCodecConfiguration(
-    "packbits",
-    { padding_encoding: PADDING, first_bit: BIT, last_bit: BIT },
-    configuration,
+  const { padding_encoding = "none", first_bit, last_bit } =
+    parseCodecConfiguration(
+      "packbits",
+      ["padding_encoding", "first_bit", "last_bit"],
+      configuration,
+    );
+  const padding = checkOneOf(
+    padding_encoding,
+    PADDING,
+    'padding_encoding of packbits to be "none", "first_byte" or "last_byte"',
+    "/configuration/padding_encoding",
   );
-  const first = first_bit ?? 0;
-  const last = last_bit ?? bits - 1;
+  const first = checkBit(first_bit ?? 0, "first_bit");
+  const last = checkBit(last_bit ?? bits - 1, "last_bit");
   const bounds = [["first_bit", first], ["last_bit", last]] as const;
   for (const [place, bit] of bounds) {
     if (bit < bits) continue;
@@ -46,27 +52,21 @@ export function parsePackbitsConfiguration(
   }
   return {
     field: { size, first, bits: last - first + 1, isSigned },
-    padding: padding_encoding,
+    padding,
   };
 }
 
-const PADDING = v.optional(
-  v.picklist(
-    ["none", "first_byte", "last_byte"],
-    expected(
-      'padding_encoding of packbits to be "none", "first_byte" or "last_byte"',
-    ),
-  ),
+const PADDING: readonly PaddingEncoding[] = [
   "none",
-);
+  "first_byte",
+  "last_byte",
+];
 
-const EXPECTED_BIT = expected(
-  "first_bit and last_bit of packbits to be whole numbers from 0, or null",
-);
-const BIT = v.nullish(
-  v.pipe(
-    v.number(EXPECTED_BIT),
-    v.safeInteger(EXPECTED_BIT),
-    v.minValue(0, EXPECTED_BIT),
-  ),
-);
+function checkBit(bit: unknown, name: string): number {
+  if (isWhole(bit)) return bit;
+  refuse(
+    "first_bit and last_bit of packbits to be whole numbers from 0, or null",
+    bit,
+    `/configuration/${name}`,
+  );
+}
