@@ -43,12 +43,12 @@ Deno.test("plainView refuses chunks of an array whose metadata it does not under
   const cases: [Record<string, unknown>, string][] = [
     [
       { chunk_key_encoding: { name: "fancy" } },
-      'Unknown chunk key encoding "fancy"; known are "default", "v2" and "suffix" (at /a/zarr.json#/chunk_key_encoding/name)',
+      'Unknown chunk key encoding "fancy"; known are "default", "v2" and "suffix" (at /a/zarr.json#/chunk_key_encoding/name in MemoryStore(2))',
     ],
     [{ chunk_key_encoding: undefined }, 'Missing member "chunk_key_encoding"'],
     [
       { storage_transformers: [{ name: "indirection" }] },
-      'Unknown storage transformer "indirection"; known is "concat-parts" (at /a/zarr.json#/storage_transformers/0/name)',
+      'Unknown storage transformer "indirection"; known is "concat-parts" (at /a/zarr.json#/storage_transformers/0/name in MemoryStore(2))',
     ],
     [
       { storage_transformers: [{ name: "shuffled", must_understand: true }] },
@@ -56,7 +56,7 @@ Deno.test("plainView refuses chunks of an array whose metadata it does not under
     ],
     [
       { ...IN_PARTS, shape: [10] },
-      "Expected a chunk_shape of as many dimensions as the array, 1, found [4, 4] (at /a/zarr.json#/chunk_grid/configuration/chunk_shape)",
+      "Expected a chunk_shape of as many dimensions as the array, 1, found [4, 4] (at /a/zarr.json#/chunk_grid/configuration/chunk_shape in MemoryStore(2))",
     ],
     [{ ...IN_PARTS, extra: 1 }, 'Unknown member "extra"'],
   ];
@@ -98,7 +98,7 @@ Deno.test("plainView refuses a document that is none, naming it, until it is men
       for (const use of usesOf(view, key).slice(0, 4)) {
         const { message: found } = await assertRejects(use, MetadataError);
         assertStringIncludes(found, message);
-        assertStringIncludes(found, "(at /a/zarr.json#)");
+        assertStringIncludes(found, "(at /a/zarr.json in MemoryStore(");
       }
     }
     await stored.set("/a/zarr.json", encodeJson(arrayMetadata()));
@@ -113,7 +113,11 @@ Deno.test("plainView refuses to write a document that is none, and keeps the one
   for (const key of ["/a/zarr.json", "/b/zarr.json"] as const) {
     for (const text of ["", "{", "\u{feff}x"]) {
       const write = () => view.set(key, utf8(text));
-      await assertRejects(write, MetadataError, `(at ${key}#)`);
+      await assertRejects(
+        write,
+        MetadataError,
+        `(at ${key} in MemoryStore(1))`,
+      );
     }
     await assertRejects(
       () => view.set(key, "{}" as unknown as Uint8Array),
