@@ -4,7 +4,7 @@ import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { below } from "../metadata/metadata_error.ts";
-import { parseShardLayout } from "../shards/shard_layout.ts";
+import { checkLengths } from "../metadata/check.ts";
 import {
   readRange,
   readSize,
@@ -121,7 +121,7 @@ export class ArrayChunks {
    * The shape of an inner chunk, in elements, or `undefined` if the array has no
    * shards. A shard is a chunk here, with the shape `chunkShape`.
    *
-   * @throws {MetadataError} If the codec `sharding_indexed` is not valid.
+   * @throws {MetadataError} If the codec `sharding_indexed` has no such shape.
    *
    * @example
    * ```ts
@@ -140,13 +140,13 @@ export class ArrayChunks {
    */
   get innerChunkShape(): readonly number[] | undefined {
     const codec = this.metadata.codecs?.[0];
-    const name = typeof codec === "string" ? codec : codec?.name;
-    if (name !== "sharding_indexed") return undefined;
-    const { chunksPerShard } = below(
-      "/codecs/0",
-      () => parseShardLayout(codec, this.chunkShape),
+    if (typeof codec !== "object" || codec?.name !== "sharding_indexed") {
+      return undefined;
+    }
+    return below(
+      "/codecs/0/configuration",
+      () => checkLengths(codec.configuration?.chunk_shape, "chunk_shape", 1),
     );
-    return this.chunkShape.map((length, i) => length / chunksPerShard[i]!);
   }
 
   /**

@@ -81,7 +81,10 @@ export interface ArrayMetadataOptions {
 }
 
 const REQUIRED = ["shape", "dataType", "chunkShape"] as const;
-const OPTIONAL = [
+const KNOWN: readonly string[] = [
+  "shape",
+  "dataType",
+  "chunkShape",
   "shardShape",
   "codecs",
   "indexCodecs",
@@ -92,8 +95,7 @@ const OPTIONAL = [
   "parts",
   "dimensionNames",
   "attributes",
-] as const;
-const KNOWN: readonly string[] = [...REQUIRED, ...OPTIONAL];
+];
 
 /** The options that other programs call by other names. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

@@ -9,7 +9,10 @@ export const WHOLE_NUMBER =
 const DIGIT_ZERO = 48;
 
 /** Small coordinates after a separator, as most are: made once, not for each key. */
-const SMALL = { "/": smallAfter("/"), ".": smallAfter(".") };
+const SMALL = {
+  "/": /* @__PURE__ */ smallAfter("/"),
+  ".": /* @__PURE__ */ smallAfter("."),
+};
 
 /**
  * `start`, and for each coordinate the separator, except at the very start of the

@@ -15,12 +15,21 @@ type Kind = "bool" | "int" | "uint" | "float" | "complex" | "string";
 
 const NAME = /^(bool|u?int|float|complex|string)(\d*)$/;
 
-const NAMES = [
+const NAMES: readonly string[] = [
   "bool",
-  ...[8, 16, 32, 64].map((bits) => `int${bits}`),
-  ...[8, 16, 32, 64].map((bits) => `uint${bits}`),
-  ...[16, 32, 64].map((bits) => `float${bits}`),
-  ...[64, 128].map((bits) => `complex${bits}`),
+  "int8",
+  "int16",
+  "int32",
+  "int64",
+  "uint8",
+  "uint16",
+  "uint32",
+  "uint64",
+  "float16",
+  "float32",
+  "float64",
+  "complex64",
+  "complex128",
   "string",
 ];
 

@@ -5,7 +5,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 import { isPlainKey, type Place, type TranslatedArray } from "./translation.ts";
 
-const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
+const PLAIN_ENCODING = /* @__PURE__ */ new DefaultChunkKeyEncoding();
 
 /** An array with other keys or with parts, shown with `default` keys and without parts. */
 export class PlainArray implements TranslatedArray {
