@@ -1,4 +1,4 @@
-import { assert, assertStrictEquals } from "@std/assert";
+import { assertStrictEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { Crc32c, crc32c } from "../../src/checksum/crc32c.ts";
 import { type Checksum, CHECKSUM_WAYS } from "./checksum_ways.ts";
