@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import { type ByteWriter, writeAll } from "../stores/byte_io.ts";
+import { type ByteWriter, isNodeStream, writeAll } from "../stores/byte_io.ts";
 
 /** Where the bytes of one part go. */
 export interface ByteSink {
@@ -26,6 +26,11 @@ export function sinkOf(
 ): ByteSink {
   if ("getWriter" in Object(value)) {
     return streamSink(value as WritableStream<Uint8Array>);
+  }
+  if (isNodeStream(value)) {
+    throw new TypeError(
+      "Expected a WritableStream, found a stream of Node: use Writable.toWeb(stream)",
+    );
   }
   if (typeof (value as ByteWriter | undefined)?.write === "function") {
     return writerSink(value as ByteWriter);

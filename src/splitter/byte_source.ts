@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import type { ByteReader } from "../stores/byte_io.ts";
+import { type ByteReader, isNodeStream } from "../stores/byte_io.ts";
 import { takeShortcut } from "../stores/shortcut.ts";
 
 /** Bytes that come piece by piece. */
@@ -24,6 +24,11 @@ export function sourceOf(
     const stream = value as ReadableStream<Uint8Array>;
     const reader = takeShortcut(stream, "reader");
     return reader ? new ReaderSource(reader) : new StreamSource(stream);
+  }
+  if (isNodeStream(value)) {
+    throw new TypeError(
+      "Expected a ReadableStream, found a stream of Node: use Readable.toWeb(stream)",
+    );
   }
   if (typeof (value as ByteReader | undefined)?.read === "function") {
     return new ReaderSource(value as ByteReader);

@@ -83,3 +83,8 @@ export async function writeAll(
     bytes = bytes.subarray(written);
   }
 }
+
+/** Returns whether a value is a stream of Node, whose `read` and `write` are not those of readers and writers. */
+export function isNodeStream(value: unknown): boolean {
+  return typeof (value as { pipe?: unknown } | undefined)?.pipe === "function";
+}

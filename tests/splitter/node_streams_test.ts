@@ -1,0 +1,63 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { ConcatParts, concatStream, splitStream } from "../../mod.ts";
+
+const PARTS = new ConcatParts([{ keySuffix: "" }, {
+  keySuffix: ".end",
+  size: 2,
+}]);
+
+// Types that plain JavaScript does not check.
+// deno-lint-ignore no-explicit-any
+const asAny = (value: unknown): any => value;
+
+Deno.test("splitStream and concatStream refuse streams of Node, and say how to convert them", async () => {
+  const readable = "found a stream of Node: use Readable.toWeb(stream)";
+  const writable = "found a stream of Node: use Writable.toWeb(stream)";
+  await assertRejects(
+    async () =>
+      await splitStream(
+        asAny(Readable.from(["abc"])),
+        PARTS,
+        () => new WritableStream(),
+      ),
+    TypeError,
+    readable,
+  );
+  await assertRejects(
+    () =>
+      splitStream(
+        new Blob(["abc"]).stream(),
+        PARTS,
+        () => asAny(new PassThrough()),
+      ),
+    TypeError,
+    writable,
+  );
+  await assertRejects(
+    () =>
+      new Response(
+        concatStream(PARTS, () => asAny(Readable.from(["abc"]))),
+      ).bytes(),
+    TypeError,
+    readable,
+  );
+});
+
+Deno.test("splitStream splits streams of Node as web streams", async () => {
+  const stored: Record<string, string> = {};
+  await splitStream(
+    asAny(Readable.toWeb(Readable.from([new TextEncoder().encode("abcde")]))),
+    PARTS,
+    ({ keySuffix }) =>
+      asAny(Writable.toWeb(
+        new Writable({
+          write(piece, _, done) {
+            stored[keySuffix] = (stored[keySuffix] ?? "") + piece;
+            done();
+          },
+        }),
+      )),
+  );
+  assertEquals(stored, { "": "abc", ".end": "de" });
+});
