@@ -11,7 +11,7 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "../splitter/stream_write.ts";
+} from "./stream_write.ts";
 
 const BEFORE = countingBytes(20, 100);
 

@@ -4,9 +4,9 @@ import { readAll } from "../stores/store_values.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { onStoresBelow } from "./stores_below.ts";
-import { assertSameBytes } from "../splitter/stream_support.ts";
-import { settle } from "../splitter/stream_probes.ts";
-import { KEY, PARTS } from "../splitter/stream_write.ts";
+import { assertSameBytes } from "../splitter/oracle.ts";
+import { settle } from "../splitter/probes.ts";
+import { KEY, PARTS } from "./stream_write.ts";
 
 // Sized parts that are read whole, and as streams.
 const SMALL = PARTS;

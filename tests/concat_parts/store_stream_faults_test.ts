@@ -7,7 +7,7 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "../splitter/stream_write.ts";
+} from "./stream_write.ts";
 
 /**
  * Where a failed write leaves no empty folder: the store's own snapshots know of

@@ -9,8 +9,8 @@ import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { watchFiles } from "../support/file_spy.ts";
 import { observedStream } from "../support/observed_stream.ts";
-import { assertSameBytes } from "../splitter/stream_support.ts";
-import { settle } from "../splitter/stream_probes.ts";
+import { assertSameBytes } from "../splitter/oracle.ts";
+import { settle } from "../splitter/probes.ts";
 
 const PIECE = 64 * 1024;
 const MIB = 1024 * 1024;

@@ -5,13 +5,7 @@ import { MemoryStore, PartSizeError, type Store } from "../../mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { ALL_KINDS, withStore } from "./stores_below.ts";
-import {
-  inPieces,
-  lengths,
-  partsOf,
-  sizes,
-  sum,
-} from "../splitter/stream_support.ts";
+import { inPieces, lengths, partsOf, sizes, sum } from "../splitter/oracle.ts";
 
 /** Every kind of store that parts may be put into, and zarrita's. */
 const STORES: Record<

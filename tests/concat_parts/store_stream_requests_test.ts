@@ -9,7 +9,7 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "../splitter/stream_write.ts";
+} from "./stream_write.ts";
 
 /** The steps of a write, those that are done with `✓`; what is done side by side is sorted. */
 async function stepsOf(kind: Kind, verbs: RegExp): Promise<string[]> {

@@ -15,8 +15,8 @@ import {
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { onStoresBelow } from "./stores_below.ts";
-import { settle } from "../splitter/stream_probes.ts";
-import { KEY, PARTS } from "../splitter/stream_write.ts";
+import { settle } from "../splitter/probes.ts";
+import { KEY, PARTS } from "./stream_write.ts";
 
 const BEFORE = countingBytes(20, 100);
 

@@ -7,11 +7,7 @@ import {
   piecesOf,
 } from "../support/observed_stream.ts";
 import type { OnStep } from "../support/stepped_store.ts";
-import {
-  type Below,
-  type Kind,
-  withStore,
-} from "../concat_parts/stores_below.ts";
+import { type Below, type Kind, withStore } from "./stores_below.ts";
 
 export const PARTS: ConcatParts = new ConcatParts([
   { keySuffix: ".h", size: 3 },

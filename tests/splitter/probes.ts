@@ -1,19 +1,20 @@
-import { assert } from "@std/assert";
+/** Sources and sinks that tell what happens to them, and fail or wait at will. */
+import { assert, assertEquals } from "@std/assert";
 import type { ByteReader, ByteWriter, Part } from "../../mod.ts";
-export { instancesInUse } from "../../src/splitter/wasm_instance.ts";
 
+/** A promise that never settles. */
 export function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-/** Lets everything go on that waits for nothing from outside. */
+/** Waits until everything has happened that waits for nothing from outside. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) {
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }
 
-/** Whether memory is that of a Wasm module, which alone cannot be transferred. Takes away other memory. */
+/** Whether memory is that of a Wasm module, which cannot be transferred. Other memory is transferred by this. */
 export function isWasmMemory({ buffer }: Uint8Array): boolean {
   assert(buffer instanceof ArrayBuffer && !buffer.detached);
   try {
@@ -24,21 +25,28 @@ export function isWasmMemory({ buffer }: Uint8Array): boolean {
   }
 }
 
-/** A stream or a reader of pieces, and what becomes of it. */
+/** A stream or a reader of pieces. */
 export interface Source {
   readonly source: ReadableStream<Uint8Array> | ByteReader;
   /** How many pieces were asked for. */
   pulls: number;
-  /** The reasons of its cancellation; of a reader "closed". */
+  /** Why it was cancelled; for a reader `"closed"`. */
   readonly ends: unknown[];
 }
 
-export type Kind = "stream" | "reader";
-export const KINDS: Kind[] = ["stream", "reader"];
+export type SourceKind = "stream" | "reader";
+export const SOURCE_KINDS: readonly SourceKind[] = ["stream", "reader"];
+export type SinkKind = "stream" | "writer";
+export const SINK_KINDS: readonly SinkKind[] = ["stream", "writer"];
 
-/** @param on Told the place of each piece before it is given; may throw or wait. */
+/**
+ * A source of pieces.
+ *
+ * @param on Is called with the place of each piece before the piece is given, and
+ * with the number of pieces before the end; may throw or wait.
+ */
 export function probedSource(
-  kind: Kind,
+  kind: SourceKind,
   pieces: readonly Uint8Array[],
   on: (piece: number) => unknown = () => {},
 ): Source {
@@ -72,31 +80,56 @@ export function probedSource(
   return probe;
 }
 
-export type Event = "open" | "write" | "close" | "abort";
+/** Asserts that a source was given up for a reason: a stream cancelled, a reader closed once. */
+export function assertGivenUp(
+  { source, ends }: Source,
+  reason: unknown,
+  message = "",
+): void {
+  const isStream = source instanceof ReadableStream;
+  assertEquals(ends, [isStream ? reason : "closed"], message);
+}
 
-/** Sinks for parts, as streams or as writers, and what becomes of them. */
+/** The sinks of parts, as streams or as writers. */
 export class Sinks {
-  /** What happened except writes, as `open .0`. */
+  /** All events but writes, such as `open .0`, `close .0` and `abort .0`. */
   readonly log: string[] = [];
+  /** The bytes of each part by its key suffix. */
   readonly written: Record<string, number[]> = {};
+  /** Why sinks were aborted. */
   readonly reasons: unknown[] = [];
   readonly #isStream: boolean;
-  readonly #on: (event: `${Event} .${number}`) => unknown;
+  readonly #on: (event: string) => unknown;
 
-  /** @param on Told what is about to happen; may throw or wait. */
-  constructor(
-    kind: "stream" | "writer",
-    on: (event: `${Event} .${number}`) => unknown = () => {},
-  ) {
+  /** @param on Is called with each event before it happens, writes included; may throw or wait. */
+  constructor(kind: SinkKind, on: (event: string) => unknown = () => {}) {
     this.#isStream = kind === "stream";
     this.#on = on;
+  }
+
+  /** The bytes of all parts in the order in which the parts were opened. */
+  get all(): number[] {
+    return Object.values(this.written).flat();
+  }
+
+  /** The parts to which an event happened, such as `".0"`. */
+  partsOf(event: "open" | "close" | "abort"): string[] {
+    return this.log.filter((entry) => entry.startsWith(event))
+      .map((entry) => entry.slice(event.length + 1));
+  }
+
+  /** Asserts that all parts that were opened were aborted for a reason, and none was closed. */
+  assertAborted(reason: unknown, message = ""): void {
+    assertEquals(this.partsOf("close"), [], message);
+    assertEquals(this.partsOf("abort"), this.partsOf("open"), message);
+    for (const found of this.reasons) assert(found === reason, message);
   }
 
   readonly open = async (
     { keySuffix }: Part,
   ): Promise<WritableStream<Uint8Array> | ByteWriter> => {
-    const happen = async (event: Event) => {
-      const entry = `${event} ${keySuffix}` as `${Event} .${number}`;
+    const happen = async (event: string) => {
+      const entry = `${event} ${keySuffix}`;
       await this.#on(entry);
       if (event !== "write") this.log.push(entry);
     };
@@ -143,4 +176,15 @@ export function listenersOf(
     Reflect.apply(removeEventListener, signal, [type, listener]);
   };
   return counts;
+}
+
+/** One test for each name of a table. */
+export function each<T>(
+  name: (key: string) => string,
+  table: Readonly<Record<string, T>>,
+  run: (item: T, key: string) => void | Promise<void>,
+): void {
+  for (const [key, item] of Object.entries(table)) {
+    Deno.test(name(key), async () => await run(item, key));
+  }
 }

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { writeAll } from "../../src/stores/byte_io.ts";
-import { assertSameBytes } from "../splitter/stream_support.ts";
+import { assertSameBytes } from "../splitter/oracle.ts";
 import type { Case } from "./conformance.ts";
 import { unchanged } from "./conformance_writing.ts";
 import { HOSTILE_KEYS, listed } from "./store_values.ts";

@@ -10,8 +10,8 @@ import { countingBytes } from "../support/bytes.ts";
 import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { TOUCHES } from "../support/touched_stream.ts";
 import { treeOf } from "../support/tree.ts";
-import { settle } from "./stream_probes.ts";
-import { assertSameBytes } from "./stream_support.ts";
+import { settle } from "../splitter/probes.ts";
+import { assertSameBytes } from "../splitter/oracle.ts";
 
 const KEY = "/c/0";
 const HEAD = 300_000;

@@ -10,7 +10,7 @@ import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { watchFiles } from "../support/file_spy.ts";
 import { treeOf } from "../support/tree.ts";
-import { assertSameBytes } from "./stream_support.ts";
+import { assertSameBytes } from "../splitter/oracle.ts";
 
 const WINDOW = 1024 * 1024;
 const KEY = "/c/0";

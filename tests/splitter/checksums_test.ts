@@ -1,0 +1,175 @@
+/** Chunks whose trailing checksum is right or wrong. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  ChecksumError,
+  concatStream,
+  type SplitOptions,
+  splitStream,
+} from "../../mod.ts";
+import { ENGINES } from "../checksum/checksum_ways.ts";
+import { crc32cBitByBit } from "../checksum/crc32c_oracle.ts";
+import { noise } from "../checksum/noise.ts";
+import {
+  assertStartOf,
+  cutSlowly,
+  inPieces,
+  joined,
+  partsOf,
+  placeOf,
+  type Sizes,
+  sum,
+  withChecksum,
+} from "./oracle.ts";
+import { probedSource, Sinks, SOURCE_KINDS } from "./probes.ts";
+
+/** Chunks of 10 bytes that differ in one bit from a chunk that ends with its checksum. */
+const WRONG = Array.from({ length: 80 }, (_, bit) => {
+  const wrong = withChecksum(noise(6));
+  wrong[bit >> 3]! ^= 1 << (bit & 7);
+  return wrong;
+});
+
+function assertChecksumError(error: ChecksumError, chunk: Uint8Array): void {
+  const stored = new DataView(chunk.buffer).getUint32(6, true);
+  const computed = crc32cBitByBit(chunk.slice(0, 6));
+  assertEquals(
+    [error.key, error.expected, error.actual],
+    ["/c/0", stored, computed],
+  );
+  const digits = (crc: number) => crc.toString(16).padStart(8, "0");
+  assertEquals(
+    error.message,
+    `Chunk "/c/0" has the CRC32C 0x${digits(computed)}, where 0x${
+      digits(stored)
+    } is stored in its last 4 bytes`,
+  );
+}
+
+const LAYOUTS: Sizes[] = [
+  ...[[undefined], [undefined, 4], [undefined, 5], [2, undefined, 1]],
+  ...[[1, undefined, 1, 2], [0, undefined, 0]],
+  ...[[10], [3, 7], [8, 2], [6, 4], [6, 1, 1, 2], [10, 0]],
+];
+
+for (const sizes of LAYOUTS) {
+  Deno.test(`splitStream finds each wrong bit with parts of sizes ${sizes.map(String)}, and does not write the last four bytes`, async () => {
+    for (const [bit, wrong] of WRONG.entries()) {
+      for (const engine of ENGINES) {
+        const isKnown = bit % 2 === 0;
+        const options: SplitOptions = {
+          crc32c: "verify",
+          engine,
+          chunkSize: isKnown ? 10 : undefined,
+          key: "/c/0",
+        };
+        const from = SOURCE_KINDS[bit % 5 % 2]!;
+        const source = probedSource(from, inPieces(wrong, [1 + bit % 11]));
+        const sinks = new Sinks(bit % 7 < 3 ? "stream" : "writer");
+        const error = await assertRejects(
+          () => splitStream(source.source, partsOf(sizes), sinks.open, options),
+          ChecksumError,
+        );
+        assertChecksumError(error, wrong);
+        const unsized = sizes.indexOf(undefined);
+        const tail = isKnown || unsized < 0 ? 0 : sum(sizes.slice(unsized));
+        const withheld = Math.max(4, tail);
+        assertEquals(sinks.all, [...wrong.slice(0, 10 - withheld)]);
+        sinks.assertAborted(error);
+      }
+    }
+  });
+}
+
+for (const sizes of [[10], [6, 4], [2, 3, 4, 1], [0, 8, 2, 0]]) {
+  Deno.test(`concatStream finds each wrong bit with parts of ${sizes} bytes, and fails instead of giving the last bytes`, async () => {
+    for (const [bit, wrong] of WRONG.entries()) {
+      for (const engine of ENGINES) {
+        const parts = cutSlowly(wrong, sizes);
+        const declared = sizes.map((size, i) => i % 2 === 0 ? size : undefined);
+        const stream = concatStream(
+          partsOf(declared),
+          (part) => {
+            const pieces = inPieces(parts[placeOf(part)]!, [1 + bit % 7]);
+            return probedSource(SOURCE_KINDS[bit % 2]!, pieces).source;
+          },
+          { crc32c: "verify", engine, key: "/c/0" },
+        );
+        const pieces: Uint8Array[] = [];
+        const error = await assertRejects(async () => {
+          for await (const piece of stream) pieces.push(piece);
+        }, ChecksumError);
+        assertChecksumError(error, wrong);
+        const received = joined(pieces);
+        assert(received.length < 10);
+        assertStartOf(received, wrong);
+      }
+    }
+  });
+}
+
+Deno.test("splitStream names no key in a checksum error if there is none, and fills digits with zeros", async () => {
+  const data = Uint8Array.of(0x25, 0x1f);
+  const chunk = joined([data, Uint8Array.of(0xef, 0xbe, 0xad, 0x0e)]);
+  const digits = crc32cBitByBit(data).toString(16).padStart(8, "0");
+  for (const engine of ENGINES) {
+    const { source } = probedSource("stream", [chunk.slice()]);
+    const sinks = new Sinks("stream");
+    const options = { crc32c: "verify", engine } as const;
+    const error = await assertRejects(
+      () => splitStream(source, partsOf([undefined]), sinks.open, options),
+      ChecksumError,
+    );
+    assertEquals(
+      error.message,
+      `Chunk has the CRC32C 0x${digits}, where 0x0eadbeef is stored in its last 4 bytes`,
+    );
+    assertEquals(error.key, "");
+  }
+});
+
+Deno.test("splitStream takes a chunk that is only its checksum", async () => {
+  for (const engine of ENGINES) {
+    const sinks = new Sinks("writer");
+    const { source } = probedSource("stream", [withChecksum(noise(0))]);
+    const parts = partsOf([undefined, 3]);
+    const options = { crc32c: "verify", engine } as const;
+    const report = await splitStream(source, parts, sinks.open, options);
+    assertEquals(sinks.written, { ".0": [0], ".1": [0, 0, 0] });
+    assertEquals(report.crc32c, crc32cBitByBit(new Uint8Array(4)));
+  }
+});
+
+Deno.test("splitStream takes a wrong checksum unless it verifies", async () => {
+  for (const crc32c of ["none", "compute"] as const) {
+    for (const engine of ENGINES) {
+      const sinks = new Sinks("stream");
+      const { source } = probedSource("stream", [noise(9)]);
+      const options = { crc32c, engine };
+      await splitStream(source, partsOf([undefined, 4]), sinks.open, options);
+      assertEquals(sinks.all, [...noise(9)]);
+    }
+  }
+});
+
+for (let count = 1; count <= 4; count++) {
+  Deno.test(`splitStream knows the last four bytes if they come ${count} at a time`, async () => {
+    const chunk = withChecksum(noise(8));
+    for (const isWrong of [false, true]) {
+      for (const lengths of [[8, count, 4 - count || 4], [count]]) {
+        for (const from of SOURCE_KINDS) {
+          for (const engine of ENGINES) {
+            const given = chunk.slice();
+            if (isWrong) given[11]! ^= 1;
+            const sinks = new Sinks("writer");
+            const { source } = probedSource(from, inPieces(given, lengths));
+            const options = { crc32c: "verify", engine } as const;
+            const parts = partsOf([undefined, 1]);
+            const found = await splitStream(source, parts, sinks.open, options)
+              .catch((error) => error);
+            assertEquals(found instanceof ChecksumError, isWrong);
+          }
+        }
+      }
+    }
+  });
+}

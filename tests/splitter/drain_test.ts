@@ -1,0 +1,207 @@
+/** Joined streams that a FileSystemStore stores: what it gets of a stream that was touched, and what is left if it fails. */
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  ChecksumError,
+  concatStream,
+  FileSystemStore,
+  PartSizeError,
+} from "../../mod.ts";
+import { ENGINES } from "../checksum/checksum_ways.ts";
+import { noise } from "../checksum/noise.ts";
+import { filesIn, inTempDir } from "../stores/temp_dir.ts";
+import { inPieces, joined, partsOf, withChecksum } from "./oracle.ts";
+import {
+  assertGivenUp,
+  never,
+  probedSource,
+  settle,
+  SOURCE_KINDS,
+} from "./probes.ts";
+import { join, JOINED, type JoinScenario } from "./scenarios.ts";
+
+const SCENARIOS: JoinScenario[] = SOURCE_KINDS.flatMap((from) =>
+  ENGINES.flatMap((engine) =>
+    (["none", "compute"] as const).map((crc32c) => ({ from, engine, crc32c }))
+  )
+);
+
+for (let count = 0; count <= 9; count++) {
+  Deno.test(`concatStream of which ${count} of 9 pieces were read gives a FileSystemStore the rest`, async () => {
+    for (const scenario of SCENARIOS) {
+      await inTempDir(async (folder) => {
+        const { stream, reports } = join(scenario);
+        const reader = stream.getReader();
+        const first: Uint8Array[] = [];
+        for (let i = 0; i < count; i++) {
+          first.push((await reader.read()).value!);
+        }
+        reader.releaseLock();
+        await new FileSystemStore(folder).set("/x", stream);
+        const rest = await Deno.readFile(`${folder}/x`);
+        assertEquals(joined([...first, rest]), JOINED);
+        assertEquals(reports.length, 1);
+      });
+    }
+  });
+}
+
+Deno.test("concatStream whose reader let go while it waited gives a FileSystemStore the bytes that the reader did not get", async () => {
+  for (const scenario of SCENARIOS) {
+    for (const isEarly of [false, true]) {
+      await inTempDir(async (folder) => {
+        const asked = Promise.withResolvers<void>();
+        const wait = Promise.withResolvers<void>();
+        const { stream } = join(scenario, ({ name, count }) => {
+          if (name !== "read .0" || count !== 2) return;
+          asked.resolve();
+          return wait.promise;
+        });
+        const reader = stream.getReader();
+        const first = [(await reader.read()).value!];
+        if (scenario.crc32c === "none") {
+          first.push((await reader.read()).value!);
+        }
+        const reading = reader.read();
+        await asked.promise;
+        reader.releaseLock();
+        await assertRejects(() => reading, TypeError);
+        if (isEarly) wait.resolve();
+        await settle();
+        const storing = new FileSystemStore(folder).set("/x", stream);
+        await settle();
+        wait.resolve();
+        await storing;
+        const rest = await Deno.readFile(`${folder}/x`);
+        assertEquals(joined([...first, rest]), JOINED);
+      });
+    }
+  }
+});
+
+Deno.test("concatStream that is locked is not stored, and goes on for its reader", async () => {
+  for (const scenario of SCENARIOS) {
+    await inTempDir(async (folder) => {
+      const { stream } = join(scenario);
+      const reader = stream.getReader();
+      await assertRejects(
+        () => new FileSystemStore(folder).set("/x", stream),
+        TypeError,
+      );
+      assertEquals(await filesIn(folder), []);
+      reader.releaseLock();
+      assertEquals(joined(await Array.fromAsync(stream)), JOINED);
+    });
+  }
+});
+
+Deno.test("concatStream that has failed is not stored", async () => {
+  for (const from of SOURCE_KINDS) {
+    for (const engine of ENGINES) {
+      await inTempDir(async (folder) => {
+        const stream = concatStream(
+          partsOf([6]),
+          () => probedSource(from, inPieces(noise(10), [4])).source,
+          { engine },
+        );
+        const reader = stream.getReader();
+        await reader.read();
+        const error = await assertRejects(() => reader.read(), PartSizeError);
+        reader.releaseLock();
+        const found = await assertRejects(() =>
+          new FileSystemStore(folder).set("/x", stream)
+        );
+        assertStrictEquals(found, error);
+        assertEquals(await filesIn(folder), []);
+      });
+    }
+  }
+});
+
+const WRONG = withChecksum(noise(20));
+WRONG[3]! ^= 1;
+const FAILURE = new Error("Line cut");
+
+/** Parts that cannot be joined: their bytes, the size of the part, the place of a piece that fails, and the class of the error. */
+const FAILING: Record<
+  string,
+  {
+    bytes: Uint8Array;
+    size?: number;
+    failing?: number;
+    type: typeof ChecksumError | typeof PartSizeError | typeof Error;
+  }
+> = {
+  "has a wrong checksum": { bytes: WRONG, type: ChecksumError },
+  "is too short": { bytes: noise(5), size: 6, type: PartSizeError },
+  "is too long": { bytes: noise(7), size: 6, type: PartSizeError },
+  "fails at once": { bytes: noise(6), failing: 0, type: Error },
+  "fails later": { bytes: noise(6), failing: 2, type: Error },
+};
+
+for (const [name, { bytes, size, failing, type }] of Object.entries(FAILING)) {
+  Deno.test(`concatStream that ${name} is not stored, and an earlier value stays`, async () => {
+    for (const from of SOURCE_KINDS) {
+      for (const engine of ENGINES) {
+        await inTempDir(async (folder) => {
+          const store = new FileSystemStore(folder);
+          const failToStore = async () => {
+            const stream = concatStream(
+              partsOf([size]),
+              () =>
+                probedSource(from, inPieces(bytes, [2]), (piece) => {
+                  if (piece === failing) throw FAILURE;
+                }).source,
+              { engine, crc32c: type === ChecksumError ? "verify" : "none" },
+            );
+            const error = await assertRejects(() => store.set("/x", stream));
+            if (type === Error) assertStrictEquals(error, FAILURE);
+            else assert(error instanceof type, `${error}`);
+            await settle();
+          };
+          await failToStore();
+          assertEquals(await filesIn(folder), []);
+          await store.set("/x", Uint8Array.of(1));
+          await failToStore();
+          assertEquals(await filesIn(folder), ["x"]);
+          assertEquals(await store.get("/x"), Uint8Array.of(1));
+        });
+      }
+    }
+  });
+}
+
+Deno.test("concatStream is not stored, and waits for nothing, if a write fails while a part stalls", async () => {
+  const { write } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.write = () => Promise.reject(FAILURE);
+  try {
+    for (const from of SOURCE_KINDS) {
+      for (const engine of ENGINES) {
+        await inTempDir(async (folder) => {
+          const source = probedSource(
+            from,
+            [noise(3)],
+            (piece) => piece === 1 ? never() : undefined,
+          );
+          const stream = concatStream(
+            partsOf([undefined]),
+            () => source.source,
+            { engine },
+          );
+          const found = await assertRejects(() =>
+            new FileSystemStore(folder).set("/x", stream)
+          );
+          assertStrictEquals(found, FAILURE);
+          assertGivenUp(source, FAILURE);
+          assertEquals(await filesIn(folder), []);
+        });
+      }
+    }
+  } finally {
+    Deno.FsFile.prototype.write = write;
+  }
+});

@@ -1,0 +1,260 @@
+/** When parts are opened, read, written and closed, and how far a source is read ahead. */
+import { assert, assertEquals } from "@std/assert";
+import { concatStream, splitStream } from "../../mod.ts";
+import { ENGINES } from "../checksum/checksum_ways.ts";
+import { noise } from "../checksum/noise.ts";
+import {
+  cutSlowly,
+  inPieces,
+  joined,
+  partsOf,
+  placeOf,
+  type Sizes,
+  slowReport,
+} from "./oracle.ts";
+import {
+  each,
+  probedSource,
+  settle,
+  SINK_KINDS,
+  Sinks,
+  type Source,
+  SOURCE_KINDS,
+} from "./probes.ts";
+import { join, JOINED } from "./scenarios.ts";
+
+/** The places of parts in the order in which they are closed. */
+const CLOSING: Record<string, { sizes: Sizes; closed: number[] }> = {
+  "two parts before and two after the unsized part": {
+    sizes: [2, 3, undefined, 4, 1],
+    closed: [2, 0, 1, 3, 4],
+  },
+  "the unsized part first": { sizes: [undefined, 2], closed: [0, 1] },
+  "the unsized part last": { sizes: [2, undefined], closed: [1, 0] },
+  "no unsized part": { sizes: [3, 4, 5], closed: [0, 1, 2] },
+  "empty parts at both ends": {
+    sizes: [0, undefined, 0],
+    closed: [1, 0, 2],
+  },
+};
+
+each(
+  (name) =>
+    `splitStream with ${name} opens parts in their order, then closes the unsized part first`,
+  CLOSING,
+  async ({ sizes, closed }) => {
+    for (const from of SOURCE_KINDS) {
+      for (const to of SINK_KINDS) {
+        for (const engine of ENGINES) {
+          const chunk = noise(12);
+          const sinks = new Sinks(to);
+          const { source } = probedSource(from, inPieces(chunk, [5]));
+          await splitStream(source, partsOf(sizes), sinks.open, { engine });
+          assertEquals(sinks.log, [
+            ...sizes.map((_, part) => `open .${part}`),
+            ...closed.map((part) => `close .${part}`),
+          ]);
+          const parts = cutSlowly(chunk, sizes).map((part) => [...part]);
+          assertEquals(Object.values(sinks.written), parts);
+        }
+      }
+    }
+  },
+);
+
+Deno.test("splitStream opens a part when its first byte comes, and an empty part with the next one", async () => {
+  for (const engine of ENGINES) {
+    const sinks = new Sinks("writer");
+    const opened: number[] = [];
+    const wait = Promise.withResolvers<void>();
+    const source = probedSource("reader", inPieces(noise(8), [1]), (piece) => {
+      opened.push(sinks.log.length);
+      return piece === 4 ? wait.promise : undefined;
+    });
+    const open: typeof sinks.open = (part) => {
+      // The source gives no more until the fourth byte has opened its part.
+      if (part.keySuffix === ".2") wait.resolve();
+      return sinks.open(part);
+    };
+    const parts = partsOf([3, 0, 3, undefined]);
+    await splitStream(source.source, parts, open, { engine });
+    // Three bytes belong to the first part; the fourth opens two more.
+    assert(opened.slice(0, 4).every((count) => count <= 1));
+    assertEquals(
+      Object.values(sinks.written),
+      cutSlowly(noise(8), [3, 0, 3, 2]).map((part) => [...part]),
+    );
+  }
+});
+
+Deno.test("splitStream opens a part when the parts before it are written", async () => {
+  for (const engine of ENGINES) {
+    for (const from of SOURCE_KINDS) {
+      const events: string[] = [];
+      const sinks = new Sinks("writer", (event) => void events.push(event));
+      const { source } = probedSource(from, [noise(9)]);
+      const parts = partsOf([2, 3, undefined]);
+      await splitStream(source, parts, sinks.open, { engine });
+      assertEquals(
+        events.slice(0, 6),
+        [0, 1, 2].flatMap((part) => [`open .${part}`, `write .${part}`]),
+      );
+    }
+  }
+});
+
+const EMPTY: Record<string, Sizes> = {
+  "one unsized part": [undefined],
+  "an unsized part between empty ones": [0, undefined, 0],
+  "one empty part": [0],
+  "two empty parts": [0, 0],
+};
+
+each(
+  (name) =>
+    `splitStream of an empty chunk and concatStream of ${name} give nothing`,
+  EMPTY,
+  async (sizes) => {
+    for (const from of SOURCE_KINDS) {
+      for (const chunkSize of [undefined, 0]) {
+        for (const engine of ENGINES) {
+          const progress: number[] = [];
+          const reports: unknown[] = [];
+          const options = {
+            ...{ chunkSize, engine },
+            crc32c: "compute",
+            onProgress: (size: number) => progress.push(size),
+          } as const;
+          const sinks = new Sinks("stream");
+          const { source } = probedSource(from, []);
+          const parts = partsOf(sizes);
+          const report = await splitStream(source, parts, sinks.open, options);
+          const stream = concatStream(
+            parts,
+            () => probedSource(from, []).source,
+            { ...options, onReport: (report) => reports.push(report) },
+          );
+          assertEquals(await Array.fromAsync(stream), []);
+          const expected = slowReport(sizes.map(() => noise(0)), "compute");
+          assertEquals([report, reports, progress], [expected, [expected], []]);
+          assertEquals(sinks.log.length, 2 * sizes.length);
+          assertEquals(sinks.all, []);
+        }
+      }
+    }
+  },
+);
+
+Deno.test("splitStream skips empty pieces of a stream", async () => {
+  const empty = new Uint8Array();
+  for (const engine of ENGINES) {
+    for (const crc32c of ["none", "compute"] as const) {
+      const sinks = new Sinks("writer", (event) => void events.push(event));
+      const events: string[] = [];
+      const { source } = probedSource("stream", [
+        ...[empty, noise(3), empty, empty, noise(2), empty],
+      ]);
+      const options = { engine, crc32c };
+      await splitStream(source, partsOf([3, undefined]), sinks.open, options);
+      assertEquals(sinks.written, { ".0": [...noise(3)], ".1": [...noise(2)] });
+      assertEquals(events.filter((event) => event.startsWith("write")), [
+        "write .0",
+        "write .1",
+      ]);
+    }
+  }
+});
+
+for (const [event, before] of [["write .0", 0], ["write .1", 3]] as const) {
+  Deno.test(`splitStream reads a few pieces ahead while ${event} stalls, and the rest afterwards`, async () => {
+    for (const from of SOURCE_KINDS) {
+      for (const to of SINK_KINDS) {
+        for (const engine of ENGINES) {
+          const stalled = Promise.withResolvers<void>();
+          const wait = Promise.withResolvers<void>();
+          const source = probedSource(from, inPieces(noise(60), [1]));
+          const sinks = new Sinks(to, (happening) => {
+            if (happening !== event) return;
+            stalled.resolve();
+            return wait.promise;
+          });
+          const splitting = splitStream(
+            source.source,
+            partsOf([3, undefined, 4]),
+            sinks.open,
+            { chunkSize: 60, engine, crc32c: "compute" },
+          );
+          await stalled.promise;
+          await settle();
+          assert(source.pulls <= before + 5, `${source.pulls} pieces`);
+          assertEquals(sinks.all.length, before);
+          wait.resolve();
+          await splitting;
+          assertEquals(sinks.all, [...noise(60)]);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("concatStream opens a part when the part before has ended, and reports once after all", async () => {
+  for (const from of SOURCE_KINDS) {
+    for (const engine of ENGINES) {
+      for (const crc32c of ["none", "compute"] as const) {
+        const steps: string[] = [];
+        const { stream, reports } = join(
+          { from, engine, crc32c },
+          ({ name }) => void steps.push(name),
+        );
+        assertEquals(joined(await Array.fromAsync(stream)), JOINED);
+        // Each part is read three times, and once more for its end.
+        const reads = (part: number) => Array(4).fill(`read .${part}`);
+        assertEquals(
+          steps,
+          [0, 1, 2].flatMap((part) => [`open .${part}`, ...reads(part)]),
+        );
+        assertEquals(reports.length, 1);
+      }
+    }
+  }
+});
+
+Deno.test("concatStream reports before it ends, after all pieces were read", async () => {
+  for (const engine of ENGINES) {
+    const events: string[] = [];
+    const stream = concatStream(
+      partsOf([undefined, 3]),
+      ({ size }) => probedSource("stream", [noise(size ?? 2)]).source,
+      { engine, onReport: ({ size }) => events.push(`report ${size}`) },
+    );
+    for await (const { length } of stream) events.push(`piece ${length}`);
+    events.push("end");
+    assertEquals(events, ["piece 2", "piece 3", "report 5", "end"]);
+  }
+});
+
+Deno.test("concatStream opens nothing before it is read, and reads at most one piece ahead", async () => {
+  for (const from of SOURCE_KINDS) {
+    for (const engine of ENGINES) {
+      for (const [crc32c, ahead] of [["none", 0], ["verify", 1]] as const) {
+        const sources: Source[] = [];
+        const stream = concatStream(partsOf([undefined, undefined]), (part) => {
+          const pieces = inPieces(noise(6, placeOf(part) + 1), [2]);
+          sources.push(probedSource(from, pieces));
+          return sources.at(-1)!.source;
+        }, { crc32c, engine });
+        await settle();
+        const reader = stream.getReader();
+        await settle();
+        assertEquals(sources, []);
+        for (let count = 1; count <= 2; count++) {
+          assertEquals((await reader.read()).value?.length, 2);
+          await settle();
+          assertEquals(sources.length, 1);
+          assertEquals(sources[0]!.pulls, count + ahead);
+        }
+        await reader.cancel();
+      }
+    }
+  }
+});

@@ -1,0 +1,174 @@
+/** Splitting and joining by every engine, from every source to every sink, beside the slow oracle. */
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { concatStream, splitStream } from "../../mod.ts";
+import { ENGINES } from "../checksum/checksum_ways.ts";
+import { noise } from "../checksum/noise.ts";
+import { checkJoin, checkSplit, CHECKSUMS, read } from "./checks.ts";
+import {
+  arbitraryLengths,
+  arbitrarySizes,
+  assertSameBytes,
+  cutSlowly,
+  errorOf,
+  inPieces,
+  partsOf,
+  placeOf,
+  type Sizes,
+  sum,
+  withChecksum,
+} from "./oracle.ts";
+import { collector, SINKS, SOURCES } from "./ways.ts";
+
+const crc32c = fc.constantFrom(...CHECKSUMS);
+
+for (const from of SOURCES) {
+  Deno.test(`splitStream from a ${from} gives the parts, the report or the error of the oracle`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        arbitrarySizes,
+        fc.nat(30),
+        fc.record({
+          lengths: arbitraryLengths,
+          to: fc.constantFrom(...SINKS),
+          crc32c,
+        }),
+        fc.constantFrom("unknown", "known", "one less", "one more"),
+        fc.constantFrom(0, 0, 0, -1, 1),
+        fc.boolean(),
+        async (sizes, rest, given, told, offBy, isRight) => {
+          const isOpen = sizes.includes(undefined);
+          const least = sum(sizes);
+          const length = Math.max(0, least + (isOpen ? rest : 0) + offBy);
+          const chunk = isRight && length >= 4
+            ? withChecksum(noise(length - 4))
+            : noise(length);
+          const chunkSize = told === "unknown" ? undefined : Math.max(
+            0,
+            length + { "known": 0, "one less": -1, "one more": 1 }[told]!,
+          );
+          await checkSplit({ ...given, chunk, sizes, from, chunkSize });
+        },
+      ),
+      { numRuns: 80 },
+    );
+  });
+
+  Deno.test(`concatStream from a ${from} gives the chunk, the report or the error of the oracle`, async () => {
+    const part = fc.record({
+      length: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 12 })),
+      isSized: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          parts: fc.array(part, { minLength: 1, maxLength: 5 }),
+          lengths: arbitraryLengths,
+          isKnown: fc.boolean(),
+          isStored: fc.boolean(),
+          crc32c,
+        }),
+        (given) => checkJoin({ ...given, from }),
+      ),
+      { numRuns: 50 },
+    );
+  });
+}
+
+/** Numbers of parts around the sizes of tables and buffers. */
+for (const count of [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024]) {
+  Deno.test(`splitStream and concatStream take ${count} parts, some of them empty`, async () => {
+    const random = noise(count, count);
+    const sized = Array.from(random, (byte) => byte % 3 === 0 ? 0 : byte % 40);
+    const places = count > 1000 ? [] : [0, count - 1];
+    for (const unsized of [undefined, count >> 1, ...places]) {
+      const sizes = unsized === undefined
+        ? sized
+        : (sized as Sizes).with(unsized, undefined);
+      const least = sum(sizes);
+      const chunk = withChecksum(
+        noise(Math.max(0, (unsized === undefined ? least : least + 77) - 4)),
+      );
+      if (errorOf(chunk, sizes, {}) !== undefined) continue;
+      for (const crc32c of CHECKSUMS) {
+        for (const from of ["stream", "reader"] as const) {
+          const lengths = [1000, 1, 17];
+          const to = "writer";
+          await checkSplit({ chunk, sizes, lengths, from, to, crc32c });
+        }
+      }
+      const parts = cutSlowly(chunk, sizes).map(({ length }, i) => ({
+        length,
+        isSized: i % 2 === 0,
+      }));
+      for (const isStored of [false, true]) {
+        await checkJoin({
+          parts,
+          lengths: [1000, 1, 17],
+          from: "reader",
+          isKnown: false,
+          isStored,
+          crc32c: "verify",
+        });
+      }
+    }
+  });
+}
+
+Deno.test("splitStream of concatStream gives the same parts, and concatStream of splitStream the same chunk", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      arbitrarySizes,
+      fc.nat(30),
+      arbitraryLengths,
+      fc.constantFrom(...ENGINES),
+      async (sizes, rest, lengths, engine) => {
+        const isOpen = sizes.includes(undefined);
+        const chunk = noise(sum(sizes) + (isOpen ? rest : 0));
+        const parts = partsOf(sizes);
+        const options = { engine, crc32c: "compute" } as const;
+
+        const first = collector("stream", "");
+        const source = ReadableStream.from(inPieces(chunk, lengths));
+        const report = await splitStream(source, parts, first.open, options);
+        const pieces = await first.parts();
+        const join = () =>
+          concatStream(
+            parts,
+            (part) =>
+              ReadableStream.from(inPieces(pieces[placeOf(part)]!, lengths)),
+            options,
+          );
+        assertSameBytes(await read(join()), chunk);
+
+        const second = collector("writer", "");
+        const again = await splitStream(join(), parts, second.open, options);
+        assertEquals(again, report);
+        assertEquals(await second.parts(), pieces);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+Deno.test("splitStream and concatStream run twenty at once without mixing bytes or checksums", async () => {
+  await Promise.all(Array.from({ length: 20 }, async (_, i) => {
+    const crc32c = CHECKSUMS[i % 3]!;
+    const data = noise(300_000 + 1000 * i, i + 1);
+    const chunk = withChecksum(data);
+    const from = SOURCES[i % SOURCES.length]!;
+    const lengths = [100_000, 65_537];
+    const to = SINKS[i % SINKS.length]!;
+    const sizes = [100, undefined, 70_000, 4];
+    await checkSplit({ chunk, sizes, lengths, from, to, crc32c });
+    await checkJoin({
+      parts: cutSlowly(chunk, sizes)
+        .map(({ length }, i) => ({ length, isSized: i % 3 === 0 })),
+      lengths,
+      from,
+      isKnown: i % 2 === 0,
+      isStored: i % 4 < 2,
+      crc32c,
+    });
+  }));
+});
