@@ -5,7 +5,13 @@ import { MemoryStore, PartSizeError, type Store } from "../../mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { ALL_KINDS, withStore } from "./stores_below.ts";
-import { inPieces, lengths, partsOf, sizes, sum } from "../splitter/oracle.ts";
+import {
+  arbitraryLengths as lengths,
+  arbitrarySizes as sizes,
+  inPieces,
+  partsOf,
+  sum,
+} from "../splitter/oracle.ts";
 
 /** Every kind of store that parts may be put into, and zarrita's. */
 const STORES: Record<

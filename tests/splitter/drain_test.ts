@@ -6,6 +6,7 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import {
+  type ByteReader,
   ChecksumError,
   concatStream,
   FileSystemStore,
@@ -20,7 +21,9 @@ import {
   never,
   probedSource,
   settle,
+  type Source,
   SOURCE_KINDS,
+  type SourceKind,
 } from "./probes.ts";
 import { join, JOINED, type JoinScenario } from "./scenarios.ts";
 
@@ -31,14 +34,16 @@ const SCENARIOS: JoinScenario[] = SOURCE_KINDS.flatMap((from) =>
 );
 
 for (let count = 0; count <= 9; count++) {
-  Deno.test(`concatStream of which ${count} of 9 pieces were read gives a FileSystemStore the rest`, async () => {
+  Deno.test(`concatStream of which ${count} pieces were read gives a FileSystemStore the rest`, async () => {
     for (const scenario of SCENARIOS) {
       await inTempDir(async (folder) => {
         const { stream, reports } = join(scenario);
         const reader = stream.getReader();
         const first: Uint8Array[] = [];
+        // A piece may hold bytes of two parts, so that there may be fewer than 9.
         for (let i = 0; i < count; i++) {
-          first.push((await reader.read()).value!);
+          const { value } = await reader.read();
+          if (value !== undefined) first.push(value);
         }
         reader.releaseLock();
         await new FileSystemStore(folder).set("/x", stream);
@@ -182,11 +187,7 @@ Deno.test("concatStream is not stored, and waits for nothing, if a write fails w
     for (const from of SOURCE_KINDS) {
       for (const engine of ENGINES) {
         await inTempDir(async (folder) => {
-          const source = probedSource(
-            from,
-            [noise(3)],
-            (piece) => piece === 1 ? never() : undefined,
-          );
+          const source = stallingSource(from);
           const stream = concatStream(
             partsOf([undefined]),
             () => source.source,
@@ -205,3 +206,16 @@ Deno.test("concatStream is not stored, and waits for nothing, if a write fails w
     Deno.FsFile.prototype.write = write;
   }
 });
+
+/** A source that gives a piece, or fills all memory, and then waits for ever. */
+function stallingSource(from: SourceKind): Pick<Source, "source" | "ends"> {
+  const stall = (piece: number) => piece === 1 ? never() : undefined;
+  if (from === "stream") return probedSource(from, [noise(3)], stall);
+  const ends: unknown[] = [];
+  let reads = 0;
+  const source: ByteReader = {
+    read: ({ length }) => reads++ === 0 ? Promise.resolve(length) : never(),
+    close: () => void ends.push("closed"),
+  };
+  return { source, ends };
+}

@@ -139,7 +139,10 @@ for (const { sizes, length, options = {}, expected, message } of WRONG_CHUNKS) {
             [key, expected, length],
           );
           sinks.assertAborted(error);
-          assertEquals(source.ends, from === "reader" ? ["closed"] : []);
+          // A stream of bytes that are too many may not have ended yet.
+          const hasEnded = from === "stream" && source.ends.length === 0;
+          if (!hasEnded) assertGivenUp(source, error);
+          else assert(source.pulls > length, `${source.pulls} pieces`);
         }
       }
     }

@@ -82,7 +82,7 @@ export function probedSource(
 
 /** Asserts that a source was given up for a reason: a stream cancelled, a reader closed once. */
 export function assertGivenUp(
-  { source, ends }: Source,
+  { source, ends }: Pick<Source, "source" | "ends">,
   reason: unknown,
   message = "",
 ): void {

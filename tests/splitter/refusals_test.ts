@@ -19,7 +19,6 @@ import { noise } from "../checksum/noise.ts";
 import { inPieces, partsOf } from "./oracle.ts";
 import {
   assertGivenUp,
-  each,
   never,
   probedSource,
   Sinks,

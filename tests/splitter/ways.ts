@@ -101,6 +101,7 @@ export function collector(kind: SinkKind, folder: string): Collected {
   const pieces = new Map<string, Uint8Array[]>();
   const closed = new Set<string>();
   const aborted = new Set<string>();
+  const created: Promise<unknown>[] = [];
   const pathOf = (suffix: string) => `${folder}/part${suffix}`;
   async function open({ keySuffix }: Part) {
     assertEquals(pieces.has(keySuffix), false, "A part is opened twice");
@@ -128,13 +129,17 @@ export function collector(kind: SinkKind, folder: string): Collected {
         abort,
       };
     }
-    const file = await Deno.create(pathOf(keySuffix));
+    const creating = Deno.create(pathOf(keySuffix));
+    created.push(creating);
+    const file = await creating;
     return kind === "file" ? file : file.writable;
   }
   async function parts() {
     if (kind === "stream" || kind === "writer") {
       return Array.from(pieces.values(), joined);
     }
+    // A split that fails does not wait for a file that is being created.
+    await Promise.all(created);
     return await Promise.all(
       Array.from(pieces.keys(), (suffix) => Deno.readFile(pathOf(suffix))),
     );
