@@ -252,8 +252,12 @@ Deno.test("concatStream opens nothing before it is read, and reads few pieces ah
         for (let count = 1; count <= 2; count++) {
           assertEquals((await reader.read()).value?.length, 2);
           await settle();
-          assertEquals(sources.length, 1);
-          const ahead = sources[0]!.pulls - count;
+          // The last read of a part finds its end.
+          const read = sources.reduce(
+            (n, { pulls }) => n + Math.min(pulls, 3),
+            0,
+          );
+          const ahead = read - count;
           assert(ahead >= 0 && ahead <= mostAhead[crc32c], `${ahead} ahead`);
         }
         await reader.cancel();
