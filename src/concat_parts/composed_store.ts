@@ -104,12 +104,13 @@ export function applyParts<S extends Store>(
           ? locks.read(key, () => readChunk(chunk))
           : readValue(store, key, options));
       },
-      async getRange(key, range, options) {
-        const chunk = chunkAt(key, options);
-        return await (chunk
-          ? locks.read(key, () => readChunkRange(chunk, range))
-          : readRange(store, key, range, options));
-      },
+      getRange: (key, range, options) =>
+        locks.read(key, () => {
+          const chunk = chunkAt(key, options);
+          return chunk
+            ? readChunkRange(chunk, range)
+            : readRange(store, key, range, options);
+        }),
       async stream(key, options) {
         const chunk = chunkAt(key, options);
         return await (chunk

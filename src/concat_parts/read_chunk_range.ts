@@ -19,18 +19,23 @@ interface Piece {
  * part is not asked for: the part itself shows where it ends, by giving fewer
  * bytes than it was asked for.
  */
-export async function readChunkRange(
+export function readChunkRange(
   chunk: StoredChunk,
   range: ByteRange,
 ): Promise<Uint8Array | undefined> {
   assertByteRange(range);
-  const found = "suffixLength" in range
-    ? await readBackwards(chunk, range.suffixLength)
-    : await readForwards(chunk, range.offset, endOf(range));
-  if (found === undefined) return undefined;
-  if (found.length === 1) return found[0];
-  if (found.length > 1) return joinBytes(found);
-  // Nothing was touched: an empty range, or one past the end of sized parts.
+  return "suffixLength" in range
+    ? readBackwards(chunk, range.suffixLength)
+    : readForwards(chunk, range.offset, endOf(range));
+}
+
+/** The bytes of a range, from those of the parts that it touches. */
+async function joined(
+  chunk: StoredChunk,
+  found: readonly Uint8Array[],
+): Promise<Uint8Array | undefined> {
+  if (found.length > 0) return joinBytes(found);
+  // No part was touched: the range is empty, or past the end of sized parts.
   const size = await readChunkSize(chunk);
   return size === undefined ? undefined : new Uint8Array(0);
 }
@@ -45,7 +50,7 @@ async function readForwards(
   chunk: StoredChunk,
   start: number,
   end: number,
-): Promise<Uint8Array[] | undefined> {
+): Promise<Uint8Array | undefined> {
   const found: Uint8Array[] = [];
   const rest = [...chunk.parts];
   let offset = 0; // of the first part of `rest`, in the chunk
@@ -60,7 +65,12 @@ async function readForwards(
       }
       offset += part.size ?? 0;
     }
-    const read = await readPieces(chunk, pieces);
+    const results = pieces.length === 1
+      ? [await readPiece(chunk, pieces[0]!)] // The usual case.
+      : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
+    const read = isPresent(results)
+      ? results
+      : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
     if (read === undefined) return undefined;
     found.push(...read);
     const last = run.at(-1)!;
@@ -70,20 +80,21 @@ async function readForwards(
     // only its size tells where it ends.
     const from = Math.max(start - offset, 0);
     const { length } = read.at(-1)!;
+    if (offset + from + length === end) break;
     const size = length > 0 || from === 0
       ? from + length
       : await chunk.size(last);
     if (await chunk.allOrAbsent([last], [size]) === undefined) return undefined;
     offset += size!;
   }
-  return found;
+  return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
 /** The last bytes, by pieces. */
 async function readBackwards(
   chunk: StoredChunk,
   suffixLength: number,
-): Promise<Uint8Array[] | undefined> {
+): Promise<Uint8Array | undefined> {
   const found: Uint8Array[] = [];
   const rest = [...chunk.parts].reverse();
   let needed = suffixLength;
@@ -100,13 +111,18 @@ async function readBackwards(
         needed -= length;
       }
     }
-    const read = await readPieces(chunk, pieces);
+    const results = pieces.length === 1
+      ? [await readPiece(chunk, pieces[0]!)] // The usual case.
+      : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
+    const read = isPresent(results)
+      ? results
+      : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
     if (read === undefined) return undefined;
     found.unshift(...read);
     // An unsized part that gave fewer bytes than needed is all of it.
     if (pieces[0]?.part.size === undefined) needed -= read[0]?.length ?? 0;
   }
-  return found;
+  return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
 /** Takes the parts off `rest` that can be read at once: as far as the next unsized one. */
@@ -115,34 +131,29 @@ function takeRun(rest: Part[]): Part[] {
   return rest.splice(0, unsized < 0 ? rest.length : unsized + 1);
 }
 
-async function readPieces(
-  chunk: StoredChunk,
-  run: readonly Piece[],
-): Promise<Uint8Array[] | undefined> {
-  const read = run.length === 1
-    ? [await readPiece(chunk, run[0]!)] // As most often.
-    : await Promise.all(run.map((piece) => readPiece(chunk, piece)));
-  if (isPresent(read)) return read;
-  return await chunk.allOrAbsent(run.map((piece) => piece.part), read);
-}
-
 function isPresent(
   read: (Uint8Array | undefined)[],
 ): read is Uint8Array[] {
   return !read.includes(undefined);
 }
 
-async function readPiece(
+function readPiece(
   chunk: StoredChunk,
   { part, range }: Piece,
 ): Promise<Uint8Array | undefined> {
+  if (part.size !== undefined) return readSizedPiece(chunk, part, range);
+  return readRange(chunk.store, chunk.keyOf(part), range, chunk.options);
+}
+
+async function readSizedPiece(
+  chunk: StoredChunk,
+  part: Part,
+  range: ByteRange,
+): Promise<Uint8Array | undefined> {
   const { store, options } = chunk;
   const key = chunk.keyOf(part);
-  if (part.size === undefined) {
-    return await readRange(store, key, range, options);
-  }
   const { offset, length } = range as { offset: number; length: number };
-  const readWhole = part.size <= READ_WHOLE || length === part.size ||
+  const readWhole = part.size! <= READ_WHOLE || length === part.size ||
     store.getRange === undefined || store.size === undefined;
   if (readWhole) {
     const whole = await chunk.get(part);

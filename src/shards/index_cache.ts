@@ -2,103 +2,141 @@ import { unlessAborted } from "../stores/abort.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import type { ShardIndex } from "./shard_index.ts";
 
-/** How many entries are kept in all, which is some tens of megabytes. */
+/** The greatest number of entries that are cached, some tens of megabytes. */
 const MOST_ENTRIES = 2 ** 20;
 
-/** An index that is kept, or being read. */
-interface Kept {
-  readonly index: Promise<ShardIndex | undefined>;
-  /** How many entries it has; 0 while it is being read. */
-  entries: number;
-  /** How many wait for it. */
-  waiting: number;
+/** Reads an index. */
+type Load = (options: StoreOptions) => Promise<ShardIndex | undefined>;
+
+/** An index that is cached, or being read. */
+interface Cached {
+  readonly loading: Promise<ShardIndex | undefined>;
   readonly abort: AbortController;
+  /** The index once it is read; `undefined` also for a shard that is absent. */
+  index: ShardIndex | undefined;
+  /** How many entries the index counts for; 0 while it is being read. */
+  entries: number;
+  /** How many callers wait for the index. */
+  waiting: number;
 }
 
 /**
- * The indexes of shards that were read last; those longest unused go first. A
- * shard is named by its key, and one that lies in it by its place there too.
+ * Least-recently-used cache of shard indexes, limited by the number of entries in
+ * all of them. An index has the key of its shard, and a name in that shard: empty
+ * for the shard's own index, the place of a nested shard for that one's.
  */
 export class IndexCache {
-  /** By keys, and by names in the shard: "" is that of the shard itself. */
-  readonly #shards = new Map<string, Map<string, Kept>>();
+  /** The shards in the order of their use, by key. */
+  readonly #shards = new Map<string, Map<string, Cached>>();
+  #latest: Map<string, Cached> | undefined;
   #entries = 0;
 
   /**
-   * An index, read by `load` if it is not kept. What fails is not kept, nor what
-   * nobody waits for any more.
+   * Gives an index: at once if it is cached, else read by `load`. Failures are not
+   * cached, and reading is aborted when no caller waits for it any more.
    */
-  async get(
+  get(
     key: string,
     name: string,
-    load: (options: StoreOptions) => Promise<ShardIndex | undefined>,
+    load: Load,
     signal?: AbortSignal,
-  ): Promise<ShardIndex | undefined> {
-    const shard = this.#shards.get(key) ?? new Map<string, Kept>();
-    this.#shards.delete(key); // To come last again.
-    this.#shards.set(key, shard);
-    const kept = shard.get(name) ?? this.#load(key, shard, name, load);
-    if (signal === undefined && kept.entries > 0) return await kept.index;
-    kept.waiting++;
-    try {
-      return await unlessAborted(kept.index, signal);
-    } finally {
-      kept.waiting--;
-      if (kept.waiting === 0 && kept.entries === 0) {
-        if (shard.get(name) === kept) this.#drop(key, shard, name);
-        kept.abort.abort(signal?.reason);
-      }
-    }
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
+    const shard = this.#use(key);
+    const cached = shard.get(name);
+    return cached === undefined || cached.entries === 0 || signal?.aborted
+      ? this.#wait(key, shard, name, load, signal)
+      : cached.index;
   }
 
-  /** Forgets the indexes of a shard: its own, and those of shards in it. */
+  /** Forgets the indexes of a shard and of the shards nested in it. */
   forget(key: string): void {
     const shard = this.#shards.get(key);
     for (const name of shard?.keys() ?? []) this.#drop(key, shard!, name);
   }
 
-  /** Forgets all. */
+  /** Forgets all indexes. */
   clear(): void {
     for (const key of this.#shards.keys()) this.forget(key);
   }
 
-  #load(
-    key: string,
-    shard: Map<string, Kept>,
-    name: string,
-    load: (options: StoreOptions) => Promise<ShardIndex | undefined>,
-  ): Kept {
-    const abort = new AbortController();
-    const index = load({ signal: abort.signal });
-    const kept: Kept = { index, entries: 0, waiting: 0, abort };
-    shard.set(name, kept);
-    index.then(
-      (index) => {
-        if (shard.get(name) !== kept) return; // Forgotten meanwhile.
-        kept.entries = Math.max(1, index?.length ?? 1);
-        this.#entries += kept.entries;
-        this.#dropOldest(kept);
-      },
-      () => shard.get(name) === kept && this.#drop(key, shard, name),
-    );
-    return kept;
+  /** The indexes of a shard, which becomes the most recently used one. */
+  #use(key: string): Map<string, Cached> {
+    const found = this.#shards.get(key);
+    if (found !== undefined && found === this.#latest) return found;
+    const shard = found ?? new Map<string, Cached>();
+    this.#shards.delete(key);
+    this.#shards.set(key, shard);
+    this.#latest = shard;
+    return shard;
   }
 
-  /** Drops what was not used for the longest time, until there is room; all but the newest if need be. */
-  #dropOldest(newest: Kept): void {
-    for (const [key, shard] of this.#shards) {
-      for (const [name, kept] of shard) {
-        if (this.#entries <= MOST_ENTRIES) return;
-        if (kept !== newest && kept.entries > 0) this.#drop(key, shard, name);
+  async #wait(
+    key: string,
+    shard: Map<string, Cached>,
+    name: string,
+    load: Load,
+    signal: AbortSignal | undefined,
+  ): Promise<ShardIndex | undefined> {
+    const cached = shard.get(name) ?? this.#load(key, shard, name, load);
+    cached.waiting++;
+    try {
+      return await unlessAborted(cached.loading, signal);
+    } finally {
+      cached.waiting--;
+      if (cached.waiting === 0 && cached.entries === 0) {
+        if (shard.get(name) === cached) this.#drop(key, shard, name);
+        cached.abort.abort(signal?.reason);
       }
     }
   }
 
-  #drop(key: string, shard: Map<string, Kept>, name: string): void {
+  #load(
+    key: string,
+    shard: Map<string, Cached>,
+    name: string,
+    load: Load,
+  ): Cached {
+    const abort = new AbortController();
+    const loading = load({ signal: abort.signal });
+    const cached: Cached = {
+      loading,
+      abort,
+      index: undefined,
+      entries: 0,
+      waiting: 0,
+    };
+    shard.set(name, cached);
+    loading.then(
+      (index) => {
+        if (shard.get(name) !== cached) return; // Forgotten meanwhile.
+        cached.index = index;
+        cached.entries = Math.max(1, index?.length ?? 1);
+        this.#entries += cached.entries;
+        this.#evict(cached);
+      },
+      () => shard.get(name) === cached && this.#drop(key, shard, name),
+    );
+    return cached;
+  }
+
+  /** Drops the least recently used indexes until the rest fits, but never the newest. */
+  #evict(newest: Cached): void {
+    for (const [key, shard] of this.#shards) {
+      for (const [name, cached] of shard) {
+        if (this.#entries <= MOST_ENTRIES) return;
+        if (cached !== newest && cached.entries > 0) {
+          this.#drop(key, shard, name);
+        }
+      }
+    }
+  }
+
+  #drop(key: string, shard: Map<string, Cached>, name: string): void {
     this.#entries -= shard.get(name)!.entries;
     shard.delete(name);
     if (shard.size === 0 && this.#shards.get(key) === shard) {
       this.#shards.delete(key);
+      if (this.#latest === shard) this.#latest = undefined;
     }
   }
 }

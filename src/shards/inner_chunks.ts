@@ -15,12 +15,11 @@ import {
 } from "./change_shard.ts";
 import {
   describeInner,
-  type Extent,
   InnerExtents,
   type InnerPath,
 } from "./inner_extents.ts";
 import { RangeBatches } from "./range_batches.ts";
-import { placeInShard, readEntry } from "./read_inner_chunk.ts";
+import { assertComplete, placeInShard } from "./read_inner_chunk.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -58,15 +57,8 @@ export class InnerChunks {
   }
 
   /** One inner chunk as a store, whose value it is under its shard's key. */
-  at(path: InnerPath): Store {
-    return {
-      get: (key, options) => this.#read(key, path, undefined, options),
-      getRange: (key, range, options) => this.#read(key, path, range, options),
-      size: async (key, options) =>
-        (await this.#extents.find(key, path, options))?.length,
-      set: (key, bytes) => this.#change(key, path, bytes as Uint8Array),
-      delete: (key) => this.#change(key, path, undefined),
-    };
+  at(path: InnerPath): InnerChunkStore {
+    return new InnerChunkStore(this, path);
   }
 
   /** Forgets all indexes, since others may have changed the shards. */
@@ -110,8 +102,8 @@ export class InnerChunks {
     return unlessAborted(writing, options?.signal);
   }
 
-  /** An inner chunk, or a range of it. */
-  async #read(
+  /** Reads an inner chunk, or a range of it. */
+  async read(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
@@ -121,7 +113,7 @@ export class InnerChunks {
     if (this.#changing === 0) {
       // If a shard changes meanwhile, the index may be older than the bytes.
       try {
-        const bytes = await this.#readAsIs(key, path, range, options);
+        const bytes = await this.#readUnlocked(key, path, range, options);
         if (this.#changes === changes) return bytes;
       } catch (error) {
         if (this.#changes === changes) throw error;
@@ -129,31 +121,40 @@ export class InnerChunks {
     }
     const reading = this.#locks.read(
       key,
-      () => this.#readAsIs(key, path, range, options),
+      () => this.#readUnlocked(key, path, range, options),
     );
     return await unlessAborted(reading, options?.signal);
   }
 
-  async #readAsIs(
+  async #readUnlocked(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    const extent = await this.#extents.find(key, path, options);
+    const found = this.#extents.find(key, path, options);
+    let extent = found instanceof Promise ? await found : found;
     if (extent === undefined) return undefined;
-    const { start, end } = range
-      ? resolveByteRange(range, extent.length)
-      : { start: 0, end: extent.length };
-    return await readEntry(
-      (range) => this.#ranges.read(key, range as Extent, options),
-      { offset: extent.offset + start, length: end - start },
-      () => describeInner(path, key),
-    );
+    if (range !== undefined) {
+      const { start, end } = resolveByteRange(range, extent.length);
+      extent = { offset: extent.offset + start, length: end - start };
+    }
+    if (extent.length === 0) return new Uint8Array();
+    const bytes = await this.#ranges.read(key, extent, options);
+    return assertComplete(bytes, extent, () => describeInner(path, key));
   }
 
-  /** Changes an inner chunk, and with it others of its shard that come before it is stored. */
-  #change(
+  /** Tells how long an inner chunk is. */
+  async size(
+    key: StoreKey,
+    path: InnerPath,
+    options: StoreOptions | undefined,
+  ): Promise<number | undefined> {
+    return (await this.#extents.find(key, path, options))?.length;
+  }
+
+  /** Changes an inner chunk, together with others of its shard that are changed before the shard is stored. */
+  change(
     key: StoreKey,
     path: InnerPath,
     bytes: Uint8Array | undefined,
@@ -181,4 +182,39 @@ export class InnerChunks {
 interface Batch {
   readonly changes: Map<number, Uint8Array | undefined>;
   readonly done: Promise<void>;
+}
+
+/** A store of one inner chunk, under the key of its shard. */
+export class InnerChunkStore implements Store {
+  readonly #chunks: InnerChunks;
+  readonly #path: InnerPath;
+
+  constructor(chunks: InnerChunks, path: InnerPath) {
+    this.#chunks = chunks;
+    this.#path = path;
+  }
+
+  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined> {
+    return this.#chunks.read(key, this.#path, undefined, options);
+  }
+
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.#chunks.read(key, this.#path, range, options);
+  }
+
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#chunks.size(key, this.#path, options);
+  }
+
+  set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    return this.#chunks.change(key, this.#path, bytes);
+  }
+
+  delete(key: StoreKey): Promise<void> {
+    return this.#chunks.change(key, this.#path, undefined);
+  }
 }

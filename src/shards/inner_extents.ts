@@ -22,6 +22,9 @@ import type { ShardLayout } from "./shard_layout.ts";
  */
 export type InnerPath = readonly (readonly number[])[];
 
+/** The path of a shard that is stored, and not nested in another one. */
+const WHOLE_SHARD: InnerPath = [];
+
 /** Bytes of a shard that is stored. */
 export type Extent = Extract<ByteRange, { offset: number }>;
 
@@ -47,21 +50,25 @@ export class InnerExtents {
     this.#indexes.clear();
   }
 
-  /** Where an inner chunk lies, or `undefined` if it is absent. */
-  async find(
+  /** Where an inner chunk lies, or `undefined` if it is absent; at once if the indexes are cached. */
+  find(
     key: StoreKey,
     path: InnerPath,
     options: StoreOptions | undefined,
-  ): Promise<Extent | undefined> {
-    let extent: Extent | undefined;
-    for (const [level, coordinates] of path.entries()) {
-      const outer = path.slice(0, level);
-      const index = await this.#index(key, outer, extent, options);
-      const entry = index?.[placeInShard(coordinates, this.#layouts[level]!)];
+    level = 0,
+    shard?: Extent,
+  ): Extent | undefined | Promise<Extent | undefined> {
+    const outer = level === 0 ? WHOLE_SHARD : path.slice(0, level);
+    const index = this.#index(key, outer, shard, options);
+    const findIn = (index: ShardIndex | undefined) => {
+      const entry = index?.[placeInShard(path[level]!, this.#layouts[level]!)];
       if (entry === undefined) return undefined;
-      extent = inside(entry, extent, outer, key);
-    }
-    return extent;
+      const extent = inside(entry, shard, outer, key);
+      return level + 1 === path.length
+        ? extent
+        : this.find(key, path, options, level + 1, extent);
+    };
+    return index instanceof Promise ? index.then(findIn) : findIn(index);
   }
 
   /** The inner chunks that a shard has. */
@@ -90,11 +97,13 @@ export class InnerExtents {
     outer: InnerPath,
     extent: Extent | undefined,
     options: StoreOptions | undefined,
-  ): Promise<ShardIndex | undefined> {
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
     const layout = this.#layouts[outer.length]!;
     return this.#indexes.get(
       key,
-      outer.map((coordinates) => `/${coordinates}`).join(""),
+      outer.length === 0
+        ? ""
+        : outer.map((coordinates) => `/${coordinates}`).join(""),
       (options) =>
         readShardIndex(this.#ranges(key, extent, options), layout, key),
       options?.signal,

@@ -67,21 +67,12 @@ export class RangeBatches {
     options: StoreOptions | undefined,
   ): Promise<void> {
     try {
-      const { offset } = reads[0]!.extent;
-      const end = reads.reduce(
-        (end, { extent }) => Math.max(end, endOf(extent)),
-        0,
-      );
-      const range = { offset, length: end - offset };
+      const range = reads.length === 1 ? reads[0]!.extent : unionOf(reads);
       const bytes = await readRange(this.#store, key, range, options);
+      if (reads.length === 1 && isOwn(bytes)) return reads[0]!.resolve(bytes);
       for (const { extent, resolve } of reads) {
-        const start = extent.offset - offset;
-        const isOnly = reads.length === 1 && isOwn(bytes);
-        resolve(
-          isOnly
-            ? bytes
-            : bytes && copyBytes(bytes, start, start + extent.length),
-        );
+        const start = extent.offset - range.offset;
+        resolve(bytes && copyBytes(bytes, start, start + extent.length));
       }
     } catch (error) {
       for (const { reject } of reads) reject(error);
@@ -113,6 +104,14 @@ function together(reads: readonly Read[]): Read[][] {
 /** Whether bytes are no view: one would keep all of a value in memory, and zarrita changes it in place. */
 function isOwn(bytes: Uint8Array | undefined): boolean {
   return bytes?.length === bytes?.buffer.byteLength;
+}
+
+/** The extent from the first byte of any read to the last one; the first read starts first. */
+function unionOf(reads: readonly Read[]): Extent {
+  const { offset } = reads[0]!.extent;
+  let end = offset;
+  for (const { extent } of reads) end = Math.max(end, endOf(extent));
+  return { offset, length: end - offset };
 }
 
 function endOf({ offset, length }: Extent): number {

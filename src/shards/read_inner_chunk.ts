@@ -116,18 +116,25 @@ export async function readInnerChunk(
   if (index === undefined) index = await readShardIndex(read, layout, key);
   else assertEntries(index, layout, key);
   const entry = index?.[place];
-  const name = () => `inner chunk ${describe(coordinates)}${ofShard(key)}`;
-  return entry && await readEntry(read, entry, name);
+  if (entry === undefined) return undefined;
+  const bytes = entry.length === 0 ? new Uint8Array() : await read(entry);
+  return assertComplete(
+    bytes,
+    entry,
+    () => `inner chunk ${describe(coordinates)}${ofShard(key)}`,
+  );
 }
 
-/** The bytes that an entry of an index says; `name` gives the inner chunk's for messages. */
-export async function readEntry(
-  read: ReadShardRange,
+/**
+ * Refuses bytes of an inner chunk that are not as many as its index entry says.
+ *
+ * @param name The inner chunk, for the message.
+ */
+export function assertComplete(
+  bytes: Uint8Array | undefined,
   entry: { readonly offset: number; readonly length: number },
   name: () => string,
-): Promise<Uint8Array> {
-  if (entry.length === 0) return new Uint8Array();
-  const bytes = await read(entry);
+): Uint8Array {
   if (bytes?.length === entry.length) return bytes;
   throw new RangeError(
     `The index says that ${name()} takes ${entry.length} bytes from ${entry.offset} on, where ${
@@ -141,20 +148,18 @@ export function placeInShard(
   coordinates: readonly number[],
   { chunksPerShard }: ShardLayout,
 ): number {
-  const isInside = coordinates.length === chunksPerShard.length &&
-    Array.from(coordinates).every((coordinate, i) =>
-      Number.isInteger(coordinate) && coordinate >= 0 &&
-      coordinate < chunksPerShard[i]!
-    );
-  if (!isInside) {
-    throw new RangeError(
-      `Expected the coordinates of one of ${
-        describe(chunksPerShard)
-      } inner chunks, found ${describe(coordinates)}`,
-    );
+  let place = 0;
+  let isInside = coordinates.length === chunksPerShard.length;
+  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
+    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
+    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < count;
+    if (isInside) place = place * count + coordinate;
   }
-  return coordinates.reduce(
-    (place, coordinate, i) => place * chunksPerShard[i]! + coordinate,
-    0,
+  if (isInside) return place;
+  throw new RangeError(
+    `Expected the coordinates of one of ${
+      describe(chunksPerShard)
+    } inner chunks, found ${describe(coordinates)}`,
   );
 }

@@ -77,11 +77,12 @@ export class MemoryStore implements Store {
    * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2]));
    * ```
    */
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async get(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    return (await this.#find(key, options))?.slice();
+    return this.#find(key, options)?.slice();
   }
 
   /**
@@ -106,13 +107,14 @@ export class MemoryStore implements Store {
    * assertEquals(await store.getRange("/c/1", { offset: 0, length: 9 }), undefined);
    * ```
    */
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async getRange(
     key: StoreKey,
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const value = await this.#find(key, options);
+    const value = this.#find(key, options);
     if (value === undefined) return undefined;
     const { start, end } = resolveByteRange(range, value.length);
     return value.slice(start, end);
@@ -137,11 +139,12 @@ export class MemoryStore implements Store {
    * assertEquals(await Array.fromAsync(stream!), [new Uint8Array([1, 2])]);
    * ```
    */
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async stream(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const value = await this.#find(key, options);
+    const value = this.#find(key, options);
     return value && abortable(toStream(value), options?.signal);
   }
 
@@ -163,11 +166,12 @@ export class MemoryStore implements Store {
    * assertEquals(await store.size("/c/1"), undefined);
    * ```
    */
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async size(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<number | undefined> {
-    return (await this.#find(key, options))?.length;
+    return this.#find(key, options)?.length;
   }
 
   /**
@@ -288,11 +292,12 @@ export class MemoryStore implements Store {
    * assertEquals(await store.get("/c/0"), new Uint8Array([1]));
    * ```
    */
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async snapshot(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<StoreSnapshot> {
-    const value = await this.#find(key, options);
+    const value = this.#find(key, options);
     return {
       restore: () => {
         if (value === undefined) this.#values.delete(key);
@@ -321,11 +326,10 @@ export class MemoryStore implements Store {
     return `MemoryStore(${this.#values.size})`;
   }
 
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async #find(
+  #find(
     key: StoreKey,
     options: StoreOptions | undefined,
-  ): Promise<Uint8Array | undefined> {
+  ): Uint8Array | undefined {
     check(key, options);
     return this.#values.get(key);
   }

@@ -1,5 +1,6 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
+import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
@@ -69,9 +70,8 @@ export function gridCoordinates(
   gridShape: readonly number[],
   root: string,
 ): number[] {
-  // A number may be too large to be decoded.
-  const coordinates = plainKey.split("/").slice(1).map(Number);
-  const isChunk = coordinates.length === gridShape.length &&
+  const coordinates = splitCoordinates(plainKey, 1, "/");
+  const isChunk = coordinates?.length === gridShape.length &&
     coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
   if (isChunk) return coordinates;
   throw new RangeError(

@@ -4,13 +4,11 @@ import {
   readRange,
   readSize,
   readStream,
-  readValue,
   remove,
   write,
 } from "../stores/capabilities.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
 import {
   abortable,
   assertValue,
@@ -67,7 +65,6 @@ export function viewStore<S extends Store>(
     key: StoreKey,
     options: StoreOptions | undefined,
   ): Place | Promise<Place> {
-    assertStoreKey(key);
     options?.signal?.throwIfAborted();
     const parts = splitPlainKey(key);
     const array = parts && arrays.at(parts.root);
@@ -82,7 +79,7 @@ export function viewStore<S extends Store>(
         if (isDocument(key)) return await documents.read(key, options);
         const found = placeOf(key, options);
         const place = found instanceof Promise ? await found : found;
-        const bytes = await readValue(place.store, place.key, options);
+        const bytes = await place.store.get(place.key, options);
         return bytes && onRead ? onRead(bytes, place) : bytes;
       },
       async getRange(key, range, options) {

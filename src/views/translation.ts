@@ -42,15 +42,19 @@ export interface Place {
   readonly key: StoreKey;
 }
 
-/** A key of the `default` encoding behind that of an array. */
-const PLAIN_KEY = /^(.*)\/(c(?:\/(?:0|[1-9]\d*))*)$/s;
+/** A key of the `default` encoding. */
+const PLAIN_KEY = /^c(?:\/(?:0|[1-9]\d*))*$/;
 
 /** An array's root and the chunk's key below it, if a key may be that of a chunk in a view. */
 export function splitPlainKey(
   key: StoreKey,
 ): { root: string; plainKey: string } | undefined {
-  const [, root, plainKey] = PLAIN_KEY.exec(key) ?? [];
-  return root === undefined ? undefined : { root, plainKey: plainKey! };
+  const end = key.lastIndexOf("/c");
+  if (end < 0) return undefined;
+  const plainKey = key.slice(end + 1);
+  return PLAIN_KEY.test(plainKey)
+    ? { root: key.slice(0, end), plainKey }
+    : undefined;
 }
 
 /** Whether a view shows a chunk under a key, relative to its array. */

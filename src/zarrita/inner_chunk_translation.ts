@@ -45,7 +45,7 @@ export const INNER_CHUNKS: Translation = {
 
   open(store, root, document) {
     const levels = parseShardLevels(document);
-    return levels
+    return levels && isMembers(document)
       ? new ShardedArray(store, root, document, levels)
       : PLAIN.open(store, root, document);
   },

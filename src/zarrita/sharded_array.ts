@@ -1,7 +1,9 @@
 import { describe } from "../metadata/describe.ts";
+import { parseExtension } from "../metadata/extension.ts";
+import type { Members } from "../metadata/node_documents.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { gridCoordinates, PlainArray } from "../views/plain_array.ts";
-import { InnerChunks } from "../shards/inner_chunks.ts";
+import { InnerChunks, InnerChunkStore } from "../shards/inner_chunks.ts";
 import type { InnerPath } from "../shards/inner_extents.ts";
 import { unlessAborted } from "../stores/abort.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
@@ -12,9 +14,11 @@ import {
   type TranslatedArray,
 } from "../views/translation.ts";
 import type { Run } from "./selection.ts";
-import type { ShardLevels } from "./shard_levels.ts";
+import { innermostCodecs, type ShardLevels } from "./shard_levels.ts";
 
 const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
+/** The codecs of this package, whose messages name the key of a chunk. */
+const NAMING_CODECS = ["crc32c", "packbits"];
 
 /** An array in shards, shown as an array of their innermost chunks. */
 export class ShardedArray implements TranslatedArray {
@@ -23,11 +27,12 @@ export class ShardedArray implements TranslatedArray {
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
   readonly #turns: KeyLocks;
+  readonly #codecsNeedKeys: boolean;
 
   constructor(
     store: Store,
     root: string,
-    document: unknown,
+    document: Members,
     levels: ShardLevels,
   ) {
     this.root = root;
@@ -41,13 +46,18 @@ export class ShardedArray implements TranslatedArray {
     this.inner = shared.inner;
     this.inner.refresh(); // What is opened is read as it is by now.
     this.#turns = shared.turns;
+    this.#codecsNeedKeys = innermostCodecs(document.codecs)
+      .some((codec) =>
+        NAMING_CODECS.includes(parseExtension(codec, "codec").name)
+      );
   }
 
   placeOf(plainKey: string): Place {
     const { key, path } = this.locate(plainKey);
-    const store = this.inner.at(path);
-    store.getRange = refuseRange;
-    return { store, key };
+    return {
+      store: new WholeInnerChunk(this.inner, path, this.#codecsNeedKeys),
+      key,
+    };
   }
 
   refresh(): void {
@@ -88,16 +98,15 @@ export class ShardedArray implements TranslatedArray {
   ): { shard: number[]; key: StoreKey; path: InnerPath } {
     const { gridShape, layouts } = this.levels;
     const shard = gridCoordinates(plainKey, gridShape, this.root);
-    const path: number[][] = [];
+    const path: number[][] = new Array(layouts.length);
     for (let level = layouts.length - 1; level >= 0; level--) {
       const { chunksPerShard } = layouts[level]!;
-      const within: number[] = [];
+      path[level] = shard.map((coordinate, i) =>
+        coordinate % chunksPerShard[i]!
+      );
       for (let i = 0; i < shard.length; i++) {
-        const count = chunksPerShard[i]!;
-        within.push(shard[i]! % count);
-        shard[i] = Math.floor(shard[i]! / count);
+        shard[i] = Math.floor(shard[i]! / chunksPerShard[i]!);
       }
-      path.unshift(within);
     }
     return { shard, key: this.#shards.at(shard).key, path };
   }
@@ -160,13 +169,23 @@ function sharedBy(
   return arrays.get(root)!;
 }
 
-/** zarrita asks for ranges only where it knows of shards, and so takes an inner chunk for one. */
-function refuseRange(key: StoreKey): Promise<never> {
-  return Promise.reject(
-    new TypeError(
-      `Expected an array that zarr.open gave, found one that takes inner chunks of ${
-        describe(key)
-      } for shards: open what zarr.create has created`,
-    ),
-  );
+/** A store of one inner chunk for zarrita, which asks for a range only where it takes an inner chunk for a shard. */
+export class WholeInnerChunk extends InnerChunkStore {
+  /** Whether messages of the codecs name the key that bytes were read from. */
+  readonly needsKey: boolean;
+
+  constructor(chunks: InnerChunks, path: InnerPath, needsKey: boolean) {
+    super(chunks, path);
+    this.needsKey = needsKey;
+  }
+
+  override getRange(key: StoreKey): Promise<never> {
+    return Promise.reject(
+      new TypeError(
+        `Expected an array that zarr.open gave, found one that takes inner chunks of ${
+          describe(key)
+        } for shards: open what zarr.create has created`,
+      ),
+    );
+  }
 }

@@ -8,6 +8,7 @@ import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { nameChunks } from "./name_chunks.ts";
 import { overlay } from "./overlay.ts";
 import { noteKey } from "./read_keys.ts";
+import { WholeInnerChunk } from "./sharded_array.ts";
 
 /**
  * Any store of zarrita's, synchronous ones such as a `Map` included, and any of
@@ -137,7 +138,9 @@ export function withZarrParts<S extends ZarritaStore>(
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
-    onRead(bytes, { key }) {
+    onRead(bytes, { store, key }) {
+      // Inner chunks are bytes in memory of their own already.
+      if (store instanceof WholeInnerChunk && !store.needsKey) return bytes;
       const own = ownBytes(bytes);
       noteKey(own, key);
       return own;

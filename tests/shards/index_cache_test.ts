@@ -37,6 +37,14 @@ function loads() {
   };
 }
 
+/** Gets an index as a promise, also where it is cached. */
+async function read(
+  cache: IndexCache,
+  ...args: Parameters<IndexCache["get"]>
+): Promise<ShardIndex | undefined> {
+  return await cache.get(...args);
+}
+
 /** Whether a cache keeps an index. */
 async function keeps(
   cache: IndexCache,
@@ -44,7 +52,7 @@ async function keeps(
   name = "",
 ): Promise<boolean> {
   const error = new Error("Not kept");
-  const outcome = await cache.get(key, name, () => Promise.reject(error))
+  const outcome = await read(cache, key, name, () => Promise.reject(error))
     .then(() => "kept", (reason) => reason);
   if (outcome !== "kept") assertStrictEquals(outcome, error);
   return outcome === "kept";
@@ -69,7 +77,7 @@ Deno.test("IndexCache reads an index once, also one that is absent or still read
 Deno.test("IndexCache does not keep what fails, nor drops what was read since", async () => {
   const cache = new IndexCache();
   const first = loads();
-  const reading = cache.get("a", "", first.load("a"));
+  const reading = read(cache, "a", "", first.load("a"));
   cache.forget("a");
   const second = loads();
   const again = cache.get("a", "", second.load("a"));
@@ -80,7 +88,7 @@ Deno.test("IndexCache does not keep what fails, nor drops what was read since", 
   assertEquals(await again, indexOf(2));
   assert(await keeps(cache, "a"));
 
-  const failing = cache.get("b", "", () => Promise.reject(lost));
+  const failing = read(cache, "b", "", () => Promise.reject(lost));
   await assertRejects(() => failing);
   assert(!await keeps(cache, "b"));
 });
@@ -120,8 +128,8 @@ Deno.test("IndexCache aborts the reading of an index that nobody waits for any m
     return new Promise<ShardIndex>(() => {});
   };
   const [a, b] = [new AbortController(), new AbortController()];
-  const first = cache.get("/c/0", "", stalled, a.signal);
-  const second = cache.get("/c/0", "", stalled, b.signal);
+  const first = read(cache, "/c/0", "", stalled, a.signal);
+  const second = read(cache, "/c/0", "", stalled, b.signal);
   a.abort(new Error("Not wanted"));
   await assertRejects(() => first, Error, "Not wanted");
   assertEquals(signals.map(({ aborted }) => aborted), [false]);
@@ -135,20 +143,20 @@ Deno.test("IndexCache aborts the reading of an index that nobody waits for any m
 
 Deno.test("IndexCache keeps 2^20 entries and not one more, dropping what was not used longest", async () => {
   const cache = new IndexCache();
-  const read = (name: string, entries: number) =>
+  const use = (name: string, entries: number) =>
     cache.get(name, "", () => Promise.resolve(indexOf(entries)));
-  await read("a", MOST / 2);
-  await read("b", MOST / 2 - 1);
-  await read("c", 1);
-  await read("a", 0); // Used again.
-  await read("d", 1);
-  await read("e", 1);
+  await use("a", MOST / 2);
+  await use("b", MOST / 2 - 1);
+  await use("c", 1);
+  await use("a", 0); // Used again.
+  await use("d", 1);
+  await use("e", 1);
   const kept: string[] = [];
   for (const name of ["d", "a", "c", "b"]) {
     if (await keeps(cache, name)) kept.push(name);
   }
   assertEquals(kept, ["d", "a", "c"]);
-  await read("huge", MOST + 1);
+  await use("huge", MOST + 1);
   assert(await keeps(cache, "huge"));
   assert(!await keeps(cache, "a"));
 });
@@ -157,7 +165,7 @@ Deno.test("IndexCache does not count what was forgotten or failed while it was r
   const cache = new IndexCache();
   for (const end of [indexOf(MOST), new Error()]) {
     const first = loads();
-    const reading = cache.get("a", "", first.load("a")).catch(() => {});
+    const reading = read(cache, "a", "", first.load("a")).catch(() => {});
     cache.forget("a");
     await first.end("a", end);
     await reading;
@@ -188,7 +196,7 @@ Deno.test("IndexCache keeps no more than 2^20 entries in whatever order indexes 
           else if (step.do === "get") {
             const before = begun.length;
             const id = `${name} ${i}`;
-            cache.get(name, "", load(id)).catch(() => {});
+            read(cache, name, "", load(id)).catch(() => {});
             if (begun.length > before) reading.set(id, entries);
           } else {
             const [id, length] = [...reading].at(entries % reading.size) ?? [];
@@ -200,7 +208,7 @@ Deno.test("IndexCache keeps no more than 2^20 entries in whatever order indexes 
         for (const id of reading.keys()) await end(id, new Error());
         let kept = 0;
         for (const name of ["a", "b", "c", "d", "e"]) {
-          kept += await cache.get(name, "", () => Promise.reject(new Error()))
+          kept += await read(cache, name, "", () => Promise.reject(new Error()))
             .then((index) => index?.length ?? 1, () => 0);
         }
         assert(kept <= MOST, `${kept} entries are kept`);
