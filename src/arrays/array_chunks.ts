@@ -25,33 +25,28 @@ import { assertStoreKey } from "../stores/store_key.ts";
 import { discard } from "../stores/stream.ts";
 
 /**
- * The chunks of one array by grid coordinates: encoded, as they are stored, and
- * whole, whatever parts they are stored in. Made by `openArrayChunks` and
- * `createArrayChunks`.
+ * The encoded chunks of one array by grid coordinates, whole even if they are
+ * stored in parts. If the array has shards, a chunk is a shard. Returned by
+ * `openArrayChunks` and `createArrayChunks`.
  *
  * All methods reject with a `RangeError` for coordinates outside the chunk grid,
- * and with what `ConcatParts.apply` says for chunks that are not whole.
+ * and with the errors of `ConcatParts.apply` for incomplete chunks.
  *
  * @example
  * ```ts
- * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
  * const store = new MemoryStore();
- * const chunks = await createArrayChunks(store, "elevation", {
- *   zarr_format: 3,
- *   node_type: "array",
+ * const metadata = arrayMetadata({
  *   shape: [4, 4],
- *   data_type: "uint8",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 2] } },
- *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
- *   fill_value: 0,
- *   codecs: [{ name: "bytes" }, { name: "crc32c" }],
- *   storage_transformers: [{
- *     name: "concat-parts",
- *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
- *   }],
+ *   dataType: "uint8",
+ *   chunkShape: [2, 2],
+ *   codecs: ["crc32c"],
+ *   suffix: ".bin",
+ *   parts: ["", ".crc32c"],
  * });
+ * const chunks = await createArrayChunks(store, "elevation", metadata);
  *
  * await chunks.set([1, 0], new Uint8Array(8));
  * assertEquals(chunks.key([1, 0]), "/elevation/c/1/0.bin");
@@ -62,13 +57,13 @@ import { discard } from "../stores/stream.ts";
  * ```
  */
 export class ArrayChunks {
-  /** The array's metadata, as its `zarr.json` holds it. */
+  /** The array's metadata, as in its `zarr.json`. */
   readonly metadata: ArrayMetadata;
-  /** Which key a chunk is stored under, relative to the array. */
+  /** The encoding of chunk keys, relative to the array. */
   readonly keyEncoding: ChunkKeyEncoding;
-  /** The number of chunks along each dimension: coordinates are below these. */
+  /** The number of chunks along each dimension; coordinates are smaller. */
   readonly gridShape: readonly number[];
-  /** The shape of a stored chunk, in elements; a shard's where the array has shards. */
+  /** The shape of a chunk, in elements; of a shard if the array has shards. */
   readonly chunkShape: readonly number[];
 
   readonly #storage: ArrayStorage;
@@ -79,26 +74,29 @@ export class ArrayChunks {
   readonly #root: string;
 
   /**
-   * The chunks of an array whose metadata is at hand, from consolidated metadata
-   * for instance. Nothing is read or written.
+   * Creates the chunks of an array from metadata, such as consolidated metadata.
+   * Reads and writes nothing.
    *
    * @param store The store that holds the array.
-   * @param path The array's place in the store; empty for the root.
-   * @param metadata The array's metadata. It is checked.
-   * @throws {MetadataError} Metadata that is not valid or not understood.
-   * @throws {RangeError} A path that is no path in a store.
+   * @param path The array's path in the store; empty for the root.
+   * @param metadata The array's metadata, which is checked.
+   * @throws {MetadataError} If the metadata is not valid or not understood.
+   * @throws {TypeError} If `store` is not a store, or `path` not a string.
+   * @throws {RangeError} If `path` is not names joined by `/`.
    *
    * @example A store without `zarr.json`
    * ```ts
-   * import { ArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { ArrayChunks, arrayMetadata, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
    * const store = new MemoryStore([["/monthly/2", new Uint8Array([7, 8, 9])]]);
-   * const chunks = new ArrayChunks(store, "monthly", {
-   *   zarr_format: 3, node_type: "array", shape: [8], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "v2", codecs: ["bytes"],
+   * const metadata = arrayMetadata({
+   *   shape: [8],
+   *   dataType: "uint8",
+   *   chunkShape: [3],
+   *   keyEncoding: "v2",
    * });
+   * const chunks = new ArrayChunks(store, "monthly", metadata);
    * assertEquals(chunks.gridShape, [3]);
    * assertEquals(await chunks.get([2]), new Uint8Array([7, 8, 9]));
    * ```
@@ -150,24 +148,21 @@ export class ArrayChunks {
   }
 
   /**
-   * The key of a chunk in the store. Its parts are stored under this key and
-   * their key suffixes.
+   * Returns the key of a chunk in the store. The key of each part is this key and
+   * the part's key suffix.
    *
-   * @param coordinates Grid coordinates, one a dimension, each below `gridShape`.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @returns The key, from the root of the store.
-   * @throws {RangeError} Coordinates outside the chunk grid, or not as many as
-   * the array has dimensions.
+   * @throws {TypeError} If the coordinates are not an array.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
    *
    * @example
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertThrows } from "@std/assert";
    *
-   * const chunks = await createArrayChunks(new MemoryStore(), "a/b", {
-   *   zarr_format: 3, node_type: "array", shape: [4, 9], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
+   * const metadata = arrayMetadata({ shape: [4, 9], dataType: "uint8", chunkShape: [4, 3] });
+   * const chunks = await createArrayChunks(new MemoryStore(), "a/b", metadata);
    * assertEquals(chunks.key([0, 2]), "/a/b/c/0/2");
    * assertThrows(() => chunks.key([0, 3]), RangeError, "whose shape is [1, 3]");
    * ```
@@ -195,31 +190,28 @@ export class ArrayChunks {
       );
     }
     const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
-    // Encodings that were registered may give anything.
+    // Registered encodings may return any text.
     assertStoreKey(key);
     return key as StoreKey;
   }
 
   /**
-   * Whether a chunk is stored.
+   * Checks whether a chunk is stored.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param options `signal` aborts the requests.
-   * @returns `true` if all of its parts are, `false` if none is.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {MissingPartError} A chunk of which only some parts are stored.
-   * @throws {PartSizeError} A part of another length than its size.
+   * @returns `true` if all parts are stored, `false` if none is.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {MissingPartError} If only some parts of the chunk are stored.
+   * @throws {PartSizeError} If a part's length differs from its size.
    *
    * @example An array without dimensions has one chunk
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
-   * const chunks = await createArrayChunks(new MemoryStore(), "", {
-   *   zarr_format: 3, node_type: "array", shape: [], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
+   * const metadata = arrayMetadata({ shape: [], dataType: "uint8", chunkShape: [] });
+   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
    * assertEquals(await chunks.has([]), false);
    * await chunks.set([], new Uint8Array([1]));
    * assertEquals(await chunks.has([]), true);
@@ -233,28 +225,30 @@ export class ArrayChunks {
   }
 
   /**
-   * The length of a chunk.
+   * Returns the size of a chunk.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param options `signal` aborts the requests.
-   * @returns Bytes of all parts together, or `undefined` if the chunk is absent.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {MissingPartError} A chunk of which only some parts are stored.
-   * @throws {PartSizeError} A part of another length than its size.
+   * @returns The size of all parts together in bytes, or `undefined` if the chunk
+   * is absent.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {MissingPartError} If only some parts of the chunk are stored.
+   * @throws {PartSizeError} If a part's length differs from its size.
    *
-   * @example A chunk that lacks a part is an error, not a shorter chunk
+   * @example A missing part is an error
    * ```ts
-   * import { createArrayChunks, MemoryStore, MissingPartError } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore, MissingPartError } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertRejects } from "@std/assert";
    *
    * const store = new MemoryStore([["/c/0", new Uint8Array(10)]]);
-   * const parts = [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }];
-   * const chunks = await createArrayChunks(store, "", {
-   *   zarr_format: 3, node_type: "array", shape: [20], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes", "crc32c"],
-   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * const metadata = arrayMetadata({
+   *   shape: [20],
+   *   dataType: "uint8",
+   *   chunkShape: [10],
+   *   codecs: ["crc32c"],
+   *   parts: ["", ".crc32c"],
    * });
+   * const chunks = await createArrayChunks(store, "", metadata);
    * await assertRejects(() => chunks.size([0]), MissingPartError, "/c/0.crc32c");
    * await store.set("/c/0.crc32c", new Uint8Array(4));
    * assertEquals(await chunks.size([0]), 14);
@@ -270,25 +264,22 @@ export class ArrayChunks {
   /**
    * Reads a chunk.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param options `signal` aborts the requests.
-   * @returns Its bytes, still encoded, or `undefined` if it is absent: all its
+   * @returns The encoded chunk, or `undefined` if the chunk is absent: all its
    * elements then have the fill value.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {MissingPartError} A chunk of which only some parts are stored.
-   * @throws {PartSizeError} A part of another length than its size.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {MissingPartError} If only some parts of the chunk are stored.
+   * @throws {PartSizeError} If a part's length differs from its size.
    *
    * @example
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertRejects } from "@std/assert";
    *
-   * const chunks = await createArrayChunks(new MemoryStore(), "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
-   * assertEquals(await chunks.get([1]), undefined); // In the grid, but not stored.
+   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
+   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
+   * assertEquals(await chunks.get([1]), undefined); // Inside the grid, but absent.
    * await assertRejects(() => chunks.get([2]), RangeError, "not in the chunk grid");
    * ```
    */
@@ -300,28 +291,25 @@ export class ArrayChunks {
   }
 
   /**
-   * Reads a range of a chunk's bytes, from the parts that it touches.
+   * Reads a range of a chunk's bytes from the parts that overlap the range.
    *
-   * @param coordinates Grid coordinates, one a dimension.
-   * @param range Bytes of the whole chunk: whole numbers from 0 to 2^53−1.
+   * @param coordinates Grid coordinates, one for each dimension.
+   * @param range A range of the whole chunk, in bytes from 0 to 2^53−1.
    * @param options `signal` aborts the requests.
-   * @returns The bytes, fewer where the chunk ends before the range, or
-   * `undefined` if the chunk is absent.
-   * @throws {RangeError} Coordinates outside the chunk grid, or other numbers in
-   * the range.
-   * @throws {MissingPartError} A chunk that lacks a part which the range touches.
-   * @throws {PartSizeError} Such a part of another length than its size.
+   * @returns The bytes, fewer if the range exceeds the chunk, or `undefined` if the
+   * chunk is absent.
+   * @throws {RangeError} If the coordinates are outside the chunk grid, or the range
+   * has other numbers.
+   * @throws {MissingPartError} If a part that overlaps the range is missing.
+   * @throws {PartSizeError} If such a part's length differs from its size.
    *
    * @example The last bytes, and a range past the end
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
-   * const chunks = await createArrayChunks(new MemoryStore(), "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
+   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
+   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
    * await chunks.set([1], new Uint8Array([1, 2, 3]));
    * assertEquals(await chunks.getRange([1], { suffixLength: 2 }), new Uint8Array([2, 3]));
    * assertEquals(await chunks.getRange([1], { offset: 3, length: 9 }), new Uint8Array());
@@ -338,24 +326,21 @@ export class ArrayChunks {
   /**
    * Reads a chunk as a stream.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param options `signal` aborts the requests, also while the stream is read.
    * @returns A stream of its bytes, or `undefined` if it is absent. A part whose
    * length turns out to be another than its size is an error of the stream.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {MissingPartError} A chunk of which only some parts are stored.
-   * @throws {PartSizeError} A part of another length than its size.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {MissingPartError} If only some parts of the chunk are stored.
+   * @throws {PartSizeError} If a part's length differs from its size.
    *
    * @example From one chunk to another
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
-   * const chunks = await createArrayChunks(new MemoryStore(), "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
+   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
+   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
    * await chunks.set([0], new Uint8Array([1, 2, 3]));
    * assertEquals(await chunks.stream([1]), undefined);
    * await chunks.set([1], (await chunks.stream([0]))!);
@@ -370,31 +355,31 @@ export class ArrayChunks {
   }
 
   /**
-   * Stores a chunk, in its parts. If that fails, the chunk is as it was, and a
-   * stream is cancelled.
+   * Stores a chunk in its parts. If this fails, the stored chunk is unchanged, and
+   * a stream is cancelled.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param bytes The encoded chunk.
    * @param options `signal` aborts the requests.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {PartSizeError} A chunk whose length the sizes of the parts do not allow.
-   * @throws {TypeError} A store that is read-only, a value that is neither a
-   * `Uint8Array` nor a stream, or more than one part without a size.
-   * @throws {AggregateError} A failure after which the chunk could not be put back
-   * as it was.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {PartSizeError} If the chunk does not fit the sizes of its parts.
+   * @throws {TypeError} If the store is read-only, the value is neither a
+   * `Uint8Array` nor a stream, or more than one part has no size.
+   * @throws {AggregateError} If the write and the restoration of the chunk fail.
    *
-   * @example A chunk that does not fit writes nothing
+   * @example Nothing is written if the chunk does not fit
    * ```ts
-   * import { createArrayChunks, MemoryStore, PartSizeError } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore, PartSizeError } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertRejects } from "@std/assert";
    *
-   * const parts = [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }];
-   * const chunks = await createArrayChunks(new MemoryStore(), "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes", "crc32c"],
-   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * const metadata = arrayMetadata({
+   *   shape: [6],
+   *   dataType: "uint8",
+   *   chunkShape: [3],
+   *   codecs: ["crc32c"],
+   *   parts: ["", ".crc32c"],
    * });
+   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
    * await chunks.set([0], new Blob(["abc1234"]).stream());
    * await assertRejects(() => chunks.set([0], new Uint8Array(3)), PartSizeError);
    * assertEquals(await chunks.size([0]), 7);
@@ -416,31 +401,30 @@ export class ArrayChunks {
   }
 
   /**
-   * Removes a chunk, with all of its parts. No error if it is absent.
+   * Removes a chunk with all its parts. Does nothing if the chunk is absent.
    *
-   * @param coordinates Grid coordinates, one a dimension.
+   * @param coordinates Grid coordinates, one for each dimension.
    * @param options `signal` aborts the requests.
-   * @throws {RangeError} Coordinates outside the chunk grid.
-   * @throws {TypeError} A store that cannot delete.
-   * @throws {AggregateError} A failure after which the chunk could not be put back
-   * as it was.
+   * @throws {RangeError} If the coordinates are outside the chunk grid.
+   * @throws {TypeError} If the store cannot delete.
+   * @throws {AggregateError} If the removal and the restoration of the chunk fail.
    *
    * @example
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
    * const bytes = new Uint8Array(3);
    * const store = new MemoryStore([["/c/0", bytes], ["/c/0.index", bytes]]);
-   * const parts = [{ key_suffix: "" }, { key_suffix: ".index" }];
-   * const chunks = await createArrayChunks(store, "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   *   storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+   * const metadata = arrayMetadata({
+   *   shape: [6],
+   *   dataType: "uint8",
+   *   chunkShape: [3],
+   *   parts: ["", ".index:4"],
    * });
+   * const chunks = await createArrayChunks(store, "", metadata);
    * await chunks.delete([0]);
-   * await chunks.delete([1]); // Never was there.
+   * await chunks.delete([1]); // Absent.
    * assertEquals(await Array.fromAsync(store.list()), ["/zarr.json"]);
    * ```
    */
@@ -452,24 +436,20 @@ export class ArrayChunks {
   }
 
   /**
-   * The chunks that are stored, in no certain order. Keys that are no chunk's
-   * are passed over.
+   * Lists the stored chunks, in no particular order. Other keys are skipped.
    *
    * @param options `signal` aborts the requests.
-   * @returns Grid coordinates, one chunk after another.
-   * @throws {TypeError} A store that cannot list.
+   * @returns The grid coordinates of each chunk.
+   * @throws {TypeError} If the store cannot list.
    *
    * @example
    * ```ts
-   * import { createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
    *
    * const store = new MemoryStore();
-   * const chunks = await createArrayChunks(store, "", {
-   *   zarr_format: 3, node_type: "array", shape: [6], data_type: "uint8", fill_value: 0,
-   *   chunk_grid: { name: "regular", configuration: { chunk_shape: [3] } },
-   *   chunk_key_encoding: "default", codecs: ["bytes"],
-   * });
+   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
+   * const chunks = await createArrayChunks(store, "", metadata);
    * await chunks.set([1], new Uint8Array(3));
    * await store.set("/c/2", new Uint8Array(3)); // Outside the grid.
    * await store.set("/c/readme.txt", new Uint8Array(3));

@@ -14,7 +14,7 @@ import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
 
-/** How an array's chunks are stored: what its metadata says of keys and parts. */
+/** How an array's chunks are stored: the chunk grid, the keys and the parts. */
 export class ArrayStorage {
   readonly metadata: ArrayMetadata;
   /** The shape of a stored chunk, in elements. */
@@ -22,10 +22,13 @@ export class ArrayStorage {
   /** The number of chunks along each dimension. */
   readonly gridShape: readonly number[];
   readonly keyEncoding: ChunkKeyEncoding;
-  /** The transformers that are applied, the nearest to the array first. */
+  /** The storage transformers to apply, the nearest to the array first. */
   readonly transformers: readonly ConcatParts[];
 
-  /** @param document The array's metadata, of which nothing is known yet. */
+  /**
+   * @param document The array's metadata, which is checked here.
+   * @throws {MetadataError} If the metadata is not valid or not understood.
+   */
   constructor(document: unknown) {
     const { metadata, chunkShape, gridShape } = parseArrayMetadata(document);
     this.metadata = metadata;
@@ -55,7 +58,7 @@ export class ArrayStorage {
     });
   }
 
-  /** The grid coordinates of a chunk key, or `undefined` if it is no key of a chunk in the grid. */
+  /** Decodes a chunk key; returns `undefined` for keys of no chunk in the grid. */
   coordinatesOf(key: string): number[] | undefined {
     const { gridShape, keyEncoding } = this;
     try {
@@ -70,13 +73,14 @@ export class ArrayStorage {
   }
 
   /**
-   * The store of whole chunks over the store of their parts.
+   * Applies the storage transformers: returns a store of whole chunks over a store
+   * of parts.
    *
-   * @param root The array's place in the store, without a last `/`.
+   * @param root The prefix of the array's keys, without a last `/`.
    */
   transform(store: Store, root: string): Store {
-    // The last transformer is the nearest to the store. The chunk keys that it
-    // knows are the part keys of the one before it.
+    // The last transformer is the nearest to the store. Its chunk keys are the part
+    // keys of the transformer before it.
     let isChunkKey = (key: StoreKey) =>
       key.startsWith(`${root}/`) &&
       this.coordinatesOf(key.slice(root.length + 1)) !== undefined;
@@ -93,7 +97,7 @@ export class ArrayStorage {
   }
 }
 
-/** Whether a key is that of a part, of a chunk whose key is one. */
+/** Returns a function that recognizes the part keys of chunk keys. */
 function isPartKeyOf(
   parts: readonly Part[],
   isChunkKey: (key: StoreKey) => boolean,
@@ -111,7 +115,7 @@ function assertChunkKey(key: string): void {
   throw new MetadataError(`The chunk key ${describe(key)} ${problem}`);
 }
 
-/** The transformer that a member describes, or `undefined` for one that may be skipped. */
+/** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */
 function parseTransformer(member: unknown): ConcatParts | undefined {
   const { name, mustUnderstand } = parseExtension(
     member,

@@ -16,7 +16,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
  * stored.
  *
  * @param store The store that holds the array.
- * @param path The array's place in the store, such as `temperature/monthly`;
+ * @param path The array's path in the store, such as `temperature/monthly`;
  * empty for the root.
  * @param options `signal` aborts the requests.
  * @returns The array's chunks.
@@ -27,19 +27,15 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
  *
  * @example
  * ```ts
- * import { MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
+ * import { arrayMetadata, MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
- * const metadata = {
- *   zarr_format: 3,
- *   node_type: "array",
+ * const metadata = arrayMetadata({
  *   shape: [10],
- *   data_type: "uint8",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
- *   chunk_key_encoding: "v2",
- *   fill_value: 0,
- *   codecs: [{ name: "bytes" }],
- * };
+ *   dataType: "uint8",
+ *   chunkShape: [4],
+ *   keyEncoding: "v2",
+ * });
  * const store = new MemoryStore([
  *   ["/zarr.json", new TextEncoder().encode(JSON.stringify(metadata))],
  *   ["/2", new Uint8Array([8, 9, 0, 0])],
@@ -75,7 +71,7 @@ export async function openArrayChunks(
  * writes the metadata as `zarr.json`.
  *
  * @param store The store to create it in.
- * @param path The array's place in the store; empty for the root. Groups above
+ * @param path The array's path in the store; empty for the root. Groups above
  * it are not created.
  * @param metadata The array's metadata, from `arrayMetadata` for instance. The
  * chunk key encoding is written in its canonical form, everything else as given.

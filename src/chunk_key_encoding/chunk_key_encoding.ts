@@ -1,10 +1,9 @@
 /**
- * Which key a chunk is stored under: coordinates in the chunk grid to a key
- * relative to the array, and back. Decoding is strict: it accepts what
- * {@linkcode ChunkKeyEncoding.encode} produces and nothing else, so that each
- * chunk has one key.
+ * Maps the grid coordinates of a chunk to its key relative to the array, and back.
+ * Decoding is strict: it only accepts keys that
+ * {@linkcode ChunkKeyEncoding.encode} returns, so that each chunk has one key.
  *
- * @example An encoding of one's own, for one dimension
+ * @example A custom encoding for one dimension
  * ```ts
  * import { ChunkKeyError, type ChunkKeyEncoding } from "@zarr-parts/zarr-parts";
  * import { assertEquals, assertThrows } from "@std/assert";
@@ -27,29 +26,29 @@ export interface ChunkKeyEncoding {
   /** The name in metadata, such as `default`. */
   readonly name: string;
   /**
-   * The key of the chunk at these grid coordinates, relative to the array, such
-   * as `c/1/2`.
+   * Returns the key of a chunk, relative to the array, such as `c/1/2`.
    *
-   * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
+   *   0 to 2^53−1.
    * @returns The key, without a leading `/`.
    * @throws {TypeError} If a coordinate is not a number.
-   * @throws {RangeError} If a coordinate is not such a whole number.
+   * @throws {RangeError} If a coordinate is out of range.
    */
   encode(coordinates: readonly number[]): string;
   /**
-   * The grid coordinates of the chunk with this key.
+   * Returns the grid coordinates of the chunk with a key.
    *
    * @param key A key relative to the array.
-   * @param rank How many dimensions the array has; any number if left out.
-   * @returns As many coordinates as the key has, which are `rank` if that is given.
+   * @param rank The array's number of dimensions. Without it, any number is accepted.
+   * @returns One coordinate for each dimension.
    * @throws {TypeError} If the key is not a string.
-   * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
+   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
    */
   decode(key: string, rank?: number): number[];
   /**
-   * The metadata, as `zarr.json` holds it.
+   * Returns the encoding's metadata, as in `zarr.json`.
    *
-   * @returns The name and, where the encoding has one, the configuration.
+   * @returns The name, and the configuration if the encoding has one.
    */
   toJSON(): { name: string; configuration?: Record<string, unknown> };
 }

@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 
 /**
- * A key that is not the key of a chunk under the encoding it was read with.
+ * The error for a key that an encoding cannot decode.
  *
  * @example
  * ```ts
@@ -16,19 +16,20 @@ import { describe } from "../metadata/describe.ts";
  * ```
  */
 export class ChunkKeyError extends SyntaxError {
-  /** The class's name, as error reports show it. */
+  /** The name of the class. */
   override readonly name = "ChunkKeyError";
   /** The whole key. */
   readonly key: string;
-  /** What is wrong, without the key. */
+  /** The problem, without the key. */
   readonly problem: string;
 
   /**
-   * An error about this key.
+   * Creates an error about a key.
    *
    * @param key The whole key.
-   * @param problem What is wrong with it, and what would be right, as it would follow "Chunk key …".
-   * @param options `cause`: the error behind this one.
+   * @param problem The problem, and what is expected. The message is `Chunk key`,
+   *   the key and the problem.
+   * @param options `cause`: the underlying error.
    *
    * @example
    * ```ts

@@ -10,9 +10,8 @@ import {
 import { assertSeparator } from "./separator.ts";
 
 /**
- * The chunk key encoding `default`: `c`, and for each dimension the separator
- * and the coordinate in decimal. The chunk of an array without dimensions has
- * the key `c`.
+ * The chunk key encoding `default`: `c`, then a separator and a decimal coordinate
+ * for each dimension. The only chunk of an array without dimensions has the key `c`.
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/default/
  *
@@ -28,15 +27,15 @@ import { assertSeparator } from "./separator.ts";
 export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
   /** The name in metadata. */
   readonly name = "default";
-  /** What stands before each coordinate. */
+  /** The text before each coordinate. */
   readonly separator: "/" | ".";
 
   /**
-   * The encoding with this separator.
+   * Creates the encoding with a separator.
    *
-   * @param separator What stands before each coordinate: `/` or `.`.
+   * @param separator The text before each coordinate: `/` or `.`.
    * @throws {TypeError} If the separator is not a string.
-   * @throws {RangeError} If it is another string.
+   * @throws {RangeError} If the separator is another string.
    *
    * @example
    * ```ts
@@ -54,13 +53,14 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Writes the key of a chunk: `c`, then the separator and the coordinate of each
+   * Returns the key of a chunk: `c`, then the separator and the coordinate of each
    * dimension.
    *
-   * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
+   *   0 to 2^53−1.
    * @returns The key, relative to the array; `c` if there are no dimensions.
-   * @throws {TypeError} If a coordinate is not a number, or they are not an array.
-   * @throws {RangeError} If a coordinate is not such a whole number.
+   * @throws {TypeError} If the coordinates are not an array of numbers.
+   * @throws {RangeError} If a coordinate is out of range.
    *
    * @example
    * ```ts
@@ -78,16 +78,16 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Reads the grid coordinates from the key of a chunk.
+   * Returns the grid coordinates of the chunk with a key.
    *
-   * @param key A key relative to the array, just as {@linkcode encode} writes it.
-   * @param rank How many dimensions the array has; any number if left out.
+   * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
+   * @param rank The array's number of dimensions. Without it, any number is accepted.
    * @returns One coordinate for each dimension; none for the key `c`.
    * @throws {TypeError} If the key is not a string or the rank not a number.
-   * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
-   * @throws {RangeError} If the rank cannot be that of an array.
+   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
+   * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
    *
-   * @example The rank that a key must have
+   * @example Expecting a rank
    * ```ts
    * import { ChunkKeyError, DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertThrows } from "@std/assert";
@@ -106,7 +106,7 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
     if (coordinates === undefined) {
       throw new ChunkKeyError(
         key,
-        `is not one of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
+        `is not a key of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
       );
     }
     assertRank(key, coordinates, rank);
@@ -114,7 +114,8 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The metadata, as `zarr.json` holds it; the separator is always written.
+   * Returns the encoding's metadata, as in `zarr.json`. The separator is always
+   * written.
    *
    * @returns The name `default`, and the separator in the configuration.
    *

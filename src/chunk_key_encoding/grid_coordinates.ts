@@ -2,22 +2,21 @@ import { describe } from "../metadata/describe.ts";
 import type { Separator } from "./separator.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 
-/** What a coordinate is, in messages. */
+/** The range of a coordinate, for messages. */
 export const WHOLE_NUMBER =
   `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
 const DIGIT_ZERO = 48;
 
-/** Small coordinates after a separator, as most are: made once, not for each key. */
+/** The text of each small coordinate with its separator, made once for all keys. */
 const SMALL = {
   "/": /* @__PURE__ */ smallAfter("/"),
   ".": /* @__PURE__ */ smallAfter("."),
 };
 
 /**
- * `start`, and for each coordinate the separator, except at the very start of the
- * key, and the coordinate in decimal. Adding to one string is faster than joining
- * a list.
+ * Appends coordinates in decimal to `start`, each after the separator except at the
+ * start of the key. Appending to one string is faster than joining a list.
  */
 export function joinCoordinates(
   start: string,
@@ -42,10 +41,10 @@ export function joinCoordinates(
 }
 
 /**
- * The coordinates that the key holds from `start` to its end, each after a
- * `separator` except at the very start of the key, or `undefined` where
- * {@linkcode joinCoordinates} would not write them so. One pass over the
- * characters, since keys are read by the million.
+ * Parses the coordinates in a key from `start` on, each after the separator except
+ * at the start of the key. Returns `undefined` for text that
+ * {@linkcode joinCoordinates} does not write. Uses a single pass over the
+ * characters, since listings decode millions of keys.
  */
 export function splitCoordinates(
   key: string,
@@ -59,12 +58,12 @@ export function splitCoordinates(
     if (at > 0 && key.charCodeAt(at++) !== separatorCode) return undefined;
     let value = key.charCodeAt(at++) - DIGIT_ZERO;
     if (!(value >= 0 && value <= 9)) return undefined;
-    // After a leading zero only the separator or the end may follow.
+    // Only the separator or the end may follow a leading zero.
     while (value > 0 && at < key.length) {
       const digit = key.charCodeAt(at) - DIGIT_ZERO;
       if (!(digit >= 0 && digit <= 9)) break;
       value = value * 10 + digit;
-      // Rounding cannot bring a greater number down to the limit.
+      // Rounding never takes a greater number down to the limit.
       if (value > Number.MAX_SAFE_INTEGER) return undefined;
       at++;
     }
@@ -73,7 +72,7 @@ export function splitCoordinates(
   return coordinates;
 }
 
-/** Refuses a key whose coordinates are not as many as the array has dimensions. */
+/** Throws if a key has another rank than expected. */
 export function assertRank(
   key: string,
   coordinates: readonly number[],
@@ -89,7 +88,7 @@ export function assertRank(
   );
 }
 
-/** Refuses what is not a string, which types cannot keep out of plain JavaScript. */
+/** Throws a `TypeError` for a key that is not a string, as plain JavaScript may pass. */
 export function assertKeyIsString(key: unknown): void {
   if (typeof key === "string") return;
   throw new TypeError(`Expected a chunk key, found ${describe(key)}`);

@@ -30,20 +30,18 @@ function builtInParser(name: string): ParseConfiguration | undefined {
   }
 }
 
-/** How many calls of the parser below are under way, one in the other. */
+/** The depth of nested calls of the parser below. */
 let nesting = 0;
 
 /**
- * Reads the `chunk_key_encoding` of an array's metadata: `default`, `v2`,
- * `suffix`, or what was registered.
+ * Parses the `chunk_key_encoding` of an array's metadata: `default`, `v2`, `suffix`
+ * or a registered encoding.
  *
- * @param metadata An object with a name and, where the encoding needs it, a
- *   configuration; or the name alone.
- * @returns The encoding, with what the configuration leaves out filled in.
- * @throws {MetadataError} If it is not such metadata, names an encoding or a member
- *   that is not known, may not be understood (`must_understand` is false), would give
- *   keys that could leave the array's folder or be taken for metadata, or nests more
- *   than 32 encodings.
+ * @param metadata The encoding's name, or an object with the name and a configuration.
+ * @returns The encoding. Missing members of the configuration have their defaults.
+ * @throws {MetadataError} If the metadata is not valid, has an unknown name or
+ *   member, has `must_understand: false`, allows keys outside the array's folder or
+ *   of metadata documents, or nests more than 32 encodings.
  *
  * @example
  * ```ts
@@ -59,7 +57,7 @@ let nesting = 0;
  * ```
  */
 export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
-  // Counted here, since encodings that were registered may nest as well.
+  // Counted here, since registered encodings may call this function, too.
   if (nesting === MAX_NESTING) {
     throw new MetadataError(
       `Expected at most ${MAX_NESTING} nested chunk key encodings, found more`,

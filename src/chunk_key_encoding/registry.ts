@@ -1,27 +1,26 @@
 import { describe } from "../metadata/describe.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 
-/** Makes an encoding of its configuration, which is empty where metadata has none. */
+/** Creates an encoding from its configuration; a missing configuration is an empty object. */
 export type ParseConfiguration = (
   configuration: Record<string, unknown>,
 ) => ChunkKeyEncoding;
 
 const BUILT_IN = ["default", "v2", "suffix"] as const;
 
-/** The name of an encoding that this package brings. */
+/** The name of an encoding that is part of this package. */
 export type BuiltInName = typeof BUILT_IN[number];
 
 const registered = new Map<string, ParseConfiguration>();
 
 /**
- * Makes an encoding known to `parseChunkKeyEncoding`, by its name, for as long as
- * the program runs.
+ * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.
  *
- * @param name The name in metadata: not empty, not one of `default`, `v2` and
- *   `suffix`, and not registered before.
- * @param parse Makes the encoding of its configuration, which is an empty object
- *   where metadata has none. It should refuse members it does not know with a
- *   `MetadataError`, whose `path` starts at the configuration.
+ * @param name The name in metadata. It must not be empty, `default`, `v2`, `suffix`
+ *   or registered already.
+ * @param parse Creates the encoding from its configuration; a missing configuration
+ *   is an empty object. It should throw a `MetadataError` for unknown members, with
+ *   a `path` that starts at the configuration.
  * @throws {TypeError} If the name is not a string or `parse` not a function.
  * @throws {RangeError} If the name is empty or taken.
  *
@@ -81,12 +80,12 @@ export function registerChunkKeyEncoding(
   registered.set(name, parse);
 }
 
-/** What was registered under a name, if anything was. */
+/** Returns the parser that is registered under a name. */
 export function registeredParser(name: string): ParseConfiguration | undefined {
   return registered.get(name);
 }
 
-/** All names, the built-in ones first. */
+/** Returns all names, the built-in ones first. */
 export function knownNames(): string[] {
   return [...BUILT_IN, ...registered.keys()];
 }

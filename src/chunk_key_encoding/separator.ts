@@ -1,19 +1,19 @@
 import { checkMembers, checkOneOf } from "../metadata/check.ts";
 import { describe } from "../metadata/describe.ts";
 
-/** What may stand between the coordinates of a key. */
+/** The separator of coordinates in a key. */
 export type Separator = "/" | ".";
 
 const EXPECTED = 'the separator "/" or "."';
 
-/** Refuses another separator, which types cannot keep out of plain JavaScript. */
+/** Throws for any other value, as plain JavaScript may pass. */
 export function assertSeparator(separator: unknown): void {
   if (separator === "/" || separator === ".") return;
   const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
   throw new ErrorClass(`Expected ${EXPECTED}, found ${describe(separator)}`);
 }
 
-/** Reads a configuration whose one member, which may be absent, is `separator`. */
+/** Parses a configuration with the optional member `separator` and no others. */
 export function parseSeparator(
   name: string,
   configuration: Record<string, unknown>,

@@ -6,19 +6,22 @@ import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 import { assertKeyIsString } from "./grid_coordinates.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
-/** Encodings of which every key is as safe as a digit; a subclass may not be. */
-const PROVEN = new Set<unknown>([DefaultChunkKeyEncoding, V2ChunkKeyEncoding]);
+/** Encodings whose keys consist of names that end in a digit. Subclasses may return other keys. */
+const SAFE_BASES = new Set<unknown>([
+  DefaultChunkKeyEncoding,
+  V2ChunkKeyEncoding,
+]);
 
-/** How many encodings may stand one in the other, the innermost base counted. */
+/** The greatest depth of nested encodings, counting the innermost base. */
 export const MAX_NESTING = 32;
 
 /**
- * The chunk key encoding `suffix`: a text after the key of another encoding, so
- * that a chunk which is a file of its own has that file's extension.
+ * The chunk key encoding `suffix`: appends a text to the keys of another encoding,
+ * so that chunks have a file extension.
  *
- * Source: the proposal "`suffix` Chunk Key Encoding", version 0.1. It calls the
- * base encoding both `base_encoding` and `base-encoding`; both are read, and the
- * first is written.
+ * Source: the proposal "`suffix` Chunk Key Encoding", version 0.1. The proposal
+ * spells the base encoding both `base_encoding` and `base-encoding`; both are read,
+ * and `base_encoding` is written.
  *
  * @example
  * ```ts
@@ -38,25 +41,26 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   readonly suffix: string;
   /** The encoding of the key before the suffix. */
   readonly baseEncoding: ChunkKeyEncoding;
-  /** How many encodings stand one in the other here. */
+  /** The depth of nested encodings, counting this one. */
   readonly #nesting: number;
-  /** A digit, as the innermost base's keys end, and all suffixes. */
+  /** A digit, for the end of the innermost base's keys, and all suffixes. */
   readonly #ending: string;
-  /** Whether what is right for `#ending` is right for all keys: the innermost base is this package's. */
-  readonly #proven: boolean;
+  /** Whether checking `#ending` is enough, since the innermost base is a safe one. */
+  readonly #isSafe: boolean;
 
   /**
-   * The encoding that ends the keys of another with this suffix.
+   * Creates the encoding that appends a suffix.
    *
    * @param suffix The text after the base encoding's key. It may be empty, and may
-   *   hold `/` if every segment of the key is then a name.
-   * @param baseEncoding The encoding of the key before the suffix; at most 32
-   *   encodings may stand one in the other.
+   *   contain `/` if no segment of the key is then empty, `.` or `..`.
+   * @param baseEncoding The encoding of the key before the suffix. Encodings may nest
+   *   up to 32 deep.
    * @throws {TypeError} If the suffix is not a string, or the base not an encoding.
-   * @throws {RangeError} If keys with this suffix could leave the array's folder, be
-   *   taken for metadata or not be kept by every store, or encodings nest too deep.
+   * @throws {RangeError} If keys with the suffix could leave the array's folder, be
+   *   keys of metadata documents or be refused by stores, or if encodings nest too
+   *   deep.
    *
-   * @example A file in a folder for each chunk
+   * @example One folder per chunk
    * ```ts
    * import { SuffixChunkKeyEncoding } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertThrows } from "@std/assert";
@@ -91,7 +95,9 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
         `Expected at most ${MAX_NESTING} nested chunk key encodings, found ${this.#nesting}`,
       );
     }
-    this.#proven = inner ? inner.#proven : PROVEN.has(baseEncoding.constructor);
+    this.#isSafe = inner
+      ? inner.#isSafe
+      : SAFE_BASES.has(baseEncoding.constructor);
     this.#ending = (inner ? inner.#ending : "0") + suffix;
     const problem = chunkKeyProblem(this.#ending);
     if (problem === undefined) return;
@@ -103,13 +109,14 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Writes the key of a chunk: the base encoding's, and the suffix.
+   * Returns the key of a chunk: the base encoding's key and the suffix.
    *
-   * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
+   *   0 to 2^53−1.
    * @returns The key, relative to the array.
-   * @throws {TypeError} If a coordinate is not a number, or they are not an array.
-   * @throws {RangeError} If a coordinate is not such a whole number, or an encoding
-   *   that was registered gives a key that may not stand before this suffix.
+   * @throws {TypeError} If the coordinates are not an array of numbers.
+   * @throws {RangeError} If a coordinate is out of range, or a registered base
+   *   encoding returns a key that cannot have the suffix.
    *
    * @example A suffix after a suffix
    * ```ts
@@ -123,7 +130,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
    */
   encode(coordinates: readonly number[]): string {
     const key = this.baseEncoding.encode(coordinates) + this.suffix;
-    const problem = this.#proven ? undefined : chunkKeyProblem(key);
+    const problem = this.#isSafe ? undefined : chunkKeyProblem(key);
     if (problem === undefined) return key;
     throw new RangeError(
       `Chunk key ${describe(key)} ${problem}; expected names joined by "/"`,
@@ -131,15 +138,15 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Takes the suffix off the key of a chunk, and has the base encoding read the rest.
+   * Removes the suffix from a key, and decodes the rest with the base encoding.
    *
-   * @param key A key relative to the array, just as {@linkcode encode} writes it.
-   * @param rank How many dimensions the array has; as the base encoding has it if
-   *   left out.
+   * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
+   * @param rank The array's number of dimensions. The base encoding determines what
+   *   is accepted without it.
    * @returns One coordinate for each dimension.
    * @throws {TypeError} If the key is not a string or the rank not a number.
-   * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
-   * @throws {RangeError} If the rank cannot be that of an array.
+   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
+   * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
    *
    * @example
    * ```ts
@@ -149,7 +156,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
    * const encoding = new SuffixChunkKeyEncoding(".tiff");
    * assertThrows(() => encoding.decode("c/1.TIFF"), ChunkKeyError, 'the suffix ".tiff"');
    * const error = assertThrows(() => encoding.decode("c/01.tiff"), ChunkKeyError);
-   * assertEquals(error.key, "c/01.tiff"); // The whole key, though the base found the mistake.
+   * assertEquals(error.key, "c/01.tiff"); // The whole key, not the base encoding's.
    * ```
    */
   decode(key: string, rank?: number): number[] {
@@ -161,7 +168,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
         `does not end with the suffix ${describe(suffix)}`,
       );
     }
-    const problem = this.#proven ? undefined : chunkKeyProblem(key);
+    const problem = this.#isSafe ? undefined : chunkKeyProblem(key);
     if (problem !== undefined) {
       throw new ChunkKeyError(key, `${problem}; expected names joined by "/"`);
     }

@@ -10,10 +10,10 @@ import {
 import { assertSeparator } from "./separator.ts";
 
 /**
- * The chunk key encoding `v2`: the coordinates in decimal, the separator between
- * them, as Zarr version 2 named its chunks. The key `0` is both the chunk of an
- * array without dimensions and the first chunk of one dimension; the rank given
- * to {@linkcode decode} tells them apart.
+ * The chunk key encoding `v2`: decimal coordinates with a separator between them,
+ * as in Zarr version 2. The key `0` is both the only chunk of an array without
+ * dimensions and the first chunk of an array with one dimension; the rank that is
+ * passed to {@linkcode decode} distinguishes them.
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/v2/
  *
@@ -31,17 +31,17 @@ import { assertSeparator } from "./separator.ts";
 export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
   /** The name in metadata. */
   readonly name = "v2";
-  /** What stands between the coordinates. */
+  /** The text between coordinates. */
   readonly separator: "/" | ".";
 
   /**
-   * The encoding with this separator.
+   * Creates the encoding with a separator.
    *
-   * @param separator What stands between the coordinates: `/` or `.`.
+   * @param separator The text between coordinates: `/` or `.`.
    * @throws {TypeError} If the separator is not a string.
-   * @throws {RangeError} If it is another string.
+   * @throws {RangeError} If the separator is another string.
    *
-   * @example A dot unless told otherwise, where `default` has a slash
+   * @example The default separator is a dot
    * ```ts
    * import { V2ChunkKeyEncoding } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
@@ -56,12 +56,13 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Writes the key of a chunk: its coordinates with the separator between them.
+   * Returns the key of a chunk: its coordinates with the separator between them.
    *
-   * @param coordinates One for each dimension: whole numbers from 0 to 2^53−1.
+   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
+   *   0 to 2^53−1.
    * @returns The key, relative to the array; `0` if there are no dimensions.
-   * @throws {TypeError} If a coordinate is not a number, or they are not an array.
-   * @throws {RangeError} If a coordinate is not such a whole number.
+   * @throws {TypeError} If the coordinates are not an array of numbers.
+   * @throws {RangeError} If a coordinate is out of range.
    *
    * @example
    * ```ts
@@ -79,14 +80,15 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * Reads the grid coordinates from a key as Zarr version 2 wrote it.
+   * Returns the grid coordinates of the chunk with a key.
    *
-   * @param key A key relative to the array, just as {@linkcode encode} writes it.
-   * @param rank How many dimensions the array has; any number but 0 if left out.
+   * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
+   * @param rank The array's number of dimensions. Without it, any number but 0 is
+   *   accepted.
    * @returns One coordinate for each dimension; none for the key `0` and rank 0.
    * @throws {TypeError} If the key is not a string or the rank not a number.
-   * @throws {ChunkKeyError} If it is not the key of a chunk, or one of another rank.
-   * @throws {RangeError} If the rank cannot be that of an array.
+   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
+   * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
    *
    * @example
    * ```ts
@@ -96,7 +98,7 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
    * const encoding = new V2ChunkKeyEncoding("/");
    * assertEquals(encoding.decode("10/0", 2), [10, 0]);
    * assertThrows(() => encoding.decode("10/0", 1), ChunkKeyError, "has rank 2");
-   * assertThrows(() => encoding.decode("c/10/0"), ChunkKeyError, 'not one of the "v2" encoding');
+   * assertThrows(() => encoding.decode("c/10/0"), ChunkKeyError, 'not a key of the "v2" encoding');
    * ```
    */
   decode(key: string, rank?: number): number[] {
@@ -108,7 +110,7 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
     if (coordinates === undefined) {
       throw new ChunkKeyError(
         key,
-        `is not one of the "v2" encoding: expected for each dimension ${WHOLE_NUMBER} without leading zeros, and "${this.separator}" between them`,
+        `is not a key of the "v2" encoding: expected for each dimension ${WHOLE_NUMBER} without leading zeros, and "${this.separator}" between them`,
       );
     }
     assertRank(key, coordinates, rank);
@@ -116,8 +118,8 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
   }
 
   /**
-   * The metadata, as `zarr.json` holds it: in full, also for an encoding that was
-   * read from its name alone.
+   * Returns the encoding's metadata, as in `zarr.json`. The separator is always
+   * written.
    *
    * @returns The name `v2`, and the separator in the configuration.
    *

@@ -3,30 +3,31 @@ import { MetadataError, pointer } from "../metadata/metadata_error.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
 import type { Part } from "../splitter/part.ts";
 
-/** More parts than this make no sensible chunk, and would make the check slow. */
+/** The greatest number of parts of a chunk. The check below compares all pairs. */
 const MOST_PARTS = 256;
 
-/** What the check of part keys needs of a chunk key encoding. */
+/** The methods of a chunk key encoding that the check needs. */
 interface ChunkKeys {
   encode(coordinates: readonly number[]): string;
   decode(key: string, rank?: number): number[];
 }
 
-/** What all transformers together append to a chunk key. */
+/** The text that all transformers together append to a chunk key for one part. */
 interface Suffix {
   readonly text: string;
-  /** Where its last piece stands in the list of storage transformers. */
+  /** The place of the last transformer's suffix, as a JSON pointer below the list. */
   readonly path: string;
 }
 
 /**
- * Refuses storage transformers under which two parts could share a key, or a
- * part's key could leave the array's folder or be taken for metadata.
+ * Throws if two parts could share a key, or a part key could leave the array's
+ * folder or be the key of a metadata document.
  *
- * @param transformers The storage transformers in the order of the metadata:
- * the parts of one that is `concat-parts`, `undefined` for one that is skipped.
+ * @param transformers The parts of each storage transformer, in the order of the
+ * metadata; `undefined` for a transformer that is skipped.
  * @param chunkKeys The array's chunk key encoding.
  * @param rank The array's number of dimensions.
+ * @throws {MetadataError} With the place of the suffix.
  */
 export function assertPartKeys(
   transformers: readonly (readonly Part[] | undefined)[],
@@ -59,9 +60,9 @@ export function assertPartKeys(
 }
 
 /**
- * A few keys that stand for all: what may follow a chunk key to make another one
- * (a digit) may follow any key that ends in a small coordinate. An encoding that
- * was registered may know no such coordinates.
+ * Returns chunk keys that represent all others in checks: a text that extends some
+ * chunk key to another one, such as a digit, also extends a key that ends in 0 or 1.
+ * Registered encodings may not support these coordinates.
  */
 export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
   return [0, 1].flatMap((coordinate) => {
@@ -103,9 +104,9 @@ function assertUsable(key: string, path: string): void {
 }
 
 /**
- * A key that one chunk has with the suffix `a` and a chunk, the same or
- * another, with the suffix `b`: for the longer suffix to be `rest + shorter`,
- * a chunk key followed by `rest` must be a chunk key too.
+ * Returns a key that two parts could share, one with the suffix `a` and one with the
+ * suffix `b`, of the same chunk or of two chunks. Such a key exists if the longer
+ * suffix is `rest + shorter` and a chunk key followed by `rest` is a chunk key.
  */
 function sharedKey(
   a: string,
@@ -128,7 +129,7 @@ function isDecodable(chunkKeys: ChunkKeys, key: string, rank: number): boolean {
     chunkKeys.decode(key, rank);
     return true;
   } catch (error) {
-    // A key that is no chunk's is text that does not parse.
+    // Decoding throws a SyntaxError for other keys than those of chunks.
     if (error instanceof SyntaxError) return false;
     throw error;
   }

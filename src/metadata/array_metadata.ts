@@ -12,7 +12,7 @@ import { below, MetadataError, pointer } from "./metadata_error.ts";
 import { isMembers, type Members } from "./node_documents.ts";
 
 /**
- * An extension in metadata: its name, and what configures it.
+ * An extension in metadata, such as a codec: its name and its configuration.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ import { isMembers, type Members } from "./node_documents.ts";
 export interface NamedConfiguration {
   /** The extension's name. */
   readonly name: string;
-  /** Its configuration, where it has one. */
+  /** The extension's configuration, if it has one. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   /** `false` if a reader that does not know the extension may ignore it. */
   readonly must_understand?: boolean | undefined;
@@ -49,9 +49,9 @@ export interface RegularChunkGrid extends NamedConfiguration {
 }
 
 /**
- * The metadata of an array, as its `zarr.json` holds it (Zarr v3). What says how
- * chunks are stored is checked; codecs, data type and fill value are kept as
- * they are, since chunks here stay encoded.
+ * The metadata of a Zarr v3 array, as in its `zarr.json`. This package checks the
+ * members that determine where chunks are stored. Data type, fill value and codecs
+ * are not checked, since chunks stay encoded. `arrayMetadata` composes metadata.
  *
  * Source: "Array metadata" in https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
  *
@@ -76,19 +76,19 @@ export interface ArrayMetadata {
   readonly zarr_format: number;
   /** The type of node: `"array"`. */
   readonly node_type: string;
-  /** The array's lengths along its dimensions, in elements. */
+  /** The length of each dimension, in elements. */
   readonly shape: readonly number[];
   /** The type of an element. */
   readonly data_type: string | NamedConfiguration;
   /** The division of the array into chunks. */
   readonly chunk_grid: RegularChunkGrid;
-  /** How chunks are named. */
+  /** The encoding of chunk keys. */
   readonly chunk_key_encoding: string | NamedConfiguration;
-  /** The value of elements that no chunk holds; a `bigint` where a `number` is too short for it. */
+  /** The value of elements in absent chunks; a `bigint` if a `number` is not exact. */
   readonly fill_value?: unknown;
-  /** How a chunk's elements become bytes. */
+  /** The codecs that encode chunks, in the order of encoding. */
   readonly codecs: readonly (string | NamedConfiguration)[];
-  /** What stands between the array and the store, the nearest to the array first. */
+  /** The storage transformers between the array and the store, the nearest to the array first. */
   readonly storage_transformers?:
     | readonly (string | NamedConfiguration)[]
     | undefined;
@@ -122,8 +122,10 @@ const MEMBERS: readonly string[] = [
 ];
 
 /**
- * Checks array metadata, as far as it says how and where chunks are stored.
- * Extensions are left to those who know them.
+ * Checks the members of array metadata that determine the chunk grid. Extensions
+ * other than the chunk grid are checked elsewhere.
+ *
+ * @throws {MetadataError} If a member is missing, unknown or not valid.
  */
 export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
   const what = "array metadata";
@@ -166,7 +168,7 @@ function refuseUnknownMembers(metadata: Members): void {
     throw new MetadataError(
       `Unknown member ${
         describe(name)
-      } in array metadata, and nothing says that it need not be understood`,
+      } in array metadata, without must_understand: false`,
       pointer("", name),
     );
   }
@@ -196,7 +198,7 @@ function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {
   });
 }
 
-/** Exact also where the quotient would be rounded. */
+/** Divides and rounds up; exact even if the quotient in floating point is not. */
 export function ceilDivide(length: number, chunkLength: number): number {
   const rest = length % chunkLength;
   return (length - rest) / chunkLength + (rest > 0 ? 1 : 0);

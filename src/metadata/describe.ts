@@ -1,9 +1,8 @@
 const LONGEST = 80;
 
 /**
- * A short rendering of any value for an error message: JSON where that is
- * short, only the kind and the length where it is not. Never throws, and never
- * walks deep into hostile metadata.
+ * Renders any value for an error message: as JSON if that is short, otherwise by
+ * kind and length. Never throws, and never walks deep into hostile metadata.
  */
 export function describe(value: unknown): string {
   if (typeof value === "string") {
@@ -29,7 +28,7 @@ export function describe(value: unknown): string {
   return typeof value === "bigint" ? `${value}n` : String(value);
 }
 
-/** `"a", "b" and "c"`, for listing what is known or what is missing. */
+/** Renders a list of names for an error message: `"a", "b" and "c"`. */
 export function describeAll(names: Iterable<string>): string {
   const quoted = Array.from(names, describe);
   const last = quoted.pop();

@@ -2,7 +2,7 @@ import { checkMembers, refuse } from "./check.ts";
 import { MetadataError } from "./metadata_error.ts";
 import { isMembers } from "./node_documents.ts";
 
-/** An extension point's metadata in its long form: a name and a configuration. */
+/** An extension's metadata with all members filled in. */
 export interface Extension {
   readonly name: string;
   readonly configuration: Record<string, unknown>;
@@ -10,9 +10,11 @@ export interface Extension {
 }
 
 /**
- * Reads `{ name, configuration?, must_understand? }`, or the name alone.
+ * Parses an extension's metadata: `{ name, configuration?, must_understand? }`, or
+ * the name alone.
  *
- * @param what What it is in messages: "chunk key encoding", "storage transformer".
+ * @param what The kind of extension for messages, such as "codec".
+ * @throws {MetadataError} If the metadata is not valid.
  */
 export function parseExtension(metadata: unknown, what: string): Extension {
   if (typeof metadata === "string") {

@@ -1,6 +1,6 @@
 /**
- * Metadata that is not what the Zarr documents allow, or that this package does
- * not understand.
+ * The error for metadata that the Zarr specifications do not allow, or that this
+ * package does not understand.
  *
  * @example Finding the place in the document
  * ```ts
@@ -15,24 +15,24 @@
  * ```
  */
 export class MetadataError extends SyntaxError {
-  /** The class's name, as error reports show it. */
+  /** The name of the class. */
   override readonly name = "MetadataError";
   /**
-   * Where in the metadata: a JSON pointer (RFC 6901), such as
+   * The place in the metadata as a JSON pointer (RFC 6901), such as
    * `/storage_transformers/0/configuration/parts/1/size`. Empty for the whole.
    */
   readonly path: string;
-  /** What is wrong, without the place. */
+  /** The problem, without the place. */
   readonly problem: string;
 
   /**
-   * An error that says where in the metadata it is.
+   * Creates an error about a place in metadata.
    *
-   * @param problem What is wrong, with the value, and what would be right.
-   * @param path Where, as a JSON pointer; empty for the whole document.
+   * @param problem The problem with the value, and what is expected.
+   * @param path The place as a JSON pointer; empty for the whole document.
    * @param options `document`: the store key of the metadata document, and
-   * `store`: a description of its store, both for the message; `cause`: the error
-   * behind this one.
+   * `store`: a description of its store, both for the message; `cause`: the
+   * underlying error.
    *
    * @example
    * ```ts
@@ -68,7 +68,7 @@ export class MetadataError extends SyntaxError {
   }
 }
 
-/** Appends a member name or an index to a JSON pointer, escaped as RFC 6901 says. */
+/** Appends a member name or an index to a JSON pointer, with the escapes of RFC 6901. */
 export function pointer(path: string, member: string | number): string {
   return `${path}/${
     String(member).replaceAll("~", "~0").replaceAll("/", "~1")

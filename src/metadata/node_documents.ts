@@ -1,12 +1,13 @@
-/** An object of JSON. */
+/** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Changes the documents of all nodes that a document holds: its own, and those in
- * a group's consolidated metadata. The same object where nothing changes.
+ * Changes the documents of all nodes in a document: the document itself, and the
+ * documents in a group's consolidated metadata. Returns the same object if nothing
+ * changes.
  *
- * @param change Gives a node's document changed, or the same one. `path` leads to
- * the node: "" is the one whose document this is.
+ * @param change Returns a changed document, or the same one. `path` is the path of
+ * the document's node, and empty for the outermost one.
  */
 export function changeNodes(
   document: unknown,
@@ -25,13 +26,13 @@ export function changeNodes(
     ...group,
     consolidated_metadata: {
       ...group.consolidated_metadata as Members,
-      // Not by assignment: a node may be called __proto__.
+      // Assignment would not define a node called __proto__.
       metadata: Object.fromEntries(changed),
     },
   };
 }
 
-/** The paths of all nodes of which a document holds the document, the first of them its own. */
+/** Returns the paths of all nodes in a document, the outermost node first. */
 export function nodePaths(document: unknown, path = ""): string[] {
   const members = Object.entries(consolidated(document) ?? {});
   return [
@@ -42,19 +43,19 @@ export function nodePaths(document: unknown, path = ""): string[] {
   ];
 }
 
-/** Whether a document is that of an array of Zarr v3. */
+/** Whether a document is that of a Zarr v3 array. */
 export function isArrayDocument(document: unknown): document is Members {
   return isMembers(document) && document.zarr_format === 3 &&
     document.node_type === "array";
 }
 
-/** Whether a document is that of a group of Zarr v3. */
+/** Whether a document is that of a Zarr v3 group. */
 export function isGroupDocument(document: unknown): boolean {
   return isMembers(document) && document.zarr_format === 3 &&
     document.node_type === "group";
 }
 
-/** Whether a value is an object of JSON. */
+/** Whether a value is a JSON object. */
 export function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

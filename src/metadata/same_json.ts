@@ -1,6 +1,6 @@
 import { isMembers } from "./node_documents.ts";
 
-/** Whether two values of documents are the same, whatever the order of their members and the spelling of their numbers. */
+/** Whether two values in documents are equal, regardless of the order of members and the spelling of numbers. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   const [one, other] = [valueOf(a), valueOf(b)];
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -15,7 +15,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     );
 }
 
-/** The number that a document keeps as it is written, exact if it is a whole one. */
+/** Converts a raw number to a `number`, or to a `bigint` if a whole number needs one. */
 function valueOf(value: unknown): unknown {
   const { isRawJSON } = JSON as { isRawJSON?: (value: unknown) => boolean };
   if (!isRawJSON?.(value)) return value;

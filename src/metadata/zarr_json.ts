@@ -1,15 +1,15 @@
 import { describe } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
 
-/** Larger than any sensible metadata document of one array; protects what reads it. */
+/** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** What `JSON` has where numbers are kept as they are written; TypeScript does not know it yet. */
+/** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
 const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
 
 /**
- * Reads a metadata document: JSON in UTF-8. A fill value that is a whole number of
- * more digits than a `number` has is a `bigint`, where the runtime tells.
+ * Parses a metadata document: JSON in UTF-8. A whole fill value that is too long for
+ * a `number` becomes a `bigint`, if the runtime passes the source text to revivers.
  */
 export function parseZarrJson(bytes: Uint8Array): unknown {
   return parse(bytes, exactFillValue, LONG_FILL_VALUE);
@@ -17,16 +17,16 @@ export function parseZarrJson(bytes: Uint8Array): unknown {
 
 const LONG_FILL_VALUE = /"fill_value"\s*:\s*-?\d{16}/;
 
-/** Reads a metadata document with numbers of more digits than a `number` has kept as they are written. */
+/** Parses a metadata document, and keeps the digits of all numbers. */
 export function parseExactZarrJson(bytes: Uint8Array): unknown {
   return parse(bytes, keepNumber);
 }
 
 /**
- * Changes a metadata document. What is not changed stays as it is, also a number
- * of more digits than a `number` has; where there is no change, so do the bytes.
+ * Changes a metadata document. The digits of unchanged numbers are kept. Returns
+ * the same bytes if nothing changes.
  *
- * @param change Gives the document changed, or the same one.
+ * @param change Returns the changed document, or the same one.
  */
 export function changeZarrJson(
   bytes: Uint8Array,
@@ -39,7 +39,7 @@ export function changeZarrJson(
   return formatZarrJson(changed);
 }
 
-/** Refuses numbers that do not survive where `JSON` does not keep them as they are written. */
+/** Throws if the document has a number that this runtime cannot write back. */
 function assertNumbersKept(bytes: Uint8Array): void {
   const text = new TextDecoder().decode(bytes);
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
@@ -49,7 +49,7 @@ function assertNumbersKept(bytes: Uint8Array): void {
       : isFinite(Number(token));
     if (isKept) continue;
     throw new MetadataError(
-      `The metadata document holds the number ${token}, which this runtime cannot keep where the document is changed`,
+      `The metadata document holds the number ${token}, which this runtime cannot write back exactly`,
     );
   }
 }
@@ -78,7 +78,7 @@ function exactFillValue(
     : value;
 }
 
-/** @param revive Changes values, in a document that `needed` finds something in. */
+/** @param revive A reviver, which is only used if the document matches `needed`. */
 function parse(
   bytes: Uint8Array,
   revive: (name: string, value: unknown) => unknown,
@@ -91,7 +91,7 @@ function parse(
   }
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    // It is slow, and does not go as deep as documents may.
+    // Revivers are slow, and overflow the stack on deeply nested documents.
     return needed?.test(text) === false
       ? JSON.parse(text)
       : JSON.parse(text, revive);
@@ -109,14 +109,14 @@ function parse(
   }
 }
 
-/** Writes a metadata document, as people and other programs like to read it. */
+/** Formats a metadata document: indented by two spaces, with a final newline. */
 export function formatZarrJson(metadata: unknown): Uint8Array {
-  const text = JSON.stringify(metadata, exactly, 2);
+  const text = JSON.stringify(metadata, replaceNumber, 2);
   return new TextEncoder().encode(`${text}\n`);
 }
 
-/** `JSON.stringify` writes NaN and the infinities as null, -0 as 0, and fails on a bigint without a place. */
-function exactly(name: string, value: unknown): unknown {
+/** A replacer, since `JSON.stringify` writes NaN as null, -0 as 0, and throws on a bigint without naming the member. */
+function replaceNumber(name: string, value: unknown): unknown {
   if (rawJSON !== undefined) {
     if (typeof value === "bigint") return rawJSON(String(value));
     if (Object.is(value, -0)) return rawJSON("-0.0");

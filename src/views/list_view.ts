@@ -6,7 +6,7 @@ import type { TranslatedArray } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** The keys of a view. */
+/** Lists the keys that a view shows. */
 export async function* listView(
   store: Store,
   arrays: TranslatedArrays,
@@ -16,11 +16,11 @@ export async function* listView(
   assertStorePrefix(prefix);
   const translated = await arraysWithin(store, arrays, prefix, options);
   const roots = new Set(translated.map(({ root }) => root));
-  const isOfOne = (key: StoreKey) =>
+  const isInArray = (key: StoreKey) =>
     foldersOf(key).some((folder) => roots.has(folder));
-  if (!isOfOne(prefix)) {
+  if (!isInArray(prefix)) {
     for await (const key of store.list!(prefix, options)) {
-      if (!isOfOne(key)) yield key;
+      if (!isInArray(key)) yield key;
     }
   }
   for (const array of translated) {
@@ -30,7 +30,7 @@ export async function* listView(
   }
 }
 
-/** The translated arrays of which keys start with a prefix. */
+/** Returns the translated arrays that have keys with a prefix. */
 async function arraysWithin(
   store: Store,
   arrays: TranslatedArrays,
@@ -40,7 +40,7 @@ async function arraysWithin(
   const found: TranslatedArray[] = [];
   for (const root of foldersOf(prefix)) {
     const array = await arrayAt(arrays, root);
-    if (array !== undefined) return [array]; // No node stands below an array.
+    if (array !== undefined) return [array]; // Arrays hold no nodes.
   }
   for await (const key of store.list!(prefix, options)) {
     if (!key.endsWith(DOCUMENT)) continue;
@@ -50,7 +50,10 @@ async function arraysWithin(
   return found;
 }
 
-/** The translated array at a place. What cannot be understood is listed as it is stored. */
+/**
+ * Returns the translated array at a root. An array with metadata that is not
+ * understood is listed as it is stored.
+ */
 async function arrayAt(
   arrays: TranslatedArrays,
   root: string,
@@ -63,7 +66,7 @@ async function arrayAt(
   }
 }
 
-/** The folders that a key or a prefix lies in, the root of all first: "", "/a", "/a/b" for "/a/b/c". */
+/** Returns all folders above a key or prefix: "", "/a" and "/a/b" for "/a/b/c". */
 function foldersOf(prefix: StoreKey): string[] {
   const names = prefix.split("/");
   return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));

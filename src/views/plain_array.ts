@@ -8,7 +8,7 @@ import { isPlainKey, type Place, type TranslatedArray } from "./translation.ts";
 
 const PLAIN_ENCODING = /* @__PURE__ */ new DefaultChunkKeyEncoding();
 
-/** An array with other keys or with parts, shown with `default` keys and without parts. */
+/** Shows an array with other keys or with parts under `default` keys and without parts. */
 export class PlainArray implements TranslatedArray {
   readonly root: string;
   /** The store of whole chunks. */
@@ -21,7 +21,7 @@ export class PlainArray implements TranslatedArray {
     this.store = this.#storage.transform(store, root);
   }
 
-  /** The length of the parts that come before the unsized one, in bytes; 0 where none is unsized. */
+  /** The size of all head parts in bytes; 0 if every part has a size. */
   get headSize(): number {
     const parts = this.#storage.transformers[0]?.parts ?? [];
     const unsized = parts.findIndex(({ size }) => size === undefined);
@@ -34,12 +34,12 @@ export class PlainArray implements TranslatedArray {
     return this.at(gridCoordinates(plainKey, gridShape, this.root));
   }
 
-  /** Where the chunk with these grid coordinates is. */
+  /** Returns the store of whole chunks, and the key of a chunk in it. */
   at(coordinates: readonly number[]): Place {
     const key: StoreKey = `${this.root as StoreKey}/${
       this.#storage.keyEncoding.encode(coordinates)
     }`;
-    assertStoreKey(key); // Encodings that were registered may give anything.
+    assertStoreKey(key); // Registered encodings may return any text.
     return { store: this.store, key };
   }
 
@@ -48,12 +48,12 @@ export class PlainArray implements TranslatedArray {
     for await (const found of this.find(options)) {
       if (typeof found !== "string") {
         yield `${root}${PLAIN_ENCODING.encode(found)}`;
-      } // What lies where the view shows a chunk cannot be seen.
+      } // A chunk of the view hides any other value under its key.
       else if (!isPlainKey(found.slice(root.length))) yield found;
     }
   }
 
-  /** The coordinates of the chunks that are stored, and the keys of what else is. */
+  /** Lists the coordinates of stored chunks, and the keys of all other values. */
   async *find(
     options: StoreOptions | undefined,
   ): AsyncGenerator<number[] | StoreKey> {
@@ -64,7 +64,11 @@ export class PlainArray implements TranslatedArray {
   }
 }
 
-/** The coordinates of a chunk that a view shows; they must lie in the grid. */
+/**
+ * Parses the key of a chunk in a view.
+ *
+ * @throws {RangeError} If the coordinates are outside the chunk grid.
+ */
 export function gridCoordinates(
   plainKey: string,
   gridShape: readonly number[],
@@ -77,7 +81,7 @@ export function gridCoordinates(
   throw new RangeError(
     `Key ${
       describe(`${root}/${plainKey}`)
-    } is that of no chunk of its array, whose chunk grid is ${
+    } is outside the chunk grid of its array, whose shape is ${
       describe(gridShape)
     }`,
   );

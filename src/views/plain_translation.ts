@@ -6,13 +6,13 @@ import {
 import { PlainArray } from "./plain_array.ts";
 import type { Translation } from "./translation.ts";
 
-/** How a view says that keys are `default`. */
+/** The chunk key encoding of every array in a plain view. */
 export const PLAIN_KEYS = {
   name: "default",
   configuration: { separator: "/" },
 };
 
-/** Shows every array with `default` keys and without storage transformers. */
+/** The translation of `plainView`: `default` keys and no storage transformers. */
 export const PLAIN: Translation = {
   toShown(document) {
     if (!isTranslated(document)) return document;
@@ -40,10 +40,7 @@ export const PLAIN: Translation = {
   },
 };
 
-/**
- * Whether a document is that of an array whose chunks are not simply at their
- * `default` keys.
- */
+/** Whether a document is that of an array with other keys than `default`, or with storage transformers. */
 export function isTranslated(document: unknown): boolean {
   if (!isArrayDocument(document)) return false;
   const { chunk_key_encoding, storage_transformers } = document;
@@ -51,7 +48,7 @@ export function isTranslated(document: unknown): boolean {
     Array.isArray(storage_transformers) && storage_transformers.length > 0;
 }
 
-/** Whether keys are `default`, with slashes. */
+/** Whether an encoding is `default` with the separator `/`. */
 function isPlainKeys(encoding: unknown): boolean {
   if (encoding === "default") return true;
   if (!isMembers(encoding) || encoding.name !== "default") return false;

@@ -6,44 +6,38 @@ import type { Store } from "../stores/store.ts";
 
 /**
  * Shows a store as if every array in it, at any depth, had `default` chunk keys
- * and no storage transformers, so that programs that know nothing else can read
- * it, write it and copy it. Its `zarr.json` says so too, also where a group's
- * consolidated metadata has it, and chunk keys lead to where chunks are stored.
- * Everything else is as it is in the store; an array that is plain already costs
- * no more for each chunk than a look-up in memory.
+ * and no storage transformers, so that other Zarr programs can read, write and
+ * copy the arrays. Each `zarr.json` is changed accordingly, also in consolidated
+ * metadata. All other values are shown as they are stored. For an array that is
+ * plain already, a chunk costs one look-up in memory.
  *
- * Written back, the `zarr.json` of an array that is shown otherwise than it is
- * stored keeps its chunk key encoding and its storage transformers.
+ * When the `zarr.json` of an array is written back, the stored chunk key encoding
+ * and storage transformers are kept.
  *
- * The metadata of an array is looked at once, when the first of its chunks is asked
- * for. Changes of it through the view are noticed, others are not.
+ * The view reads the metadata of an array once, with the first of its chunks. The
+ * view notices changes that are made through it, but not those of others.
  *
  * @param store Any store.
- * @returns The view. Its methods reject with a {@linkcode MetadataError} where a
- * `zarr.json` says what this package does not know of how chunks are stored, with
- * a `RangeError` for a key outside an array's chunk grid, and with what
- * `ConcatParts.apply` says for chunks that are not whole.
+ * @returns The view. Its methods reject with a {@linkcode MetadataError} if an
+ * array's metadata is not understood, with a `RangeError` for a chunk outside the
+ * chunk grid, and with the errors of `ConcatParts.apply` for incomplete chunks.
+ * @throws {TypeError} If `store` is not a store.
  *
  * @example
  * ```ts
- * import { createArrayChunks, MemoryStore, plainView } from "@zarr-parts/zarr-parts";
+ * import { arrayMetadata, createArrayChunks, MemoryStore, plainView } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
  * const stored = new MemoryStore();
- * const chunks = await createArrayChunks(stored, "elevation", {
- *   zarr_format: 3,
- *   node_type: "array",
+ * const metadata = arrayMetadata({
  *   shape: [4, 4],
- *   data_type: "uint8",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 2] } },
- *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".bin" } },
- *   fill_value: 0,
- *   codecs: [{ name: "bytes" }, { name: "crc32c" }],
- *   storage_transformers: [{
- *     name: "concat-parts",
- *     configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
- *   }],
+ *   dataType: "uint8",
+ *   chunkShape: [2, 2],
+ *   codecs: ["crc32c"],
+ *   suffix: ".bin",
+ *   parts: ["", ".crc32c"],
  * });
+ * const chunks = await createArrayChunks(stored, "elevation", metadata);
  * await chunks.set([0, 1], new Uint8Array(8));
  *
  * const plain = plainView(stored);

@@ -26,8 +26,8 @@ import {
 import { isDocument, rootOf, ViewDocuments } from "./view_documents.ts";
 
 /**
- * A store in which all arrays are plain: it can always read, and it can write,
- * delete and list where the store below can.
+ * A store that shows all arrays plain. It can read, and it can write, delete and
+ * list if the store below can.
  *
  * @typeParam S The store below.
  *
@@ -44,11 +44,11 @@ export type PlainStore<S extends Store = Store> =
   & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
 
 /**
- * Shows a store as a translation says: its documents, and its chunks under
+ * Shows a store through a translation: its documents, and its chunks under
  * `default` keys.
  *
- * @param options `arrays`: the store's arrays in that translation; `onRead`: what to
- * give for the bytes of a chunk that was read whole, and where that is stored.
+ * @param options `arrays`: the store's arrays under the translation; `onRead`: maps
+ * the bytes of each value that is read whole, given the place of the value.
  */
 export function viewStore<S extends Store>(
   store: S,
@@ -60,7 +60,7 @@ export function viewStore<S extends Store>(
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
 
-  /** Where the value of a key is stored that is no document. */
+  /** Returns where the value of a key is stored, for keys of no documents. */
   function placeOf(
     key: StoreKey,
     options: StoreOptions | undefined,
@@ -137,7 +137,7 @@ export function viewStore<S extends Store>(
       try {
         await remove(place.store, place.key, options);
       } finally {
-        if (isDocument(key)) arrays.forget(rootOf(key));
+        if (isDocument(key)) arrays.invalidate(rootOf(key));
       }
     };
   }

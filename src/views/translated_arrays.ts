@@ -6,13 +6,16 @@ import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import type { TranslatedArray, Translation } from "./translation.ts";
 
-/** The translated arrays of a store, each looked up once. */
+/**
+ * Caches the translated arrays of a store, and the last documents that were read.
+ * Absent nodes are not cached, since they may be created later.
+ */
 export class TranslatedArrays {
   readonly #store: Store;
   readonly #translation: Translation;
   readonly #known = new Map<string, TranslatedArray | "as shown">();
-  readonly #looking = new Map<string, Promise<TranslatedArray | undefined>>();
-  /** The documents of arrays, as they were read last. */
+  readonly #pending = new Map<string, Promise<TranslatedArray | undefined>>();
+  /** The bytes of each array's document when it was last read. */
   readonly #documents = new Map<string, Uint8Array>();
   #changes = 0;
 
@@ -21,27 +24,29 @@ export class TranslatedArrays {
     this.#translation = translation;
   }
 
-  /** The array at a place, if one stands there that is stored otherwise than it is shown; at once where it is known. */
+  /**
+   * Returns the translated array at a root, or `undefined` if no node is there or
+   * the node is shown as it is stored. Returns a promise only for the first call.
+   */
   at(
     root: string,
   ): TranslatedArray | undefined | Promise<TranslatedArray | undefined> {
     const known = this.#known.get(root);
-    if (known === undefined) return this.#lookOnce(root);
+    if (known === undefined) return this.#loadOnce(root);
     return known === "as shown" ? undefined : known;
   }
 
-  /** Whether a place was looked at, and a node stands there that is stored as it is shown. */
+  /** Whether a cached node is shown as it is stored. */
   isPlain(root: string): boolean {
     return this.#known.get(root) === "as shown";
   }
 
-  /** Looks, or waits for who looks already. */
-  #lookOnce(root: string): Promise<TranslatedArray | undefined> {
-    const earlier = this.#looking.get(root);
+  /** Loads an array, or waits for the load that is under way. */
+  #loadOnce(root: string): Promise<TranslatedArray | undefined> {
+    const earlier = this.#pending.get(root);
     if (earlier !== undefined) return earlier;
-    const isLatest = () => this.#looking.get(root) === looking;
-    const looking = this.#look(root).then(({ found, bytes }) => {
-      // What is absent is not kept: it may be created.
+    const isLatest = () => this.#pending.get(root) === loading;
+    const loading = this.#load(root).then(({ found, bytes }) => {
       if (isLatest() && bytes !== undefined) {
         this.#known.set(root, found ?? "as shown");
         this.#documents.set(root, bytes);
@@ -51,22 +56,22 @@ export class TranslatedArrays {
       if (isLatest()) this.#documents.delete(root);
       throw error;
     }).finally(() => {
-      if (isLatest()) this.#looking.delete(root);
+      if (isLatest()) this.#pending.delete(root);
     });
-    this.#looking.set(root, looking);
-    return looking;
+    this.#pending.set(root, loading);
+    return loading;
   }
 
-  /** How often a document was changed. */
+  /** The number of documents that were written or deleted through the view. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Keeps the document of an array that was read, so that it need not be read
-   * again. Others may have changed the array since it was read before.
+   * Caches the bytes of an array's document. If the bytes differ from the cached
+   * ones, another program has changed the array, and the array is loaded again.
    */
-  keep(root: string, bytes: Uint8Array): void {
+  cacheDocument(root: string, bytes: Uint8Array): void {
     const earlier = this.#documents.get(root);
     const known = this.#known.get(root);
     if (earlier !== undefined && isSame(earlier, bytes)) {
@@ -74,24 +79,24 @@ export class TranslatedArrays {
       return;
     }
     this.#known.delete(root);
-    this.#looking.delete(root);
+    this.#pending.delete(root);
     this.#documents.set(root, copyBytes(bytes));
   }
 
-  /** Forgets an array where a document was read that is none, or none was found. */
-  drop(root: string): void {
+  /** Removes an array from the cache. */
+  delete(root: string): void {
     this.#known.delete(root);
-    this.#looking.delete(root);
+    this.#pending.delete(root);
     this.#documents.delete(root);
   }
 
-  /** Forgets what stood at a place, since it changes. */
-  forget(root: string): void {
+  /** Removes an array whose document is written or deleted through the view. */
+  invalidate(root: string): void {
     this.#changes++;
-    this.drop(root);
+    this.delete(root);
   }
 
-  async #look(root: string): Promise<Looked> {
+  async #load(root: string): Promise<Loaded> {
     const document = `${root}/zarr.json` as StoreKey;
     const bytes = this.#documents.get(root) ??
       await readValue(this.#store, document);
@@ -104,8 +109,8 @@ export class TranslatedArrays {
   }
 }
 
-/** What stands at a place: a document, maybe that of an array that is stored otherwise than it is shown. */
-interface Looked {
+/** A document's bytes, and its array if the array is translated. */
+interface Loaded {
   readonly found: TranslatedArray | undefined;
   readonly bytes: Uint8Array | undefined;
 }

@@ -1,21 +1,21 @@
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
-/** How a view shows nodes otherwise than they are stored. */
+/** How a view changes nodes: their documents, and the places of their chunks. */
 export interface Translation {
-  /** A node's document as it is shown; the same object where it is shown as it is stored. */
+  /** Converts a stored document to the one that is shown; returns the same object if nothing changes. */
   toShown(document: unknown): unknown;
   /**
-   * The document to store when a node is given one: what was shown, and comes
-   * back so, stays as it is stored.
+   * Converts a document that is written to the one that is stored. Members that
+   * the view has changed keep their stored values.
    *
-   * @param stored The document that stands there, if there is one.
+   * @param stored The stored document, or `undefined` if there is none.
    */
   toStored(document: unknown, stored: unknown): unknown;
   /**
-   * The array with a document, or `undefined` if its chunks are where they are
-   * shown, or if it is no array.
+   * Opens the array of a document. Returns `undefined` for other nodes, and for
+   * arrays that are shown as they are stored.
    *
-   * @param root The array's place in the store, without a last `/`.
+   * @param root The prefix of the array's keys, without a last `/`.
    */
   open(
     store: Store,
@@ -24,28 +24,28 @@ export interface Translation {
   ): TranslatedArray | undefined;
 }
 
-/** An array whose chunks are stored otherwise than a view shows them. */
+/** An array whose chunks have other places than a view shows. */
 export interface TranslatedArray {
-  /** The array's place, without a last `/`. */
+  /** The prefix of the array's keys, without a last `/`. */
   readonly root: string;
-  /** Where the chunk is that the view shows under a key, relative to the array. */
+  /** Returns where a chunk is stored, by its key in the view relative to the array. */
   placeOf(plainKey: string): Place;
-  /** Forgets what was read of chunks, since others may have changed them. */
+  /** Drops all cached data about chunks, which others may have changed. */
   refresh?(): void;
-  /** The keys of all that the view shows in the array. */
+  /** Lists the keys of all values that the view shows in the array. */
   list(options: StoreOptions | undefined): AsyncIterable<StoreKey>;
 }
 
-/** Where what a view shows under a key is stored. */
+/** The place of a stored value. */
 export interface Place {
   readonly store: Store;
   readonly key: StoreKey;
 }
 
-/** A key of the `default` encoding. */
+/** A chunk key of the `default` encoding with the separator `/`. */
 const PLAIN_KEY = /^c(?:\/(?:0|[1-9]\d*))*$/;
 
-/** An array's root and the chunk's key below it, if a key may be that of a chunk in a view. */
+/** Splits the key of a chunk in a view; returns `undefined` for other keys. */
 export function splitPlainKey(
   key: StoreKey,
 ): { root: string; plainKey: string } | undefined {
@@ -57,7 +57,7 @@ export function splitPlainKey(
     : undefined;
 }
 
-/** Whether a view shows a chunk under a key, relative to its array. */
+/** Whether a key, relative to its array, is that of a chunk in a view. */
 export function isPlainKey(key: string): boolean {
   return splitPlainKey(`/${key}`)?.root === "";
 }

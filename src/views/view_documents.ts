@@ -18,7 +18,7 @@ import type { Translation } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** The documents of a view, read as they are shown and written as they are stored. */
+/** Reads and writes the documents of a view. */
 export class ViewDocuments {
   readonly #store: Store;
   /** The store's name in messages. */
@@ -37,7 +37,7 @@ export class ViewDocuments {
     this.#arrays = arrays;
   }
 
-  /** A document as it is shown. */
+  /** Reads a document and converts it to the one that is shown. */
   async read(
     key: StoreKey,
     options: StoreOptions | undefined,
@@ -45,14 +45,14 @@ export class ViewDocuments {
     const { changes } = this.#arrays;
     const bytes = await readValue(this.#store, key, options);
     const isLatest = this.#arrays.changes === changes;
-    if (isLatest && bytes === undefined) this.#arrays.drop(rootOf(key));
+    if (isLatest && bytes === undefined) this.#arrays.delete(rootOf(key));
     return bytes &&
       inDocument(
         key,
         this.#storeName,
         () =>
           changeZarrJson(bytes, (document) => {
-            if (isLatest) this.#note(key, document, bytes);
+            if (isLatest) this.#cache(key, document, bytes);
             return changeNodes(
               document,
               (node) => this.#translation.toShown(node),
@@ -61,7 +61,7 @@ export class ViewDocuments {
       );
   }
 
-  /** Stores a document that was shown, maybe changed. */
+  /** Converts a document to the one that is stored, and writes it. */
   async write(
     key: StoreKey,
     bytes: Uint8Array,
@@ -88,17 +88,18 @@ export class ViewDocuments {
     try {
       await write(this.#store, key, value, options);
     } finally {
-      this.#arrays.forget(rootOf(key));
+      this.#arrays.invalidate(rootOf(key));
     }
   }
 
-  /** An array's document need not be read again for its chunks. */
-  #note(key: StoreKey, document: unknown, bytes: Uint8Array): void {
-    if (isArrayDocument(document)) this.#arrays.keep(rootOf(key), bytes);
-    else this.#arrays.drop(rootOf(key));
+  /** Caches an array's document, so that the array's chunks need no second read. */
+  #cache(key: StoreKey, document: unknown, bytes: Uint8Array): void {
+    if (isArrayDocument(document)) {
+      this.#arrays.cacheDocument(rootOf(key), bytes);
+    } else this.#arrays.delete(rootOf(key));
   }
 
-  /** The document of a node below another, or `undefined` if there is none that can be read. */
+  /** Reads the stored document of a node; returns `undefined` for a missing or invalid one. */
   async #stored(
     root: string,
     path: string,
@@ -110,18 +111,18 @@ export class ViewDocuments {
     try {
       return bytes && parseExactZarrJson(bytes);
     } catch {
-      return undefined; // It is there to be replaced.
+      return undefined; // The write repairs an invalid document.
     }
   }
 }
 
-/** Whether a key is that of a node's document. */
+/** Whether a key is that of a document, `…/zarr.json`. */
 export function isDocument(key: StoreKey): boolean {
   assertStoreKey(key);
   return key.endsWith(DOCUMENT);
 }
 
-/** The place of the node whose document has this key, without a last `/`. */
+/** Returns the root of a document's node, without a last `/`. */
 export function rootOf(key: StoreKey): string {
   return key.slice(0, -DOCUMENT.length);
 }

@@ -114,7 +114,7 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses all but what encode writes", (
     assertStrictEquals(error.key, key);
     assertStringIncludes(
       error.message,
-      `is not one of the "default" encoding: expected "c", and for each dimension "/" and a whole number from 0 to 9007199254740991 without leading zeros`,
+      `is not a key of the "default" encoding: expected "c", and for each dimension "/" and a whole number from 0 to 9007199254740991 without leading zeros`,
     );
     assertThrows(
       () => dotted.decode(key.replaceAll("/", ".").replace("1.5", "1/5")),

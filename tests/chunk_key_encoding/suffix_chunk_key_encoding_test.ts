@@ -91,7 +91,7 @@ Deno.test("SuffixChunkKeyEncoding stands in another", () => {
   assertStrictEquals(error.key, "1.02.shard.zip.gz");
   assertStrictEquals(
     error.message,
-    'Chunk key "1.02.shard.zip.gz" is not one of the "v2" encoding: expected for each dimension a whole number from 0 to 9007199254740991 without leading zeros, and "." between them (before the suffix ".shard.zip") (before the suffix ".gz")',
+    'Chunk key "1.02.shard.zip.gz" is not a key of the "v2" encoding: expected for each dimension a whole number from 0 to 9007199254740991 without leading zeros, and "." between them (before the suffix ".shard.zip") (before the suffix ".gz")',
   );
   assertStrictEquals(
     assertThrows(() => nested.decode("1.2.gz"), ChunkKeyError).message,
@@ -119,7 +119,7 @@ Deno.test("SuffixChunkKeyEncoding.decode refuses all but what encode writes", ()
     assertStrictEquals(error.key, key);
     assertStrictEquals(
       error.problem,
-      'is not one of the "default" encoding: expected "c", and for each dimension "/" and a whole number from 0 to 9007199254740991 without leading zeros (before the suffix ".tiff")',
+      'is not a key of the "default" encoding: expected "c", and for each dimension "/" and a whole number from 0 to 9007199254740991 without leading zeros (before the suffix ".tiff")',
     );
   }
 });

@@ -39,8 +39,8 @@ Deno.test("V2ChunkKeyEncoding tells the chunk of no dimension from chunk 0 by th
     }
   }
   assertThrows(() => dotted.decode("0.0", 0), ChunkKeyError, "has rank 2");
-  assertThrows(() => dotted.decode("", 0), ChunkKeyError, "is not one of");
-  assertThrows(() => dotted.decode("00", 0), ChunkKeyError, "is not one of");
+  assertThrows(() => dotted.decode("", 0), ChunkKeyError, "is not a key of");
+  assertThrows(() => dotted.decode("00", 0), ChunkKeyError, "is not a key of");
 });
 
 Deno.test("V2ChunkKeyEncoding writes and reads coordinates around each change of length", () => {
@@ -97,7 +97,7 @@ Deno.test("V2ChunkKeyEncoding.decode refuses all but what encode writes", () => 
     assertStrictEquals(error.key, key);
     assertStringIncludes(
       error.message,
-      `is not one of the "v2" encoding: expected for each dimension a whole number from 0 to 9007199254740991 without leading zeros, and "." between them`,
+      `is not a key of the "v2" encoding: expected for each dimension a whole number from 0 to 9007199254740991 without leading zeros, and "." between them`,
     );
   }
   for (const key of ["/1", "1/", "1//2", "1.2", "/"]) {

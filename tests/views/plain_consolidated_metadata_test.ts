@@ -131,6 +131,6 @@ Deno.test("plainView refuses a chunk key of which a number is too large for any 
   await assertRejects(
     () => plainView(stored).get("/a/c/99999999999999999999/0"),
     RangeError,
-    "is that of no chunk of its array",
+    "is outside the chunk grid of its array",
   );
 });

@@ -167,7 +167,7 @@ Deno.test("plainView refuses a chunk outside the grid by one, or of other dimens
       await assertRejects(
         use,
         RangeError,
-        `Key "${key}" is that of no chunk of its array, whose chunk grid is [3, 2]`,
+        `Key "${key}" is outside the chunk grid of its array, whose shape is [3, 2]`,
       );
     }
   }
