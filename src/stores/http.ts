@@ -41,6 +41,8 @@ export interface HttpStoreOptions {
   headers?: HeadersInit;
 }
 
+const NEEDS_NO_ENCODING = /^[\w./-]*$/;
+
 /** How servers, and URLs that are signed for GET alone, refuse a HEAD request. */
 const HEAD_REFUSED = [403, 405, 501];
 
@@ -80,8 +82,10 @@ const HEAD_REFUSED = [403, 405, 501];
  */
 export class HttpStore implements Store {
   readonly #base: URL;
+  /** The base URL without its query string, and without a `/` at the end. */
+  readonly #root: string;
   readonly #fetch: (request: Request) => Promise<Response>;
-  readonly #headers: Headers;
+  readonly #headers: Readonly<Record<string, string>>;
 
   /**
    * Makes no request yet.
@@ -122,7 +126,9 @@ export class HttpStore implements Store {
     }
     this.#base.hash = "";
     this.#fetch = options.fetch ?? ((request) => fetch(request));
-    this.#headers = new Headers(options.headers);
+    this.#headers = Object.fromEntries(new Headers(options.headers));
+    const { origin, pathname } = this.#base;
+    this.#root = origin + pathname.replace(/\/$/, "");
   }
 
   /**
@@ -196,7 +202,7 @@ export class HttpStore implements Store {
       return size === undefined ? undefined : new Uint8Array();
     }
     const answer = await this.#ask(key, options, [200, 206, 416], {
-      Range: rangeHeader(range),
+      range: rangeHeader(range),
     });
     switch (answer?.status) {
       case 200: {
@@ -281,7 +287,7 @@ export class HttpStore implements Store {
       key,
       options,
       [200, ...HEAD_REFUSED],
-      { "Accept-Encoding": "identity" },
+      { "accept-encoding": "identity" },
       "HEAD",
     );
     if (answer === undefined) return undefined;
@@ -315,7 +321,7 @@ export class HttpStore implements Store {
   ): Promise<number | undefined> {
     const range = { offset: 0, length: 1 };
     const answer = await this.#ask(key, options, [200, 206, 416], {
-      Range: rangeHeader(range),
+      range: rangeHeader(range),
     });
     if (answer === undefined) return undefined;
     if (answer.status === 200 && contentLength(answer) === undefined) {
@@ -371,20 +377,18 @@ export class HttpStore implements Store {
     assertStoreKey(key);
     const request = new Request(this.#url(key), {
       method,
-      headers: this.#headers,
+      headers: { ...this.#headers, ...headers },
       signal: options.signal ?? null,
     });
-    for (const [name, value] of Object.entries(headers)) {
-      request.headers.set(name, value);
-    }
     return await ask(this.#fetch, request, statuses, options.signal);
   }
 
-  #url(key: StoreKey): URL {
-    const url = new URL(this.#base);
-    url.pathname = url.pathname.replace(/\/$/, "") +
-      key.split("/").map(encodeURIComponent).join("/");
-    return url;
+  /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */
+  #url(key: StoreKey): string {
+    const path = NEEDS_NO_ENCODING.test(key)
+      ? key
+      : key.split("/").map(encodeURIComponent).join("/");
+    return this.#root + path + this.#base.search;
   }
 }
 
