@@ -1,4 +1,4 @@
-import { unlessAborted } from "../stores/abort.ts";
+import { rejectOnAbort } from "../stores/abort.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import type { ShardIndex } from "./shard_index.ts";
 
@@ -80,7 +80,7 @@ export class IndexCache {
     const cached = shard.get(name) ?? this.#load(key, shard, name, load);
     cached.waiting++;
     try {
-      return await unlessAborted(cached.loading, signal);
+      return await rejectOnAbort(cached.loading, signal);
     } finally {
       cached.waiting--;
       if (cached.waiting === 0 && cached.entries === 0) {

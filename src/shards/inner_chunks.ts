@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import { unlessAborted } from "../stores/abort.ts";
+import { rejectOnAbort } from "../stores/abort.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type {
@@ -99,7 +99,7 @@ export class InnerChunks {
         this.#changing--;
       }
     });
-    return unlessAborted(writing, options?.signal);
+    return rejectOnAbort(writing, options?.signal);
   }
 
   /** Reads an inner chunk, or a range of it. */
@@ -123,7 +123,7 @@ export class InnerChunks {
       key,
       () => this.#readUnlocked(key, path, range, options),
     );
-    return await unlessAborted(reading, options?.signal);
+    return await rejectOnAbort(reading, options?.signal);
   }
 
   async #readUnlocked(

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../stores/abort.ts";
+import { rejectOnAbort } from "../stores/abort.ts";
 import { type ByteWriter, writeAll } from "../stores/byte_io.ts";
 import { offerShortcut } from "../stores/shortcut.ts";
 import type { StoreOptions } from "../stores/store.ts";
@@ -79,7 +79,7 @@ async function drain(
       },
     }, signal);
     settled.then(() => source.release());
-    await unlessAborted(done, signal);
+    await rejectOnAbort(done, signal);
   } catch (error) {
     source.cancel(error);
     throw error;

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../stores/abort.ts";
+import { rejectOnAbort } from "../stores/abort.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import type { ByteSource } from "./byte_source.ts";
 import {
@@ -37,7 +37,7 @@ export async function splitSource(
     const open = engine(settings.hasChecksums);
     const splitter = startSplitter(settings, open, true);
     const split = new Split(source, sinks, settings, splitter);
-    const report = await unlessAborted(split.run(), signal, sinks.failure);
+    const report = await rejectOnAbort(split.run(), signal, sinks.failure);
     signal?.throwIfAborted();
     await store();
     return report;

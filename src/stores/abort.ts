@@ -1,5 +1,8 @@
-/** What work gives, unless a signal aborts or something else fails before. The work itself goes on. */
-export async function unlessAborted<T>(
+/**
+ * Settles as a promise does, or rejects earlier, once the signal aborts or
+ * `failure` rejects. The work behind the promise goes on.
+ */
+export async function rejectOnAbort<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
   failure?: Promise<never>,
@@ -9,7 +12,7 @@ export async function unlessAborted<T>(
     stop = () => reject(signal!.reason);
   });
   signal?.addEventListener("abort", stop);
-  if (signal?.aborted) stop(); // By what began the work.
+  if (signal?.aborted) stop(); // Starting the work may have aborted the signal.
   try {
     return await Promise.race([work, aborted, ...failure ? [failure] : []]);
   } finally {

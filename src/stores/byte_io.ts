@@ -1,8 +1,8 @@
 /**
- * What fills memory with bytes, as `Deno.FsFile` does: where a stream of pieces
- * would mean a copy, this saves it.
+ * A source of bytes that reads into memory of the caller, as `Deno.FsFile` does.
+ * It saves the copy that a stream of chunks would need.
  *
- * @example A file as it is
+ * @example A file
  * ```ts
  * import { type ByteReader, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
@@ -18,20 +18,20 @@
  */
 export interface ByteReader {
   /**
-   * Reads what comes next.
+   * Reads the next bytes.
    *
-   * @param memory What is filled from its start on, and not looked at any more
-   * once the promise has settled. It has at least one byte.
+   * @param memory Memory of at least one byte, filled from its start. It must not
+   * be used once the promise has settled.
    * @returns How many bytes were read, at least one, or `null` at the end.
    */
   read(memory: Uint8Array): Promise<number | null>;
-  /** Lets go of what is read, when the end has come or nobody wants it any more. */
+  /** Closes the source, after its end or when the rest is not needed. */
   close?(): void | Promise<void>;
 }
 
 /**
- * What takes bytes out of memory that is not its own, as `Deno.FsFile` does:
- * once `write` has settled, the memory may hold something else.
+ * A sink for bytes in memory of the caller, as `Deno.FsFile` is. The caller may
+ * change the memory once `write` has settled.
  *
  * @example Files for the parts
  * ```ts
@@ -53,15 +53,15 @@ export interface ByteWriter {
   /**
    * Writes bytes, or the first of them.
    *
-   * @param bytes At least one byte. They may change once the promise has settled.
+   * @param bytes At least one byte, which may change once the promise has settled.
    * @returns How many were written, at least one.
    */
   write(bytes: Uint8Array): Promise<number>;
-  /** Ends what is written. */
+  /** Ends the writing. */
   close(): void | Promise<void>;
   /**
-   * Gives up what was written so far, maybe before the last `write` has settled.
-   * Where it is missing, `close` is called.
+   * Gives up the bytes written so far. It may be called before the last `write`
+   * has settled. Where it is missing, `close` is called.
    *
    * @param reason Why.
    */

@@ -1,8 +1,8 @@
 import type { ByteRange } from "./store.ts";
 
 /**
- * Refuses what is no range: with neither `suffixLength` nor both `offset` and
- * `length`, or with one that is not a whole number from 0 to 2^53−1.
+ * Refuses a value that is not a range: a range has either `suffixLength` or both
+ * `offset` and `length`, which are whole numbers from 0 to 2^53−1.
  */
 export function assertByteRange(range: ByteRange): void {
   if (isByteRange(range)) return;
@@ -26,7 +26,7 @@ export function assertByteRange(range: ByteRange): void {
   }
 }
 
-/** The quick answer for what is right, as nearly everything is. */
+/** Accepts valid ranges quickly; {@linkcode assertByteRange} explains the others. */
 function isByteRange(range: Partial<Record<string, unknown>> | null): boolean {
   if (typeof range !== "object" || range === null) return false;
   const { offset, length, suffixLength } = range;
@@ -39,12 +39,12 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && value as number >= 0;
 }
 
-/** How many bytes a range asks for. */
+/** The number of bytes that a range asks for. */
 export function lengthOfByteRange(range: ByteRange): number {
   return "suffixLength" in range ? range.suffixLength : range.length;
 }
 
-/** Where a range starts and ends (exclusive) in a value of `size` bytes. */
+/** The start and the end (exclusive) of a range in a value of `size` bytes. */
 export function resolveByteRange(
   range: ByteRange,
   size: number,

@@ -10,11 +10,11 @@ import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
 import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 
-// A method is looked for by its type: the `size` of a Map is a number. Its
-// result is awaited even where a type says it is a promise: a Map's is none. A
-// signal is looked at here too, for stores that know none.
+// Methods are detected by their type, since the `size` of a Map is a number. Their
+// results are awaited, since the methods of a Map return no promises. Signals are
+// checked here, too, for stores that ignore them.
 
-/** The whole value. */
+/** Reads a whole value. */
 export async function readValue(
   store: Store,
   key: StoreKey,
@@ -24,7 +24,7 @@ export async function readValue(
   return await store.get(key, options);
 }
 
-/** A range of a value, by `getRange` or else by `get`; never more than it asks for. */
+/** Reads a range of a value, by `getRange` or else by `get`, and refuses more bytes than were asked for. */
 export async function readRange(
   store: Store,
   key: StoreKey,
@@ -35,7 +35,7 @@ export async function readRange(
   options.signal?.throwIfAborted();
   const length = lengthOfByteRange(range);
   if (length === 0) {
-    // Some stores answer an empty range with everything.
+    // Some stores return the whole value for an empty range.
     const size = await readSize(store, key, options);
     return size === undefined ? undefined : new Uint8Array();
   }
@@ -47,13 +47,13 @@ export async function readRange(
     : await readUnsizedRange(store, key, range, options);
   if (bytes === undefined || bytes.length <= length) return bytes;
   throw new Error(
-    `The store gave ${bytes.length} bytes of ${
+    `Expected at most ${length} bytes of ${
       JSON.stringify(key)
-    }, where at most ${length} were asked for`,
+    } from the store, found ${bytes.length}`,
   );
 }
 
-/** A value as a stream, by `stream` or else by `get`. */
+/** Reads a value as a stream, by `stream` or else by `get`. */
 export async function readStream(
   store: Store,
   key: StoreKey,
@@ -67,7 +67,7 @@ export async function readStream(
   return value && abortable(toStream(value), options.signal);
 }
 
-/** A value's length in bytes, by `size` or else by `get`. */
+/** Reads the length of a value in bytes, by `size` or else by `get`. */
 export async function readSize(
   store: Store,
   key: StoreKey,
@@ -78,7 +78,7 @@ export async function readSize(
   return (await store.get(key, options))?.length;
 }
 
-/** Stores a value; as bytes where the store has no `stream` and so takes none. */
+/** Stores a value. A store without `stream` takes no streams, and is given bytes. */
 export async function write(
   store: Store,
   key: StoreKey,
@@ -139,8 +139,8 @@ export async function snapshot(
   const kept = await store.get(key, options);
   return {
     async restore() {
-      // What is still there need not be written, and maybe cannot be. Some
-      // stores refuse to delete what is absent, zarrita's for files is one.
+      // An unchanged value need not be written, and the store may be unable to.
+      // Some stores refuse to delete an absent value, such as zarrita's for files.
       const present = await store.get(key);
       if (kept === undefined && present !== undefined) await remove(store, key);
       if (kept !== undefined && !isSame(kept, present)) {

@@ -1,18 +1,18 @@
 import { resolveByteRange } from "./byte_range.ts";
 import type { ByteRange } from "./store.ts";
 
-/** What `Content-Range` says: which bytes are sent, inclusive, and of how many. */
+/** The first and the last byte that are sent (inclusive), and the size of the whole value. */
 export interface ContentRange {
   readonly first?: number;
   readonly last?: number;
   readonly size?: number;
 }
 
-// Of at most 15 digits, so that every number is exact.
+// At most 15 digits, so that every number is exact.
 const CONTENT_RANGE =
   /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i;
 
-/** Reads a `Content-Range` (RFC 9110, section 14.4); nothing of one that is missing or malformed. */
+/** Parses `Content-Range` (RFC 9110, section 14.4). A missing or malformed header has no members. */
 export function parseContentRange(headers: Headers): ContentRange {
   const [, first, last, size] =
     CONTENT_RANGE.exec(headers.get("content-range") ?? "") ?? [];
@@ -23,8 +23,9 @@ export function parseContentRange(headers: Headers): ContentRange {
 }
 
 /**
- * How many bytes `content` holds if they are just those of `range`; `undefined`
- * if they are others, or if fewer than asked and maybe not at the value's end.
+ * The number of bytes that are sent, if they are exactly those of `range`. It is
+ * `undefined` for other bytes, and for fewer bytes unless the value is known to end
+ * there.
  */
 export function answeredLength(
   range: ByteRange,
@@ -41,10 +42,10 @@ export function answeredLength(
     : undefined;
 }
 
-/** The `Range` header that asks for a range of at least one byte. */
+/** The `Range` header for a range of at least one byte. */
 export function rangeHeader(range: ByteRange): string {
   if ("suffixLength" in range) return `bytes=-${range.suffixLength}`;
-  // Neither the sum nor what is sent exceeds what both sides count exactly.
+  // Neither side counts exactly beyond 2^53−1.
   const last = Math.min(
     range.offset + range.length - 1,
     Number.MAX_SAFE_INTEGER,

@@ -1,4 +1,4 @@
-/** A copy of bytes. Node's `Buffer`, which some stores give, has a `slice` that makes none. */
+/** Copies bytes. `slice` would not do: that of Node's `Buffer`, which some stores return, makes a view. */
 export function copyBytes(
   bytes: Uint8Array,
   start = 0,

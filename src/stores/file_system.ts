@@ -17,16 +17,16 @@ import type {
   StoreSnapshot,
 } from "./store.ts";
 import {
-  ComingValue,
   FileValueWriter,
   linkOrCopy,
+  PendingValue,
 } from "./file_system_value.ts";
 import { keyProblem } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
 import { offerShortcut } from "./shortcut.ts";
 import { abortable, assertValue, discard } from "./stream.ts";
 
-/** How many bytes are read between two looks at the signal. */
+/** The number of bytes that are read between two checks of the signal. */
 const WINDOW = 16 * 1024 * 1024;
 const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
 
@@ -35,24 +35,28 @@ const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
  * is the file `c/0/1` below the root. It needs `--allow-read` for the root, and
  * `--allow-write` for `set`, `delete` and `snapshot`.
  *
- * A value is written to a temporary file in its folder or, while that does not
- * exist, the nearest one above it, which then takes the value's name:
- * readers see the earlier value or the new one, never a part, and a failed
- * write leaves the earlier one. Temporary names start with `.zarr-parts-tmp-`;
- * such files are not listed, and a key with such a name is refused. One that
- * stays behind because the process was killed may be removed.
+ * A value is written to a temporary file in its folder, or in the nearest existing
+ * folder above it, and then renamed. Readers see the earlier value or the new one,
+ * never a part of it, and a failed write keeps the earlier one. The names of
+ * temporary files start with `.zarr-parts-tmp-`: such files are not listed, keys
+ * with such names are refused, and files left behind by a killed process may be
+ * removed.
  *
  * Symbolic links below the root are followed as long as they lead to a place
  * below it; the root itself may be a link. Setting or deleting a linked value
- * replaces or removes the link, not the file it leads to. This guards against
- * links that lie in the folder, not against a process that changes them
+ * replaces or removes the link, not the file it leads to. The check takes about
+ * 10 µs of each read. It keeps readers of a folder that others have filled from
+ * reading other files; it does not protect against a process that changes links
  * between the check and the use.
  *
+ * The paths of keys that were read before are looked up synchronously, from the
+ * cache of the operating system; everything else runs on other threads.
+ *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
- * by `/`, an `Error` for one that names a folder or leads out of the root, the
- * signal's reason once the operation is aborted, and Deno's own errors for what
- * the file system refuses. No file, or a file in a folder's place, is an absent
- * value and no error.
+ * by `/`, an `Error` for a key that names a folder or leads out of the root and
+ * for a root that is a file, the signal's reason once the operation is aborted,
+ * and Deno's own errors for failures of the file system. A missing file, or a file
+ * in the place of a folder, is an absent value and not an error.
  *
  * @example
  * ```ts
@@ -73,10 +77,10 @@ export class FileSystemStore implements Store {
   readonly #root: FileSystemRoot;
 
   /**
-   * Does not look at the folder yet.
+   * Opens nothing yet.
    *
-   * @param root The folder's path or `file:` URL. It need not exist: it is then
-   * empty, and created by the first `set`. A relative path is relative to the
+   * @param root The path or `file:` URL of the folder. A missing folder is an empty
+   * store, and is created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
    * @throws {RangeError} If the path is empty.
    * @throws {TypeError} If a URL is not a `file:` URL of this machine.
@@ -106,7 +110,7 @@ export class FileSystemStore implements Store {
    * temporary file.
    * @throws {Error} If the key names a folder or leads out of the root.
    *
-   * @example A folder is no value, and not an absent one either
+   * @example A folder is neither a value nor an absent one
    * ```ts
    * import { FileSystemStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertRejects } from "@std/assert";
@@ -127,7 +131,7 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Reads a range of a file, and no more of it.
+   * Reads a range of a file.
    *
    * @param key The file's path below the root.
    * @param range Which bytes: whole numbers from 0 to 2^53−1.
@@ -160,8 +164,8 @@ export class FileSystemStore implements Store {
     const file = await this.#open(key, options);
     if (file === undefined) return undefined;
     try {
-      // Not `stat`: below a linked root it needs permission for the real path.
-      // Not by promises: seeking reads nothing, and waiting takes longer.
+      // Not `stat`, which needs permission for the real path below a linked root.
+      // Synchronous, since seeking reads nothing.
       const size = file.seekSync(0, Deno.SeekMode.End);
       const { start, end } = resolveByteRange(range, size);
       file.seekSync(start, Deno.SeekMode.Start);
@@ -256,9 +260,9 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Stores a value, all of it or nothing. Folders are created as needed. If the
-   * operation fails, a stream is cancelled. The bytes must not be changed before
-   * it has settled.
+   * Stores a value atomically. Folders are created as needed. If the operation
+   * fails, a stream is cancelled. The bytes must not change before the promise has
+   * settled.
    *
    * @param key The file's path below the root.
    * @param value The bytes, or a stream of them.
@@ -292,7 +296,7 @@ export class FileSystemStore implements Store {
       await this.#replace(
         key,
         options,
-        (coming) => coming.write(value, options),
+        (pending) => pending.write(value, options),
       );
     } catch (error) {
       await discard(value, error);
@@ -301,12 +305,12 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Opens a value for writing from memory that is used again. The value is stored
-   * when the writer is closed; that and `abort` leave no file open.
+   * Opens a value for writing piece by piece, from memory that the caller reuses.
+   * The value is stored when the writer is closed.
    *
    * @param key The file's path below the root.
    * @param options `signal` aborts the writing, also that of the writer.
-   * @returns What writes the value.
+   * @returns The writer, to be ended by `close` or `abort`.
    * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
    * temporary file.
    * @throws {Error} If the key names a folder or leads out of the root.
@@ -333,7 +337,7 @@ export class FileSystemStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
-    const value = await ComingValue.of(this.#root, key, options);
+    const value = await PendingValue.of(this.#root, key, options);
     return await FileValueWriter.open(value, options);
   }
 
@@ -369,14 +373,13 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Lists the files below the root, in no certain order; a missing root has
-   * none. Only the deepest folder that the prefix names is walked. A linked
-   * file below the root is listed; a linked folder is not descended into, since
-   * links can form circles, unless it is the prefix that names it.
+   * Lists the files below the root, in no certain order. Only the deepest folder
+   * that the prefix names is walked. Linked files are listed. Linked folders are
+   * not walked unless the prefix names them, since links can form circles.
    *
-   * @param prefix What the keys start with.
+   * @param prefix The start of the keys.
    * @param options `signal` aborts the walk.
-   * @returns The keys of the files.
+   * @returns The keys of the files; none for a missing root.
    * @throws {RangeError} If no key can start with the prefix.
    * @throws {Error} If the prefix leads out of the root.
    *
@@ -408,13 +411,12 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Keeps the present value of a key under a temporary name, as a hard link
-   * where the file system has them, else as a copy. Memory use does not depend
-   * on the value's size. Releasing it removes the temporary file.
+   * Keeps the present value of a key in a temporary file: a hard link where the
+   * file system has them, else a copy. Releasing the snapshot removes the file.
    *
    * @param key The file's path below the root; there need be no file.
    * @param options `signal` aborts the operation.
-   * @returns What gives the key its value back.
+   * @returns The snapshot, to be released at the end.
    * @throws {RangeError} If the key is not `/` and names joined by `/`, or one of a
    * temporary file.
    * @throws {Error} If the key names a folder or leads out of the root.
@@ -429,7 +431,7 @@ export class FileSystemStore implements Store {
    * await store.set("/0", new Uint8Array([1]));
    * const snapshot = await store.snapshot("/0");
    * await store.set("/0", new Uint8Array([2]));
-   * assertEquals(await Array.fromAsync(store.list()), ["/0"]); // What is kept is not listed.
+   * assertEquals(await Array.fromAsync(store.list()), ["/0"]); // The snapshot is not listed.
    * await snapshot.restore();
    * await snapshot.release();
    * assertEquals(await store.get("/0"), new Uint8Array([1]));
@@ -446,7 +448,7 @@ export class FileSystemStore implements Store {
       return {
         restore: async () => {
           await this.delete(key);
-          // An empty folder would stand in the way of a value of its name.
+          // A value may have the key of a folder that was created meanwhile.
           for (const folder of missing) {
             await Deno.remove(folder).catch(() => {});
           }
@@ -486,9 +488,9 @@ export class FileSystemStore implements Store {
   async #replace(
     key: StoreKey,
     options: StoreOptions,
-    write: (value: ComingValue) => Promise<void>,
+    write: (value: PendingValue) => Promise<void>,
   ): Promise<void> {
-    const value = await ComingValue.of(this.#root, key, options);
+    const value = await PendingValue.of(this.#root, key, options);
     try {
       await write(value);
       await value.store(options);
@@ -504,7 +506,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions,
   ): Promise<Deno.FsFile | undefined> {
     const value = await this.#find(key, options);
-    // Not by a promise, as for `stat` in `FileSystemRoot.find`.
+    // Synchronous, as `stat` in `FileSystemRoot.find`.
     return value && ifPresentSync(() => Deno.openSync(value.path));
   }
 

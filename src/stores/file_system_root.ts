@@ -8,9 +8,9 @@ const TEMPORARY = ".zarr-parts-tmp-";
 
 /** A folder of the file system, and the files and folders that keys name in it. */
 export class FileSystemRoot {
-  /** As it was given: permissions may name it so, as a link. */
+  /** The path as it was given, since permissions may name a link. */
   readonly path: string;
-  /** Where that led last. */
+  /** The real path of the root when it was last looked up. */
   #real: string | undefined;
   /**
    * Keys whose paths the operating system has looked up lately, and so looks up
@@ -38,7 +38,7 @@ export class FileSystemRoot {
     }
   }
 
-  /** The file of a value. Refuses what is no key, and what is no file below the root. */
+  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file below the root. */
   async find(
     key: StoreKey,
   ): Promise<{ path: string; size: number } | undefined> {
@@ -52,8 +52,8 @@ export class FileSystemRoot {
     }
     const path = await this.follow(key);
     if (path === undefined) return undefined;
-    // Not by a promise: the system has just looked the path up, and answers from
-    // memory in less time than a promise takes.
+    // Synchronous: the path has just been looked up, so that the operating system
+    // answers from its cache, in less time than another thread takes to start.
     const info = ifPresentSync(() => Deno.statSync(this.path + key));
     if (info === undefined) return undefined;
     if (!info.isFile) {
@@ -96,7 +96,7 @@ export class FileSystemRoot {
         } leads out of the store's root: ${real} is not below ${this.#real}`,
       );
     }
-    // Not `real`: permissions may name the root as it was given, as a link.
+    // Not `real`, since permissions may name the root as a link.
     return relative === "" ? this.path : `${this.path}/${relative}`;
   }
 
@@ -117,7 +117,7 @@ export class FileSystemRoot {
     );
   }
 
-  /** The paths of the folders that {@linkcode ensureFolder} would create, the deepest first. */
+  /** The paths of the folders that {@linkcode ensureFolder} would create, deepest first. */
   async missingFolders(folder: string): Promise<string[]> {
     if (await this.follow(folder) !== undefined) return [];
     const path = this.path + folder;
@@ -125,14 +125,14 @@ export class FileSystemRoot {
     return [path, ...await this.missingFolders(split(folder).folder)];
   }
 
-  /** The path of a folder or, where that is missing, of the nearest one above it. */
+  /** The path of a folder, or of the nearest existing folder above it. */
   async nearestFolder(folder: string): Promise<string> {
     if (folder === "") return await this.ensureFolder("");
     return await this.follow(folder) ??
       await this.nearestFolder(split(folder).folder);
   }
 
-  /** Creates a folder where it is missing, one name at a time so that none is created behind a link. */
+  /** Creates a missing folder. One name at a time, so that no folder is created behind a link. */
   async ensureFolder(folder: string): Promise<string> {
     const present = await this.follow(folder);
     if (present !== undefined) return present;
@@ -145,7 +145,7 @@ export class FileSystemRoot {
   }
 }
 
-/** A path as it leads on from another one: "" for the same, `undefined` if it does not lie below it. */
+/** A path relative to a root: "" for the root itself, `undefined` for a path outside of it. */
 function below(
   root: string | undefined,
   path: string,
@@ -158,18 +158,18 @@ function below(
     : undefined;
 }
 
-/** `/c/0/1` as the folder `/c/0` and the name `1`. */
+/** Splits `/c/0/1` into the folder `/c/0` and the name `1`. */
 export function split(key: string): { folder: string; name: string } {
   const slash = key.lastIndexOf("/");
   return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Whether a file's name says that it is temporary. */
+/** Whether a name is that of a temporary file. */
 export function isTemporary(name: string): boolean {
   return name.startsWith(TEMPORARY);
 }
 
-/** A new name in a folder for a file that is not a value yet, or no longer. */
+/** A new path in a folder for a temporary file. */
 export function temporaryName(folder: string): string {
   return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
 }

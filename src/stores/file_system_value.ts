@@ -8,11 +8,11 @@ import { takeShortcut } from "./shortcut.ts";
 import type { StoreKey, StoreOptions } from "./store.ts";
 
 /**
- * A file that will be the value of a key: a temporary one, in the value's folder
- * or the nearest there is, until all of it is written.
+ * A value that is being written: a temporary file in the folder of the value, or
+ * in the nearest existing folder above it, until it is complete.
  */
-export class ComingValue {
-  /** Where to write it. */
+export class PendingValue {
+  /** The path of the temporary file. */
   readonly path: string;
   readonly #root: FileSystemRoot;
   readonly #key: StoreKey;
@@ -23,20 +23,20 @@ export class ComingValue {
     this.path = temporaryName(folder);
   }
 
-  /** Refuses what is no key, and creates no folder but the root. */
+  /** Starts a value. Refuses an invalid key, and creates no folder but the root. */
   static async of(
     root: FileSystemRoot,
     key: StoreKey,
     options: StoreOptions,
-  ): Promise<ComingValue> {
+  ): Promise<PendingValue> {
     options.signal?.throwIfAborted();
     await root.find(key);
     options.signal?.throwIfAborted();
     const folder = await root.nearestFolder(split(key).folder);
-    return new ComingValue(root, key, folder);
+    return new PendingValue(root, key, folder);
   }
 
-  /** Writes all of it; a stream that has a shortcut takes that. */
+  /** Writes the whole value, by the shortcut of a stream if it has one. */
   async write(
     value: Uint8Array | ReadableStream<Uint8Array>,
     options: StoreOptions,
@@ -65,7 +65,7 @@ export class ComingValue {
     );
   }
 
-  /** Says of a file in the place of the value's folder that it is in the way. */
+  /** Creates the file, and explains the error where another file stands in the place of its folder. */
   async #inFolder<T>(create: () => Promise<T>): Promise<T> {
     try {
       return await create();
@@ -81,23 +81,23 @@ export class ComingValue {
     }
   }
 
-  /** Gives the file its name, in place of an earlier value. */
+  /** Renames the file to the name of the value, in place of an earlier one. */
   async store(options: StoreOptions): Promise<void> {
     options.signal?.throwIfAborted();
     const { folder, name } = split(this.#key);
     const path = await this.#root.ensureFolder(folder);
     await Deno.rename(this.path, `${path}/${name}`);
-    // A rename onto a link of the same file does nothing.
+    // A rename onto a hard link of the same file does nothing.
     await this.discard();
   }
 
-  /** Removes what is written, if it is not the value by now. */
+  /** Removes the temporary file, if there still is one. */
   async discard(): Promise<void> {
     await Deno.remove(this.path).catch(() => {});
   }
 }
 
-/** Closes a file, which its stream may have closed. Not by `using`, which Node 20 cannot even read. */
+/** Closes a file that its stream may have closed. Not by `using`, which Node 20 cannot parse. */
 function close(file: Deno.FsFile): void {
   try {
     file.close();
@@ -106,15 +106,15 @@ function close(file: Deno.FsFile): void {
   }
 }
 
-/** Writes a value bit by bit. */
+/** Writes a value piece by piece. */
 export class FileValueWriter implements ByteWriter {
-  readonly #value: ComingValue;
+  readonly #value: PendingValue;
   readonly #file: Deno.FsFile;
   readonly #options: StoreOptions;
   #isOpen = true;
 
   private constructor(
-    value: ComingValue,
+    value: PendingValue,
     file: Deno.FsFile,
     options: StoreOptions,
   ) {
@@ -124,7 +124,7 @@ export class FileValueWriter implements ByteWriter {
   }
 
   static async open(
-    value: ComingValue,
+    value: PendingValue,
     options: StoreOptions,
   ): Promise<FileValueWriter> {
     return new FileValueWriter(value, await value.open(), options);
@@ -157,7 +157,7 @@ export class FileValueWriter implements ByteWriter {
   }
 }
 
-/** Gives a file a second name, or its bytes to a second file where files have one name. */
+/** Makes a hard link to a file, or a copy where the file system has no hard links. */
 export async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await Deno.link(from, to);

@@ -9,7 +9,7 @@ import {
   rangeHeader,
 } from "./content_range.ts";
 import { inspectAsString, redactUrl } from "./describe_store.ts";
-import { type Answer, ask, contentLength, isEncoded } from "./http_answer.ts";
+import { type Answer, contentLength, isEncoded, send } from "./http_answer.ts";
 import { rangeStream } from "./range_stream.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
@@ -33,8 +33,8 @@ import { toBytes } from "./stream.ts";
  */
 export interface HttpStoreOptions {
   /**
-   * What answers the requests, instead of the global `fetch`: to sign them, to
-   * cache, to turn the statuses of an unusual server into usual ones.
+   * A function to use in place of the global `fetch`, for example to sign requests,
+   * to cache answers, or to translate the statuses of an unusual server.
    */
   fetch?: (request: Request) => Promise<Response>;
   /** Headers of every request. */
@@ -43,24 +43,25 @@ export interface HttpStoreOptions {
 
 const NEEDS_NO_ENCODING = /^[\w./-]*$/;
 
-/** How servers, and URLs that are signed for GET alone, refuse a HEAD request. */
+/** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
 const HEAD_REFUSED = [403, 405, 501];
 
 /**
- * A store behind HTTP, read-only. The value of key `/c/0/1` is at `c/0/1` below
- * the base URL; the base's query string goes with every request. Each name in a
- * key is percent-encoded, so `?`, `#`, `%` and spaces are parts of it.
+ * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
+ * base URL, and the query string of the base URL is sent with every request. The
+ * names in a key are percent-encoded, so that they may contain `?`, `#`, `%` and
+ * spaces.
  *
- * The statuses 404 and 410 mean that a key has no value. Any other that does
- * not answer the request is an `Error` with the URL and the status; so is a
- * lost connection, with the `cause`. A range is only returned if the server
- * says that it sent just that range (RFC 9110, section 14), or sent everything,
- * of which the range is then cut.
+ * The statuses 404 and 410 mean that a key has no value. Any other unexpected
+ * status is an `Error` with the URL and the status, and a lost connection an
+ * `Error` with the `cause`. Errors show the URL without its query string. A range
+ * is only returned if the server says that it sent exactly that range (RFC 9110,
+ * section 14), or if it sent the whole value, from which the range is cut.
  *
- * A server of another origin than a web page's must allow it the request header
- * `Range` (`Access-Control-Allow-Headers`), and to see `Content-Range` and
- * `Content-Encoding` (`Access-Control-Expose-Headers`); if it compresses and
- * hides the latter, the sizes that it tells are wrong.
+ * For a web page of another origin, a server must allow the request header `Range`
+ * (`Access-Control-Allow-Headers`), and expose `Content-Range` and
+ * `Content-Encoding` (`Access-Control-Expose-Headers`). Sizes are wrong if it
+ * compresses values and hides `Content-Encoding`.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, and the signal's reason once the operation is aborted.
@@ -88,15 +89,15 @@ export class HttpStore implements Store {
   readonly #headers: Readonly<Record<string, string>>;
 
   /**
-   * Makes no request yet.
+   * Sends no request yet.
    *
-   * @param url The `http:` or `https:` URL that the keys are below, with or
-   * without a `/` at its end.
-   * @param options How to make the requests.
+   * @param url The base URL of the keys, `http:` or `https:`, with or without a `/`
+   * at its end.
+   * @param options How requests are sent.
    * @throws {TypeError} If the URL does not parse.
    * @throws {RangeError} If the URL is not an `http:` or `https:` URL.
    *
-   * @example A server that says 403 for what is absent
+   * @example A server that answers 403 for absent values
    * ```ts
    * import { HttpStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
@@ -116,7 +117,7 @@ export class HttpStore implements Store {
     this.#base = parseUrl(url);
     if (this.#base.username !== "" || this.#base.password !== "") {
       throw new RangeError(
-        `Expected a URL without a user name or password, which belong into an Authorization header, found one for ${this.#base.host}`,
+        `Expected a URL without a user name or password, which belong in an Authorization header, found one for ${this.#base.host}`,
       );
     }
     if (!/^https?:$/.test(this.#base.protocol)) {
@@ -134,14 +135,14 @@ export class HttpStore implements Store {
   /**
    * Fetches a whole value.
    *
-   * @param key The value's place below the base URL.
+   * @param key The path of the value below the base URL.
    * @param options `signal` aborts the request.
-   * @returns The bytes, or `undefined` if the server says that there are none.
+   * @returns The bytes, or `undefined` if the server says that there is no value.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
    * @throws {Error} If the server answers with an unexpected status, or the
    * connection is lost.
    *
-   * @example Absent, or not to be had
+   * @example An absent value and a failing server
    * ```ts
    * import { HttpStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals, assertRejects } from "@std/assert";
@@ -159,13 +160,13 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
-    return await (await this.#ask(key, options, [200]))?.bytes();
+    return await (await this.#send(key, options, [200]))?.bytes();
   }
 
   /**
    * Fetches a range of a value with a `Range` request.
    *
-   * @param key The value's place below the base URL.
+   * @param key The path of the value below the base URL.
    * @param range Which bytes: whole numbers from 0 to 2^53−1.
    * @param options `signal` aborts the request.
    * @returns The bytes, fewer where the value ends before the range, or
@@ -175,7 +176,7 @@ export class HttpStore implements Store {
    * @throws {Error} If the server sends another range or an unexpected status, or
    * the connection is lost.
    *
-   * @example A server that knows no ranges
+   * @example A server without support for ranges
    * ```ts
    * import { HttpStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
@@ -197,11 +198,11 @@ export class HttpStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     if (lengthOfByteRange(range) === 0) {
-      // No Range header asks for nothing.
+      // A Range header cannot ask for zero bytes.
       const size = await this.size(key, options);
       return size === undefined ? undefined : new Uint8Array();
     }
-    const answer = await this.#ask(key, options, [200, 206, 416], {
+    const answer = await this.#send(key, options, [200, 206, 416], {
       range: rangeHeader(range),
     });
     switch (answer?.status) {
@@ -219,9 +220,9 @@ export class HttpStore implements Store {
   /**
    * Fetches a value as a stream.
    *
-   * @param key The value's place below the base URL.
+   * @param key The path of the value below the base URL.
    * @param options `signal` aborts the request, also while the stream is read.
-   * @returns The body as it arrives, or `undefined` if the server says that there
+   * @returns The body while it arrives, or `undefined` if the server says that there
    * is no value. A connection that is lost meanwhile is an error of the stream.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
    * @throws {Error} If the server answers with an unexpected status, or cannot be
@@ -248,14 +249,14 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return (await this.#ask(key, options, [200]))?.body;
+    return (await this.#send(key, options, [200]))?.body;
   }
 
   /**
-   * Asks how long a value is: by a `HEAD` request, or where that does not tell by
-   * one for the first byte.
+   * Asks for the length of a value by a `HEAD` request or, where the answer does not
+   * tell, by a request for the first byte.
    *
-   * @param key The value's place below the base URL.
+   * @param key The path of the value below the base URL.
    * @param options `signal` aborts the requests.
    * @returns The length in bytes, or `undefined` if the server says that there is
    * no value.
@@ -283,7 +284,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    const answer = await this.#ask(
+    const answer = await this.#send(
       key,
       options,
       [200, ...HEAD_REFUSED],
@@ -292,7 +293,7 @@ export class HttpStore implements Store {
     );
     if (answer === undefined) return undefined;
     await answer.body.cancel();
-    // Servers that answer HEAD with an empty body are known to call that 0 bytes.
+    // Some servers answer HEAD with a length of 0, that of the empty body.
     const size = answer.status === 200 && contentLength(answer);
     return size || await this.#sizeByRange(key, options);
   }
@@ -320,7 +321,7 @@ export class HttpStore implements Store {
     options: StoreOptions,
   ): Promise<number | undefined> {
     const range = { offset: 0, length: 1 };
-    const answer = await this.#ask(key, options, [200, 206, 416], {
+    const answer = await this.#send(key, options, [200, 206, 416], {
       range: rangeHeader(range),
     });
     if (answer === undefined) return undefined;
@@ -339,19 +340,19 @@ export class HttpStore implements Store {
     throw unexpectedRange(answer, range);
   }
 
-  /** The value, of a server that ignored the range. */
+  /** The whole value, from a server that ignored the range. */
   async #whole(
     key: StoreKey,
     answer: Answer,
     options: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     if (!isEncoded(answer)) return answer.body;
-    // Of an answer to a range nothing tells whether it is decoded; Deno's is not.
+    // Whether the body of an answer to a range is decoded differs by runtime.
     await answer.body.cancel();
     return await this.stream(key, options);
   }
 
-  /** What a server has that says of a range that the value has no byte of it. */
+  /** The result for a range that starts past the end of the value, as status 416 says. */
   async #beyond(
     key: StoreKey,
     range: ByteRange,
@@ -367,7 +368,7 @@ export class HttpStore implements Store {
     return new Uint8Array();
   }
 
-  async #ask(
+  async #send(
     key: StoreKey,
     options: StoreOptions,
     statuses: readonly number[],
@@ -380,7 +381,7 @@ export class HttpStore implements Store {
       headers: { ...this.#headers, ...headers },
       signal: options.signal ?? null,
     });
-    return await ask(this.#fetch, request, statuses, options.signal);
+    return await send(this.#fetch, request, statuses, options.signal);
   }
 
   /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */
@@ -405,15 +406,15 @@ function parseUrl(url: string | URL): URL {
   }
 }
 
-/** The bytes that a server sent as a range, once it is certain that they are that range. */
+/** The bytes of an answer with status 206, once they are known to be those of the range. */
 async function partial(answer: Answer, range: ByteRange): Promise<Uint8Array> {
   const length = answeredLength(range, parseContentRange(answer.headers));
   if (length === undefined || isEncoded(answer)) {
     await answer.body.cancel();
     throw unexpectedRange(answer, range);
   }
-  // Of a body that says its length, no more is sent. Of others, one byte more
-  // tells a longer one without keeping it.
+  // A body with a length is never longer. Of any other body, at most one byte too
+  // many is read.
   const bytes = contentLength(answer) === length
     ? await answer.bytes()
     : await toBytes(

@@ -1,27 +1,27 @@
 import { redactUrl } from "./describe_store.ts";
 import { toStream } from "./stream.ts";
 
-/** What a server answered, its body still to be read or cancelled. */
+/** The response of a server, whose body must be read or cancelled. */
 export interface Answer {
   /** The URL that was asked, without its query string. */
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
-  /** The body as a stream. Either this is used or `bytes`, once. */
+  /** The body as a stream. Either this or `bytes` may be used, once. */
   readonly body: ReadableStream<Uint8Array>;
-  /** All of the body, which is the fastest way to it. */
+  /** Reads the whole body, which is faster than the stream. */
   bytes(): Promise<Uint8Array>;
 }
 
-/** Statuses that say there is nothing at a URL: 404 Not Found, 410 Gone. */
+/** The statuses of absent values: 404 Not Found, 410 Gone. */
 const ABSENT = [404, 410];
 
 /**
- * Makes a request; `undefined` if there is nothing at its URL. Refuses every
- * status but `statuses`. Errors name the URL, those of the body too, but the
- * signal's reason is passed on as it is.
+ * Sends a request. The answer is `undefined` for an absent value, and an error for
+ * any status that is not one of `statuses`. All errors name the URL, except the
+ * reason of the signal, which is thrown as it is.
  */
-export async function ask(
+export async function send(
   fetch: (request: Request) => Promise<Response>,
   request: Request,
   statuses: readonly number[],
@@ -80,7 +80,7 @@ function body(
   }, { highWaterMark: 0 });
 }
 
-/** The body's length, where `Content-Length` tells that of the value. */
+/** The length of the value in bytes, if `Content-Length` tells it. */
 export function contentLength(answer: Answer): number | undefined {
   const length = answer.headers.get("content-length") ?? "";
   return /^\d{1,15}$/.test(length) && !isEncoded(answer)
@@ -88,7 +88,7 @@ export function contentLength(answer: Answer): number | undefined {
     : undefined;
 }
 
-/** Whether the body is compressed, or was. */
+/** Whether the body is compressed, or was before the runtime decoded it. */
 export function isEncoded({ headers }: Answer): boolean {
   return (headers.get("content-encoding") ?? "identity") !== "identity";
 }

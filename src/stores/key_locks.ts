@@ -1,21 +1,23 @@
 import type { Store } from "./store.ts";
 
-/** Who uses a key, and who waits for it. */
+/** The tasks of one key that run or wait. */
 interface Queue {
-  /** Done when the last writer is, of those that came so far. */
-  write: Promise<void> | undefined;
+  /** Resolves when the last writer so far has finished. */
+  lastWrite: Promise<void> | undefined;
   /** The readers that came after that writer. */
   readers: Readers;
-  users: number;
+  /** The number of tasks in the queue. */
+  tasks: number;
 }
 
 /**
- * Lets readers of one chunk work side by side and its writers one by one, in the
- * order they come, so that nobody meets parts of two writes.
+ * Read-write locks by key, in the order of the calls: readers of a key run at the
+ * same time, writers one after another, so that no reader sees the parts of two
+ * writes.
  */
 export class KeyLocks {
   readonly #queues = new Map<string, Queue>();
-  /** The locks of what is composed once more; the keys there are others. */
+  /** The locks of stores that are composed of a composed store, and have other keys. */
   #above: KeyLocks | undefined;
   static readonly #ofStores = new WeakMap<Store, KeyLocks>();
 
@@ -26,19 +28,19 @@ export class KeyLocks {
     return locks;
   }
 
-  /** Gives a composed store the locks of all stores that are composed as it is. */
+  /** Gives a composed store the same locks as other stores composed of the same one. */
   passOnTo(composed: Store): void {
     this.#above ??= new KeyLocks();
     KeyLocks.#ofStores.set(composed, this.#above);
   }
 
-  /** Runs a task that reads, once no writer is before it. */
+  /** Runs a task that reads, after all earlier writers. */
   async read<T>(key: string, task: () => Promise<T>): Promise<T> {
     const queue = this.#enter(key);
-    const { readers, write } = queue;
+    const { readers, lastWrite } = queue;
     readers.enter();
     try {
-      if (write !== undefined) await write;
+      if (lastWrite !== undefined) await lastWrite;
       return await task();
     } finally {
       readers.leave();
@@ -46,20 +48,20 @@ export class KeyLocks {
     }
   }
 
-  /** Runs a task that writes, once nobody is before it. */
+  /** Runs a task that writes, after all earlier readers and writers. */
   async write<T>(key: string, task: () => Promise<T>): Promise<T> {
     const queue = this.#enter(key);
-    const before = [queue.write, queue.readers.gone()];
-    let done!: () => void;
-    queue.write = new Promise((resolve) => {
-      done = resolve;
+    const earlier = [queue.lastWrite, queue.readers.finished()];
+    let finish!: () => void;
+    queue.lastWrite = new Promise((resolve) => {
+      finish = resolve;
     });
     queue.readers = new Readers();
     try {
-      await Promise.all(before);
+      await Promise.all(earlier);
       return await task();
     } finally {
-      done();
+      finish();
       this.#leave(key, queue);
     }
   }
@@ -67,37 +69,37 @@ export class KeyLocks {
   #enter(key: string): Queue {
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = { write: undefined, readers: new Readers(), users: 0 };
+      queue = { lastWrite: undefined, readers: new Readers(), tasks: 0 };
       this.#queues.set(key, queue);
     }
-    queue.users++;
+    queue.tasks++;
     return queue;
   }
 
-  /** The last to leave takes the queue away. */
+  /** The queue is removed when its last task has left. */
   #leave(key: string, queue: Queue): void {
-    if (--queue.users === 0) this.#queues.delete(key);
+    if (--queue.tasks === 0) this.#queues.delete(key);
   }
 }
 
-/** Readers side by side. */
+/** A group of readers that run at the same time. */
 class Readers {
   #count = 0;
-  #allGone: (() => void) | undefined;
+  #finish: (() => void) | undefined;
 
   enter(): void {
     this.#count++;
   }
 
   leave(): void {
-    if (--this.#count === 0) this.#allGone?.();
+    if (--this.#count === 0) this.#finish?.();
   }
 
-  /** Done when all readers are, of which no more come. */
-  gone(): Promise<void> {
+  /** Resolves when all readers that came before have finished. */
+  finished(): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#allGone = resolve;
+      this.#finish = resolve;
     });
   }
 }

@@ -13,8 +13,8 @@ import { assertStorePrefix } from "./store_prefix.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
 
 /**
- * A store in memory. It keeps copies and gives copies: bytes that a caller
- * changes before or after never change the store.
+ * A store in memory. It copies values when they are stored and when they are read,
+ * so that changes of a caller's bytes never change the store.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, and the signal's reason once the operation is aborted.
@@ -33,13 +33,13 @@ import { abortable, discard, toBytes, toStream } from "./stream.ts";
  * ```
  */
 export class MemoryStore implements Store {
-  /** The arrays in it are never changed, only replaced, and never given away. */
+  /** The arrays are never changed and never returned, only replaced. */
   readonly #values = new Map<StoreKey, Uint8Array>();
 
   /**
-   * Starts with copies of the given values.
+   * Creates a store with copies of the given values.
    *
-   * @param entries Keys and values to start with; of equal keys the last counts.
+   * @param entries Keys and values. The last one of equal keys is stored.
    * @throws {RangeError} If a key is not `/` and names joined by `/`.
    *
    * @example
@@ -60,14 +60,14 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Gives a copy of a value.
+   * Reads a value.
    *
    * @param key The value's key.
    * @param options `signal` aborts the operation.
-   * @returns The copy, or `undefined` if the key has no value.
+   * @returns A copy, or `undefined` if the key has no value.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
    *
-   * @example The copy is the caller's to change
+   * @example The caller may change the copy
    * ```ts
    * import { MemoryStore } from "@zarr-parts/zarr-parts";
    * import { assertEquals } from "@std/assert";
@@ -86,13 +86,13 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Gives a copy of a range of a value.
+   * Reads a range of a value.
    *
    * @param key The value's key.
    * @param range Which bytes: whole numbers from 0 to 2^53−1.
    * @param options `signal` aborts the operation.
-   * @returns The copy, as short as the value is where the range goes past its
-   * end, or `undefined` if the key has no value.
+   * @returns A copy, shorter where the range goes past the end of the value, or
+   * `undefined` if the key has no value.
    * @throws {RangeError} If the key is not `/` and names joined by `/`, or the range
    * not of such numbers.
    *
@@ -121,7 +121,7 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Gives the present value as a stream of copies.
+   * Reads the present value as a stream.
    *
    * @param key The value's key.
    * @param options `signal` aborts the operation, also while the stream is read.
@@ -175,8 +175,8 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Stores a copy of the value, once all of it is there. If a stream fails, the
-   * earlier value stays; if the operation does, the stream is cancelled.
+   * Stores a copy of the value. If a stream fails, the earlier value stays; if the
+   * operation fails, the stream is cancelled.
    *
    * @param key The value's key.
    * @param value The bytes, or a stream of them.
@@ -241,9 +241,9 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Lists the keys, in the order they were first set.
+   * Lists the keys in the order in which they were first set.
    *
-   * @param prefix What the keys start with.
+   * @param prefix The start of the keys.
    * @param options `signal` aborts the operation.
    * @returns The keys.
    * @throws {RangeError} If no key can start with the prefix.
@@ -275,9 +275,9 @@ export class MemoryStore implements Store {
   /**
    * Keeps the present value of a key, without a copy of it.
    *
-   * @param key The value's key; it may have none.
+   * @param key The key, which may have no value.
    * @param options `signal` aborts the operation.
-   * @returns What gives the key its value back, as often as needed.
+   * @returns The snapshot, which can be restored any number of times.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
    *
    * @example

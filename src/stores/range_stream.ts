@@ -1,9 +1,8 @@
 import type { ByteRange } from "./store.ts";
 
 /**
- * Lets only a range of a stream through. Keeps no bytes of it, or no more than
- * the suffix where only the end tells where the range starts; a range that does
- * not reach the end cancels the source as soon as it is complete.
+ * Passes on a range of a stream. Only a range with `suffixLength` is buffered, and
+ * not more than the suffix. The source is cancelled once the range is complete.
  */
 export function rangeStream(
   range: ByteRange,

@@ -1,17 +1,17 @@
 import type { ByteReader, ByteWriter } from "./byte_io.ts";
 import type { StoreOptions } from "./store.ts";
 
-/** A way for the bytes of a stream to go without becoming pieces of a stream. */
+/** A faster way to read the bytes of a stream, without its chunks. */
 export interface Shortcut {
-  /** What the stream reads from; to be closed by whoever takes it. */
+  /** The source of the stream. The caller must close it. */
   readonly reader?: ByteReader;
-  /** Writes the rest of the stream, and leaves the writer open. */
+  /** Writes all bytes of the stream, and leaves the writer open. */
   drain?(writer: ByteWriter, options?: StoreOptions): Promise<void>;
 }
 
 const shortcuts = new WeakMap<ReadableStream, Shortcut>();
 
-/** Offers a shortcut for a stream that nobody has read yet. */
+/** Offers a shortcut for a stream that has not been read. */
 export function offerShortcut<S extends ReadableStream<Uint8Array>>(
   stream: S,
   shortcut: Shortcut,
@@ -21,8 +21,8 @@ export function offerShortcut<S extends ReadableStream<Uint8Array>>(
 }
 
 /**
- * Takes a shortcut of a stream, if it has that one and nobody reads the stream or
- * has read any of it. The stream itself cannot be used any more.
+ * Takes a shortcut of a stream that is neither locked nor read from yet, if it has
+ * that shortcut. The stream itself is locked then.
  */
 export function takeShortcut<W extends keyof Shortcut>(
   stream: ReadableStream<Uint8Array>,
@@ -34,7 +34,7 @@ export function takeShortcut<W extends keyof Shortcut>(
   return shortcut;
 }
 
-/** Only a response tells: it takes no stream that is locked or of which something was read. */
+/** Whether a stream is neither locked nor read from. Only `Response` tells: it refuses other streams. */
 function isUntouched(stream: ReadableStream<Uint8Array>): boolean {
   try {
     new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>);

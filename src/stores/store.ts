@@ -13,7 +13,7 @@ import type { ByteWriter } from "./byte_io.ts";
 export type StoreKey = `/${string}`;
 
 /**
- * A range of bytes of a stored value: from `offset`, at most `length` bytes, or
+ * A range of a stored value in bytes: at most `length` bytes from `offset` on, or
  * the last `suffixLength` bytes. All are whole numbers from 0 to 2^53−1.
  *
  * @example
@@ -29,7 +29,7 @@ export type ByteRange =
   | { readonly suffixLength: number };
 
 /**
- * What every operation of a {@linkcode Store} accepts.
+ * Options of every operation of a {@linkcode Store}.
  *
  * @example
  * ```ts
@@ -43,12 +43,13 @@ export type ByteRange =
  * ```
  */
 export interface StoreOptions {
-  /** Aborts the operation; it then rejects with the signal's reason. */
+  /** Aborts the operation, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
 /**
- * What {@linkcode Store.snapshot} keeps: the value a key had, or that it had none.
+ * The value that a key had when {@linkcode Store.snapshot} was called, or its
+ * absence.
  *
  * @example A key that had no value
  * ```ts
@@ -64,17 +65,17 @@ export interface StoreOptions {
  * ```
  */
 export interface StoreSnapshot {
-  /** Gives the key back the value it had, or removes it if it had none. */
+  /** Stores the kept value again, or removes the value if there was none. */
   restore(): Promise<void>;
-  /** Lets the kept value go. To be called at last, also after `restore`. */
+  /** Releases the kept value. Must be called at the end, also after `restore`. */
   release(): Promise<void>;
 }
 
 /**
- * Where bytes live. Only `get` is required, so that zarrita's own stores are
- * stores here too; a method that is missing is a capability the store lacks:
- * without `set` it is read-only, without `list` it cannot be listed. Where
- * `getRange`, `stream` or `size` is missing, this package uses `get` instead.
+ * A key-value store of bytes. Only `get` is required, so that zarrita's stores are
+ * stores here, too. A store without `set` is read-only, and one without `list`
+ * cannot be listed. Where `getRange`, `stream` or `size` is missing, this package
+ * uses `get` instead.
  *
  * @example The smallest store
  * ```ts
@@ -100,8 +101,8 @@ export interface Store {
    * @param key The key that it is stored under.
    * @param range Which of its bytes.
    * @param options `signal` aborts the operation.
-   * @returns The bytes, or `undefined` if the key has no value. As short as the
-   * value is where the range goes past its end; empty where it starts there.
+   * @returns The bytes, or `undefined` if the key has no value. Fewer bytes where
+   * the range goes past the end of the value; none where it starts there.
    */
   getRange?(
     key: StoreKey,
@@ -128,9 +129,8 @@ export interface Store {
    */
   size?(key: StoreKey, options?: StoreOptions): Promise<number | undefined>;
   /**
-   * Stores a value, all of it or nothing: if that fails, the earlier value
-   * stays. A store that has `stream` takes a stream here too, and cancels it if
-   * it cannot store it.
+   * Stores a value atomically: a failure keeps the earlier value. A store with
+   * `stream` also accepts a stream here, and cancels it on failure.
    *
    * @param key The key to store it under.
    * @param value Its bytes, or a stream of them.
@@ -142,13 +142,13 @@ export interface Store {
     options?: StoreOptions,
   ): Promise<void>;
   /**
-   * Opens a value for writing, so that bytes can go into it from memory that is
-   * used again. Only `close` stores it: until then, and for ever after `abort`, the
-   * earlier value stays. Where it is missing, `set` is called with a stream.
+   * Opens a value for writing piece by piece, from memory that the caller reuses.
+   * The value is stored by `close`; `abort` keeps the earlier one. Where the method
+   * is missing, `set` is called with a stream.
    *
    * @param key The key to store it under.
    * @param options `signal` aborts the writing, also that of the writer.
-   * @returns What takes the bytes.
+   * @returns The writer.
    */
   writer?(key: StoreKey, options?: StoreOptions): Promise<ByteWriter>;
   /**
@@ -156,27 +156,26 @@ export interface Store {
    *
    * @param key The key that it is stored under.
    * @param options `signal` aborts the operation.
-   * @returns A promise for the end of the operation; what it holds has no meaning.
+   * @returns A promise for the end of the operation. Its value has no meaning.
    */
   delete?(key: StoreKey, options?: StoreOptions): Promise<unknown>;
   /**
    * Lists the keys that have a value, in no certain order.
    *
-   * @param prefix What the keys start with, which need not end where a name does;
-   * `/` if not given.
+   * @param prefix The start of the keys, which may end within a name. Defaults to
+   * `/`.
    * @param options `signal` aborts the operation.
    * @returns The keys, each once.
    */
   list?(prefix?: StoreKey, options?: StoreOptions): AsyncIterable<StoreKey>;
   /**
-   * Keeps the present value of a key, so that a failed write of several keys
-   * can be undone. Where it is missing, the value is read
-   * with `get` and kept in memory.
+   * Keeps the present value of a key, so that a failed write of several keys can be
+   * undone. Where the method is missing, the value is read with `get` and kept in
+   * memory.
    *
-   * @param key The key whose value is kept. It need not have one.
+   * @param key The key, which may have no value.
    * @param options `signal` aborts the keeping, but not the restoring.
-   * @returns What puts the value back, to be released when it is not needed any
-   * more.
+   * @returns The snapshot, to be released at the end.
    */
   snapshot?(key: StoreKey, options?: StoreOptions): Promise<StoreSnapshot>;
 }

@@ -1,4 +1,4 @@
-/** Names that Zarr gives to metadata documents, of version 3 and of version 2. */
+/** The names of metadata documents in Zarr v3 and v2. */
 const METADATA_NAMES = new Set([
   "zarr.json",
   ".zarray",
@@ -10,12 +10,14 @@ const METADATA_NAMES = new Set([
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\\\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
-/** Most keys, of which nothing more need be looked at. */
+/** Matches most keys, which need no further checks. */
 const ORDINARY = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;
 
 /**
- * What is wrong with a key, without its leading `/`, or `undefined` if nothing
- * is: each segment must be a name that stays in its folder on every store.
+ * The problem of a key that some store could not keep below its root, or
+ * `undefined` for a valid one.
+ *
+ * @param key The key without its leading `/`.
  */
 export function keyProblem(key: string): string | undefined {
   if (ORDINARY.test(key)) return undefined;
@@ -41,13 +43,13 @@ export function isMetadataKey(key: string): boolean {
   return METADATA_NAMES.has(key.slice(key.lastIndexOf("/") + 1));
 }
 
-/** What is wrong with a key for a chunk or a part: being that of a metadata document too. */
+/** As {@linkcode keyProblem}, for the key of a chunk or a part: it may not be that of a metadata document either. */
 export function chunkKeyProblem(key: string): string | undefined {
   return keyProblem(key) ??
     (isMetadataKey(key) ? "is that of a metadata document" : undefined);
 }
 
-/** Refuses a store key that no store could keep safely below its root. */
+/** Refuses a key that some store could not keep below its root. */
 export function assertStoreKey(key: string): void {
   if (typeof key !== "string") {
     throw new TypeError(`Expected a key, a string, found ${String(key)}`);

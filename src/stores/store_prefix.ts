@@ -1,12 +1,9 @@
 import { keyProblem } from "./store_key.ts";
 
-/**
- * Refuses a prefix that no store key starts with. The name after the last `/`
- * may be incomplete or empty.
- */
+/** Refuses a prefix that no store key starts with. The last name may be incomplete. */
 export function assertStorePrefix(prefix: string): void {
   const problem = prefix.startsWith("/")
-    // Any letter completes a name; ".." is one, as the start of "..x".
+    // One more letter makes a name of an incomplete one, such as ".." in "..x".
     ? keyProblem(`${prefix.slice(1)}x`)
     : 'does not start with "/"';
   if (problem === undefined) return;

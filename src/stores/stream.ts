@@ -2,7 +2,7 @@ import { copyBytes } from "./copy_bytes.ts";
 import { toArrayBuffer } from "@std/streams/to-array-buffer";
 import type { StoreOptions } from "./store.ts";
 
-/** How many bytes {@linkcode toStream} gives at once. */
+/** The chunk size of {@linkcode toStream} in bytes. */
 const WINDOW = 64 * 1024;
 
 /** Refuses a value that is neither bytes nor a stream, such as an `ArrayBuffer`. */
@@ -15,7 +15,7 @@ export function assertValue(value: unknown): void {
   );
 }
 
-/** All bytes of a stream. */
+/** Reads all bytes of a stream. */
 export async function toBytes(
   stream: ReadableStream<Uint8Array>,
   options: StoreOptions = {},
@@ -26,7 +26,7 @@ export async function toBytes(
   );
 }
 
-/** A stream of copies, so that its reader may do with them what it likes. */
+/** Makes a stream of copies, which its reader may change. */
 export function toStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let offset = 0;
   return new ReadableStream<Uint8Array>({
@@ -39,7 +39,7 @@ export function toStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** The stream, failing with the signal's reason and cancelling its source once that aborts. */
+/** Makes a stream fail with the reason of a signal, and cancels its source, once the signal aborts. */
 export function abortable(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
@@ -49,16 +49,16 @@ export function abortable(
     : stream.pipeThrough(new TransformStream(), { signal });
 }
 
-/** Cancels a value that will not be stored: whoever writes into the stream must not wait forever. */
+/** Cancels a value that will not be stored, so that the writer of the stream does not wait for ever. */
 export async function discard(
   value: Uint8Array | ReadableStream<Uint8Array>,
   reason: unknown,
 ): Promise<void> {
-  // A stream that is locked or broken cannot be cancelled, and need not be.
+  // A locked or broken stream cannot be cancelled, and need not be.
   if (isStream(value)) await value.cancel(reason).catch(() => {});
 }
 
-/** By its methods, since a stream need not be the runtime's own. */
+/** Checks for a method, since a stream may be that of another realm or a polyfill. */
 function isStream(value: unknown): value is ReadableStream<Uint8Array> {
   return typeof (value as ReadableStream | undefined)?.getReader === "function";
 }

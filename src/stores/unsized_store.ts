@@ -2,14 +2,13 @@ import { copyBytes } from "./copy_bytes.ts";
 import { resolveByteRange } from "./byte_range.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 
-/** Whether stores pad ranges, of those that were asked. */
+/** Whether a store pads ranges, for the stores that were asked. */
 const padding = new WeakMap<Store, Promise<boolean>>();
 
 /**
- * A range of a value in a store that cannot tell sizes, and so may not be made
- * for ranges that go past a value's end: zarrita's store over HTTP refuses those
- * that start there, and its store of files pads with zeros. There the range is
- * cut out of the whole value.
+ * Reads a range of a value in a store without `size`, which may not support ranges
+ * past the end of a value: zarrita's HTTP store refuses a range that starts there,
+ * and its file store pads with zeros. Such a range is cut out of the whole value.
  */
 export async function readUnsizedRange(
   store: Store,
@@ -28,7 +27,7 @@ export async function readUnsizedRange(
   return await cutRange(store, key, range, options);
 }
 
-/** A range cut out of the whole value. */
+/** Reads the whole value, and copies a range of it. */
 export async function cutRange(
   store: Store,
   key: StoreKey,
@@ -41,30 +40,30 @@ export async function cutRange(
   return copyBytes(value, start, end);
 }
 
-/** By status 416 (Range Not Satisfiable), or as Node refuses a negative position. */
+/** Whether a store refuses a range: by status 416 (Range Not Satisfiable), or as Node refuses a negative position. */
 function refusesRange(error: unknown): boolean {
   return error instanceof RangeError || /\b416\b/.test(String(error));
 }
 
-/** Only stores over Node's files are known to pad, and they give its `Buffer`. */
+/** Only stores over the files of Node are known to pad, and they return a `Buffer`. */
 function mayBePadded(bytes: Uint8Array): boolean {
   return bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
 }
 
-/** Whether a store pads ranges; it is asked once. */
+/** Whether a store pads ranges. Each store is asked once. */
 function padsRanges(
   store: Store,
   key: StoreKey,
   options: StoreOptions,
 ): Promise<boolean> {
-  const answer = padding.get(store) ?? askForNothing(store, key, options);
+  const answer = padding.get(store) ?? padsBeyondEnd(store, key, options);
   padding.set(store, answer);
   answer.catch(() => padding.delete(store));
   return answer;
 }
 
-/** Asks a store for a byte that no value has. */
-async function askForNothing(
+/** Whether a store returns a byte from beyond the end of a value. */
+async function padsBeyondEnd(
   store: Store,
   key: StoreKey,
   options: StoreOptions,

@@ -5,7 +5,7 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key
 import { gridCoordinates, PlainArray } from "../views/plain_array.ts";
 import { InnerChunks, InnerChunkStore } from "../shards/inner_chunks.ts";
 import type { InnerPath } from "../shards/inner_extents.ts";
-import { unlessAborted } from "../stores/abort.ts";
+import { rejectOnAbort } from "../stores/abort.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
@@ -73,7 +73,7 @@ export class ShardedArray implements TranslatedArray {
       signal?.throwIfAborted();
       return task();
     });
-    return unlessAborted(turn, signal);
+    return rejectOnAbort(turn, signal);
   }
 
   /** Whether a selection's elements along each dimension are all those that a shard has in the array. */

@@ -348,7 +348,7 @@ Deno.test("ConcatParts.apply: a store that gives more bytes than asked for is an
   await assertRejects(
     () => composed.getRange("/c/0", { offset: 64, length: 10 }),
     Error,
-    'The store gave 11 bytes of "/c/0", where at most 10 were asked for',
+    'Expected at most 10 bytes of "/c/0" from the store, found 11',
   );
 });
 

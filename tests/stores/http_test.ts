@@ -288,7 +288,7 @@ Deno.test("HttpStore refuses a user name and password in the URL, and does not s
     const error = assertThrows(
       () => new HttpStore(url),
       RangeError,
-      "Expected a URL without a user name or password, which belong into an Authorization header, found one for example.org",
+      "Expected a URL without a user name or password, which belong in an Authorization header, found one for example.org",
     );
     assertEquals(/secret|user[:@]/.test(error.message), false);
   }

@@ -110,7 +110,7 @@ Deno.test("HttpStore says of what is no URL what it takes", () => {
     ],
     [
       httpStore("https://user:secret@example.org"),
-      "RangeError: Expected a URL without a user name or password, which belong into an Authorization header, found one for example.org",
+      "RangeError: Expected a URL without a user name or password, which belong in an Authorization header, found one for example.org",
     ],
   ]);
 });
