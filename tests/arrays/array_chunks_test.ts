@@ -76,7 +76,7 @@ Deno.test("ArrayChunks stores chunks in parts and reads them in every way", asyn
   assertEquals(Object.keys(await contentsOf(store)), ["/a/zarr.json"]);
 });
 
-Deno.test("ArrayChunks says of an absent chunk that it is absent", async () => {
+Deno.test("ArrayChunks returns undefined for an absent chunk", async () => {
   const { chunks } = await emptyArray();
   assertStrictEquals(await chunks.get([0, 0]), undefined);
   assertStrictEquals(
@@ -147,7 +147,7 @@ Deno.test("ArrayChunks refuses coordinates outside the chunk grid", async () => 
   assertEquals(await contentsOf(store), before);
 });
 
-Deno.test("ArrayChunks of no dimensions has one chunk, of an empty dimension none", async () => {
+Deno.test("ArrayChunks has one chunk without dimensions, and none with an empty dimension", async () => {
   const grid = (shape: number[]) => ({
     shape,
     chunk_grid: {
@@ -163,7 +163,7 @@ Deno.test("ArrayChunks of no dimensions has one chunk, of an empty dimension non
   assertThrows(() => empty.key([0, 0]), RangeError, "whose shape is [0, 1]");
 });
 
-Deno.test("ArrayChunks.list passes over keys that are no chunk's", async () => {
+Deno.test("ArrayChunks.list skips keys of no chunks", async () => {
   const { store, chunks } = await emptyArray();
   await chunks.set([0, 1], countingBytes(9));
   for (
@@ -181,13 +181,13 @@ Deno.test("ArrayChunks.list passes over keys that are no chunk's", async () => {
     await store.set(key, countingBytes(9));
   }
   assertEquals(await listed(chunks), ["0,1"]);
-  // A lone part is a chunk that is not whole, and reading it says so.
+  // A single part is an incomplete chunk, and reading it is an error.
   await store.set("/a/c/1/0.shard.index", countingBytes(2));
   assertEquals(await listed(chunks), ["0,1", "1,0"]);
   await assertRejects(() => chunks.get([1, 0]), MissingPartError);
 });
 
-Deno.test("ArrayChunks.list shows no chunk for an object that is no part", async () => {
+Deno.test("ArrayChunks.list skips objects that are not parts", async () => {
   const { store, chunks } = await emptyArray({
     storage_transformers: [
       concatParts({ key_suffix: ".a" }, { key_suffix: ".b", size: 1 }),
@@ -198,7 +198,7 @@ Deno.test("ArrayChunks.list shows no chunk for an object that is no part", async
   assertEquals(await listed(chunks), []);
 });
 
-Deno.test("ArrayChunks stacks transformers, the first nearest to the array", async () => {
+Deno.test("ArrayChunks applies stacked transformers, the first nearest to the array", async () => {
   const { store, chunks } = await emptyArray({
     storage_transformers: [
       concatParts({ key_suffix: ".head", size: 4 }, { key_suffix: ".body" }),
@@ -238,14 +238,14 @@ Deno.test("ArrayChunks stacks transformers, the first nearest to the array", asy
   assertEquals(Object.keys(await contentsOf(store)), ["/a/zarr.json"]);
 });
 
-Deno.test("ArrayChunks of an array without transformers uses the store as it is", async () => {
+Deno.test("ArrayChunks without transformers uses the store directly", async () => {
   const { store, chunks } = await emptyArray({});
   await chunks.set([0, 0], countingBytes(5));
   assertEquals(await store.get("/a/c/0/0"), countingBytes(5));
   assertEquals(await listed(chunks), ["0,0"]);
 });
 
-Deno.test("ArrayChunks reads what zarr-python wrote", async () => {
+Deno.test("ArrayChunks reads an array that zarr-python wrote", async () => {
   const store = new FileSystemStore(
     new URL("../fixtures/dem.zarr", import.meta.url),
   );
@@ -255,7 +255,7 @@ Deno.test("ArrayChunks reads what zarr-python wrote", async () => {
   assertEquals(await chunks.get([0, 0]), await store.get("/c/0/0"));
 });
 
-Deno.test("ArrayChunks refuses a chunk that does not fit its parts, and keeps the earlier one", async () => {
+Deno.test("ArrayChunks refuses a chunk that does not fit its parts, and keeps the stored one", async () => {
   const { chunks } = await emptyArray();
   await chunks.set([0, 0], countingBytes(5));
   await assertRejects(
@@ -266,7 +266,7 @@ Deno.test("ArrayChunks refuses a chunk that does not fit its parts, and keeps th
   assertEquals(await chunks.get([0, 0]), countingBytes(5));
 });
 
-Deno.test("ArrayChunks says what the store cannot do", async () => {
+Deno.test("ArrayChunks names the method that the store lacks", async () => {
   const { store } = await emptyArray();
   const chunks = await openArrayChunks({ get: (key) => store.get(key) }, "a");
   await assertRejects(
@@ -286,7 +286,7 @@ Deno.test("ArrayChunks says what the store cannot do", async () => {
   );
 });
 
-Deno.test("new ArrayChunks checks the metadata and reads nothing", () => {
+Deno.test("ArrayChunks checks the metadata and reads nothing when constructed", () => {
   const chunks = new ArrayChunks(new MemoryStore(), "x", arrayMetadata());
   assertEquals(chunks.key([0, 0]), "/x/c/0/0");
   assertThrows(

@@ -4,7 +4,7 @@ import { ArrayStorage } from "../../src/arrays/array_storage.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 
-Deno.test("ArrayStorage.transform cuts chunks of its array, and no other value", async () => {
+Deno.test("ArrayStorage.transform splits chunks of its array, and no other value", async () => {
   const storage = new ArrayStorage(arrayMetadata({
     storage_transformers: [
       concatParts({ key_suffix: ".a", size: 1 }, { key_suffix: ".b" }),

@@ -27,7 +27,7 @@ function storeWith(key: StoreKey, document: unknown): MemoryStore {
   return new MemoryStore([[key, new TextEncoder().encode(text)]]);
 }
 
-/** Asserts that neither opening nor creating accepts the metadata, and that nothing is written. */
+/** Asserts that opening and creating refuse the metadata, and write nothing. */
 async function assertRefused(
   changes: Record<string, unknown>,
   message: string,
@@ -54,7 +54,7 @@ async function assertRefused(
   assertEquals(await contentsOf(store), {});
 }
 
-Deno.test("openArrayChunks opens an array at the root and below, however the path is written", async () => {
+Deno.test("openArrayChunks opens an array at the root and below, with and without slashes around the path", async () => {
   for (const path of [undefined, "", "/"]) {
     const root = storeWith("/zarr.json", arrayMetadata());
     const chunks = await openArrayChunks(root, path);
@@ -81,7 +81,7 @@ Deno.test("openArrayChunks refuses paths that leave the store", async () => {
   assertEquals(log, []);
 });
 
-Deno.test("openArrayChunks passes on what the store throws, and the signal", async () => {
+Deno.test("openArrayChunks rethrows errors of the store, and passes the signal on", async () => {
   const failing: Store = { get: () => Promise.reject(new Error("No network")) };
   await assertRejects(() => openArrayChunks(failing), Error, "No network");
   const { signal } = new AbortController();
@@ -100,7 +100,7 @@ Deno.test("openArrayChunks passes on what the store throws, and the signal", asy
   assertEquals(signals.every((each) => each === signal), true);
 });
 
-Deno.test("metadata of chunk keys is refused with its place in the document", async () => {
+Deno.test("openArrayChunks and createArrayChunks give the place of an invalid chunk key encoding", async () => {
   await assertRefused(
     {
       chunk_key_encoding: {
@@ -118,7 +118,7 @@ Deno.test("metadata of chunk keys is refused with its place in the document", as
   );
 });
 
-Deno.test("storage transformers are refused with their place in the document", async () => {
+Deno.test("openArrayChunks and createArrayChunks give the place of an invalid storage transformer", async () => {
   await assertRefused(
     { storage_transformers: [concatParts({ key_suffix: "" }), concatParts()] },
     "at least one part",
@@ -151,7 +151,7 @@ Deno.test("storage transformers are refused with their place in the document", a
   );
 });
 
-Deno.test("part keys that two chunks would share are refused, which depends on the encoding", async () => {
+Deno.test("openArrayChunks and createArrayChunks refuse part keys that two chunks share under the array's encoding", async () => {
   const storage_transformers = [
     concatParts({ key_suffix: "" }, { key_suffix: "0", size: 4 }),
   ];
@@ -181,7 +181,7 @@ Deno.test("part keys that two chunks would share are refused, which depends on t
   );
 });
 
-Deno.test("part keys of metadata documents are refused", async () => {
+Deno.test("openArrayChunks and createArrayChunks refuse part keys of metadata documents", async () => {
   await assertRefused(
     {
       storage_transformers: [
@@ -197,7 +197,7 @@ Deno.test("part keys of metadata documents are refused", async () => {
   );
 });
 
-Deno.test("an unknown storage transformer that need not be understood is skipped", async () => {
+Deno.test("ArrayChunks skips an unknown storage transformer with must_understand: false", async () => {
   const store = new MemoryStore();
   const chunks = await createArrayChunks(
     store,
@@ -217,7 +217,7 @@ Deno.test("an unknown storage transformer that need not be understood is skipped
   await chunks.set([0, 0], Uint8Array.of(1, 2, 3));
   assertEquals(await store.get("/c/0/0.a"), Uint8Array.of(1));
   assertEquals(await store.get("/c/0/0.b"), Uint8Array.of(2, 3));
-  // It is kept in the metadata, for those who do understand it.
+  // The metadata keeps it for programs that understand it.
   const written = JSON.parse(
     new TextDecoder().decode(await store.get("/zarr.json")),
   );
@@ -253,7 +253,7 @@ Deno.test("createArrayChunks writes metadata that opens as the same array", asyn
   assertEquals(written.includes("base-encoding"), false);
 });
 
-Deno.test("createArrayChunks leaves a node that stands there alone", async () => {
+Deno.test("createArrayChunks does not replace an existing node", async () => {
   for (
     const document of [
       arrayMetadata(),
@@ -272,7 +272,7 @@ Deno.test("createArrayChunks leaves a node that stands there alone", async () =>
   }
 });
 
-Deno.test("createArrayChunks says that a store is read-only", async () => {
+Deno.test("createArrayChunks refuses a read-only store", async () => {
   await assertRejects(
     () =>
       createArrayChunks(
@@ -285,7 +285,7 @@ Deno.test("createArrayChunks says that a store is read-only", async () => {
   );
 });
 
-Deno.test("createArrayChunks does not change the metadata it is given", async () => {
+Deno.test("createArrayChunks does not change its argument", async () => {
   const metadata: ArrayMetadata = arrayMetadata({ chunk_key_encoding: "v2" });
   const before = structuredClone(metadata);
   const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
@@ -294,7 +294,7 @@ Deno.test("createArrayChunks does not change the metadata it is given", async ()
   assertStrictEquals(chunks.key([0, 1]), "/0.1");
 });
 
-Deno.test("createArrayChunks writes no fill value that JSON would change", async () => {
+Deno.test("createArrayChunks refuses fill values that JSON cannot express", async () => {
   const store = new MemoryStore();
   await assertRejects(
     () => createArrayChunks(store, "", arrayMetadata({ fill_value: NaN })),
@@ -304,7 +304,7 @@ Deno.test("createArrayChunks writes no fill value that JSON would change", async
   assertEquals(await contentsOf(store), {});
 });
 
-/** Registers an encoding for this test, of one dimension, by the keys that it gives. */
+/** Registers an encoding of one dimension for a test, given its keys. */
 function register(
   name: string,
   encode: (index: number) => string,
@@ -332,7 +332,7 @@ const ONE_DIMENSION = {
   chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
 };
 
-Deno.test("an encoding that was registered is used, also if it knows few coordinates", async () => {
+Deno.test("ArrayChunks uses a registered encoding that supports few coordinates", async () => {
   const chunk_key_encoding = register("test.only-zero", (index) => {
     if (index > 0) throw new RangeError("There is one chunk");
     return "only";
@@ -354,7 +354,7 @@ Deno.test("an encoding that was registered is used, also if it knows few coordin
   assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
 });
 
-Deno.test("an encoding that was registered cannot leave the array's folder", async () => {
+Deno.test("ArrayChunks refuses keys of a registered encoding outside the array's folder", async () => {
   await assertRefused(
     {
       ...ONE_DIMENSION,
@@ -385,7 +385,7 @@ Deno.test("an encoding that was registered cannot leave the array's folder", asy
   assertEquals(log, []);
 });
 
-Deno.test("two openings of one array in one store do not mix their chunks, stacked or not", async () => {
+Deno.test("openArrayChunks serializes writes through two openings of one array", async () => {
   for (
     const storage_transformers of [
       [concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 2 })],

@@ -12,7 +12,7 @@ const slashed = new DefaultChunkKeyEncoding();
 const dotted = new DefaultChunkKeyEncoding(".");
 const MAX = Number.MAX_SAFE_INTEGER;
 
-Deno.test("DefaultChunkKeyEncoding writes and reads the keys of the specification", () => {
+Deno.test("DefaultChunkKeyEncoding encodes and decodes the examples of the specification", () => {
   assertStrictEquals(slashed.encode([1, 23, 45]), "c/1/23/45");
   assertStrictEquals(dotted.encode([1, 23, 45]), "c.1.23.45");
   assertEquals(slashed.decode("c/1/23/45"), [1, 23, 45]);
@@ -24,7 +24,7 @@ Deno.test("DefaultChunkKeyEncoding writes and reads the keys of the specificatio
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding writes and reads coordinates around each change of length", () => {
+Deno.test("DefaultChunkKeyEncoding encodes and decodes coordinates around each power of ten", () => {
   for (
     const number of [0, 1, 9, 10, 99, 100, 254, 255, 256, 257, 999, 1000]
       .concat([2 ** 31 - 1, 2 ** 31, 2 ** 32, 1e15, MAX - 1, MAX])
@@ -42,16 +42,16 @@ Deno.test("DefaultChunkKeyEncoding writes and reads coordinates around each chan
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode takes -0 for 0", () => {
+Deno.test("DefaultChunkKeyEncoding.encode treats -0 as 0", () => {
   assertStrictEquals(slashed.encode([-0, -0]), "c/0/0");
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode takes many dimensions", () => {
+Deno.test("DefaultChunkKeyEncoding.encode accepts many dimensions", () => {
   const chunk = Array.from({ length: 1000 }, (_, dimension) => dimension);
   assertEquals(slashed.decode(slashed.encode(chunk), 1000), chunk);
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode refuses numbers that are not whole from 0 to 2^53-1", () => {
+Deno.test("DefaultChunkKeyEncoding.encode refuses numbers other than whole ones from 0 to 2^53-1", () => {
   for (
     const number of [-1, 0.5, 1 - 2 ** -53, NaN, Infinity, -Infinity]
       .concat([-MAX, MAX + 1, 1e21, Number.MIN_VALUE])
@@ -89,7 +89,7 @@ Deno.test("DefaultChunkKeyEncoding.encode refuses coordinates that are not numbe
   assertThrows(() => slashed.encode([0, , 1] as number[]), TypeError);
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode refuses what is not a list", () => {
+Deno.test("DefaultChunkKeyEncoding.encode refuses values other than arrays", () => {
   for (
     const wrong of [undefined, null, "12", 1, { length: 1, 0: 1 }, new Set([1])]
   ) {
@@ -101,7 +101,7 @@ Deno.test("DefaultChunkKeyEncoding.encode refuses what is not a list", () => {
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses all but what encode writes", () => {
+Deno.test("DefaultChunkKeyEncoding.decode refuses keys that encode does not return", () => {
   for (
     const rest of ["/", "/01", "/00", "/-1", "/+1", "/-0", "/1e3", "/ 1", "/1 "]
       .concat(["//1", "/1/", "/1//2", "/1.5", "/0x1", "/1_0", "/1n", "/NaN"])
@@ -154,7 +154,7 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses another rank", () => {
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses a rank that is none", () => {
+Deno.test("DefaultChunkKeyEncoding.decode refuses an invalid rank", () => {
   for (const rank of [-1, 0.5, NaN, Infinity, MAX + 1]) {
     assertStrictEquals(
       assertThrows(() => slashed.decode("c/1", rank), RangeError).message,
@@ -170,7 +170,7 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses a rank that is none", () => {
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses what is not a string", () => {
+Deno.test("DefaultChunkKeyEncoding.decode refuses values other than strings", () => {
   for (
     const [key, found] of [
       [5, "5"],
@@ -191,12 +191,12 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses what is not a string", () => {
   );
 });
 
-Deno.test("DefaultChunkKeyEncoding gives a new list each time", () => {
+Deno.test("DefaultChunkKeyEncoding.decode returns a new array each time", () => {
   slashed.decode("c").push(1);
   assertEquals(slashed.decode("c"), []);
 });
 
-Deno.test("DefaultChunkKeyEncoding refuses another separator", () => {
+Deno.test("DefaultChunkKeyEncoding refuses other separators", () => {
   for (const separator of ["", "|", "//", "\\", "c", "0"]) {
     const error = assertThrows(
       () => new DefaultChunkKeyEncoding(separator as "/"),
@@ -222,7 +222,7 @@ Deno.test("DefaultChunkKeyEncoding.toJSON always writes the separator", () => {
   ]);
 });
 
-Deno.test("ChunkKeyError holds the key whole where the message has it shortened", () => {
+Deno.test("ChunkKeyError keeps the whole key when the message shortens it", () => {
   const key = `c/${"1/".repeat(1000)}`;
   const error = assertThrows(() => slashed.decode(key), ChunkKeyError);
   assertInstanceOf(error, SyntaxError);

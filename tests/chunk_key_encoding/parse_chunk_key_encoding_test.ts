@@ -23,7 +23,7 @@ function suffix(configuration: Record<string, unknown>): unknown {
   return { name: "suffix", configuration };
 }
 
-/** So many encodings, one in the other; the innermost is "v2". */
+/** Nests encodings to a depth; the innermost is "v2". */
 function nest(depth: number): unknown {
   let metadata: unknown = "v2";
   for (let encodings = 1; encodings < depth; encodings++) {
@@ -32,7 +32,7 @@ function nest(depth: number): unknown {
   return metadata;
 }
 
-Deno.test("parseChunkKeyEncoding reads default and v2 in all their forms", () => {
+Deno.test("parseChunkKeyEncoding accepts default and v2 in all forms", () => {
   for (
     const [metadata, key] of [
       ["default", "c/1/2"],
@@ -59,7 +59,7 @@ Deno.test("parseChunkKeyEncoding reads default and v2 in all their forms", () =>
   assertInstanceOf(parseChunkKeyEncoding("v2"), V2ChunkKeyEncoding);
 });
 
-Deno.test("parseChunkKeyEncoding reads suffix with both spellings of its base", () => {
+Deno.test("parseChunkKeyEncoding accepts suffix with both spellings of its base encoding", () => {
   for (
     const [configuration, key] of [
       [{ suffix: ".tiff" }, "c/1/2.tiff"],
@@ -85,7 +85,7 @@ Deno.test("parseChunkKeyEncoding reads suffix with both spellings of its base", 
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses both spellings at once, even alike", () => {
+Deno.test("parseChunkKeyEncoding refuses both spellings together, even with equal values", () => {
   for (const [first, second] of [["v2", "v2"], ["v2", null], [null, "v2"]]) {
     assertRefused(
       suffix({ suffix: "", base_encoding: first, "base-encoding": second }),
@@ -95,7 +95,7 @@ Deno.test("parseChunkKeyEncoding refuses both spellings at once, even alike", ()
   }
 });
 
-Deno.test("parseChunkKeyEncoding says which spelling holds what is wrong", () => {
+Deno.test("parseChunkKeyEncoding names the spelling in the path of an error", () => {
   for (const spelling of ["base_encoding", "base-encoding"]) {
     assertRefused(
       suffix({ suffix: "", [spelling]: { name: "v3" } }),
@@ -126,7 +126,7 @@ Deno.test("parseChunkKeyEncoding says which spelling holds what is wrong", () =>
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses what is no extension", () => {
+Deno.test("parseChunkKeyEncoding refuses values that are not extensions", () => {
   const expected =
     "Expected a chunk key encoding, a name or an object with a name, found ";
   for (
@@ -163,7 +163,7 @@ Deno.test("parseChunkKeyEncoding refuses what is no extension", () => {
   }
 });
 
-Deno.test("parseChunkKeyEncoding lists what is known beside an unknown name", () => {
+Deno.test("parseChunkKeyEncoding lists the known names for an unknown name", () => {
   for (
     const name of [
       "v3",
@@ -188,7 +188,7 @@ Deno.test("parseChunkKeyEncoding lists what is known beside an unknown name", ()
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses encodings that need not be understood", () => {
+Deno.test("parseChunkKeyEncoding refuses must_understand: false", () => {
   const problem =
     "Expected true or no such member, since chunk keys cannot be found without understanding their encoding, found false";
   for (
@@ -263,7 +263,7 @@ Deno.test("parseChunkKeyEncoding names an unknown configuration member and lists
   }
 });
 
-Deno.test("parseChunkKeyEncoding reads no configuration from a prototype", () => {
+Deno.test("parseChunkKeyEncoding ignores inherited members", () => {
   assertStrictEquals(
     assertThrows(
       () =>
@@ -281,7 +281,7 @@ Deno.test("parseChunkKeyEncoding reads no configuration from a prototype", () =>
   );
 });
 
-Deno.test("parseChunkKeyEncoding refuses another separator", () => {
+Deno.test("parseChunkKeyEncoding refuses other separators", () => {
   for (
     const [separator, found] of [
       ["", '""'],
@@ -303,7 +303,7 @@ Deno.test("parseChunkKeyEncoding refuses another separator", () => {
   }
 });
 
-Deno.test("parseChunkKeyEncoding says what suffix needs", () => {
+Deno.test("parseChunkKeyEncoding requires a suffix", () => {
   for (
     const metadata of [
       "suffix",
@@ -332,7 +332,7 @@ Deno.test("parseChunkKeyEncoding says what suffix needs", () => {
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses suffixes with which a key is no safe name", () => {
+Deno.test("parseChunkKeyEncoding refuses suffixes that make unsafe keys", () => {
   for (
     const [text, ending, problem] of [
       ["/", "0/", "holds an empty segment"],
@@ -377,7 +377,7 @@ Deno.test("parseChunkKeyEncoding keeps the cause of a refused suffix", () => {
   assertInstanceOf(error.cause, RangeError);
 });
 
-Deno.test("parseChunkKeyEncoding nests 32 encodings and no more", () => {
+Deno.test("parseChunkKeyEncoding accepts 32 nested encodings and no more", () => {
   assertStrictEquals(
     parseChunkKeyEncoding(nest(32)).encode([1]),
     `1${"x".repeat(31)}`,
@@ -390,7 +390,7 @@ Deno.test("parseChunkKeyEncoding nests 32 encodings and no more", () => {
   assertStrictEquals(parseChunkKeyEncoding(nest(32)).name, "suffix");
 });
 
-Deno.test("parseChunkKeyEncoding counts a base that is left out", () => {
+Deno.test("parseChunkKeyEncoding counts an implied base encoding", () => {
   const metadata = (depth: number): unknown =>
     depth === 0
       ? suffix({ suffix: "x" })
@@ -406,7 +406,7 @@ Deno.test("parseChunkKeyEncoding counts a base that is left out", () => {
   );
 });
 
-Deno.test("parseChunkKeyEncoding refuses deep nesting in JSON text thousands of levels deep", () => {
+Deno.test("parseChunkKeyEncoding refuses thousands of nested encodings", () => {
   const deep = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
     .repeat(5000) + '"v2"' + "}}".repeat(5000);
   assertThrows(
@@ -416,7 +416,7 @@ Deno.test("parseChunkKeyEncoding refuses deep nesting in JSON text thousands of 
   );
 });
 
-Deno.test("parseChunkKeyEncoding reads what toJSON writes, and changes no metadata", () => {
+Deno.test("parseChunkKeyEncoding accepts what toJSON returns, and does not change its argument", () => {
   const metadata = Object.freeze({
     name: "suffix",
     configuration: Object.freeze({ suffix: ".x", "base-encoding": "v2" }),

@@ -13,7 +13,7 @@ import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chun
 import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
 import { MetadataError } from "../../src/metadata/metadata_error.ts";
 
-/** An encoding and the same as plain data, from which the oracles work. */
+/** An encoding, and the same as plain data for the oracles. */
 interface Model {
   readonly kind: "default" | "v2";
   readonly separator: "/" | ".";
@@ -44,7 +44,7 @@ const models: fc.Arbitrary<Model> = fc.record({
   suffixes: fc.array(safeSuffix, { maxLength: 3 }),
 });
 
-/** Strings of what keys are made of, and of what looks like it. */
+/** Strings of the characters of keys, and of similar ones. */
 const nearlyKeys = fc.array(
   fc.oneof(
     fc.constantFrom(..."c0123456789/.-+ e٣"),
@@ -73,7 +73,7 @@ function encodeSlowly({ kind, separator, suffixes }: Model, chunk: number[]) {
   return base + suffixes.join("");
 }
 
-/** What the key decodes to, by regular expressions and round trips; `undefined` for none. */
+/** Decodes a key slowly, by regular expressions and round trips; `undefined` for keys of no chunk. */
 function decodeSlowly(model: Model, key: string, rank?: number) {
   const suffix = model.suffixes.join("");
   if (!key.endsWith(suffix)) return undefined;
@@ -101,7 +101,7 @@ function assertDecodesSo(model: Model, key: string, rank?: number): boolean {
   return true;
 }
 
-Deno.test("ChunkKeyEncoding.encode writes what joining writes, and decode reads it back", () => {
+Deno.test("ChunkKeyEncoding.encode agrees with joined strings, and decode is its inverse", () => {
   fc.assert(fc.property(models, coordinates, (model, chunk) => {
     const encoding = make(model);
     const key = encoding.encode(chunk);
@@ -113,7 +113,7 @@ Deno.test("ChunkKeyEncoding.encode writes what joining writes, and decode reads 
   }));
 });
 
-Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of nearly right keys", () => {
+Deno.test("ChunkKeyEncoding.decode agrees with the oracle on nearly valid keys", () => {
   let accepted = 0;
   const rank = fc.option(fc.nat(3), { nil: undefined, freq: 1 });
   const property = fc.property(
@@ -129,11 +129,11 @@ Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of nearly ri
     },
   );
   fc.assert(property, { numRuns: 2000, seed: 1 });
-  // Otherwise nearly right is not near enough for the test to mean much.
+  // The test is only useful if both outcomes are frequent.
   assert(accepted > 300, `accepted ${accepted}`);
 });
 
-Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of right keys with one change", () => {
+Deno.test("ChunkKeyEncoding.decode agrees with the oracle on valid keys with one change", () => {
   const change = fc.record({
     at: fc.nat(20),
     remove: fc.nat(2),
@@ -154,7 +154,7 @@ Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of right key
   );
 });
 
-Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of any string", () => {
+Deno.test("ChunkKeyEncoding.decode agrees with the oracle on any string", () => {
   fc.assert(
     fc.property(models, codeUnits, (model, key) => {
       assertDecodesSo(model, key);
@@ -163,7 +163,7 @@ Deno.test("ChunkKeyEncoding.decode accepts just what encode writes, of any strin
   );
 });
 
-Deno.test("ChunkKeyEncoding.decode tells the largest coordinate from the one above it", () => {
+Deno.test("ChunkKeyEncoding.decode accepts the largest coordinate and refuses the next one", () => {
   const limit = BigInt(Number.MAX_SAFE_INTEGER);
   fc.assert(
     fc.property(
@@ -179,7 +179,7 @@ Deno.test("ChunkKeyEncoding.decode tells the largest coordinate from the one abo
   );
 });
 
-Deno.test("ChunkKeyEncoding.toJSON writes what parses back to the same encoding", () => {
+Deno.test("ChunkKeyEncoding.toJSON returns metadata of the same encoding", () => {
   fc.assert(fc.property(models, coordinates, (model, chunk) => {
     const encoding = make(model);
     const json = JSON.stringify(encoding);
@@ -190,7 +190,7 @@ Deno.test("ChunkKeyEncoding.toJSON writes what parses back to the same encoding"
   }));
 });
 
-Deno.test("SuffixChunkKeyEncoding gives only keys that stay in the array's folder", () => {
+Deno.test("SuffixChunkKeyEncoding only returns keys inside the array's folder", () => {
   const pieces = fc.constantFrom(
     ...["/", "/", ".", "..", "x", "\\", "\u0000", "zarr.json", ".zarray", "0"],
   );
@@ -201,7 +201,7 @@ Deno.test("SuffixChunkKeyEncoding gives only keys that stay in the array's folde
     coordinates,
     (suffixes, chunk) => {
       for (const kind of ["default", "v2"] as const) {
-        // Each encoding on the way must give safe keys of its own.
+        // The keys of each nested encoding must be safe, too.
         const isSafe = suffixes.every((_, index) => {
           const segments = encodeSlowly(
             { kind, separator: "/", suffixes: suffixes.slice(0, index + 1) },
@@ -228,7 +228,7 @@ Deno.test("SuffixChunkKeyEncoding gives only keys that stay in the array's folde
   assert(accepted > 100 && accepted < 900, `accepted ${accepted}`);
 });
 
-Deno.test("parseChunkKeyEncoding answers any JSON with an encoding or a MetadataError", () => {
+Deno.test("parseChunkKeyEncoding returns an encoding or throws a MetadataError for any JSON", () => {
   const names = fc.constantFrom("default", "v2", "suffix", "__proto__", "x");
   const { metadata } = fc.letrec((tie) => ({
     metadata: fc.oneof(

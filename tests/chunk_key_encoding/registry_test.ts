@@ -6,7 +6,7 @@ import { MetadataError } from "../../src/metadata/metadata_error.ts";
 
 const dotted = new DefaultChunkKeyEncoding(".");
 
-Deno.test("registerChunkKeyEncoding makes a name known, with and without configuration, alone and as a base", () => {
+Deno.test("registerChunkKeyEncoding registers an encoding, with and without configuration, alone and as a base encoding", () => {
   assertThrows(() => parseChunkKeyEncoding("dotted"), MetadataError, "Unknown");
   const configurations: unknown[] = [];
   registerChunkKeyEncoding("dotted", (configuration) => {
@@ -26,7 +26,7 @@ Deno.test("registerChunkKeyEncoding makes a name known, with and without configu
   assertEquals(configurations, [{}, { a: 1 }, {}]);
 });
 
-Deno.test("registerChunkKeyEncoding lists the name among the known ones", () => {
+Deno.test("registerChunkKeyEncoding adds the name to the known names in messages", () => {
   registerChunkKeyEncoding("listed", () => dotted);
   assertThrows(
     () => parseChunkKeyEncoding("lost"),
@@ -36,7 +36,7 @@ Deno.test("registerChunkKeyEncoding lists the name among the known ones", () => 
   assertThrows(() => parseChunkKeyEncoding("lost"), MetadataError, '"listed"');
 });
 
-Deno.test("registerChunkKeyEncoding refuses the names that are built in", () => {
+Deno.test("registerChunkKeyEncoding refuses built-in names", () => {
   for (const name of ["default", "v2", "suffix"]) {
     assertStrictEquals(
       assertThrows(
@@ -49,7 +49,7 @@ Deno.test("registerChunkKeyEncoding refuses the names that are built in", () => 
   assertStrictEquals(parseChunkKeyEncoding("default").encode([1]), "c/1");
 });
 
-Deno.test("registerChunkKeyEncoding refuses a name twice and keeps the first", () => {
+Deno.test("registerChunkKeyEncoding refuses a registered name and keeps the first parser", () => {
   registerChunkKeyEncoding("twice", () => dotted);
   assertStrictEquals(
     assertThrows(
@@ -86,7 +86,7 @@ Deno.test("registerChunkKeyEncoding refuses an empty name and arguments of anoth
   assertThrows(() => parseChunkKeyEncoding("object"), MetadataError, "Unknown");
 });
 
-Deno.test("registerChunkKeyEncoding takes names that objects have by birth", () => {
+Deno.test("registerChunkKeyEncoding accepts the names of Object.prototype members", () => {
   for (const name of ["__proto__", "constructor", "toString"]) {
     assertThrows(() => parseChunkKeyEncoding(name), MetadataError, "Unknown");
     registerChunkKeyEncoding(name, () => dotted);
@@ -94,7 +94,7 @@ Deno.test("registerChunkKeyEncoding takes names that objects have by birth", () 
   }
 });
 
-Deno.test("registerChunkKeyEncoding places the metadata errors of its parser below the configuration", () => {
+Deno.test("registerChunkKeyEncoding prefixes the paths of the parser's errors with the configuration", () => {
   const failure = new EvalError("not of metadata");
   registerChunkKeyEncoding("failing", ({ how }) => {
     throw how === "metadata"
@@ -128,7 +128,7 @@ Deno.test("registerChunkKeyEncoding places the metadata errors of its parser bel
   );
 });
 
-Deno.test("registerChunkKeyEncoding gives no way to nest deeper than 32", () => {
+Deno.test("registerChunkKeyEncoding does not allow nesting deeper than 32", () => {
   registerChunkKeyEncoding(
     "wrapped",
     ({ base }) => parseChunkKeyEncoding(base ?? "v2"),
@@ -162,7 +162,7 @@ Deno.test("registerChunkKeyEncoding gives no way to nest deeper than 32", () => 
   assertStrictEquals(parseChunkKeyEncoding(wrapped(31)).name, "v2");
 });
 
-Deno.test("registerChunkKeyEncoding cannot make a suffix escape the key checks", () => {
+Deno.test("registerChunkKeyEncoding does not bypass the key checks of suffix", () => {
   registerChunkKeyEncoding("zarr", () => ({
     name: "zarr",
     encode: () => "zarr",

@@ -13,7 +13,7 @@ import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_en
 const tiff = new SuffixChunkKeyEncoding(".tiff");
 const zip = new SuffixChunkKeyEncoding(".shard.zip", new V2ChunkKeyEncoding());
 
-/** An encoding that this package does not bring: any text is the key of the chunk []. */
+/** A custom encoding: any text is the key of the chunk []. */
 function fixed(text: string): ChunkKeyEncoding {
   return {
     name: "fixed",
@@ -26,7 +26,7 @@ function fixed(text: string): ChunkKeyEncoding {
   };
 }
 
-Deno.test("SuffixChunkKeyEncoding writes and reads the keys of the document", () => {
+Deno.test("SuffixChunkKeyEncoding encodes and decodes the examples of the proposal", () => {
   assertStrictEquals(tiff.encode([1, 2]), "c/1/2.tiff");
   assertStrictEquals(zip.encode([1, 2]), "1.2.shard.zip");
   assertEquals(tiff.decode("c/1/2.tiff"), [1, 2]);
@@ -35,7 +35,7 @@ Deno.test("SuffixChunkKeyEncoding writes and reads the keys of the document", ()
   assertEquals(tiff.decode("c.tiff"), []);
 });
 
-Deno.test("SuffixChunkKeyEncoding passes the rank to its base", () => {
+Deno.test("SuffixChunkKeyEncoding passes the rank to its base encoding", () => {
   assertEquals(zip.decode("0.shard.zip"), [0]);
   assertEquals(zip.decode("0.shard.zip", 0), []);
   assertEquals(zip.decode("0.shard.zip", 1), [0]);
@@ -46,7 +46,7 @@ Deno.test("SuffixChunkKeyEncoding passes the rank to its base", () => {
   assertThrows(() => tiff.decode("c/1.tiff", -1), RangeError, "the rank");
 });
 
-Deno.test("SuffixChunkKeyEncoding takes suffixes that look like coordinates or separators", () => {
+Deno.test("SuffixChunkKeyEncoding accepts suffixes that look like coordinates or separators", () => {
   for (
     const [suffix, base, key] of [
       ["0", new V2ChunkKeyEncoding(), "1.20"],
@@ -72,14 +72,14 @@ Deno.test("SuffixChunkKeyEncoding takes suffixes that look like coordinates or s
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding takes the empty suffix", () => {
+Deno.test("SuffixChunkKeyEncoding accepts an empty suffix", () => {
   const plain = new SuffixChunkKeyEncoding("");
   assertStrictEquals(plain.encode([1, 2]), "c/1/2");
   assertEquals(plain.decode("c/1/2"), [1, 2]);
   assertThrows(() => plain.decode("c/01"), ChunkKeyError, '"c/01"');
 });
 
-Deno.test("SuffixChunkKeyEncoding stands in another", () => {
+Deno.test("SuffixChunkKeyEncoding nests", () => {
   const nested = new SuffixChunkKeyEncoding(".gz", zip);
   assertStrictEquals(nested.encode([1, 2]), "1.2.shard.zip.gz");
   assertEquals(nested.decode("1.2.shard.zip.gz", 2), [1, 2]);
@@ -99,7 +99,7 @@ Deno.test("SuffixChunkKeyEncoding stands in another", () => {
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding.decode refuses all but what encode writes", () => {
+Deno.test("SuffixChunkKeyEncoding.decode refuses keys that encode does not return", () => {
   for (
     const key of ["", "c/1", "c/1.TIFF", "c/1.tif", "c/1.tiff ", "c/1.tiff/"]
       .concat(["tiff", "c/1tiff", "c/1.tiff\n"])
@@ -124,7 +124,7 @@ Deno.test("SuffixChunkKeyEncoding.decode refuses all but what encode writes", ()
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses coordinates and keys as its base does", () => {
+Deno.test("SuffixChunkKeyEncoding refuses the coordinates and keys that its base encoding refuses", () => {
   assertThrows(() => tiff.encode([-1]), RangeError, "found -1");
   assertThrows(
     () => tiff.encode([2 ** 53]),
@@ -138,7 +138,7 @@ Deno.test("SuffixChunkKeyEncoding refuses coordinates and keys as its base does"
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses suffixes with which a key is no safe name", () => {
+Deno.test("SuffixChunkKeyEncoding refuses suffixes that make unsafe keys", () => {
   for (
     const [suffix, ending, problem] of [
       ["/", "0/", "holds an empty segment"],
@@ -188,7 +188,7 @@ Deno.test("SuffixChunkKeyEncoding refuses suffixes with which a key is no safe n
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses suffixes that are no safe name together", () => {
+Deno.test("SuffixChunkKeyEncoding refuses nested suffixes that together make unsafe keys", () => {
   for (
     const [inner, outer, ending] of [
       ["/zarr", ".json", "0/zarr.json"],
@@ -213,7 +213,7 @@ Deno.test("SuffixChunkKeyEncoding refuses suffixes that are no safe name togethe
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding checks each key of an encoding that is not this package's", () => {
+Deno.test("SuffixChunkKeyEncoding checks every key of a custom base encoding", () => {
   const onZarr = new SuffixChunkKeyEncoding(".json", fixed("zarr"));
   assertStrictEquals(
     assertThrows(() => onZarr.encode([]), RangeError).message,
@@ -239,7 +239,7 @@ Deno.test("SuffixChunkKeyEncoding checks each key of an encoding that is not thi
   assertEquals(safe.decode("zarr.tiff"), []);
 });
 
-Deno.test("SuffixChunkKeyEncoding.decode keeps the cause of its base's error and passes other errors on", () => {
+Deno.test("SuffixChunkKeyEncoding.decode keeps the cause of the base encoding's error and rethrows other errors", () => {
   const cause = new Error("why");
   const failing = (error: Error) =>
     new SuffixChunkKeyEncoding(".x", {
@@ -282,7 +282,7 @@ Deno.test("SuffixChunkKeyEncoding refuses arguments of another type", () => {
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding nests 32 deep and no deeper", () => {
+Deno.test("SuffixChunkKeyEncoding accepts 32 nested encodings and no more", () => {
   let nested: ChunkKeyEncoding = new V2ChunkKeyEncoding();
   for (let depth = 1; depth < 32; depth++) {
     nested = new SuffixChunkKeyEncoding("x", nested);

@@ -11,14 +11,14 @@ const dotted = new V2ChunkKeyEncoding();
 const slashed = new V2ChunkKeyEncoding("/");
 const MAX = Number.MAX_SAFE_INTEGER;
 
-Deno.test("V2ChunkKeyEncoding writes and reads the keys of the specification", () => {
+Deno.test("V2ChunkKeyEncoding encodes and decodes the examples of the specification", () => {
   assertStrictEquals(dotted.encode([1, 23, 45]), "1.23.45");
   assertStrictEquals(slashed.encode([1, 23, 45]), "1/23/45");
   assertEquals(dotted.decode("1.23.45"), [1, 23, 45]);
   assertEquals(slashed.decode("1/23/45"), [1, 23, 45]);
 });
 
-Deno.test("V2ChunkKeyEncoding tells the chunk of no dimension from chunk 0 by the rank", () => {
+Deno.test("V2ChunkKeyEncoding.decode uses the rank to distinguish the chunk of no dimensions from chunk 0", () => {
   for (const encoding of [dotted, slashed]) {
     assertStrictEquals(encoding.encode([]), "0");
     assertStrictEquals(encoding.encode([0]), "0");
@@ -43,7 +43,7 @@ Deno.test("V2ChunkKeyEncoding tells the chunk of no dimension from chunk 0 by th
   assertThrows(() => dotted.decode("00", 0), ChunkKeyError, "is not a key of");
 });
 
-Deno.test("V2ChunkKeyEncoding writes and reads coordinates around each change of length", () => {
+Deno.test("V2ChunkKeyEncoding encodes and decodes coordinates around each power of ten", () => {
   for (
     const number of [0, 1, 9, 10, 255, 256, 257, 2 ** 31, 2 ** 32, MAX - 1, MAX]
   ) {
@@ -58,7 +58,7 @@ Deno.test("V2ChunkKeyEncoding writes and reads coordinates around each change of
   assertStrictEquals(dotted.encode([-0]), "0");
 });
 
-Deno.test("V2ChunkKeyEncoding.encode refuses what are no coordinates", () => {
+Deno.test("V2ChunkKeyEncoding.encode refuses invalid coordinates", () => {
   for (const number of [-1, 0.5, NaN, Infinity, MAX + 1]) {
     assertStrictEquals(
       assertThrows(() => dotted.encode([1, number]), RangeError).message,
@@ -77,7 +77,7 @@ Deno.test("V2ChunkKeyEncoding.encode refuses what are no coordinates", () => {
   );
 });
 
-Deno.test("V2ChunkKeyEncoding.decode refuses all but what encode writes", () => {
+Deno.test("V2ChunkKeyEncoding.decode refuses keys that encode does not return", () => {
   for (
     const key of ["", ".", "01", "00", "-1", "+1", "1e3", " 1", "1 ", "1..2"]
       .concat([".1", "1.", "1.01", "1/2", "a", "c", "c.1", "c/1", "٣", "1.\n"])
@@ -119,7 +119,7 @@ Deno.test("V2ChunkKeyEncoding.decode refuses keys and ranks of another type", ()
   );
 });
 
-Deno.test("V2ChunkKeyEncoding refuses another separator", () => {
+Deno.test("V2ChunkKeyEncoding refuses other separators", () => {
   assertStrictEquals(
     assertThrows(() => new V2ChunkKeyEncoding("-" as "/"), RangeError).message,
     'Expected the separator "/" or ".", found "-"',

@@ -32,7 +32,7 @@ Deno.test("assertPartKeys refuses a part of chunk 1 at the key of chunk 10", () 
   );
 });
 
-Deno.test("assertPartKeys knows the chunk key encoding", () => {
+Deno.test("assertPartKeys depends on the chunk key encoding", () => {
   const tiff = new SuffixChunkKeyEncoding(".tiff");
   assertPartKeys([parts("", "0")], tiff, 2);
   assertThrows(
@@ -43,18 +43,18 @@ Deno.test("assertPartKeys knows the chunk key encoding", () => {
   assertPartKeys([parts("", "5.tiff")], tiff, 2);
 });
 
-Deno.test("assertPartKeys knows the rank", () => {
+Deno.test("assertPartKeys depends on the rank", () => {
   assertPartKeys([parts("", "/0")], DEFAULT, 2);
   assertPartKeys([parts("", "0")], DEFAULT, 0);
   assertPartKeys([parts("", "0")], new V2ChunkKeyEncoding(), 0);
 });
 
-Deno.test("assertPartKeys allows suffixes that only begin alike", () => {
+Deno.test("assertPartKeys allows suffixes with a common prefix", () => {
   assertPartKeys([parts(".header", "", ".index")], DEFAULT, 2);
   assertPartKeys([parts("", ".index", ".index.crc")], DEFAULT, 2);
 });
 
-Deno.test("assertPartKeys sees through stacked transformers", () => {
+Deno.test("assertPartKeys combines the suffixes of stacked transformers", () => {
   assertPartKeys([parts("", ".a"), parts("", ".b")], DEFAULT, 1);
   const error = assertThrows(
     () =>
@@ -70,7 +70,7 @@ Deno.test("assertPartKeys sees through stacked transformers", () => {
   );
 });
 
-Deno.test("assertPartKeys refuses part keys that are no keys or metadata's", () => {
+Deno.test("assertPartKeys refuses invalid part keys and those of metadata documents", () => {
   for (const suffix of ["/zarr.json", "/x/zarr.json", "/.zarray", "/.zattrs"]) {
     assertThrows(
       () => assertPartKeys([parts("", suffix)], DEFAULT, 1),
@@ -94,7 +94,7 @@ Deno.test("assertPartKeys refuses part keys that are no keys or metadata's", () 
   assertPartKeys([parts("zarr.json")], DEFAULT, 1);
 });
 
-Deno.test("assertPartKeys refuses more parts than a chunk can sensibly have, at once", () => {
+Deno.test("assertPartKeys refuses more than 256 parts before it compares them", () => {
   const many = parts(...Array.from({ length: 100 }, (_, i) => `.${i}.`));
   assertPartKeys([many], DEFAULT, 1);
   const error = assertThrows(
@@ -105,7 +105,7 @@ Deno.test("assertPartKeys refuses more parts than a chunk can sensibly have, at 
   assertEquals(error.path, "/1");
 });
 
-/** Slow and obvious: all part keys of many chunks, looked through for doubles. */
+/** The oracle: compares all part keys of many chunks. */
 function collides(
   suffixes: string[],
   encoding: ChunkKeyEncoding,
@@ -127,7 +127,7 @@ function collides(
   return false;
 }
 
-Deno.test("assertPartKeys refuses exactly what makes two parts share a key", () => {
+Deno.test("assertPartKeys agrees with comparing all part keys of many chunks", () => {
   const suffix = fc.string({
     unit: fc.constantFrom("0", "1", "a", "."),
     maxLength: 2,
@@ -159,7 +159,7 @@ Deno.test("assertPartKeys refuses exactly what makes two parts share a key", () 
   );
 });
 
-Deno.test("assertPartKeys passes on what a decoder throws that is no syntax error", () => {
+Deno.test("assertPartKeys rethrows errors of a decoder other than SyntaxError", () => {
   const broken = {
     encode: () => "k",
     decode: () => {

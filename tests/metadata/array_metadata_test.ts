@@ -34,14 +34,14 @@ function gridShape(shape: number[], chunkShape: number[]): readonly number[] {
   }).gridShape;
 }
 
-Deno.test("parseArrayMetadata counts the chunks along each dimension, ragged ones too", () => {
+Deno.test("parseArrayMetadata counts the chunks along each dimension, partial ones included", () => {
   assertEquals(gridShape([10, 7], [4, 7]), [3, 1]);
   assertEquals(gridShape([8, 9, 7], [4, 4, 8]), [2, 3, 1]);
   assertEquals(gridShape([0, 1], [4, 4]), [0, 1]);
   assertEquals(gridShape([], []), []);
 });
 
-Deno.test("parseArrayMetadata counts chunks exactly where quotients are rounded", () => {
+Deno.test("parseArrayMetadata counts chunks exactly up to 2^53−1", () => {
   const most = 2 ** 53 - 1;
   assertEquals(gridShape([most], [1]), [most]);
   assertEquals(gridShape([most], [2]), [2 ** 52]);
@@ -50,7 +50,7 @@ Deno.test("parseArrayMetadata counts chunks exactly where quotients are rounded"
   assertEquals(gridShape([most - 1], [most]), [1]);
 });
 
-Deno.test("parseArrayMetadata refuses what is no array of Zarr v3, and says what it is", () => {
+Deno.test("parseArrayMetadata refuses documents that are not those of Zarr v3 arrays", () => {
   for (const document of [null, 5, "array", true]) {
     assertThrows(
       () => parseArrayMetadata(document),
@@ -76,7 +76,7 @@ Deno.test("parseArrayMetadata refuses what is no array of Zarr v3, and says what
   );
 });
 
-Deno.test("parseArrayMetadata names a member that is missing", () => {
+Deno.test("parseArrayMetadata names a missing member", () => {
   for (
     const name of [
       "zarr_format",
@@ -95,7 +95,7 @@ Deno.test("parseArrayMetadata names a member that is missing", () => {
   }
 });
 
-Deno.test("parseArrayMetadata refuses members it does not know, unless it need not", () => {
+Deno.test("parseArrayMetadata refuses unknown members without must_understand: false", () => {
   assertRefused(
     { extra: 1 },
     'Unknown member "extra" in array metadata',
@@ -121,7 +121,7 @@ Deno.test("parseArrayMetadata refuses members it does not know, unless it need n
   parseArrayMetadata({ ...VALID, extra: { must_understand: false } });
 });
 
-Deno.test("parseArrayMetadata refuses shapes that are none", () => {
+Deno.test("parseArrayMetadata refuses invalid shapes", () => {
   for (const shape of ["10", 10, null, {}]) {
     assertRefused(
       { shape },
@@ -138,7 +138,7 @@ Deno.test("parseArrayMetadata refuses shapes that are none", () => {
   }
 });
 
-Deno.test("parseArrayMetadata refuses chunk grids that it does not know or that do not fit", () => {
+Deno.test("parseArrayMetadata refuses unknown and invalid chunk grids", () => {
   assertRefused(
     { chunk_grid: { name: "rectilinear", configuration: {} } },
     'Unknown chunk grid "rectilinear"; known is "regular"',
@@ -170,7 +170,7 @@ Deno.test("parseArrayMetadata refuses chunk grids that it does not know or that 
   );
 });
 
-Deno.test("parseArrayMetadata refuses storage_transformers that are no list", () => {
+Deno.test("parseArrayMetadata refuses storage_transformers other than arrays", () => {
   assertRefused(
     { storage_transformers: {} },
     "Expected storage_transformers to be a list",
@@ -178,7 +178,7 @@ Deno.test("parseArrayMetadata refuses storage_transformers that are no list", ()
   );
 });
 
-Deno.test("parseArrayMetadata leaves what it does not use as it is", () => {
+Deno.test("parseArrayMetadata does not check members that it does not use", () => {
   const document = { ...VALID, fill_value: "NaN", codecs: 5, attributes: null };
   assertEquals(parseArrayMetadata(document).metadata, document as unknown);
   const { fill_value: _, ...without } = VALID;

@@ -5,7 +5,7 @@ import { changeZarrJson } from "../../src/metadata/zarr_json.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** What `changeZarrJson` makes of a text when a member `added` is put first. */
+/** Inserts a member `added` with `changeZarrJson`. */
 function withMember(text: string): string {
   return new TextDecoder().decode(
     changeZarrJson(
@@ -15,7 +15,7 @@ function withMember(text: string): string {
   );
 }
 
-/** Numbers as JSON allows to write them. */
+/** Numbers in all spellings of JSON. */
 const digits = (maxLength: number) =>
   fc.stringMatching(new RegExp(`^[0-9]{1,${maxLength}}$`));
 const number = fc.tuple(
@@ -37,7 +37,7 @@ const number = fc.tuple(
   ),
 ).map((all) => all.join(""));
 
-Deno.test("changeZarrJson keeps every number as it is written", () => {
+Deno.test("changeZarrJson keeps the spelling of every number", () => {
   fc.assert(
     fc.property(fc.array(number, { minLength: 1, maxLength: 5 }), (numbers) => {
       assertEquals(
@@ -51,7 +51,7 @@ Deno.test("changeZarrJson keeps every number as it is written", () => {
   );
 });
 
-Deno.test("changeZarrJson keeps numbers that a number cannot hold", () => {
+Deno.test("changeZarrJson keeps the digits of long numbers", () => {
   for (
     const number of [
       "18446744073709551615",
@@ -76,13 +76,13 @@ Deno.test("changeZarrJson keeps numbers that a number cannot hold", () => {
   }
 });
 
-Deno.test("changeZarrJson keeps all other values, their names and their order", () => {
+Deno.test("changeZarrJson keeps all other members and their order", () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
       const document = JSON.parse(json);
       assertEquals(
         withMember(`{"value":${json}}`),
-        // The numbers here are those that `JSON.stringify` wrote.
+        // `JSON.stringify` wrote these numbers.
         `${JSON.stringify({ added: true, value: document }, null, 2)}\n`,
       );
     }),
@@ -95,7 +95,7 @@ Deno.test("changeZarrJson keeps all other values, their names and their order", 
   );
 });
 
-Deno.test("changeZarrJson gives the change plain values, but for numbers that it keeps", () => {
+Deno.test("changeZarrJson passes plain values, except raw numbers", () => {
   changeZarrJson(
     utf8('{"a": [1, 2.5, "1.0", null, true], "b": {}}'),
     (found) => {
@@ -105,7 +105,7 @@ Deno.test("changeZarrJson gives the change plain values, but for numbers that it
   );
 });
 
-Deno.test("changeZarrJson gives the same bytes where nothing is changed", () => {
+Deno.test("changeZarrJson returns the same bytes if nothing changes", () => {
   for (
     const text of [
       ' { "a" :\t1.0 , "a": 2, "\\u0061": "\\/" }\r\n',
@@ -122,7 +122,7 @@ Deno.test("changeZarrJson gives the same bytes where nothing is changed", () => 
   }
 });
 
-Deno.test("changeZarrJson writes another document in its place, with a line end", () => {
+Deno.test("changeZarrJson formats a new document with a final newline", () => {
   for (const bytes of [utf8("{}"), utf8("4"), utf8("null")]) {
     assertEquals(
       changeZarrJson(bytes, () => ({ é: [] })),
@@ -131,7 +131,7 @@ Deno.test("changeZarrJson writes another document in its place, with a line end"
   }
 });
 
-Deno.test("changeZarrJson refuses what is no JSON before anything is changed", () => {
+Deno.test("changeZarrJson refuses invalid JSON before it calls change", () => {
   const wrong: [Uint8Array, string][] = [
     [utf8(""), "The metadata document is empty, where JSON is expected"],
     [utf8("{"), 'not JSON in UTF-8, it starts with "{"'],
@@ -155,7 +155,7 @@ Deno.test("changeZarrJson refuses what is no JSON before anything is changed", (
   }
 });
 
-Deno.test("changeZarrJson refuses a change to what JSON cannot hold", () => {
+Deno.test("changeZarrJson refuses a change to a value that JSON cannot express", () => {
   assertThrows(
     () => changeZarrJson(utf8("{}"), () => ({ fill_value: NaN })),
     MetadataError,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { describe, describeAll } from "../../src/metadata/describe.ts";
 
-Deno.test("describe shows short values as they are", () => {
+Deno.test("describe renders short values completely", () => {
   const descriptions: [unknown, string][] = [
     ["a", '"a"'],
     ['"\n', '"\\"\\n"'],
@@ -26,7 +26,7 @@ Deno.test("describe shows short values as they are", () => {
   }
 });
 
-Deno.test("describe stays short, and does not walk into depth", () => {
+Deno.test("describe shortens long values and does not recurse", () => {
   let deep: unknown = [];
   for (let i = 0; i < 1_000_000; i++) deep = [deep];
   const cyclic: { self?: unknown } = {};
@@ -45,7 +45,7 @@ Deno.test("describe stays short, and does not walk into depth", () => {
   }
 });
 
-Deno.test("describeAll joins names as a sentence does", () => {
+Deno.test("describeAll joins names with commas and \"and\"", () => {
   assertEquals(describeAll([]), "none");
   assertEquals(describeAll(["a"]), '"a"');
   assertEquals(describeAll(["a", "b"]), '"a" and "b"');

@@ -9,7 +9,7 @@ import {
 import { groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
-/** A node in a tree of groups, as the tests know it. */
+/** A node in a tree of groups. */
 interface Node {
   name: string;
   children: Node[] | undefined;
@@ -35,7 +35,7 @@ function documentOf({ name, children }: Node): Record<string, unknown> {
   return { ...groupMetadata(Object.fromEntries(members)), tag: name };
 }
 
-/** The paths of a node and of those in it, one by one. */
+/** Collects the paths of a node and all nodes in it. */
 function pathsOf({ children = [] }: Node, path = ""): string[] {
   const within = sorted(children).flatMap((child) =>
     pathsOf(child, path === "" ? child.name : `${path}/${child.name}`)
@@ -43,13 +43,13 @@ function pathsOf({ children = [] }: Node, path = ""): string[] {
   return [path, ...within];
 }
 
-/** As JavaScript has an object's members: those with numbers as names come first. */
+/** The order of an object's members in JavaScript: integer names come first. */
 function sorted(children: readonly Node[]): Node[] {
   const isNumber = ({ name }: Node) => name === "0" ? 0 : 1;
   return children.toSorted((a, b) => isNumber(a) - isNumber(b));
 }
 
-Deno.test("nodePaths and changeNodes visit the node and all that it holds, in one order, with their paths", () => {
+Deno.test("nodePaths and changeNodes visit a node and all nodes in it in the same order", () => {
   fc.assert(
     fc.property(node, (node) => {
       const document = documentOf(node);
@@ -64,7 +64,7 @@ Deno.test("nodePaths and changeNodes visit the node and all that it holds, in on
   );
 });
 
-Deno.test("changeNodes gives the same object where no node changes, and changes just the nodes that do", () => {
+Deno.test("changeNodes returns the same object if nothing changes, and only changes the nodes that do", () => {
   fc.assert(
     fc.property(node, fc.nat(), (node, number) => {
       const document = documentOf(node);
@@ -92,7 +92,7 @@ Deno.test("changeNodes gives the same object where no node changes, and changes 
   );
 });
 
-Deno.test("changeNodes hands on what a group became before it looks at the nodes in that", () => {
+Deno.test("changeNodes changes a group before the nodes in it", () => {
   const group = groupMetadata({ a: arrayMetadata(), b: arrayMetadata() });
   const fewer = groupMetadata({ b: arrayMetadata() });
   const visited: string[] = [];
@@ -104,7 +104,7 @@ Deno.test("changeNodes hands on what a group became before it looks at the nodes
   assertEquals(visited, ["", "b"]);
 });
 
-Deno.test("changeNodes keeps whatever else a group and its consolidated metadata have", () => {
+Deno.test("changeNodes keeps all other members of a group and its consolidated metadata", () => {
   const group = {
     ...groupMetadata({ a: 1 }),
     extra: [1],
@@ -118,7 +118,7 @@ Deno.test("changeNodes keeps whatever else a group and its consolidated metadata
   });
 });
 
-Deno.test("nodePaths and changeNodes take any value for a document, and look into none that holds no nodes", () => {
+Deno.test("nodePaths and changeNodes accept any value as a document", () => {
   const values = [
     ...[undefined, null, 1, "a", true, [], [groupMetadata({ a: 1 })], {}],
     ...[null, [], "a", {}, { metadata: null }, { metadata: [1] }].map(
@@ -132,7 +132,7 @@ Deno.test("nodePaths and changeNodes take any value for a document, and look int
   }
 });
 
-Deno.test("isArrayDocument and isMembers know an array of Zarr v3 and an object of JSON", () => {
+Deno.test("isArrayDocument and isMembers recognize Zarr v3 arrays and JSON objects", () => {
   assert(isArrayDocument(arrayMetadata()));
   assert(isArrayDocument({ zarr_format: 3, node_type: "array" }));
   for (

@@ -16,12 +16,12 @@ function assertRefused(bytes: Uint8Array, ...messages: string[]): void {
   }
 }
 
-Deno.test("parseZarrJson reads what formatZarrJson writes", () => {
+Deno.test("parseZarrJson is the inverse of formatZarrJson", () => {
   const metadata = { zarr_format: 3, attributes: { "é": ["😀", null, 1.5] } };
   assertEquals(parseZarrJson(formatZarrJson(metadata)), metadata);
 });
 
-Deno.test("parseZarrJson refuses what is no JSON", () => {
+Deno.test("parseZarrJson refuses invalid JSON", () => {
   assertRefused(utf8(""), "is empty, where JSON is expected");
   assertRefused(
     utf8("<html>"),
@@ -32,22 +32,22 @@ Deno.test("parseZarrJson refuses what is no JSON", () => {
   assertRefused(new Uint8Array(100), "not JSON");
 });
 
-Deno.test("parseZarrJson refuses JSON that was cut off, wherever", () => {
+Deno.test("parseZarrJson refuses JSON that is truncated anywhere", () => {
   const whole = formatZarrJson({ zarr_format: 3, shape: [1, 2], name: "é" });
-  // Without its last byte, a line break, it is still whole.
+  // The last byte is a newline; the JSON is complete without it.
   for (let length = 0; length < whole.length - 1; length++) {
     assertThrows(() => parseZarrJson(whole.subarray(0, length)), MetadataError);
   }
 });
 
-Deno.test("parseZarrJson refuses 50 MB of brackets at once", () => {
+Deno.test("parseZarrJson refuses 50 MB of brackets before it parses them", () => {
   assertRefused(
     new Uint8Array(50_000_000).fill(0x5b),
     "is 50000000 bytes long, where at most 16777216 are read",
   );
 });
 
-Deno.test("parseZarrJson survives a million brackets, open or closed again", () => {
+Deno.test("parseZarrJson does not overflow the stack on a million brackets", () => {
   const brackets = new Uint8Array(2_000_000).fill(0x5b);
   assertRefused(brackets, "not JSON");
   brackets.fill(0x5d, brackets.length / 2);
@@ -59,7 +59,7 @@ Deno.test("parseZarrJson survives a million brackets, open or closed again", () 
   );
 });
 
-Deno.test("formatZarrJson refuses numbers that JSON cannot hold", () => {
+Deno.test("formatZarrJson refuses numbers that JSON cannot express", () => {
   for (const value of [NaN, Infinity, -Infinity]) {
     assertThrows(
       () => formatZarrJson({ fill_value: value }),

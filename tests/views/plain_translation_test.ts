@@ -1,6 +1,6 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
-import { MemoryStore, plainView } from "../../mod.ts";
+import { createArrayChunks, MemoryStore, plainView } from "../../mod.ts";
 import { isTranslated } from "../../src/views/plain_translation.ts";
 import {
   encodeJson,
@@ -19,7 +19,7 @@ const PLAIN = arrayMetadata();
 const V2 = arrayMetadata({ chunk_key_encoding: "v2" });
 const PARTS = arrayMetadata(IN_PARTS);
 
-/** As a view shows {@linkcode V2} and {@linkcode PARTS}. */
+/** The document that a view shows for {@linkcode V2} and {@linkcode PARTS}. */
 const SHOWN = arrayMetadata({ chunk_key_encoding: PLAIN_KEYS });
 
 const NOT_TRANSLATED: unknown[] = [
@@ -48,7 +48,7 @@ const NOT_TRANSLATED: unknown[] = [
   null,
 ];
 
-Deno.test("isTranslated tells arrays whose keys are others, or that have transformers", () => {
+Deno.test("isTranslated recognizes arrays with other keys or with transformers", () => {
   for (const document of NOT_TRANSLATED) {
     assertEquals(isTranslated(document), false);
   }
@@ -75,7 +75,7 @@ Deno.test("isTranslated tells arrays whose keys are others, or that have transfo
   }
 });
 
-Deno.test("toPlain and fromPlain give the same object where nothing changes", () => {
+Deno.test("toPlain and fromPlain return the same object if nothing changes", () => {
   for (const document of NOT_TRANSLATED) {
     assertStrictEquals(toPlain(document), document);
     for (const stored of [...NOT_TRANSLATED, undefined]) {
@@ -87,7 +87,7 @@ Deno.test("toPlain and fromPlain give the same object where nothing changes", ()
   }
 });
 
-Deno.test("toPlain changes nothing but keys and transformers, and not their order", () => {
+Deno.test("toPlain only changes keys and transformers, and keeps the order of members", () => {
   const { codecs, ...rest } = PARTS;
   const document = { ...rest, codecs, dimension_names: ["y", null] };
   const before = structuredClone(document);
@@ -98,7 +98,7 @@ Deno.test("toPlain changes nothing but keys and transformers, and not their orde
   assertEquals(document, before);
 });
 
-Deno.test("fromPlain gives an array back its keys and transformers", () => {
+Deno.test("fromPlain restores an array's keys and transformers", () => {
   const changed = { ...SHOWN, attributes: { a: 1 }, shape: [1, 1] };
   for (const stored of [V2, PARTS]) {
     const expected = { ...stored, attributes: { a: 1 }, shape: [1, 1] };
@@ -113,7 +113,7 @@ Deno.test("fromPlain gives an array back its keys and transformers", () => {
   }
 });
 
-Deno.test("fromPlain takes a document that is not plain, or no array, as it is", () => {
+Deno.test("fromPlain does not change documents of other nodes, or of arrays that are not plain", () => {
   for (const document of [V2, PARTS, groupMetadata(), null, [], 4]) {
     for (const stored of [V2, PARTS, PLAIN, undefined, null, "x"]) {
       assertStrictEquals(
@@ -124,7 +124,7 @@ Deno.test("fromPlain takes a document that is not plain, or no array, as it is",
   }
 });
 
-Deno.test("fromPlain takes back what toPlain shows, of any node", async () => {
+Deno.test("fromPlain is the inverse of toPlain for any node", async () => {
   await fc.assert(
     fc.asyncProperty(anyHierarchy, async (hierarchy) => {
       const { stored, plain } = await storedAndPlain(hierarchy);
@@ -145,7 +145,7 @@ Deno.test("fromPlain takes back what toPlain shows, of any node", async () => {
   );
 });
 
-Deno.test("plainView shows and stores what is plain byte by byte", async () => {
+Deno.test("plainView reads and writes plain arrays byte by byte", async () => {
   for (
     const text of [
       ` ${JSON.stringify(arrayMetadata(), null, "\t")}\r\n`,
@@ -165,7 +165,7 @@ Deno.test("plainView shows and stores what is plain byte by byte", async () => {
   }
 });
 
-Deno.test("plainView leaves the documents of Zarr v2 alone", async () => {
+Deno.test("plainView does not change Zarr v2 documents", async () => {
   const stored = new MemoryStore();
   const view = plainView(stored);
   const bytes = encodeJson({ ...arrayMetadata(IN_PARTS), zarr_format: 2 });
@@ -174,5 +174,97 @@ Deno.test("plainView leaves the documents of Zarr v2 alone", async () => {
     assertEquals(await view.get(`/a/${name}`), bytes);
     assertEquals(await stored.get(`/a/${name}`), bytes);
     await view.set(`/a/${name}`, utf8("no JSON"));
+  }
+});
+
+Deno.test("toPlain changes arrays in consolidated metadata at any depth", () => {
+  const group = (array: unknown): Record<string, unknown> => ({
+    ...groupMetadata({
+      a: array,
+      "b/c": array,
+      plain: PLAIN,
+      b: groupMetadata({ c: array }),
+      ...JSON.parse(`{"__proto__": ${JSON.stringify(array)}}`),
+    }),
+    extra: 1,
+  });
+  const plain = toPlain(group(PARTS)) as Record<string, unknown>;
+  assertEquals(plain, group(SHOWN));
+  assertEquals(
+    JSON.stringify(plain.consolidated_metadata),
+    JSON.stringify(group(SHOWN).consolidated_metadata),
+  );
+});
+
+Deno.test("fromPlain restores keys and transformers in consolidated metadata", () => {
+  const stored = new Map(
+    Object.entries({ a: V2, "b/c": PARTS, gone: V2, d: PLAIN }),
+  );
+  const attributes = { a: 1 };
+  assertEquals(
+    fromPlain(
+      groupMetadata({
+        d: PLAIN,
+        "b/c": { ...SHOWN, attributes },
+        a: PARTS,
+        constructor: SHOWN,
+      }),
+      stored,
+    ),
+    groupMetadata({
+      d: PLAIN,
+      "b/c": { ...PARTS, attributes },
+      a: PARTS,
+      constructor: SHOWN,
+    }),
+  );
+});
+
+Deno.test("plainView converts arrays in consolidated metadata, and back when the group is written", async () => {
+  const big = '"fill_value":18446744073709551615';
+  const textOf = (array: unknown, attributes: Record<string, unknown> = {}) =>
+    JSON.stringify({
+      ...groupMetadata({ "g/a": array, "g": groupMetadata(), "b": PLAIN }),
+      attributes,
+    }).replaceAll('"fill_value":0', big);
+  const stored = new MemoryStore([["/zarr.json", utf8(textOf(PARTS))]]);
+  await createArrayChunks(stored, "g/a", PARTS);
+  const view = plainView(stored);
+  const pretty = (text: string) =>
+    JSON.stringify(JSON.parse(text), null, 2)
+      .replaceAll(/"fill_value": 1\d+/g, big.replace(":", ": ")) + "\n";
+  assertEquals(await readText(view, "/zarr.json"), pretty(textOf(SHOWN)));
+
+  await view.set("/zarr.json", utf8(textOf(SHOWN, { seen: true })));
+  assertEquals(
+    await readText(view, "/zarr.json"),
+    pretty(textOf(SHOWN, { seen: true })),
+  );
+  assertEquals(
+    await readJson(stored, "/zarr.json"),
+    JSON.parse(textOf(PARTS, { seen: true })),
+  );
+  assertEquals(
+    (await readText(stored, "/zarr.json")).split(": 18446744073709551615")
+      .length,
+    3,
+  );
+});
+
+Deno.test("plainView restores keys and transformers when a group is first consolidated", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "g/a", PARTS);
+  const view = plainView(stored);
+  const shown = await readJson(view, "/g/a/zarr.json");
+  const nested = groupMetadata({ "g": groupMetadata({ a: shown }) });
+  const nestedStored = groupMetadata({ "g": groupMetadata({ a: PARTS }) });
+  const groups = [
+    [groupMetadata({ "g/a": shown }), groupMetadata({ "g/a": PARTS })],
+    [nested, nestedStored],
+  ];
+  for (const [group, expected] of groups) {
+    await view.set("/zarr.json", utf8(JSON.stringify(group)));
+    assertEquals(await readJson(view, "/zarr.json"), group);
+    assertEquals(await readJson(stored, "/zarr.json"), expected);
   }
 });

@@ -14,7 +14,7 @@ import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 
-/** Every kind of store, empty, and what writes into it if it cannot. */
+/** Every kind of store, empty, and a store to write into if it is read-only. */
 const STORES: Record<
   string,
   { lacks: (keyof Store)[]; open(): Promise<OpenedStore> }
@@ -116,8 +116,8 @@ for (const [name, { lacks, open }] of Object.entries(STORES)) {
 }
 
 /**
- * A view as the suite wants a store: with what was put into it alone, and with
- * an absent key where the view refuses a chunk of three dimensions.
+ * Adapts a view to the suite: hides documents that the suite did not write, and
+ * treats refused chunks of three dimensions as absent.
  */
 function withoutDocument(view: Store): Store {
   const keyOf = (key: StoreKey) => key === "/c/0/1/0" ? "/c/0/12" : key;

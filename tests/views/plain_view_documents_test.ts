@@ -15,7 +15,7 @@ const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const DOCUMENT = "/a/zarr.json";
 
-Deno.test("plainView shows a document in which nothing else is changed", async () => {
+Deno.test("plainView keeps all other members of a document", async () => {
   const text =
     `{"zarr_format":3,"extra":{"must_understand":false,"n":1.0},"node_type":"array","shape":[10,7],
 "chunk_key_encoding":{"name":"suffix","configuration":{"suffix":".bin"}},
@@ -56,7 +56,7 @@ Deno.test("plainView shows a document in which nothing else is changed", async (
   );
 });
 
-Deno.test("plainView keeps how chunks are stored when a document is written back", async () => {
+Deno.test("plainView keeps keys and transformers when a document is written back", async () => {
   const { stored, chunks } = await arrayInParts("a", {
     fill_value: 0,
     dimension_names: ["y", "x"],
@@ -85,7 +85,7 @@ Deno.test("plainView keeps how chunks are stored when a document is written back
   );
 });
 
-Deno.test("plainView finds chunks that a document makes room for", async () => {
+Deno.test("plainView finds chunks of a grid that a written document enlarges", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);
   await assertRejects(() => view.set("/a/c/3/0", BYTES), RangeError);
@@ -95,7 +95,7 @@ Deno.test("plainView finds chunks that a document makes room for", async () => {
   assertEquals(await stored.get("/a/c/3/0.bin"), BYTES.slice(0, 3));
 });
 
-Deno.test("plainView stores a new array as its document says", async () => {
+Deno.test("plainView stores a new array as its document specifies", async () => {
   const stored = new MemoryStore();
   const view = plainView(stored);
   await createArrayChunks(view, "plain", arrayMetadata());
@@ -113,7 +113,7 @@ Deno.test("plainView stores a new array as its document says", async () => {
   ]);
 });
 
-Deno.test("plainView takes a document that says how chunks are stored for what it says", async () => {
+Deno.test("plainView stores a document with keys or transformers as given", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);
   await view.set("/a/c/0/1", BYTES);
@@ -126,7 +126,7 @@ Deno.test("plainView takes a document that says how chunks are stored for what i
   assertEquals((await readJson(view, DOCUMENT)).chunk_key_encoding, PLAIN_KEYS);
 });
 
-Deno.test("plainView forgets how chunks were stored when a document is deleted", async () => {
+Deno.test("plainView drops cached metadata when a document is deleted", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);
   await view.set("/a/c/0/1", BYTES);
@@ -146,7 +146,7 @@ Deno.test("plainView forgets how chunks were stored when a document is deleted",
   assertEquals(await stored.get("/a/2.1"), BYTES);
 });
 
-Deno.test("plainView looks again where a document may have been written or deleted in spite of an error", async () => {
+Deno.test("plainView drops cached metadata when writing or deleting a document fails", async () => {
   for (const method of ["set", "delete"] as const) {
     const { stored } = await arrayInParts("a");
     const view = plainView({

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
+  createArrayChunks,
   MemoryStore,
   MetadataError,
   MissingPartError,
@@ -9,14 +10,14 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { contentsOf } from "../support/bytes.ts";
-import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
+import { encodeJson, groupMetadata, readJson, utf8 } from "../support/documents.ts";
 import { arrayInParts, IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3);
 const KEY = "/a/c/0/0";
 
-/** Every way to use the key of a chunk. */
+/** All methods that take the key of a chunk. */
 function usesOf(
   view: PlainStore<MemoryStore>,
   key: StoreKey,
@@ -32,14 +33,14 @@ function usesOf(
   ];
 }
 
-/** A store with an array `/a` of which the document is this. */
+/** Creates a store with a document for the array `/a`, and a view of the store. */
 async function viewOf(document: Uint8Array) {
   const stored = new MemoryStore([["/a/zarr.json", document]]);
   await stored.set(KEY, BYTES);
   return { stored, view: plainView(stored) };
 }
 
-Deno.test("plainView refuses chunks of an array whose metadata it does not understand", async () => {
+Deno.test("plainView refuses chunks of an array with metadata that is not understood", async () => {
   const cases: [Record<string, unknown>, string][] = [
     [
       { chunk_key_encoding: { name: "fancy" } },
@@ -70,7 +71,7 @@ Deno.test("plainView refuses chunks of an array whose metadata it does not under
   }
 });
 
-Deno.test("plainView skips a storage transformer that need not be understood", async () => {
+Deno.test("plainView skips a storage transformer with must_understand: false", async () => {
   const { view } = await viewOf(encodeJson(arrayMetadata({
     storage_transformers: [{ name: "hint", must_understand: false }],
   })));
@@ -78,7 +79,7 @@ Deno.test("plainView skips a storage transformer that need not be understood", a
   assertEquals(await Array.fromAsync(view.list("/a/c/")), [KEY]);
 });
 
-Deno.test("plainView leaves metadata that it need not understand to others", async () => {
+Deno.test("plainView accepts unknown metadata with must_understand: false", async () => {
   const changes = { chunk_grid: { name: "rectilinear" }, extra: 1 };
   const { view } = await viewOf(encodeJson(arrayMetadata(changes)));
   assertEquals(await view.get(KEY), BYTES);
@@ -86,7 +87,7 @@ Deno.test("plainView leaves metadata that it need not understand to others", asy
   assertEquals(await view.get("/a/c/7/7/7"), BYTES);
 });
 
-Deno.test("plainView refuses a document that is none, naming it, until it is mended", async () => {
+Deno.test("plainView names an invalid document until it is replaced", async () => {
   const wrong: [Uint8Array, string][] = [
     [utf8(""), "is empty, where JSON is expected"],
     [utf8("<html>"), 'is not JSON in UTF-8, it starts with "<html>"'],
@@ -106,7 +107,7 @@ Deno.test("plainView refuses a document that is none, naming it, until it is men
   }
 });
 
-Deno.test("plainView refuses to write a document that is none, and keeps the one there", async () => {
+Deno.test("plainView refuses to write an invalid document, and keeps the stored one", async () => {
   const { stored } = await arrayInParts("a");
   const before = await contentsOf(stored);
   const view = plainView(stored);
@@ -128,7 +129,7 @@ Deno.test("plainView refuses to write a document that is none, and keeps the one
   assertEquals(await contentsOf(stored), before);
 });
 
-Deno.test("plainView takes what is no object for no array", async () => {
+Deno.test("plainView treats documents other than objects as no arrays", async () => {
   for (
     const document of [
       null,
@@ -150,7 +151,7 @@ Deno.test("plainView takes what is no object for no array", async () => {
   }
 });
 
-Deno.test("plainView refuses a chunk outside the grid by one, or of other dimensions", async () => {
+Deno.test("plainView refuses chunks outside the grid by one, or of another rank", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);
   const before = await contentsOf(stored);
@@ -175,7 +176,7 @@ Deno.test("plainView refuses a chunk outside the grid by one, or of other dimens
   await view.set("/a/c/2/1", BYTES);
 });
 
-Deno.test("plainView names the parts of a chunk that is not whole", async () => {
+Deno.test("plainView names the missing parts of an incomplete chunk", async () => {
   const { stored } = await arrayInParts("a");
   await stored.set("/a/c/0/0.bin", BYTES);
   const view = plainView(stored);
@@ -198,4 +199,29 @@ Deno.test("plainView names the parts of a chunk that is not whole", async () => 
     "/a/c/1/1.bin",
   );
   assertEquals(await view.get("/a/c/1/1"), undefined);
+});
+
+Deno.test("plainView lists beside an invalid document, and replaces it", async () => {
+  const stored = new MemoryStore([["/b/zarr.json", new Uint8Array()]]);
+  await createArrayChunks(stored, "a", arrayMetadata(IN_PARTS));
+  const view = plainView(stored);
+  assertEquals((await Array.fromAsync(view.list())).sort(), [
+    "/a/zarr.json",
+    "/b/zarr.json",
+  ]);
+  await view.set("/b/zarr.json", utf8(JSON.stringify(arrayMetadata())));
+  assertEquals(
+    await readJson(view, "/b/zarr.json"),
+    JSON.parse(JSON.stringify(arrayMetadata())),
+  );
+});
+
+Deno.test("plainView refuses a chunk key with a number above 2^53−1", async () => {
+  const stored = new MemoryStore();
+  await createArrayChunks(stored, "a", arrayMetadata(IN_PARTS));
+  await assertRejects(
+    () => plainView(stored).get("/a/c/99999999999999999999/0"),
+    RangeError,
+    "is outside the chunk grid of its array",
+  );
 });

@@ -22,7 +22,7 @@ import { assertListsSame } from "../support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3);
 
-Deno.test("plainView lists any hierarchy as if all arrays in it were stored plain", async () => {
+Deno.test("plainView lists any hierarchy like a plain copy", async () => {
   await fc.assert(
     fc.asyncProperty(anyHierarchy, async (hierarchy) => {
       const { stored, plain } = await storedAndPlain(hierarchy);
@@ -32,7 +32,7 @@ Deno.test("plainView lists any hierarchy as if all arrays in it were stored plai
   );
 });
 
-Deno.test("plainView lists files as it lists memory", async () => {
+Deno.test("plainView lists a FileSystemStore like a MemoryStore", async () => {
   const { stored, plain } = await smallHierarchy();
   await inTempDir(async (root) => {
     const files = new FileSystemStore(root);
@@ -41,7 +41,7 @@ Deno.test("plainView lists files as it lists memory", async () => {
   });
 });
 
-Deno.test("plainView lists a chunk under its default key alone", async () => {
+Deno.test("plainView lists a chunk only under its default key", async () => {
   const { stored, chunks } = await arrayInParts("g/a");
   await chunks.set([2, 1], BYTES);
   const view = plainView(stored);
@@ -62,7 +62,7 @@ Deno.test("plainView lists a chunk under its default key alone", async () => {
   }
 });
 
-Deno.test("plainView lists what starts with an incomplete name, of arrays and others", async () => {
+Deno.test("plainView lists keys by a prefix that ends inside a name", async () => {
   const { stored, chunks } = await arrayInParts("a");
   await chunks.set([0, 0], BYTES);
   await createArrayChunks(stored, "ab", arrayMetadata(IN_PARTS))
@@ -86,7 +86,7 @@ Deno.test("plainView lists what starts with an incomplete name, of arrays and ot
   assertEquals(await listed(view, "/abc/c/1"), ["/abc/c/1/0"]);
 });
 
-Deno.test("plainView lists no value that its chunk keys hide", async () => {
+Deno.test("plainView does not list values that chunk keys hide", async () => {
   const { stored } = await arrayInParts("a");
   const hidden: StoreKey[] = ["/a/c/0/0", "/a/c/9/9", "/a/c/1", "/a/c"];
   const shown: StoreKey[] = [
@@ -106,7 +106,7 @@ Deno.test("plainView lists no value that its chunk keys hide", async () => {
   assertEquals(await view.get("/a/c/0/0"), undefined);
 });
 
-Deno.test("plainView lists a chunk of which parts are missing", async () => {
+Deno.test("plainView lists an incomplete chunk", async () => {
   const { stored } = await arrayInParts("a");
   await stored.set("/a/c/0/0.bin.crc", Uint8Array.of(1, 2));
   assertEquals(await listed(plainView(stored), "/a/c/"), ["/a/c/0/0"]);
@@ -131,7 +131,7 @@ Deno.test("plainView lists a group called c and an array in it called 0", async 
   assertEquals(await listed(view, "/c/0"), ["/c/0/c/1/0", "/c/0/zarr.json"]);
 });
 
-Deno.test("plainView lists an array that was created after it was listed before", async () => {
+Deno.test("plainView lists an array that is created after a listing", async () => {
   const stored = new MemoryStore();
   const view = plainView(stored);
   assertEquals(await listed(view), []);

@@ -9,7 +9,7 @@ const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
 const DOCUMENT = "/a/zarr.json";
 const V2 = encodeJson(arrayMetadata({ chunk_key_encoding: "v2" }));
 
-/** A store that keeps the first use of a method with the document waiting, before or after it is done. */
+/** A store that delays the first call of a method for the document, before or after the call takes effect. */
 function gated(
   stored: MemoryStore,
   method: "get" | "set" | "delete",
@@ -39,7 +39,7 @@ function gated(
   return { store, reached: reached.promise, open: gate.resolve };
 }
 
-Deno.test("plainView does not keep what it read before a document was written", async () => {
+Deno.test("plainView does not cache a read that began before a document was written", async () => {
   const { stored } = await arrayInParts("a");
   const { store, open } = gated(stored, "get", "after");
   const view = plainView(store);
@@ -51,7 +51,7 @@ Deno.test("plainView does not keep what it read before a document was written", 
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView does not keep a document that it gave before another one was written", async () => {
+Deno.test("plainView does not cache a document that was replaced during the read", async () => {
   const { stored } = await arrayInParts("a");
   const { store, reached, open } = gated(stored, "get", "after");
   const view = plainView(store);
@@ -64,7 +64,7 @@ Deno.test("plainView does not keep a document that it gave before another one wa
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView does not keep what it reads while a document is written or deleted", async () => {
+Deno.test("plainView does not cache reads during a write or deletion of the document", async () => {
   for (const method of ["set", "delete"] as const) {
     for (const when of ["before", "after"] as const) {
       const { stored } = await arrayInParts("a");
@@ -83,7 +83,7 @@ Deno.test("plainView does not keep what it reads while a document is written or 
   }
 });
 
-Deno.test("plainView keeps what it found after an earlier look-up came to nothing", async () => {
+Deno.test("plainView caches a found array although an earlier read finds nothing later", async () => {
   const { stored } = await arrayInParts("a");
   const document = (await stored.get(DOCUMENT))!;
   await stored.delete(DOCUMENT);
@@ -100,7 +100,7 @@ Deno.test("plainView keeps what it found after an earlier look-up came to nothin
   assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
 });
 
-Deno.test("plainView forgets no array because of another", async () => {
+Deno.test("plainView keeps cached arrays when another array changes", async () => {
   const { stored } = await arrayInParts("a");
   const { store, log } = logged(stored);
   const view = plainView(store);
@@ -113,7 +113,7 @@ Deno.test("plainView forgets no array because of another", async () => {
   assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
 });
 
-Deno.test("plainView fails no caller because another aborted", async () => {
+Deno.test("plainView does not reject a caller when another one aborts", async () => {
   const { stored, chunks } = await arrayInParts("a");
   await chunks.set([0, 1], BYTES);
   const { store, open } = gated(stored, "get", "before");
@@ -130,7 +130,7 @@ Deno.test("plainView fails no caller because another aborted", async () => {
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView fails the stream of a document with the signal's reason when aborted half-way", async () => {
+Deno.test("plainView errors the stream of a document with the signal's reason", async () => {
   const attributes = { text: "x".repeat(200_000) };
   const { stored } = await arrayInParts("a", { attributes });
   const controller = new AbortController();

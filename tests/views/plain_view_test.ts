@@ -22,7 +22,7 @@ import { arrayInParts, copyInto, smallHierarchy } from "../support/in_parts.ts";
 import { observed } from "../support/observed_store.ts";
 import { assertReadsSame } from "../support/same_store.ts";
 
-/** What the store below may be able to do besides. */
+/** The optional methods of the store below. */
 const METHODS = fc.constantFrom<(keyof Store)[]>(
   ["get", "getRange", "stream", "size"],
   ["get", "getRange"],
@@ -34,7 +34,7 @@ const ABSENT: readonly StoreKey[] = [
   "/nothing/x",
 ];
 
-Deno.test("plainView reads any hierarchy as if all arrays in it were stored plain", async () => {
+Deno.test("plainView reads any hierarchy like a plain copy", async () => {
   await fc.assert(
     fc.asyncProperty(
       anyHierarchy,
@@ -54,7 +54,7 @@ Deno.test("plainView reads any hierarchy as if all arrays in it were stored plai
   );
 });
 
-Deno.test("plainView shows a chunk at its default key, and its array's document so", async () => {
+Deno.test("plainView shows a chunk under its default key, and the document with default keys", async () => {
   const { stored, chunks } = await arrayInParts("g/a");
   await chunks.set([2, 1], Uint8Array.of(1, 2, 3, 4, 5, 6));
   const view = plainView(stored);
@@ -73,7 +73,7 @@ Deno.test("plainView shows a chunk at its default key, and its array's document 
   assertEquals("storage_transformers" in document, false);
 });
 
-Deno.test("plainView shows chunks of any coordinates, to the last of the grid", async () => {
+Deno.test("plainView shows all chunks up to the last of the grid", async () => {
   const last = 2 ** 53 - 2;
   const { stored, chunks } = await arrayInParts("a", {
     shape: [last + 1],
@@ -90,7 +90,7 @@ Deno.test("plainView shows chunks of any coordinates, to the last of the grid", 
   }
 });
 
-Deno.test("plainView of a plain view shows the same", async () => {
+Deno.test("plainView of a plain view is the same view", async () => {
   const { stored, plain } = await smallHierarchy();
   const view = plainView(plainView(stored));
   for await (const key of plain.list()) {
@@ -98,7 +98,7 @@ Deno.test("plainView of a plain view shows the same", async () => {
   }
 });
 
-Deno.test("plainView over files and over HTTP reads as over memory", async () => {
+Deno.test("plainView reads alike over FileSystemStore, HttpStore and MemoryStore", async () => {
   const { stored, plain } = await smallHierarchy();
   const { url, close } = serve(storeHandler(stored));
   await inTempDir(async (root) => {
@@ -129,7 +129,7 @@ Deno.test({
         const view = plainView(store);
         for (const key of [...await Array.fromAsync(plain.list()), ...ABSENT]) {
           const value = await plain.get(key);
-          // zarrita's file store gives a Buffer.
+          // zarrita's file store returns a Buffer.
           const read = await view.get(key);
           assertEquals(read && new Uint8Array(read), value, key);
           assertEquals(await view.size(key), value?.length);
@@ -170,7 +170,7 @@ Deno.test("plainView writes into zarrita's file store and into a Map", async () 
   });
 });
 
-Deno.test("plainView can do what the store below can, and always read", () => {
+Deno.test("plainView has the methods of the store below, and can always read", () => {
   const memory = new MemoryStore();
   const reading = ["get", "getRange", "stream", "size"];
   const methods = (...below: (keyof Store)[]) =>
@@ -190,6 +190,6 @@ Deno.test("plainView can do what the store below can, and always read", () => {
   assertEquals(map.list, undefined);
   const readOnly = plainView(new HttpStore("https://example.org/x.zarr"));
   assertEquals(Object.keys(readOnly).sort(), reading.sort());
-  // @ts-expect-error The type says so too.
+  // @ts-expect-error The type lacks the method, too.
   assertEquals(readOnly.set, undefined);
 });

@@ -29,7 +29,7 @@ const operation = fc.record({
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 type View = ReturnType<typeof plainView<MemoryStore>>;
 
-Deno.test("plainView stores chunks as their arrays say, whatever is done in it", async () => {
+Deno.test("plainView agrees with the oracle after any operations", async () => {
   await fc.assert(
     fc.asyncProperty(
       anyHierarchy,
@@ -52,7 +52,7 @@ Deno.test("plainView stores chunks as their arrays say, whatever is done in it",
   );
 });
 
-/** Does an operation in the view and to the oracle, and compares what they give. */
+/** Runs an operation on the view and on the oracle, and compares the results. */
 async function perform(
   operation: Operation,
   hierarchy: Hierarchy,
@@ -88,7 +88,7 @@ async function perform(
   }
 }
 
-/** All documents, but for what the operations change of them. */
+/** All documents, without the members that operations change. */
 async function storedDocuments({ arrays }: Hierarchy, stored: MemoryStore) {
   const documents = arrays.map(async ({ path }) => {
     const document: StoreKey = `/${path && `${path}/`}zarr.json`;
@@ -97,7 +97,7 @@ async function storedDocuments({ arrays }: Hierarchy, stored: MemoryStore) {
   return await Promise.all(documents);
 }
 
-/** What a store must hold in which the chunks of the oracle are. */
+/** The expected contents of a store with the chunks of the oracle. */
 async function storedChunks(
   { arrays, others }: Hierarchy,
   stored: MemoryStore,
@@ -138,7 +138,7 @@ Deno.test("plainView stores a chunk in its parts, and removes them", async () =>
   }
 });
 
-Deno.test("plainView stores what is no chunk as it is, also in the folder of an array", async () => {
+Deno.test("plainView stores other values unchanged, also in the folder of an array", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);
   const keys: StoreKey[] = ["/a/readme", "/a/c/01", "/b/c/0", "/b/.zarray"];

@@ -51,7 +51,7 @@ const WAYS: Record<string, Record<string, unknown>> = {
   },
 };
 
-/** The elevation model, stored again in another way under `group/c/0`. */
+/** Stores the elevation model with other keys or parts under `group/c/0`. */
 async function storedAgain(
   changes: Record<string, unknown>,
 ): Promise<MemoryStore> {
@@ -76,7 +76,7 @@ async function openWith(store: zarr.AsyncReadable, path: string) {
   return array;
 }
 
-/** That the shards are whole: zarrita would take any bytes for an index. */
+/** Asserts that the shards are complete, since zarrita accepts any bytes as an index. */
 async function assertShardsSame(view: PlainStore): Promise<void> {
   const range = { suffixLength: INDEX_SIZE };
   for await (const key of SOURCE.list("/c/")) {
@@ -97,7 +97,7 @@ const SLICES = [
 ];
 
 for (const [name, changes] of Object.entries(WAYS)) {
-  Deno.test(`plainView lets zarrita read what is stored with ${name}, whole and by slices`, async () => {
+  Deno.test(`plainView lets zarrita read arrays with ${name}, whole and by slices`, async () => {
     const expected = await openWith(SOURCE, "/");
     const view = plainView(await storedAgain(changes));
     await assertShardsSame(view);
@@ -113,7 +113,7 @@ for (const [name, changes] of Object.entries(WAYS)) {
   });
 }
 
-Deno.test("plainView lets zarrita open the group above, and asks for each document once", async () => {
+Deno.test("plainView lets zarrita open the group above, and reads each document once", async () => {
   const stored = await storedAgain(WAYS["v2 keys"]!);
   const { store, log } = logged(stored);
   const view = plainView(store);
@@ -133,7 +133,7 @@ Deno.test("plainView lets zarrita open the group above, and asks for each docume
   assertEquals(again.filter((each) => !each.endsWith(" /group/c/0/0.0")), []);
 });
 
-Deno.test("plainView lets zarrita write into chunks that are stored in parts", async () => {
+Deno.test("plainView lets zarrita write chunks in parts", async () => {
   const stored = new MemoryStore();
   const view = plainView(stored);
   const root = zarr.root(view);

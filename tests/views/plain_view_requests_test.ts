@@ -1,13 +1,15 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { createArrayChunks, MemoryStore, plainView } from "../../mod.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
-import { arrayInParts } from "../support/in_parts.ts";
+import { listed } from "../stores/store_values.ts";
+import { arrayInParts, smallHierarchy } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { logged, observed } from "../support/observed_store.ts";
+import { logged, observed, type Request } from "../support/observed_store.ts";
+import { assertListsSame } from "../support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3);
 
-/** A plain array with a chunk, the view of it, and what the view asks for. */
+/** Creates a plain array with a chunk, a view of it, and the log of the view's requests. */
 async function plainArray() {
   const memory = new MemoryStore([["/a/c/0/1", BYTES]]);
   await createArrayChunks(memory, "a", arrayMetadata());
@@ -15,7 +17,7 @@ async function plainArray() {
   return { memory, log, view: plainView(store) };
 }
 
-Deno.test("plainView looks at the document of a plain array for its first chunk alone", async () => {
+Deno.test("plainView reads the document of a plain array only for the first chunk", async () => {
   const { view, log } = await plainArray();
   assertEquals(log, []);
   await view.get("/a/c/0/1");
@@ -41,7 +43,7 @@ Deno.test("plainView looks at the document of a plain array for its first chunk 
   ]);
 });
 
-Deno.test("plainView asks for the parts of a translated chunk and nothing more", async () => {
+Deno.test("plainView reads only the parts of a translated chunk", async () => {
   const { stored, chunks } = await arrayInParts("a");
   await chunks.set([0, 1], BYTES);
   const { store, log } = logged(stored);
@@ -55,7 +57,7 @@ Deno.test("plainView asks for the parts of a translated chunk and nothing more",
   assertEquals(log, ["get /a/c/0/1.bin.crc"]);
 });
 
-Deno.test("plainView looks nothing up for a key that is no default chunk key", async () => {
+Deno.test("plainView reads no document for keys other than default chunk keys", async () => {
   const { view, log } = await plainArray();
   for (
     const key of [
@@ -76,7 +78,7 @@ Deno.test("plainView looks nothing up for a key that is no default chunk key", a
   }
 });
 
-Deno.test("plainView reads a document once, and in full, however it is asked for", async () => {
+Deno.test("plainView reads a document once and whole, with every method", async () => {
   const { view, log } = await plainArray();
   const key = "/a/zarr.json";
   await view.get(key);
@@ -86,7 +88,7 @@ Deno.test("plainView reads a document once, and in full, however it is asked for
   assertEquals(log, new Array(4).fill(`get ${key}`));
 });
 
-Deno.test("plainView looks once for reads that come at once", async () => {
+Deno.test("plainView reads a document once for concurrent reads", async () => {
   const { stored } = await arrayInParts("a");
   const { store, log } = logged(stored);
   const view = plainView(store);
@@ -102,7 +104,7 @@ Deno.test("plainView looks once for reads that come at once", async () => {
   ]);
 });
 
-Deno.test("plainView looks at each array, and at a group called c, once", async () => {
+Deno.test("plainView reads the document of each array, and of a group called c, once", async () => {
   const { stored } = await arrayInParts("c/0");
   await stored.set("/zarr.json", encodeJson(groupMetadata()));
   await stored.set("/c/zarr.json", encodeJson(groupMetadata()));
@@ -120,7 +122,7 @@ Deno.test("plainView looks at each array, and at a group called c, once", async 
   ]);
 });
 
-Deno.test("plainView does not keep a look-up that failed", async () => {
+Deno.test("plainView does not cache a failed read of a document", async () => {
   const { stored, chunks } = await arrayInParts("a");
   await chunks.set([0, 1], BYTES);
   const failure = new Error("no network");
@@ -138,7 +140,7 @@ Deno.test("plainView does not keep a look-up that failed", async () => {
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView finds an array that was created below after it was missed", async () => {
+Deno.test("plainView finds an array that is created after a miss", async () => {
   const stored = new MemoryStore();
   const view = plainView(stored);
   assertEquals(await view.get("/a/c/0/1"), undefined);
@@ -149,7 +151,7 @@ Deno.test("plainView finds an array that was created below after it was missed",
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView looks nothing up for a key that is none", async () => {
+Deno.test("plainView reads nothing for an invalid key", async () => {
   const { view, log } = await plainArray();
   for (const name of ["zarr.json", "c/0/1"]) {
     for (const folder of ["", "/..", "//a", "/a/.", "/a\\b", "/a\n"]) {
@@ -163,7 +165,7 @@ Deno.test("plainView looks nothing up for a key that is none", async () => {
   assertEquals(log, []);
 });
 
-Deno.test("plainView looks nothing up for a value that cannot be stored", async () => {
+Deno.test("plainView reads nothing for a value that cannot be stored", async () => {
   const { view, log } = await plainArray();
   for (const key of ["/a/c/0/1", "/a/zarr.json", "/x"] as const) {
     for (const wrong of ["abc", new ArrayBuffer(3), [1, 2], undefined]) {
@@ -177,7 +179,7 @@ Deno.test("plainView looks nothing up for a value that cannot be stored", async 
   assertEquals(log, []);
 });
 
-Deno.test("plainView looks nothing up for who has aborted already", async () => {
+Deno.test("plainView reads nothing if the signal is aborted", async () => {
   const { view, log } = await plainArray();
   const signal = AbortSignal.abort(new Error("never mind"));
   for (const key of ["/a/c/0/1", "/a/zarr.json"] as const) {
@@ -194,4 +196,60 @@ Deno.test("plainView looks nothing up for who has aborted already", async () => 
     );
   }
   assertEquals(log, []);
+});
+
+Deno.test("plainView reads each array's document once for all listings", async () => {
+  const { stored, plain } = await smallHierarchy();
+  const { store, log } = logged(stored);
+  const view = plainView(store);
+  await listed(view);
+  assertEquals(log.filter((request) => request.startsWith("get ")).sort(), [
+    "get /g/parts/zarr.json",
+    "get /g/plain/zarr.json",
+    "get /g/zarr.json",
+    "get /zarr.json",
+  ]);
+  log.length = 0;
+  await listed(view, "/g/");
+  assertEquals(log.filter((request) => request.startsWith("get ")), [
+    "get /zarr.json", // Absent nodes may be created later.
+  ]);
+  await assertListsSame(view, plain);
+});
+
+Deno.test("plainView lists a translated array once, with the signal", async () => {
+  const { stored } = await arrayInParts("a");
+  const { signal } = new AbortController();
+  for (const prefix of ["/a/", "/a/c/0/", "/", "/a"] as const) {
+    const requests: Request[] = [];
+    const store = observed(stored, (request) => requests.push(request));
+    await Array.fromAsync(plainView(store).list!(prefix, { signal }));
+    const lists = requests.filter(({ method }) => method === "list");
+    assertEquals(
+      lists.map(({ key }) => key),
+      prefix.startsWith("/a/") ? ["/a/"] : [prefix, prefix, "/a/"],
+    );
+    for (const { options } of lists) {
+      assertStrictEquals(options?.signal, signal);
+    }
+  }
+});
+
+Deno.test("plainView rejects an aborted listing of a translated array with the signal's reason", async () => {
+  const { stored, chunks } = await arrayInParts("a");
+  for (const row of [0, 1, 2]) await chunks.set([row, 0], BYTES);
+  const reason = new Error("enough");
+  for (const prefix of ["/", "/a", "/a/", "/a/c/"] as const) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let given = 0;
+    const listing = async () => {
+      for await (const _ of plainView(stored).list(prefix, { signal })) {
+        given++;
+        controller.abort(reason);
+      }
+    };
+    assertStrictEquals(await assertRejects(listing), reason);
+    assertEquals(given, 1);
+  }
 });
