@@ -45,7 +45,7 @@ Deno.test("describe shortens long values and does not recurse", () => {
   }
 });
 
-Deno.test("describeAll joins names with commas and \"and\"", () => {
+Deno.test('describeAll joins names with commas and "and"', () => {
   assertEquals(describeAll([]), "none");
   assertEquals(describeAll(["a"]), '"a"');
   assertEquals(describeAll(["a", "b"]), '"a" and "b"');

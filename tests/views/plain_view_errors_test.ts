@@ -10,7 +10,12 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { contentsOf } from "../support/bytes.ts";
-import { encodeJson, groupMetadata, readJson, utf8 } from "../support/documents.ts";
+import {
+  encodeJson,
+  groupMetadata,
+  readJson,
+  utf8,
+} from "../support/documents.ts";
 import { arrayInParts, IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
