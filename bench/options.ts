@@ -1,6 +1,7 @@
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { deno } from "../tools/deno.ts";
 
 /** What the benchmarks use of the package. */
 export type Library = Pick<
@@ -63,6 +64,19 @@ export async function parseArguments(
   };
 }
 
+/** Imports the `mod.ts` of another checkout, bundled with the dependencies that its own `deno.json` names. */
 async function importLibrary(path: string): Promise<Library> {
-  return await import(pathToFileURL(resolve(path)).href);
+  const module = resolve(path);
+  const folder = await Deno.makeTempDir();
+  try {
+    const bundle = `${folder}/beside.js`;
+    const { code, output } = await deno([
+      ...["run", "-A", "tools/run.ts"],
+      ...["bundle", "--output", bundle, basename(module)],
+    ], { cwd: dirname(module), output: "piped" });
+    if (code !== 0) throw new Error(`Cannot bundle ${module}: ${output}`);
+    return await import(pathToFileURL(bundle).href);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
