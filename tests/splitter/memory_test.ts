@@ -233,55 +233,89 @@ async function memoryOf(engine: EngineName): Promise<ArrayBufferLike> {
 /** More windows than are kept for later. */
 const MANY = 20;
 
-Deno.test("splitStream reads into the memory of earlier splits, also of those that failed or were aborted", async () => {
-  const memories = new Set<ArrayBufferLike>();
-  for (let i = 0; i < MANY; i++) memories.add(await memoryOf("wasm"));
-  const scenario = {
-    from: "reader",
-    to: "writer",
-    engine: "wasm",
-    isKnown: false,
-  } as const;
-  for (const { name, count } of await stepsOfSplit(scenario)) {
-    for (const isAbort of [false, true]) {
-      if (isAbort && name.startsWith("close")) continue;
-      const controller = new AbortController();
-      const options = { signal: controller.signal };
-      const { splitting } = split({ ...scenario, options }, (step) => {
-        if (step.name !== name || step.count !== count) return;
-        if (!isAbort) throw new Error("Fault");
-        controller.abort(new Error("Enough"));
-      });
-      await assertRejects(() => splitting);
-      await settle();
-      memories.add(await memoryOf("wasm"));
-    }
-  }
-  assert(memories.size <= 8, `${memories.size} memories`);
-  for (const memory of memories) assert(isWasmMemory(new Uint8Array(memory)));
-});
-
-Deno.test("concatStream that is stored reads into memory of earlier chunks, also of those that failed", async () => {
-  await inTempDir(async (folder) => {
-    const store = new FileSystemStore(folder);
+for (const engine of ENGINES) {
+  Deno.test(`splitStream reads into the memory of earlier splits, also of those that failed or were aborted, by engine ${engine}`, async () => {
     const memories = new Set<ArrayBufferLike>();
-    for (let i = 0; i < MANY; i++) {
-      let reads = 0;
-      const stream = concatStream(partsOf([undefined]), () => ({
-        read({ buffer, length }) {
-          memories.add(buffer);
-          if (reads++ < 2) return Promise.resolve(length);
-          if (i % 2 === 0) throw new Error("Line cut");
-          return Promise.resolve(null);
-        },
-      }), { engine: "wasm", crc32c: "compute" });
-      await store.set("/x", stream).catch(() => {});
-      await settle();
+    for (let i = 0; i < MANY; i++) memories.add(await memoryOf(engine));
+    const scenario = {
+      from: "reader",
+      to: "writer",
+      engine,
+      isKnown: false,
+    } as const;
+    for (const { name, count } of await stepsOfSplit(scenario)) {
+      for (const isAbort of [false, true]) {
+        if (isAbort && name.startsWith("close")) continue;
+        const controller = new AbortController();
+        const options = { signal: controller.signal };
+        const { splitting } = split({ ...scenario, options }, (step) => {
+          if (step.name !== name || step.count !== count) return;
+          if (!isAbort) throw new Error("Fault");
+          controller.abort(new Error("Enough"));
+        });
+        await assertRejects(() => splitting);
+        await settle();
+        memories.add(await memoryOf(engine));
+      }
     }
     assert(memories.size <= 8, `${memories.size} memories`);
+    if (engine !== "wasm") return;
     for (const memory of memories) assert(isWasmMemory(new Uint8Array(memory)));
   });
-});
+
+  Deno.test(`concatStream that is stored reads into memory of earlier chunks, also of those that failed, by engine ${engine}`, async () => {
+    await inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      const memories = new Set<ArrayBufferLike>();
+      for (let i = 0; i < MANY; i++) {
+        let reads = 0;
+        const stream = concatStream(partsOf([undefined]), () => ({
+          read({ buffer, length }) {
+            memories.add(buffer);
+            if (reads++ < 2) return Promise.resolve(length);
+            if (i % 2 === 0) throw new Error("Line cut");
+            return Promise.resolve(null);
+          },
+        }), { engine, crc32c: "compute" });
+        await store.set("/x", stream).catch(() => {});
+        await settle();
+      }
+      assert(memories.size <= 8, `${memories.size} memories`);
+      if (engine !== "wasm") return;
+      for (const memory of memories) {
+        assert(isWasmMemory(new Uint8Array(memory)));
+      }
+    });
+  });
+
+  Deno.test(`splitStream writes all that one read gave at once, also if the length is unknown, by engine ${engine}`, async () => {
+    for (const crc32c of ["none", "compute", "verify"] as const) {
+      for (const tail of [1, 1604, 65_536, WINDOW / 4]) {
+        const chunk = withChecksum(CHUNK);
+        const memories = new Set<ArrayBufferLike>();
+        const reader = greedyReader(chunk, memories);
+        let reads = 0;
+        const written: Uint8Array[][] = [[], []];
+        await splitStream(
+          { read: (memory) => (reads++, reader.read(memory)) },
+          partsOf([undefined, tail]),
+          (part) => ({
+            write(bytes) {
+              written[placeOf(part)]!.push(bytes.slice());
+              return Promise.resolve(bytes.length);
+            },
+            close: () => {},
+          }),
+          { engine, crc32c },
+        );
+        const [body, end] = written as [Uint8Array[], Uint8Array[]];
+        assert(body.length <= reads, `${body.length} writes, ${reads} reads`);
+        assert(end.length <= 2, `${end.length} writes of the last part`);
+        assertSameBytes(joined([...body, ...end]), chunk);
+      }
+    }
+  });
+}
 
 /** Who may still use the memory of a split that has failed. */
 const USERS = ["a read after an abort", "a read after a failure", "a write"];
