@@ -8,14 +8,14 @@ import {
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
- * Refuses an index that cannot be right: every inner chunk must lie in the shard,
- * and none may share a byte with another one or with the index.
+ * Checks an index against the length of its shard: every inner chunk must lie in the
+ * shard, and none may overlap another one or the index.
  *
  * @param index The index.
  * @param layout The layout of the shard.
  * @param shardSize The length of the shard in bytes, index included.
  * @param key The shard's key, for messages.
- * @throws {RangeError} What is not right, with the numbers.
+ * @throws {RangeError} If the index is not right; the message has the numbers.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export function assertShardIndex(
       `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where the shard has inner chunks from ${from} to ${to}`,
     );
   }
-  // An empty one lies nowhere.
+  // Empty inner chunks overlap nothing.
   const inOrder = entries.filter(({ length }) => length > 0)
     .sort((a, b) => a.offset - b.offset);
   inOrder.forEach((entry, i) => {

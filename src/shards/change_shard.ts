@@ -10,28 +10,28 @@ import {
 } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
-/** Inner chunks to be stored, by their places in the index; `undefined` for those to be removed. */
+/** Inner chunks to store, by their places in the index; `undefined` for those to remove. */
 export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
 
-/** How a shard is changed. */
+/** Options of {@linkcode changeShard}. */
 export interface ChangeShardOptions extends EncodeShardOptions {
-  /** Whether nothing is kept of the shard that is there. */
+  /** Whether the changes replace the whole shard. */
   isWhole?: boolean | undefined;
-  /** How many bytes before the inner chunks are kept also then. */
+  /** The number of bytes before the inner chunks that are kept in any case. */
   headSize?: number | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
 }
 
-/** What is kept of a shard: all it holds, in views of it. */
+/** The contents of a shard, as views of it. */
 interface KeptShard {
   readonly prefix?: Uint8Array | undefined;
   readonly chunks: (Uint8Array | undefined)[];
 }
 
 /**
- * Stores a shard with some inner chunks changed, and the others and its prefix as
- * they were. A shard without inner chunks is removed.
+ * Changes some inner chunks of a shard, and keeps the others and the prefix. A shard
+ * without inner chunks is removed.
  */
 export async function changeShard(
   store: Store,
@@ -57,7 +57,7 @@ export async function changeShard(
   }
 }
 
-/** What a shard starts with; zeros where there is none. */
+/** The first bytes of a shard, or zeros for an absent one. */
 async function readHead(
   store: Store,
   key: StoreKey,
@@ -96,7 +96,7 @@ async function readShard(
   };
 }
 
-/** Where the first inner chunk starts, if there is one. */
+/** The offset of the first inner chunk, if there is one. */
 function firstOffset(index: ShardIndex): number | undefined {
   return index.reduce<number | undefined>(
     (first, entry) =>

@@ -8,9 +8,9 @@ import {
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
- * How {@linkcode encodeShard} lays inner chunks.
+ * Options of {@linkcode encodeShard}.
  *
- * @example A header that the shard's offsets count
+ * @example A header before the inner chunks
  * ```ts
  * import type { EncodeShardOptions } from "@zarr-parts/zarr-parts";
  *
@@ -18,22 +18,23 @@ import type { ShardLayout } from "./shard_layout.ts";
  * ```
  */
 export interface EncodeShardOptions {
-  /** What the shard starts with, such as the header of a file format. Offsets include it. */
+  /** Bytes at the start of the shard, such as the header of a file format. Offsets count them. */
   prefix?: Uint8Array | undefined;
-  /** Inner chunks start at multiples of so many bytes, with zeros before them; 1 if not given. */
+  /** Inner chunks start at multiples of this number of bytes, with zeros between them. Defaults to 1. */
   alignment?: number | undefined;
 }
 
 /**
- * Makes a shard of its inner chunks.
+ * Encodes a shard from its inner chunks.
  *
  * @param chunks The inner chunks in C order, encoded; `undefined` for absent ones.
  * @param layout The layout of the shard.
- * @param options What comes first, and where inner chunks may start.
+ * @param options The prefix of the shard and the alignment of its inner chunks.
  * @returns The shard, with its index.
- * @throws {RangeError} Another number of chunks than the layout has, an alignment
- * that is not a whole number from 1, or a prefix where the index is at the start.
- * @throws {TypeError} A chunk or a prefix that is no `Uint8Array`.
+ * @throws {RangeError} If the number of chunks is not that of the layout, if the
+ * alignment is not a whole number from 1, or if there is a prefix and the index is
+ * at the start.
+ * @throws {TypeError} If a chunk or the prefix is not a `Uint8Array`.
  *
  * @example
  * ```ts

@@ -23,8 +23,8 @@ import { assertComplete, placeInShard } from "./read_inner_chunk.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
- * The inner chunks of the shards in a store. A shard's index is read once, and
- * kept until the shard is changed here.
+ * Reads and changes the inner chunks of the shards in a store. The index of a shard
+ * is cached until the shard is changed here.
  */
 export class InnerChunks {
   readonly #store: Store;
@@ -32,17 +32,18 @@ export class InnerChunks {
   readonly #headSize: number;
   readonly #extents: InnerExtents;
   readonly #ranges: RangeBatches;
-  /** Keep a shard and its index together while one of them changes. */
+  /** Keeps readers from using the index of a shard that changes. */
   readonly #locks = new KeyLocks();
-  /** How many shards are being changed, and how often one was. */
+  /** The number of changes that are running, and of all changes. */
   #changing = 0;
   #changes = 0;
   readonly #batches = new Map<string, Batch>();
 
   /**
-   * @param layouts Those of the shards, of the shards in them, and so on.
-   * @param headSize How many bytes of a shard come before its inner chunks, if
-   * nothing else is said.
+   * @param layouts The layouts of the shards, of the shards nested in them, and so
+   * on.
+   * @param headSize The number of bytes before the inner chunks of a new shard,
+   * unless it is given a prefix.
    */
   constructor(
     store: Store,
@@ -56,17 +57,17 @@ export class InnerChunks {
     this.#ranges = new RangeBatches(store);
   }
 
-  /** One inner chunk as a store, whose value it is under its shard's key. */
+  /** One inner chunk as a store that has it under the key of its shard. */
   at(path: InnerPath): InnerChunkStore {
     return new InnerChunkStore(this, path);
   }
 
-  /** Forgets all indexes, since others may have changed the shards. */
+  /** Forgets all cached indexes, since other programs may have changed the shards. */
   refresh(): void {
     this.#extents.refresh();
   }
 
-  /** The inner chunks that a shard has. */
+  /** Lists the inner chunks of a shard. */
   list(key: StoreKey, options?: StoreOptions): AsyncGenerator<InnerPath> {
     return this.#extents.list(key, options);
   }
@@ -111,7 +112,7 @@ export class InnerChunks {
   ): Promise<Uint8Array | undefined> {
     const changes = this.#changes;
     if (this.#changing === 0) {
-      // If a shard changes meanwhile, the index may be older than the bytes.
+      // If a shard changes meanwhile, the index may not belong to the bytes: read again, with the lock.
       try {
         const bytes = await this.#readUnlocked(key, path, range, options);
         if (this.#changes === changes) return bytes;
@@ -166,7 +167,7 @@ export class InnerChunks {
 
   #openBatch(key: StoreKey): Batch {
     const changes = new Map<number, Uint8Array | undefined>();
-    // What comes while an earlier write is waited for is still taken in.
+    // Changes are added until the earlier writes of the shard have finished.
     const closed = this.#locks.write(key, () => {
       this.#batches.delete(key);
       return Promise.resolve();

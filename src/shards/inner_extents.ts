@@ -17,30 +17,30 @@ import { ofShard, type ShardIndex } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
- * Which inner chunk of a shard: its grid coordinates in the shard, and where that
- * is a shard itself, those in it, and so on.
+ * The place of an inner chunk: its grid coordinates in the shard and, where inner
+ * chunks are shards themselves, those in the nested shard, and so on.
  */
 export type InnerPath = readonly (readonly number[])[];
 
-/** The path of a shard that is stored, and not nested in another one. */
+/** The path of a stored shard, as opposed to one nested in it. */
 const WHOLE_SHARD: InnerPath = [];
 
-/** Bytes of a shard that is stored. */
+/** A range of bytes in a stored shard. */
 export type Extent = Extract<ByteRange, { offset: number }>;
 
-/** Where inner chunks lie in the shards of a store, as their indexes say, which are kept. */
+/** Finds inner chunks in the shards of a store by their indexes, which are cached. */
 export class InnerExtents {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #indexes = new IndexCache();
 
-  /** @param layouts Those of the shards, of the shards in them, and so on. */
+  /** @param layouts The layouts of the shards, of the shards nested in them, and so on. */
   constructor(store: Store, layouts: readonly ShardLayout[]) {
     this.#store = store;
     this.#layouts = layouts;
   }
 
-  /** Forgets the index of a shard, since it changes. */
+  /** Forgets the index of a shard that changes. */
   forget(key: StoreKey): void {
     this.#indexes.forget(key);
   }
@@ -50,7 +50,7 @@ export class InnerExtents {
     this.#indexes.clear();
   }
 
-  /** Where an inner chunk lies, or `undefined` if it is absent; at once if the indexes are cached. */
+  /** Finds an inner chunk, or `undefined` for an absent one. Without a promise if the indexes are cached. */
   find(
     key: StoreKey,
     path: InnerPath,
@@ -71,7 +71,7 @@ export class InnerExtents {
     return index instanceof Promise ? index.then(findIn) : findIn(index);
   }
 
-  /** The inner chunks that a shard has. */
+  /** Lists the inner chunks of a shard. */
   async *list(
     key: StoreKey,
     options: StoreOptions | undefined,
@@ -91,7 +91,7 @@ export class InnerExtents {
     }
   }
 
-  /** The index of a shard, or of one in it. */
+  /** The index of a stored shard or of a nested one. */
   #index(
     key: StoreKey,
     outer: InnerPath,
@@ -110,7 +110,7 @@ export class InnerExtents {
     );
   }
 
-  /** Reads ranges of the shard that is stored, or of one that lies in it. */
+  /** Reads ranges of a stored shard or of a nested one. */
   #ranges(
     key: StoreKey,
     extent: Extent | undefined,
@@ -127,7 +127,7 @@ export class InnerExtents {
   }
 }
 
-/** An inner chunk in messages. */
+/** Names an inner chunk in messages. */
 export function describeInner(path: InnerPath, key: StoreKey): string {
   const names = path.map((coordinates) =>
     `inner chunk ${describe(coordinates)}`
@@ -135,7 +135,7 @@ export function describeInner(path: InnerPath, key: StoreKey): string {
   return names.reverse().join(" of ") + ofShard(key);
 }
 
-/** Where an entry of an index lies in the shard that is stored. */
+/** The extent of an index entry in the stored shard. */
 function inside(
   entry: Extent,
   shard: Extent | undefined,
@@ -153,7 +153,7 @@ function inside(
   return { offset: shard.offset + entry.offset, length: entry.length };
 }
 
-/** The coordinates of an entry of an index, the inverse of `placeInShard`. */
+/** The grid coordinates of an index entry: the inverse of `placeInShard`. */
 function coordinatesInShard(
   place: number,
   { chunksPerShard }: ShardLayout,

@@ -3,25 +3,25 @@ import { readRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { Extent } from "./inner_extents.ts";
 
-/** Ranges with no more bytes between them are read as one. */
+/** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
-/** Larger ones are not read as one: then a request costs little beside its bytes. */
+/** Larger ranges are not combined, since the cost of their requests is small beside that of their bytes. */
 const LARGEST_RANGE = 2 * 1024 * 1024;
 
-/** Somebody who waits for a range. */
+/** A call that waits for a range. */
 interface Read {
   readonly extent: Extent;
   resolve(bytes: Uint8Array | undefined): void;
   reject(error: unknown): void;
 }
 
-/** Ranges of one value that are asked for at once, and can be aborted by one signal. */
+/** Ranges of one value that are read at the same time, with the same signal. */
 interface Batch {
   readonly reads: Read[];
   readonly options: StoreOptions | undefined;
 }
 
-/** Reads ranges of values; those that are asked for at once and lie together with one request. */
+/** Reads ranges of values. Ranges close to each other that are read at the same time are combined into one request. */
 export class RangeBatches {
   readonly #store: Store;
   readonly #batches = new Map<StoreKey, Batch>();
@@ -30,7 +30,7 @@ export class RangeBatches {
     this.#store = store;
   }
 
-  /** The bytes of a range; fewer where the value ends before, `undefined` if it has none. */
+  /** Reads a range: fewer bytes where the value ends before it, `undefined` for an absent value. */
   read(
     key: StoreKey,
     extent: Extent,
@@ -46,7 +46,7 @@ export class RangeBatches {
     });
   }
 
-  /** A batch of what comes before this turn of the event loop goes on. */
+  /** Opens a batch for the calls of the current microtask. */
   #open(key: StoreKey, options: StoreOptions | undefined): Batch {
     const batch: Batch = { reads: [], options };
     this.#batches.set(key, batch);
@@ -80,7 +80,7 @@ export class RangeBatches {
   }
 }
 
-/** Reads in groups, each to be read as one. */
+/** Groups reads that are combined into one request. */
 function together(reads: readonly Read[]): Read[][] {
   const groups: Read[][] = [];
   let start = 0;
@@ -101,12 +101,12 @@ function together(reads: readonly Read[]): Read[][] {
   return groups;
 }
 
-/** Whether bytes are no view: one would keep all of a value in memory, and zarrita changes it in place. */
+/** Whether bytes fill their memory. A view would keep a whole value in memory, and zarrita changes bytes in place. */
 function isOwn(bytes: Uint8Array | undefined): boolean {
   return bytes?.length === bytes?.buffer.byteLength;
 }
 
-/** The extent from the first byte of any read to the last one; the first read starts first. */
+/** The extent of all reads, which are in the order of their offsets. */
 function unionOf(reads: readonly Read[]): Extent {
   const { offset } = reads[0]!.extent;
   let end = offset;

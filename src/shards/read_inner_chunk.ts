@@ -10,8 +10,8 @@ import {
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
- * Reads a range of a shard: the bytes, fewer where the shard ends before the
- * range, or `undefined` if there is no shard.
+ * A function that reads a range of a shard. It returns fewer bytes where the shard
+ * ends before the range, and `undefined` if there is no shard.
  *
  * @example A shard in a store
  * ```ts
@@ -32,9 +32,9 @@ export type ReadShardRange = (
  * @param layout The layout of the shard.
  * @param key The shard's key, for messages.
  * @returns The index, or `undefined` if there is no shard.
- * @throws {RangeError} A shard that is shorter than its index, or an index that
- * cannot be read.
- * @throws {ChecksumError} An index whose checksum is not the one it ends with.
+ * @throws {RangeError} If the shard is shorter than its index, or the index is not
+ * valid.
+ * @throws {ChecksumError} If the checksum at the end of the index is wrong.
  *
  * @example
  * ```ts
@@ -67,18 +67,18 @@ export async function readShardIndex(
 }
 
 /**
- * Reads one inner chunk of a shard, with a request for the index and one for the
+ * Reads one inner chunk of a shard with two requests, for the index and for the
  * chunk.
  *
  * @param read Reads a range of the shard.
  * @param layout The layout of the shard.
- * @param coordinates Which inner chunk: its grid coordinates in the shard.
+ * @param coordinates The grid coordinates of the inner chunk in the shard.
  * @param options `index`: the shard's index, if it has been read before; `key`: the
  * shard's key, for messages.
  * @returns The chunk, encoded, or `undefined` if it or the shard is absent.
- * @throws {RangeError} Coordinates outside the shard, an index that cannot be
- * read, or a chunk that does not lie in the shard.
- * @throws {ChecksumError} An index whose checksum is not the one it ends with.
+ * @throws {RangeError} If the coordinates are outside the shard, the index is not
+ * valid, or the chunk does not lie in the shard.
+ * @throws {ChecksumError} If the checksum at the end of the index is wrong.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ export function assertComplete(
   );
 }
 
-/** The place of an inner chunk in its shard's index. */
+/** The place of an inner chunk in the index of its shard. */
 export function placeInShard(
   coordinates: readonly number[],
   { chunksPerShard }: ShardLayout,

@@ -4,24 +4,24 @@ import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
-/** An entry's bytes: its offset and its length. */
+/** The length of an index entry in bytes: an offset and a length of 8 bytes each. */
 const ENTRY_SIZE = 16;
-/** Of more chunks, the index would have more bytes than can be counted. */
+/** The index of more chunks would be longer than 2^53−1 bytes. */
 const MOST_CHUNKS = (Number.MAX_SAFE_INTEGER - CHECKSUM_SIZE) / ENTRY_SIZE;
-/** Stands for both numbers of an absent chunk. */
+/** The offset and the length of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 
-/** Where an inner chunk lies in its shard. */
+/** The extent of an inner chunk in its shard. */
 type Entry = Extract<ByteRange, { offset: number }>;
 
-/** ` of "/c/0"`, for messages; nothing where there is no key. */
+/** ` of "/c/0"` for messages, or nothing without a key. */
 export function ofShard(key: string): string {
   return key === "" ? "" : ` of ${describe(key)}`;
 }
 
 /**
- * Where the inner chunks of a shard lie: for each one, in C order, its range
- * from the start of the shard in bytes, or `undefined` if it is absent.
+ * The index of a shard: for each inner chunk, in C order, its offset in the shard and
+ * its length in bytes, or `undefined` for an absent one.
  *
  * @example The first of two chunks is absent
  * ```ts
@@ -39,7 +39,7 @@ export type ShardIndex = readonly (
  * The length of a shard's index.
  *
  * @param layout The layout of the shard.
- * @returns Bytes: 16 for each inner chunk, and 4 for a checksum.
+ * @returns The number of bytes: 16 for each inner chunk, and 4 for a checksum.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ export function shardIndexSize(layout: ShardLayout): number {
     (layout.indexHasChecksum ? CHECKSUM_SIZE : 0);
 }
 
-/** How many inner chunks a shard has. */
+/** The number of inner chunks in a shard. */
 export function chunkCount({ chunksPerShard }: ShardLayout): number {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   const isCount = Array.from(chunksPerShard)
@@ -74,16 +74,16 @@ export function chunkCount({ chunksPerShard }: ShardLayout): number {
 }
 
 /**
- * Reads a shard's index, and verifies its checksum if it has one.
+ * Decodes the index of a shard, and verifies its checksum if it has one.
  *
  * @param bytes The index, as long as {@linkcode shardIndexSize} says.
  * @param layout The layout of the shard.
  * @param key The shard's key, for messages.
- * @returns Where the inner chunks lie. That they lie in the shard is for
- * {@linkcode assertShardIndex} to check.
- * @throws {RangeError} Bytes of another length, or an offset or a length that
- * does not fit 2^53−1.
- * @throws {ChecksumError} Bytes that are not those that were written.
+ * @returns The index. {@linkcode assertShardIndex} checks it against the length of
+ * the shard.
+ * @throws {RangeError} If the bytes have another length, or an offset or a length
+ * exceeds 2^53−1.
+ * @throws {ChecksumError} If the checksum is wrong.
  *
  * @example
  * ```ts
@@ -131,13 +131,13 @@ export function decodeShardIndex(
 }
 
 /**
- * Writes a shard's index, the inverse of {@linkcode decodeShardIndex}.
+ * Encodes the index of a shard: the inverse of {@linkcode decodeShardIndex}.
  *
- * @param index Where the inner chunks lie, one entry for each.
+ * @param index The index, with an entry for each inner chunk.
  * @param layout The layout of the shard.
- * @returns The bytes, as many as {@linkcode shardIndexSize} says.
- * @throws {RangeError} Another number of entries than the shard has inner chunks,
- * or an offset or a length that is not a whole number from 0 to 2^53−1.
+ * @returns The bytes. Their number is that of {@linkcode shardIndexSize}.
+ * @throws {RangeError} If the number of entries is not that of the inner chunks, or
+ * an offset or a length is not a whole number from 0 to 2^53−1.
  *
  * @example
  * ```ts
@@ -179,7 +179,7 @@ export function encodeShardIndex(
   return bytes;
 }
 
-/** Refuses an index of another number of entries, or with an entry that is no range. */
+/** Refuses an index with a wrong number of entries, or with an invalid entry. */
 export function assertEntries(
   index: ShardIndex,
   layout: ShardLayout,

@@ -9,8 +9,7 @@ import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
 
 /**
- * How inner chunks lie in a shard and where its index is, as the codec
- * `sharding_indexed` says it.
+ * The layout of a shard, from the metadata of the codec `sharding_indexed`.
  *
  * @example An index at the start, without a checksum
  * ```ts
@@ -27,9 +26,9 @@ import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
  * ```
  */
 export interface ShardLayout {
-  /** How many inner chunks a shard has along each dimension, at least 1. */
+  /** The number of inner chunks along each dimension, at least 1. */
   readonly chunksPerShard: readonly number[];
-  /** Where the index lies in the shard. */
+  /** The place of the index in the shard. */
   readonly indexLocation: "start" | "end";
   /** The byte order of the numbers in the index. */
   readonly indexEndian: "little" | "big";
@@ -38,15 +37,15 @@ export interface ShardLayout {
 }
 
 /**
- * Reads the metadata of the codec `sharding_indexed`.
+ * Parses the metadata of the codec `sharding_indexed`.
  *
- * @param codec The codec as an array's `codecs` has it, or as those of an outer
- * `sharding_indexed` codec do.
- * @param shardShape The shape of a shard in elements, which is the array's chunk
- * shape or the chunk shape of the outer codec.
- * @returns The layout of its shards.
- * @throws {MetadataError} Metadata that the document does not allow, inner chunks
- * that do not fill the shard, or an index codec other than `bytes` and `crc32c`.
+ * @param codec The codec, a member of the `codecs` of an array or of an outer
+ * `sharding_indexed` codec.
+ * @param shardShape The shape of a shard in elements: the chunk shape of the array
+ * or of the outer codec.
+ * @returns The layout of the shards.
+ * @throws {MetadataError} If the metadata is not valid, the inner chunks do not fill
+ * the shard, or an index codec is neither `bytes` nor `crc32c`.
  * @throws {TypeError} If the shape of a shard is not a list.
  *
  * @example The shards of the `concat-parts` document

@@ -1,8 +1,8 @@
 import { isMembers, type Members } from "../metadata/node_documents.ts";
 
 /**
- * The fill value of an array as zarrita understands it, or `undefined` where it
- * understands what the document has.
+ * The fill value of an array in a form that zarrita reads exactly, or `undefined` if
+ * zarrita reads the one in the document exactly.
  */
 export function shownFillValue(array: Members): string | number | undefined {
   const { data_type, fill_value } = array;
@@ -17,16 +17,16 @@ export function shownFillValue(array: Members): string | number | undefined {
   }
 }
 
-/** zarrita makes a bigint of what it takes for a number, and of a string just as well. */
+/** The digits of an integer that has lost none: zarrita makes a bigint of a string, too. */
 function digits(value: unknown): string | undefined {
-  // Of a number that is no `number`, the document keeps the digits.
+  // The document keeps the digits of an integer that no `number` can hold.
   const { rawJSON } = isMembers(value) ? value : {};
   return typeof rawJSON === "string" && /^-?\d+$/.test(rawJSON)
     ? rawJSON
     : undefined;
 }
 
-/** The number of which a document has the bits; zarrita takes them for the number. */
+/** The number whose bits the document has in hexadecimal, which zarrita would read as an integer. */
 function float(value: unknown, bits: number): string | number | undefined {
   const isBits = typeof value === "string" && /^0x[0-9a-f]+$/i.test(value) &&
     value.length === 2 + bits / 4;
@@ -41,7 +41,7 @@ function float(value: unknown, bits: number): string | number | undefined {
   return Number.isFinite(number) ? number : String(number);
 }
 
-/** As `DataView.getFloat16` reads it, which is not everywhere. */
+/** Reads a float16 as `DataView.getFloat16` does, which not all runtimes have. */
 function float16(bits: number): number {
   const sign = bits >> 15 ? -1 : 1;
   const exponent = bits >> 10 & 0x1f;

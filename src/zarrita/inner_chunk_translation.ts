@@ -16,8 +16,8 @@ import {
 import { ShardedArray } from "./sharded_array.ts";
 
 /**
- * Shows arrays as zarrita understands them: plain, those in shards as arrays of
- * their innermost chunks, without short-hands, and with exact fill values.
+ * Shows arrays in a form that zarrita reads: plain, sharded arrays as arrays of their
+ * innermost chunks, extensions without short-hands, and fill values exactly.
  */
 export const INNER_CHUNKS: Translation = {
   toShown(document) {
@@ -51,7 +51,7 @@ export const INNER_CHUNKS: Translation = {
   },
 };
 
-/** What an array's document says of its chunks, where that is shown otherwise than it is stored. */
+/** The members about chunks that are shown in another form than they are stored in. */
 function shownChunks(array: Members): Members {
   const levels = readableLevels(array);
   if (levels !== undefined) {
@@ -67,7 +67,7 @@ function shownChunks(array: Members): Members {
   return isShort ? { codecs: codecs.map(configured) } : {};
 }
 
-/** What else of it is shown otherwise, each member by itself. */
+/** The other members that are shown in another form, each independent of the rest. */
 function shownOthers(array: Members): Members {
   const fill_value = shownFillValue(array);
   return {
@@ -78,10 +78,10 @@ function shownOthers(array: Members): Members {
   };
 }
 
-/** What cannot be understood is shown as it is stored, and its chunks are refused. */
+/** The shards of an array, or `undefined` if its metadata is not understood: then it is shown as stored, and its chunks are refused. */
 function readableLevels(array: Members): ShardLevels | undefined {
   try {
-    // Numbers that are kept as they are written become numbers.
+    // Numbers that are kept as text become numbers.
     return parseShardLevels(JSON.parse(JSON.stringify(array)));
   } catch (error) {
     if (error instanceof MetadataError) return undefined;
@@ -89,7 +89,7 @@ function readableLevels(array: Members): ShardLevels | undefined {
   }
 }
 
-/** zarrita knows no codec by its name alone, and its codecs fail without a configuration. */
+/** A codec with a name and a configuration, since zarrita fails without either. */
 function configured(codec: unknown): unknown {
   if (typeof codec === "string") return { name: codec, configuration: {} };
   return isMembers(codec) && codec.configuration === undefined

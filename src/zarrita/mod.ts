@@ -1,6 +1,7 @@
 /**
- * zarrita, reading and writing arrays whose chunks have `suffix` keys, are stored
- * in parts, or lie in shards.
+ * An adapter for zarrita, which then reads and writes arrays with `suffix` chunk keys,
+ * arrays in parts, and sharded arrays. zarrita is a peer dependency: pass in the copy
+ * that you import.
  *
  * @example
  * ```ts
@@ -9,7 +10,7 @@
  * import { assertEquals } from "@std/assert";
  * import * as zarr from "zarrita";
  *
- * registerCodecs(zarr); // crc32c that verifies, and packbits
+ * registerCodecs(zarr); // A crc32c that verifies checksums, and packbits.
  * const store = new FileSystemStore("tests/fixtures/dem.zarr");
  * const array = await zarr.open(withZarrParts(store), { kind: "array" });
  * const corner = await zarr.get(array, [zarr.slice(2), zarr.slice(3)]);

@@ -3,17 +3,17 @@ import type { TranslatedArrays } from "../views/translated_arrays.ts";
 import { splitPlainKey } from "../views/translation.ts";
 import { overlay } from "./overlay.ts";
 
-/** What of zarrita's `Array` reads a chunk. */
+/** The members of zarrita's `Array` that read a chunk. */
 interface ReadsChunks {
   resolve(key: string): { path: string };
   getChunk(coordinates: number[], ...more: unknown[]): Promise<unknown>;
 }
 
 /**
- * An array extension of zarrita's: where a codec fails, its error says the key of
- * the chunk, or of its shard, too.
+ * An array extension for zarrita that adds the key of the chunk, or of its shard, to
+ * the errors of codecs.
  *
- * @param arrays Those of the store.
+ * @param arrays The arrays of the store.
  */
 export function nameChunks(
   arrays: TranslatedArrays,
@@ -35,7 +35,7 @@ export function nameChunks(
   };
 }
 
-/** zarrita's CodecPipelineError, which has a place for a key that zarrita leaves empty. */
+/** Whether an error is zarrita's `CodecPipelineError` without a key, which zarrita never sets. */
 function isUnnamed(error: unknown): error is Error & { chunkPath?: string } {
   return error instanceof Error && "chunkPath" in error &&
     error.chunkPath === undefined;
@@ -52,7 +52,7 @@ function nameChunk(
   if (stack) error.stack = stack.replace(message, error.message);
 }
 
-/** Where a chunk is stored that is shown under a key; `undefined` for one of Zarr v2, whose keys are others. */
+/** The key in the store of a chunk that is shown under a key; `undefined` for a chunk of Zarr v2, which has other keys. */
 async function storedKey(
   arrays: TranslatedArrays,
   key: StoreKey,

@@ -1,14 +1,14 @@
 import { inspectAsString } from "../stores/describe_store.ts";
 
 /**
- * An object with some members in the place of its own; `undefined` hides one. All
- * others are its own, private ones included.
+ * Overrides members of an object without changing it; `undefined` hides a member. All
+ * other members are those of the object, private ones included.
  */
 export function overlay<T extends object>(
   object: T,
   members: Readonly<Record<PropertyKey, unknown>>,
 ): T {
-  // Not the object itself: of a frozen one, a proxy could show no other members.
+  // Not the object itself, since a proxy cannot override members of a frozen target.
   const target = Object.create(Object.getPrototypeOf(object));
   if (Object.hasOwn(members, "toString")) {
     // Consoles look at the target, not at the proxy.

@@ -1,15 +1,15 @@
-/** The keys of bytes that were read. */
+/** The keys that bytes were read from. */
 const keys = new WeakMap<Uint8Array, string>();
 
 /**
- * Remembers where bytes come from, for messages about them. zarrita gives its
- * codecs bytes and no key, but the very object that the store has returned.
+ * Notes the key that bytes were read from, for messages of codecs. zarrita gives a
+ * codec no key, but the same object that the store has returned.
  */
 export function noteKey(bytes: Uint8Array, key: string): void {
   keys.set(bytes, key);
 }
 
-/** The key that bytes were noted under; empty where none was. */
+/** The key noted for bytes, or an empty string. */
 export function keyOf(bytes: Uint8Array): string {
   return keys.get(bytes) ?? "";
 }

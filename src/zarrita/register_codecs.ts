@@ -3,8 +3,8 @@ import { describe } from "../metadata/describe.ts";
 import { loadPackbits } from "./codecs/packbits_codec.ts";
 
 /**
- * What this package needs of zarrita's `registry`: a map from the name of a codec
- * to a function that loads it.
+ * The part of zarrita's `registry` that this package uses: a map from the name of a
+ * codec to a function that loads it.
  *
  * @example
  * ```ts
@@ -15,33 +15,33 @@ import { loadPackbits } from "./codecs/packbits_codec.ts";
  * ```
  */
 export interface CodecRegistry {
-  /** The function that loads the codec of a name, if there is one. */
+  /** Returns the function that loads a codec, if there is one. */
   get(name: string): (() => unknown) | undefined;
-  /** Registers a codec, in place of another one of its name. */
+  /** Registers a codec, in place of an earlier one with the same name. */
   set(name: string, load: () => Promise<object>): unknown;
 }
 
 /**
- * Gives zarrita two codecs, for all stores and arrays:
+ * Registers two codecs in zarrita, for all stores and arrays:
  *
- * - `crc32c` in place of its own, which cannot write and does not check what it
- *   reads. Damaged bytes are a {@linkcode ChecksumError}, which names the key if
- *   the store is one of `withZarrParts`.
+ * - `crc32c` in place of zarrita's, which cannot write and does not verify. Damaged
+ *   bytes are a {@linkcode ChecksumError}, which names the key if the store is one of
+ *   `withZarrParts`.
  *   Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/
  * - `packbits`, for bool and all numbers, with each `padding_encoding` and with
- *   `first_bit` and `last_bit`. The bits outside of those are not kept.
+ *   `first_bit` and `last_bit`. Other bits are not stored.
  *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
  *
- * To register them again changes nothing. What fails in a chunk reaches the caller
- * of zarrita as the `cause` of a `CodecPipelineError`; a configuration that a codec
- * does not allow is a {@linkcode MetadataError} at the first chunk.
+ * Registering them again changes nothing. zarrita throws the error of a codec as the
+ * `cause` of a `CodecPipelineError`. An invalid configuration of a codec is a
+ * {@linkcode MetadataError} at the first chunk.
  *
  * @param zarr zarrita itself (`import * as zarr from "zarrita"`), or its registry
  * (`zarr.registry`).
- * @throws {TypeError} If the argument is neither, or the registry has no codec
- * `bytes`, as zarrita's has.
+ * @throws {TypeError} If the argument is neither, or the registry lacks the codec
+ * `bytes`.
  *
- * @example A bit for each element, and a checksum
+ * @example One bit per element, and a checksum
  * ```ts
  * import { registerCodecs } from "@zarr-parts/zarr-parts/zarrita";
  * import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";

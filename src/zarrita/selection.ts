@@ -1,8 +1,8 @@
 import { describe } from "../metadata/describe.ts";
 
 /**
- * What zarrita selects along one dimension: `null` for all of it, an index, or a
- * slice of elements, from `start` to before `stop`.
+ * A selection along one dimension, as zarrita takes it: `null` for all elements, an
+ * index, or a slice from `start` to `stop` (exclusive).
  *
  * @example
  * ```ts
@@ -18,7 +18,7 @@ export type DimensionSelection = null | number | {
   step: number | null;
 };
 
-/** Refuses what selects nothing in an array, or what zarrita takes for something else. */
+/** Refuses a selection that does not fit the array, or that zarrita would misinterpret. */
 export function assertSelection(
   selection: unknown,
   shape: readonly number[],
@@ -55,15 +55,15 @@ function isSlice(value: unknown): boolean {
   ) && (step === null || step as number >= 1);
 }
 
-/** Elements along a dimension, from `start` to before `stop`. */
+/** Elements along a dimension, from `start` to `stop` (exclusive). */
 export interface Run {
   readonly start: number;
   readonly stop: number;
 }
 
 /**
- * The elements along each dimension that a selection covers without a gap; none
- * where it leaves some out.
+ * The elements along each dimension that a selection covers without gaps; none for a
+ * selection with gaps.
  */
 export function coveredRuns(
   selection: readonly DimensionSelection[] | null,
@@ -75,7 +75,7 @@ export function coveredRuns(
   });
 }
 
-/** The shape of what is selected, in which a dimension with an index is none. */
+/** The shape of the selected elements. Dimensions with an index are left out. */
 export function selectedShape(
   selection: readonly DimensionSelection[] | null,
   shape: readonly number[],
@@ -88,7 +88,7 @@ export function selectedShape(
   });
 }
 
-/** A run of which every `step`-th element is selected. */
+/** The run of a selection, of which every `step`-th element is selected. */
 function strideOf(
   selection: DimensionSelection,
   length: number,
@@ -98,7 +98,7 @@ function strideOf(
     const start = selection < 0 ? selection + length : selection;
     return { start, stop: start + 1, step: 1 };
   }
-  // As Python counts: from the end, if negative.
+  // Negative indices count from the end, as in Python.
   const place = (index: number) =>
     Math.min(Math.max(index < 0 ? index + length : index, 0), length);
   const { start, stop, step } = selection;

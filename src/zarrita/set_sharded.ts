@@ -17,7 +17,7 @@ import { writtenValue } from "./written_value.ts";
 import type { Zarrita, ZarritaArray } from "./zarrita.ts";
 
 /**
- * How {@linkcode setSharded} makes shards, and what else zarrita's `set` accepts.
+ * Options of {@linkcode setSharded}: those of shards, and those of zarrita's `set`.
  *
  * @example A header of 64 bytes in each shard
  * ```ts
@@ -27,9 +27,9 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * ```
  */
 export interface SetShardedOptions extends EncodeShardOptions {
-  /** Aborts the writing; shards that are stored by then stay. */
+  /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
-  /** Makes what runs the writing of the inner chunks, as zarrita's `set` takes it. */
+  /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */
   createQueue?: () => {
     add(task: () => Promise<void>): void;
     onIdle(): Promise<void[]>;
@@ -37,32 +37,33 @@ export interface SetShardedOptions extends EncodeShardOptions {
 }
 
 /**
- * Writes into an array in shards, as zarrita's `set` does into others. Each shard
- * is stored once. One of which the selection covers every inner chunk is made
- * anew; of others the inner chunks beside it, and what comes before the first of
- * them, are kept. Head parts, such as a `.header` that `concat-parts` puts before
- * the rest, are kept in any case, and are zeros in a new shard, unless a `prefix`
- * says what they are. Nothing else between inner chunks is kept: what a prefix
- * says of their places is yours to make right.
+ * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
+ * stores each shard once.
  *
- * Calls on one array wait for each other. What others write at the same time, by
- * zarrita's own `set` or in another program, may be lost.
+ * A shard that the selection covers is replaced. In any other shard, the inner chunks
+ * outside of the selection and the bytes before the first inner chunk are kept. Head
+ * parts, such as a `.header` of `concat-parts`, are always kept; in a new shard they
+ * are zeros, or the `prefix`. Other bytes between inner chunks are not kept. If a
+ * prefix refers to the places of inner chunks, update it.
+ *
+ * Calls for the same array run one after another. Changes made at the same time by
+ * zarrita's own `set` or by another program may be lost.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
- * @param array An array in shards, opened from what `withZarrParts` gave.
- * @param selection What to write, in elements: a slice, an index or `null` for all
- * of each dimension, or `null` for the whole array.
+ * @param array A sharded array, opened from a store of `withZarrParts`.
+ * @param selection The elements to write: a slice, an index or `null` (all elements)
+ * for each dimension, or `null` for the whole array.
  * @param value The elements: a typed array of them in C order, a chunk (`data`,
  * `shape`, `stride`) of the selection's shape, or one element for all.
  * @param options `prefix` and `alignment` of the shards; `signal` and
  * `createQueue` as for zarrita's `set`.
- * @throws {TypeError} An array of another store, one without shards, or one whose
- * shards are made of shards; elements of another data type; no selection.
- * @throws {RangeError} Elements of another number or shape than are selected, a
- * selection outside the array, a prefix where the index is at the start, or a shard
- * that is there, and damaged.
- * @throws {ChecksumError} A shard that is there, and whose index is damaged.
- * @throws {MetadataError} An array that is not understood.
+ * @throws {TypeError} If the array is of another store, is not sharded or has nested
+ * shards, if the elements have another data type, or if an argument is missing.
+ * @throws {RangeError} If the number or the shape of the elements is not that of the
+ * selection, if the selection is outside the array, if there is a prefix and the index
+ * is at the start, or if a stored shard is damaged.
+ * @throws {ChecksumError} If the index of a stored shard is damaged.
+ * @throws {MetadataError} If the metadata of the array is not understood.
  *
  * @example
  * ```ts
@@ -126,7 +127,7 @@ export async function setSharded<A extends ZarritaArray>(
     selectedShape(selection, shape),
     array.dtype,
   );
-  await sharded.inTurn(
+  await sharded.runInTurn(
     () => write(zarr, array, sharded, selection, written, options),
     options.signal,
   );
@@ -140,7 +141,7 @@ async function write(
   value: unknown,
   options: SetShardedOptions,
 ): Promise<void> {
-  // Inner chunks that are covered in part are read first, as they are by now.
+  // Inner chunks that are partly covered are read first, in their present state.
   sharded.refresh();
   const runs = coveredRuns(selection, sharded.levels.shape);
   const writer = new ShardWriter(
@@ -150,14 +151,14 @@ async function write(
   );
   try {
     await zarr.set(
-      into(array, writer) as never,
+      withWriter(array, writer) as never,
       selection as never,
       value as never,
       options as never,
     );
     await writer.finish();
   } catch (error) {
-    await writer.abandon(); // zarrita goes on with the other chunks.
+    await writer.abandon(); // zarrita continues with the other chunks.
     if ((error as Error | undefined)?.name !== "UnsupportedError") throw error;
     throw new TypeError(
       "Expected an array that zarr.open gave, found one that zarr.create did: open it to write it",
@@ -166,7 +167,7 @@ async function write(
   }
 }
 
-/** The array behind one of zarrita's. */
+/** The sharded array of an array of zarrita's. */
 async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
   if (typeof array?.store !== "object" || array.store === null) {
     throw new TypeError(
@@ -183,7 +184,7 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
       } of ${describeStore(array.store)}`,
     );
   }
-  // As zarrita makes the keys of chunks, which undoes escapes.
+  // By `resolve`, since zarrita decodes percent escapes in the keys of chunks.
   const key = array.resolve("c").path as StoreKey;
   const found = await arrays.at(splitPlainKey(key)!.root);
   if (found instanceof ShardedArray) return found;
@@ -194,8 +195,8 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
   );
 }
 
-/** The array, with a writer in the place of its store. */
-function into<A extends ZarritaArray>(array: A, writer: ShardWriter): A {
+/** An array that writes its chunks with a writer. */
+function withWriter<A extends ZarritaArray>(array: A, writer: ShardWriter): A {
   const store = {
     set: (key: StoreKey, bytes: Uint8Array) =>
       writer.set(splitPlainKey(key)!.plainKey, bytes),

@@ -6,22 +6,22 @@ import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
 
 const SHARDING = "sharding_indexed";
-/** Their index takes 16 MiB. */
+/** The greatest number of inner chunks in a shard, whose index takes 16 MiB. */
 const MOST_CHUNKS = 2 ** 20;
 
-/** How an array's shards are made of inner chunks, which may be shards themselves. */
+/** The shards of an array, whose inner chunks may be shards themselves. */
 export interface ShardLevels {
-  /** The layouts of the shards, of the shards in them, and so on. */
+  /** The layouts of the shards, of the shards nested in them, and so on. */
   readonly layouts: readonly ShardLayout[];
   /** The shape of the innermost chunks, in elements. */
   readonly chunkShape: readonly number[];
   /** The array's shape, in elements. */
   readonly shape: readonly number[];
-  /** The array's length in innermost chunks, along each dimension. */
+  /** The number of innermost chunks along each dimension of the array. */
   readonly gridShape: readonly number[];
 }
 
-/** The shards of an array, or `undefined` where a document is that of something without shards. */
+/** Parses the shards of an array; `undefined` for an array without shards or another node. */
 export function parseShardLevels(document: unknown): ShardLevels | undefined {
   if (!isArrayDocument(document) || !isSharded(document.codecs)) {
     return undefined;
@@ -53,20 +53,20 @@ export function parseShardLevels(document: unknown): ShardLevels | undefined {
   return { layouts, chunkShape, shape, gridShape };
 }
 
-/** The codecs of the innermost chunks, of metadata that was found to be right. */
+/** The codecs of the innermost chunks, from valid metadata. */
 export function innermostCodecs(codecs: unknown): readonly unknown[] {
   return isSharded(codecs)
     ? innermostCodecs(codecs[0].configuration.codecs)
     : codecs as unknown[];
 }
 
-// deno-lint-ignore no-explicit-any -- checked by who parses them
+// deno-lint-ignore no-explicit-any -- checked by the parsers
 function isSharded(codecs: unknown): codecs is any[] {
   return Array.isArray(codecs) &&
     codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
 }
 
-/** Refuses shards whose index would fill the memory of small machines. */
+/** Refuses shards whose index would need too much memory. */
 function assertCount({ chunksPerShard }: ShardLayout): void {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   if (count <= MOST_CHUNKS) return;
@@ -78,7 +78,7 @@ function assertCount({ chunksPerShard }: ShardLayout): void {
   );
 }
 
-/** Refuses what changes elements before they come into a shard, or the shard's bytes after. */
+/** Refuses codecs before or after `sharding_indexed`, since inner chunks could not be read by ranges. */
 function assertAlone(codecs: unknown[], path: string): void {
   if (codecs.length === 1) return;
   const names = codecs.map((codec, i) =>

@@ -3,13 +3,13 @@ import { placeInShard } from "../shards/read_inner_chunk.ts";
 import type { StoreKey } from "../stores/store.ts";
 import type { ShardedArray } from "./sharded_array.ts";
 
-/** The inner chunks of a shard that are to be written. */
+/** A shard with the inner chunks to write. */
 interface Pending {
   readonly shard: readonly number[];
   readonly changes: Map<number, Uint8Array>;
 }
 
-/** Collects inner chunks, and stores each shard once. */
+/** Collects inner chunks and stores each shard once. */
 export class ShardWriter {
   readonly #array: ShardedArray;
   readonly #covers: (shard: readonly number[]) => boolean;
@@ -18,7 +18,7 @@ export class ShardWriter {
   readonly #writing = new Set<Promise<void>>();
   #isAbandoned = false;
 
-  /** @param covers Whether all elements of a shard are written, so that nothing of it is kept. */
+  /** @param covers Whether all elements of a shard are written, so that it is replaced. */
   constructor(
     array: ShardedArray,
     covers: (shard: readonly number[]) => boolean,
@@ -29,7 +29,7 @@ export class ShardWriter {
     this.#options = options;
   }
 
-  /** Takes an inner chunk; the last one of its shard stores that. */
+  /** Adds an inner chunk, and stores its shard if it was the last one missing. */
   async set(plainKey: string, bytes: Uint8Array): Promise<void> {
     if (this.#isAbandoned) throw new Error("Another inner chunk has failed");
     const { shard, key, path } = this.#array.locate(plainKey);
@@ -41,12 +41,12 @@ export class ShardWriter {
     if (changes.size === this.#countIn(shard)) await this.#store(key);
   }
 
-  /** Stores the shards of which some inner chunks are to be kept. */
+  /** Stores the shards that are not complete. */
   async finish(): Promise<void> {
     for (const key of this.#pending.keys()) await this.#store(key);
   }
 
-  /** Stores nothing more, and waits for what is being stored. */
+  /** Stores no more shards, and waits for those that are being stored. */
   async abandon(): Promise<void> {
     this.#isAbandoned = true;
     await Promise.allSettled(this.#writing);
@@ -65,7 +65,7 @@ export class ShardWriter {
     this.#writing.delete(writing);
   }
 
-  /** How many inner chunks of a shard lie in the array; at its edge, shards go on. */
+  /** The number of inner chunks of a shard that lie in the array. Shards may extend past its edge. */
   #countIn(shard: readonly number[]): number {
     const { gridShape, layouts } = this.#array.levels;
     return layouts[0]!.chunksPerShard.reduce(

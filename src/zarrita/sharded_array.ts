@@ -20,13 +20,13 @@ const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of this package, whose messages name the key of a chunk. */
 const NAMING_CODECS = ["crc32c", "packbits"];
 
-/** An array in shards, shown as an array of their innermost chunks. */
+/** A sharded array, shown as an array of its innermost chunks. */
 export class ShardedArray implements TranslatedArray {
   readonly root: string;
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
-  readonly #turns: KeyLocks;
+  readonly #writes: KeyLocks;
   readonly #codecsNeedKeys: boolean;
 
   constructor(
@@ -39,13 +39,13 @@ export class ShardedArray implements TranslatedArray {
     this.levels = levels;
     this.#shards = new PlainArray(store, root, document);
     const { headSize, store: shards } = this.#shards;
-    const shared = sharedBy(store, root, document, () => ({
+    const shared = sharedState(store, root, document, () => ({
       inner: new InnerChunks(shards, levels.layouts, headSize),
-      turns: new KeyLocks(),
+      writes: new KeyLocks(),
     }));
     this.inner = shared.inner;
-    this.inner.refresh(); // What is opened is read as it is by now.
-    this.#turns = shared.turns;
+    this.inner.refresh(); // Other programs may have changed the shards.
+    this.#writes = shared.writes;
     this.#codecsNeedKeys = innermostCodecs(document.codecs)
       .some((codec) =>
         NAMING_CODECS.includes(parseExtension(codec, "codec").name)
@@ -64,19 +64,19 @@ export class ShardedArray implements TranslatedArray {
     this.inner.refresh();
   }
 
-  /** Runs a task that writes when those before it are done. */
-  inTurn(
+  /** Runs a task that writes after all earlier ones have finished. */
+  runInTurn(
     task: () => Promise<void>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const turn = this.#turns.write("", () => {
+    const turn = this.#writes.write("", () => {
       signal?.throwIfAborted();
       return task();
     });
     return rejectOnAbort(turn, signal);
   }
 
-  /** Whether a selection's elements along each dimension are all those that a shard has in the array. */
+  /** Whether runs of elements along each dimension cover all elements of a shard in the array. */
   isCovered(
     shard: readonly number[],
     runs: readonly Run[],
@@ -92,7 +92,7 @@ export class ShardedArray implements TranslatedArray {
     });
   }
 
-  /** The shard that an inner chunk lies in, by its grid coordinates and its key, and where in it. */
+  /** Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's place in it. */
   locate(
     plainKey: string,
   ): { shard: number[]; key: StoreKey; path: InnerPath } {
@@ -121,7 +121,7 @@ export class ShardedArray implements TranslatedArray {
       const { key } = this.#shards.at(found);
       for await (const path of this.inner.list(key, options)) {
         const coordinates = this.#coordinates(found, path);
-        // At the array's edge, shards go on.
+        // Shards may extend past the edge of the array.
         const isShown = coordinates.every((c, i) =>
           c < this.levels.gridShape[i]!
         );
@@ -142,16 +142,16 @@ export class ShardedArray implements TranslatedArray {
   }
 }
 
-/** What all wrappers of a store have in common for an array, so that each knows what the others write. */
+/** The state of an array that all wrappers of its store share, so that each sees the changes of the others. */
 interface Shared {
   readonly inner: InnerChunks;
-  readonly turns: KeyLocks;
+  readonly writes: KeyLocks;
 }
 
-/** Of each array of a store, and of how it is stored: of one that is stored anew, the latest. */
+/** Caches one entry per array; re-creating an array replaces its entry. */
 const shared = new WeakMap<Store, Map<string, Shared & { document: string }>>();
 
-function sharedBy(
+function sharedState(
   store: Store,
   root: string,
   metadata: unknown,
@@ -169,9 +169,9 @@ function sharedBy(
   return arrays.get(root)!;
 }
 
-/** A store of one inner chunk for zarrita, which asks for a range only where it takes an inner chunk for a shard. */
+/** A store of one inner chunk that refuses ranges, since zarrita reads one only if it takes the inner chunk for a shard. */
 export class WholeInnerChunk extends InnerChunkStore {
-  /** Whether messages of the codecs name the key that bytes were read from. */
+  /** Whether a codec names the key of a chunk in its messages. */
   readonly needsKey: boolean;
 
   constructor(chunks: InnerChunks, path: InnerPath, needsKey: boolean) {

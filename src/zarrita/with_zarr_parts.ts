@@ -11,8 +11,8 @@ import { noteKey } from "./read_keys.ts";
 import { WholeInnerChunk } from "./sharded_array.ts";
 
 /**
- * Any store of zarrita's, synchronous ones such as a `Map` included, and any of
- * this package's.
+ * Any store of zarrita, including synchronous ones such as a `Map`, or of this
+ * package.
  *
  * @example
  * ```ts
@@ -37,8 +37,8 @@ export interface ZarritaStore {
 }
 
 /**
- * A store as {@linkcode withZarrParts} shows it: it can always read, it can write,
- * delete and list where the store below can, and it has what else that has.
+ * A store of {@linkcode withZarrParts}: it can always read, it can write, delete and
+ * list if the store below can, and it has all other members of the store below.
  *
  * @typeParam S The store below.
  *
@@ -58,7 +58,7 @@ export type ZarrPartsStore<S> =
   & (S extends { list: unknown } ? Required<Pick<Store, "list">> : unknown)
   & Omit<S, keyof Store>;
 
-/** Methods of a store below that are never shown as they are; the view has what it can do. */
+/** The methods of the store below that the view replaces or lacks. */
 const HIDDEN = {
   get: undefined,
   getRange: undefined,
@@ -71,34 +71,37 @@ const HIDDEN = {
   writer: undefined,
 } satisfies Record<keyof Store, undefined>;
 
-/** Under which a wrapped store has its arrays. */
+/** The member of a wrapped store that holds its arrays. */
 const ARRAYS = Symbol("zarr-parts arrays");
 
 /**
- * Makes zarrita read and write arrays with `suffix` keys, in parts and in shards:
- * as a store extension (`zarr.extendStore(store, withZarrParts)`) or alone. Every
- * array in the store, at any depth, is shown with `default` keys and without
- * storage transformers, and one in shards as an array of its inner chunks, so that
- * zarrita can write it too, and read it where the index is at the start, or where
- * shards are made of shards.
+ * Wraps a store so that zarrita reads and writes arrays with `suffix` chunk keys,
+ * arrays in parts, and sharded arrays. Use it alone or as a store extension
+ * (`zarr.extendStore(store, withZarrParts)`).
  *
- * A shard's index is verified, and read once for each time that the array is
- * opened. Wrappers of one store object know what the others write; what another
- * program, or `ArrayChunks`, writes into a shard may be read with the old index,
- * which gives wrong elements, until the array is opened again. Inner chunks that
- * lie together and are asked for at once are one request. Each is read whole: its
- * `getRange` is refused, since zarrita calls that only where it takes inner chunks
- * for shards.
+ * Every array in the store, at any depth, is shown with the `default` chunk key
+ * encoding and without storage transformers. A sharded array is shown as an array of
+ * its inner chunks: zarrita can then write it, and read it with the index at the start
+ * or with nested shards.
  *
- * An array whose metadata this package does not understand, which has codecs
- * beside `sharding_indexed`, or more than 2^20 inner chunks in a shard, is shown
- * as it is stored, and its chunks are refused.
+ * The index of a shard is verified, and cached until the array is opened again. Until
+ * then, changes of a shard by another program or by `ArrayChunks` may be read with the
+ * old index, which gives wrong elements. Changes by other wrappers of the same store
+ * object are seen. Inner chunks close to each other that are read at the same time
+ * are combined into one request. `getRange` of an inner chunk is refused, since
+ * zarrita calls it only if it takes the inner chunk for a shard.
  *
- * @param store Any store of zarrita's or of this package's.
+ * An array is shown as it is stored, and its chunks are refused, if its metadata is
+ * not understood, if it has codecs beside `sharding_indexed`, or if a shard has more
+ * than 2^20 inner chunks.
+ *
+ * @param store Any store of zarrita or of this package.
  * @returns The store for zarrita. Its methods reject with a `MetadataError` for
  * chunks of an array that is not understood, with a `ChecksumError` or a
- * `RangeError` for a shard whose index is damaged, and with what
- * `ConcatParts.apply` says for chunks that are not whole.
+ * `RangeError` for a damaged index of a shard, and with the errors of
+ * `ConcatParts.apply` for incomplete chunks.
+ * @throws {TypeError} If the argument is not a store. The message names the store to
+ * construct for a path or a URL.
  *
  * @example
  * ```ts
@@ -139,7 +142,7 @@ export function withZarrParts<S extends ZarritaStore>(
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
     onRead(bytes, { store, key }) {
-      // Inner chunks are bytes in memory of their own already.
+      // The bytes of inner chunks fill their memory already.
       if (store instanceof WholeInnerChunk && !store.needsKey) return bytes;
       const own = ownBytes(bytes);
       noteKey(own, key);
@@ -150,7 +153,7 @@ export function withZarrParts<S extends ZarritaStore>(
     ...HIDDEN,
     ...view,
     toString: () => `withZarrParts(${describeStore(store)})`,
-    // zarrita extends the arrays that it opens from a store by these.
+    // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
       nameChunks(arrays),
@@ -159,14 +162,14 @@ export function withZarrParts<S extends ZarritaStore>(
   }) as ZarrPartsStore<S>;
 }
 
-/** Bytes in an object of their own, and in memory of their own: zarrita encodes all of the memory that elements lie in. */
+/** Bytes that fill their memory, in a new object. zarrita encodes all of the memory that elements lie in. */
 function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength
     ? new Uint8Array(bytes.buffer)
     : copyBytes(bytes);
 }
 
-/** The arrays of a store that {@linkcode withZarrParts} gave, or `undefined` for another one. */
+/** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */
 export function arraysOf(store: object): TranslatedArrays | undefined {
   return (store as { [ARRAYS]?: TranslatedArrays })[ARRAYS];
 }

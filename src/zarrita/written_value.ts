@@ -7,7 +7,7 @@ interface Chunk {
   readonly stride: readonly number[];
 }
 
-/** The class of the elements of each data type that is one of numbers. */
+/** The class of typed arrays for each numeric data type. */
 const CLASSES: Readonly<Record<string, string>> = {
   int8: "Int8Array",
   int16: "Int16Array",
@@ -23,9 +23,9 @@ const CLASSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is to be written as zarrita takes it: one element, or a chunk of the shape
- * that is selected, which a typed array becomes. Refuses what zarrita would store
- * as other elements.
+ * Converts a value to write into one that zarrita takes: one element, or a chunk with
+ * the shape of the selection. Refuses values that zarrita would store as other
+ * elements.
  */
 export function writtenValue(
   value: unknown,
@@ -44,7 +44,7 @@ export function writtenValue(
   return chunk;
 }
 
-/** A typed array in C order as a chunk. */
+/** Makes a chunk of a typed array in C order. */
 function inOrder(data: Chunk["data"], shape: readonly number[]): Chunk {
   let count = 1;
   const stride = shape.toReversed().map((length) => {

@@ -1,5 +1,5 @@
 /**
- * What of zarrita `setSharded` uses.
+ * The part of zarrita that `setSharded` uses.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ export interface Zarrita {
 }
 
 /**
- * What of zarrita's `Array` `setSharded` uses.
+ * The part of zarrita's `Array` that `setSharded` uses.
  *
  * @example
  * ```ts
@@ -37,16 +37,16 @@ export interface Zarrita {
  * ```
  */
 export interface ZarritaArray {
-  /** Where the array was opened. */
+  /** The store that the array was opened from. */
   readonly store: object;
-  /** The array's place in the store. */
+  /** The path of the array in the store. */
   readonly path: string;
   /** The data type of the elements. */
   readonly dtype: string;
-  /** The element where no chunk is. */
+  /** The value of elements in absent chunks. */
   readonly fillValue: unknown;
-  /** The place of a key in the array. */
+  /** Resolves a key relative to the array. */
   resolve(key: string): { readonly path: string };
-  /** The elements of a chunk. */
+  /** Reads the elements of a chunk. */
   getChunk(coordinates: number[]): Promise<{ data: unknown }>;
 }

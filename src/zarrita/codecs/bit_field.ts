@@ -1,11 +1,11 @@
-/** The bits that are packed of each element. Bit 0 is the one that counts least. */
+/** The bits of each element that are packed. Bit 0 is the least significant bit. */
 export interface BitField {
-  /** The length of an element in memory, in bytes, the lowest first. */
+  /** The length of an element in memory in bytes, little-endian. */
   readonly size: number;
-  /** The first of the bits. */
+  /** The first packed bit. */
   readonly first: number;
-  /** How many they are, up to the end of the element at most. */
+  /** The number of packed bits. */
   readonly bits: number;
-  /** Whether the last of them says of the bits above it what they are. */
+  /** Whether the bits above the last packed bit are copies of it. */
   readonly isSigned: boolean;
 }

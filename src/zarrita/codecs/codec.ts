@@ -1,6 +1,6 @@
 /**
- * What zarrita tells a codec of the chunks it is for. These are the members that
- * are used here, so that the types are those of every zarrita.
+ * The metadata of chunks that zarrita passes to a codec. Only the members that are
+ * used here, so that the types fit every version of zarrita.
  */
 export interface ChunkMetadata {
   readonly dataType: string;
@@ -15,19 +15,19 @@ export interface ElementArray {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** A chunk as zarrita hands it over. Strides count elements. */
+/** A chunk as zarrita passes it. Strides are in elements. */
 export interface Chunk {
   readonly data: ElementArray;
   readonly shape: readonly number[];
   readonly stride: readonly number[];
 }
 
-/** The decoding half of a codec that makes bytes of a chunk. */
+/** The decoder of a codec from array to bytes. */
 export interface ChunkDecoder {
   decode(bytes: Uint8Array): Chunk | Promise<Chunk>;
 }
 
-/** What the registry holds of zarrita's own codec `bytes`. */
+/** The class of zarrita's codec `bytes`, as the registry holds it. */
 export interface BytesEntry {
   fromConfig(
     configuration: { endian: "little" },

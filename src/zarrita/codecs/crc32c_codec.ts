@@ -8,7 +8,7 @@ import { keyOf, noteKey } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 
-/** Zarr's codec `crc32c`: bytes, and after them their CRC32C, the lowest byte first. */
+/** Zarr's codec `crc32c`: bytes, followed by their CRC32C in little-endian order. */
 export class Crc32cCodec {
   readonly kind = "bytes_to_bytes";
 
@@ -29,9 +29,9 @@ export class Crc32cCodec {
         `${what} is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
       );
     }
-    // No view: zarrita encodes all of the memory that elements lie in again.
+    // A copy, since zarrita encodes all of the memory that elements lie in.
     const bytes = copyBytes(verifyChecksum(encoded, what, key));
-    if (key !== "") noteKey(bytes, key); // For the codecs that come after this one.
+    if (key !== "") noteKey(bytes, key); // For the next codecs.
     return bytes;
   }
 

@@ -2,11 +2,11 @@ import { describe } from "../../metadata/describe.ts";
 import type { Chunk } from "./codec.ts";
 
 /**
- * The elements of a chunk in the order they have in memory, which is the order to
- * store them in: zarrita's `transpose` moves elements and strides, never the shape.
+ * The elements of a chunk in the order of the memory, in which they are stored:
+ * zarrita's `transpose` changes elements and strides, but not the shape.
  *
  * @param size The length of an element in bytes.
- * @returns A view, or a copy if there is anything between the elements.
+ * @returns A view, or a copy if there are gaps between the elements.
  */
 export function elementBytes(chunk: Chunk, size: number): Uint8Array {
   const { data } = chunk;
@@ -43,12 +43,12 @@ interface Dimension {
   readonly stride: number;
 }
 
-/** The dimensions whose strides count, in the order they have in memory. */
+/** The dimensions of more than one element, in the order of the memory. */
 function fastestFirst({ shape, stride }: Chunk): Dimension[] {
   const dimensions = shape
     .map((length, i) => ({ length, stride: stride[i]! }))
     .filter(({ length }) => length !== 1);
-  // A stride of 0 would not tell the order of its dimension.
+  // A stride of 0 does not tell the place of its dimension in the order.
   if (dimensions.every(({ stride }) => stride >= 1)) {
     return dimensions.sort((a, b) => a.stride - b.stride);
   }

@@ -1,16 +1,16 @@
 import { describe, describeAll } from "../../metadata/describe.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 
-/** What `packbits` needs to know of a data type. */
+/** A data type as `packbits` needs it. */
 export interface ElementType {
   /** The length of an element in memory, in bytes. */
   readonly size: number;
-  /** How many bits an element has. */
+  /** The number of bits of an element. */
   readonly bits: number;
   readonly isSigned: boolean;
 }
 
-/** The data types that zarrita and `packbits` both know, and float16, which zarrs packs too. */
+/** The data types that zarrita and `packbits` both support, and float16, as zarrs does. */
 const TYPES: ReadonlyMap<string, ElementType> = new Map([
   ["bool", { size: 1, bits: 1, isSigned: false }],
   ["int8", number(1, true)],

@@ -1,6 +1,6 @@
 import type { BitField } from "./bit_field.ts";
 
-/** Writes a field of each element, side by side without gaps. `packed` is as long as they are. */
+/** Writes a bit field of each element into `packed`, without gaps. */
 export function packBits(
   elements: Uint8Array,
   packed: Uint8Array,
@@ -28,8 +28,8 @@ export function packBits(
 }
 
 /**
- * Puts the fields that {@linkcode packBits} wrote back in their places. Bits below
- * them become 0, and bits above them too, or those of the sign.
+ * Writes the bit fields of {@linkcode packBits} back to their elements. The bits below
+ * a field become 0, and those above it 0 or copies of the sign bit.
  *
  * @param elements All 0.
  */
@@ -62,7 +62,7 @@ export function unpackBits(
   if (field.isSigned) extendSigns(elements, size, first + bits);
 }
 
-/** Gives all bits from `end` on the value of the one before. */
+/** Copies the bit before `end` to all bits from `end` on. */
 function extendSigns(elements: Uint8Array, size: number, end: number): void {
   if (end === 8 * size) return;
   const above = end >> 3;

@@ -15,10 +15,9 @@ import {
 } from "./packbits_configuration.ts";
 
 /**
- * What the registry holds of `packbits`. Elements, once unpacked, are what the
- * codec `bytes` stores, so zarrita's own makes the chunk of them. It knows the
- * class of arrays for each data type, its `BoolArray` too, which cannot be
- * imported here.
+ * Loads the codec `packbits` for the registry. zarrita's codec `bytes` makes the chunk
+ * of the unpacked elements, since it has the array class of each data type, including
+ * `BoolArray`, which cannot be imported here.
  */
 export async function loadPackbits(
   loadBytes: () => unknown,
@@ -41,8 +40,8 @@ export async function loadPackbits(
 }
 
 /**
- * The codec `packbits`: the bits of all elements side by side, and beside them,
- * if wanted, how many bits of 0 fill the last byte.
+ * The codec `packbits`: the bits of all elements without gaps and, if configured, the
+ * number of padding bits in the last byte.
  *
  * Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
  */
@@ -54,9 +53,9 @@ export class PackbitsCodec {
   readonly #isBool: boolean;
   /** The number of elements in a chunk. */
   readonly #count: number;
-  /** The number of bits of 0 that fill the last byte. */
+  /** The number of padding bits (0) in the last byte. */
   readonly #padding: number;
-  /** Where the packed elements begin and end among the encoded bytes. */
+  /** The start and the end of the packed elements in the encoded bytes. */
   readonly #start: number;
   readonly #end: number;
 
@@ -99,7 +98,7 @@ export class PackbitsCodec {
     this.#assertSize(encoded);
     this.#assertPadding(encoded);
     const packed = encoded.subarray(this.#start, this.#end);
-    // New bytes also where they are a mere copy: zarrita changes chunks in place.
+    // Always a copy, since zarrita changes chunks in place.
     const elements = new Uint8Array(this.#count * field.size);
     if (this.#isBool) unpackBools(packed, elements);
     else unpackBits(packed, elements, field);

@@ -5,10 +5,10 @@ import { parseCodecConfiguration } from "./codec_configuration.ts";
 import type { BitField } from "./bit_field.ts";
 import { elementTypeOf } from "./element_type.ts";
 
-/** Where the number of padding bits is stored. */
+/** The place where the number of padding bits is stored. */
 export type PaddingEncoding = "none" | "first_byte" | "last_byte";
 
-/** What of each element is packed, and what stands beside the packed bits. */
+/** The bits of each element that are packed, and the place of the number of padding bits. */
 export interface PackbitsConfiguration {
   readonly field: BitField;
   readonly padding: PaddingEncoding;
