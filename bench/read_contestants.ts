@@ -6,29 +6,29 @@ import { withZarrParts } from "../src/zarrita/mod.ts";
 import { type Contestant, seededRandom } from "./measure.ts";
 import { inMemory, type ReadFolders } from "./read_folders.ts";
 
-/** A way of getting at the elevation model. */
+/** A way to read the elevation model. */
 export interface Reader {
   readonly name: string;
-  /** What zarrita opens; anew each time, so that nothing is known of the shards. */
+  /** Makes the store that zarrita opens: a new one each time, so that no index is cached. */
   open(count: () => void): zarr.AsyncReadable;
 }
 
-/** Readers of one kind of store, the first of which is zarrita alone, with the plain array. */
+/** Readers of one kind of store. The first one is zarrita alone with the plain array. */
 export interface ReaderGroup {
   readonly title: string;
   readonly readers: readonly [Reader, ...Reader[]];
 }
 
-/** What is read, and how. */
+/** Reads something, and returns a checksum of it. */
 export type Work = (array: zarr.Array<"int16">) => Promise<number>;
 
-/** All of the elevation model. */
+/** Reads the whole elevation model. */
 export const WHOLE: Work = async (array) => {
   const { data } = await zarr.get(array);
   return crc32c(new Uint8Array(data.buffer));
 };
 
-/** 1,000 inner chunks one after another, the same random ones in every run. */
+/** Reads 1,000 random inner chunks one after another, the same ones in every run. */
 export const RANDOM: Work = async (array) => {
   const random = seededRandom(1000);
   let sum = 0;
@@ -56,7 +56,7 @@ export function contestant(
   };
 }
 
-/** How many requests the work takes, with those for metadata. */
+/** The number of requests of the work, including those for metadata. */
 export async function requests({ open }: Reader, work: Work): Promise<number> {
   let count = 0;
   await work(await openArray(open(() => count++)));
@@ -127,7 +127,7 @@ export async function readerGroups(
   }];
 }
 
-/** Counts the requests that really go out. */
+/** Counts the requests that are sent. */
 function fetching(count: () => void) {
   return {
     fetch(request: Request) {
@@ -137,7 +137,7 @@ function fetching(count: () => void) {
   };
 }
 
-/** A store for reading, of the methods that the one below has. */
+/** A read-only store with the methods of the store below, which counts the requests. */
 function counted(
   store: Pick<Store, "get" | "getRange" | "size">,
   count: () => void,

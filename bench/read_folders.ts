@@ -38,7 +38,7 @@ export async function makeReadFolders(root: string): Promise<ReadFolders> {
   return folders;
 }
 
-/** All that a folder holds, in memory. */
+/** Copies a folder into memory. */
 export async function inMemory(folder: string): Promise<MemoryStore> {
   const files = new FileSystemStore(folder);
   const memory = new MemoryStore();

@@ -8,7 +8,7 @@ const scope = self as unknown as {
 };
 
 scope.onmessage = async ({ data: folder }) => {
-  // From memory: what is measured is who asks, not this server.
+  // From memory, since the client is measured, not this server.
   const memory = await inMemory(folder);
   Deno.serve({
     hostname: "127.0.0.1",

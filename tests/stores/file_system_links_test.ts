@@ -57,6 +57,44 @@ Deno.test("FileSystemStore refuses links that lead out of its root", async () =>
   });
 });
 
+Deno.test("FileSystemStore checks a key at every read, also one that was read before", async () => {
+  await inTempDir(async (folder) => {
+    const root = `${folder}/root`;
+    await Deno.mkdir(`${folder}/outside`);
+    await Deno.writeFile(`${folder}/outside/k`, SECRET);
+    const store = new FileSystemStore(root);
+    const read = [
+      () => store.get("/c/k"),
+      () => store.getRange("/c/k", { offset: 0, length: 2 }),
+      () => store.stream("/c/k"),
+      () => store.size("/c/k"),
+    ];
+    const outsideFile = () => Deno.symlink("../../outside/k", `${root}/c/k`);
+    const outsideFolder = async () => {
+      await Deno.remove(`${root}/c`, { recursive: true });
+      await Deno.symlink("../outside", `${root}/c`);
+    };
+    for (const replace of [outsideFile, outsideFolder]) {
+      await store.set("/c/k", BYTES);
+      for (let i = 0; i < 2; i++) assertEquals(await store.get("/c/k"), BYTES);
+      await Deno.remove(`${root}/c/k`);
+      for (let i = 0; i < 2; i++) {
+        assertEquals(await store.get("/c/k"), undefined);
+      }
+      await replace();
+      for (const use of [...read, ...read]) {
+        await assertRejects(use, Error, "leads out of the store's root");
+      }
+      await Deno.remove(`${root}/c`, { recursive: true });
+    }
+    await Deno.writeFile(`${root}/c`, BYTES);
+    assertEquals(await store.get("/c/k"), undefined);
+    await Deno.remove(root, { recursive: true });
+    await Deno.writeFile(root, BYTES);
+    await assertRejects(() => store.get("/c/k"), Error, "to be a folder");
+  });
+});
+
 Deno.test("FileSystemStore creates nothing through a link to nowhere", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/root`;
