@@ -5,7 +5,7 @@ import { seededRandom } from "./measure.ts";
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
 
-/** Random bytes, of which the first 256 KiB repeat. */
+/** Random bytes. The first 256 KiB repeat. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
   const random = seededRandom(20261107);
   const block = new Uint32Array(64 * KIB).map(() => random() * 2 ** 32);

@@ -4,7 +4,7 @@ import type { Table } from "./table.ts";
 /** How fast one contestant must be beside others. */
 export interface Goal {
   readonly of: string;
-  /** The other contestants, of which the fastest counts. */
+  /** The other contestants. The fastest of them counts. */
   readonly against: readonly string[];
   /** The least ratio of their speeds. */
   readonly least: number;
@@ -40,12 +40,12 @@ export interface Comparison {
   readonly rows: readonly Row[];
 }
 
-/** What one benchmark found. */
+/** The results of one benchmark. */
 export interface Report {
   readonly comparisons: readonly Comparison[];
   /** Tables of other things than speed. */
   readonly tables?: readonly Table[];
-  /** What a reader of the tables must know. */
+  /** Conditions that a reader of the tables must know. */
   readonly note: string;
 }
 

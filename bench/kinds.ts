@@ -25,7 +25,7 @@ import type { Options } from "./options.ts";
 const SIZE = 16 * MIB;
 const PIECE = 64 * KIB;
 
-/** What the options of a row say. */
+/** The options of a row. */
 interface Work {
   readonly crc32c: "none" | "compute";
   readonly chunkSize?: number;

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { deno } from "../tools/deno.ts";
 
-/** What the benchmarks use of the package. */
+/** The parts of the package that the benchmarks use. */
 export type Library = Pick<
   typeof import("../mod.ts"),
   "concatStream" | "crc32c" | "FileSystemStore" | "splitStream"
@@ -21,7 +21,7 @@ export interface Options {
   readonly disk?: string;
 }
 
-/** What the command line asks for. */
+/** The arguments of the command line. */
 export interface Arguments {
   /** The names of the benchmarks; empty for all. */
   readonly names: readonly string[];

@@ -67,7 +67,7 @@ export async function measurePeaks(
   return { title, head, rows };
 }
 
-/** Makes a file of which no byte is on disk. */
+/** Makes a sparse file: it has a size, and takes no space. */
 async function makeSparse(
   folder: string,
   name: string,

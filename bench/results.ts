@@ -7,7 +7,7 @@ import { markdownOf } from "./table.ts";
 
 const FOLDER = new URL("results/", import.meta.url);
 
-/** What one benchmark found. */
+/** The results of one benchmark. */
 export interface Result {
   readonly name: string;
   readonly title: string;

@@ -10,7 +10,7 @@ import { type OpenedStore, testStore } from "../stores/conformance.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { observed } from "../support/observed_store.ts";
 
-/** Parts as users have them, and as they make reading hardest. */
+/** Common parts, and parts that are hard to read. */
 const CONFIGURATIONS: Record<string, Part[]> = {
   "a header, the data and an index": [
     { keySuffix: ".header", size: 3 },
@@ -25,7 +25,7 @@ const CONFIGURATIONS: Record<string, Part[]> = {
   ],
 };
 
-/** Every kind of store, empty, and what writes into it if it cannot. */
+/** All kinds of stores, empty; `fill` writes into stores that are read-only. */
 const STORES: Record<string, () => Promise<OpenedStore>> = {
   MemoryStore: () => Promise.resolve(writable(new MemoryStore())),
   FileSystemStore: async () => {
@@ -44,7 +44,7 @@ const STORES: Record<string, () => Promise<OpenedStore>> = {
       close,
     });
   },
-  "a store with get and set alone": () => {
+  "a store with only get and set": () => {
     const memory = new MemoryStore();
     return Promise.resolve({
       ...writable(memory),
@@ -53,10 +53,10 @@ const STORES: Record<string, () => Promise<OpenedStore>> = {
   },
 };
 
-/** What a composed store lacks over those that cannot do everything. */
+/** The methods that a composed store lacks over these stores. */
 const LACKS: Record<string, (keyof Store)[]> = {
   HttpStore: ["set", "delete", "list", "snapshot"],
-  "a store with get and set alone": ["delete", "list"],
+  "a store with only get and set": ["delete", "list"],
 };
 
 function writable(store: MemoryStore | FileSystemStore): OpenedStore {

@@ -23,7 +23,7 @@ const PARTS = new ConcatParts([
 const CHUNK = countingBytes(HEAD + 200_003);
 const EARLIER = countingBytes(9);
 
-/** Runs a test with files that hold a chunk in parts, and an earlier copy. */
+/** Runs a test with files of a chunk in parts, and of an earlier copy. */
 function onCopies(
   name: string,
   run: (files: FileSystemStore, root: string) => Promise<void>,
@@ -72,7 +72,7 @@ onCopies(
 );
 
 onCopies(
-  "of a chunk's stream that is read by another is refused",
+  "refuses a chunk's stream that another reader reads",
   async (files) => {
     const stream = (await PARTS.apply(files).stream(KEY))!;
     const reader = stream.getReader();
@@ -82,7 +82,7 @@ onCopies(
   },
 );
 
-onCopies("that cannot open a file lets go of the parts", async (files) => {
+onCopies("that cannot open a file closes the parts", async (files) => {
   const stream = (await PARTS.apply(files).stream(KEY))!;
   const failure = new Error("disk full");
   const { open } = Deno;

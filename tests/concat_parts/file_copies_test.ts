@@ -26,7 +26,7 @@ const SMALL = new ConcatParts([
   { keySuffix: "" },
   { keySuffix: ".t", size: 2 },
 ]);
-// Longer than all windows together.
+// More than all windows together.
 const CHUNK = countingBytes(5 * WINDOW + 70_001);
 
 function onFiles(
@@ -61,7 +61,7 @@ for (const [name, parts] of Object.entries({ LARGE, SMALL })) {
         assertEquals(traffic.read, CHUNK.length);
         assertEquals(traffic.written, CHUNK.length);
         assertEquals(traffic.memory.size, 1);
-        // What was held back lies in memory of its own: only that is a copy.
+        // Only bytes that were held back are copied.
         const held = pieces[2]!.length;
         assert(
           traffic.direct >= CHUNK.length - 8 * held,
@@ -80,7 +80,7 @@ for (const [name, parts] of Object.entries({ LARGE, SMALL })) {
       const traffic = await watchFiles(async () => {
         await files.set("/whole", (await parts.apply(files).stream(KEY))!);
       }, most);
-      // Small parts were read before, by `get`.
+      // Small parts were read by `get` before.
       assertEquals(traffic.written, CHUNK.length);
       assertEquals(
         traffic.direct,
@@ -108,7 +108,7 @@ onFiles(
   },
 );
 
-/** What may be wrong with the parts before they are copied, or while. */
+/** Damage to the parts before or during a copy. */
 const DAMAGES: Record<
   string,
   {
@@ -126,7 +126,7 @@ for (const [suffix, size] of [["h", HEAD], ["t", TAIL]] as const) {
         before: (root) => Deno.truncate(root + path, size + by),
       };
   }
-  DAMAGES[`of which ${path} is cut short meanwhile`] = {
+  DAMAGES[`of which ${path} is cut short during the copy`] = {
     error: PartSizeError,
     meanwhile: (root) => Deno.truncate(root + path, size - 1),
   };
@@ -139,7 +139,7 @@ for (const suffix of ["", ".h", ".t"]) {
 }
 
 for (const [what, { error, before, meanwhile }] of Object.entries(DAMAGES)) {
-  onFiles(`no copy is made of a chunk ${what}`, async (files, root) => {
+  onFiles(`a chunk ${what} is not copied`, async (files, root) => {
     const composed = LARGE.apply(files);
     await composed.set(KEY, CHUNK);
     await files.set("/whole", countingBytes(9));
@@ -163,11 +163,11 @@ for (const [what, { error, before, meanwhile }] of Object.entries(DAMAGES)) {
   });
 }
 
-/** All files and folders, and what is in small files. */
+/** All files and folders, with the bytes of small files. */
 async function smallFiles(root: string): Promise<Record<string, unknown>> {
   const tree: Record<string, unknown> = await treeOf(root);
   for (const [path, bytes] of Object.entries(tree)) {
-    // What is cut short meanwhile is no matter.
+    // Parts may be cut short by the test.
     if (path.startsWith("/c/")) tree[path] = "part";
     else assert(bytes === "folder" || (bytes as number[]).length < 100);
   }
@@ -175,7 +175,7 @@ async function smallFiles(root: string): Promise<Record<string, unknown>> {
 }
 
 onFiles(
-  "a file that does not fit is closed, and the earlier chunk stays",
+  "set of a file that does not fit closes it, and the earlier chunk stays",
   async (files, root) => {
     await SMALL.apply(files).set(KEY, countingBytes(9));
     const tree = await treeOf(root);

@@ -10,11 +10,11 @@ import { ALL_METHODS, STORE_METHODS } from "../support/observed_store.ts";
 import { type OnStep, stepped } from "../support/stepped_store.ts";
 import { treeOf } from "../support/tree.ts";
 
-/** An empty store for parts, of a kind that streams are stored in differently. */
+/** An empty store for parts, of one of the kinds that store streams in different ways. */
 export interface Below {
-  /** All there is: keys and values or, on files, also folders and temporary files. */
+  /** All keys and values; on files, also folders and temporary files. */
   contents(): Promise<Record<string, unknown>>;
-  /** The store, which tells of its steps; all of them show the same values. */
+  /** Opens the store with a callback for its steps; all stores that are opened share their values. */
   open(onStep?: OnStep): Store;
 }
 

@@ -1,4 +1,4 @@
-/** Cancellation and failures at moments that steps of their own do not show; `faults_test.ts` has all steps. */
+/** Cancellation and failures between two steps, and their order. `faults_test.ts` has all single steps. */
 import {
   assert,
   assertEquals,
@@ -168,7 +168,7 @@ Deno.test("concatStream that is cancelled before it is read opens nothing", asyn
   }
 });
 
-/** Runs a split whose part `.0` is a stream that fails by itself when told, and whose other parts are probed. */
+/** Starts a split. Its part `.0` is a stream that `fail` lets fail by itself; the other parts are probed. */
 function splitWithFailingStream(
   source: ReadableStream<Uint8Array> | ByteReader,
   sizes: Sizes,
@@ -267,7 +267,7 @@ Deno.test("splitStream writes nothing that a reader still gives after a failure 
   }
 });
 
-/** Splits pieces of 4 bytes, of which the second never comes, and returns the error. */
+/** Splits pieces of 4 bytes and returns the error. The second piece never comes. */
 async function failWhileStalled(
   kind: SourceKind,
   sizes: Sizes,

@@ -82,7 +82,7 @@ export async function checkSplit(given: SplitCase): Promise<void> {
 
 /** How parts are joined. */
 export interface JoinCase {
-  /** The real lengths of the parts, and whether their sizes are told. */
+  /** The real lengths of the parts, and whether the parts have a size. */
   readonly parts: readonly { length: number; isSized: boolean }[];
   readonly lengths: readonly number[];
   readonly from: SourceKind;

@@ -1,4 +1,4 @@
-/** Joined streams that a FileSystemStore stores: what it gets of a stream that was touched, and what is left if it fails. */
+/** Joined streams that a FileSystemStore stores, some of them after they were read in part. */
 import {
   assert,
   assertEquals,
@@ -34,7 +34,7 @@ const SCENARIOS: JoinScenario[] = SOURCE_KINDS.flatMap((from) =>
 );
 
 for (let count = 0; count <= 9; count++) {
-  Deno.test(`concatStream of which ${count} pieces were read gives a FileSystemStore the rest`, async () => {
+  Deno.test(`concatStream gives a FileSystemStore the rest after ${count} pieces were read`, async () => {
     for (const scenario of SCENARIOS) {
       await inTempDir(async (folder) => {
         const { stream, reports } = join(scenario);

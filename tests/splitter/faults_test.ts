@@ -31,7 +31,7 @@ import {
 
 const REASON = new Error("Fault");
 
-/** What a step does. All but the first abort the work by its signal. */
+/** The faults of a step. All but the first abort the work by its signal. */
 const FAULTS = {
   "throws": () => {
     throw REASON;
@@ -58,7 +58,7 @@ const SCENARIOS: SplitScenario[] = SOURCE_KINDS.flatMap((from) =>
 );
 
 for (const fault of Object.keys(FAULTS) as Fault[]) {
-  Deno.test(`splitStream of which a step ${fault} gives up all that is open, and writes nothing more`, async () => {
+  Deno.test(`splitStream gives up all that is open and writes nothing more if a step ${fault}`, async () => {
     const runs: Promise<void>[] = [];
     for (const scenario of SCENARIOS) {
       for (const step of await stepsOfSplit(scenario)) {
@@ -148,7 +148,7 @@ const JOINS: JoinScenario[] = SOURCE_KINDS.flatMap((from) =>
 
 for (const fault of Object.keys(FAULTS) as Fault[]) {
   for (const isStored of [false, true]) {
-    Deno.test(`concatStream that is ${isStored ? "stored" : "read"} and of which a step ${fault} gives up the open part, and opens no more`, async () => {
+    Deno.test(`concatStream that is ${isStored ? "stored" : "read"} gives up the open part and opens no more if a step ${fault}`, async () => {
       const runs: Promise<void>[] = [];
       for (const scenario of JOINS) {
         for (const step of await stepsOfJoin(scenario)) {

@@ -1,4 +1,4 @@
-/** Which memory bytes pass through, and how much of it. */
+/** The memory that bytes pass through: who may use it, and how much there is. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type ByteReader,
@@ -317,7 +317,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** Who may still use the memory of a split that has failed. */
+/** Operations that still use the memory of a split that has failed. */
 const USERS = ["a read after an abort", "a read after a failure", "a write"];
 
 for (const user of USERS) {

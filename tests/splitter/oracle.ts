@@ -1,4 +1,4 @@
-/** What splitting and joining must give, by slow and obvious means. */
+/** The expected results of splitting and joining, computed slowly and obviously. */
 import { Buffer } from "node:buffer";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -14,7 +14,7 @@ import { crc32cBitByBit, crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 /** The sizes of parts in bytes; `undefined` for an unsized part. */
 export type Sizes = readonly (number | undefined)[];
 
-/** The smallest memory of which the engines have several pieces for reading. */
+/** The size of the memory that the engines give to readers at once. */
 export const WINDOW = 1024 * 1024;
 
 /** Parts with the given sizes and the key suffixes `.0`, `.1` and so on. */
@@ -58,7 +58,7 @@ export function inPieces(
   return pieces;
 }
 
-/** Copies of the parts of a chunk, of which at most one is unsized. */
+/** Copies of the parts of a chunk. At most one part is unsized. */
 export function cutSlowly(
   chunk: Uint8Array,
   sizes: Sizes,
@@ -135,7 +135,7 @@ export function assertStartOf(
   assertSameBytes(actual, expected.subarray(0, actual.length), message);
 }
 
-/** Sizes of which at most one is `undefined` and many are 0. */
+/** Sizes with at most one `undefined` and many zeros. */
 export const arbitrarySizes: fc.Arbitrary<Sizes> = fc.tuple(
   fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 9 })), {
     maxLength: 5,

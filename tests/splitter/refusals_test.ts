@@ -159,7 +159,7 @@ Deno.test("splitStream refuses a sink that is locked, and one that cannot be ope
   }
 });
 
-/** What a stream gives for bytes, and how the message shows it. */
+/** Values that a stream gives in place of bytes, and how the message shows them. */
 const NO_BYTES: [unknown, string][] = [
   ["text", '"text"'],
   [5, "5"],

@@ -1,4 +1,4 @@
-/** What callbacks are told, and what happens if they throw. */
+/** The calls of callbacks, and callbacks that throw. */
 import {
   assert,
   assertEquals,

@@ -1,4 +1,4 @@
-/** One split and one join of which every step can fail, wait, or see an abort. */
+/** One split and one join. Each of their steps can fail, wait, or see an abort. */
 import { assertEquals } from "@std/assert";
 import {
   concatStream,
@@ -47,7 +47,7 @@ export interface SplitScenario {
   readonly options?: SplitOptions;
 }
 
-/** What became of a chunk that was split. */
+/** A split, with its probes. */
 export interface Split {
   readonly source: Source;
   readonly sinks: Sinks;
@@ -73,7 +73,7 @@ export function split(
   return { source, sinks, splitting };
 }
 
-/** All steps of a split that nothing befalls. */
+/** All steps of a split that succeeds. */
 export async function stepsOfSplit(scenario: SplitScenario): Promise<Step[]> {
   const steps: Step[] = [];
   const { splitting } = split(scenario, (step) => steps.push(step));
@@ -92,7 +92,7 @@ export interface JoinScenario {
   readonly options?: SplitOptions;
 }
 
-/** What became of parts that were joined. */
+/** A join, with its probes. */
 export interface Join {
   readonly stream: ReadableStream<Uint8Array>;
   /** The parts that were opened. */
@@ -132,7 +132,7 @@ export function join(
   return { stream, sources, reports };
 }
 
-/** All steps of a join that nothing befalls. */
+/** All steps of a join that succeeds. */
 export async function stepsOfJoin(scenario: JoinScenario): Promise<Step[]> {
   const steps: Step[] = [];
   const { stream } = join(scenario, (step) => steps.push(step));
@@ -140,7 +140,7 @@ export async function stepsOfJoin(scenario: JoinScenario): Promise<Step[]> {
   return steps;
 }
 
-/** Stores a stream beside nothing, and asserts that no file is left if that fails. */
+/** Stores a stream in an empty folder, and asserts that no file is left if that fails. */
 export async function store(
   stream: ReadableStream<Uint8Array>,
   signal?: AbortSignal,

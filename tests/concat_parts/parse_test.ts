@@ -1,11 +1,6 @@
+/** The configurations that are taken and refused. */
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import {
-  ConcatParts,
-  MetadataError,
-  type Part,
-  PartSizeError,
-} from "../../mod.ts";
-import { countingBytes } from "../support/bytes.ts";
+import { ConcatParts, MetadataError, type Part } from "../../mod.ts";
 
 const SHARD = [
   { keySuffix: ".header", size: 64 },
@@ -67,7 +62,7 @@ Deno.test("ConcatParts.parse reads what toJSON writes", () => {
   assertEquals(ConcatParts.parse(metadata).parts, SHARD);
 });
 
-Deno.test("ConcatParts.parse refuses parts that are empty, no list, or missing", () => {
+Deno.test("ConcatParts.parse refuses an empty list, values that are not a list, and missing parts", () => {
   assertPartsRefused([], "at least one part, found an empty list", "");
   assertPartsRefused(
     {},
@@ -93,7 +88,7 @@ Deno.test("ConcatParts.parse refuses parts that are empty, no list, or missing",
   );
 });
 
-Deno.test("ConcatParts.parse refuses members that are no parts", () => {
+Deno.test("ConcatParts.parse refuses list items that are not parts", () => {
   assertPartsRefused([7], "Expected a part to be an object, found 7", "/0");
   assertPartsRefused([{ key_suffix: "" }, null], "found null", "/1");
   assertPartsRefused(
@@ -109,7 +104,7 @@ Deno.test("ConcatParts.parse refuses members that are no parts", () => {
   );
 });
 
-Deno.test("ConcatParts.parse refuses sizes that are no whole number from 0 to 2^53−1", () => {
+Deno.test("ConcatParts.parse refuses sizes that are not a whole number from 0 to 2^53−1", () => {
   for (
     const size of [-1, 0.5, 2 ** 53, 1e300, Infinity, "4", null, true, [4], {}]
   ) {
@@ -126,7 +121,7 @@ Deno.test("ConcatParts.parse refuses sizes that are no whole number from 0 to 2^
   }
 });
 
-Deno.test("ConcatParts.parse refuses key suffixes that two parts have", () => {
+Deno.test("ConcatParts.parse refuses two parts with one key suffix", () => {
   assertPartsRefused(
     [{ key_suffix: ".a", size: 1 }, { key_suffix: "" }, {
       key_suffix: ".a",
@@ -137,7 +132,7 @@ Deno.test("ConcatParts.parse refuses key suffixes that two parts have", () => {
   );
 });
 
-Deno.test("ConcatParts.parse refuses key suffixes that leave the chunk's folder", () => {
+Deno.test("ConcatParts.parse refuses key suffixes that no chunk key can have", () => {
   const hostile = {
     "/../../x": 'holds the segment ".."',
     "/..": 'holds the segment ".."',
@@ -179,7 +174,7 @@ Deno.test("ConcatParts.parse refuses key suffixes that leave the chunk's folder"
   }
 });
 
-Deno.test("ConcatParts.parse takes __proto__ and constructor for unknown members", () => {
+Deno.test("ConcatParts.parse treats __proto__ and constructor as unknown members", () => {
   for (const name of ["__proto__", "constructor", "toString"]) {
     const member = `"${name}": {"parts": []}`;
     const message = `Unknown member "${name}"`;
@@ -205,7 +200,7 @@ Deno.test("ConcatParts.parse takes __proto__ and constructor for unknown members
   }
 });
 
-Deno.test("ConcatParts.parse refuses what is no storage transformer of this name", () => {
+Deno.test("ConcatParts.parse refuses values that are not a storage transformer of this name", () => {
   assertRefused(
     { name: "concat" },
     'transformer "concat-parts", found "concat"',
@@ -229,7 +224,7 @@ Deno.test("ConcatParts.parse refuses what is no storage transformer of this name
   );
 });
 
-Deno.test("new ConcatParts refuses the same as errors of JavaScript's own classes", () => {
+Deno.test("new ConcatParts throws TypeError and RangeError for what ConcatParts.parse refuses", () => {
   const refused: [unknown, new () => Error, string][] = [
     [[], RangeError, "at least one part"],
     [undefined, TypeError, "parts to be a list"],
@@ -259,123 +254,11 @@ Deno.test("new ConcatParts refuses the same as errors of JavaScript's own classe
   }
 });
 
-Deno.test("ConcatParts keeps its parts from being changed", () => {
+Deno.test("ConcatParts.parts cannot be changed", () => {
   const given = [{ keySuffix: "", size: 4 }];
   const { parts } = new ConcatParts(given);
   given[0]!.size = 5;
   given.push({ keySuffix: ".x", size: 1 });
   assertEquals(parts, [{ keySuffix: "", size: 4 }]);
   assertThrows(() => (parts as Part[]).push({ keySuffix: ".y" }), TypeError);
-});
-
-Deno.test("ConcatParts.split cuts at the declared sizes and copies nothing", () => {
-  const chunk = countingBytes(64 + 1 + 1604);
-  const [header, data, index] = new ConcatParts(SHARD).split(chunk);
-  assertEquals(header, chunk.slice(0, 64));
-  assertEquals(data, chunk.slice(64, 65));
-  assertEquals(index, chunk.slice(65));
-  for (const part of [header!, data!, index!]) {
-    assertStrictEquals(part.buffer, chunk.buffer);
-  }
-});
-
-Deno.test("ConcatParts.split cuts a view of larger memory within the view", () => {
-  const memory = countingBytes(100);
-  const parts = new ConcatParts([{ keySuffix: ".a", size: 2 }, {
-    keySuffix: "",
-  }]);
-  assertEquals(parts.split(memory.subarray(10, 15)), [
-    memory.slice(10, 12),
-    memory.slice(12, 15),
-  ]);
-});
-
-Deno.test("ConcatParts.split leaves the unsized part empty where nothing is left", () => {
-  const lengths = new ConcatParts(SHARD).split(new Uint8Array(1668))
-    .map((part) => part.length);
-  assertEquals(lengths, [64, 0, 1604]);
-});
-
-Deno.test("ConcatParts.split refuses a chunk one byte too small for its sized parts", () => {
-  const error = assertThrows(
-    () => new ConcatParts(SHARD).split(new Uint8Array(1667)),
-    PartSizeError,
-    "Chunk is 1667 bytes long, where its sized parts take at least 1668",
-  );
-  assertEquals([error.key, error.expected, error.actual], ["", 1668, 1667]);
-});
-
-Deno.test("ConcatParts.split wants the exact length where all parts are sized", () => {
-  const parts = new ConcatParts([
-    { keySuffix: "", size: 3 },
-    { keySuffix: ".b", size: 0 },
-    { keySuffix: ".c", size: 2 },
-  ]);
-  assertEquals(parts.split(countingBytes(5)).map((part) => part.length), [
-    3,
-    0,
-    2,
-  ]);
-  for (const length of [4, 6]) {
-    assertThrows(
-      () => parts.split(new Uint8Array(length)),
-      PartSizeError,
-      `Chunk is ${length} bytes long, where its sized parts take exactly 5`,
-    );
-  }
-});
-
-Deno.test("ConcatParts.split cannot cut between two unsized parts", () => {
-  assertThrows(
-    () =>
-      new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }])
-        .split(new Uint8Array(2)),
-    TypeError,
-    'where the parts ".a" and ".b" begin: to write, at most one part may lack a size',
-  );
-});
-
-Deno.test("ConcatParts.concat joins parts, also two unsized ones", () => {
-  const parts = new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }]);
-  const first = countingBytes(3);
-  const joined = parts.concat([first, countingBytes(2, 3)]);
-  assertEquals(joined, countingBytes(5));
-  first.fill(9);
-  assertEquals(joined, countingBytes(5));
-});
-
-Deno.test("ConcatParts.concat refuses another number of parts and parts of other lengths", () => {
-  const parts = new ConcatParts([{ keySuffix: "" }, {
-    keySuffix: ".b",
-    size: 2,
-  }]);
-  assertThrows(
-    () => parts.concat([new Uint8Array(1)]),
-    RangeError,
-    "Expected the bytes of 2 parts, found 1",
-  );
-  for (const length of [1, 3]) {
-    const error = assertThrows(
-      () => parts.concat([new Uint8Array(9), new Uint8Array(length)]),
-      PartSizeError,
-      `Part ".b" is ${length} bytes long, where its size is 2`,
-    );
-    assertEquals([error.key, error.expected, error.actual], [".b", 2, length]);
-  }
-});
-
-Deno.test("ConcatParts.split and concat refuse what are no bytes", () => {
-  const parts = new ConcatParts([{ keySuffix: "" }]);
-  for (const wrong of [new ArrayBuffer(5), [1, 2], "abc", undefined]) {
-    assertThrows(
-      () => parts.split(wrong as never),
-      TypeError,
-      "Expected a chunk as Uint8Array, found",
-    );
-    assertThrows(
-      () => parts.concat([wrong as never]),
-      TypeError,
-      "Expected a part as Uint8Array, found",
-    );
-  }
 });

@@ -13,7 +13,7 @@ import {
   sum,
 } from "../splitter/oracle.ts";
 
-/** Every kind of store that parts may be put into, and zarrita's. */
+/** All kinds of stores for parts, and zarrita's stores. */
 const STORES: Record<
   string,
   (run: (store: Store) => Promise<void>) => Promise<void>
@@ -26,7 +26,7 @@ for (const kind of ALL_KINDS) {
   STORES[kind] = (run) => withStore(kind, (below) => run(below.open()));
 }
 
-/** One chunk to set, of maybe the wrong length. */
+/** A chunk to set, in some cases of the wrong length. */
 const setting = fc.record({
   rest: fc.nat(20),
   lengths,
@@ -82,7 +82,7 @@ function toArray(bytes: Uint8Array | undefined): number[] | undefined {
   return bytes && Array.from(bytes);
 }
 
-/** Whether something was done or, if it was not, what would have been right. */
+/** `"stored"`, or the key and the size that an error expects. */
 async function outcome(done: Promise<void>): Promise<unknown> {
   try {
     await done;

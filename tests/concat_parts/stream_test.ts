@@ -17,7 +17,7 @@ const PARTS: Part[] = [
   { keySuffix: ".last", size: LARGE },
 ];
 
-/** What became of one part's stream. */
+/** How the stream of a part ended. */
 interface Fate {
   closed?: true;
   cancelled?: unknown;
@@ -25,7 +25,7 @@ interface Fate {
 
 /**
  * A store of streams that give `pieces` of 1,000 bytes each, and note how they
- * end. A key that is not listed has no value; one with an error fails there.
+ * end. A key without an entry has no value; an entry with an error fails at its end.
  */
 function streamStore(
   streams: Record<string, { pieces: number; error?: Error } | undefined>,
@@ -112,7 +112,7 @@ Deno.test("ConcatParts.apply: stream reads no further than its reader", async ()
   await reader.cancel();
 });
 
-Deno.test("ConcatParts.apply: a stream that is cancelled lets go of every part", async () => {
+Deno.test("ConcatParts.apply: a stream that is cancelled cancels every part", async () => {
   for (const piecesRead of [0, 1, 301]) {
     const { store, fates } = streamStore(WHOLE);
     const reader = (await streamOf(store)).getReader();
@@ -128,7 +128,7 @@ Deno.test("ConcatParts.apply: a stream that is cancelled lets go of every part",
   }
 });
 
-Deno.test("ConcatParts.apply: a stream that is cancelled while a part is waited for lets go of every part", async () => {
+Deno.test("ConcatParts.apply: a stream that is cancelled while it waits for a part cancels every part", async () => {
   const { store, fates } = streamStore(WHOLE);
   let cancelled: unknown;
   const stream = await streamOf({
@@ -154,7 +154,7 @@ Deno.test("ConcatParts.apply: a stream that is cancelled while a part is waited 
   });
 });
 
-Deno.test("ConcatParts.apply: a stream whose part fails lets go of the others", async () => {
+Deno.test("ConcatParts.apply: a stream whose part fails cancels the other parts", async () => {
   const error = new Error("Line cut");
   const { store, fates } = streamStore({
     ...WHOLE,
@@ -188,14 +188,14 @@ for (
       LARGE,
       pieces * 1000,
     ]);
-    // Every part was read to its end, or let go of.
+    // Every part was read to its end or cancelled.
     for (const fate of Object.values(fates)) {
       assertEquals(Object.keys(fate).length, 1);
     }
   });
 }
 
-Deno.test("ConcatParts.apply: a stream of a chunk that lacks a part lets go of those that are there", async () => {
+Deno.test("ConcatParts.apply: a stream of a chunk that lacks a part cancels the parts that exist", async () => {
   for (const missing of Object.keys(WHOLE)) {
     const { store, fates } = streamStore({ ...WHOLE, [missing]: undefined });
     await assertRejects(
@@ -210,7 +210,7 @@ Deno.test("ConcatParts.apply: a stream of a chunk that lacks a part lets go of t
   }
 });
 
-Deno.test("ConcatParts.apply: a stream of which a part cannot be opened lets go of the others", async () => {
+Deno.test("ConcatParts.apply: a stream that cannot open a part cancels the other parts", async () => {
   const { store, fates } = streamStore(WHOLE);
   const error = new Error("Forbidden");
   const opening = streamOf({
@@ -225,7 +225,7 @@ Deno.test("ConcatParts.apply: a stream of which a part cannot be opened lets go 
   });
 });
 
-Deno.test("ConcatParts.apply: a stream that is aborted fails with the reason and lets go, also where the store knows no signals", async () => {
+Deno.test("ConcatParts.apply: a stream that is aborted fails with the reason and cancels its parts, also over a store without signals", async () => {
   const { store, fates } = streamStore(WHOLE);
   const controller = new AbortController();
   const reader = (await streamOf(store, { signal: controller.signal }))
@@ -252,7 +252,7 @@ Deno.test("ConcatParts.apply: a small part of another size is an error before th
   );
 });
 
-Deno.test("ConcatParts.apply: a stream of which a part cannot be opened does not wait for the others", async () => {
+Deno.test("ConcatParts.apply: a stream that cannot open a part does not wait for the other parts", async () => {
   let opened = (_: ReadableStream<Uint8Array>) => {};
   const late = new Promise<ReadableStream<Uint8Array>>((resolve) =>
     opened = resolve
@@ -267,7 +267,7 @@ Deno.test("ConcatParts.apply: a stream of which a part cannot be opened does not
     Error,
     "Forbidden",
   );
-  // What opens afterwards is let go of at once.
+  // A part that opens later is cancelled at once.
   const cancelled = new Promise((resolve) =>
     opened(new ReadableStream({ cancel: resolve }))
   );

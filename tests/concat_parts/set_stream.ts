@@ -18,7 +18,7 @@ export const KEY = "/c/0";
 /** The parts' keys in the order in which they are stored. */
 export const STORING_ORDER = [KEY, `${KEY}.h`, `${KEY}.t`] as const;
 
-/** The chunks that there may be before. */
+/** The chunks that exist before a write. */
 export const BEFORE = {
   "the earlier chunk": ["/c/9", KEY],
   "no chunk": ["/c/9"],
@@ -38,12 +38,12 @@ export function isSame(a: Point, b: Point): boolean {
 }
 
 export interface Outcome {
-  /** What it rejected with, or `undefined` if it did not. */
+  /** The reason of the rejection, or `undefined` if the chunk was stored. */
   error: unknown;
   fate: Fate;
-  /** Everything there was before. */
+  /** All values before the write. */
   before: Record<string, unknown>;
-  /** What is stored under the key now, and what would be. */
+  /** The chunk that is stored now, and the chunk that was to be stored. */
   stored: Uint8Array | undefined;
   chunk: Uint8Array;
 }
@@ -74,7 +74,7 @@ export async function setStream(
   };
 }
 
-/** All points of a write that nothing befalls. */
+/** All points of a write that succeeds. */
 export async function pointsOf(kind: Kind, before: Before): Promise<Point[]> {
   const points: Point[] = [];
   await withStore(kind, async (below) => {

@@ -38,7 +38,7 @@ function lengthOf(parts: Part[], rest: number): number {
   return parts.reduce((sum, part) => sum + (part.size ?? rest), 0);
 }
 
-/** Ranges that lie about the boundaries of parts, and anywhere. */
+/** Ranges near the boundaries of parts, and anywhere. */
 function rangesOf(parts: Part[], rest: number): fc.Arbitrary<ByteRange> {
   const boundaries = [0];
   for (const part of parts) {
@@ -136,7 +136,7 @@ type WholeStore = Required<
   >
 >;
 
-/** What a caller can do, and what comes of it. */
+/** An operation on a store, and its result. */
 type Operation = (store: WholeStore, parts: Part[]) => Promise<unknown>;
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -176,7 +176,7 @@ function keyed(
   );
 }
 
-Deno.test("ConcatParts.apply: a composed store does what a plain store does, whatever is done in a row", async () => {
+Deno.test("ConcatParts.apply: a composed store gives the same results as a plain store for any sequence of operations", async () => {
   await fc.assert(
     fc.asyncProperty(
       parts,

@@ -9,9 +9,9 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "./stream_write.ts";
+} from "./set_stream.ts";
 
-/** The steps of a write, those that are done with `✓`; what is done side by side is sorted. */
+/** The steps of a write; `✓` marks their ends. Steps that run at the same time are sorted. */
 async function stepsOf(kind: Kind, verbs: RegExp): Promise<string[]> {
   const steps = (await pointsOf(kind, "the earlier chunk"))
     .filter(({ step }) => verbs.test(step))
@@ -24,7 +24,7 @@ async function stepsOf(kind: Kind, verbs: RegExp): Promise<string[]> {
 
 const SNAPSHOTS = ["", ".h", ".t"].map((suffix) => `snapshot ${KEY}${suffix}`);
 
-Deno.test("ConcatParts.apply: set of a stream writes all parts in their order, keeps the earlier ones, and closes the unsized, head and tail parts", async () => {
+Deno.test("ConcatParts.apply: set of a stream writes parts in their order, takes snapshots, and closes the unsized, head and tail parts", async () => {
   assertEquals(await stepsOf("files", /^(writer|write|snapshot|close|set) /), [
     `writer ${KEY}.h`,
     // Pieces are of two bytes, and the last two are held back.
@@ -43,7 +43,7 @@ Deno.test("ConcatParts.apply: set of a stream writes all parts in their order, k
   ]);
 });
 
-Deno.test("ConcatParts.apply: set of a stream begins to set all parts, keeps the earlier ones, and lets each be stored in turn", async () => {
+Deno.test("ConcatParts.apply: set of a stream sets streams for all parts, takes snapshots, and ends the streams in turn", async () => {
   for (const kind of ["memory", "files without writers"]) {
     assertEquals(await stepsOf(kind, /^(set|snapshot) /), [
       `set ${KEY}.h`,
@@ -57,7 +57,7 @@ Deno.test("ConcatParts.apply: set of a stream begins to set all parts, keeps the
   }
 });
 
-Deno.test("ConcatParts.apply: set of a stream sets bytes where the store takes no streams, one part after the other", async () => {
+Deno.test("ConcatParts.apply: set of a stream sets bytes one part after another if the store takes no streams", async () => {
   assertEquals(await stepsOf("bytes alone", /^set /), [
     `set ${KEY}`,
     `✓ set ${KEY}`,
@@ -68,7 +68,7 @@ Deno.test("ConcatParts.apply: set of a stream sets bytes where the store takes n
   ]);
 });
 
-Deno.test("ConcatParts.apply: set of a stream aborts no writer and restores nothing if all goes well, and releases what it kept", async () => {
+Deno.test("ConcatParts.apply: set of a stream that succeeds aborts no writer, restores nothing and releases its snapshots", async () => {
   const steps = await stepsOf("files", /^(abort|restore|release|delete) /);
   assertEquals(
     steps.sort(),
@@ -76,7 +76,7 @@ Deno.test("ConcatParts.apply: set of a stream aborts no writer and restores noth
   );
 });
 
-Deno.test("ConcatParts.apply: set of a stream aborts just the writers that it has not closed, and restores just what it has", async () => {
+Deno.test("ConcatParts.apply: set of a stream that fails aborts the writers that are open, and restores the parts that are closed", async () => {
   for (const [closed, failing] of STORING_ORDER.entries()) {
     await withStore("files", async (below) => {
       const steps: string[] = [];
@@ -96,7 +96,7 @@ Deno.test("ConcatParts.apply: set of a stream aborts just the writers that it ha
   }
 });
 
-Deno.test("ConcatParts.apply: set of a stream opens parts without bytes too, and writes nothing to them", async () => {
+Deno.test("ConcatParts.apply: set of a stream opens empty parts, and writes nothing to them", async () => {
   const parts = new ConcatParts([
     { keySuffix: ".a", size: 0 },
     { keySuffix: "" },
@@ -124,7 +124,7 @@ Deno.test("ConcatParts.apply: set of a stream opens parts without bytes too, and
   }
 });
 
-Deno.test("ConcatParts.apply: set of a stream passes its signal on to every step but restoring", async () => {
+Deno.test("ConcatParts.apply: set of a stream gives its signal to every step but restoring", async () => {
   const { signal } = new AbortController();
   const signals: unknown[] = [];
   const noted = (_: unknown, options?: { signal?: AbortSignal }) => {

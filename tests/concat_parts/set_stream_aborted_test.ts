@@ -11,14 +11,14 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "./stream_write.ts";
+} from "./set_stream.ts";
 
 const BEFORE = countingBytes(20, 100);
 
 for (const kind of ALL_KINDS) {
   Deno.test(`ConcatParts.apply: set of a stream that is aborted at any step leaves the earlier chunk, over ${kind}`, async () => {
     const points = await pointsOf(kind, "the earlier chunk");
-    // Once this is done, everything is stored.
+    // After this step, all parts are stored.
     const last = points.findLast(({ step, isDone }) =>
       isDone && /^(set|close) /.test(step)
     )!;
@@ -93,7 +93,7 @@ onStoresBelow(
   },
 );
 
-Deno.test("ConcatParts.apply: a signal counts while parts are stored, also over stores that know none", async () => {
+Deno.test("ConcatParts.apply: set obeys a signal while parts are stored, also over stores without signals", async () => {
   for (const hasWriter of [true, false]) {
     for (const at of STORING_ORDER.slice(0, 2)) {
       const memory = new MemoryStore();

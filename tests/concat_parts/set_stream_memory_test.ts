@@ -23,7 +23,7 @@ const PARTS = new ConcatParts([
   { keySuffix: ".t", size: TAIL },
 ]);
 
-/** Bytes that tell their place, each piece in memory of its own. */
+/** Pieces that begin with their place, each in memory of its own. */
 function* piecesOfSize(size: number): Generator<Uint8Array> {
   for (let at = 0; at < size; at += PIECE) {
     const piece = new Uint8Array(Math.min(PIECE, size - at)).fill(at / PIECE);
@@ -32,7 +32,7 @@ function* piecesOfSize(size: number): Generator<Uint8Array> {
   }
 }
 
-/** Sets the long chunk, and gives the most that was pulled and not yet written. */
+/** Sets the long chunk, and returns the most bytes that were read and not yet written. */
 async function setLong(files: FileSystemStore): Promise<number> {
   const { stream, pulled } = observedStream(piecesOfSize(SIZE));
   let written = 0;
@@ -60,7 +60,7 @@ async function setLong(files: FileSystemStore): Promise<number> {
   return ahead;
 }
 
-Deno.test("ConcatParts.apply: a long stream is set and read again with few of its pieces on their way", async () => {
+Deno.test("ConcatParts.apply: a long stream is set and read with few pieces in memory", async () => {
   await inTempDir(async (root) => {
     const files = new FileSystemStore(root);
     const ahead = await setLong(files);
@@ -89,7 +89,7 @@ Deno.test("ConcatParts.apply: a long stream is set and read again with few of it
   });
 });
 
-Deno.test("FileSystemStore.set copies a long chunk in parts with few windows on their way", async () => {
+Deno.test("FileSystemStore.set copies a long chunk in parts with few windows in memory", async () => {
   await inTempDir(async (root) => {
     const files = new FileSystemStore(root);
     await setLong(files);
@@ -111,7 +111,7 @@ Deno.test("FileSystemStore.set copies a long chunk in parts with few windows on 
   });
 });
 
-Deno.test("ConcatParts.apply: set reads a stream no further than stores take it that stream as well", async () => {
+Deno.test("ConcatParts.apply: set of a stream waits for a store that takes a stream slowly", async () => {
   let taken = 0;
   const waiting: (() => void)[] = [];
   const { stream, pulled } = observedStream(piecesOfSize(4 * MIB));
@@ -138,7 +138,7 @@ Deno.test("ConcatParts.apply: set reads a stream no further than stores take it 
   assertEquals([pulled(), taken], [4 * MIB, 4 * MIB]);
 });
 
-Deno.test("ConcatParts.apply: set leaves no store memory that a file is read into", async () => {
+Deno.test("ConcatParts.apply: set gives stores no memory that is used again", async () => {
   await inTempDir(async (root) => {
     const files = new FileSystemStore(root);
     // Longer than all windows together; a store keeps the pieces until the end.

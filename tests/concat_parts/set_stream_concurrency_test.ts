@@ -6,7 +6,7 @@ import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { onStoresBelow } from "./stores_below.ts";
 import { assertSameBytes } from "../splitter/oracle.ts";
 import { settle } from "../splitter/probes.ts";
-import { KEY, PARTS } from "./stream_write.ts";
+import { KEY, PARTS } from "./set_stream.ts";
 
 // Sized parts that are read whole, and as streams.
 const SMALL = PARTS;
@@ -16,7 +16,7 @@ const LARGE = new ConcatParts([
   { keySuffix: ".t", size: 270_000 },
 ]);
 
-/** The value that a chunk is full of, if it is full of one. */
+/** The value of all bytes of a chunk, which must be the same. */
 function fillOf(bytes: Uint8Array | undefined): number {
   assert(bytes !== undefined);
   assert(bytes.every((byte) => byte === bytes[0]), `${bytes}`);
@@ -30,7 +30,7 @@ onStoresBelow(
     const chunk = countingBytes(700_000);
     await SMALL.apply(store).set!(KEY, chunk);
     for (const to of [SMALL, LARGE, LARGE, SMALL]) {
-      // Whichever of the two was used before.
+      // The size of the head tells which of the two stored the chunk.
       const from = await store.get(`${KEY}.h`).then((head) =>
         head!.length === 3 ? SMALL : LARGE
       );
@@ -43,7 +43,7 @@ onStoresBelow(
 );
 
 onStoresBelow(
-  "of streams that are set at a time one stays, and all of it",
+  "one of several streams that are set at once is stored, and all of its bytes",
   async (below) => {
     const store = below.open();
     const [a, b] = [PARTS.apply(store), PARTS.apply(store)];
@@ -67,7 +67,7 @@ onStoresBelow(
 );
 
 onStoresBelow(
-  "a stream that is set keeps nobody waiting until all of it is there",
+  "a stream that is set blocks no other operation until all of it has come",
   async (below) => {
     const store = below.open();
     const composed = PARTS.apply(store);
@@ -97,7 +97,7 @@ onStoresBelow(
 );
 
 onStoresBelow(
-  "whoever reads a chunk while a stream is set gets it as before or after",
+  "a read while a stream is set gives the chunk from before or after it",
   async (below, kind) => {
     const reads: Promise<number>[] = [];
     const late: Promise<number>[] = [];
@@ -136,7 +136,7 @@ onStoresBelow(
 );
 
 onStoresBelow(
-  "a stream that is set waits with storing for the reads that came before",
+  "a stream that is set is stored after earlier reads have finished",
   async (below) => {
     const goOn = Promise.withResolvers<void>();
     const isAsked = Promise.withResolvers<void>();

@@ -7,11 +7,11 @@ import {
   pointsOf,
   setStream,
   STORING_ORDER,
-} from "./stream_write.ts";
+} from "./set_stream.ts";
 
 /**
- * Where a failed write leaves no empty folder: the store's own snapshots know of
- * it, and no part is opened so late that it lies in there.
+ * The stores where a failed write leaves no empty folder, since their snapshots
+ * remember that there was none.
  */
 const REMOVES_FOLDERS: readonly Kind[] = ["memory", "bytes alone", "files"];
 
@@ -31,7 +31,7 @@ for (const kind of ALL_KINDS) {
           });
           assertEquals(hits, 1, where);
           if (failing.step.startsWith("release")) {
-            // What cannot be let go of does no harm.
+            // A snapshot that cannot be released does no harm.
             assertStrictEquals(found.error, undefined, where);
             assertEquals(found.stored, found.chunk, where);
             return;
@@ -45,7 +45,7 @@ for (const kind of ALL_KINDS) {
     });
   }
 
-  Deno.test(`ConcatParts.apply: set of a stream that fails for good at one step leaves the earlier chunk, over ${kind}`, async () => {
+  Deno.test(`ConcatParts.apply: set of a stream that always fails at one step leaves the earlier chunk, over ${kind}`, async () => {
     const steps = (await pointsOf(kind, "the earlier chunk"))
       .filter(({ step, isDone }) => !isDone && !step.startsWith("get"))
       .map(({ step }) => step);
@@ -67,7 +67,7 @@ for (const kind of ALL_KINDS) {
 }
 
 for (const kind of ["memory", "files"]) {
-  Deno.test(`ConcatParts.apply: set of a stream that can be neither finished nor undone says both, over ${kind}`, async () => {
+  Deno.test(`ConcatParts.apply: set of a stream that fails and cannot restore the chunk reports both errors, over ${kind}`, async () => {
     const verb = kind === "files" ? "close" : "set";
     for (const [last, failing] of STORING_ORDER.entries()) {
       for (const lost of STORING_ORDER.slice(0, last + 1)) {
@@ -89,7 +89,7 @@ for (const kind of ["memory", "files"]) {
             error.message,
             'Chunk "/c/0" could not be changed, and not be put back as it was either: its parts may not belong together',
           );
-          // All others are as they were, and nothing else is left behind.
+          // All other parts are unchanged, and nothing else is left.
           const after = await below.contents();
           assertEquals({ ...after, [lost]: before[lost] }, before);
           assert(String(after[lost]) !== String(before[lost]), lost);

@@ -42,11 +42,11 @@ Deno.test("ConcatParts.apply: list folds part keys into chunk keys, each once an
   assertEquals(await listed(PARTS, keys.reverse()), ["/c/0", "/c/1"]);
 });
 
-Deno.test("ConcatParts.apply: list shows a chunk that is not whole, for get to say so", async () => {
+Deno.test("ConcatParts.apply: list shows a chunk that lacks parts, which get then reports", async () => {
   assertEquals(await listed(PARTS, ["/c/0.index"]), ["/c/0"]);
 });
 
-Deno.test("ConcatParts.apply: list passes through keys that are no chunk's", async () => {
+Deno.test("ConcatParts.apply: list passes on keys that are not of a chunk", async () => {
   assertEquals(
     await listed(PARTS, ["/zarr.json", "/c/0", "/a/zarr.json", "/.zattrs"]),
     ["/.zattrs", "/a/zarr.json", "/c/0", "/zarr.json"],
@@ -62,10 +62,10 @@ Deno.test("ConcatParts.apply: list passes through keys that are no chunk's", asy
   );
 });
 
-Deno.test("ConcatParts.apply: list leaves out an object at a chunk's key that is none of its parts", async () => {
+Deno.test("ConcatParts.apply: list leaves out a value at a chunk's key that is not a part", async () => {
   assertEquals(
     await listed([{ keySuffix: ".a" }, { keySuffix: ".b" }], [
-      "/c/0", // get finds no chunk here, it must not be listed twice either
+      "/c/0", // Not a part: get finds no chunk here.
       "/c/0.a",
       "/c/1",
       "/zarr.json",
@@ -74,7 +74,7 @@ Deno.test("ConcatParts.apply: list leaves out an object at a chunk's key that is
   );
 });
 
-Deno.test("ConcatParts.apply: list prefers the longer of two suffixes that fit", async () => {
+Deno.test("ConcatParts.apply: list takes the longest key suffix that fits", async () => {
   assertEquals(
     await listed([{ keySuffix: ".b" }, { keySuffix: ".a.b" }], [
       "/c/0.b",
@@ -112,7 +112,7 @@ Deno.test("ConcatParts.apply: list folds parts that lie in a folder of their chu
   );
 });
 
-Deno.test("ConcatParts.apply: keys that are no chunk's go to the store as they are, in every operation", async () => {
+Deno.test("ConcatParts.apply: all operations pass on keys that are not of a chunk", async () => {
   const memory = storeOf("/zarr.json");
   const composed = new ConcatParts(PARTS).apply(memory);
   const bytes = countingBytes(2);
@@ -135,7 +135,7 @@ Deno.test("ConcatParts.apply: keys that are no chunk's go to the store as they a
   assertEquals(await Array.fromAsync(memory.list()), []);
 });
 
-Deno.test("ConcatParts.apply: hostile keys are refused, whatever their parts would be", async () => {
+Deno.test("ConcatParts.apply: all operations refuse invalid keys", async () => {
   const memory = new MemoryStore();
   const composed = new ConcatParts([{ keySuffix: "x" }]).apply(memory);
   for (

@@ -16,7 +16,7 @@ import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { observedStream, piecesOf } from "../support/observed_stream.ts";
 import { onStoresBelow } from "./stores_below.ts";
 import { settle } from "../splitter/probes.ts";
-import { KEY, PARTS } from "./stream_write.ts";
+import { KEY, PARTS } from "./set_stream.ts";
 
 const BEFORE = countingBytes(20, 100);
 
@@ -66,7 +66,7 @@ onStoresBelow(
         assertInstanceOf(error, PartSizeError);
         assertEquals([error.key, error.expected], [KEY, least]);
         assertEquals(await below.contents(), before);
-        // What comes after the first piece too many is not read.
+        // Pieces after the first one too many are not read.
         assertEquals(error.actual, Math.min(length, 12));
         if (length === 99) assertEquals(fate(), { cancelled: error });
         assert(!("open" in fate()));
@@ -78,7 +78,7 @@ onStoresBelow(
   },
 );
 
-Deno.test("ConcatParts.apply: set of a stream with other things in it than bytes leaves the earlier chunk", async () => {
+Deno.test("ConcatParts.apply: set of a stream that gives something else than bytes leaves the earlier chunk", async () => {
   const memory = new MemoryStore();
   const composed = PARTS.apply(memory);
   await composed.set(KEY, BEFORE);
@@ -91,7 +91,7 @@ Deno.test("ConcatParts.apply: set of a stream with other things in it than bytes
   assertEquals(await contentsOf(memory), before);
 });
 
-/** What a store may do to a stream that it cannot store. */
+/** How a store may refuse a stream. */
 const REFUSALS: Record<
   string,
   (stream: ReadableStream<Uint8Array>, failure: Error) => Promise<void>
@@ -119,7 +119,7 @@ const REFUSALS: Record<
 for (const [how, refuse] of Object.entries(REFUSALS)) {
   Deno.test(`ConcatParts.apply: set of a stream rejects with the error of a store that refuses ${how}`, async () => {
     for (const waits of [true, false]) {
-      // Only at its end a store can tell that it has read all.
+      // A store that reads all waits for the end.
       if (waits && how === "when it has read all") continue;
       for (const refused of [KEY, `${KEY}.h`, `${KEY}.t`]) {
         const memory = new MemoryStore();
@@ -135,7 +135,7 @@ for (const [how, refuse] of Object.entries(REFUSALS)) {
               ? refuse(value, failure)
               : memory.set(key, value),
         });
-        // Without its end, what the tail is cannot be known.
+        // The tail part only begins at the end of the stream.
         if (waits && refused.endsWith(".t")) continue;
         const { stream, fate } = observedStream(
           [countingBytes(9)],
@@ -150,7 +150,7 @@ for (const [how, refuse] of Object.entries(REFUSALS)) {
   });
 }
 
-Deno.test("ConcatParts.apply: set of a stream gives up a writer that opens after it was aborted", async () => {
+Deno.test("ConcatParts.apply: set of a stream aborts a writer that opens after the abort", async () => {
   const memory = new MemoryStore();
   const opening = Promise.withResolvers<ByteWriter>();
   const asked = Promise.withResolvers<void>();

@@ -1,0 +1,169 @@
+/** Chunks with a missing part, or with a part of a wrong length. */
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  ConcatParts,
+  MemoryStore,
+  MissingPartError,
+  type Part,
+  PartSizeError,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+
+const SHARD: Part[] = [
+  { keySuffix: ".header", size: 64 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 1604 },
+];
+
+/** A memory store that holds one chunk, `/c/0`, in parts. */
+async function storedChunk(
+  parts: Part[],
+  chunk: Uint8Array,
+): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await new ConcatParts(parts).apply(store).set("/c/0", chunk);
+  return store;
+}
+
+/** All reads of a chunk. Each must find the damage. */
+const READS = {
+  get: (store: ReturnType<ConcatParts["apply"]>) => store.get("/c/0"),
+  size: (store: ReturnType<ConcatParts["apply"]>) => store.size("/c/0"),
+  stream: async (store: ReturnType<ConcatParts["apply"]>) => {
+    const stream = await store.stream("/c/0");
+    return stream && await Array.fromAsync(stream);
+  },
+  "getRange over all": (store: ReturnType<ConcatParts["apply"]>) =>
+    store.getRange("/c/0", { offset: 0, length: 99_999 }),
+  "getRange of the last": (store: ReturnType<ConcatParts["apply"]>) =>
+    store.getRange("/c/0", { suffixLength: 99_999 }),
+};
+
+for (const [name, read] of Object.entries(READS)) {
+  Deno.test(`ConcatParts.apply: ${name}: a chunk without parts is absent`, async () => {
+    const composed = new ConcatParts(SHARD).apply(new MemoryStore());
+    assertStrictEquals(await read(composed), undefined);
+  });
+
+  for (
+    const missing of SHARD.map((part) => `/c/0${part.keySuffix}` as StoreKey)
+  ) {
+    Deno.test(`ConcatParts.apply: ${name}: a chunk that lacks ${missing} is an error that names it`, async () => {
+      const memory = await storedChunk(SHARD, countingBytes(3000));
+      await memory.delete(missing);
+      const keys = SHARD.map((part) => `/c/0${part.keySuffix}`);
+      const error = await assertRejects(
+        () => read(new ConcatParts(SHARD).apply(memory)),
+        MissingPartError,
+        `Chunk "/c/0" lacks "${missing}" but has `,
+      );
+      assertEquals(error.chunkKey, "/c/0");
+      assertEquals(error.missing, [missing]);
+      assertEquals(error.present, keys.filter((key) => key !== missing));
+    });
+  }
+
+  for (
+    const [part, size] of [["/c/0.header", 64], ["/c/0.index", 1604]] as const
+  ) {
+    for (const actual of [size - 1, size + 1, 0]) {
+      Deno.test(`ConcatParts.apply: ${name}: ${part} of ${actual} bytes instead of ${size} is an error`, async () => {
+        const memory = await storedChunk(SHARD, countingBytes(3000));
+        await memory.set(part, new Uint8Array(actual));
+        const error = await assertRejects(
+          () => read(new ConcatParts(SHARD).apply(memory)),
+          PartSizeError,
+          `Part "${part}" is ${actual} bytes long, where its size is ${size}`,
+        );
+        assertEquals([error.key, error.expected, error.actual], [
+          part,
+          size,
+          actual,
+        ]);
+      });
+    }
+  }
+}
+
+Deno.test("ConcatParts.apply: getRange of a missing part names the parts that exist", async () => {
+  const memory = await storedChunk(SHARD, countingBytes(3000));
+  await memory.delete("/c/0.index");
+  const composed = new ConcatParts(SHARD).apply(memory);
+  await assertRejects(
+    () => composed.getRange("/c/0", { suffixLength: 4 }),
+    MissingPartError,
+    'lacks "/c/0.index" but has "/c/0.header" and "/c/0"',
+  );
+  // This range needs no index, so that its absence is not noticed.
+  assertEquals(
+    await composed.getRange("/c/0", { offset: 0, length: 64 }),
+    countingBytes(64),
+  );
+});
+
+Deno.test("ConcatParts.apply: a declared size of 2^53−1 takes no memory", async () => {
+  const parts = [
+    { keySuffix: ".a", size: 2 ** 53 - 1 },
+    { keySuffix: "" },
+    { keySuffix: ".b", size: 2 ** 53 - 1 },
+  ];
+  const composed = new ConcatParts(parts).apply(
+    new MemoryStore(
+      parts.map(({ keySuffix }) => [`/c/0${keySuffix}`, countingBytes(10)]),
+    ),
+  );
+  for (
+    const read of [
+      composed.get("/c/0"),
+      composed.size("/c/0"),
+      composed.getRange("/c/0", { suffixLength: 10 }),
+      composed.getRange("/c/0", { offset: 0, length: 10 }),
+      composed.getRange("/c/0", { offset: 2 ** 53 - 2, length: 2 ** 53 - 1 }),
+      composed.set("/c/0", new Uint8Array(10)),
+    ]
+  ) {
+    await assertRejects(() => read, PartSizeError);
+  }
+});
+
+Deno.test("ConcatParts.apply: getRange refuses more bytes from the store than it asked for", async () => {
+  const composed = new ConcatParts(SHARD).apply({
+    get: () => Promise.resolve(undefined),
+    getRange: () => Promise.resolve(new Uint8Array(11)),
+  });
+  await assertRejects(
+    () => composed.getRange("/c/0", { offset: 64, length: 10 }),
+    Error,
+    'Expected at most 10 bytes of "/c/0" from the store, found 11',
+  );
+});
+
+Deno.test("ConcatParts.apply: getRange refuses fewer bytes of a sized part than its size promises", async () => {
+  const size = 300_000;
+  const composed = new ConcatParts([{ keySuffix: "", size }]).apply({
+    get: () => Promise.resolve(undefined),
+    size: () => Promise.resolve(size),
+    getRange: () => Promise.resolve(new Uint8Array(9)),
+  });
+  await assertRejects(
+    () => composed.getRange("/c/0", { offset: 5, length: 10 }),
+    PartSizeError,
+    'Part "/c/0" is 9 bytes long, where its size is 10',
+  );
+});
+
+Deno.test("ConcatParts.apply: a part that is deleted during a read is a missing part", async () => {
+  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
+  const memory = new MemoryStore([["/c/0.index", countingBytes(4)]]);
+  const composed = new ConcatParts(parts).apply({
+    get: (key) => memory.get(key),
+    size: (key) => memory.size(key),
+    getRange: () => Promise.resolve(new Uint8Array(0)),
+  });
+  await assertRejects(
+    () => composed.getRange("/c/0", { offset: 5, length: 2 }),
+    MissingPartError,
+    'lacks "/c/0" but has "/c/0.index"',
+  );
+});

@@ -1,0 +1,275 @@
+/** The requests of reads to the store, and the bytes of ranges. */
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  type ByteRange,
+  ConcatParts,
+  MemoryStore,
+  type Part,
+  PartSizeError,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { logged, observed } from "../support/observed_store.ts";
+
+const SHARD: Part[] = [
+  { keySuffix: ".header", size: 64 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 1604 },
+];
+
+/** A memory store that holds one chunk, `/c/0`, in parts. */
+async function storedChunk(
+  parts: Part[],
+  chunk: Uint8Array,
+): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await new ConcatParts(parts).apply(store).set("/c/0", chunk);
+  return store;
+}
+
+/** The parts `.header`, the data and `.index`, and two tail parts. */
+const LAYOUTS = {
+  SHARD,
+  TAILS: [
+    { keySuffix: "" },
+    { keySuffix: ".index", size: 100 },
+    { keySuffix: ".crc", size: 4 },
+  ],
+} satisfies Record<string, Part[]>;
+
+const HEADER = "get /c/0.header";
+const DATA = "getRange /c/0";
+const INDEX = "get /c/0.index";
+const CRC = "get /c/0.crc";
+
+/** A range of a chunk with 10,000 bytes of data between its sized parts, and what it asks the store for. */
+const REQUESTS: [
+  layout: keyof typeof LAYOUTS,
+  range: ByteRange,
+  requests: string[],
+][] = [
+  ["SHARD", { suffixLength: 1 }, [INDEX]],
+  ["SHARD", { suffixLength: 4 }, [INDEX]],
+  ["SHARD", { suffixLength: 1603 }, [INDEX]],
+  ["SHARD", { suffixLength: 1604 }, [INDEX]],
+  ["SHARD", { suffixLength: 1605 }, [INDEX, DATA]],
+  ["SHARD", { suffixLength: 99_999 }, [HEADER, INDEX, DATA]],
+  ["TAILS", { suffixLength: 4 }, [CRC]],
+  ["TAILS", { suffixLength: 5 }, [CRC, INDEX]],
+  ["TAILS", { suffixLength: 104 }, [CRC, INDEX]],
+  ["TAILS", { suffixLength: 105 }, [CRC, INDEX, DATA]],
+  ["SHARD", { offset: 0, length: 64 }, [HEADER]],
+  ["SHARD", { offset: 63, length: 1 }, [HEADER]],
+  ["SHARD", { offset: 63, length: 2 }, [HEADER, DATA]],
+  ["SHARD", { offset: 64, length: 1 }, [DATA]],
+  ["SHARD", { offset: 64, length: 10_000 }, [DATA]],
+  ["SHARD", { offset: 64, length: 10_001 }, [INDEX, DATA]],
+  // The data shows where it ends by giving fewer bytes than asked for.
+  ["SHARD", { offset: 10_063, length: 5 }, [INDEX, DATA]],
+  // For a range behind the data, its size must be looked up.
+  ["SHARD", { offset: 10_064, length: 5 }, [INDEX, DATA, "size /c/0"]],
+  ["SHARD", { offset: 0, length: 2 ** 53 - 1 }, [HEADER, INDEX, DATA]],
+];
+
+for (const [layout, range, requests] of REQUESTS) {
+  Deno.test(`ConcatParts.apply: getRange of ${Deno.inspect(range)} asks for ${requests.join(", ")} only`, async () => {
+    const parts = LAYOUTS[layout];
+    const sized = parts.reduce((sum, part: Part) => sum + (part.size ?? 0), 0);
+    const chunk = countingBytes(sized + 10_000);
+    const { store, log } = logged(await storedChunk(parts, chunk));
+    await new ConcatParts(parts).apply(store).getRange("/c/0", range);
+    assertEquals(log.sort(), requests);
+  });
+}
+
+Deno.test("ConcatParts.apply: a range within a large sized part reads the range and the size, not the part", async () => {
+  const size = 256 * 1024 + 1;
+  const parts = [{ keySuffix: ".head", size }, { keySuffix: "" }];
+  const memory = await storedChunk(parts, countingBytes(size + 5));
+  const { store, log } = logged(memory);
+  const composed = new ConcatParts(parts).apply(store);
+  assertEquals(
+    await composed.getRange("/c/0", { offset: 1000, length: 10 }),
+    countingBytes(10, 1000),
+  );
+  assertEquals(log.sort(), ["getRange /c/0.head", "size /c/0.head"]);
+
+  await memory.set("/c/0.head", countingBytes(size + 1));
+  const error = await assertRejects(
+    () => composed.getRange("/c/0", { offset: 1000, length: 10 }),
+    PartSizeError,
+  );
+  assertEquals([error.expected, error.actual], [size, size + 1]);
+});
+
+Deno.test("ConcatParts.apply: get asks for all parts at once", async () => {
+  const memory = await storedChunk(SHARD, countingBytes(2000));
+  let waiting = 0;
+  let release = () => {};
+  const allAsked = new Promise<void>((resolve) => release = resolve);
+  const composed = new ConcatParts(SHARD).apply({
+    async get(key: StoreKey) {
+      if (++waiting === 3) release();
+      await allAsked;
+      return await memory.get(key);
+    },
+  });
+  assertEquals(await composed.get("/c/0"), countingBytes(2000));
+  assertEquals(waiting, 3);
+});
+
+Deno.test("ConcatParts.apply: all reads work over a store that only has get", async () => {
+  const chunk = countingBytes(3000);
+  const memory = await storedChunk(SHARD, chunk);
+  const composed = new ConcatParts(SHARD).apply({
+    get: (key) => memory.get(key),
+  });
+  assertEquals(await composed.size("/c/0"), 3000);
+  assertEquals(
+    await composed.getRange("/c/0", { offset: 60, length: 2000 }),
+    chunk.slice(60, 2060),
+  );
+  assertEquals(
+    await composed.getRange("/c/0", { suffixLength: 1700 }),
+    chunk.slice(1300),
+  );
+  const stream = (await composed.stream("/c/0"))!;
+  assertEquals(
+    new Uint8Array(
+      await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>)
+        .arrayBuffer(),
+    ),
+    chunk,
+  );
+  assertEquals(Object.keys(composed).sort(), [
+    "get",
+    "getRange",
+    "size",
+    "stream",
+  ]);
+});
+
+Deno.test("ConcatParts.apply: every range of a chunk with two unsized parts is right", async () => {
+  const memory = new MemoryStore([
+    ["/c/0.a", countingBytes(3)],
+    ["/c/0.b", countingBytes(2, 3)],
+    ["/c/0.c", countingBytes(4, 5)],
+    ["/c/0.d", countingBytes(1, 9)],
+  ]);
+  const composed = new ConcatParts([
+    { keySuffix: ".a" },
+    { keySuffix: ".b", size: 2 },
+    { keySuffix: ".c" },
+    { keySuffix: ".d", size: 1 },
+  ]).apply(memory);
+  const chunk = countingBytes(10);
+  assertEquals(await composed.get("/c/0"), chunk);
+  for (let a = 0; a <= 11; a++) {
+    assertEquals(
+      await composed.getRange("/c/0", { suffixLength: a }),
+      a === 0 ? new Uint8Array(0) : chunk.slice(-a),
+    );
+    for (let b = 0; b <= 11; b++) {
+      assertEquals(
+        await composed.getRange("/c/0", { offset: a, length: b }),
+        chunk.slice(a, a + b),
+        `${b} bytes from ${a}`,
+      );
+    }
+  }
+});
+
+Deno.test("ConcatParts.apply: getRange that touches no part tells absence from emptiness", async () => {
+  const parts = [{ keySuffix: "", size: 3 }, { keySuffix: ".b", size: 2 }];
+  const composed = new ConcatParts(parts).apply(
+    await storedChunk(parts, countingBytes(5)),
+  );
+  const empty = new Uint8Array(0);
+  for (
+    const range of [
+      { offset: 5, length: 1 },
+      { offset: 0, length: 0 },
+      { offset: 2 ** 53 - 1, length: 2 ** 53 - 1 },
+      { suffixLength: 0 },
+    ]
+  ) {
+    assertEquals(await composed.getRange("/c/0", range), empty);
+    assertStrictEquals(await composed.getRange("/c/1", range), undefined);
+  }
+});
+
+Deno.test("ConcatParts.apply: getRange refuses offsets and lengths that are not whole numbers from 0 to 2^53−1", async () => {
+  const composed = new ConcatParts(SHARD).apply(new MemoryStore());
+  for (const wrong of [-1, 0.5, NaN, Infinity, 2 ** 53]) {
+    for (
+      const range of [
+        { offset: wrong, length: 1 },
+        { offset: 1, length: wrong },
+        { suffixLength: wrong },
+      ]
+    ) {
+      await assertRejects(
+        () => composed.getRange("/c/0", range),
+        RangeError,
+        `a whole number from 0 to 2^53−1, found ${wrong}`,
+      );
+    }
+  }
+});
+
+Deno.test("ConcatParts.apply: every request to the store has the signal", async () => {
+  const memory = await storedChunk(SHARD, countingBytes(3000));
+  const { signal } = new AbortController();
+  const unsigned: string[] = [];
+  let count = 0;
+  const composed = new ConcatParts(SHARD).apply(
+    observed(memory, ({ method, key, options }) => {
+      count++;
+      if (options?.signal !== signal) unsigned.push(`${method} ${key}`);
+    }),
+  );
+  await composed.get("/c/0", { signal });
+  await composed.getRange("/c/0", { offset: 10, length: 9000 }, { signal });
+  await composed.getRange("/c/0", { offset: 9000, length: 9000 }, { signal });
+  await composed.getRange("/c/0", { suffixLength: 9000 }, { signal });
+  await composed.size("/c/0", { signal });
+  await (await composed.stream("/c/0", { signal }))!.cancel();
+  await composed.get("/c/absent", { signal });
+  await composed.set!("/c/0", countingBytes(2000), { signal });
+  await composed.set!("/c/1", countingBytes(2000), { signal });
+  await Array.fromAsync(composed.list!("/", { signal }));
+  await composed.delete!("/c/0", { signal });
+  assertEquals(unsigned, []);
+  assertEquals(count > 30, true);
+});
+
+Deno.test("ConcatParts.apply: an aborted signal stops every operation with its reason", async () => {
+  const memory = await storedChunk(SHARD, countingBytes(3000));
+  const composed = new ConcatParts(SHARD).apply(memory);
+  const options = { signal: AbortSignal.abort(new Error("Enough")) };
+  for (
+    const start of [
+      () => composed.get("/c/0", options),
+      () => composed.getRange("/c/0", { offset: 0, length: 1 }, options),
+      () => composed.size("/c/0", options),
+      () => composed.stream("/c/0", options),
+      () => composed.set("/c/0", new Uint8Array(5000), options),
+      () => composed.delete("/c/0", options),
+    ]
+  ) {
+    await assertRejects(start, Error, "Enough");
+  }
+  assertEquals(await composed.get("/c/0"), countingBytes(3000));
+});
+
+Deno.test("ConcatParts.apply: a range that starts in an empty unsized part looks no size up", async () => {
+  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
+  const memory = await storedChunk(parts, countingBytes(4));
+  const { store, log } = logged(memory);
+  assertEquals(
+    await new ConcatParts(parts).apply(store)
+      .getRange("/c/0", { offset: 0, length: 2 }),
+    countingBytes(2),
+  );
+  assertEquals(log, ["getRange /c/0", "get /c/0.index"]);
+});
