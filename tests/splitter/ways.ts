@@ -86,6 +86,23 @@ function shortReader(
   };
 }
 
+/** A reader that fills all memory it is given, and notes whose memory that is. */
+export function greedyReader(
+  bytes: Uint8Array,
+  memories: Set<ArrayBufferLike>,
+): ByteReader {
+  let offset = 0;
+  return {
+    read(memory) {
+      memories.add(memory.buffer);
+      if (offset >= bytes.length) return Promise.resolve(null);
+      const piece = bytes.subarray(offset, offset += memory.length);
+      memory.set(piece);
+      return Promise.resolve(piece.length);
+    },
+  };
+}
+
 /** Sinks that keep the bytes of parts. */
 export interface Collected {
   open(part: Part): Promise<WritableStream<Uint8Array> | ByteWriter>;
