@@ -1,8 +1,11 @@
-const NOTHING = new Uint8Array();
+/** Memory that nobody uses, to be used again: for each chunk it would take longer than to split a small one. */
+const idle: Uint8Array[] = [];
+const MOST_IDLE = 16;
+const LEAST_MEMORY = 16 * 1024;
 
 /** Keeps the last bytes of a sequence in memory that grows as they come. */
 export class HeldBytes {
-  #memory = NOTHING;
+  #memory: Uint8Array = idle.pop() ?? new Uint8Array(LEAST_MEMORY);
   #start = 0;
   #end = 0;
   /** The most bytes that are ever held at once. */
@@ -32,6 +35,13 @@ export class HeldBytes {
     }
     this.#memory.set(bytes, this.#end);
     this.#end += bytes.length;
+  }
+
+  /** Gives the memory back. */
+  release(): void {
+    if (this.#memory.length === LEAST_MEMORY && idle.length < MOST_IDLE) {
+      idle.push(this.#memory);
+    }
   }
 
   #makeRoom(needed: number): void {

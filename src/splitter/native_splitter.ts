@@ -214,6 +214,7 @@ class NativeSplitter implements Splitter {
 
   release(): void {
     this.#windows?.release();
+    this.#held?.release();
   }
 
   /** Whether bytes lie in a window and are held there. */
