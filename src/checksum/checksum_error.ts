@@ -1,5 +1,5 @@
 /**
- * Bytes whose checksum is not the one stored with them.
+ * Thrown if bytes do not have the checksum that is stored with them.
  *
  * @example
  * ```ts
@@ -17,19 +17,19 @@
  * ```
  */
 export class ChecksumError extends Error {
-  /** The class's name, as error reports show it. */
+  /** The name of the class, as error reports show it. */
   override readonly name = "ChecksumError";
-  /** The key of what was checked; empty where it has none. */
+  /** The key of the bytes that were checked; may be empty. */
   readonly key: string;
   /** The stored checksum, from 0 to 2^32−1. */
   readonly expected: number;
-  /** The checksum that the bytes have, from 0 to 2^32−1. */
+  /** The checksum of the bytes, from 0 to 2^32−1. */
   readonly actual: number;
 
   /**
-   * An error with the two checksums.
+   * Constructs an error with the two checksums.
    *
-   * @param message What was wrong, with the checksums.
+   * @param message The message, with the checksums.
    * @param checksums The key, and the stored and the computed checksum.
    *
    * @example

@@ -2,15 +2,15 @@ import { crc32cByTables } from "./crc32c_tables.ts";
 import { WasmCrc32c } from "./wasm_crc32c.ts";
 
 /**
- * The CRC32C of bytes (Castagnoli, RFC 3720), as Zarr's `crc32c` codec appends it
- * in four bytes, the lowest first.
+ * Computes the CRC32C (Castagnoli, RFC 3720) of bytes. The `crc32c` codec of Zarr
+ * appends it to a chunk in four bytes, the lowest first.
  *
  * @param bytes Any number of bytes.
- * @param crc The CRC32C of what comes before them, to continue it; a whole number
+ * @param crc The CRC32C of the bytes before, if `bytes` continue them; a whole number
  * from 0 to 2^32−1.
- * @returns A whole number from 0 to 2^32−1.
- * @throws {TypeError} If the bytes are no `Uint8Array`.
- * @throws {RangeError} If `crc` is not such a number.
+ * @returns The CRC32C, a whole number from 0 to 2^32−1.
+ * @throws {TypeError} If `bytes` is not a `Uint8Array`.
+ * @throws {RangeError} If `crc` is not a whole number from 0 to 2^32−1.
  *
  * @example In one piece and in two
  * ```ts
@@ -35,7 +35,7 @@ export function crc32c(bytes: Uint8Array, crc = 0): number {
 }
 
 /**
- * The CRC32C of bytes that come in pieces.
+ * Computes the CRC32C of bytes that arrive in pieces.
  *
  * @example
  * ```ts
@@ -51,11 +51,11 @@ export class Crc32c {
   #crc = 0;
 
   /**
-   * Takes more bytes. They are not kept.
+   * Adds bytes after those that were added before. They are not kept.
    *
-   * @param bytes Any number of bytes, which follow those before.
+   * @param bytes Any number of bytes.
    * @returns This object.
-   * @throws {TypeError} If the bytes are no `Uint8Array`.
+   * @throws {TypeError} If `bytes` is not a `Uint8Array`.
    *
    * @example
    * ```ts
@@ -73,9 +73,9 @@ export class Crc32c {
   }
 
   /**
-   * Tells the checksum of all bytes so far. More may follow.
+   * Returns the CRC32C of all bytes so far. More bytes may be added afterwards.
    *
-   * @returns A whole number from 0 to 2^32−1; 0 of no bytes.
+   * @returns A whole number from 0 to 2^32−1; 0 if no bytes were added.
    *
    * @example
    * ```ts
@@ -91,7 +91,7 @@ export class Crc32c {
   }
 
   /**
-   * Forgets all bytes.
+   * Starts again with no bytes.
    *
    * @returns This object.
    *
@@ -109,10 +109,10 @@ export class Crc32c {
   }
 }
 
-/** From how many bytes on the call into the module and the copy pay: `bench/crc32c.ts`. */
+/** Shorter data is faster by the tables in TypeScript than by copying it into the module: `bench/crc32c_crossovers.ts`. */
 const WASM_FROM = 256;
 
-/** The module, or `null` where it cannot be had; `undefined` before it was looked for. */
+/** The module, `null` if the runtime cannot run it, or `undefined` before the first use. */
 let wasm: WasmCrc32c | null | undefined;
 
 function crc32cOf(bytes: Uint8Array, crc: number): number {

@@ -1,12 +1,12 @@
-// The polynomials modulo P, that of CRC32C, as 32 bits of which the highest is
-// the coefficient of x^0: the form that a CRC register has.
+// Polynomials modulo P, the polynomial of CRC32C. A polynomial is a number of 32
+// bits whose highest bit is the coefficient of x^0, as in a CRC register.
 
 /** P without x^32: the bits of 0x1EDC6F41 in reverse. */
 export const POLYNOMIAL = 0x82f63b78;
 
 const ONE = 0x80000000;
 const X = 0x40000000;
-/** The powers of x repeat after so many, since P is x + 1 times a primitive polynomial of degree 31. */
+/** The period of the powers of x, since P is x + 1 times a primitive polynomial of degree 31. */
 const ORDER = 2 ** 31 - 1;
 
 /** The product of two polynomials. */
@@ -19,7 +19,7 @@ export function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x^(8 `bytes`), what following bytes multiply a register by; negative takes them back. */
+/** x^(8 `bytes`), by which the given number of bytes multiplies a register; a negative number undoes it. */
 export function powerOfBytes(bytes: number): number {
   let exponent = 8 * bytes % ORDER; // Eight times any number is exact.
   if (exponent < 0) exponent += ORDER;
@@ -31,7 +31,7 @@ export function powerOfBytes(bytes: number): number {
   return power;
 }
 
-/** The CRC32C of two byte sequences one after the other, from that of each. */
+/** The CRC32C of two sequences of bytes one after the other, from the CRC32C of each. */
 export function joinCrc32c(
   first: number,
   second: number,
@@ -43,7 +43,7 @@ export function joinCrc32c(
 /** x^−32. */
 const BACK_4_BYTES = 0xd610d67e;
 
-/** The CRC32C of bytes without their last four, which as a little-endian number are `last`. */
+/** The CRC32C of bytes without their last four, whose value as a little-endian number is `last`. */
 export function withoutLastFour(crc: number, last: number): number {
   return ~(multiply(~crc, BACK_4_BYTES) ^ last) >>> 0;
 }

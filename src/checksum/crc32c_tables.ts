@@ -1,8 +1,8 @@
 import { POLYNOMIAL } from "./crc32c_field.ts";
 
 /**
- * Table k, of 256 registers from place 256 k on, tells what a byte leaves in the
- * register when k more bytes follow it. Made when first needed.
+ * Sixteen tables of 256 registers. Table k starts at index 256 k and has the
+ * register that each byte leaves when k more bytes follow. Made on first use.
  */
 let tables: Int32Array | undefined;
 
@@ -22,7 +22,7 @@ function makeTables(): Int32Array {
   return made;
 }
 
-/** The CRC32C of bytes after bytes whose CRC32C is `crc`, sixteen at a time by tables. */
+/** The CRC32C of bytes that follow bytes whose CRC32C is `crc`, by tables for sixteen bytes at a time. */
 export function crc32cByTables(bytes: Uint8Array, crc: number): number {
   const t = tables ??= makeTables();
   let register = ~crc;

@@ -1,10 +1,10 @@
 import { ChecksumError } from "./checksum_error.ts";
 import { crc32c } from "./crc32c.ts";
 
-/** The bytes that a stored checksum takes at the end: a CRC32C, the lowest byte first. */
+/** The length of a stored checksum in bytes: a CRC32C, the lowest byte first. */
 export const CHECKSUM_SIZE = 4;
 
-/** Bytes and after them their checksum. */
+/** Returns a copy of bytes with their checksum appended. */
 export function appendChecksum(bytes: Uint8Array): Uint8Array {
   const result = new Uint8Array(bytes.length + CHECKSUM_SIZE);
   result.set(bytes);
@@ -13,11 +13,12 @@ export function appendChecksum(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The bytes before their checksum, once they are verified.
+ * Returns a view of bytes without the checksum at their end, after verifying it.
  *
- * @param bytes At least as many as a checksum has.
- * @param what What they are in messages, at the start of a sentence.
- * @param key The key of what they belong to.
+ * @param bytes At least {@linkcode CHECKSUM_SIZE} bytes.
+ * @param what The name of the bytes in messages, at the start of a sentence.
+ * @param key The key of the bytes.
+ * @throws {ChecksumError} If the checksum is wrong.
  */
 export function verifyChecksum(
   bytes: Uint8Array,
@@ -32,7 +33,7 @@ export function verifyChecksum(
   return checked;
 }
 
-/** Refuses bytes whose checksum is not the stored one. */
+/** Throws if a computed checksum is not the stored one. */
 export function assertChecksum(
   { expected, actual }: { expected: number; actual: number },
   what: string,

@@ -6,8 +6,8 @@ import { splitChunk } from "./split_chunk.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**
- * Stores a chunk in parts: what does not fit their sizes writes nothing, and a
- * part that cannot be written leaves the chunk as it was.
+ * Stores a chunk in parts. Nothing is written if the sizes do not allow the length
+ * of the chunk, and the chunk is restored if a part cannot be written.
  */
 export async function writeChunk(
   chunk: StoredChunk,
@@ -20,7 +20,7 @@ export async function writeChunk(
   });
 }
 
-/** Removes all parts of a chunk, or none. */
+/** Removes all parts of a chunk; the chunk is restored if a part cannot be removed. */
 export async function deleteChunk(chunk: StoredChunk): Promise<void> {
   await changeParts(
     chunk,
@@ -28,7 +28,7 @@ export async function deleteChunk(chunk: StoredChunk): Promise<void> {
   );
 }
 
-/** Keeps the present values of all parts of a chunk. */
+/** Takes a snapshot of all parts of a chunk. */
 export async function snapshotChunk(
   chunk: StoredChunk,
 ): Promise<StoreSnapshot> {
@@ -39,7 +39,7 @@ export async function snapshotChunk(
   };
 }
 
-/** Changes one part after another; if that fails, all are put back as they were. */
+/** Changes one part after another, and restores all parts if one change fails. */
 export async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
@@ -57,7 +57,7 @@ export async function changeParts(
         [error, undoing],
         `Chunk ${
           describe(chunk.key)
-        } could not be changed, and not be put back as it was either: its parts may not belong together`,
+        } could not be changed, and could not be restored either: its parts may belong to different writes`,
       );
     });
     throw error;
@@ -80,7 +80,7 @@ async function snapshotParts(
   throw failed.reason;
 }
 
-/** Restores all in the order they were changed, also when one of them fails. */
+/** Restores all snapshots in order, also if one of them fails, and then throws the first failure. */
 async function restoreAll(snapshots: Iterable<StoreSnapshot>): Promise<void> {
   const failures: unknown[] = [];
   for (const snapshot of snapshots) {
@@ -89,7 +89,7 @@ async function restoreAll(snapshots: Iterable<StoreSnapshot>): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Lets all go. What cannot be let go of does no harm to the chunk. */
+/** Releases all snapshots. A failure is ignored, since it leaves the chunk intact. */
 async function release(snapshots: Iterable<StoreSnapshot>): Promise<void> {
   await Promise.allSettled(Array.from(snapshots, (each) => each.release()));
 }

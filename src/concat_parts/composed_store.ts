@@ -21,7 +21,7 @@ import { storeStream } from "./store_stream.ts";
 import { streamChunk } from "./stream_chunk.ts";
 
 /**
- * How `ConcatParts.apply` tells chunks from other keys.
+ * Options of `ConcatParts.apply`.
  *
  * @example Files beside the chunks
  * ```ts
@@ -37,23 +37,23 @@ import { streamChunk } from "./stream_chunk.ts";
  */
 export interface ApplyOptions {
   /**
-   * Whether a key is a chunk's. All others pass through to the store as they
-   * are. Without it, every key is a chunk's but those of metadata documents
-   * (`zarr.json` and Zarr v2's).
+   * Returns whether a key is a chunk key. All other keys are passed on to the store
+   * unchanged. By default, every key is a chunk key except those of metadata
+   * documents (`zarr.json` and the documents of Zarr v2).
    */
   isChunkKey?: ((key: StoreKey) => boolean) | undefined;
 }
 
 /**
- * A store of whole chunks over a store of their parts: it can always read, and
- * it can write, delete and list where the store below can.
+ * A store of whole chunks over a store of their parts. It can always read; it can
+ * write, delete and list if the underlying store can.
  *
- * Reading a chunk of which only some parts are stored is a `MissingPartError`, a
- * sized part of another length a `PartSizeError`. Writing a chunk whose length
- * the sizes do not allow is a `PartSizeError` too, and writing one with several
- * unsized parts a `TypeError`.
+ * Reading rejects with a `MissingPartError` if only some parts of a chunk are
+ * stored, and with a `PartSizeError` if a part does not have its size. Writing
+ * rejects with a `PartSizeError` if the sizes do not allow the length of the chunk,
+ * and with a `TypeError` if more than one part lacks a size.
  *
- * @typeParam S The store below.
+ * @typeParam S The underlying store.
  *
  * @example The type tells what the store can do
  * ```ts
@@ -77,7 +77,7 @@ export type ComposedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
   & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "snapshot">>;
 
-/** Shows a store of parts as a store of whole chunks. */
+/** Returns a store of whole chunks over a store of their parts. */
 export function applyParts<S extends Store>(
   parts: readonly Part[],
   store: S,
@@ -85,7 +85,7 @@ export function applyParts<S extends Store>(
 ): ComposedStore<S> {
   const locks = KeyLocks.of(store);
 
-  /** The chunk of a key, or `undefined` for a key that is no chunk's. */
+  /** The chunk of a key, or `undefined` if the key is not a chunk key. */
   function chunkAt(
     key: StoreKey,
     options?: StoreOptions,

@@ -107,10 +107,10 @@ export class ConcatParts {
    * Cuts a chunk into its parts.
    *
    * @param chunk The whole chunk.
-   * @returns Views of `chunk`, one a part and in the order of `parts`; no byte is copied.
-   * @throws {PartSizeError} A chunk too small for the sized parts, or of another
-   * length than theirs where all are sized.
-   * @throws {TypeError} More than one part without a size.
+   * @returns Views of `chunk`, one for each part in the order of `parts`; no byte is copied.
+   * @throws {PartSizeError} If the chunk is shorter than the parts with a size or, if
+   * all parts have one, longer.
+   * @throws {TypeError} If more than one part lacks a size.
    *
    * @example
    * ```ts
@@ -132,8 +132,8 @@ export class ConcatParts {
    *
    * @param parts The bytes of every part, in the order of `this.parts`.
    * @returns The chunk, in new memory.
-   * @throws {RangeError} Another number of parts than the transformer has.
-   * @throws {PartSizeError} A part of another length than its size.
+   * @throws {RangeError} If the number of parts is not that of the transformer.
+   * @throws {PartSizeError} If a part does not have its size.
    *
    * @example
    * ```ts
@@ -160,34 +160,33 @@ export class ConcatParts {
   }
 
   /**
-   * Shows a store of parts as a store of whole chunks. Reads, writes and
-   * listings go through `store`; nothing is kept here.
+   * Returns a store of whole chunks over a store of their parts. The returned store
+   * holds no data: every read, write and listing goes to `store`.
    *
-   * Reading asks for as little as the parts allow: the last bytes that lie in
-   * sized tail parts (a shard's index) are one `get` and no look-up of a size.
-   * What is returned of a sized part was checked against its size. To that end a
-   * part of up to 256 KiB is read whole; of a larger one its size is looked up
-   * beside the range, and a stream of it fails where it turns out to be shorter
-   * or longer.
+   * A read makes as few requests as the parts allow. For example, a range within
+   * tail parts, such as the index of a shard, takes one `get` and no look-up of a
+   * size. Every part with a size is checked: a part of up to 256 KiB is read whole,
+   * the size of a larger part is looked up beside the range, and a stream fails if a
+   * part is shorter or longer than its size.
    *
-   * Writing a stream cuts it on its way, and keeps no more of it than as many of
-   * its last bytes as the parts after the unsized one take, and what `store` keeps
-   * of what it is given. Only when all of it is there and fits, its parts take the
-   * place of earlier ones. Writing leaves a chunk as it was if any of its parts
-   * cannot be written, but not if the process is killed between two parts.
-   * Whoever reads a chunk while it is written, through whatever is applied to the
-   * same store object, gets the chunk as it was before or after; other processes
-   * may meet parts of both.
+   * A stream that is written is cut as it arrives. It is held in memory only as far
+   * as the parts after the unsized one need it. Its parts replace earlier ones once
+   * all bytes have arrived and fit. If a part cannot be written, the chunk is
+   * restored. If the process is killed between two parts, the chunk may keep parts of
+   * two writes.
    *
-   * @param store Where the parts are.
-   * @param options Which keys are chunks', if not all but metadata documents.
-   * @returns A store of whole chunks, able to write, delete and list if `store`
-   * is. Its methods reject with a {@linkcode MissingPartError} for a chunk of
-   * which some parts are stored and others are not, with a
-   * {@linkcode PartSizeError} for a part of another length than its size and for
-   * a chunk that does not fit, with a `TypeError` for writing with more than one
-   * unsized part, with a `RangeError` for a key that is none, and with whatever
-   * `store` rejects with.
+   * Reads of a chunk that is being written through the same store object return the
+   * chunk from before or after the write. Other processes may read parts of both.
+   *
+   * @param store The store of the parts.
+   * @param options Which keys are chunk keys; by default all except those of metadata
+   * documents.
+   * @returns A store of whole chunks, which can write, delete and list if `store`
+   * can. Its methods reject with a {@linkcode MissingPartError} if only some parts of a
+   * chunk are stored, with a {@linkcode PartSizeError} if a part does not have its
+   * size or a chunk does not fit the sizes, with a `TypeError` if a chunk is written
+   * and more than one part lacks a size, with a `RangeError` if a key is not valid, and
+   * with the errors of `store`.
    *
    * @example
    * ```ts
@@ -212,7 +211,7 @@ export class ConcatParts {
   }
 
   /**
-   * The transformer as metadata, which {@linkcode ConcatParts.parse} reads back.
+   * Returns the metadata of the transformer, which {@linkcode ConcatParts.parse} reads.
    *
    * @returns A member for an array's `storage_transformers`.
    *

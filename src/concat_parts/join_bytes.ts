@@ -1,4 +1,4 @@
-/** The bytes of all pieces one after another, in new memory. */
+/** Copies the bytes of all pieces one after another into new memory. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(
     pieces.reduce((sum, piece) => sum + piece.length, 0),

@@ -2,13 +2,13 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { Part } from "../splitter/part.ts";
 
 /**
- * The keys of a store with part keys folded back into chunk keys, each once.
- * Keys that belong to no chunk pass through.
+ * Lists the keys of a store with each chunk key once instead of its part keys.
+ * Keys that belong to no chunk are listed unchanged.
  *
- * An object under a chunk's key that is none of its parts is left out: it would
- * pass for the chunk.
+ * An object is left out if its key is a chunk key but not a part key, since it
+ * would be taken for the chunk.
  *
- * @param isChunkKey Which keys are chunk keys.
+ * @param isChunkKey Returns whether a key is a chunk key.
  */
 export async function* listChunks(
   parts: readonly Part[],
@@ -19,9 +19,9 @@ export async function* listChunks(
 ): AsyncGenerator<StoreKey> {
   const suffixes = parts.map((part) => part.keySuffix)
     .sort((a, b) => b.length - a.length);
-  // How many parts of a chunk were met so far. It is forgotten after the last,
-  // so that a store that lists them side by side costs no memory.
-  const met = new Map<StoreKey, number>();
+  // The number of parts found of each chunk. The entry is deleted after the last
+  // part, so that memory stays small if a store lists the parts side by side.
+  const found = new Map<StoreKey, number>();
   for await (const key of store.list!(prefix, options)) {
     const suffix = suffixes.find((suffix) =>
       key.endsWith(suffix) && isChunkKey(withoutSuffix(key, suffix))
@@ -31,10 +31,10 @@ export async function* listChunks(
       continue;
     }
     const chunkKey = withoutSuffix(key, suffix);
-    const count = (met.get(chunkKey) ?? 0) + 1;
+    const count = (found.get(chunkKey) ?? 0) + 1;
     if (count === 1 && chunkKey.startsWith(prefix)) yield chunkKey;
-    if (count === parts.length) met.delete(chunkKey);
-    else met.set(chunkKey, count);
+    if (count === parts.length) found.delete(chunkKey);
+    else found.set(chunkKey, count);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, describeAll } from "../metadata/describe.ts";
 
 /**
- * A chunk of which some parts are stored and others are not.
+ * Thrown if some parts of a chunk are stored and others are not.
  *
  * @example
  * ```ts
@@ -15,21 +15,21 @@ import { describe, describeAll } from "../metadata/describe.ts";
  * ```
  */
 export class MissingPartError extends Error {
-  /** The class's name, as error reports show it. */
+  /** The name of the class, as error reports show it. */
   override readonly name = "MissingPartError";
-  /** The key of the chunk that is not whole. */
+  /** The key of the chunk. */
   readonly chunkKey: string;
   /** The keys of the parts that are not stored. */
   readonly missing: readonly string[];
-  /** The keys of the parts that are. */
+  /** The keys of the parts that are stored. */
   readonly present: readonly string[];
 
   /**
-   * An error that names the parts.
+   * Constructs an error that names the parts.
    *
    * @param chunkKey The chunk's key.
    * @param missing The keys of the parts that are not stored.
-   * @param present The keys of the parts that are.
+   * @param present The keys of the parts that are stored.
    *
    * @example
    * ```ts

@@ -1,7 +1,7 @@
 import { joinBytes } from "./join_bytes.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
-/** The whole chunk: all parts are asked for at once. */
+/** Reads a whole chunk, all parts at once. */
 export async function readChunk(
   chunk: StoredChunk,
 ): Promise<Uint8Array | undefined> {
@@ -11,7 +11,7 @@ export async function readChunk(
   return pieces.length === 1 ? pieces[0] : joinBytes(pieces);
 }
 
-/** The chunk's length, from the lengths of all its parts. */
+/** Reads the length of a chunk: the sum of the lengths of its parts. */
 export async function readChunkSize(
   chunk: StoredChunk,
 ): Promise<number | undefined> {

@@ -8,16 +8,16 @@ import { assertPartSize } from "../splitter/part_size_error.ts";
 import { readChunkSize } from "./read_chunk.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
-/** The bytes of one part that the range asked for touches. */
+/** The bytes of one part that lie in the requested range. */
 interface Piece {
   readonly part: Part;
   readonly range: ByteRange;
 }
 
 /**
- * A range of the chunk, from the parts it touches. The length of an unsized
- * part is not asked for: the part itself shows where it ends, by giving fewer
- * bytes than it was asked for.
+ * Reads a range of a chunk from the parts that it overlaps. The length of an
+ * unsized part is not looked up: the part returns fewer bytes than requested if it
+ * ends within the range.
  */
 export function readChunkRange(
   chunk: StoredChunk,
@@ -29,23 +29,23 @@ export function readChunkRange(
     : readForwards(chunk, range.offset, endOf(range));
 }
 
-/** The bytes of a range, from those of the parts that it touches. */
+/** Returns the bytes of a range from those of the parts that it overlaps. */
 async function joined(
   chunk: StoredChunk,
   found: readonly Uint8Array[],
 ): Promise<Uint8Array | undefined> {
   if (found.length > 0) return joinBytes(found);
-  // No part was touched: the range is empty, or past the end of sized parts.
+  // The range is empty, or starts after the last part.
   const size = await readChunkSize(chunk);
   return size === undefined ? undefined : new Uint8Array(0);
 }
 
-/** Where a range ends; no chunk is longer than 2^53−1 bytes. */
+/** The end of a range; no chunk is longer than 2^53−1 bytes. */
 function endOf({ offset, length }: { offset: number; length: number }): number {
   return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
 }
 
-/** The bytes from `start` to `end`, by pieces; none where it touches no part. */
+/** Reads the bytes from `start` to `end`, in pieces; an empty list if no part overlaps. */
 async function readForwards(
   chunk: StoredChunk,
   start: number,
@@ -53,7 +53,7 @@ async function readForwards(
 ): Promise<Uint8Array | undefined> {
   const found: Uint8Array[] = [];
   const rest = [...chunk.parts];
-  let offset = 0; // of the first part of `rest`, in the chunk
+  let offset = 0; // The offset of the first part of `rest` in the chunk.
   while (start < end && offset < end && rest.length > 0) {
     const pieces: Piece[] = [];
     const run = takeRun(rest);
@@ -75,9 +75,9 @@ async function readForwards(
     found.push(...read);
     const last = run.at(-1)!;
     if (last.size !== undefined || offset >= end || rest.length === 0) break;
-    // The unsized part ends behind the last byte it gave, or later: then
-    // `offset` passes `end`. If it gave none of a range that starts further on,
-    // only its size tells where it ends.
+    // The unsized part ends after the last byte that it returned, unless it filled
+    // the range, and then `offset` reaches `end`. If it returned no byte and the range
+    // starts after its first byte, its size is looked up.
     const from = Math.max(start - offset, 0);
     const { length } = read.at(-1)!;
     if (offset + from + length === end) break;
@@ -90,7 +90,7 @@ async function readForwards(
   return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
-/** The last bytes, by pieces. */
+/** Reads the last bytes, in pieces. */
 async function readBackwards(
   chunk: StoredChunk,
   suffixLength: number,
@@ -119,18 +119,32 @@ async function readBackwards(
       : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
     if (read === undefined) return undefined;
     found.unshift(...read);
-    // An unsized part that gave fewer bytes than needed is all of it.
+    // An unsized part that returned fewer bytes than needed was read whole.
     if (pieces[0]?.part.size === undefined) needed -= read[0]?.length ?? 0;
   }
   return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
-/** Takes the parts off `rest` that can be read at once: as far as the next unsized one. */
+/** Removes the parts from `rest` that can be read at once, up to the next unsized part. */
 function takeRun(rest: Part[]): Part[] {
   const unsized = rest.findIndex((part) => part.size === undefined);
   return rest.splice(0, unsized < 0 ? rest.length : unsized + 1);
 }
 
+<<<<<<< HEAD
+=======
+async function readPieces(
+  chunk: StoredChunk,
+  run: readonly Piece[],
+): Promise<Uint8Array[] | undefined> {
+  const read = run.length === 1
+    ? [await readPiece(chunk, run[0]!)]
+    : await Promise.all(run.map((piece) => readPiece(chunk, piece)));
+  if (isPresent(read)) return read;
+  return await chunk.allOrAbsent(run.map((piece) => piece.part), read);
+}
+
+>>>>>>> f5ce04c (Plain words for the splitter, the checksum and the transformer)
 function isPresent(
   read: (Uint8Array | undefined)[],
 ): read is Uint8Array[] {
@@ -157,7 +171,7 @@ async function readSizedPiece(
     store.getRange === undefined || store.size === undefined;
   if (readWhole) {
     const whole = await chunk.get(part);
-    // A copy, lest a few bytes keep the whole part in memory.
+    // A view of a few bytes would keep the whole part in memory.
     return length === part.size
       ? whole
       : whole && copyBytes(whole, offset, offset + length);

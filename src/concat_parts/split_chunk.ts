@@ -2,7 +2,7 @@ import { describe } from "../metadata/describe.ts";
 import { assertChunkSize, chunkSizes } from "../splitter/chunk_size.ts";
 import type { Part } from "../splitter/part.ts";
 
-/** Cuts a chunk into views, one a part; `key` is the chunk's, for messages. */
+/** Cuts a chunk into views, one for each part. The key of the chunk is for messages. */
 export function splitChunk(
   parts: readonly Part[],
   chunk: Uint8Array,
@@ -19,7 +19,7 @@ export function splitChunk(
   });
 }
 
-/** Refuses what types cannot keep out of plain JavaScript. */
+/** Throws if a value is not a `Uint8Array`, for callers without type checks. */
 export function assertBytes(what: string, value: unknown): void {
   if (value instanceof Uint8Array) return;
   throw new TypeError(

@@ -10,9 +10,9 @@ import { splitSource } from "../splitter/split_source.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**
- * Stores a chunk that comes as a stream. All of it is written before the first
- * part takes the place of an earlier one: only that keeps others from the chunk,
- * which may be where the stream comes from.
+ * Stores a chunk that comes as a stream. All bytes are written before the first
+ * part replaces an earlier one. The chunk is only locked for the replacement, so
+ * that it may be the source of its own stream.
  */
 export async function storeStream(
   chunk: StoredChunk,
@@ -51,8 +51,8 @@ async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
   const sink = sinkOf(writable);
   const stored = write(store, key, readable, options);
   stored.catch((error) => sink.abort(error));
-  /** What the store says of a failure is what there is to say; the stream was only let go of. */
-  const told = async (failing: Promise<void>) => {
+  /** Rejects with the error of the store, if the stream fails because the store failed. */
+  const withStoreError = async (failing: Promise<void>) => {
     try {
       await failing;
     } catch (error) {
@@ -60,13 +60,13 @@ async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
       throw error;
     }
   };
-  const failure = told(sink.failure!);
+  const failure = withStoreError(sink.failure!);
   failure.catch(() => {});
   return {
     failure,
-    write: (bytes, isLent) => told(sink.write(bytes, isLent)),
+    write: (bytes, isLent) => withStoreError(sink.write(bytes, isLent)),
     async close() {
-      await told(sink.close());
+      await withStoreError(sink.close());
       await stored;
     },
     async abort(reason) {

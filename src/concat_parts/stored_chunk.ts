@@ -5,13 +5,13 @@ import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";
 
 /**
- * Up to this size a sized part is read whole, even if a piece of it would do: its
- * length is then checked without a second request, which takes about as long as
- * that many bytes.
+ * A part of up to this size is read whole, even if only a range of it is needed:
+ * its length is then checked without a second request. A request takes about as
+ * long as reading this number of bytes.
  */
 export const READ_WHOLE = 256 * 1024;
 
-/** One chunk as its parts lie in a store: what reading and writing have in common. */
+/** The parts of one chunk in a store. */
 export class StoredChunk {
   readonly parts: readonly Part[];
   readonly store: Store;
@@ -34,7 +34,7 @@ export class StoredChunk {
     return `${this.key}${part.keySuffix}`;
   }
 
-  /** The whole of a part, of the size it must have. */
+  /** Reads a whole part, and checks its length. */
   async get(part: Part): Promise<Uint8Array | undefined> {
     const key = this.keyOf(part);
     const bytes = await readValue(this.store, key, this.options);
@@ -42,7 +42,7 @@ export class StoredChunk {
     return bytes;
   }
 
-  /** The length of a part, which is the one it must have. */
+  /** Reads the length of a part, and checks it. */
   async size(part: Part): Promise<number | undefined> {
     const key = this.keyOf(part);
     const size = await readSize(this.store, key, this.options);
@@ -51,8 +51,10 @@ export class StoredChunk {
   }
 
   /**
-   * The results of reading these parts, or `undefined` if the chunk is absent.
-   * Where some of its parts are stored and others are not, that is an error.
+   * Returns the results of reading parts, or `undefined` if no part of the chunk is
+   * stored.
+   *
+   * @throws {MissingPartError} If some parts are stored and others are not.
    */
   async allOrAbsent<T>(
     read: readonly Part[],

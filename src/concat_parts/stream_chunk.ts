@@ -9,9 +9,9 @@ import { settingsOf } from "../splitter/settings.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**
- * The chunk as a stream. All parts are opened at once, so that one that is
- * missing is an error here and not in the middle of the stream. Small ones are
- * read, and their lengths checked, before the first byte is given out.
+ * Opens a chunk as a stream. All parts are opened at once, so that a missing part
+ * is an error here and not in the middle of the stream. Small parts are read and
+ * checked before the stream starts.
  */
 export async function streamChunk(
   chunk: StoredChunk,
@@ -22,7 +22,7 @@ export async function streamChunk(
     const sources = await chunk.allOrAbsent(chunk.parts, opened);
     return sources && concatenated(chunk, sources);
   } catch (error) {
-    // Whatever is open, or still will be, is let go of.
+    // Close the parts that are open, and those that open later.
     for (const part of opening) {
       part.then((source) => source?.cancel(error)).catch(() => {});
     }

@@ -1,26 +1,26 @@
 import { describe } from "../metadata/describe.ts";
 import { type ByteWriter, isNodeStream, writeAll } from "../stores/byte_io.ts";
 
-/** Where the bytes of one part go. */
+/** The destination of the bytes of one part. */
 export interface ByteSink {
   /**
    * Writes bytes.
    *
    * @param bytes Any number of bytes.
-   * @param isLent Whether they may change once the promise has settled. If not,
-   * they are the sink's.
+   * @param isLent Whether the memory is used again once the promise has resolved. If
+   * not, the sink may keep or transfer it.
    */
   write(bytes: Uint8Array, isLent: boolean): Promise<void>;
-  /** Resolves when all writes have been taken; a stream takes them after `write` has resolved. */
+  /** Resolves when all writes are done; those of a stream may go on after `write` has resolved. */
   flush?(): Promise<void>;
-  /** Rejects where a failure shows itself without a write. Need not be looked at. */
+  /** Rejects if the sink fails, also while nothing is written. It needs no handler. */
   readonly failure?: Promise<void>;
   close(): Promise<void>;
-  /** Gives up what is not closed. Never fails, and waits for no write. */
+  /** Aborts the sink unless it is closed. Never rejects, and does not wait for a write. */
   abort(reason: unknown): Promise<void>;
 }
 
-/** A stream or a writer as a sink. */
+/** Returns a sink that writes to a stream or a writer. */
 export function sinkOf(
   value: WritableStream<Uint8Array> | ByteWriter,
 ): ByteSink {
@@ -47,11 +47,11 @@ function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
   let writing = 0;
   let lastWrite = Promise.resolve();
   const failure = writer.closed.then(() => {});
-  failure.catch(() => {}); // It need not be looked at.
+  failure.catch(() => {});
   return {
     failure,
     async write(bytes, isLent) {
-      // A stream's sink may keep what it is given.
+      // A stream may keep or transfer the memory.
       const kept = isLent ? new Uint8Array(bytes) : bytes;
       await writer.ready;
       writing++;
@@ -70,7 +70,7 @@ function streamSink(stream: WritableStream<Uint8Array>): ByteSink {
     },
     async abort(reason) {
       const aborted = writer.abort(reason).catch(() => {});
-      // A write that stalls would keep the stream from being aborted for ever.
+      // Aborting waits for the present write, which may never end.
       if (writing === 0) await aborted;
     },
   };
@@ -90,7 +90,7 @@ function writerSink(writer: ByteWriter): ByteSink {
       try {
         await (writer.abort ? writer.abort(reason) : writer.close());
       } catch {
-        // It is given up all the same.
+        // The writer is given up anyway.
       }
     },
   };

@@ -2,14 +2,18 @@ import { describe, describeAll } from "../metadata/describe.ts";
 import type { Part } from "./part.ts";
 import { PartSizeError } from "./part_size_error.ts";
 
-/** The least and the most bytes that a chunk can have, and why, as messages say it. */
+/** The least and the most bytes that a chunk may have, and the reason for messages. */
 export interface ChunkSizes {
   readonly least: number;
   readonly most: number;
   readonly reason: string;
 }
 
-/** What the sizes of parts allow. At most one of them may lack one. */
+/**
+ * Returns the lengths that the sizes of parts allow.
+ *
+ * @throws {TypeError} If more than one part lacks a size.
+ */
 export function chunkSizes(parts: readonly Part[]): ChunkSizes {
   const unsized = parts.filter((part) => part.size === undefined);
   if (unsized.length > 1) {
@@ -25,7 +29,11 @@ export function chunkSizes(parts: readonly Part[]): ChunkSizes {
   return { least, most, reason: `its sized parts take ${wanted}` };
 }
 
-/** Just the size that is known beforehand. */
+/**
+ * Returns limits that allow one length only, the option `chunkSize`.
+ *
+ * @throws {RangeError} If `chunkSize` is not a whole number from 0 to 2^53−1.
+ */
 export function declaredSize(chunkSize: number): ChunkSizes {
   if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
     throw new RangeError(
@@ -39,10 +47,11 @@ export function declaredSize(chunkSize: number): ChunkSizes {
 }
 
 /**
- * Refuses the length of a chunk.
+ * Throws if limits do not allow the length of a chunk.
  *
- * @param key The chunk's key, for the message; may be empty.
- * @param isWhole Whether more bytes may follow; too few are no error then.
+ * @param key The key of the chunk, for the message; may be empty.
+ * @param isWhole Whether the chunk ends here. If not, the length may be too small.
+ * @throws {PartSizeError} If the length is too large or too small.
  */
 export function assertChunkSize(
   { least, most, reason }: ChunkSizes,

@@ -8,26 +8,26 @@ import { settingsOf } from "./settings.ts";
 import type { ConcatOptions } from "./stream_options.ts";
 
 /**
- * Joins the parts of a chunk as a stream, whatever its length, in constant
- * memory. A checksum is computed in the same pass.
+ * Joins the parts of a chunk of any length to a stream, in constant memory. A
+ * checksum is computed in the same pass.
  *
- * Each part is opened when the one before has been read to its end. If anything
- * fails, the stream fails, and the part that is open is cancelled; so it is if
- * the stream is cancelled.
+ * Each part is opened when the previous part has been read to its end. If anything
+ * fails, the stream fails and the open part is cancelled. The open part is cancelled
+ * too if the stream is cancelled.
  *
- * A `FileSystemStore` that is given the stream to store takes the bytes of parts
- * that are files without making pieces of a stream of them.
+ * `FileSystemStore.set` writes such a stream straight from the memory into which the
+ * parts were read, several times as fast as a pipe.
  *
  * @param parts How the chunk was cut: a `ConcatParts`, or anything that has its
  * `parts`. Any number of parts may lack a size.
- * @param open Gives the bytes of a part: a stream, or what fills memory as
- * `Deno.FsFile` does. Called once for each part, when something is read of it.
+ * @param open Returns the bytes of a part: a stream, or a reader that fills memory,
+ * such as `Deno.FsFile`. It is called once for each part, when the part is read.
  * @param options Checks, the engine, a signal, and callbacks.
- * @returns A stream of the chunk. It fails with a {@linkcode PartSizeError} where a
- * part has not its size or the chunk not its `chunkSize`, and with
- * `crc32c: "verify"` with a {@linkcode ChecksumError} instead of the last bytes of
- * a chunk that does not end with its checksum.
- * @throws {RangeError} Options that are none.
+ * @returns A stream of the chunk. It fails with a {@linkcode PartSizeError} if a part
+ * does not have its size or the chunk does not have its `chunkSize`. If `crc32c` is
+ * `"verify"` and the chunk does not end with its checksum, the stream fails with a
+ * {@linkcode ChecksumError} before its last bytes.
+ * @throws {RangeError} If an option is outside its range.
  *
  * @example Served with its checksum verified
  * ```ts

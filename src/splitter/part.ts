@@ -1,5 +1,5 @@
 /**
- * One stored piece of a chunk, as `concat-parts` metadata lists them.
+ * One part of a chunk, as the metadata of `concat-parts` lists it.
  *
  * @example
  * ```ts
@@ -10,16 +10,16 @@
  * ```
  */
 export interface Part {
-  /** What follows the chunk key in the part's key; empty for the chunk key itself. */
+  /** The part key is the chunk key followed by this suffix, which may be empty. */
   readonly keySuffix: string;
   /**
-   * The part's length in bytes, from 0 to 2^53−1. The part without one takes
-   * what the others leave.
+   * The length of the part in bytes, from 0 to 2^53−1. A part without a size takes
+   * the bytes that the other parts leave.
    */
   readonly size?: number | undefined;
 }
 
-/** Parts in the order in which they are stored: the unsized one, then those before and after it. */
+/** Returns parts in the order in which they are stored: the unsized part, then the parts before and after it. */
 export function storingOrder(parts: readonly Part[]): Part[] {
   const unsized = parts.filter((part) => part.size === undefined);
   return [...unsized, ...parts.filter((part) => part.size !== undefined)];

@@ -1,7 +1,7 @@
 import type { ByteSink } from "./byte_sink.ts";
 import { type Part, storingOrder } from "./part.ts";
 
-/** Where the parts of one chunk go, each opened when its turn comes. */
+/** The sinks of the parts of one chunk. Each is opened when it is first needed, in the order of the parts. */
 export class PartSinks {
   readonly #parts: readonly Part[];
   readonly #open: (part: Part) => Promise<ByteSink>;
@@ -9,7 +9,7 @@ export class PartSinks {
   #aborted: { reason: unknown } | undefined;
   #opening: Promise<void> = Promise.resolve();
   #fail!: (reason: unknown) => void;
-  /** Rejects once a sink fails by itself. */
+  /** Rejects when a sink fails. It needs no handler. */
   readonly failure: Promise<never> = new Promise<never>((_, reject) => {
     this.#fail = reject;
   });
@@ -23,7 +23,12 @@ export class PartSinks {
     this.failure.catch(() => {});
   }
 
-  /** The sink of a part, unless all were given up. Those of the parts before are opened too: these may have no bytes. */
+  /**
+   * Returns the sink of a part, and opens it and the sinks of the parts before if
+   * they are not open yet, since these may have no bytes.
+   *
+   * @throws The reason of `abort`, if the sinks have been aborted.
+   */
   async of(part: number): Promise<ByteSink> {
     if (this.#aborted !== undefined) throw this.#aborted.reason;
     while (this.#sinks.length <= part) {
@@ -44,7 +49,7 @@ export class PartSinks {
     this.#sinks.push(sink);
   }
 
-  /** Resolves when all writes have been taken, so that no part is closed if one of them fails. */
+  /** Resolves when all writes are done, so that no part is closed if one of them fails. */
   async flush(): Promise<void> {
     await Promise.all(this.#sinks.map((sink) => sink.flush?.()));
   }
@@ -54,17 +59,17 @@ export class PartSinks {
     await (await this.of(this.#parts.indexOf(part))).close();
   }
 
-  /** Closes all, in the order in which parts are stored. */
+  /** Closes all sinks, in the order in which parts are stored. */
   async close(): Promise<void> {
     for (const part of storingOrder(this.#parts)) await this.closePart(part);
   }
 
-  /** Waits for the sink that was being opened when all were given up, and is given up as well. */
+  /** Resolves when the sink that was being opened during `abort` is aborted as well. */
   async settled(): Promise<void> {
     await this.#opening;
   }
 
-  /** Gives up all that are not closed. Never fails, and does not wait for one that is being opened. */
+  /** Aborts all sinks that are not closed. Never rejects, and does not wait for a sink that is being opened. */
   async abort(reason: unknown): Promise<void> {
     this.#aborted ??= { reason };
     await Promise.all(this.#sinks.map((sink) => sink.abort(reason)));

@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 
 /**
- * A chunk or a part whose length is not what the sizes of the parts say.
+ * Thrown if the sizes of the parts do not allow the length of a chunk or a part.
  *
  * @example
  * ```ts
@@ -14,19 +14,19 @@ import { describe } from "../metadata/describe.ts";
  * ```
  */
 export class PartSizeError extends RangeError {
-  /** The class's name, as error reports show it. */
+  /** The name of the class, as error reports show it. */
   override readonly name = "PartSizeError";
-  /** The key of the part or chunk; of bytes in memory the key suffix, or empty. */
+  /** The key of the part or chunk. For bytes in memory, it is the key suffix or empty. */
   readonly key: string;
-  /** The length that the sizes ask for, in bytes. */
+  /** The length that the sizes require, in bytes. */
   readonly expected: number;
   /** The length found, in bytes. */
   readonly actual: number;
 
   /**
-   * An error with the two lengths.
+   * Constructs an error with the two lengths.
    *
-   * @param message What was wrong, with the numbers.
+   * @param message The message, with the lengths.
    * @param sizes The key, and the expected and the actual length in bytes.
    *
    * @example
@@ -50,7 +50,7 @@ export class PartSizeError extends RangeError {
   }
 }
 
-/** Refuses a part whose length is not its declared size. */
+/** Throws if a part does not have its size. */
 export function assertPartSize(
   key: string,
   expected: number | undefined,

@@ -8,32 +8,31 @@ import { splitSource } from "./split_source.ts";
 import type { SplitOptions, SplitReport } from "./stream_options.ts";
 
 /**
- * Cuts a chunk that comes as a stream into its parts, whatever its length, in
- * constant memory: no more is kept than some pieces on their way and, if the
- * chunk's length is not known, as many bytes as the parts after the unsized one
- * take. A checksum is computed in the same pass.
+ * Splits a chunk of any length into its parts, in constant memory. If the length
+ * of the chunk is not known, memory also holds as many bytes as the parts after the
+ * unsized part take. A checksum is computed in the same pass.
  *
- * Parts are opened in their order, each when its first byte comes. All stay open
- * until everything has gone through and was checked; then they are closed, the
- * unsized part first, then the parts before and after it. If anything fails, the
- * source is cancelled, and all parts are aborted that are not closed yet: what
- * stores its bytes on `close` stores nothing of a chunk that was not right.
+ * Each part is opened when its first byte arrives, in the order of the parts. All
+ * parts stay open until the whole chunk has been written and checked. Then the
+ * unsized part is closed first, then the parts before and after it. If anything
+ * fails, the source is cancelled and every part that is still open is aborted, so
+ * that a store which commits on `close` keeps nothing of a wrong chunk.
  *
- * @param source The chunk: a stream, or what fills memory as `Deno.FsFile` does. It
- * is read to its end, or cancelled or closed.
+ * @param source The chunk: a stream, or a reader that fills memory, such as
+ * `Deno.FsFile`. It is read to its end, or cancelled or closed.
  * @param parts How the chunk is cut: a `ConcatParts`, or anything that has its
  * `parts`. At most one part may lack a size.
- * @param open Gives what a part is written to: a stream, or what takes memory as
- * `Deno.FsFile` does. Called once for each part.
+ * @param open Returns the stream, or the writer such as `Deno.FsFile`, that a part is
+ * written to. It is called once for each part.
  * @param options Checks, the engine, a signal, and a callback for progress.
  * @returns The lengths and checksums of the chunk and of its parts.
- * @throws {PartSizeError} A chunk of a length that the parts or `chunkSize` do not
- * allow, or that is too short for its checksum.
- * @throws {ChecksumError} With `crc32c: "verify"`, a chunk that does not end with
- * its checksum. The last four bytes have not been written then.
- * @throws {TypeError} More than one part without a size; a source or what `open`
- * gives being neither of the two; a stream that is locked.
- * @throws {RangeError} Options that are none.
+ * @throws {PartSizeError} If the parts or `chunkSize` do not allow the length of the
+ * chunk, or if the chunk is too short for its checksum.
+ * @throws {ChecksumError} If `crc32c` is `"verify"` and the chunk does not end with its
+ * checksum. The last four bytes are not written in this case.
+ * @throws {TypeError} If more than one part lacks a size, if the source or a result of
+ * `open` is neither a stream nor a reader or writer, or if a stream is locked.
+ * @throws {RangeError} If an option is outside its range.
  *
  * @example A shard of unknown length into three files, with its checksum verified
  * ```ts

@@ -1,7 +1,7 @@
 import type { EngineName } from "./engine.ts";
 
 /**
- * How a chunk is split or joined as a stream.
+ * Options of `splitStream`.
  *
  * @example Checked on the way
  * ```ts
@@ -19,33 +19,33 @@ import type { EngineName } from "./engine.ts";
  */
 export interface SplitOptions {
   /**
-   * `"compute"` the CRC32C of the chunk and of each part, or `"verify"` besides that
-   * the chunk ends with the CRC32C of all bytes before, as the `crc32c` codec
-   * leaves it; if not given, `"none"`.
+   * `"compute"` computes the CRC32C of the chunk and of each part. `"verify"` also
+   * checks that the chunk ends with the CRC32C of all bytes before, as the `crc32c`
+   * codec writes it. The default is `"none"`.
    */
   crc32c?: "none" | "compute" | "verify" | undefined;
-  /** What computes checksums; if not given, `"auto"`. */
+  /** The engine that splits or joins the chunk. The default is `"auto"`. */
   engine?: EngineName | undefined;
   /**
-   * The length of the chunk in bytes, if it is known. Another length is an error,
-   * and splitting need not hold back as many bytes as the parts after the unsized
-   * one take.
+   * The length of the chunk in bytes, if it is known. A chunk of another length is an
+   * error. If the length is known, `splitStream` does not hold back the bytes of the
+   * parts after the unsized part.
    */
   chunkSize?: number | undefined;
-  /** The chunk's key, for messages and errors; if not given, parts are called by their key suffix. */
+  /** The key of the chunk, for errors. By default, errors name parts by their key suffix. */
   key?: string | undefined;
-  /** Aborts the work, which then fails with the signal's reason. */
+  /** Aborts the work, which then fails with the reason of the signal. */
   signal?: AbortSignal | undefined;
   /**
-   * Is told how many bytes of the chunk have gone through, each time some have.
+   * Called after each write of a split, and after each read of a join.
    *
-   * @param size The number of bytes so far.
+   * @param size The number of bytes of the chunk that have been written or read so far.
    */
   onProgress?: ((size: number) => void) | undefined;
 }
 
 /**
- * How parts are joined to a stream.
+ * Options of `concatStream`.
  *
  * @example
  * ```ts
@@ -67,15 +67,15 @@ export interface SplitOptions {
  */
 export interface ConcatOptions extends SplitOptions {
   /**
-   * Is told what the parts were, once all of them have been joined and checked.
+   * Called once all parts have been joined and checked.
    *
-   * @param report Sizes, and checksums if they were computed.
+   * @param report The lengths of the parts, and their checksums if they were computed.
    */
   onReport?: ((report: SplitReport) => void) | undefined;
 }
 
 /**
- * What a chunk and its parts were that went through.
+ * The lengths and checksums of a chunk and its parts.
  *
  * @example
  * ```ts
@@ -106,12 +106,12 @@ export interface SplitReport {
   readonly size: number;
   /** The CRC32C of the whole chunk, from 0 to 2^32−1, if it was computed. */
   readonly crc32c?: number;
-  /** The parts, in their order. */
+  /** The parts in the order of the chunk. */
   readonly parts: readonly PartReport[];
 }
 
 /**
- * What one part was that went through.
+ * The length and checksum of one part.
  *
  * @example
  * ```ts
@@ -121,10 +121,10 @@ export interface SplitReport {
  * ```
  */
 export interface PartReport {
-  /** The part's key suffix. */
+  /** The key suffix of the part. */
   readonly keySuffix: string;
-  /** Its length in bytes. */
+  /** The length of the part in bytes. */
   readonly size: number;
-  /** Its CRC32C, from 0 to 2^32−1, if it was computed. */
+  /** The CRC32C of the part, from 0 to 2^32−1, if it was computed. */
   readonly crc32c?: number;
 }
