@@ -123,9 +123,8 @@ function crc32cOf(bytes: Uint8Array, crc: number): number {
 
 function assertBytes(bytes: unknown): void {
   if (bytes instanceof Uint8Array) return;
-  throw new TypeError(
-    `Expected bytes as Uint8Array, found ${
-      Object.prototype.toString.call(bytes)
-    }`,
-  );
+  const kind = typeof bytes === "object"
+    ? bytes?.constructor?.name ?? "null"
+    : typeof bytes;
+  throw new TypeError(`Expected bytes as Uint8Array, found ${kind}`);
 }

@@ -131,20 +131,6 @@ function takeRun(rest: Part[]): Part[] {
   return rest.splice(0, unsized < 0 ? rest.length : unsized + 1);
 }
 
-<<<<<<< HEAD
-=======
-async function readPieces(
-  chunk: StoredChunk,
-  run: readonly Piece[],
-): Promise<Uint8Array[] | undefined> {
-  const read = run.length === 1
-    ? [await readPiece(chunk, run[0]!)]
-    : await Promise.all(run.map((piece) => readPiece(chunk, piece)));
-  if (isPresent(read)) return read;
-  return await chunk.allOrAbsent(run.map((piece) => piece.part), read);
-}
-
->>>>>>> f5ce04c (Plain words for the splitter, the checksum and the transformer)
 function isPresent(
   read: (Uint8Array | undefined)[],
 ): read is Uint8Array[] {

@@ -17,6 +17,9 @@ export function describe(value: unknown): string {
       ? shortened(`[${value.slice(0, LONGEST).map(describe).join(", ")}]`)
       : `a list of ${value.length} members`;
   }
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+    return `${value.constructor.name} of ${value.byteLength} bytes`;
+  }
   if (typeof value === "object" && value !== null) {
     const names = Object.keys(value).slice(0, 8).map(describe);
     return names.length === 0

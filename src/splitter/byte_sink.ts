@@ -38,7 +38,7 @@ export function sinkOf(
   throw new TypeError(
     `Expected a WritableStream or an object with a "write" method to write to, found ${
       describe(value)
-    }`,
+    }${typeof value === "string" ? ": create the file with Deno.create" : ""}`,
   );
 }
 

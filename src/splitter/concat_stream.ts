@@ -1,4 +1,5 @@
 import type { ByteReader } from "../stores/byte_io.ts";
+import { assertArguments } from "./assert_arguments.ts";
 import { sourceOf } from "./byte_source.ts";
 import { openerOf } from "./engine.ts";
 import { JoinedSource } from "./joined_source.ts";
@@ -50,7 +51,7 @@ import type { ConcatOptions } from "./stream_options.ts";
  * ```
  */
 export function concatStream(
-  { parts }: { readonly parts: readonly Part[] },
+  parts: { readonly parts: readonly Part[] },
   open: (
     part: Part,
   ) =>
@@ -59,11 +60,12 @@ export function concatStream(
     | Promise<ReadableStream<Uint8Array> | ByteReader>,
   options: ConcatOptions = {},
 ): ReadableStream<Uint8Array> {
-  const settings = settingsOf(parts, [], options);
+  assertArguments(parts, open, "a ReadableStream or a reader");
+  const settings = settingsOf(parts.parts, [], options);
   const { engine = "auto", onReport } = options;
   return joinedStream(
     new JoinedSource(settings, openerOf(engine, settings.hasChecksums), {
-      open: async (part) => sourceOf(await open(parts[part]!)),
+      open: async (part) => sourceOf(await open(parts.parts[part]!)),
       onReport,
     }),
   );

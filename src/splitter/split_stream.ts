@@ -1,4 +1,5 @@
 import type { ByteReader, ByteWriter } from "../stores/byte_io.ts";
+import { assertArguments } from "./assert_arguments.ts";
 import { sinkOf } from "./byte_sink.ts";
 import { sourceOf } from "./byte_source.ts";
 import { openerOf } from "./engine.ts";
@@ -63,7 +64,7 @@ import type { SplitOptions, SplitReport } from "./stream_options.ts";
  */
 export async function splitStream(
   source: ReadableStream<Uint8Array> | ByteReader,
-  { parts }: { readonly parts: readonly Part[] },
+  parts: { readonly parts: readonly Part[] },
   open: (
     part: Part,
   ) =>
@@ -73,10 +74,14 @@ export async function splitStream(
   options: SplitOptions = {},
 ): Promise<SplitReport> {
   const { engine = "auto" } = options;
-  const sinks = new PartSinks(parts, async (part) => sinkOf(await open(part)));
+  assertArguments(parts, open, "a WritableStream or a writer");
+  const sinks = new PartSinks(
+    parts.parts,
+    async (part) => sinkOf(await open(part)),
+  );
   return await splitSource(
     sourceOf(source),
-    parts,
+    parts.parts,
     sinks,
     options,
     (hasChecksums) => openerOf(engine, hasChecksums),

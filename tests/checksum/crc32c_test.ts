@@ -5,7 +5,7 @@ import { CHECKSUM_WAYS } from "./checksum_ways.ts";
 import { crc32cBitByBit, crc32cOfPeer } from "./crc32c_oracle.ts";
 import { noise } from "./noise.ts";
 
-/** One length of each way through the kernel, and some more than the copy's window. */
+/** One length for each way of computing a CRC32C, and lengths beyond the copied block. */
 const LENGTHS = [0, 1, 100, 300, 5000, 40_000, 300_000, 1_000_001];
 
 const counting = Uint8Array.from({ length: 32 }, (_, i) => i);
@@ -87,24 +87,24 @@ Deno.test("crc32c of no bytes is what came before", () => {
 });
 
 for (
-  const wrong of [
-    undefined,
-    null,
-    "123456789",
-    9,
-    [1, 2, 3],
-    { length: 1, 0: 1 },
-    new ArrayBuffer(3),
-    new SharedArrayBuffer(3),
-    new DataView(new ArrayBuffer(3)),
-    new Uint8ClampedArray(3),
-    new Int8Array(3),
-    new Uint16Array(3),
-  ]
+  const [wrong, kind] of [
+    [undefined, "undefined"],
+    [null, "null"],
+    ["123456789", "string"],
+    [9, "number"],
+    [[1, 2, 3], "Array"],
+    [{ length: 1, 0: 1 }, "Object"],
+    [Object.create(null), "null"],
+    [new ArrayBuffer(3), "ArrayBuffer"],
+    [new SharedArrayBuffer(3), "SharedArrayBuffer"],
+    [new DataView(new ArrayBuffer(3)), "DataView"],
+    [new Uint8ClampedArray(3), "Uint8ClampedArray"],
+    [new Int8Array(3), "Int8Array"],
+    [new Uint16Array(3), "Uint16Array"],
+  ] as [unknown, string][]
 ) {
-  const tag = Object.prototype.toString.call(wrong);
-  Deno.test(`crc32c and Crc32c.update refuse ${tag} for bytes`, () => {
-    const message = `Expected bytes as Uint8Array, found ${tag}`;
+  Deno.test(`crc32c and Crc32c.update refuse ${Deno.inspect(wrong)} for bytes`, () => {
+    const message = `Expected bytes as Uint8Array, found ${kind}`;
     const bytes = wrong as unknown as Uint8Array;
     assertThrows(() => crc32c(bytes), TypeError, message);
     const checksum = new Crc32c().update(counting);

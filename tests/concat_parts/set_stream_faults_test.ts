@@ -87,7 +87,7 @@ for (const kind of ["memory", "files"]) {
           assertStrictEquals(error.errors[1], second);
           assertEquals(
             error.message,
-            'Chunk "/c/0" could not be changed, and not be put back as it was either: its parts may not belong together',
+            'Chunk "/c/0" could not be changed, and could not be restored either: its parts may belong to different writes',
           );
           // All other parts are unchanged, and nothing else is left.
           const after = await below.contents();

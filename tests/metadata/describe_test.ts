@@ -19,6 +19,8 @@ Deno.test("describe renders short values completely", () => {
     [{ a: 1, b: 2 }, 'an object with the members "a", "b"'],
     [Object.create(null), "an object without members"],
     [() => 1, "a function"],
+    [new Uint16Array(3), "Uint16Array of 6 bytes"],
+    [new ArrayBuffer(1_000_000), "ArrayBuffer of 1000000 bytes"],
     [Symbol("s"), "Symbol(s)"],
   ];
   for (const [value, description] of descriptions) {

@@ -66,6 +66,65 @@ for (const [options, message] of OPTIONS) {
   });
 }
 
+/** Arguments of `splitStream` and `concatStream` that are forgotten or mistaken, and the whole messages. */
+const MISTAKES: [string, () => unknown, string][] = [
+  [
+    "splitStream without parts",
+    () =>
+      splitStream(ReadableStream.from([]), undefined as never, () => never()),
+    "Expected the parts as a ConcatParts, found undefined",
+  ],
+  [
+    "splitStream with a list of parts",
+    () => splitStream(ReadableStream.from([]), [] as never, () => never()),
+    "Expected the parts as a ConcatParts, found []",
+  ],
+  [
+    "splitStream without a function that opens parts",
+    () =>
+      splitStream(
+        ReadableStream.from([]),
+        partsOf([2]),
+        undefined as never,
+      ),
+    "Expected a function that opens a part and returns a WritableStream or a writer, found undefined",
+  ],
+  [
+    "splitStream of a path",
+    () => splitStream("a/shard" as never, partsOf([2]), () => never()),
+    'Expected a ReadableStream or an object with a "read" method to read from, found "a/shard": open the file with Deno.open',
+  ],
+  [
+    "splitStream to a path",
+    () =>
+      splitStream(
+        ReadableStream.from([noise(2)]),
+        partsOf([2]),
+        () => "a/part" as never,
+      ),
+    'Expected a WritableStream or an object with a "write" method to write to, found "a/part": create the file with Deno.create',
+  ],
+  [
+    "concatStream without parts",
+    () => concatStream(undefined as never, () => never()),
+    "Expected the parts as a ConcatParts, found undefined",
+  ],
+  [
+    "concatStream without a function that opens parts",
+    () => concatStream(partsOf([2]), undefined as never),
+    "Expected a function that opens a part and returns a ReadableStream or a reader, found undefined",
+  ],
+];
+
+for (const [name, call, message] of MISTAKES) {
+  Deno.test(`${name} fails with a TypeError that says what is right`, async () => {
+    const error = await assertRejects(async () => {
+      await call();
+    }, TypeError);
+    assertEquals(error.message, message);
+  });
+}
+
 Deno.test("splitStream refuses two unsized parts, and opens nothing", async () => {
   for (const from of SOURCE_KINDS) {
     const source = probedSource(from, [noise(5)]);
@@ -164,8 +223,8 @@ const NO_BYTES: [unknown, string][] = [
   ["text", '"text"'],
   [5, "5"],
   [undefined, "undefined"],
-  [new ArrayBuffer(3), "an object without members"],
-  [new Uint16Array(1), "an object with the members"],
+  [new ArrayBuffer(3), "ArrayBuffer of 3 bytes"],
+  [new Uint16Array(1), "Uint16Array of 2 bytes"],
 ];
 
 for (const [wrong, shown] of NO_BYTES) {

@@ -1,0 +1,240 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import fc from "fast-check";
+import { openNative } from "../../src/splitter/native_splitter.ts";
+import type { ChunkPlan, Splitter } from "../../src/splitter/splitter.ts";
+import { instancesInUse } from "../../src/splitter/wasm_instance.ts";
+import { WasmSplitter } from "../../src/splitter/wasm_splitter.ts";
+import { crc32cBitByBit } from "../checksum/crc32c_oracle.ts";
+import { noise } from "../checksum/noise.ts";
+
+const ENGINES: Record<string, (plan: ChunkPlan) => Splitter> = {
+  native: openNative,
+  wasm: (plan) => WasmSplitter.open(plan)!,
+};
+
+/** A chunk, its parts, and how its bytes come. */
+interface Case {
+  readonly sizes: (number | undefined)[];
+  /** The length of the unsized part; without an unsized part, bytes too many or too few. */
+  readonly rest: number;
+  readonly isKnown: boolean;
+  readonly withheld: number;
+  /** The lengths of the pieces, repeated, and whether they are read into windows. */
+  readonly pieces: number[];
+  readonly usesWindows: boolean;
+}
+
+const size = fc.oneof(fc.constant(0), fc.nat(9), fc.nat(3000));
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  sizes: fc.tuple(fc.array(size, { maxLength: 6 }), fc.option(fc.nat(6))).map(
+    ([sized, unsized]) =>
+      unsized === null
+        ? [...sized, 5]
+        : (sized as (number | undefined)[]).toSpliced(unsized, 0, undefined),
+  ),
+  rest: fc.oneof(fc.nat(9), fc.nat(20_000)),
+  isKnown: fc.boolean(),
+  withheld: fc.constantFrom(0, 4),
+  pieces: fc.array(fc.oneof(fc.nat(9), fc.nat(5000)), {
+    minLength: 1,
+    maxLength: 5,
+  }).filter((lengths) => lengths.some((length) => length > 0)),
+  usesWindows: fc.boolean(),
+});
+
+function lengthOf({ sizes, rest }: Case): number {
+  const sized = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  return sizes.includes(undefined) ? sized + rest : sized;
+}
+
+/** The parts, lengths and checksums that a splitter gives, by moving bytes as `splitStream` does. */
+function split(open: (plan: ChunkPlan) => Splitter, item: Case) {
+  const { sizes, isKnown, withheld, pieces, usesWindows } = item;
+  const length = lengthOf(item);
+  const chunk = noise(length);
+  const splitter = open({
+    sizes,
+    total: isKnown ? length : undefined,
+    withheld,
+    isSplit: true,
+  });
+  const parts = sizes.map((): number[] => []);
+  const last = parts.length - 1;
+
+  function collect(piece: Uint8Array) {
+    const inMemory = splitter.cutInMemory();
+    const bytes: number[] = [...inMemory];
+    let cut = 0;
+    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
+      cut += splitter.cutLength(part);
+    }
+    assert(splitter.lastPart <= last);
+    bytes.push(...piece.subarray(0, cut - bytes.length));
+    splitter.sum(Uint8Array.from(bytes));
+    splitter.keep(piece.subarray(cut - inMemory.length));
+    let start = 0;
+    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
+      parts[part]!.push(
+        ...bytes.slice(start, start += splitter.cutLength(part)),
+      );
+    }
+  }
+
+  for (let start = 0, i = 0; start < length; i++) {
+    const end = Math.min(length, start + pieces[i % pieces.length]!);
+    let piece = chunk.slice(start, end);
+    if (usesWindows) {
+      const window = splitter.window();
+      window.set(piece);
+      piece = window.subarray(0, piece.length) as typeof piece;
+    }
+    assert(splitter.take(piece));
+    collect(piece);
+    start = end;
+  }
+  const isLongEnough = splitter.finish();
+  if (isLongEnough) collect(new Uint8Array());
+  const checksum = splitter.checksum();
+  const result = {
+    isLongEnough,
+    parts: parts.map((part) => Uint8Array.from(part)),
+    lengths: sizes.map((_, part) => splitter.partLength(part)),
+    checksums: sizes.map((_, part) => splitter.partChecksum(part)),
+    checksum,
+    stored: splitter.storedChecksum(),
+    computed: splitter.computedChecksum(),
+  };
+  splitter.release();
+  return result;
+}
+
+/** The same, by slices of the chunk. */
+function splitSlowly(item: Case) {
+  const chunk = noise(lengthOf(item));
+  let end = 0;
+  const parts = item.sizes.map((size = item.rest) =>
+    chunk.slice(end, end += size)
+  );
+  const last = chunk.subarray(-4);
+  return {
+    isLongEnough: chunk.length >= item.withheld,
+    parts,
+    lengths: parts.map(({ length }) => length),
+    checksums: parts.map(crc32cBitByBit),
+    checksum: crc32cBitByBit(chunk),
+    stored: last.length < 4 ? undefined : new DataView(
+      last.buffer,
+      last.byteOffset,
+    ).getUint32(0, true),
+    computed: crc32cBitByBit(chunk.subarray(0, -4)),
+  };
+}
+
+for (const [name, open] of Object.entries(ENGINES)) {
+  Deno.test(`the engine ${name} cuts, holds back, counts and sums up as slices of the chunk do`, () => {
+    fc.assert(
+      fc.property(cases, (item) => {
+        const actual = split(open, item);
+        const expected = splitSlowly(item);
+        if (!expected.isLongEnough) {
+          assertStrictEquals(actual.isLongEnough, false);
+          return;
+        }
+        if (expected.stored === undefined) {
+          assertEquals(
+            { ...actual, stored: undefined, computed: expected.computed },
+            expected,
+          );
+        } else assertEquals(actual, expected);
+      }),
+      { numRuns: 400 },
+    );
+    assertStrictEquals(instancesInUse(), 0);
+  });
+
+  Deno.test(`the engine ${name} refuses one byte too many, and the end one byte too early`, () => {
+    const plans: [ChunkPlan, number][] = [
+      [{ sizes: [3, 4], total: undefined, withheld: 0, isSplit: true }, 7],
+      [{ sizes: [3, undefined], total: 9, withheld: 0, isSplit: true }, 9],
+      [{ sizes: [undefined], total: 4, withheld: 4, isSplit: true }, 4],
+    ];
+    for (const [plan, length] of plans) {
+      for (const isInOne of [true, false]) {
+        const long = open(plan);
+        if (!isInOne) assert(long.take(new Uint8Array(length)));
+        assertEquals(
+          long.take(new Uint8Array(isInOne ? length + 1 : 1)),
+          false,
+        );
+        long.release();
+        const short = open(plan);
+        assert(short.take(new Uint8Array(length - 1)));
+        assertEquals(short.finish(), false);
+        short.release();
+      }
+    }
+    const least = open({
+      sizes: [3, undefined, 2],
+      total: undefined,
+      withheld: 0,
+      isSplit: true,
+    });
+    least.take(new Uint8Array(4));
+    assertEquals(least.finish(), false);
+    least.release();
+  });
+
+  Deno.test(`the engine ${name} counts the parts of a chunk that is joined`, () => {
+    const splitter = open({
+      sizes: [2, undefined, 0, undefined],
+      total: undefined,
+      withheld: 4,
+      isSplit: false,
+    });
+    const bytes = noise(9);
+    assertEquals(splitter.takePart(bytes.subarray(0, 1)), 0);
+    assertEquals(splitter.endPart(), false); // One byte is missing.
+    assertEquals(splitter.takePart(bytes.subarray(1, 2)), 0);
+    assertEquals(splitter.passable(), 0);
+    assert(splitter.endPart());
+    assertEquals(splitter.takePart(bytes.subarray(2, 9)), 0);
+    assertEquals(splitter.passable(), 5);
+    assert(splitter.endPart());
+    assert(splitter.endPart());
+    assert(splitter.endPart());
+    splitter.sum(bytes);
+    assert(splitter.endChunk());
+    assertEquals(splitter.passable(), 9);
+    assertEquals(splitter.checksum(), crc32cBitByBit(bytes));
+    assertEquals([0, 1, 2, 3].map((part) => splitter.partLength(part)), [
+      ...[2, 7, 0, 0],
+    ]);
+    assertEquals([0, 1, 2, 3].map((part) => splitter.partChecksum(part)), [
+      crc32cBitByBit(bytes.subarray(0, 2)),
+      crc32cBitByBit(bytes.subarray(2)),
+      ...[0, 0],
+    ]);
+    splitter.release();
+
+    const small = open({
+      sizes: [2, undefined],
+      total: 3,
+      withheld: 0,
+      isSplit: false,
+    });
+    assertEquals(small.takePart(new Uint8Array(3)), 1); // The part is too long.
+    small.release();
+    const long = open({
+      sizes: [2, undefined],
+      total: 3,
+      withheld: 0,
+      isSplit: false,
+    });
+    assertEquals(long.takePart(new Uint8Array(2)), 0);
+    assert(long.endPart());
+    assertEquals(long.endChunk(), false); // The chunk is too short.
+    assertEquals(long.takePart(new Uint8Array(2)), 2); // The chunk is too long.
+    long.release();
+  });
+}
