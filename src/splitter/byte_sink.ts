@@ -38,7 +38,11 @@ export function sinkOf(
   throw new TypeError(
     `Expected a WritableStream or an object with a "write" method to write to, found ${
       describe(value)
-    }${typeof value === "string" ? ": create the file with Deno.create" : ""}`,
+    }${
+      typeof value === "string"
+        ? ": create the file, and return it or its stream"
+        : ""
+    }`,
   );
 }
 

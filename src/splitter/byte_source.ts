@@ -36,7 +36,11 @@ export function sourceOf(
   throw new TypeError(
     `Expected a ReadableStream or an object with a "read" method to read from, found ${
       describe(value)
-    }${typeof value === "string" ? ": open the file with Deno.open" : ""}`,
+    }${
+      typeof value === "string"
+        ? ": open the file, and pass it or its stream"
+        : ""
+    }`,
   );
 }
 

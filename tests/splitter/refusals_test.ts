@@ -92,7 +92,7 @@ const MISTAKES: [string, () => unknown, string][] = [
   [
     "splitStream of a path",
     () => splitStream("a/shard" as never, partsOf([2]), () => never()),
-    'Expected a ReadableStream or an object with a "read" method to read from, found "a/shard": open the file with Deno.open',
+    'Expected a ReadableStream or an object with a "read" method to read from, found "a/shard": open the file, and pass it or its stream',
   ],
   [
     "splitStream to a path",
@@ -102,7 +102,7 @@ const MISTAKES: [string, () => unknown, string][] = [
         partsOf([2]),
         () => "a/part" as never,
       ),
-    'Expected a WritableStream or an object with a "write" method to write to, found "a/part": create the file with Deno.create',
+    'Expected a WritableStream or an object with a "write" method to write to, found "a/part": create the file, and return it or its stream',
   ],
   [
     "concatStream without parts",
