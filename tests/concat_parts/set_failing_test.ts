@@ -103,7 +103,7 @@ Deno.test("ConcatParts.apply: set that fails and cannot restore the chunk report
   const error = await assertRejects(
     () => new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9)),
     AggregateError,
-    'Chunk "/c/0" could not be changed, and not be put back as it was either',
+    'Chunk "/c/0" could not be changed, and could not be restored either',
   );
   assertStrictEquals(error.errors[0].message, "No /c/0.header");
   assertStrictEquals(error.errors[1] instanceof Error, true);
