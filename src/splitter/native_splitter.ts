@@ -1,6 +1,5 @@
-import { joinCrc32c, withoutLastFour } from "../checksum/crc32c_field.ts";
-import { crc32cByTables } from "../checksum/crc32c_tables.ts";
 import { HeldBytes } from "./held_bytes.ts";
+import { NativeChecksums } from "./native_checksums.ts";
 import { MOST_HELD, NativeWindows } from "./native_windows.ts";
 import type { ChunkPlan, Splitter } from "./splitter.ts";
 
@@ -16,7 +15,7 @@ class NativeSplitter implements Splitter {
   readonly #sizes: number[] = [];
   readonly #lengths: number[] = [];
   readonly #cuts: number[] = [];
-  readonly #checksums: number[] = [];
+  readonly #checksums = new NativeChecksums();
 
   /** The length of the chunk; −1 while it is not known. */
   readonly #total: number;
@@ -41,12 +40,6 @@ class NativeSplitter implements Splitter {
   #windows: NativeWindows | undefined;
   #held: HeldBytes | undefined;
 
-  /** The part that is summed up, and how many bytes of it were. */
-  #summedPart = 0;
-  #summed = 0;
-  /** The last four bytes as a little-endian number. */
-  #lastFour = 0;
-
   constructor({ sizes, total = -1, withheld, isSplit }: ChunkPlan) {
     let sized = 0;
     let behind = 0;
@@ -63,7 +56,6 @@ class NativeSplitter implements Splitter {
       this.#sizes.push(size ?? Infinity);
       this.#lengths.push(0);
       this.#cuts.push(0);
-      this.#checksums.push(0);
     }
     this.#sized = sized;
     this.#withheld = withheld;
@@ -171,37 +163,19 @@ class NativeSplitter implements Splitter {
   }
 
   sum(bytes: Uint8Array): void {
-    this.#rememberLastFour(bytes);
-    for (let start = 0; start < bytes.length;) {
-      const part = this.#summedPart;
-      const rest = this.#sizes[part]! - this.#summed;
-      if (rest === 0) {
-        this.#summedPart++;
-        this.#summed = 0;
-        continue;
-      }
-      const end = Math.min(start + rest, bytes.length);
-      const summed = end - start === bytes.length
-        ? bytes
-        : bytes.subarray(start, end);
-      this.#checksums[part] = crc32cByTables(summed, this.#checksums[part]!);
-      this.#summed += end - start;
-      start = end;
-    }
+    this.#checksums.sum(bytes, this.#sizes);
   }
 
   checksum(): number {
-    return this.#checksums.reduce((whole, checksum, part) =>
-      joinCrc32c(whole, checksum, this.#lengths[part]!)
-    );
+    return this.#checksums.whole(this.#lengths);
   }
 
   storedChecksum(): number {
-    return this.#lastFour >>> 0;
+    return this.#checksums.stored;
   }
 
   computedChecksum(): number {
-    return withoutLastFour(this.checksum(), this.#lastFour);
+    return this.#checksums.beforeLastFour(this.#lengths);
   }
 
   partLength(part: number): number {
@@ -209,7 +183,7 @@ class NativeSplitter implements Splitter {
   }
 
   partChecksum(part: number): number {
-    return this.#checksums[part]!;
+    return this.#checksums.parts[part] ?? 0;
   }
 
   release(): void {
@@ -247,12 +221,6 @@ class NativeSplitter implements Splitter {
       this.#lengths[part] = length + taken;
       going -= taken;
       if (going > 0) this.#part++;
-    }
-  }
-
-  #rememberLastFour(bytes: Uint8Array): void {
-    for (let i = Math.max(0, bytes.length - 4); i < bytes.length; i++) {
-      this.#lastFour = this.#lastFour >>> 8 | bytes[i]! << 24;
     }
   }
 }

@@ -1,13 +1,7 @@
 import { encode } from "fast-png";
 import { type ElevationModel, relief } from "../../examples/browser/relief.ts";
+import type { Image } from "./image.ts";
 import { drawScaleBar } from "./scale_bar.ts";
-
-/** Red, green, blue and alpha of each pixel, row by row from the north. */
-export interface Image {
-  readonly data: Uint8ClampedArray;
-  readonly width: number;
-  readonly height: number;
-}
 
 /** How many pixels of the map a point of the elevation model is wide. */
 const PIXELS_PER_POINT = 2;

@@ -1,4 +1,4 @@
-import type { Image } from "./map_image.ts";
+import type { Image } from "./image.ts";
 
 type Grey = 0 | 255;
 
