@@ -85,7 +85,8 @@ export interface JoinCase {
   /** The real lengths of the parts, and whether the parts have a size. */
   readonly parts: readonly { length: number; isSized: boolean }[];
   readonly lengths: readonly number[];
-  readonly from: SourceKind;
+  /** The kinds of sources, which repeat. */
+  readonly from: readonly SourceKind[];
   readonly isKnown: boolean;
   readonly isStored: boolean;
   readonly crc32c: NonNullable<SplitOptions["crc32c"]>;
@@ -110,8 +111,11 @@ export async function checkJoin(given: JoinCase): Promise<void> {
       const progress: number[] = [];
       const stream = concatStream(
         partsOf(declared),
-        (part) =>
-          sourceOf(from, parts[placeOf(part)]!.slice(), lengths, folder),
+        (part) => {
+          const place = placeOf(part);
+          const kind = from[place % from.length]!;
+          return sourceOf(kind, parts[place]!.slice(), lengths, folder);
+        },
         {
           engine,
           crc32c,

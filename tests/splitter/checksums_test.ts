@@ -1,5 +1,5 @@
 /** Chunks whose trailing checksum is right or wrong. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   ChecksumError,
   concatStream,
@@ -100,8 +100,7 @@ for (const sizes of [[10], [6, 4], [2, 3, 4, 1], [0, 8, 2, 0]]) {
         }, ChecksumError);
         assertChecksumError(error, wrong);
         const received = joined(pieces);
-        assert(received.length < 10);
-        assertStartOf(received, wrong);
+        assertStartOf(received, wrong.subarray(0, 6));
       }
     }
   });

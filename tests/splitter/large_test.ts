@@ -85,7 +85,7 @@ for (const from of SOURCES) {
           isStored: fc.boolean(),
           crc32c,
         }),
-        (given) => checkJoin({ ...given, from }),
+        (given) => checkJoin({ ...given, from: [from] }),
       ),
       { numRuns: 3 },
     );

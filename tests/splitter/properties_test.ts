@@ -68,12 +68,32 @@ for (const from of SOURCES) {
           isStored: fc.boolean(),
           crc32c,
         }),
-        (given) => checkJoin({ ...given, from }),
+        (given) => checkJoin({ ...given, from: [from] }),
       ),
       { numRuns: 50 },
     );
   });
 }
+
+Deno.test("concatStream joins parts from different kinds of sources", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        parts: fc.array(
+          fc.record({ length: fc.nat(12), isSized: fc.boolean() }),
+          { minLength: 2, maxLength: 6 },
+        ),
+        lengths: arbitraryLengths,
+        from: fc.array(fc.constantFrom(...SOURCES), { minLength: 2 }),
+        isKnown: fc.boolean(),
+        isStored: fc.boolean(),
+        crc32c,
+      }),
+      checkJoin,
+    ),
+    { numRuns: 100 },
+  );
+});
 
 /** Numbers of parts around the sizes of tables and buffers. */
 for (const count of [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024]) {
@@ -105,7 +125,7 @@ for (const count of [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024]) {
         await checkJoin({
           parts,
           lengths: [1000, 1, 17],
-          from: "reader",
+          from: ["reader"],
           isKnown: false,
           isStored,
           crc32c: "verify",
@@ -165,7 +185,7 @@ Deno.test("splitStream and concatStream run twenty at once without mixing bytes 
       parts: cutSlowly(chunk, sizes)
         .map(({ length }, i) => ({ length, isSized: i % 3 === 0 })),
       lengths,
-      from,
+      from: [from],
       isKnown: i % 2 === 0,
       isStored: i % 4 < 2,
       crc32c,
