@@ -106,7 +106,8 @@ export {
 } from "./src/shards/shard_layout.ts";
 export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
 export { FileSystemStore } from "./src/stores/file_system.ts";
-export { HttpStore, type HttpStoreOptions } from "./src/stores/http.ts";
+export { HttpStore } from "./src/stores/http.ts";
+export type { HttpStoreOptions } from "./src/stores/http_requests.ts";
 export { MemoryStore } from "./src/stores/memory.ts";
 export type {
   ByteRange,

@@ -1,0 +1,88 @@
+import { lengthOfByteRange, resolveByteRange } from "./byte_range.ts";
+import {
+  answeredLength,
+  parseContentRange,
+  rangeHeader,
+} from "./content_range.ts";
+import {
+  type Answer,
+  contentLength,
+  isEncoded,
+  unexpectedRange,
+} from "./http_answer.ts";
+import type { HttpRequests } from "./http_requests.ts";
+import { fetchSize } from "./http_size.ts";
+import { rangeStream } from "./range_stream.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
+import { toBytes } from "./stream.ts";
+
+/** Fetches a range of a value with a `Range` request. */
+export async function fetchRange(
+  requests: HttpRequests,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  if (lengthOfByteRange(range) === 0) {
+    // A Range header cannot ask for zero bytes.
+    const size = await fetchSize(requests, key, options);
+    return size === undefined ? undefined : new Uint8Array();
+  }
+  const answer = await requests.send(key, options, [200, 206, 416], {
+    range: rangeHeader(range),
+  });
+  switch (answer?.status) {
+    case 200: {
+      const value = await requests.wholeBody(key, answer, options);
+      return value && await toBytes(value.pipeThrough(rangeStream(range)));
+    }
+    case 206:
+      return await partialBody(answer, range);
+    case 416:
+      return await emptyRange(requests, key, range, answer, options);
+  }
+}
+
+/** The bytes of an answer with status 206, once they are known to be those of the range. */
+async function partialBody(
+  answer: Answer,
+  range: ByteRange,
+): Promise<Uint8Array> {
+  const length = answeredLength(range, parseContentRange(answer.headers));
+  if (length === undefined || isEncoded(answer)) {
+    await answer.body.cancel();
+    throw unexpectedRange(answer, range);
+  }
+  // A body with a length is never longer. Of any other body, at most one byte too
+  // many is read.
+  const bytes = contentLength(answer) === length
+    ? await answer.bytes()
+    : await toBytes(
+      answer.body.pipeThrough(rangeStream({ offset: 0, length: length + 1 })),
+    );
+  if (bytes.length !== length) {
+    throw new Error(
+      `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
+        bytes.length > length ? "more" : bytes.length
+      }`,
+    );
+  }
+  return bytes;
+}
+
+/** The result for a range that starts past the end of the value, as status 416 says. */
+async function emptyRange(
+  requests: HttpRequests,
+  key: StoreKey,
+  range: ByteRange,
+  answer: Answer,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  await answer.body.cancel();
+  const size = parseContentRange(answer.headers).size ??
+    await fetchSize(requests, key, options);
+  if (size === undefined) return undefined;
+  const { start, end } = resolveByteRange(range, size);
+  if (start < end) throw unexpectedRange(answer, range);
+  return new Uint8Array();
+}
