@@ -1,10 +1,10 @@
 import { ensureDir } from "@std/fs/ensure-dir";
-import { describeStore, redactUrl } from "./describe_store.ts";
-import type { StoreKey } from "./store.ts";
+import { ifPresent, ifPresentSync, isAbsence } from "./file_system_absence.ts";
+import { assertNotTemporary, rootPath, splitPath } from "./file_system_path.ts";
+import type { StoreKey, StoreOptions } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 
 const MOST_CACHED = 4096;
-const TEMPORARY = ".zarr-parts-tmp-";
 
 /** A folder of the file system, and the files and folders that keys name in it. */
 export class FileSystemRoot {
@@ -25,14 +25,7 @@ export class FileSystemRoot {
         'FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
       );
     }
-    if (typeof root !== "string" && !(root instanceof URL)) {
-      throw new TypeError(
-        `Expected the path or file: URL of a folder, found ${
-          describeStore(root)
-        }`,
-      );
-    }
-    this.path = pathOf(root);
+    this.path = rootPath(root);
     if (this.path === "") {
       throw new RangeError('Expected the path of a folder, found ""');
     }
@@ -41,16 +34,13 @@ export class FileSystemRoot {
   /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file below the root. */
   async find(
     key: StoreKey,
+    options: StoreOptions = {},
   ): Promise<{ path: string; size: number } | undefined> {
+    options.signal?.throwIfAborted();
     assertStoreKey(key);
-    if (key.includes(`/${TEMPORARY}`)) {
-      throw new RangeError(
-        `Key ${
-          JSON.stringify(key)
-        } has a name that starts with "${TEMPORARY}": such names are for temporary files`,
-      );
-    }
+    assertNotTemporary(key);
     const path = await this.follow(key);
+    options.signal?.throwIfAborted();
     if (path === undefined) return undefined;
     // Synchronous: the path has just been looked up, so that the operating system
     // answers from its cache, in less time than another thread takes to start.
@@ -64,6 +54,14 @@ export class FileSystemRoot {
       );
     }
     return { path, size: info.size };
+  }
+
+  /** Removes the file that a key names, or a link to it. */
+  async remove(key: StoreKey): Promise<void> {
+    const { folder, name } = splitPath(key);
+    const path = await this.follow(folder);
+    if (path === undefined) return;
+    await ifPresent(() => Deno.remove(`${path}/${name}`));
   }
 
   /**
@@ -80,7 +78,7 @@ export class FileSystemRoot {
       if (!isAbsence(error)) throw error;
       if (error instanceof Deno.errors.NotADirectory) await this.assertFolder();
       // An absent value behind a link that leads out is refused, too.
-      if (key !== "") await this.follow(split(key).folder);
+      if (key !== "") await this.follow(splitPath(key).folder);
       return undefined;
     }
     // The usual case: no link is on the way.
@@ -122,21 +120,21 @@ export class FileSystemRoot {
     if (await this.follow(folder) !== undefined) return [];
     const path = this.path + folder;
     if (folder === "") return [path];
-    return [path, ...await this.missingFolders(split(folder).folder)];
+    return [path, ...await this.missingFolders(splitPath(folder).folder)];
   }
 
   /** The path of a folder, or of the nearest existing folder above it. */
   async nearestFolder(folder: string): Promise<string> {
     if (folder === "") return await this.ensureFolder("");
     return await this.follow(folder) ??
-      await this.nearestFolder(split(folder).folder);
+      await this.nearestFolder(splitPath(folder).folder);
   }
 
   /** Creates a missing folder. One name at a time, so that no folder is created behind a link. */
   async ensureFolder(folder: string): Promise<string> {
     const present = await this.follow(folder);
     if (present !== undefined) return present;
-    const { folder: parent, name } = split(folder);
+    const { folder: parent, name } = splitPath(folder);
     const path = folder === ""
       ? this.path
       : `${await this.ensureFolder(parent)}/${name}`;
@@ -156,69 +154,4 @@ function below(
   return (path + separator).startsWith(inside)
     ? path.slice(inside.length)
     : undefined;
-}
-
-/** Splits `/c/0/1` into the folder `/c/0` and the name `1`. */
-export function split(key: string): { folder: string; name: string } {
-  const slash = key.lastIndexOf("/");
-  return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
-/** Whether a name is that of a temporary file. */
-export function isTemporary(name: string): boolean {
-  return name.startsWith(TEMPORARY);
-}
-
-/** A new path in a folder for a temporary file. */
-export function temporaryName(folder: string): string {
-  return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
-}
-
-/** The result of an operation on a path, or `undefined` if nothing is there. */
-export async function ifPresent<T>(
-  operation: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await operation();
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
-
-/** As {@linkcode ifPresent}, for an operation that blocks. */
-export function ifPresentSync<T>(operation: () => T): T | undefined {
-  try {
-    return operation();
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whether an error says that no file is at a path, or that a file is in a folder's place. */
-function isAbsence(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound ||
-    error instanceof Deno.errors.NotADirectory;
-}
-
-/** A URL's scheme, which has two letters at least: one letter is a drive of Windows. */
-const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i;
-
-function pathOf(root: string | URL): string {
-  if (typeof root === "string" && !SCHEME.test(root)) return root;
-  if (root instanceof URL && root.protocol === "file:" && root.host === "") {
-    // Not `fileURLToPath` of node:url: this module must load in browsers.
-    const path = decodeURIComponent(root.pathname);
-    return Deno.build.os === "windows" ? path.slice(1) : path;
-  }
-  const url = redactUrl(String(root));
-  const advice = /^https?:/i.test(url)
-    ? `: use new HttpStore("${url}")`
-    : /^file:\/\/\//i.test(url)
-    ? `: use new FileSystemStore(new URL("${url}"))`
-    : "";
-  throw new TypeError(
-    `Expected the path of a folder or a file: URL of this machine, found "${url}"${advice}`,
-  );
 }

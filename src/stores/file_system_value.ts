@@ -1,9 +1,5 @@
-import type { ByteWriter } from "./byte_io.ts";
-import {
-  type FileSystemRoot,
-  split,
-  temporaryName,
-} from "./file_system_root.ts";
+import { splitPath, temporaryPath } from "./file_system_path.ts";
+import type { FileSystemRoot } from "./file_system_root.ts";
 import { takeShortcut } from "./shortcut.ts";
 import type { StoreKey, StoreOptions } from "./store.ts";
 
@@ -20,7 +16,7 @@ export class PendingValue {
   private constructor(root: FileSystemRoot, key: StoreKey, folder: string) {
     this.#root = root;
     this.#key = key;
-    this.path = temporaryName(folder);
+    this.path = temporaryPath(folder);
   }
 
   /** Starts a value. Refuses an invalid key, and creates no folder but the root. */
@@ -29,10 +25,8 @@ export class PendingValue {
     key: StoreKey,
     options: StoreOptions,
   ): Promise<PendingValue> {
-    options.signal?.throwIfAborted();
-    await root.find(key);
-    options.signal?.throwIfAborted();
-    const folder = await root.nearestFolder(split(key).folder);
+    await root.find(key, options);
+    const folder = await root.nearestFolder(splitPath(key).folder);
     return new PendingValue(root, key, folder);
   }
 
@@ -71,7 +65,7 @@ export class PendingValue {
       return await create();
     } catch (error) {
       if (!(error instanceof Deno.errors.NotADirectory)) throw error;
-      const { folder } = split(this.path);
+      const { folder } = splitPath(this.path);
       throw new Error(
         `Key ${
           JSON.stringify(this.#key)
@@ -84,7 +78,7 @@ export class PendingValue {
   /** Renames the file to the name of the value, in place of an earlier one. */
   async store(options: StoreOptions): Promise<void> {
     options.signal?.throwIfAborted();
-    const { folder, name } = split(this.#key);
+    const { folder, name } = splitPath(this.#key);
     const path = await this.#root.ensureFolder(folder);
     await Deno.rename(this.path, `${path}/${name}`);
     // A rename onto a hard link of the same file does nothing.
@@ -97,76 +91,28 @@ export class PendingValue {
   }
 }
 
+/** Writes a temporary file by `write` and gives it the name of the value. */
+export async function replaceValue(
+  root: FileSystemRoot,
+  key: StoreKey,
+  options: StoreOptions,
+  write: (value: PendingValue) => Promise<void>,
+): Promise<void> {
+  const value = await PendingValue.of(root, key, options);
+  try {
+    await write(value);
+    await value.store(options);
+  } catch (error) {
+    await value.discard();
+    throw error;
+  }
+}
+
 /** Closes a file that its stream may have closed. Not by `using`, which Node 20 cannot parse. */
 function close(file: Deno.FsFile): void {
   try {
     file.close();
   } catch (error) {
     if (!(error instanceof Deno.errors.BadResource)) throw error;
-  }
-}
-
-/** Writes a value piece by piece. */
-export class FileValueWriter implements ByteWriter {
-  readonly #value: PendingValue;
-  readonly #file: Deno.FsFile;
-  readonly #options: StoreOptions;
-  #isOpen = true;
-
-  private constructor(
-    value: PendingValue,
-    file: Deno.FsFile,
-    options: StoreOptions,
-  ) {
-    this.#value = value;
-    this.#file = file;
-    this.#options = options;
-  }
-
-  static async open(
-    value: PendingValue,
-    options: StoreOptions,
-  ): Promise<FileValueWriter> {
-    return new FileValueWriter(value, await value.open(), options);
-  }
-
-  async write(bytes: Uint8Array): Promise<number> {
-    this.#options.signal?.throwIfAborted();
-    return await this.#file.write(bytes);
-  }
-
-  async close(): Promise<void> {
-    this.#end();
-    try {
-      await this.#value.store(this.#options);
-    } catch (error) {
-      await this.#value.discard();
-      throw error;
-    }
-  }
-
-  async abort(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#end();
-    await this.#value.discard();
-  }
-
-  #end(): void {
-    this.#isOpen = false;
-    this.#file.close();
-  }
-}
-
-/** Makes a hard link to a file, or a copy where the file system has no hard links. */
-export async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await Deno.link(from, to);
-  } catch {
-    try {
-      await Deno.copyFile(from, to);
-    } catch (error) {
-      await Deno.remove(to).catch(() => {});
-      throw error;
-    }
   }
 }

@@ -1,0 +1,27 @@
+/** The result of an operation on a path, or `undefined` if nothing is there. */
+export async function ifPresent<T>(
+  operation: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await operation();
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** As {@linkcode ifPresent}, for an operation that blocks. */
+export function ifPresentSync<T>(operation: () => T): T | undefined {
+  try {
+    return operation();
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an error says that no file is at a path, or that a file is in a folder's place. */
+export function isAbsence(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound ||
+    error instanceof Deno.errors.NotADirectory;
+}
