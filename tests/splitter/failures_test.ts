@@ -79,6 +79,19 @@ Deno.test("splitStream fails with the error of a stream that fails by itself whi
   }
 });
 
+Deno.test("splitStream fails with the error of a stream that fails by itself while another part is closed", async () => {
+  for (const engine of ENGINES) {
+    const sinks = new Sinks("writer", (event) => {
+      if (event === "close .1") run.fail(REASON);
+    });
+    const { source } = probedSource("stream", [noise(8)]);
+    const sizes = [2, undefined];
+    const run = splitWithFailingStream(source, sizes, sinks, { engine });
+    assertStrictEquals(await assertRejects(() => run.splitting), REASON);
+    assertEquals(sinks.log, ["open .1", "close .1"]);
+  }
+});
+
 Deno.test("splitStream opens and writes nothing more after a stream has failed by itself", async () => {
   for (const engine of ENGINES) {
     const wait = Promise.withResolvers<void>();

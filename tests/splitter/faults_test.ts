@@ -124,9 +124,12 @@ function assertAllGivenUp(
     if (opened === part || closed.includes(opened)) continue;
     assert(aborted.includes(opened), `${name} did not abort ${opened}`);
   }
+  // A part that is closed, or whose closing failed, is not aborted.
+  for (const part of closed) assert(!aborted.includes(part), name);
   // A writer that failed to write is aborted too; a stream has failed by itself.
-  if (event === "write" && fault === "throws") {
-    assertEquals(aborted.includes(part), to === "writer", name);
+  if (event !== "read" && fault === "throws") {
+    const isAborted = event === "write" && to === "writer";
+    assertEquals(aborted.includes(part), isAborted, name);
   }
   if (event === "write" && to === "writer") {
     assert(aborted.includes(part), `${name} did not abort ${part}`);
