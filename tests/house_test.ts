@@ -36,10 +36,10 @@ async function codeOf(module: string): Promise<string> {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 }
 
-/** The modules of `src/` that a module imports, types included. */
+/** The modules of `src/` that a module imports, types and imports on first use included. */
 async function importsOf(module: string): Promise<string[]> {
   const specifiers = (await codeOf(module)).matchAll(
-    /\bfrom\s+"(\.[^"]+)";/g,
+    /\b(?:from\s+|import\(\s*)"(\.[^"]+)"/g,
   );
   return Array.from(
     specifiers,

@@ -1,6 +1,5 @@
 import { ArrayChunks } from "./array_chunks.ts";
 import { arrayRoot } from "./array_root.ts";
-import { groupForArray, missingArray } from "./missing_array.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
@@ -53,10 +52,14 @@ export async function openArrayChunks(
 ): Promise<ArrayChunks> {
   const { root, document } = locate(store, path);
   const bytes = await store.get(document, options);
-  if (bytes === undefined) throw await missingArray(store, root, options);
+  if (bytes === undefined) {
+    const { missingArray } = await import("./missing_array.ts");
+    throw await missingArray(store, root, options);
+  }
   const storeName = describeStore(store);
   const metadata = inDocument(document, storeName, () => parseZarrJson(bytes));
   if (isGroupDocument(metadata)) {
+    const { groupForArray } = await import("./missing_array.ts");
     throw await groupForArray(store, root, options);
   }
   return inDocument(

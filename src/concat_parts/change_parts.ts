@@ -1,9 +1,12 @@
 import { describe } from "../metadata/describe.ts";
-import { remove, snapshot, write } from "../stores/capabilities.ts";
+import { remove, write } from "../stores/capabilities.ts";
+import { snapshot } from "../stores/snapshot.ts";
 import type { StoreSnapshot } from "../stores/store.ts";
 import { type Part, storingOrder } from "../splitter/part.ts";
 import { splitChunk } from "./split_chunk.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
+
+export { snapshot };
 
 /**
  * Stores a chunk in parts. Nothing is written if the sizes do not allow the length

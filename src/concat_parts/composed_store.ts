@@ -4,21 +4,28 @@ import {
   readStream,
   readValue,
   remove,
-  snapshot,
   write,
 } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
 import { assertValue, discard } from "../stores/stream.ts";
-import { deleteChunk, snapshotChunk, writeChunk } from "./change_parts.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
-import { listChunks } from "./list_chunks.ts";
+import { loadOnce } from "../stores/load_once.ts";
 import type { Part } from "../splitter/part.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";
-import { storeStream } from "./store_stream.ts";
-import { streamChunk } from "./stream_chunk.ts";
+
+// Programs that read whole chunks or ranges do without these modules. Locks are
+// taken before a module is loaded, in the order of the calls.
+const loadStreaming = /* @__PURE__ */ loadOnce(() =>
+  import("./stream_chunk.ts")
+);
+const loadChanging = /* @__PURE__ */ loadOnce(() =>
+  import("./change_parts.ts")
+);
+const loadStoring = /* @__PURE__ */ loadOnce(() => import("./store_stream.ts"));
+const loadListing = /* @__PURE__ */ loadOnce(() => import("./list_chunks.ts"));
 
 /**
  * Options of `ConcatParts.apply`.
@@ -114,7 +121,10 @@ export function applyParts<S extends Store>(
       async stream(key, options) {
         const chunk = chunkAt(key, options);
         return await (chunk
-          ? locks.read(key, () => streamChunk(chunk))
+          ? locks.read(key, async () => {
+            const { streamChunk } = await loadStreaming();
+            return await streamChunk(chunk);
+          })
           : readStream(store, key, options));
       },
       async size(key, options) {
@@ -133,8 +143,12 @@ export function applyParts<S extends Store>(
         if (chunk === undefined) return await write(store, key, value, options);
         assertValue(value);
         if (value instanceof Uint8Array) {
-          await locks.write(key, () => writeChunk(chunk, value));
+          await locks.write(key, async () => {
+            const { writeChunk } = await loadChanging();
+            await writeChunk(chunk, value);
+          });
         } else {
+          const { storeStream } = await loadStoring();
           await storeStream(chunk, value, locks);
         }
       } catch (error) {
@@ -144,8 +158,14 @@ export function applyParts<S extends Store>(
     };
     changing.snapshot = async (key, options) => {
       const chunk = chunkAt(key, options);
-      if (chunk === undefined) return await snapshot(store, key, options);
-      const taken = await locks.read(key, () => snapshotChunk(chunk));
+      if (chunk === undefined) {
+        const { snapshot } = await loadChanging();
+        return await snapshot(store, key, options);
+      }
+      const taken = await locks.read(key, async () => {
+        const { snapshotChunk } = await loadChanging();
+        return await snapshotChunk(chunk);
+      });
       const restore = () => locks.write(key, () => taken.restore());
       return { ...taken, restore };
     };
@@ -154,12 +174,17 @@ export function applyParts<S extends Store>(
     changing.delete = async (key, options) => {
       const chunk = chunkAt(key, options);
       if (chunk === undefined) return await remove(store, key, options);
-      await locks.write(key, () => deleteChunk(chunk));
+      await locks.write(key, async () => {
+        const { deleteChunk } = await loadChanging();
+        await deleteChunk(chunk);
+      });
     };
   }
   if (store.list) {
-    changing.list = (prefix = "/", options) =>
-      listChunks(parts, store, isChunkKey, prefix, options);
+    changing.list = async function* (prefix = "/", options) {
+      const { listChunks } = await loadListing();
+      yield* listChunks(parts, store, isChunkKey, prefix, options);
+    };
   }
   const composed: ComposedStore = { ...reading, ...changing };
   locks.passOnTo(composed);

@@ -8,9 +8,9 @@ import {
   readRange,
   readSize,
   readStream,
-  snapshot,
   write,
 } from "../../src/stores/capabilities.ts";
+import { snapshot } from "../../src/stores/snapshot.ts";
 import { MemoryStore } from "../../src/stores/memory.ts";
 import type { Store, StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";

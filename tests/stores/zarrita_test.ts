@@ -4,9 +4,9 @@ import {
   readRange,
   readSize,
   readStream,
-  snapshot,
   write,
 } from "../../src/stores/capabilities.ts";
+import { snapshot } from "../../src/stores/snapshot.ts";
 import { MemoryStore } from "../../src/stores/memory.ts";
 import { ConcatParts, type Store } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";

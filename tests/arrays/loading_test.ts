@@ -1,0 +1,74 @@
+import { assertEquals } from "@std/assert";
+
+const SRC = new URL("../../src/", import.meta.url);
+
+/** A module of the graph that `deno info --json` prints. */
+interface Module {
+  specifier: string;
+  dependencies?: {
+    code?: { specifier?: string };
+    isDynamic?: boolean;
+  }[];
+}
+
+/** The modules of `src/` that modules load: at start, or also on first use. */
+async function loadedBy(
+  roots: readonly string[],
+  onFirstUse: boolean,
+): Promise<string[]> {
+  const loaded = new Set(roots.map((root) => new URL(root, SRC).href));
+  for (const root of roots) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", "--no-remote", new URL(root, SRC).href],
+      stderr: "null",
+    }).output();
+    const { modules }: { modules: Module[] } = JSON.parse(
+      new TextDecoder().decode(stdout),
+    );
+    const graph = new Map(modules.map((each) => [each.specifier, each]));
+    for (const specifier of loaded) {
+      const { dependencies = [] } = graph.get(specifier) ?? {};
+      for (const { code, isDynamic = false } of dependencies) {
+        if (!code?.specifier?.startsWith(SRC.href)) continue;
+        if (onFirstUse || !isDynamic) loaded.add(code.specifier);
+      }
+    }
+  }
+  return Array.from(loaded, (href) => href.slice(SRC.href.length)).sort();
+}
+
+const READERS = ["arrays/open_array_chunks.ts", "stores/http.ts"];
+
+/** What writes, streams and lists chunks, and what explains a missing array. */
+const ON_FIRST_USE = [
+  "arrays/missing_array.ts",
+  "concat_parts/change_parts.ts",
+  "concat_parts/list_chunks.ts",
+  "concat_parts/store_stream.ts",
+  "concat_parts/stream_chunk.ts",
+  "splitter/byte_sink.ts",
+  "splitter/byte_source.ts",
+  "splitter/joined_source.ts",
+  "splitter/joined_stream.ts",
+  "splitter/native_splitter.ts",
+  "splitter/native_windows.ts",
+  "splitter/part_sinks.ts",
+  "splitter/split_source.ts",
+  "stores/snapshot.ts",
+];
+
+Deno.test("openArrayChunks and HttpStore load what writes, streams and lists chunks on first use", async () => {
+  const atStart = await loadedBy(READERS, false);
+  const all = await loadedBy(READERS, true);
+  assertEquals(ON_FIRST_USE.filter((module) => atStart.includes(module)), []);
+  assertEquals(ON_FIRST_USE.filter((module) => !all.includes(module)), []);
+  assertEquals(atStart.includes("concat_parts/read_chunk_range.ts"), true);
+});
+
+Deno.test("openArrayChunks and HttpStore never load the Wasm engine", async () => {
+  const all = await loadedBy(READERS, true);
+  assertEquals(
+    all.filter((module) => module.startsWith("splitter/wasm_")),
+    [],
+  );
+});
