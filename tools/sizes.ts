@@ -1,14 +1,16 @@
 /**
- * Prints the sizes of programs that import one function of this package, bundled
- * and minified for browsers, beside their targets: `deno task sizes`
+ * Prints the sizes of programs that import from this package, bundled and minified
+ * for browsers, beside their targets: `deno task sizes`
  */
 import { join } from "node:path";
-import { chooseStandardLibrary } from "./standard_library.ts";
+import { fileURLToPath } from "node:url";
+import { type OutputChunk, type OutputOptions, rolldown } from "rolldown";
+import { standardPackages } from "./standard_library.ts";
 
-const MOD = new URL("../mod.ts", import.meta.url).href;
-const ZARRITA = new URL("../src/zarrita/mod.ts", import.meta.url).href;
+const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
+const ZARRITA = fileURLToPath(import.meta.resolve("../src/zarrita/mod.ts"));
 
-/** What a program imports, and its target: the most bytes that it should have, minified. */
+/** What a program imports, and its target: the most bytes that it should load at start. */
 const PROGRAMS: readonly { imports: string; from: string; target?: number }[] =
   [
     { imports: "{ crc32c }", from: MOD, target: 6_000 },
@@ -20,42 +22,77 @@ const PROGRAMS: readonly { imports: string; from: string; target?: number }[] =
     { imports: "*", from: MOD },
   ];
 
-const { run } = await chooseStandardLibrary();
+/** The standard library, by its stand-ins: bundlers do not take packages from JSR. */
+const ALIASES = Object.fromEntries(
+  standardPackages().flatMap(({ name, standIns }) =>
+    Object.entries(standIns).map(([path, module]) => [
+      name + path.slice(1),
+      fileURLToPath(new URL(module, new URL("offline/", import.meta.url))),
+    ])
+  ),
+);
+
 const folder = await Deno.makeTempDir();
 try {
-  console.log("  minified    gzipped     target  program");
+  console.log(`Minified, in bytes, as Vite bundles.
+"at start" is the entry file and the files that it imports statically, "later" the
+files that are loaded on first use. The target is for "at start". "one file" is a
+bundle without code splitting.
+
+  at start    gzipped      later   one file     target  program`);
   for (const { imports, from, target } of PROGRAMS) {
-    const { minified, gzipped } = await measure(
-      `export ${imports} from "${from}";`,
-    );
-    const columns = [minified, gzipped, target].map((bytes) =>
-      (bytes?.toLocaleString("en") ?? "").padStart(10)
-    );
-    const excess = minified - (target ?? Infinity);
+    const program = join(folder, "program.js");
+    await Deno.writeTextFile(program, `export ${imports} from "${from}";`);
+    const files = await bundle(program, {});
+    const first = startFiles(files);
+    const start = sizeOf(first);
+    const columns = [
+      start,
+      await gzippedSizeOf(first),
+      sizeOf(files) - start,
+      sizeOf(await bundle(program, { codeSplitting: false })),
+      target,
+    ].map((bytes) => (bytes?.toLocaleString("en") ?? "").padStart(10));
+    const excess = start - (target ?? Infinity);
     const note = excess > 0 ? `  (${excess.toLocaleString("en")} over)` : "";
     console.log(`${columns.join(" ")}  import ${imports}${note}`);
   }
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
-/** Bundles a program, and measures the bundle in bytes. */
-async function measure(
-  program: string,
-): Promise<{ minified: number; gzipped: number }> {
-  const [source, bundle] = ["program.ts", "bundle.js"].map((name) =>
-    join(folder, name)
-  ) as [string, string];
-  await Deno.writeTextFile(source, program);
-  const { code, output } = await run(
-    ["bundle", "--minify", "--platform", "browser", "-o", bundle, source],
-    { output: "piped" },
-  );
-  if (code !== 0) throw new Error(`Cannot bundle ${program}: ${output}`);
-  const bytes = await Deno.readFile(bundle);
-  const gzip = new Blob([bytes]).stream()
+
+/** Bundles and minifies a program. The entry file is the first one. */
+async function bundle(
+  input: string,
+  options: OutputOptions,
+): Promise<OutputChunk[]> {
+  const build = await rolldown({
+    input,
+    platform: "browser",
+    resolve: { alias: ALIASES },
+  });
+  const { output } = await build.generate({ minify: true, ...options });
+  await build.close();
+  return output.filter((file) => file.type === "chunk");
+}
+
+/** The entry file and all files that it imports statically. */
+function startFiles(files: readonly OutputChunk[]): OutputChunk[] {
+  const found = new Set(files.slice(0, 1));
+  for (const { imports } of found) {
+    for (const file of files) {
+      if (imports.includes(file.fileName)) found.add(file);
+    }
+  }
+  return [...found];
+}
+
+function sizeOf(files: readonly OutputChunk[]): number {
+  return files.reduce((sum, { code }) => sum + new Blob([code]).size, 0);
+}
+
+async function gzippedSizeOf(files: readonly OutputChunk[]): Promise<number> {
+  const zipped = new Blob(files.map(({ code }) => code)).stream()
     .pipeThrough(new CompressionStream("gzip"));
-  return {
-    minified: bytes.length,
-    gzipped: (await new Response(gzip).bytes()).length,
-  };
+  return (await new Response(zipped).bytes()).length;
 }
