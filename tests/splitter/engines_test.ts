@@ -43,8 +43,12 @@ const cases: fc.Arbitrary<Case> = fc.record({
   usesWindows: fc.boolean(),
 });
 
+function sumOf(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0);
+}
+
 function lengthOf({ sizes, rest }: Case): number {
-  const sized = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  const sized = sumOf(sizes);
   return sizes.includes(undefined) ? sized + rest : sized;
 }
 
@@ -60,6 +64,9 @@ function split(open: (plan: ChunkPlan) => Splitter, item: Case) {
     isSplit: true,
   });
   const parts = sizes.map((): number[] => []);
+  const tail = sizes.slice(sizes.indexOf(undefined) + 1);
+  const heldBack = Math.max(withheld, sumOf(tail));
+  const isTotalKnown = isKnown || !sizes.includes(undefined);
   const last = parts.length - 1;
 
   function collect(piece: Uint8Array) {
@@ -92,6 +99,14 @@ function split(open: (plan: ChunkPlan) => Splitter, item: Case) {
     assert(splitter.take(piece));
     collect(piece);
     start = end;
+    // No byte is held back longer than it must be.
+    assertEquals(
+      sumOf(parts.map((part) => part.length)),
+      Math.max(
+        0,
+        isTotalKnown ? Math.min(end, length - withheld) : end - heldBack,
+      ),
+    );
   }
   const isLongEnough = splitter.finish();
   if (isLongEnough) collect(new Uint8Array());
