@@ -1,10 +1,12 @@
 /** Bytes without a pattern, the same in every run. */
 export function noise(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   let state = seed;
-  return Uint8Array.from({ length }, () => {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < bytes.length; i++) {
     state ^= state << 13;
     state ^= state >>> 17;
     state ^= state << 5;
-    return state;
-  });
+    bytes[i] = state;
+  }
+  return bytes;
 }

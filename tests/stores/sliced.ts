@@ -1,10 +1,8 @@
 import type { ByteRange } from "../../mod.ts";
 
-/** What a range of a value is, byte by byte. */
+/** Returns the bytes of a range of a value, an oracle for `getRange`. */
 export function sliced(value: Uint8Array, range: ByteRange): Uint8Array {
   return "suffixLength" in range
-    ? value.filter((_, i) => i >= value.length - range.suffixLength)
-    : value.filter((_, i) =>
-      i >= range.offset && i - range.offset < range.length
-    );
+    ? value.slice(Math.max(0, value.length - range.suffixLength))
+    : value.slice(range.offset, range.offset + range.length);
 }

@@ -1,6 +1,8 @@
 /** Returns `length` bytes that count up from `first` and start again after 250. */
 export function countingBytes(length: number, first = 0): Uint8Array {
-  return Uint8Array.from({ length }, (_, i) => (first + i) % 251);
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) bytes[i] = (first + i) % 251;
+  return bytes;
 }
 
 /** Returns all values of a store by key, sorted. */

@@ -33,7 +33,9 @@ function compare(a: unknown, b: unknown, above: readonly Pair[]): boolean {
   if (a instanceof Set || a instanceof Map) {
     return sameEntries([...a], [...b as Iterable<unknown>], same);
   }
-  return [...propertiesOf(a), ...propertiesOf(b)].every((key) =>
+  // A set, since comparing properties twice takes 2^depth times as long.
+  const keys = new Set([...propertiesOf(a), ...propertiesOf(b)]);
+  return [...keys].every((key) =>
     key in a && key in b && same(Reflect.get(a, key), Reflect.get(b, key))
   );
 }
@@ -48,8 +50,12 @@ function prototypeOf(value: object): object {
 }
 
 function sameItems(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length &&
-    a.every((item, i) => item === b[i] || Object.is(item, b[i]));
+  if (a.length !== b.length) return false;
+  // Not `every`, which takes many times as long for megabytes.
+  for (let i = 0; i < a.length; i++) {
+    if (a[i] !== b[i] && !Object.is(a[i], b[i])) return false;
+  }
+  return true;
 }
 
 /** Returns whether the elements of `a` and `b` are equal in any order. */
