@@ -1,4 +1,4 @@
-import { describeStore, redactUrl } from "./describe_store.ts";
+import { describeStore, isStoreClass, redactUrl } from "./describe_store.ts";
 
 /**
  * Refuses what is not a store, and says which store to construct where a path, a
@@ -18,12 +18,17 @@ export function assertStore(store: unknown): void {
 
 function advice(store: unknown): string {
   if (store instanceof Promise) return ": await it";
-  if (typeof store === "function") return `: use new ${store.name}(…)`;
+  if (isStoreClass(store)) return `: use new ${store.name}(…)`;
   if (typeof store !== "string" && !(store instanceof URL)) return "";
   const place = `"${redactUrl(String(store))}"`;
-  return /^https?:/i.test(String(store))
-    ? `: use new HttpStore(${place})`
-    : `: use new FileSystemStore(${
-      store instanceof URL ? `new URL(${place})` : place
-    })`;
+  if (/^https?:/i.test(String(store))) return `: use new HttpStore(${place})`;
+  if (!("Deno" in globalThis)) {
+    const path = store instanceof URL ? store.pathname : store;
+    return `: in Node, use new FileSystemStore(${
+      JSON.stringify(path)
+    }) of "@zarrita/storage", and in browsers HttpStore`;
+  }
+  return `: use new FileSystemStore(${
+    store instanceof URL ? `new URL(${place})` : place
+  })`;
 }

@@ -1,3 +1,5 @@
+import { describeValue } from "./describe_value.ts";
+
 /**
  * A short description of a store for messages, such as
  * `FileSystemStore(/data/x.zarr)`. Works for any value: a store with a `toString`
@@ -7,7 +9,11 @@
  */
 export function describeStore(store: unknown): string {
   if (typeof store === "string") return `"${redactUrl(store)}"`;
-  if (typeof store === "function") return `the class ${store.name}`;
+  if (isStoreClass(store)) return `the class ${store.name}`;
+  if (
+    typeof store === "function" || Array.isArray(store) ||
+    ArrayBuffer.isView(store)
+  ) return describeValue(store);
   if (typeof store !== "object" || store === null) return String(store);
   if (store instanceof Map) return `Map(${store.size})`;
   if (typeof store.toString === "function") {
@@ -23,6 +29,12 @@ export function describeStore(store: unknown): string {
     return `${name || "Store"}(${redactUrl(String(place))})`;
   }
   return name === "" || name === "Object" ? "a store object" : name;
+}
+
+/** Whether a value is a class of stores, given in place of an instance. */
+export function isStoreClass(value: unknown): value is { name: string } {
+  return typeof value === "function" &&
+    typeof value.prototype?.get === "function";
 }
 
 /** A URL without user name and password, and with `?…` in place of a query string. */

@@ -1,4 +1,5 @@
 import { copyBytes } from "./copy_bytes.ts";
+import { describeValue } from "./describe_value.ts";
 import { toArrayBuffer } from "@std/streams/to-array-buffer";
 import type { StoreOptions } from "./store.ts";
 
@@ -10,7 +11,7 @@ export function assertValue(value: unknown): void {
   if (value instanceof Uint8Array || isStream(value)) return;
   throw new TypeError(
     `Expected a value to be a Uint8Array or a ReadableStream, found ${
-      Object.prototype.toString.call(value)
+      describeValue(value)
     }`,
   );
 }

@@ -54,14 +54,31 @@ Deno.test("FileSystemStore says of a root that is no folder what to use", () => 
   ]);
 });
 
-Deno.test("FileSystemStore says what to use outside of Deno", () => {
+Deno.test("FileSystemStore and assertStore advise other stores outside of Deno", () => {
   const deno = Object.getOwnPropertyDescriptor(globalThis, "Deno")!;
   delete (globalThis as { Deno?: unknown }).Deno;
+  const expected = 'TypeError: Expected a store, an object with a "get" method';
+  const advice = (path: string) =>
+    `in Node, use new FileSystemStore("${path}") of "@zarrita/storage", and in browsers HttpStore`;
   try {
-    assertMistakes([[
-      fileSystemStore("/data/x.zarr"),
-      'Error: FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
-    ]]);
+    assertMistakes([
+      [
+        fileSystemStore("/data/x.zarr"),
+        'Error: FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
+      ],
+      [
+        () => assertStore("data/x.zarr"),
+        `${expected}, found "data/x.zarr": ${advice("data/x.zarr")}`,
+      ],
+      [
+        () => assertStore(new URL("file:///data/x.zarr")),
+        `${expected}, found "file:///data/x.zarr": ${advice("/data/x.zarr")}`,
+      ],
+      [
+        () => assertStore("https://example.org/x"),
+        `${expected}, found "https://example.org/x": use new HttpStore("https://example.org/x")`,
+      ],
+    ]);
   } finally {
     Object.defineProperty(globalThis, "Deno", deno);
   }
@@ -165,6 +182,9 @@ Deno.test("assertStore says which store to construct", () => {
       '"file:///data/x.zarr": use new FileSystemStore(new URL("file:///data/x.zarr"))',
     ),
     mistake(MemoryStore, "the class MemoryStore: use new MemoryStore(…)"),
+    mistake(() => new MemoryStore(), "a function"),
+    mistake(new Uint16Array(1000), "Uint16Array of 2000 bytes"),
+    mistake([1, 2], "a list of 2 members"),
     mistake(undefined, "undefined"),
     mistake(null, "null"),
     mistake({ set() {} }, "a store object"),

@@ -17,23 +17,28 @@ import { countingBytes } from "../support/bytes.ts";
 import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
 
-Deno.test("assertValue takes bytes and streams only", () => {
+Deno.test("assertValue takes only bytes and streams", () => {
   assertValue(countingBytes(3));
   assertValue(Buffer.from("abc"));
   assertValue(streamOf());
-  for (
-    const [wrong, found] of [
-      [new ArrayBuffer(3), "[object ArrayBuffer]"],
-      [new Uint16Array(3), "[object Uint16Array]"],
-      ["abc", "[object String]"],
-      [[1], "[object Array]"],
-      [null, "[object Null]"],
-      [undefined, "[object Undefined]"],
-    ] as const
-  ) {
-    assertThrows(
-      () => assertValue(wrong as unknown as Uint8Array),
-      TypeError,
+  const cases: [wrong: unknown, found: string][] = [
+    [new ArrayBuffer(3), "ArrayBuffer of 3 bytes"],
+    [new Uint16Array(3), "Uint16Array of 6 bytes"],
+    [new DataView(new ArrayBuffer(2)), "DataView of 2 bytes"],
+    ["abc", "a string of 3 characters"],
+    [[1], "a list of 1 members"],
+    [new Blob(["abc"]), "Blob"],
+    [{ length: 3 }, "an object"],
+    [Object.create(null), "an object"],
+    [() => {}, "a function"],
+    [3, "3"],
+    [null, "null"],
+    [undefined, "undefined"],
+  ];
+  for (const [wrong, found] of cases) {
+    const error = assertThrows(() => assertValue(wrong), TypeError);
+    assertEquals(
+      error.message,
       `Expected a value to be a Uint8Array or a ReadableStream, found ${found}`,
     );
   }
