@@ -51,20 +51,23 @@ async function readForwards(
   start: number,
   end: number,
 ): Promise<Uint8Array | undefined> {
+  const { parts } = chunk;
   const found: Uint8Array[] = [];
-  const rest = [...chunk.parts];
-  let offset = 0; // The offset of the first part of `rest` in the chunk.
-  while (start < end && offset < end && rest.length > 0) {
+  let next = 0;
+  let offset = 0; // The offset of the next part in the chunk.
+  while (start < end && offset < end && next < parts.length) {
+    // The parts up to the next unsized one are read at once.
     const pieces: Piece[] = [];
-    const run = takeRun(rest);
-    for (const part of run) {
+    let last: Part;
+    do {
+      last = parts[next++]!;
       const from = Math.max(start - offset, 0);
-      const to = Math.min(end - offset, part.size ?? Infinity);
+      const to = Math.min(end - offset, last.size ?? Infinity);
       if (from < to) {
-        pieces.push({ part, range: { offset: from, length: to - from } });
+        pieces.push({ part: last, range: { offset: from, length: to - from } });
       }
-      offset += part.size ?? 0;
-    }
+      offset += last.size ?? 0;
+    } while (last.size !== undefined && next < parts.length);
     const results = pieces.length === 1
       ? [await readPiece(chunk, pieces[0]!)] // The usual case.
       : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
@@ -73,8 +76,9 @@ async function readForwards(
       : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
     if (read === undefined) return undefined;
     found.push(...read);
-    const last = run.at(-1)!;
-    if (last.size !== undefined || offset >= end || rest.length === 0) break;
+    if (last.size !== undefined || offset >= end || next === parts.length) {
+      break;
+    }
     // The unsized part ends after the last byte that it returned, unless it filled
     // the range, and then `offset` reaches `end`. If it returned no byte and the range
     // starts after its first byte, its size is looked up.
@@ -96,12 +100,15 @@ async function readBackwards(
   suffixLength: number,
 ): Promise<Uint8Array | undefined> {
   const found: Uint8Array[] = [];
-  const rest = [...chunk.parts].reverse();
+  const { parts } = chunk;
+  let next = parts.length;
   let needed = suffixLength;
-  while (needed > 0 && rest.length > 0) {
+  while (needed > 0 && next > 0) {
+    // The parts from the unsized one before are read at once.
     const pieces: Piece[] = [];
-    for (const part of takeRun(rest)) {
-      if (needed === 0) break;
+    let part: Part;
+    do {
+      part = parts[--next]!;
       if (part.size === undefined) {
         pieces.unshift({ part, range: { suffixLength: needed } });
       } else if (part.size > 0) {
@@ -110,7 +117,7 @@ async function readBackwards(
         pieces.unshift({ part, range: { offset, length } });
         needed -= length;
       }
-    }
+    } while (part.size !== undefined && needed > 0 && next > 0);
     const results = pieces.length === 1
       ? [await readPiece(chunk, pieces[0]!)] // The usual case.
       : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
@@ -123,12 +130,6 @@ async function readBackwards(
     if (pieces[0]?.part.size === undefined) needed -= read[0]?.length ?? 0;
   }
   return found.length === 1 ? found[0] : await joined(chunk, found);
-}
-
-/** Removes the parts from `rest` that can be read at once, up to the next unsized part. */
-function takeRun(rest: Part[]): Part[] {
-  const unsized = rest.findIndex((part) => part.size === undefined);
-  return rest.splice(0, unsized < 0 ? rest.length : unsized + 1);
 }
 
 function isPresent(

@@ -4,6 +4,8 @@ import type { ShardIndex } from "./shard_index.ts";
 
 /** The greatest number of entries that are cached, some tens of megabytes. */
 const MOST_ENTRIES = 2 ** 20;
+/** The number of entries from which the cache keeps the order of use. */
+const ORDERED_ENTRIES = MOST_ENTRIES / 2;
 
 /** Reads an index. */
 type Load = (options: StoreOptions) => Promise<ShardIndex | undefined>;
@@ -26,7 +28,7 @@ interface Cached {
  * for the shard's own index, the place of a nested shard for that one's.
  */
 export class IndexCache {
-  /** The shards in the order of their use, by key. */
+  /** The shards by key, in the order of their use. */
   readonly #shards = new Map<string, Map<string, Cached>>();
   #latest: Map<string, Cached> | undefined;
   #entries = 0;
@@ -62,7 +64,11 @@ export class IndexCache {
   /** The indexes of a shard, which becomes the most recently used one. */
   #use(key: string): Map<string, Cached> {
     const found = this.#shards.get(key);
-    if (found !== undefined && found === this.#latest) return found;
+    // Far from the limit, the order is not worth its time.
+    const keepsOrder = this.#entries >= ORDERED_ENTRIES;
+    if (found !== undefined && (found === this.#latest || !keepsOrder)) {
+      return found;
+    }
     const shard = found ?? new Map<string, Cached>();
     this.#shards.delete(key);
     this.#shards.set(key, shard);

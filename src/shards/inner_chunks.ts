@@ -103,46 +103,45 @@ export class InnerChunks {
     return rejectOnAbort(writing, options?.signal);
   }
 
-  /** Reads an inner chunk, or a range of it. */
+  /**
+   * Reads an inner chunk, or a range of it.
+   *
+   * @param isLocked Whether no shard of this key changes meanwhile.
+   */
   async read(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
     options: StoreOptions | undefined,
+    isLocked = false,
   ): Promise<Uint8Array | undefined> {
     const changes = this.#changes;
-    if (this.#changing === 0) {
+    if (isLocked || this.#changing === 0) {
       // If a shard changes meanwhile, the index may not belong to the bytes: read again, with the lock.
+      const isLatest = () => isLocked || this.#changes === changes;
       try {
-        const bytes = await this.#readUnlocked(key, path, range, options);
-        if (this.#changes === changes) return bytes;
+        const found = this.#extents.find(key, path, options);
+        let extent = found instanceof Promise ? await found : found;
+        if (extent !== undefined && range !== undefined) {
+          const { start, end } = resolveByteRange(range, extent.length);
+          extent = { offset: extent.offset + start, length: end - start };
+        }
+        const bytes = extent &&
+          (extent.length === 0 ? new Uint8Array() : assertComplete(
+            await this.#ranges.read(key, extent, options),
+            extent,
+            () => describeInner(path, key),
+          ));
+        if (isLatest()) return bytes;
       } catch (error) {
-        if (this.#changes === changes) throw error;
+        if (isLatest()) throw error;
       }
     }
     const reading = this.#locks.read(
       key,
-      () => this.#readUnlocked(key, path, range, options),
+      () => this.read(key, path, range, options, true),
     );
     return await rejectOnAbort(reading, options?.signal);
-  }
-
-  async #readUnlocked(
-    key: StoreKey,
-    path: InnerPath,
-    range: ByteRange | undefined,
-    options: StoreOptions | undefined,
-  ): Promise<Uint8Array | undefined> {
-    const found = this.#extents.find(key, path, options);
-    let extent = found instanceof Promise ? await found : found;
-    if (extent === undefined) return undefined;
-    if (range !== undefined) {
-      const { start, end } = resolveByteRange(range, extent.length);
-      extent = { offset: extent.offset + start, length: end - start };
-    }
-    if (extent.length === 0) return new Uint8Array();
-    const bytes = await this.#ranges.read(key, extent, options);
-    return assertComplete(bytes, extent, () => describeInner(path, key));
   }
 
   /** Tells how long an inner chunk is. */

@@ -10,21 +10,18 @@ const LARGEST_RANGE = 2 * 1024 * 1024;
 
 /** A call that waits for a range. */
 interface Read {
+  readonly key: StoreKey;
   readonly extent: Extent;
+  readonly options: StoreOptions | undefined;
   resolve(bytes: Uint8Array | undefined): void;
   reject(error: unknown): void;
-}
-
-/** Ranges of one value that are read at the same time, with the same signal. */
-interface Batch {
-  readonly reads: Read[];
-  readonly options: StoreOptions | undefined;
 }
 
 /** Reads ranges of values. Ranges close to each other that are read at the same time are combined into one request. */
 export class RangeBatches {
   readonly #store: Store;
-  readonly #batches = new Map<StoreKey, Batch>();
+  /** The calls of the current microtask after its first one. */
+  #others: Read[] | undefined;
 
   constructor(store: Store) {
     this.#store = store;
@@ -36,38 +33,36 @@ export class RangeBatches {
     extent: Extent,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    let batch = this.#batches.get(key);
-    if (batch === undefined || batch.options?.signal !== options?.signal) {
-      batch = this.#open(key, options);
-    }
-    const { reads } = batch;
-    return new Promise((resolve, reject) => {
-      reads.push({ extent, resolve, reject });
-    });
+    return this.#others === undefined
+      ? this.#readFirst(key, extent, options)
+      : add(this.#others, key, extent, options);
   }
 
-  /** Opens a batch for the calls of the current microtask. */
-  #open(key: StoreKey, options: StoreOptions | undefined): Batch {
-    const batch: Batch = { reads: [], options };
-    this.#batches.set(key, batch);
-    queueMicrotask(() => {
-      if (this.#batches.get(key) === batch) this.#batches.delete(key);
-      const { reads } = batch;
-      const groups = reads.length === 1 ? [reads] : together(reads);
-      for (const reads of groups) {
-        this.#readTogether(key, reads, options);
-      }
-    });
-    return batch;
-  }
-
-  async #readTogether(
+  /** Reads a range, together with those of all other calls of the current microtask. */
+  async #readFirst(
     key: StoreKey,
-    reads: readonly Read[],
+    extent: Extent,
     options: StoreOptions | undefined,
-  ): Promise<void> {
+  ): Promise<Uint8Array | undefined> {
+    const reads: Read[] = [];
+    this.#others = reads;
+    await undefined;
+    this.#others = undefined;
+    if (reads.length === 0) {
+      const bytes = await readRange(this.#store, key, extent, options);
+      return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
+    }
+    const first = add(reads, key, extent, options);
+    for (const batch of batchesOf(reads)) {
+      for (const group of together(batch)) this.#readTogether(group);
+    }
+    return await first;
+  }
+
+  async #readTogether(reads: readonly Read[]): Promise<void> {
     try {
-      const range = reads.length === 1 ? reads[0]!.extent : unionOf(reads);
+      const { key, options } = reads[0]!;
+      const range = unionOf(reads);
       const bytes = await readRange(this.#store, key, range, options);
       if (reads.length === 1 && isOwn(bytes)) return reads[0]!.resolve(bytes);
       for (const { extent, resolve } of reads) {
@@ -78,6 +73,35 @@ export class RangeBatches {
       for (const { reject } of reads) reject(error);
     }
   }
+}
+
+/** Adds a call to a list. */
+function add(
+  reads: Read[],
+  key: StoreKey,
+  extent: Extent,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    reads.push({ key, extent, options, resolve, reject });
+  });
+}
+
+/** Groups reads of one value with the same signal. */
+function batchesOf(reads: readonly Read[]): Read[][] {
+  const batches: Read[][] = [];
+  const latest = new Map<StoreKey, Read[]>();
+  for (const read of reads) {
+    let batch = latest.get(read.key);
+    const signal = batch?.[0]?.options?.signal;
+    if (batch === undefined || signal !== read.options?.signal) {
+      batch = [];
+      batches.push(batch);
+      latest.set(read.key, batch);
+    }
+    batch.push(read);
+  }
+  return batches;
 }
 
 /** Groups reads that are combined into one request. */

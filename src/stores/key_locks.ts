@@ -1,13 +1,13 @@
 import type { Store } from "./store.ts";
 
-/** The tasks of one key that run or wait. */
-interface Queue {
-  /** Resolves when the last writer so far has finished. */
-  lastWrite: Promise<void> | undefined;
-  /** The readers that came after that writer. */
-  readers: Readers;
-  /** The number of tasks in the queue. */
-  tasks: number;
+/** The readers of one key between two writers. */
+interface Turn {
+  /** The number of readers that run or wait. */
+  readers: number;
+  /** Resolves when the writer before has finished; `undefined` if there is none. */
+  write: Promise<void> | undefined;
+  /** Tells the writer after that the last reader has finished. */
+  finish: (() => void) | undefined;
 }
 
 /**
@@ -16,7 +16,8 @@ interface Queue {
  * writes.
  */
 export class KeyLocks {
-  readonly #queues = new Map<string, Queue>();
+  /** The latest turn of each key that has tasks. */
+  readonly #turns = new Map<string, Turn>();
   /** The locks of stores that are composed of a composed store, and have other keys. */
   #above: KeyLocks | undefined;
   static readonly #ofStores = new WeakMap<Store, KeyLocks>();
@@ -36,70 +37,55 @@ export class KeyLocks {
 
   /** Runs a task that reads, after all earlier writers. */
   async read<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const queue = this.#enter(key);
-    const { readers, lastWrite } = queue;
-    readers.enter();
+    const turn = this.#latest(key);
+    turn.readers++;
     try {
-      if (lastWrite !== undefined) await lastWrite;
+      if (turn.write !== undefined) await turn.write;
       return await task();
     } finally {
-      readers.leave();
-      this.#leave(key, queue);
+      if (--turn.readers === 0) {
+        turn.finish?.();
+        this.#removeIfDone(key, turn);
+      }
     }
   }
 
   /** Runs a task that writes, after all earlier readers and writers. */
   async write<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const queue = this.#enter(key);
-    const earlier = [queue.lastWrite, queue.readers.finished()];
+    const earlier = this.#latest(key);
     let finish!: () => void;
-    queue.lastWrite = new Promise((resolve) => {
+    const write = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    queue.readers = new Readers();
+    const turn: Turn = { readers: 0, write, finish: undefined };
+    this.#turns.set(key, turn);
     try {
-      await Promise.all(earlier);
+      await earlier.write;
+      if (earlier.readers > 0) {
+        await new Promise<void>((resolve) => {
+          earlier.finish = resolve;
+        });
+      }
       return await task();
     } finally {
+      turn.write = undefined;
       finish();
-      this.#leave(key, queue);
+      this.#removeIfDone(key, turn);
     }
   }
 
-  #enter(key: string): Queue {
-    let queue = this.#queues.get(key);
-    if (queue === undefined) {
-      queue = { lastWrite: undefined, readers: new Readers(), tasks: 0 };
-      this.#queues.set(key, queue);
+  #latest(key: string): Turn {
+    let turn = this.#turns.get(key);
+    if (turn === undefined) {
+      turn = { readers: 0, write: undefined, finish: undefined };
+      this.#turns.set(key, turn);
     }
-    queue.tasks++;
-    return queue;
+    return turn;
   }
 
-  /** The queue is removed when its last task has left. */
-  #leave(key: string, queue: Queue): void {
-    if (--queue.tasks === 0) this.#queues.delete(key);
-  }
-}
-
-/** A group of readers that run at the same time. */
-class Readers {
-  #count = 0;
-  #finish: (() => void) | undefined;
-
-  enter(): void {
-    this.#count++;
-  }
-
-  leave(): void {
-    if (--this.#count === 0) this.#finish?.();
-  }
-
-  /** Resolves when all readers that came before have finished. */
-  finished(): Promise<void> {
-    if (this.#count === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#finish = resolve;
-    });
+  /** Removes a turn when its last task has finished. */
+  #removeIfDone(key: string, turn: Turn): void {
+    const isDone = turn.readers === 0 && turn.write === undefined;
+    if (isDone && this.#turns.get(key) === turn) this.#turns.delete(key);
   }
 }

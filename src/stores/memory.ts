@@ -330,8 +330,10 @@ export class MemoryStore implements Store {
     key: StoreKey,
     options: StoreOptions | undefined,
   ): Uint8Array | undefined {
-    check(key, options);
-    return this.#values.get(key);
+    options?.signal?.throwIfAborted();
+    const value = this.#values.get(key);
+    if (value === undefined) assertStoreKey(key); // Stored keys are valid.
+    return value;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   readRange,
   readSize,
   readStream,
+  readValue,
   remove,
   write,
 } from "../stores/capabilities.ts";
@@ -47,15 +48,15 @@ export type PlainStore<S extends Store = Store> =
  * Shows a store through a translation: its documents, and its chunks under
  * `default` keys.
  *
- * @param options `arrays`: the store's arrays under the translation; `onRead`: maps
- * the bytes of each value that is read whole, given the place of the value.
+ * @param options `arrays`: the store's arrays under the translation; `read`: reads a
+ * whole value at its place.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
-  { arrays = new TranslatedArrays(store, translation), onRead }: {
+  { arrays = new TranslatedArrays(store, translation), read = readPlace }: {
     arrays?: TranslatedArrays;
-    onRead?: (bytes: Uint8Array, place: Place) => Uint8Array;
+    read?: typeof readPlace;
   } = {},
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
@@ -75,12 +76,17 @@ export function viewStore<S extends Store>(
 
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
     {
-      async get(key, options) {
-        if (isDocument(key)) return await documents.read(key, options);
-        const found = placeOf(key, options);
-        const place = found instanceof Promise ? await found : found;
-        const bytes = await place.store.get(place.key, options);
-        return bytes && onRead ? onRead(bytes, place) : bytes;
+      // Not an async function, since each promise counts for small chunks.
+      get(key, options) {
+        try {
+          if (isDocument(key)) return documents.read(key, options);
+          const place = placeOf(key, options);
+          return place instanceof Promise
+            ? place.then((place) => read(place, options))
+            : read(place, options);
+        } catch (error) {
+          return Promise.reject(error);
+        }
       },
       async getRange(key, range, options) {
         if (isDocument(key)) {
@@ -146,4 +152,11 @@ export function viewStore<S extends Store>(
       listView(store, arrays, prefix, options);
   }
   return { ...reading, ...changing } as PlainStore<S>;
+}
+
+function readPlace(
+  { store, key }: Place,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  return readValue(store, key, options);
 }

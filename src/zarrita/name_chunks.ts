@@ -6,7 +6,11 @@ import { overlay } from "./overlay.ts";
 /** The members of zarrita's `Array` that read a chunk. */
 interface ReadsChunks {
   resolve(key: string): { path: string };
-  getChunk(coordinates: number[], ...more: unknown[]): Promise<unknown>;
+  getChunk(
+    coordinates: number[],
+    options?: unknown,
+    more?: unknown,
+  ): Promise<unknown>;
 }
 
 /**
@@ -19,9 +23,14 @@ export function nameChunks(
   arrays: TranslatedArrays,
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
-    const getChunk: ReadsChunks["getChunk"] = async (coordinates, ...more) => {
+    const original = array.getChunk.bind(array);
+    const getChunk: ReadsChunks["getChunk"] = async (
+      coordinates,
+      options,
+      more,
+    ) => {
       try {
-        return await array.getChunk(coordinates, ...more);
+        return await original(coordinates, options, more);
       } catch (error) {
         if (isUnnamed(error)) {
           const plainKey = ["c", ...coordinates].join("/");
@@ -31,7 +40,10 @@ export function nameChunks(
         throw error;
       }
     };
-    return overlay(array, { getChunk });
+    // zarrita has made the array for this call. Only a proxy has an own method, that
+    // of another extension, which would call itself.
+    if (Object.hasOwn(array, "getChunk")) return overlay(array, { getChunk });
+    return Object.assign(array, { getChunk });
   };
 }
 

@@ -8,6 +8,7 @@ export function overlay<T extends object>(
   object: T,
   members: Readonly<Record<PropertyKey, unknown>>,
 ): T {
+  const own = { __proto__: null, ...members } as typeof members;
   // Not the object itself, since a proxy cannot override members of a frozen target.
   const target = Object.create(Object.getPrototypeOf(object));
   if (Object.hasOwn(members, "toString")) {
@@ -20,17 +21,15 @@ export function overlay<T extends object>(
   }
   return new Proxy(target, {
     get(_, property) {
-      if (Object.hasOwn(members, property)) return members[property];
+      if (property in own) return own[property];
       const value = Reflect.get(object, property, object);
       return typeof value === "function" && property !== "constructor"
         ? value.bind(object)
         : value;
     },
     set: (_, property, value) =>
-      !Object.hasOwn(members, property) && Reflect.set(object, property, value),
+      !(property in own) && Reflect.set(object, property, value),
     has: (_, property) =>
-      Object.hasOwn(members, property)
-        ? members[property] !== undefined
-        : property in object,
+      property in own ? own[property] !== undefined : property in object,
   });
 }

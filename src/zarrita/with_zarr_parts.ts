@@ -4,6 +4,7 @@ import { viewStore } from "../views/store_view.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import { TranslatedArrays } from "../views/translated_arrays.ts";
+import type { Place } from "../views/translation.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { nameChunks } from "./name_chunks.ts";
 import { overlay } from "./overlay.ts";
@@ -141,13 +142,11 @@ export function withZarrParts<S extends ZarritaStore>(
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
-    onRead(bytes, { store, key }) {
-      // The bytes of inner chunks fill their memory already.
-      if (store instanceof WholeInnerChunk && !store.needsKey) return bytes;
-      const own = ownBytes(bytes);
-      noteKey(own, key);
-      return own;
-    },
+    // The bytes of inner chunks fill their memory already.
+    read: (place, options) =>
+      place.store instanceof WholeInnerChunk && !place.store.needsKey
+        ? place.store.get(place.key, options)
+        : readOwn(place, options),
   });
   return overlay<object>(store, {
     ...HIDDEN,
@@ -162,11 +161,21 @@ export function withZarrParts<S extends ZarritaStore>(
   }) as ZarrPartsStore<S>;
 }
 
-/** Bytes that fill their memory, in a new object. zarrita encodes all of the memory that elements lie in. */
-function ownBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.length === bytes.buffer.byteLength
+/**
+ * Reads a value, and notes its key. The bytes fill their memory, since zarrita encodes
+ * all of the memory that elements lie in. They are a new object.
+ */
+async function readOwn(
+  { store, key }: Place,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  const bytes = await store.get(key, options);
+  if (bytes === undefined) return undefined;
+  const own = bytes.length === bytes.buffer.byteLength
     ? new Uint8Array(bytes.buffer)
     : copyBytes(bytes);
+  noteKey(own, key);
+  return own;
 }
 
 /** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */
