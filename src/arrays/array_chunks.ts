@@ -6,6 +6,7 @@ import { describe } from "../metadata/describe.ts";
 import { below } from "../metadata/metadata_error.ts";
 import { checkLengths } from "../metadata/check.ts";
 import {
+  assertWritable,
   readRange,
   readSize,
   readStream,
@@ -20,7 +21,7 @@ import type {
   StoreOptions,
 } from "../stores/store.ts";
 import { assertStore } from "../stores/assert_store.ts";
-import { describeStore } from "../stores/describe_store.ts";
+import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 import { discard } from "../stores/stream.ts";
 
@@ -102,6 +103,7 @@ export class ArrayChunks {
    * ```
    */
   constructor(store: Store, path: string, metadata: unknown) {
+    inspectAsString(this);
     assertStore(store);
     const root = arrayRoot(path);
     const storage = new ArrayStorage(metadata);
@@ -393,6 +395,7 @@ export class ArrayChunks {
     let key: StoreKey;
     try {
       key = this.key(coordinates);
+      assertWritable(this.#given, key);
     } catch (error) {
       await discard(bytes, error);
       throw error;
@@ -467,6 +470,29 @@ export class ArrayChunks {
       const coordinates = this.#storage.coordinatesOf(key.slice(prefix.length));
       if (coordinates !== undefined) yield coordinates;
     }
+  }
+
+  /**
+   * Describes the chunks, for messages; `console.log` prints this too.
+   *
+   * @returns The class, the path of the array, and a description of the store.
+   *
+   * @example
+   * ```ts
+   * import { ArrayChunks, arrayMetadata, HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new HttpStore("https://example.org/data.zarr");
+   * const metadata = arrayMetadata({ shape: [4], dataType: "uint8", chunkShape: [2] });
+   * const chunks = new ArrayChunks(store, "elevation", metadata);
+   * assertEquals(
+   *   String(chunks),
+   *   'ArrayChunks(array "/elevation" of HttpStore(https://example.org/data.zarr))',
+   * );
+   * ```
+   */
+  toString(): string {
+    return `ArrayChunks(${this.#name()})`;
   }
 
   /** Names the array in messages. */

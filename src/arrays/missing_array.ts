@@ -82,7 +82,7 @@ async function nodeAbove(
     if (await store.get(key, options) !== undefined) return nodesAt([above]);
     if (end === 0) break;
   }
-  return "";
+  return "; the folder or URL may not exist";
 }
 
 function nodesAt(roots: readonly string[]): string {

@@ -7,7 +7,7 @@ import { isGroupDocument } from "../metadata/node_documents.ts";
 import { formatZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
 import { assertStore } from "../stores/assert_store.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { write } from "../stores/capabilities.ts";
+import { assertWritable, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
 /**
@@ -120,6 +120,7 @@ export async function createArrayChunks(
   options?: StoreOptions,
 ): Promise<ArrayChunks> {
   const { root, document } = locate(store, path);
+  assertWritable(store, document);
   const storeName = describeStore(store);
   const chunks = inDocument(
     document,

@@ -18,12 +18,9 @@ export function checkParts(parts: unknown): Part[] {
     );
   }
   const checked = parts.map((part: unknown): Part => {
-    if (!isMembers(part)) {
-      throw new TypeError(
-        `Expected a part, an object with a keySuffix, found ${describe(part)}`,
-      );
+    if (!isMembers(part) || part.keySuffix === undefined) {
+      throw new TypeError(withoutSuffix(part));
     }
-    if (part.keySuffix === undefined) throw new TypeError(withoutSuffix(part));
     const keySuffix = checkSuffix(part.keySuffix, "keySuffix");
     return part.size === undefined
       ? { keySuffix }
@@ -119,8 +116,8 @@ function assertDistinct(parts: readonly Part[], name: SuffixName): void {
   }
 }
 
-function withoutSuffix(part: object): string {
-  return "key_suffix" in part
+function withoutSuffix(part: unknown): string {
+  return isMembers(part) && "key_suffix" in part
     ? misspelt("key_suffix", "keySuffix", "metadata spells")
     : `Expected a part, an object with a keySuffix, found ${describe(part)}`;
 }

@@ -30,23 +30,6 @@ export function chunkSizes(parts: readonly Part[]): ChunkSizes {
 }
 
 /**
- * Returns limits that allow one length only, the option `chunkSize`.
- *
- * @throws {RangeError} If `chunkSize` is not a whole number from 0 to 2^53−1.
- */
-export function declaredSize(chunkSize: number): ChunkSizes {
-  if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
-    throw new RangeError(
-      `Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ${
-        describe(chunkSize)
-      }`,
-    );
-  }
-  const reason = `chunkSize says ${chunkSize}`;
-  return { least: chunkSize, most: chunkSize, reason };
-}
-
-/**
  * Throws if limits do not allow the length of a chunk.
  *
  * @param key The key of the chunk, for the message; may be empty.

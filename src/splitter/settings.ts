@@ -1,10 +1,6 @@
 import { CHECKSUM_SIZE } from "../checksum/stored_checksum.ts";
 import { describe } from "../metadata/describe.ts";
-import {
-  assertChunkSize,
-  type ChunkSizes,
-  declaredSize,
-} from "./chunk_size.ts";
+import { assertChunkSize, type ChunkSizes } from "./chunk_size.ts";
 import type { Part } from "./part.ts";
 import type { SplitOptions } from "./stream_options.ts";
 
@@ -70,4 +66,21 @@ export function settingsOf(
     signal,
     onProgress,
   };
+}
+
+/**
+ * Returns limits that allow one length only, the option `chunkSize`.
+ *
+ * @throws {RangeError} If `chunkSize` is not a whole number from 0 to 2^53−1.
+ */
+function declaredSize(chunkSize: number): ChunkSizes {
+  if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
+    throw new RangeError(
+      `Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ${
+        describe(chunkSize)
+      }`,
+    );
+  }
+  const reason = `chunkSize says ${chunkSize}`;
+  return { least: chunkSize, most: chunkSize, reason };
 }

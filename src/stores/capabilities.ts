@@ -1,8 +1,15 @@
 import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
+import { cutRange } from "./cut_range.ts";
+import { describeStore } from "./describe_store.ts";
+import { loadOnce } from "./load_once.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
-import { cutRange, readUnsizedRange } from "./unsized_store.ts";
+
+// Stores of this package have a size, so that they do without this module.
+const loadUnsized = /* @__PURE__ */ loadOnce(() =>
+  import("./unsized_store.ts")
+);
 
 // Methods are detected by their type, since the `size` of a Map is a number. Their
 // results are awaited, since the methods of a Map return no promises. Signals are
@@ -38,7 +45,7 @@ export async function readRange(
   }
   const bytes = typeof store.size === "function"
     ? await store.getRange(key, range, options)
-    : await readUnsizedRange(store, key, range, options);
+    : await (await loadUnsized()).readUnsizedRange(store, key, range, options);
   if (bytes === undefined || bytes.length <= length) return bytes;
   throw new Error(
     `Expected at most ${length} bytes of ${
@@ -82,15 +89,9 @@ export async function write(
   try {
     assertStoreKey(key);
     options.signal?.throwIfAborted();
-    if (typeof store.set !== "function") {
-      throw new TypeError(
-        `Cannot write key ${
-          JSON.stringify(key)
-        }: the store is read-only, it has no "set" method`,
-      );
-    }
+    assertWritable(store, key);
     const takesStreams = typeof store.stream === "function";
-    await store.set(
+    await store.set!(
       key,
       value instanceof Uint8Array || takesStreams
         ? value
@@ -101,6 +102,16 @@ export async function write(
     await discard(value, error);
     throw error;
   }
+}
+
+/** Refuses a store that cannot write, before anything is requested from it. */
+export function assertWritable(store: Store, key: StoreKey): void {
+  if (typeof store.set === "function") return;
+  throw new TypeError(
+    `Cannot write key ${JSON.stringify(key)} to ${
+      describeStore(store)
+    }: the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write`,
+  );
 }
 
 /** Removes a value. */

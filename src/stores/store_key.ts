@@ -1,11 +1,6 @@
-/** The names of metadata documents in Zarr v3 and v2. */
-const METADATA_NAMES = new Set([
-  "zarr.json",
-  ".zarray",
-  ".zgroup",
-  ".zattrs",
-  ".zmetadata",
-]);
+/** Matches keys whose last segment is the name of a metadata document of Zarr v3 or v2. */
+const METADATA_KEY =
+  /(?:^|\/)(?:zarr\.json|\.z(?:array|group|attrs|metadata))$/;
 
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\\\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
@@ -40,7 +35,7 @@ export function keyProblem(key: string): string | undefined {
 
 /** Whether a key's last segment is the name of a metadata document. */
 export function isMetadataKey(key: string): boolean {
-  return METADATA_NAMES.has(key.slice(key.lastIndexOf("/") + 1));
+  return METADATA_KEY.test(key);
 }
 
 /** As {@linkcode keyProblem}, for the key of a chunk or a part: it may not be that of a metadata document either. */

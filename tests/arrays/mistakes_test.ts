@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { inspect } from "node:util";
 import {
   ArrayChunks,
   arrayMetadata,
@@ -43,6 +44,20 @@ const UNLISTED: Store = { get: (key) => STORE.get(key) };
 const NOT_FOUND = new HttpStore("https://user.example/x.zarr?token=secret", {
   fetch: () => Promise.resolve(new Response(null, { status: 404 })),
 });
+/** A store that fails at every request. */
+const UNREACHABLE = new HttpStore("https://user.example/x.zarr", {
+  fetch: () => Promise.reject(new Error("Expected no request")),
+});
+const IN_PARTS = new ArrayChunks(
+  UNREACHABLE,
+  "a",
+  arrayMetadata({
+    shape: [8],
+    dataType: "uint8",
+    chunkShape: [4],
+    parts: ["", ".tail:1"],
+  }),
+);
 
 // Arguments of wrong types, as plain JavaScript passes them.
 // deno-lint-ignore no-explicit-any
@@ -102,7 +117,13 @@ const MISTAKES: Mistake[] = [
     "a URL without an array",
     () => open(NOT_FOUND, "a"),
     "MetadataError",
-    'No Zarr node at "/a" in HttpStore(https://user.example/x.zarr?…): there is no "/a/zarr.json"',
+    'No Zarr node at "/a" in HttpStore(https://user.example/x.zarr?…): there is no "/a/zarr.json"; the folder or URL may not exist',
+  ],
+  [
+    "an empty store that cannot list",
+    () => open({ get: () => undefined }),
+    "MetadataError",
+    'No Zarr node at "/" in a store object: there is no "/zarr.json"; the folder or URL may not exist',
   ],
   [
     "a group",
@@ -157,6 +178,25 @@ const MISTAKES: Mistake[] = [
     () => create(STORE, "g/a", METADATA),
     "MetadataError",
     'Cannot create an array at "/g/a": a node is there already (at /g/a/zarr.json in MemoryStore(4))',
+  ],
+  // A store that cannot write.
+  [
+    "an array created in a read-only store",
+    () => create(UNREACHABLE, "a", METADATA),
+    "TypeError",
+    'Cannot write key "/a/zarr.json" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+  ],
+  [
+    "a chunk written to a read-only store",
+    () => IN_PARTS.set([1], new Uint8Array(4)),
+    "TypeError",
+    'Cannot write key "/a/c/1" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+  ],
+  [
+    "a stream written to a read-only store",
+    () => IN_PARTS.set([0], new Blob(["abcd"]).stream()),
+    "TypeError",
+    'Cannot write key "/a/c/0" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
   ],
   // The wrong argument.
   [
@@ -389,6 +429,14 @@ Deno.test("a folder that does not exist, or is a file: the message names it", as
       `MetadataError: No Zarr node at "/a/zarr.json" in FileSystemStore(${folder}/x.zarr): there is no "/a/zarr.json/zarr.json"; there is a node at "/a"`,
     );
   });
+});
+
+Deno.test("ArrayChunks prints as its array and store", () => {
+  const text =
+    'ArrayChunks(array "/a" of HttpStore(https://user.example/x.zarr))';
+  assertEquals(String(IN_PARTS), text);
+  assertEquals(Deno.inspect(IN_PARTS), text);
+  assertEquals(inspect(IN_PARTS), text);
 });
 
 Deno.test("openArrayChunks names three nodes at most", async () => {

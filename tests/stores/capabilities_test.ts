@@ -159,7 +159,7 @@ Deno.test("write to a read-only store is a TypeError and cancels the stream", as
     const error = await assertRejects(
       () => write(store, KEY, value),
       TypeError,
-      'Cannot write key "/c/0/1": the store is read-only, it has no "set" method',
+      'Cannot write key "/c/0/1" to a store object: the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
     );
     if (value === stream) assertStrictEquals(cancelled, error);
   }
