@@ -16,16 +16,11 @@ import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import { StoredChunk } from "./stored_chunk.ts";
 
-// Programs that read whole chunks or ranges do without these modules. Locks are
-// taken before a module is loaded, in the order of the calls.
-const loadStreaming = /* @__PURE__ */ loadOnce(() =>
-  import("./stream_chunk.ts")
+// Programs that read whole chunks or ranges do without this module. Locks are taken
+// before the module is loaded, in the order of the calls.
+const loadOperations = /* @__PURE__ */ loadOnce(() =>
+  import("./chunk_operations.ts")
 );
-const loadChanging = /* @__PURE__ */ loadOnce(() =>
-  import("./change_parts.ts")
-);
-const loadStoring = /* @__PURE__ */ loadOnce(() => import("./store_stream.ts"));
-const loadListing = /* @__PURE__ */ loadOnce(() => import("./list_chunks.ts"));
 
 /**
  * Options of `ConcatParts.apply`.
@@ -122,7 +117,7 @@ export function applyParts<S extends Store>(
         const chunk = chunkAt(key, options);
         return await (chunk
           ? locks.read(key, async () => {
-            const { streamChunk } = await loadStreaming();
+            const { streamChunk } = await loadOperations();
             return await streamChunk(chunk);
           })
           : readStream(store, key, options));
@@ -144,11 +139,11 @@ export function applyParts<S extends Store>(
         assertValue(value);
         if (value instanceof Uint8Array) {
           await locks.write(key, async () => {
-            const { writeChunk } = await loadChanging();
+            const { writeChunk } = await loadOperations();
             await writeChunk(chunk, value);
           });
         } else {
-          const { storeStream } = await loadStoring();
+          const { storeStream } = await loadOperations();
           await storeStream(chunk, value, locks);
         }
       } catch (error) {
@@ -159,11 +154,11 @@ export function applyParts<S extends Store>(
     changing.snapshot = async (key, options) => {
       const chunk = chunkAt(key, options);
       if (chunk === undefined) {
-        const { snapshot } = await loadChanging();
+        const { snapshot } = await loadOperations();
         return await snapshot(store, key, options);
       }
       const taken = await locks.read(key, async () => {
-        const { snapshotChunk } = await loadChanging();
+        const { snapshotChunk } = await loadOperations();
         return await snapshotChunk(chunk);
       });
       const restore = () => locks.write(key, () => taken.restore());
@@ -175,14 +170,14 @@ export function applyParts<S extends Store>(
       const chunk = chunkAt(key, options);
       if (chunk === undefined) return await remove(store, key, options);
       await locks.write(key, async () => {
-        const { deleteChunk } = await loadChanging();
+        const { deleteChunk } = await loadOperations();
         await deleteChunk(chunk);
       });
     };
   }
   if (store.list) {
     changing.list = async function* (prefix = "/", options) {
-      const { listChunks } = await loadListing();
+      const { listChunks } = await loadOperations();
       yield* listChunks(parts, store, isChunkKey, prefix, options);
     };
   }

@@ -1,15 +1,9 @@
 import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
-import { cutRange } from "./cut_range.ts";
 import { describeStore } from "./describe_store.ts";
-import { loadOnce } from "./load_once.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
-
-// Stores of this package have a size, so that they do without this module.
-const loadUnsized = /* @__PURE__ */ loadOnce(() =>
-  import("./unsized_store.ts")
-);
+import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 
 // Methods are detected by their type, since the `size` of a Map is a number. Their
 // results are awaited, since the methods of a Map return no promises. Signals are
@@ -45,7 +39,7 @@ export async function readRange(
   }
   const bytes = typeof store.size === "function"
     ? await store.getRange(key, range, options)
-    : await (await loadUnsized()).readUnsizedRange(store, key, range, options);
+    : await readUnsizedRange(store, key, range, options);
   if (bytes === undefined || bytes.length <= length) return bytes;
   throw new Error(
     `Expected at most ${length} bytes of ${

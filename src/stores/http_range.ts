@@ -11,10 +11,8 @@ import {
   unexpectedRange,
 } from "./http_answer.ts";
 import type { HttpRequests } from "./http_requests.ts";
-import { fetchSize } from "./http_size.ts";
-import { rangeStream } from "./range_stream.ts";
+import { fetchSize, loadFallback } from "./http_size.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
-import { toBytes } from "./stream.ts";
 
 /** Fetches a range of a value with a `Range` request. */
 export async function fetchRange(
@@ -33,8 +31,8 @@ export async function fetchRange(
   });
   switch (answer?.status) {
     case 200: {
-      const value = await requests.wholeBody(key, answer, options);
-      return value && await toBytes(value.pipeThrough(rangeStream(range)));
+      const { cutWhole } = await loadFallback();
+      return await cutWhole(requests, key, range, answer, options);
     }
     case 206:
       return await partialBody(answer, range);
@@ -57,9 +55,7 @@ async function partialBody(
   // many is read.
   const bytes = contentLength(answer) === length
     ? await answer.bytes()
-    : await toBytes(
-      answer.body.pipeThrough(rangeStream({ offset: 0, length: length + 1 })),
-    );
+    : await (await loadFallback()).readAtMost(answer, length + 1);
   if (bytes.length !== length) {
     throw new Error(
       `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${

@@ -1,5 +1,5 @@
 import { redactUrl } from "./describe_store.ts";
-import { type Answer, isEncoded, send } from "./http_answer.ts";
+import { type Answer, send } from "./http_answer.ts";
 import type { StoreKey, StoreOptions } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 
@@ -83,18 +83,6 @@ export class HttpRequests {
       signal: options.signal ?? null,
     });
     return await send(this.#fetch, request, statuses, options.signal);
-  }
-
-  /** The whole value, from a server that ignored the range of a request. */
-  async wholeBody(
-    key: StoreKey,
-    answer: Answer,
-    options: StoreOptions,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    if (!isEncoded(answer)) return answer.body;
-    // Whether the body of an answer to a range is decoded differs by runtime.
-    await answer.body.cancel();
-    return (await this.send(key, options, [200]))?.body;
   }
 
   /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */

@@ -1,4 +1,5 @@
-import { cutRange } from "./cut_range.ts";
+import { copyBytes } from "./copy_bytes.ts";
+import { resolveByteRange } from "./byte_range.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 
 /** Whether a store pads ranges, for the stores that were asked. */
@@ -24,6 +25,19 @@ export async function readUnsizedRange(
     if (!refusesRange(error)) throw error;
   }
   return await cutRange(store, key, range, options);
+}
+
+/** Reads the whole value, and copies a range of it. */
+export async function cutRange(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  const value = await store.get(key, options);
+  if (value === undefined) return undefined;
+  const { start, end } = resolveByteRange(range, value.length);
+  return copyBytes(value, start, end);
 }
 
 /** Whether a store refuses a range: by status 416 (Range Not Satisfiable), or as Node refuses a negative position. */

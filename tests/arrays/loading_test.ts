@@ -39,7 +39,7 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http.ts"];
 
-/** What writes, streams and lists chunks, and what explains a missing array. */
+/** What writes, streams and lists chunks, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
   "arrays/missing_array.ts",
   "concat_parts/change_parts.ts",
@@ -54,10 +54,12 @@ const ON_FIRST_USE = [
   "splitter/native_windows.ts",
   "splitter/part_sinks.ts",
   "splitter/split_source.ts",
+  "stores/http_fallback.ts",
+  "stores/range_stream.ts",
   "stores/snapshot.ts",
 ];
 
-Deno.test("openArrayChunks and HttpStore load what writes, streams and lists chunks on first use", async () => {
+Deno.test("openArrayChunks and HttpStore load what few programs need on first use", async () => {
   const atStart = await loadedBy(READERS, false);
   const all = await loadedBy(READERS, true);
   assertEquals(ON_FIRST_USE.filter((module) => atStart.includes(module)), []);

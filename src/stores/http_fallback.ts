@@ -1,0 +1,86 @@
+import {
+  answeredLength,
+  parseContentRange,
+  rangeHeader,
+} from "./content_range.ts";
+import {
+  type Answer,
+  contentLength,
+  isEncoded,
+  unexpectedRange,
+} from "./http_answer.ts";
+import type { HttpRequests } from "./http_requests.ts";
+import { rangeStream } from "./range_stream.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
+import { toBytes } from "./stream.ts";
+
+/** Asks for the length of a value by a request for its first byte. */
+export async function fetchSizeByRange(
+  requests: HttpRequests,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<number | undefined> {
+  const range = { offset: 0, length: 1 };
+  const answer = await requests.send(key, options, [200, 206, 416], {
+    range: rangeHeader(range),
+  });
+  if (answer === undefined) return undefined;
+  if (answer.status === 200 && contentLength(answer) === undefined) {
+    const value = await wholeBody(requests, key, answer, options);
+    return value && await count(value);
+  }
+  await answer.body.cancel();
+  if (answer.status === 200) return contentLength(answer);
+  const content = parseContentRange(answer.headers);
+  if (answer.status === 416 && !content.size) return 0;
+  if (
+    answer.status === 206 && content.size !== undefined &&
+    answeredLength(range, content) !== undefined
+  ) return content.size;
+  throw unexpectedRange(answer, range);
+}
+
+/** Cuts a range out of the whole value, from a server that ignored the range of a request. */
+export async function cutWhole(
+  requests: HttpRequests,
+  key: StoreKey,
+  range: ByteRange,
+  answer: Answer,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  const value = await wholeBody(requests, key, answer, options);
+  return value && await toBytes(value.pipeThrough(rangeStream(range)));
+}
+
+/** Reads a body that does not tell its length, and at most `length` bytes of it. */
+export async function readAtMost(
+  answer: Answer,
+  length: number,
+): Promise<Uint8Array> {
+  const start = rangeStream({ offset: 0, length });
+  return await toBytes(answer.body.pipeThrough(start));
+}
+
+async function wholeBody(
+  requests: HttpRequests,
+  key: StoreKey,
+  answer: Answer,
+  options: StoreOptions,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  if (!isEncoded(answer)) return answer.body;
+  // Whether the body of an answer to a range is decoded differs by runtime.
+  await answer.body.cancel();
+  return (await requests.send(key, options, [200]))?.body;
+}
+
+async function count(stream: ReadableStream<Uint8Array>): Promise<number> {
+  let size = 0;
+  await stream.pipeTo(
+    new WritableStream({
+      write(chunk) {
+        size += chunk.length;
+      },
+    }),
+  );
+  return size;
+}
