@@ -51,7 +51,7 @@ Deno.test("DefaultChunkKeyEncoding.encode accepts many dimensions", () => {
   assertEquals(slashed.decode(slashed.encode(chunk), 1000), chunk);
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode refuses numbers other than whole ones from 0 to 2^53-1", () => {
+Deno.test("DefaultChunkKeyEncoding.encode rejects numbers other than whole ones from 0 to 2^53-1", () => {
   for (
     const number of [-1, 0.5, 1 - 2 ** -53, NaN, Infinity, -Infinity]
       .concat([-MAX, MAX + 1, 1e21, Number.MIN_VALUE])
@@ -65,7 +65,7 @@ Deno.test("DefaultChunkKeyEncoding.encode refuses numbers other than whole ones 
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode refuses coordinates that are not numbers", () => {
+Deno.test("DefaultChunkKeyEncoding.encode rejects coordinates that are not numbers", () => {
   for (
     const [wrong, found] of [
       ["1", '"1"'],
@@ -89,7 +89,7 @@ Deno.test("DefaultChunkKeyEncoding.encode refuses coordinates that are not numbe
   assertThrows(() => slashed.encode([0, , 1] as number[]), TypeError);
 });
 
-Deno.test("DefaultChunkKeyEncoding.encode refuses values other than arrays", () => {
+Deno.test("DefaultChunkKeyEncoding.encode rejects values other than arrays", () => {
   for (
     const wrong of [undefined, null, "12", 1, { length: 1, 0: 1 }, new Set([1])]
   ) {
@@ -101,7 +101,7 @@ Deno.test("DefaultChunkKeyEncoding.encode refuses values other than arrays", () 
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses keys that encode does not return", () => {
+Deno.test("DefaultChunkKeyEncoding.decode rejects keys that encode does not return", () => {
   for (
     const rest of ["/", "/01", "/00", "/-1", "/+1", "/-0", "/1e3", "/ 1", "/1 "]
       .concat(["//1", "/1/", "/1//2", "/1.5", "/0x1", "/1_0", "/1n", "/NaN"])
@@ -129,14 +129,14 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses keys that encode does not retu
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses the other separator", () => {
+Deno.test("DefaultChunkKeyEncoding.decode rejects the other separator", () => {
   assertThrows(() => slashed.decode("c.1"), ChunkKeyError);
   assertThrows(() => slashed.decode("c/1.2"), ChunkKeyError);
   assertThrows(() => dotted.decode("c/1"), ChunkKeyError);
   assertThrows(() => dotted.decode("c.1/2"), ChunkKeyError);
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses another rank", () => {
+Deno.test("DefaultChunkKeyEncoding.decode rejects another rank", () => {
   assertEquals(slashed.decode("c/1/2", 2), [1, 2]);
   for (
     const [key, found, rank] of [["c/1/2", 2, 1], ["c/1/2", 2, 3], [
@@ -154,7 +154,7 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses another rank", () => {
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses an invalid rank", () => {
+Deno.test("DefaultChunkKeyEncoding.decode rejects an invalid rank", () => {
   for (const rank of [-1, 0.5, NaN, Infinity, MAX + 1]) {
     assertStrictEquals(
       assertThrows(() => slashed.decode("c/1", rank), RangeError).message,
@@ -170,7 +170,7 @@ Deno.test("DefaultChunkKeyEncoding.decode refuses an invalid rank", () => {
   }
 });
 
-Deno.test("DefaultChunkKeyEncoding.decode refuses values other than strings", () => {
+Deno.test("DefaultChunkKeyEncoding.decode rejects values other than strings", () => {
   for (
     const [key, found] of [
       [5, "5"],
@@ -196,7 +196,7 @@ Deno.test("DefaultChunkKeyEncoding.decode returns a new array each time", () => 
   assertEquals(slashed.decode("c"), []);
 });
 
-Deno.test("DefaultChunkKeyEncoding refuses other separators", () => {
+Deno.test("DefaultChunkKeyEncoding rejects other separators", () => {
   for (const separator of ["", "|", "//", "\\", "c", "0"]) {
     const error = assertThrows(
       () => new DefaultChunkKeyEncoding(separator as "/"),

@@ -85,7 +85,7 @@ Deno.test("parseChunkKeyEncoding accepts suffix with both spellings of its base 
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses both spellings together, even with equal values", () => {
+Deno.test("parseChunkKeyEncoding rejects both spellings together, even with equal values", () => {
   for (const [first, second] of [["v2", "v2"], ["v2", null], [null, "v2"]]) {
     assertRefused(
       suffix({ suffix: "", base_encoding: first, "base-encoding": second }),
@@ -126,7 +126,7 @@ Deno.test("parseChunkKeyEncoding names the spelling in the path of an error", ()
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses values that are not extensions", () => {
+Deno.test("parseChunkKeyEncoding rejects values that are not extensions", () => {
   const expected =
     "Expected a chunk key encoding, a name or an object with a name, found ";
   for (
@@ -188,7 +188,7 @@ Deno.test("parseChunkKeyEncoding lists the known names for an unknown name", () 
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses must_understand: false", () => {
+Deno.test("parseChunkKeyEncoding rejects must_understand: false", () => {
   const problem =
     "Expected true or no such member, since chunk keys cannot be found without understanding their encoding, found false";
   for (
@@ -281,7 +281,7 @@ Deno.test("parseChunkKeyEncoding ignores inherited members", () => {
   );
 });
 
-Deno.test("parseChunkKeyEncoding refuses other separators", () => {
+Deno.test("parseChunkKeyEncoding rejects other separators", () => {
   for (
     const [separator, found] of [
       ["", '""'],
@@ -332,7 +332,7 @@ Deno.test("parseChunkKeyEncoding requires a suffix", () => {
   }
 });
 
-Deno.test("parseChunkKeyEncoding refuses suffixes that make unsafe keys", () => {
+Deno.test("parseChunkKeyEncoding rejects suffixes that make unsafe keys", () => {
   for (
     const [text, ending, problem] of [
       ["/", "0/", "holds an empty segment"],
@@ -406,7 +406,7 @@ Deno.test("parseChunkKeyEncoding counts an implied base encoding", () => {
   );
 });
 
-Deno.test("parseChunkKeyEncoding refuses thousands of nested encodings", () => {
+Deno.test("parseChunkKeyEncoding rejects thousands of nested encodings", () => {
   const deep = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
     .repeat(5000) + '"v2"' + "}}".repeat(5000);
   assertThrows(

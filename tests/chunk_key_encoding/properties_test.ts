@@ -163,7 +163,7 @@ Deno.test("ChunkKeyEncoding.decode agrees with the oracle on any string", () => 
   );
 });
 
-Deno.test("ChunkKeyEncoding.decode accepts the largest coordinate and refuses the next one", () => {
+Deno.test("ChunkKeyEncoding.decode accepts the largest coordinate and rejects the next one", () => {
   const limit = BigInt(Number.MAX_SAFE_INTEGER);
   fc.assert(
     fc.property(

@@ -36,7 +36,7 @@ Deno.test("registerChunkKeyEncoding adds the name to the known names in messages
   assertThrows(() => parseChunkKeyEncoding("lost"), MetadataError, '"listed"');
 });
 
-Deno.test("registerChunkKeyEncoding refuses built-in names", () => {
+Deno.test("registerChunkKeyEncoding rejects built-in names", () => {
   for (const name of ["default", "v2", "suffix"]) {
     assertStrictEquals(
       assertThrows(
@@ -49,7 +49,7 @@ Deno.test("registerChunkKeyEncoding refuses built-in names", () => {
   assertStrictEquals(parseChunkKeyEncoding("default").encode([1]), "c/1");
 });
 
-Deno.test("registerChunkKeyEncoding refuses a registered name and keeps the first parser", () => {
+Deno.test("registerChunkKeyEncoding rejects a registered name and keeps the first parser", () => {
   registerChunkKeyEncoding("twice", () => dotted);
   assertStrictEquals(
     assertThrows(
@@ -62,7 +62,7 @@ Deno.test("registerChunkKeyEncoding refuses a registered name and keeps the firs
   assertStrictEquals(parseChunkKeyEncoding("twice"), dotted);
 });
 
-Deno.test("registerChunkKeyEncoding refuses an empty name and arguments of another type", () => {
+Deno.test("registerChunkKeyEncoding rejects an empty name and arguments of another type", () => {
   assertStrictEquals(
     assertThrows(() => registerChunkKeyEncoding("", () => dotted), RangeError)
       .message,

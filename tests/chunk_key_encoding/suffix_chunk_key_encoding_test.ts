@@ -99,7 +99,7 @@ Deno.test("SuffixChunkKeyEncoding nests", () => {
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding.decode refuses keys that encode does not return", () => {
+Deno.test("SuffixChunkKeyEncoding.decode rejects keys that encode does not return", () => {
   for (
     const key of ["", "c/1", "c/1.TIFF", "c/1.tif", "c/1.tiff ", "c/1.tiff/"]
       .concat(["tiff", "c/1tiff", "c/1.tiff\n"])
@@ -124,7 +124,7 @@ Deno.test("SuffixChunkKeyEncoding.decode refuses keys that encode does not retur
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses the coordinates and keys that its base encoding refuses", () => {
+Deno.test("SuffixChunkKeyEncoding rejects the coordinates and keys that its base encoding refuses", () => {
   assertThrows(() => tiff.encode([-1]), RangeError, "found -1");
   assertThrows(
     () => tiff.encode([2 ** 53]),
@@ -138,7 +138,7 @@ Deno.test("SuffixChunkKeyEncoding refuses the coordinates and keys that its base
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses suffixes that make unsafe keys", () => {
+Deno.test("SuffixChunkKeyEncoding rejects suffixes that make unsafe keys", () => {
   for (
     const [suffix, ending, problem] of [
       ["/", "0/", "holds an empty segment"],
@@ -188,7 +188,7 @@ Deno.test("SuffixChunkKeyEncoding refuses suffixes that make unsafe keys", () =>
   }
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses nested suffixes that together make unsafe keys", () => {
+Deno.test("SuffixChunkKeyEncoding rejects nested suffixes that together make unsafe keys", () => {
   for (
     const [inner, outer, ending] of [
       ["/zarr", ".json", "0/zarr.json"],
@@ -264,7 +264,7 @@ Deno.test("SuffixChunkKeyEncoding.decode keeps the cause of the base encoding's 
   );
 });
 
-Deno.test("SuffixChunkKeyEncoding refuses arguments of another type", () => {
+Deno.test("SuffixChunkKeyEncoding rejects arguments of another type", () => {
   for (const suffix of [undefined, null, 1, [".tiff"], {}]) {
     assertThrows(
       () => new SuffixChunkKeyEncoding(suffix as string),

@@ -58,7 +58,7 @@ Deno.test("V2ChunkKeyEncoding encodes and decodes coordinates around each power 
   assertStrictEquals(dotted.encode([-0]), "0");
 });
 
-Deno.test("V2ChunkKeyEncoding.encode refuses invalid coordinates", () => {
+Deno.test("V2ChunkKeyEncoding.encode rejects invalid coordinates", () => {
   for (const number of [-1, 0.5, NaN, Infinity, MAX + 1]) {
     assertStrictEquals(
       assertThrows(() => dotted.encode([1, number]), RangeError).message,
@@ -77,7 +77,7 @@ Deno.test("V2ChunkKeyEncoding.encode refuses invalid coordinates", () => {
   );
 });
 
-Deno.test("V2ChunkKeyEncoding.decode refuses keys that encode does not return", () => {
+Deno.test("V2ChunkKeyEncoding.decode rejects keys that encode does not return", () => {
   for (
     const key of ["", ".", "01", "00", "-1", "+1", "1e3", " 1", "1 ", "1..2"]
       .concat([".1", "1.", "1.01", "1/2", "a", "c", "c.1", "c/1", "٣", "1.\n"])
@@ -105,7 +105,7 @@ Deno.test("V2ChunkKeyEncoding.decode refuses keys that encode does not return", 
   }
 });
 
-Deno.test("V2ChunkKeyEncoding.decode refuses keys and ranks of another type", () => {
+Deno.test("V2ChunkKeyEncoding.decode rejects keys and ranks of another type", () => {
   assertStrictEquals(
     assertThrows(() => dotted.decode(0 as unknown as string), TypeError)
       .message,
@@ -119,7 +119,7 @@ Deno.test("V2ChunkKeyEncoding.decode refuses keys and ranks of another type", ()
   );
 });
 
-Deno.test("V2ChunkKeyEncoding refuses other separators", () => {
+Deno.test("V2ChunkKeyEncoding rejects other separators", () => {
   assertStrictEquals(
     assertThrows(() => new V2ChunkKeyEncoding("-" as "/"), RangeError).message,
     'Expected the separator "/" or ".", found "-"',

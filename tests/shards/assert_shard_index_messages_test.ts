@@ -37,7 +37,7 @@ Deno.test("assertShardIndex accepts inner chunks that touch each other, the shar
   assertShardIndex(moved, AT_START, 100 + INDEX_SIZE);
 });
 
-Deno.test("assertShardIndex names the inner chunk that does not lie in the shard, by one byte", () => {
+Deno.test("assertShardIndex names the inner chunk that is outside of the shard by one byte", () => {
   const index = [undefined, undefined, { offset: 51, length: 50 }];
   assertEquals(
     refusal(index),
@@ -53,7 +53,7 @@ Deno.test("assertShardIndex names the inner chunk that does not lie in the shard
   );
 });
 
-Deno.test("assertShardIndex refuses offsets counted without the index before them", () => {
+Deno.test("assertShardIndex rejects offsets counted without the index before them", () => {
   refusal([{ offset: 0, length: 9 }, undefined, undefined], AT_START);
 });
 
@@ -69,7 +69,7 @@ Deno.test("assertShardIndex names both inner chunks that overlap, in C order, an
   );
 });
 
-Deno.test("assertShardIndex sees one inner chunk within another, and one twice", () => {
+Deno.test("assertShardIndex rejects an inner chunk within another, and one stored twice", () => {
   const large = { offset: 0, length: 100 };
   assertEquals(
     refusal([large, undefined, { offset: 99, length: 1 }], AT_END, ""),
@@ -81,7 +81,7 @@ Deno.test("assertShardIndex sees one inner chunk within another, and one twice",
   );
 });
 
-Deno.test("assertShardIndex refuses no empty inner chunk beside or within another", () => {
+Deno.test("assertShardIndex accepts an empty inner chunk beside or within another", () => {
   const large = { offset: 10, length: 90 };
   for (const offset of [0, 10, 11, 99, 100]) {
     const empty = { offset, length: 0 };
@@ -90,7 +90,7 @@ Deno.test("assertShardIndex refuses no empty inner chunk beside or within anothe
   }
 });
 
-Deno.test("assertShardIndex refuses an empty inner chunk in the index or past the shard", () => {
+Deno.test("assertShardIndex rejects an empty inner chunk in the index or past the shard", () => {
   const at = (offset: number) => [undefined, { offset, length: 0 }, undefined];
   assertShardIndex(at(100), AT_END, 152);
   for (const offset of [101, 152, 153]) refusal(at(offset));
@@ -99,7 +99,7 @@ Deno.test("assertShardIndex refuses an empty inner chunk in the index or past th
   for (const offset of [0, 51, 153]) refusal(at(offset), AT_START);
 });
 
-Deno.test("assertShardIndex accepts a shard that is nothing but its index, and none shorter", () => {
+Deno.test("assertShardIndex accepts a shard that is only its index, and rejects a shorter one", () => {
   const none = [undefined, undefined, undefined];
   for (const layout of [AT_END, AT_START]) {
     assertShardIndex(none, layout, INDEX_SIZE);
@@ -114,14 +114,14 @@ Deno.test("assertShardIndex accepts a shard that is nothing but its index, and n
   }
 });
 
-Deno.test("assertShardIndex refuses offsets and lengths up to 2^53−1", () => {
+Deno.test("assertShardIndex rejects offsets and lengths up to 2^53−1", () => {
   const most = Number.MAX_SAFE_INTEGER;
   refusal([{ offset: most, length: 0 }, undefined, undefined]);
   refusal([{ offset: 0, length: most }, undefined, undefined]);
   refusal([{ offset: most, length: most }, undefined, undefined]);
 });
 
-Deno.test("assertShardIndex leaves the index in its order", () => {
+Deno.test("assertShardIndex does not reorder the index", () => {
   const index = [{ offset: 9, length: 1 }, undefined, { offset: 0, length: 9 }];
   assertShardIndex(index, AT_END, 152);
   assertEquals(index[0], { offset: 9, length: 1 });

@@ -85,7 +85,7 @@ Deno.test("assertShardIndex accepts every shard that encodeShard makes", () => {
   );
 });
 
-Deno.test("assertShardIndex refuses damage by one byte wherever a map of bytes does", () => {
+Deno.test("assertShardIndex rejects a change by one byte exactly if a map of bytes does", () => {
   const outcomes = { harmless: 0, refused: 0 };
   fc.assert(
     fc.property(shardInputs, ({ layout, chunks, options }) => {
@@ -117,7 +117,7 @@ Deno.test("assertShardIndex refuses damage by one byte wherever a map of bytes d
 const DAMAGES = [-1, 0, 1].flatMap((a) => [-1, 0, 1].map((b) => [a, b]))
   .filter(([a, b]) => a !== 0 || b !== 0) as [number, number][];
 
-Deno.test("assertShardIndex accepts what a map of bytes does, of any entries in a small shard", () => {
+Deno.test("assertShardIndex agrees with a map of bytes on any entries in a small shard", () => {
   const outcomes = { sound: 0, unsound: 0 };
   fc.assert(
     fc.property(
@@ -152,7 +152,7 @@ Deno.test("assertShardIndex accepts what a map of bytes does, of any entries in 
   assert(sound > 100 && unsound > 100, JSON.stringify(outcomes));
 });
 
-Deno.test("assertShardIndex refuses a shard of which bytes are missing at the end", () => {
+Deno.test("assertShardIndex rejects a shard that is truncated", () => {
   fc.assert(
     fc.property(shardInputs, fc.nat(), ({ layout, chunks, options }, cut) => {
       const shard = encodeShard(chunks, layout, options);

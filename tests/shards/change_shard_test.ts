@@ -35,7 +35,7 @@ async function contents(stored: MemoryStore, layout: ShardLayout) {
   };
 }
 
-Deno.test("changeShard changes what it is told and keeps every other inner chunk and the prefix", async () => {
+Deno.test("changeShard changes the given inner chunks and keeps the others and the prefix", async () => {
   const cases = shardInputs.chain((input) =>
     fc.record({
       input: fc.constant(input),
@@ -94,7 +94,7 @@ Deno.test("changeShard keeps the prefix of a shard whose inner chunks are all ab
   }
 });
 
-Deno.test("changeShard keeps a shard as long as it was if it is changed again and again", async () => {
+Deno.test("changeShard does not make a shard longer by repeated changes", async () => {
   const prefix = countingBytes(5, 100);
   for (const layout of AT_END) {
     const stored = new MemoryStore();
@@ -111,7 +111,7 @@ Deno.test("changeShard keeps a shard as long as it was if it is changed again an
   }
 });
 
-Deno.test("changeShard removes a shard once it has no inner chunk, and needs no delete where there is none", async () => {
+Deno.test("changeShard deletes a shard without inner chunks, and needs no delete for an absent shard", async () => {
   for (const layout of layoutsOf(2)) {
     const stored = new MemoryStore();
     const { store, log } = logged(stored);
@@ -136,7 +136,7 @@ Deno.test("changeShard removes a shard once it has no inner chunk, and needs no 
   }
 });
 
-Deno.test("changeShard neither reads nor needs what is there if nothing of it is kept", async () => {
+Deno.test("changeShard does not read a shard of which it keeps nothing", async () => {
   for (const layout of layoutsOf(2)) {
     const stored = new MemoryStore();
     await stored.set(KEY, countingBytes(3)); // No shard at all.
@@ -155,7 +155,7 @@ Deno.test("changeShard neither reads nor needs what is there if nothing of it is
   }
 });
 
-Deno.test("changeShard takes a prefix instead of the one there is, an empty one too", async () => {
+Deno.test("changeShard replaces the prefix by the given one, also by an empty one", async () => {
   for (const layout of AT_END) {
     for (const prefix of [new Uint8Array(), countingBytes(9, 50)]) {
       const stored = new MemoryStore();

@@ -54,14 +54,14 @@ async function inParts() {
   return { composed, log };
 }
 
-Deno.test("readInnerChunk reads all 144 inner chunks that zarr-python wrote, as the files have them", async () => {
+Deno.test("readInnerChunk reads the 144 inner chunks that zarr-python wrote", async () => {
   assertEquals(chunks.length, 144);
   for (const chunk of chunks) {
     assertEquals(await read(plain, chunk), chunk.bytes, JSON.stringify(chunk));
   }
 });
 
-Deno.test("readInnerChunk finds just those inner chunks absent that lie past the array's edge, and a zstd frame in all others", async () => {
+Deno.test("readInnerChunk returns undefined only for inner chunks past the edge of the array, and a zstd frame for all others", async () => {
   let present = 0;
   for (const chunk of chunks) {
     const bytes = await read(plain, chunk);
@@ -92,7 +92,7 @@ Deno.test("readInnerChunk reads all inner chunks from shards in parts, whose off
   assertEquals(inHeader, 12);
 });
 
-Deno.test("readShardIndex reads the index of a shard in parts from the part that has it alone", async () => {
+Deno.test("readShardIndex reads the index of a shard in parts from the part of the index", async () => {
   const { composed, log } = await inParts();
   for (const key of keys) {
     log.length = 0;
@@ -111,7 +111,7 @@ Deno.test("readShardIndex reads the index of a shard in parts from the part that
   }
 });
 
-Deno.test("readInnerChunk reads from shards in parts wherever they are cut", async () => {
+Deno.test("readInnerChunk reads from shards in parts with any cuts", async () => {
   for (const [header, index] of [[0, 0], [1, 195], [9000, 1000], [3, 197]]) {
     const store = new ConcatParts([
       { keySuffix: ".header", size: header! },
@@ -126,7 +126,7 @@ Deno.test("readInnerChunk reads from shards in parts wherever they are cut", asy
   }
 });
 
-Deno.test("encodeShard makes the elevation model's shards again, as long as zarr-python's and with the same inner chunks", async () => {
+Deno.test("encodeShard makes shards as long as those of zarr-python with the same inner chunks", async () => {
   for (const key of keys) {
     const file = (await plain.get(key))!;
     const inOrder = chunks.filter((chunk) => chunk.key === key);

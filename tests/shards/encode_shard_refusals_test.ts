@@ -6,7 +6,7 @@ import { layoutsOf } from "./arbitraries.ts";
 const CHUNK = new Uint8Array([7]);
 const CHUNKS = [CHUNK, undefined, CHUNK];
 
-Deno.test("encodeShard refuses another number of inner chunks than the layout has", () => {
+Deno.test("encodeShard rejects a number of inner chunks other than that of the layout", () => {
   for (const layout of layoutsOf(2, 3)) {
     for (const count of [0, 5, 7]) {
       for (const chunk of [CHUNK, undefined]) {
@@ -20,7 +20,7 @@ Deno.test("encodeShard refuses another number of inner chunks than the layout ha
   }
 });
 
-Deno.test("encodeShard refuses an alignment that is not a whole number from 1", () => {
+Deno.test("encodeShard rejects an alignment that is not a whole number from 1", () => {
   const wrong = [0, -1, -8, 0.5, 1.5, NaN, Infinity, 2 ** 53];
   for (const layout of layoutsOf(3)) {
     for (const alignment of wrong) {
@@ -33,7 +33,7 @@ Deno.test("encodeShard refuses an alignment that is not a whole number from 1", 
   }
 });
 
-Deno.test("encodeShard refuses a prefix, from one byte on, where the index is at the start", () => {
+Deno.test("encodeShard rejects a prefix, from one byte on, where the index is at the start", () => {
   for (const layout of layoutsOf(3)) {
     const encode = (length: number) =>
       encodeShard(CHUNKS, layout, { prefix: countingBytes(length) });
@@ -52,7 +52,7 @@ Deno.test("encodeShard refuses a prefix, from one byte on, where the index is at
   }
 });
 
-Deno.test("encodeShard takes options that are undefined for options that are not given", () => {
+Deno.test("encodeShard treats undefined options as absent", () => {
   for (const layout of layoutsOf(3)) {
     assertEquals(
       encodeShard(CHUNKS, layout, { prefix: undefined, alignment: undefined }),

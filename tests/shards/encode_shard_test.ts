@@ -22,7 +22,7 @@ function takeApart(shard: Uint8Array, layout: ShardLayout) {
   return { chunks, rest };
 }
 
-Deno.test("encodeShard makes the shard that is built byte by byte", () => {
+Deno.test("encodeShard agrees with a shard built byte by byte", () => {
   fc.assert(
     fc.property(shardInputs, ({ layout, chunks, options }) => {
       assertEquals(
@@ -34,7 +34,7 @@ Deno.test("encodeShard makes the shard that is built byte by byte", () => {
   );
 });
 
-Deno.test("encodeShard lays each inner chunk where its entry says, at a multiple of the alignment, after the prefix", () => {
+Deno.test("encodeShard places each inner chunk at the offset of its entry, a multiple of the alignment, after the prefix", () => {
   fc.assert(
     fc.property(shardInputs, ({ layout, chunks, options }) => {
       const shard = encodeShard(chunks, layout, options);
@@ -54,7 +54,7 @@ Deno.test("encodeShard lays each inner chunk where its entry says, at a multiple
   );
 });
 
-Deno.test("encodeShard leaves its input as it is, and gives memory of its own", () => {
+Deno.test("encodeShard does not change its input, and returns memory of its own", () => {
   fc.assert(
     fc.property(shardInputs, ({ layout, chunks, options }) => {
       const before = structuredClone({ chunks, options });
@@ -66,7 +66,7 @@ Deno.test("encodeShard leaves its input as it is, and gives memory of its own", 
   );
 });
 
-Deno.test("encodeShard takes views, wherever they lie in their buffers", () => {
+Deno.test("encodeShard accepts views at any offset in their buffers", () => {
   const buffer = countingBytes(40);
   const views = [
     buffer.subarray(3, 9),
@@ -109,7 +109,7 @@ Deno.test("encodeShard makes a shard without dimensions, of one inner chunk", ()
   }
 });
 
-Deno.test("encodeShard makes a shard of five dimensions, in the order it was given", () => {
+Deno.test("encodeShard makes a shard of five dimensions, in the given order", () => {
   const chunks = Array.from({ length: 48 }, (_, i) => new Uint8Array([i]));
   for (const layout of layoutsOf(2, 1, 3, 2, 4)) {
     const { rest, chunks: found } = takeApart(

@@ -58,7 +58,7 @@ async function keeps(
   return outcome === "kept";
 }
 
-Deno.test("IndexCache reads an index once, also one that is absent or still read", async () => {
+Deno.test("IndexCache reads an index once, also if it is absent or being read", async () => {
   const cache = new IndexCache();
   const { begun, load, end } = loads();
   const [a, b] = [cache.get("a", "", load("a")), cache.get("a", "", load("a"))];
@@ -74,7 +74,7 @@ Deno.test("IndexCache reads an index once, also one that is absent or still read
   assertEquals(begun, ["a", "b"]);
 });
 
-Deno.test("IndexCache does not keep what fails, nor drops what was read since", async () => {
+Deno.test("IndexCache does not cache failures, and keeps an index read since", async () => {
   const cache = new IndexCache();
   const first = loads();
   const reading = read(cache, "a", "", first.load("a"));
@@ -93,7 +93,7 @@ Deno.test("IndexCache does not keep what fails, nor drops what was read since", 
   assert(!await keeps(cache, "b"));
 });
 
-Deno.test("IndexCache forgets the indexes of a shard and of those in it, also while they are read, and no other", async () => {
+Deno.test("IndexCache.forget removes the indexes of a shard and its nested shards, also while they are read, and no others", async () => {
   const cache = new IndexCache();
   const names = [
     ["/c/1", ""],
@@ -120,7 +120,7 @@ Deno.test("IndexCache forgets the indexes of a shard and of those in it, also wh
   assert(!await keeps(cache, "/c/10"));
 });
 
-Deno.test("IndexCache aborts the reading of an index that nobody waits for any more, and reads it anew", async () => {
+Deno.test("IndexCache aborts the reading of an index without waiters, and later reads the index again", async () => {
   const cache = new IndexCache();
   const signals: AbortSignal[] = [];
   const stalled = ({ signal }: { signal?: AbortSignal }) => {
@@ -141,7 +141,7 @@ Deno.test("IndexCache aborts the reading of an index that nobody waits for any m
   assertStrictEquals(await again, index);
 });
 
-Deno.test("IndexCache keeps 2^20 entries and not one more, dropping what was not used longest", async () => {
+Deno.test("IndexCache keeps at most 2^20 entries, and drops the least recently used index", async () => {
   const cache = new IndexCache();
   const use = (name: string, entries: number) =>
     cache.get(name, "", () => Promise.resolve(indexOf(entries)));
@@ -161,7 +161,7 @@ Deno.test("IndexCache keeps 2^20 entries and not one more, dropping what was not
   assert(!await keeps(cache, "a"));
 });
 
-Deno.test("IndexCache does not count what was forgotten or failed while it was read", async () => {
+Deno.test("IndexCache does not count indexes that were forgotten or failed while they were read", async () => {
   const cache = new IndexCache();
   for (const end of [indexOf(MOST), new Error()]) {
     const first = loads();
@@ -177,7 +177,7 @@ Deno.test("IndexCache does not count what was forgotten or failed while it was r
   assert(await keeps(cache, "c"));
 });
 
-Deno.test("IndexCache keeps no more than 2^20 entries in whatever order indexes are asked for, read and forgotten", async () => {
+Deno.test("IndexCache keeps at most 2^20 entries for any order of requests, reads and removals", async () => {
   const step = fc.record({
     do: fc.constantFrom("get", "get", "end", "end", "fail", "forget"),
     name: fc.constantFrom("a", "b", "c", "d", "e"),

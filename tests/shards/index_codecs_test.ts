@@ -22,7 +22,7 @@ function assertRefused(
   assertEquals(error.path, `/configuration/index_codecs${path}`);
 }
 
-Deno.test("parseShardLayout refuses index codecs other than bytes and crc32c after it", () => {
+Deno.test("parseShardLayout rejects index codecs other than bytes and crc32c after it", () => {
   const gzip = { name: "gzip", configuration: { level: 5 } };
   const wrong: [codecs: unknown[], names: string][] = [
     [[], "[]"],
@@ -50,7 +50,7 @@ Deno.test("parseShardLayout refuses index codecs other than bytes and crc32c aft
   }
 });
 
-Deno.test("parseShardLayout refuses bytes without a byte order, in long form and as a name alone", () => {
+Deno.test("parseShardLayout rejects bytes without a byte order, in long form and as a name alone", () => {
   const path = "/0/configuration/endian";
   const message = 'Missing member "endian" in the configuration of bytes';
   for (const bytes of ["bytes", { name: "bytes" }]) {
@@ -60,7 +60,7 @@ Deno.test("parseShardLayout refuses bytes without a byte order, in long form and
   assertRefused([{ name: "bytes", configuration: {} }], message, path);
 });
 
-Deno.test("parseShardLayout refuses byte orders other than little and big", () => {
+Deno.test("parseShardLayout rejects byte orders other than little and big", () => {
   for (const endian of ["native", "Little", "", null, 1, ["little"]]) {
     assertRefused(
       [{ name: "bytes", configuration: { endian } }, CRC32C],
@@ -70,7 +70,7 @@ Deno.test("parseShardLayout refuses byte orders other than little and big", () =
   }
 });
 
-Deno.test("parseShardLayout refuses members of bytes that it does not know", () => {
+Deno.test("parseShardLayout rejects unknown members of bytes", () => {
   assertRefused(
     [{ name: "bytes", configuration: { endian: "little", size: 8 } }],
     'Unknown member "size" in the configuration of bytes; known are "endian"',
@@ -78,7 +78,7 @@ Deno.test("parseShardLayout refuses members of bytes that it does not know", () 
   );
 });
 
-Deno.test("parseShardLayout refuses index codecs that are none, and says which", () => {
+Deno.test("parseShardLayout rejects invalid index codecs, and names them", () => {
   const valid = [BYTES, CRC32C];
   for (const i of [0, 1]) {
     const withCodec = (codec: unknown) => valid.with(i, codec as typeof BYTES);

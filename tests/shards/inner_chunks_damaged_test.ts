@@ -39,7 +39,7 @@ async function innerOf(
   return new InnerChunks(stored, layouts);
 }
 
-Deno.test("InnerChunks refuses a shard with any bit of its index flipped, by the shard's key", async () => {
+Deno.test("InnerChunks rejects a shard with any flipped bit in its index, and names the key of the shard", async () => {
   for (const layout of LAYOUTS.filter((it) => it.indexHasChecksum)) {
     const chunks = [countingBytes(3), undefined];
     const shard = encodeShard(chunks, layout);
@@ -69,7 +69,7 @@ Deno.test("InnerChunks refuses a shard with any bit of its index flipped, by the
   }
 });
 
-Deno.test("InnerChunks refuses an inner chunk that does not lie in its shard, by one byte, and by any number", async () => {
+Deno.test("InnerChunks rejects an inner chunk outside of its shard, by one byte and by any number", async () => {
   for (const layout of WITHOUT_CHECKSUM) {
     const size = BigInt(shardIndexSize(layout) + 10);
     for (
@@ -105,7 +105,7 @@ Deno.test("InnerChunks refuses an inner chunk that does not lie in its shard, by
   }
 });
 
-Deno.test("InnerChunks refuses an inner chunk that lies outside of its nested shard, though in the outer one", async () => {
+Deno.test("InnerChunks rejects an inner chunk outside of its nested shard, also inside of the outer shard", async () => {
   for (const layout of WITHOUT_CHECKSUM) {
     const innerSize = BigInt(shardIndexSize(layout) + 10);
     for (
@@ -130,7 +130,7 @@ Deno.test("InnerChunks refuses an inner chunk that lies outside of its nested sh
   }
 });
 
-Deno.test("InnerChunks refuses a shard that was cut short, wherever, or gives what is still whole", async () => {
+Deno.test("InnerChunks rejects a truncated shard, or returns inner chunks that are still whole", async () => {
   for (const layout of LAYOUTS) {
     const chunks = [countingBytes(3), countingBytes(5, 9)];
     const shard = encodeShard(chunks, layout);
@@ -156,7 +156,7 @@ Deno.test("InnerChunks refuses a shard that was cut short, wherever, or gives wh
   }
 });
 
-Deno.test("InnerChunks refuses to change a shard without a checksum whose inner chunks overlap or lie outside", async () => {
+Deno.test("InnerChunks rejects to change a shard without a checksum whose inner chunks overlap or lie outside", async () => {
   for (const layout of WITHOUT_CHECKSUM) {
     const first = layout.indexLocation === "start" ? 32n : 0n;
     for (

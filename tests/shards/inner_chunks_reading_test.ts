@@ -26,7 +26,7 @@ function readable(inner: InnerChunks, path: number[][]) {
   });
 }
 
-Deno.test("InnerChunks reads every inner chunk of any shard in every way, and lists those there are", async () => {
+Deno.test("InnerChunks reads and lists every inner chunk of any shard", async () => {
   await fc.assert(
     fc.asyncProperty(shardInputs, async ({ chunks, layout, options }) => {
       const stored = new MemoryStore();
@@ -45,7 +45,7 @@ Deno.test("InnerChunks reads every inner chunk of any shard in every way, and li
   );
 });
 
-Deno.test("InnerChunks reads every inner chunk of shards in shards in shards, and lists those there are", async () => {
+Deno.test("InnerChunks reads and lists every inner chunk of shards nested twice", async () => {
   const nested = fc.tuple(layouts, layouts, layouts).filter((levels) =>
     levels.every(({ chunksPerShard }) => chunksPerShard.length < 3)
   ).chain(([outer, middle, innermost]) =>
@@ -96,7 +96,7 @@ Deno.test("InnerChunks reads every inner chunk of shards in shards in shards, an
   );
 });
 
-Deno.test("InnerChunks reads an index once for all that ask at once, and inner chunks that lie together with one request", async () => {
+Deno.test("InnerChunks reads an index once for concurrent readers, and adjacent inner chunks with one request", async () => {
   for (const layout of layoutsOf(3)) {
     const stored = new MemoryStore();
     const chunks = [countingBytes(3), undefined, countingBytes(4)];
@@ -112,7 +112,7 @@ Deno.test("InnerChunks reads an index once for all that ask at once, and inner c
   }
 });
 
-Deno.test("InnerChunks asks for a shard that is absent once, until it is changed here", async () => {
+Deno.test("InnerChunks requests an absent shard once, until the shard is changed", async () => {
   const [layout] = layoutsOf(2);
   const { store, log } = logged(new MemoryStore());
   const inner = new InnerChunks(store, [layout!]);
@@ -145,7 +145,7 @@ function held(store: Store) {
   return { store: reading, waiting };
 }
 
-Deno.test("InnerChunks rejects for the reader whose signal is aborted while an index is read, and reads on for others", async () => {
+Deno.test("InnerChunks rejects for a reader that aborts while an index is read, and continues for others", async () => {
   const [layout] = layoutsOf(2);
   const stored = new MemoryStore();
   await stored.set(KEY, encodeShard([countingBytes(3), undefined], layout!));
@@ -170,7 +170,7 @@ Deno.test("InnerChunks rejects for the reader whose signal is aborted while an i
   assertEquals(waiting.length, 0);
 });
 
-Deno.test("InnerChunks tells all that wait for an index that it cannot be read, and reads it again for the next", async () => {
+Deno.test("InnerChunks rejects for all waiters of an index that cannot be read, and reads it again for the next reader", async () => {
   const [layout] = layoutsOf(2);
   const stored = new MemoryStore();
   await stored.set(KEY, encodeShard([countingBytes(3), undefined], layout!));

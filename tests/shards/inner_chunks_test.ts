@@ -26,7 +26,7 @@ async function readAnew(
   );
 }
 
-Deno.test("InnerChunks stores inner chunks that are set at once together", async () => {
+Deno.test("InnerChunks stores concurrently set inner chunks with one write", async () => {
   const stored = new MemoryStore();
   const { store, log } = logged(stored);
   const inner = new InnerChunks(store, [LAYOUT]);
@@ -37,7 +37,7 @@ Deno.test("InnerChunks stores inner chunks that are set at once together", async
   assertEquals(await readAnew(stored), [5, 6, 7, undefined]);
 });
 
-Deno.test("InnerChunks takes in what is set while an earlier change of the shard is stored", async () => {
+Deno.test("InnerChunks collects changes while an earlier change of the shard is stored", async () => {
   const stored = new MemoryStore();
   let free = () => {};
   const isFree = new Promise<void>((resolve) => free = resolve);
@@ -64,7 +64,7 @@ Deno.test("InnerChunks takes in what is set while an earlier change of the shard
   assertEquals(await readAnew(stored), [1, 2, 3, 4]);
 });
 
-Deno.test("InnerChunks tells each caller of a change that failed, and none of the next one", async () => {
+Deno.test("InnerChunks rejects for each caller of a failed change, and not for those of the next one", async () => {
   const stored = new MemoryStore();
   const lost = new Error("The store is gone");
   let isGone = true;
@@ -83,7 +83,7 @@ Deno.test("InnerChunks tells each caller of a change that failed, and none of th
   assertEquals(await readAnew(stored), [undefined, undefined, undefined, 9]);
 });
 
-Deno.test("InnerChunks refuses to change shards that are made of shards, and leaves them as they are", async () => {
+Deno.test("InnerChunks rejects changes of shards of shards, and keeps the shards", async () => {
   const [layout] = layoutsOf(2);
   const stored = new MemoryStore();
   const shard = encodeShard(
@@ -111,7 +111,7 @@ interface Step {
   wait: number;
 }
 
-Deno.test("InnerChunks reads and stores by turns: nobody sees an older inner chunk, or one that could not be stored", async () => {
+Deno.test("InnerChunks alternates reads and writes: no reader gets an older inner chunk, or one that was not stored", async () => {
   const step: fc.Arbitrary<Step> = fc.record({
     do: fc.constantFrom("get", "set", "set", "delete", "size"),
     place: fc.nat(3),

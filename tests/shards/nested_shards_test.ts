@@ -43,7 +43,7 @@ const nested = fc.tuple(layouts, layouts).chain(([inner, outer]) =>
   })
 );
 
-Deno.test("readInnerChunk reads each inner chunk of shards that are inner chunks", async () => {
+Deno.test("readInnerChunk reads each inner chunk of nested shards", async () => {
   await fc.assert(
     fc.asyncProperty(nested, async ({ outer, inner, shards, alignment }) => {
       const shard = encodeShard(
@@ -90,7 +90,7 @@ Deno.test("readInnerChunk reads an inner chunk that is a shard whole, and then f
   }
 });
 
-Deno.test("readInnerChunk reads shards nested twice with one request a level, and one for the bytes", async () => {
+Deno.test("readInnerChunk reads shards nested twice with one request per level, and one for the bytes", async () => {
   for (const layout of layoutsOf(1, 2)) {
     const chunk = countingBytes(7);
     let shard = chunk;
@@ -112,7 +112,7 @@ Deno.test("readInnerChunk reads shards nested twice with one request a level, an
   }
 });
 
-Deno.test("readInnerChunk refuses a nested shard whose index was damaged, and reads the one beside it", async () => {
+Deno.test("readInnerChunk rejects a nested shard with a damaged index, and reads its neighbour", async () => {
   for (const layout of layoutsOf(2).filter((it) => it.indexHasChecksum)) {
     const whole = encodeShard([countingBytes(3), undefined], layout);
     const damaged = whole.slice();
@@ -130,7 +130,7 @@ Deno.test("readInnerChunk refuses a nested shard whose index was damaged, and re
   }
 });
 
-Deno.test("readInnerChunk refuses an inner chunk that is shorter than the index of a nested shard", async () => {
+Deno.test("readInnerChunk rejects an inner chunk that is shorter than the index of a nested shard", async () => {
   for (const layout of layoutsOf(2)) {
     const short = countingBytes(slowIndexSize(layout) - 1);
     const { read } = recordedShard(encodeShard([short, short], layout));
@@ -145,7 +145,7 @@ Deno.test("readInnerChunk refuses an inner chunk that is shorter than the index 
   }
 });
 
-Deno.test("parseShardLayout gives the layouts by which nested shards are read", async () => {
+Deno.test("parseShardLayout returns the layouts of nested shards", async () => {
   const sharding = (chunk_shape: number[], ...codecs: unknown[]) => ({
     name: "sharding_indexed",
     configuration: {

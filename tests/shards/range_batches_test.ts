@@ -22,7 +22,7 @@ function noting(value: Uint8Array): { store: Store; ranges: ByteRange[] } {
   return { store, ranges };
 }
 
-Deno.test("RangeBatches gives each range its bytes, whatever is asked for at once", async () => {
+Deno.test("RangeBatches returns the bytes of each range, for any concurrent ranges", async () => {
   const value = countingBytes(20_000);
   const anyExtent = fc.record({
     offset: fc.nat(22_000),
@@ -49,7 +49,7 @@ Deno.test("RangeBatches gives each range its bytes, whatever is asked for at onc
   );
 });
 
-Deno.test("RangeBatches reads as one what lies together, to the byte", async () => {
+Deno.test("RangeBatches joins exactly adjacent ranges into one read", async () => {
   for (
     const [gap, requests] of [[-10, 1], [0, 1], [GAP, 1], [GAP + 1, 2]] as const
   ) {
@@ -68,7 +68,7 @@ Deno.test("RangeBatches reads as one what lies together, to the byte", async () 
   }
 });
 
-Deno.test("RangeBatches reads no more as one than two mebibytes", async () => {
+Deno.test("RangeBatches joins at most two mebibytes into one read", async () => {
   for (const [more, requests] of [[0, 1], [1, 2]] as const) {
     const { store, ranges } = noting(new Uint8Array(MOST + 1));
     const batches = new RangeBatches(store);
@@ -84,7 +84,7 @@ Deno.test("RangeBatches reads no more as one than two mebibytes", async () => {
   assertEquals([bytes?.length, ranges.length], [MOST + 1, 1]);
 });
 
-Deno.test("RangeBatches gives bytes that keep no others in memory", async () => {
+Deno.test("RangeBatches returns bytes that keep no other bytes in memory", async () => {
   const batches = new RangeBatches(noting(countingBytes(1000)).store);
   const read = await Promise.all(
     [0, 10, 20].map((offset) =>
@@ -94,7 +94,7 @@ Deno.test("RangeBatches gives bytes that keep no others in memory", async () => 
   for (const bytes of read) assertEquals(bytes?.buffer.byteLength, 10);
 });
 
-Deno.test("RangeBatches reads apart what is asked for later, of other values and by other signals", async () => {
+Deno.test("RangeBatches does not join later ranges, and ranges of other values and signals", async () => {
   const { store, ranges } = noting(countingBytes(1000));
   const batches = new RangeBatches(store);
   const [a, b] = [new AbortController(), new AbortController()];
@@ -115,7 +115,7 @@ Deno.test("RangeBatches reads apart what is asked for later, of other values and
   assertEquals(ranges.length, 4);
 });
 
-Deno.test("RangeBatches tells everybody of a failure, and goes on after it", async () => {
+Deno.test("RangeBatches rejects for every reader after a failure, and continues", async () => {
   let fails = true;
   const batches = new RangeBatches({
     get: () => Promise.resolve(undefined),

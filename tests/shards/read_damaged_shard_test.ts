@@ -20,7 +20,7 @@ function layoutsWith(isMeant: (layout: ShardLayout) => boolean): ShardLayout[] {
   return layouts;
 }
 
-Deno.test("readInnerChunk and readShardIndex refuse a shard that is shorter than its index, by one byte", async () => {
+Deno.test("readInnerChunk and readShardIndex reject a shard that is one byte shorter than its index", async () => {
   for (const layout of layoutsOf(3)) {
     const size = slowIndexSize(layout);
     for (const length of [0, 1, size - 1]) {
@@ -41,7 +41,7 @@ Deno.test("readInnerChunk and readShardIndex refuse a shard that is shorter than
   }
 });
 
-Deno.test("readInnerChunk reads a shard that is nothing but its index", async () => {
+Deno.test("readInnerChunk reads a shard that is only its index", async () => {
   for (const layout of layoutsOf(3)) {
     const shard = encodeShard(Array(3).fill(undefined), layout);
     assertEquals(shard.length, slowIndexSize(layout));
@@ -50,7 +50,7 @@ Deno.test("readInnerChunk reads a shard that is nothing but its index", async ()
   }
 });
 
-Deno.test("readInnerChunk refuses a shard cut anywhere, where the index is at the end and has a checksum", async () => {
+Deno.test("readInnerChunk rejects a shard truncated anywhere if the index is at the end and has a checksum", async () => {
   for (
     const layout of layoutsWith((it) =>
       it.indexLocation === "end" && it.indexHasChecksum
@@ -72,7 +72,7 @@ Deno.test("readInnerChunk refuses a shard cut anywhere, where the index is at th
   }
 });
 
-Deno.test("readInnerChunk refuses an inner chunk that is cut off, by one byte, where the index is at the start", async () => {
+Deno.test("readInnerChunk rejects an inner chunk truncated by one byte if the index is at the start", async () => {
   for (const layout of layoutsWith((it) => it.indexLocation === "start")) {
     const shard = encodeShard(CHUNKS, layout);
     for (const [missing, left] of [[1, 1], [2, 0], [3, 0]]) {
@@ -95,7 +95,7 @@ Deno.test("readInnerChunk refuses an inner chunk that is cut off, by one byte, w
   }
 });
 
-Deno.test("readInnerChunk refuses a shard that goes away after its index was read", async () => {
+Deno.test("readInnerChunk rejects a shard that is deleted after its index was read", async () => {
   for (const layout of layoutsOf(3)) {
     const { read } = recordedShard(encodeShard(CHUNKS, layout));
     let requests = 0;
@@ -115,7 +115,7 @@ Deno.test("readInnerChunk refuses a shard that goes away after its index was rea
   }
 });
 
-Deno.test("readInnerChunk refuses more bytes than it asked for", async () => {
+Deno.test("readInnerChunk rejects more bytes than requested", async () => {
   for (const layout of layoutsOf(3)) {
     const { read } = recordedShard(encodeShard(CHUNKS, layout));
     const index = await readShardIndex(read, layout);
@@ -133,7 +133,7 @@ Deno.test("readInnerChunk refuses more bytes than it asked for", async () => {
   }
 });
 
-Deno.test("readInnerChunk names the shard whose index has another checksum", async () => {
+Deno.test("readInnerChunk names the shard with a wrong checksum", async () => {
   for (const layout of layoutsWith((it) => it.indexHasChecksum)) {
     const shard = encodeShard(CHUNKS, layout);
     const last = layout.indexLocation === "start"
@@ -153,7 +153,7 @@ Deno.test("readInnerChunk names the shard whose index has another checksum", asy
   }
 });
 
-Deno.test("readInnerChunk and readShardIndex pass on what fails in reading", async () => {
+Deno.test("readInnerChunk and readShardIndex rethrow errors of reading", async () => {
   const broken = () => Promise.reject(new Error("Connection lost"));
   for (const layout of layoutsOf(3)) {
     for (

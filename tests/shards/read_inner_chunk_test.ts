@@ -48,7 +48,7 @@ Deno.test("readInnerChunk reads each inner chunk of any shard by its coordinates
   );
 });
 
-Deno.test("readShardIndex reads the index with one request, and nothing else of the shard", async () => {
+Deno.test("readShardIndex reads only the index, with one request", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const shard = encodeShard(CHUNKS, layout);
     const { read, ranges } = recordedShard(shard);
@@ -64,7 +64,7 @@ Deno.test("readShardIndex reads the index with one request, and nothing else of 
   }
 });
 
-Deno.test("readInnerChunk makes two requests: for the index, and for the inner chunk and no byte more", async () => {
+Deno.test("readInnerChunk makes two requests: for the index, and for exactly the inner chunk", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const { bytes, entries } = slowShard(CHUNKS, layout);
     const { read, ranges } = recordedShard(bytes);
@@ -77,7 +77,7 @@ Deno.test("readInnerChunk makes two requests: for the index, and for the inner c
   }
 });
 
-Deno.test("readInnerChunk makes one request where the index is given, and none where it says absent", async () => {
+Deno.test("readInnerChunk makes one request if the index is given, and none for an absent inner chunk", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const { bytes, entries } = slowShard(CHUNKS, layout);
     const { read, ranges } = recordedShard(bytes);
@@ -98,7 +98,7 @@ Deno.test("readInnerChunk makes one request where the index is given, and none w
   }
 });
 
-Deno.test("readInnerChunk makes one request where the inner chunk is absent", async () => {
+Deno.test("readInnerChunk makes one request if the inner chunk is absent", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const { read, ranges } = recordedShard(encodeShard(CHUNKS, layout));
     assertEquals(await readInnerChunk(read, layout, [0, 1]), undefined);
@@ -106,7 +106,7 @@ Deno.test("readInnerChunk makes one request where the inner chunk is absent", as
   }
 });
 
-Deno.test("readInnerChunk and readShardIndex make one request where the shard is absent", async () => {
+Deno.test("readInnerChunk and readShardIndex make one request if the shard is absent", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const { read, ranges } = recordedShard(undefined);
     assertEquals(await readInnerChunk(read, layout, [0, 0]), undefined);
@@ -116,7 +116,7 @@ Deno.test("readInnerChunk and readShardIndex make one request where the shard is
   }
 });
 
-Deno.test("readInnerChunk gives an empty inner chunk as no bytes, not as absent", async () => {
+Deno.test("readInnerChunk returns no bytes for an empty inner chunk, and not undefined", async () => {
   for (const layout of layoutsOf(2)) {
     const shard = encodeShard([new Uint8Array(), undefined], layout);
     const { read } = recordedShard(shard);
@@ -125,7 +125,7 @@ Deno.test("readInnerChunk gives an empty inner chunk as no bytes, not as absent"
   }
 });
 
-Deno.test("readInnerChunk takes options that are undefined for options that are not given", async () => {
+Deno.test("readInnerChunk treats undefined options as absent", async () => {
   for (const layout of layoutsOf(2, 3)) {
     const { read } = recordedShard(encodeShard(CHUNKS, layout));
     assertEquals(
@@ -138,7 +138,7 @@ Deno.test("readInnerChunk takes options that are undefined for options that are 
   }
 });
 
-Deno.test("readInnerChunk refuses coordinates outside the shard, by one, before it reads anything", async () => {
+Deno.test("readInnerChunk rejects coordinates outside of the shard by one, before it reads anything", async () => {
   const wrong = [
     [2, 0],
     [0, 3],

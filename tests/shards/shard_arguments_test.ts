@@ -16,12 +16,12 @@ const LAYOUT = {
   indexHasChecksum: false,
 } as const;
 
-Deno.test("shardIndexSize counts as far as numbers are exact", () => {
+Deno.test("shardIndexSize counts up to 2^53−1", () => {
   const chunksPerShard = [2 ** 49 - 1];
   assertEquals(shardIndexSize({ ...LAYOUT, chunksPerShard }), 2 ** 53 - 16);
 });
 
-Deno.test("parseShardLayout refuses a shard without elements, and codecs that are none", () => {
+Deno.test("parseShardLayout rejects a shard without elements, and invalid codecs", () => {
   const codec = {
     name: "sharding_indexed",
     configuration: {
@@ -65,7 +65,7 @@ Deno.test("parseShardLayout refuses a shard without elements, and codecs that ar
   }
 });
 
-Deno.test("assertShardIndex refuses what is no index of the layout", () => {
+Deno.test("assertShardIndex rejects values that are not an index of the layout", () => {
   const chunk = { offset: 0, length: 1 };
   const wrong: ShardIndex[] = [
     [],
@@ -87,7 +87,7 @@ Deno.test("assertShardIndex refuses what is no index of the layout", () => {
   }
 });
 
-Deno.test("readInnerChunk refuses an index of another number of entries", async () => {
+Deno.test("readInnerChunk rejects an index of another number of entries", async () => {
   const read = () => Promise.resolve(new Uint8Array(1));
   const index = [{ offset: 0, length: 1 }];
   await assertRejects(
@@ -97,14 +97,14 @@ Deno.test("readInnerChunk refuses an index of another number of entries", async 
   );
 });
 
-Deno.test("readInnerChunk asks for nothing where a chunk is empty", async () => {
+Deno.test("readInnerChunk makes no request for an empty inner chunk", async () => {
   const read = () => Promise.reject(new Error("Asked"));
   const index = [{ offset: 0, length: 0 }, undefined];
   const chunk = await readInnerChunk(read, LAYOUT, [0], { index });
   assertEquals(chunk, new Uint8Array());
 });
 
-Deno.test("encodeShard refuses what is no Uint8Array", () => {
+Deno.test("encodeShard rejects inner chunks other than Uint8Array", () => {
   for (const value of [new Uint16Array([300]), [1], "1", null]) {
     const wrong = value as unknown as Uint8Array;
     assertThrows(

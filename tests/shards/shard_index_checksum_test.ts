@@ -36,7 +36,7 @@ function assertChecksumError(bytes: Uint8Array, layout: ShardLayout): void {
   }
 }
 
-Deno.test("decodeShardIndex refuses every index with one flipped bit, with both checksums and the key", () => {
+Deno.test("decodeShardIndex rejects every index with one flipped bit, with both checksums and the key", () => {
   const index = [{ offset: 64, length: 1000 }, undefined];
   let flips = 0;
   for (const layout of layoutsOf(2).filter((it) => it.indexHasChecksum)) {
@@ -49,7 +49,7 @@ Deno.test("decodeShardIndex refuses every index with one flipped bit, with both 
   assertEquals(flips, 4 * 8 * 36);
 });
 
-Deno.test("decodeShardIndex refuses one flipped bit in an index of any layout with a checksum", () => {
+Deno.test("decodeShardIndex rejects one flipped bit in an index of any layout with a checksum", () => {
   fc.assert(
     fc.property(
       layouts.chain((layout) =>
@@ -70,7 +70,7 @@ Deno.test("decodeShardIndex refuses one flipped bit in an index of any layout wi
   );
 });
 
-Deno.test("decodeShardIndex looks at the checksum before it looks at the numbers", () => {
+Deno.test("decodeShardIndex verifies the checksum before the numbers", () => {
   // With this bit the first offset is above 2^53−1.
   const [layout] = layoutsOf(1).filter((it) =>
     it.indexHasChecksum && it.indexEndian === "little"
@@ -79,7 +79,7 @@ Deno.test("decodeShardIndex looks at the checksum before it looks at the numbers
   assertChecksumError(withFlippedBit(bytes, 63), layout!);
 });
 
-Deno.test("decodeShardIndex refuses a checksum in the byte order of big numbers", () => {
+Deno.test("decodeShardIndex rejects a big-endian checksum", () => {
   for (const layout of layoutsOf(1).filter((it) => it.indexHasChecksum)) {
     const bytes = encodeShardIndex([{ offset: 1, length: 2 }], layout);
     bytes.subarray(-4).reverse();
@@ -87,7 +87,7 @@ Deno.test("decodeShardIndex refuses a checksum in the byte order of big numbers"
   }
 });
 
-Deno.test("decodeShardIndex says nothing of a key where it is given none", () => {
+Deno.test("decodeShardIndex names no key if none is given", () => {
   const [layout] = layoutsOf(1).filter((it) => it.indexHasChecksum);
   const error = assertThrows(
     () => decodeShardIndex(new Uint8Array(20), layout!),
@@ -97,7 +97,7 @@ Deno.test("decodeShardIndex says nothing of a key where it is given none", () =>
   assertEquals([error.key, error.expected], ["", 0]);
 });
 
-Deno.test("decodeShardIndex reads flipped bits as they are where there is no checksum", () => {
+Deno.test("decodeShardIndex reads flipped bits as they are if there is no checksum", () => {
   for (const layout of layoutsOf(1).filter((it) => !it.indexHasChecksum)) {
     const bytes = encodeShardIndex([{ offset: 0, length: 0 }], layout);
     const lowest = layout.indexEndian === "little" ? 0 : 7;

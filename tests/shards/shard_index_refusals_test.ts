@@ -17,7 +17,7 @@ import { ABSENT, slowIndexBytes, type StoredEntry } from "./slow_shard.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
-Deno.test("decodeShardIndex refuses bytes that are one too many or too few", () => {
+Deno.test("decodeShardIndex rejects one byte too many and one too few", () => {
   fc.assert(
     fc.property(layouts, (layout) => {
       const size = shardIndexSize(layout);
@@ -34,7 +34,7 @@ Deno.test("decodeShardIndex refuses bytes that are one too many or too few", () 
   );
 });
 
-Deno.test("decodeShardIndex refuses an index with a checksum where the layout has none, and the other way around", () => {
+Deno.test("decodeShardIndex rejects an index with a checksum for a layout without, and the reverse", () => {
   for (const layout of layoutsOf(2, 2)) {
     const bytes = encodeShardIndex(Array(4).fill(undefined), layout);
     const other = { ...layout, indexHasChecksum: !layout.indexHasChecksum };
@@ -58,7 +58,7 @@ function assertEntryRefused(entry: StoredEntry, layout: ShardLayout): void {
   );
 }
 
-Deno.test("decodeShardIndex reads up to 2^53−1 and refuses offsets, lengths and sums above, by one", () => {
+Deno.test("decodeShardIndex accepts offsets, lengths and sums up to 2^53−1 and rejects 2^53", () => {
   const most = BigInt(MOST);
   for (const layout of layoutsOf(2)) {
     const largest = [[most, 0n], [0n, most], [most - 1n, 1n], [1n, most - 1n]];
@@ -77,7 +77,7 @@ Deno.test("decodeShardIndex reads up to 2^53−1 and refuses offsets, lengths an
   }
 });
 
-Deno.test("decodeShardIndex refuses an entry of which one number alone marks an absent chunk", () => {
+Deno.test("decodeShardIndex rejects an entry of which only one number marks an absent chunk", () => {
   for (const layout of layoutsOf(2)) {
     assertEquals(decodeEntry([ABSENT, ABSENT], layout), undefined);
     for (const other of [0n, 1n, ABSENT - 1n]) {
@@ -88,7 +88,7 @@ Deno.test("decodeShardIndex refuses an entry of which one number alone marks an 
   }
 });
 
-Deno.test("decodeShardIndex accepts any 64 bits exactly where both numbers and their sum fit", () => {
+Deno.test("decodeShardIndex accepts 64-bit numbers exactly if both numbers and their sum fit", () => {
   const number = fc.oneof(
     fc.bigInt(0n, ABSENT),
     fc.bigInt(0n, BigInt(MOST)),
@@ -116,7 +116,7 @@ Deno.test("decodeShardIndex accepts any 64 bits exactly where both numbers and t
   );
 });
 
-Deno.test("encodeShardIndex refuses another number of entries than the shard has inner chunks", () => {
+Deno.test("encodeShardIndex rejects another number of entries than the shard has inner chunks", () => {
   const entry = { offset: 100, length: 1 };
   for (const layout of layoutsOf(2, 3)) {
     for (const count of [0, 5, 7]) {
@@ -136,7 +136,7 @@ Deno.test("encodeShardIndex refuses another number of entries than the shard has
   }
 });
 
-Deno.test("encodeShardIndex refuses numbers that are not whole, negative or above 2^53−1", () => {
+Deno.test("encodeShardIndex rejects numbers that are not whole, negative or above 2^53−1", () => {
   const wrong = [-1, 0.5, 1e-9, NaN, Infinity, -Infinity, MOST + 1, 2 ** 64];
   for (const layout of layoutsOf(2)) {
     const refused = (offset: unknown, length: unknown): string => {
@@ -158,7 +158,7 @@ Deno.test("encodeShardIndex refuses numbers that are not whole, negative or abov
   }
 });
 
-Deno.test("shardIndexSize refuses what cannot be a number of inner chunks", () => {
+Deno.test("shardIndexSize rejects invalid numbers of inner chunks", () => {
   const wrong = [
     [0],
     [3, 0],

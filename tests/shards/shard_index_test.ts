@@ -18,7 +18,7 @@ const indexes = layouts.chain((layout) =>
   fc.record({ layout: fc.constant(layout), index: indexesOf(layout) })
 );
 
-Deno.test("encodeShardIndex writes what arithmetic of whole numbers gives, byte by byte", () => {
+Deno.test("encodeShardIndex agrees with BigInt arithmetic, byte by byte", () => {
   fc.assert(
     fc.property(indexes, ({ layout, index }) => {
       const bytes = encodeShardIndex(index, layout);
@@ -29,7 +29,7 @@ Deno.test("encodeShardIndex writes what arithmetic of whole numbers gives, byte 
   );
 });
 
-Deno.test("decodeShardIndex gives back what encodeShardIndex was given", () => {
+Deno.test("decodeShardIndex is the inverse of encodeShardIndex", () => {
   fc.assert(
     fc.property(indexes, ({ layout, index }) => {
       const bytes = encodeShardIndex(index, layout);
@@ -39,7 +39,7 @@ Deno.test("decodeShardIndex gives back what encodeShardIndex was given", () => {
   );
 });
 
-Deno.test("decodeShardIndex reads what arithmetic of whole numbers wrote, and leaves the bytes as they are", () => {
+Deno.test("decodeShardIndex reads bytes written by BigInt arithmetic, and does not change them", () => {
   fc.assert(
     fc.property(indexes, ({ layout, index }) => {
       const bytes = slowIndexBytes(storedEntries(index), layout);
@@ -51,7 +51,7 @@ Deno.test("decodeShardIndex reads what arithmetic of whole numbers wrote, and le
   );
 });
 
-Deno.test("decodeShardIndex reads a view, wherever it lies in its buffer", () => {
+Deno.test("decodeShardIndex reads a view at any offset in its buffer", () => {
   fc.assert(
     fc.property(indexes, fc.nat(17), ({ layout, index }, byteOffset) => {
       const bytes = slowIndexBytes(storedEntries(index), layout);
@@ -63,7 +63,7 @@ Deno.test("decodeShardIndex reads a view, wherever it lies in its buffer", () =>
   );
 });
 
-Deno.test("decodeShardIndex reads a view at each odd place, with a checksum and without", () => {
+Deno.test("decodeShardIndex reads a view at each unaligned offset, with and without a checksum", () => {
   for (const layout of layoutsOf(2)) {
     const index = [undefined, { offset: 0x0102030405, length: 6 }];
     const bytes = encodeShardIndex(index, layout);
@@ -114,7 +114,7 @@ Deno.test("encodeShardIndex writes these bytes, as the document of sharding_inde
   );
 });
 
-Deno.test("encodeShardIndex writes the same index wherever it lies in the shard", () => {
+Deno.test("encodeShardIndex writes the same index for both index locations", () => {
   const index = [{ offset: 20, length: 1 }];
   const [start, , , , end] = layoutsOf(1);
   assertEquals(start!.indexLocation, "start");
@@ -122,7 +122,7 @@ Deno.test("encodeShardIndex writes the same index wherever it lies in the shard"
   assertEquals(encodeShardIndex(index, start!), encodeShardIndex(index, end!));
 });
 
-Deno.test("decodeShardIndex tells an empty inner chunk from an absent one", () => {
+Deno.test("decodeShardIndex distinguishes an empty inner chunk from an absent one", () => {
   for (const layout of layoutsOf(3)) {
     const index = [
       { offset: 0, length: 0 },

@@ -40,11 +40,11 @@ function assertRefused(
   );
 }
 
-Deno.test("parseShardLayout accepts what the refusals below change", () => {
+Deno.test("parseShardLayout accepts the valid metadata that the other tests change", () => {
   parseShardLayout({ name: "sharding_indexed", configuration: VALID }, [4, 10]);
 });
 
-Deno.test("parseShardLayout refuses what is no codec", () => {
+Deno.test("parseShardLayout rejects values that are not codecs", () => {
   for (const codec of [undefined, null, 5, true, [], ["sharding_indexed"]]) {
     assertCodecRefused(codec, "Expected a codec, a name or an object", "");
   }
@@ -53,7 +53,7 @@ Deno.test("parseShardLayout refuses what is no codec", () => {
   assertCodecRefused({ name: 7 }, "Expected a name, found 7", "/name");
 });
 
-Deno.test("parseShardLayout refuses other codecs, in long form and as names alone", () => {
+Deno.test("parseShardLayout rejects other codecs, in long form and as names alone", () => {
   const expected = 'Expected the codec "sharding_indexed", found';
   for (const name of ["zstd", "sharding", "Sharding_Indexed", "__proto__"]) {
     const found = `${expected} "${name}"`;
@@ -62,14 +62,14 @@ Deno.test("parseShardLayout refuses other codecs, in long form and as names alon
   }
 });
 
-Deno.test("parseShardLayout refuses the name alone, which lacks a configuration", () => {
+Deno.test("parseShardLayout rejects the name alone, which lacks a configuration", () => {
   const path = "/configuration/chunk_shape";
   const message = 'Missing member "chunk_shape"';
   assertCodecRefused("sharding_indexed", message, path);
   assertCodecRefused({ name: "sharding_indexed" }, message, path);
 });
 
-Deno.test("parseShardLayout refuses configurations that are no objects", () => {
+Deno.test("parseShardLayout rejects configurations that are not objects", () => {
   for (const configuration of [null, 5, "end", [VALID]]) {
     assertCodecRefused(
       { name: "sharding_indexed", configuration },
@@ -79,7 +79,7 @@ Deno.test("parseShardLayout refuses configurations that are no objects", () => {
   }
 });
 
-Deno.test("parseShardLayout names a member that is missing", () => {
+Deno.test("parseShardLayout names a missing member", () => {
   for (const name of ["chunk_shape", "codecs", "index_codecs"]) {
     const { [name]: _, ...configuration } = VALID as Record<string, unknown>;
     assertCodecRefused(
@@ -90,7 +90,7 @@ Deno.test("parseShardLayout names a member that is missing", () => {
   }
 });
 
-Deno.test("parseShardLayout refuses members that it does not know", () => {
+Deno.test("parseShardLayout rejects unknown members", () => {
   const message =
     'in the configuration of sharding_indexed; known are "chunk_shape", "codecs", "index_codecs" and "index_location"';
   assertRefused({ order: "C" }, `Unknown member "order" ${message}`, "/order");
@@ -112,7 +112,7 @@ Deno.test("parseShardLayout refuses members that it does not know", () => {
   );
 });
 
-Deno.test("parseShardLayout refuses chunk shapes that are no lists of whole numbers from 1", () => {
+Deno.test("parseShardLayout rejects chunk shapes other than lists of whole numbers from 1", () => {
   for (const chunk_shape of [null, 2, "2,5", {}, { 0: 2, 1: 5, length: 2 }]) {
     assertRefused(
       { chunk_shape },
@@ -130,7 +130,7 @@ Deno.test("parseShardLayout refuses chunk shapes that are no lists of whole numb
   }
 });
 
-Deno.test("parseShardLayout refuses inner chunks that do not fill the shard, by one element", () => {
+Deno.test("parseShardLayout rejects inner chunks that do not fill the shard, by one element", () => {
   const wrong: [chunk: number[], shard: number[]][] = [
     [[2, 5], [4, 9]],
     [[2, 5], [4, 11]],
@@ -151,7 +151,7 @@ Deno.test("parseShardLayout refuses inner chunks that do not fill the shard, by 
   }
 });
 
-Deno.test("parseShardLayout refuses inner chunks of another rank than the shard's", () => {
+Deno.test("parseShardLayout rejects inner chunks with a rank other than that of the shard", () => {
   const wrong = [
     [[], [4, 10]],
     [[2], [4, 10]],
@@ -163,7 +163,7 @@ Deno.test("parseShardLayout refuses inner chunks of another rank than the shard'
   }
 });
 
-Deno.test("parseShardLayout refuses codecs and index_codecs that are no lists", () => {
+Deno.test("parseShardLayout rejects codecs and index_codecs that are not lists", () => {
   for (const value of [null, 0, "bytes", BYTES]) {
     for (const name of ["codecs", "index_codecs"]) {
       const message = `Expected ${name} to be a list, found`;
@@ -172,7 +172,7 @@ Deno.test("parseShardLayout refuses codecs and index_codecs that are no lists", 
   }
 });
 
-Deno.test("parseShardLayout refuses index locations other than start and end", () => {
+Deno.test("parseShardLayout rejects index locations other than start and end", () => {
   const message = 'Expected index_location "start" or "end", found';
   for (const index_location of ["middle", "End", "", null, 0, ["end"]]) {
     assertRefused({ index_location }, message, "/index_location");

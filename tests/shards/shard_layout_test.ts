@@ -57,7 +57,7 @@ Deno.test("parseShardLayout reads the metadata that zarr-python wrote for the el
   assertEquals(shardIndexSize(layout), 196);
 });
 
-Deno.test("parseShardLayout takes the index to be at the end where nothing says so", () => {
+Deno.test("parseShardLayout defaults to an index at the end", () => {
   const location = (changes: Record<string, unknown>) =>
     parseShardLayout(sharding(changes), [4, 5]).indexLocation;
   assertEquals(location({}), "end");
@@ -81,7 +81,7 @@ Deno.test("parseShardLayout reads the byte order of the index, not that of inner
   }
 });
 
-Deno.test("parseShardLayout sees whether the index has a checksum, in each way to write crc32c", () => {
+Deno.test("parseShardLayout detects the checksum of the index, in each form of crc32c", () => {
   const hasChecksum = (...more: unknown[]) =>
     parseShardLayout(sharding({ index_codecs: [BYTES, ...more] }), [2, 5])
       .indexHasChecksum;
@@ -91,7 +91,7 @@ Deno.test("parseShardLayout sees whether the index has a checksum, in each way t
   assertEquals(hasChecksum("crc32c"), true);
 });
 
-Deno.test("parseShardLayout takes no checksum of inner chunks for one of the index", () => {
+Deno.test("parseShardLayout does not treat a checksum of inner chunks as one of the index", () => {
   const codec = sharding({ codecs: [BYTES, "crc32c"], index_codecs: [BYTES] });
   assertEquals(parseShardLayout(codec, [2, 5]).indexHasChecksum, false);
 });
@@ -120,7 +120,7 @@ Deno.test("parseShardLayout reads nested shards from the codecs of outer ones", 
   );
 });
 
-Deno.test("parseShardLayout keeps the metadata and the shape as they are", () => {
+Deno.test("parseShardLayout does not change the metadata and the shape", () => {
   const codec = sharding();
   const shape = [4, 5];
   parseShardLayout(codec, shape);

@@ -8,7 +8,7 @@ import { countingBytes } from "../support/bytes.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
-Deno.test("assertByteRange takes whole numbers from 0 to 2^53−1", () => {
+Deno.test("assertByteRange accepts whole numbers from 0 to 2^53−1", () => {
   for (const good of [0, 1, MOST]) {
     assertByteRange({ offset: good, length: good });
     assertByteRange({ suffixLength: good });
@@ -30,7 +30,7 @@ Deno.test("assertByteRange takes whole numbers from 0 to 2^53−1", () => {
   }
 });
 
-Deno.test("resolveByteRange cuts a range at the value's end", () => {
+Deno.test("resolveByteRange ends a range at the end of the value", () => {
   for (const size of [0, 1, 2, 5]) {
     const value = countingBytes(size);
     for (const a of [0, 1, 2, 4, 5, 6, MOST]) {
@@ -45,7 +45,7 @@ Deno.test("resolveByteRange cuts a range at the value's end", () => {
   }
 });
 
-Deno.test("assertByteRange refuses what is no range, or of another type", () => {
+Deno.test("assertByteRange rejects invalid ranges and other types", () => {
   for (
     const [range, found] of [
       [{}, "neither"],

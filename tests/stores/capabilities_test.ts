@@ -60,7 +60,7 @@ testStore("A store of get, set, delete and list by its capabilities", () => {
   });
 });
 
-Deno.test("capabilities are those of the store where it has them", async () => {
+Deno.test("capabilities call the methods that the store has", async () => {
   const { store, log } = having(
     "get",
     "getRange",
@@ -85,7 +85,7 @@ Deno.test("capabilities are those of the store where it has them", async () => {
   assertEquals(await readSize(store, KEY), 9);
 });
 
-Deno.test("capabilities fall back on get", async () => {
+Deno.test("capabilities fall back to get", async () => {
   const { store, log } = having("get");
   const range = { offset: 1, length: 2 };
   assertEquals(await readRange(store, KEY, range), BYTES.slice(1, 3));
@@ -97,7 +97,7 @@ Deno.test("capabilities fall back on get", async () => {
   assertEquals(log.every((line) => line.startsWith("get ")), true);
 });
 
-Deno.test("readRange refuses a wrong range before it reads", async () => {
+Deno.test("readRange rejects an invalid range before reading", async () => {
   for (const methods of [["get"], ["get", "getRange"]] as const) {
     const { store, log } = having(...methods);
     for (const key of [KEY, ABSENT] as const) {
@@ -111,7 +111,7 @@ Deno.test("readRange refuses a wrong range before it reads", async () => {
   }
 });
 
-Deno.test("capabilities pass the signal on, and streams heed it", async () => {
+Deno.test("capabilities pass the signal on, and streams stop when it aborts", async () => {
   const reason = new Error("enough");
   const signal = AbortSignal.abort(reason);
   const { store } = having("get", "set");
@@ -131,7 +131,7 @@ Deno.test("capabilities pass the signal on, and streams heed it", async () => {
   assertStrictEquals(await assertRejects(() => readAll(stream)), reason);
 });
 
-Deno.test("write collects a stream for a store that has no stream", async () => {
+Deno.test("write reads a stream into memory for a store without stream", async () => {
   const values: unknown[] = [];
   const store: Store = {
     get: () => Promise.resolve(undefined),
@@ -147,7 +147,7 @@ Deno.test("write collects a stream for a store that has no stream", async () => 
   assertStrictEquals(values[2], BYTES);
 });
 
-Deno.test("write to a read-only store is a TypeError and cancels the stream", async () => {
+Deno.test("write to a read-only store throws a TypeError and cancels the stream", async () => {
   const { store } = having("get", "stream");
   let cancelled: unknown;
   const stream = new ReadableStream<Uint8Array>({
@@ -165,7 +165,7 @@ Deno.test("write to a read-only store is a TypeError and cancels the stream", as
   }
 });
 
-Deno.test("snapshot of a store without it reads the value and sets it again", async () => {
+Deno.test("snapshot of a store without snapshot reads the value and sets it again", async () => {
   const { store, behind, log } = having("get", "set", "delete");
   const kept = await snapshot(store, KEY);
   await behind.delete(KEY);
@@ -175,7 +175,7 @@ Deno.test("snapshot of a store without it reads the value and sets it again", as
   assertEquals(log, [`get ${KEY}`, `get ${KEY}`, `set ${KEY}`]);
 });
 
-Deno.test("snapshot of an absent value deletes it, unless it still is absent", async () => {
+Deno.test("snapshot of an absent value deletes a later value, and nothing if there is none", async () => {
   const { store, behind, log } = having("get", "set", "delete");
   const kept = await snapshot(store, ABSENT);
   await kept.restore();
@@ -203,7 +203,7 @@ Deno.test("snapshot cannot restore absence without delete, nor a value without s
   await assertRejects(() => present.restore(), TypeError, "read-only");
 });
 
-Deno.test("snapshot restores although the signal that it was taken with is aborted", async () => {
+Deno.test("snapshot restores after the signal has aborted", async () => {
   const { store, behind } = having("get", "set");
   const controller = new AbortController();
   const kept = await snapshot(store, KEY, { signal: controller.signal });
@@ -213,7 +213,7 @@ Deno.test("snapshot restores although the signal that it was taken with is abort
   assertEquals(await behind.get(KEY), BYTES);
 });
 
-Deno.test("capabilities take a Map for a store, whose size is no method", async () => {
+Deno.test("capabilities accept a Map, whose size is not a method", async () => {
   const store = mapStore([[KEY, BYTES]]);
   const range = { offset: 7, length: 9 };
   assertEquals(await readRange(store, KEY, range), BYTES.slice(7));
@@ -231,7 +231,7 @@ Deno.test("capabilities take a Map for a store, whose size is no method", async 
   assertEquals(await store.get(ABSENT), undefined);
 });
 
-Deno.test("readRange of no bytes asks only whether the value is there", async () => {
+Deno.test("readRange of zero bytes only checks that the value exists", async () => {
   const { store, behind } = having("get", "size");
   const careless: Store = { ...store, getRange: (key) => behind.get(key) };
   for (const range of [{ offset: 3, length: 0 }, { suffixLength: 0 }]) {

@@ -51,7 +51,7 @@ export function testStore(
     value: (more, first) => countingBytes(smallest + more, first),
     boundaries,
   });
-  Deno.test(`${name} is a store as all others`, async (t) => {
+  Deno.test(`${name} passes the conformance tests`, async (t) => {
     const { store, close } = await openSubject();
     await close?.();
     const methods = (hasWriter ? ALL_METHODS : STORE_METHODS).filter((name) =>

@@ -44,7 +44,7 @@ type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
 export const propertyCases: readonly Case[] = [
   {
-    name: "any operations give what a Map would",
+    name: "any sequence of operations gives the same results as a Map",
     needs: ["get"],
     async run(_, open) {
       await fc.assert(

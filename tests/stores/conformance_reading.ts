@@ -14,7 +14,7 @@ const ABSENT: readonly StoreKey[] = ["/c/0/2", "/c/0/11", "/c/0/1/0", "/x/c/0"];
 
 export const readingCases: readonly Case[] = [
   {
-    name: "get gives the value, whatever its length",
+    name: "get returns the value, of any length",
     needs: ["get"],
     async run({ store, fill, value }) {
       for (const more of [0, 1, 2, 65_535, 65_536, 65_537, 200_003]) {
@@ -24,7 +24,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "every reading method gives undefined for an absent key",
+    name: "every reading method returns undefined for an absent key",
     needs: ["get"],
     async run({ store, fill, value }) {
       await fill(KEY, value(3));
@@ -39,7 +39,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "getRange gives the range, at every boundary by one byte",
+    name: "getRange returns the range, at every boundary by one byte",
     needs: ["getRange"],
     async run({ store, fill, value, boundaries }) {
       for (const more of [0, 1, 7]) {
@@ -56,7 +56,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "getRange gives a small range of a long value",
+    name: "getRange returns a small range of a long value",
     needs: ["getRange"],
     async run({ store, fill, value }) {
       const bytes = value(200_003);
@@ -74,7 +74,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "getRange refuses numbers that are no lengths or offsets",
+    name: "getRange rejects invalid lengths and offsets",
     needs: ["getRange"],
     async run({ store, fill, value }) {
       await fill(KEY, value(3));
@@ -96,7 +96,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "stream gives the value in chunks of bytes",
+    name: "stream returns the value in chunks of bytes",
     needs: ["stream"],
     async run({ store, fill, value }) {
       for (const more of [0, 1, 65_535, 65_536, 65_537, 200_003]) {
@@ -106,7 +106,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "stream can be read twice at a time, and be left half-way",
+    name: "stream can be read twice concurrently, and be cancelled half-way",
     needs: ["stream"],
     async run({ store, fill, value }) {
       await fill(KEY, value(200_003));
@@ -121,7 +121,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "size gives the value's length",
+    name: "size returns the length of the value",
     needs: ["size"],
     async run({ store, fill, value }) {
       for (const more of [0, 1, 65_536, 65_537]) {
@@ -131,7 +131,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "what a reader does to the bytes does not change the store",
+    name: "changing returned bytes does not change the store",
     needs: ["get"],
     async run({ store, fill, value }) {
       const bytes = value(9);
@@ -181,7 +181,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "a signal that is aborted afterwards changes nothing",
+    name: "a signal that aborts afterwards has no effect",
     needs: ["get"],
     async run({ store, fill, value }) {
       await fill(KEY, value(3));
@@ -195,7 +195,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "every reading method refuses a key that leaves its folder",
+    name: "every reading method rejects an invalid key",
     needs: ["get"],
     async run({ store }) {
       for (const key of HOSTILE_KEYS) {

@@ -10,7 +10,7 @@ const KEY = "/c/0/1";
 /** What every store promises that has `writer`. */
 export const writerCases: readonly Case[] = [
   {
-    name: "writer stores what is written, and only when it is closed",
+    name: "writer stores the written bytes only when it is closed",
     needs: ["writer", "list"],
     async run({ store, value }) {
       let earlier: Uint8Array | undefined;
@@ -30,7 +30,7 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "writer takes memory that is used again after each write",
+    name: "writer accepts memory that is reused after each write",
     needs: ["writer"],
     async run({ store, value }) {
       const bytes = value(300_000);
@@ -47,7 +47,7 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "writer that is aborted, once or twice, leaves the earlier value",
+    name: "writer that is aborted, once or twice, keeps the earlier value",
     needs: ["writer"],
     async run(subject) {
       const { store, value } = subject;
@@ -90,7 +90,7 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "writer whose signal aborts meanwhile neither writes nor stores",
+    name: "writer whose signal aborts neither writes nor stores",
     needs: ["writer"],
     async run(subject) {
       const { store, value } = subject;
@@ -118,7 +118,8 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "of two writers of one key the last to be closed stays, all of it",
+    name:
+      "of two writers of one key, the whole value of the last closed one is stored",
     needs: ["writer"],
     async run({ store, value }) {
       const values = [value(70_001, 1), value(9, 2)];
@@ -143,7 +144,7 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "writer and set of one key do not mix, and the later one stays",
+    name: "writer and set of one key do not mix, and the later value is stored",
     needs: ["writer", "set"],
     async run({ store, value }) {
       for (const isAborted of [true, false]) {
@@ -160,7 +161,7 @@ export const writerCases: readonly Case[] = [
     },
   },
   {
-    name: "writer refuses a key that leaves its folder, and writes nothing",
+    name: "writer rejects an invalid key, and writes nothing",
     needs: ["writer", "list"],
     async run({ store }) {
       for (const key of HOSTILE_KEYS) {

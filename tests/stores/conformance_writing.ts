@@ -12,7 +12,7 @@ const KEY = "/c/0/1";
 
 export const writingCases: readonly Case[] = [
   {
-    name: "set stores bytes, and longer and shorter ones over them",
+    name: "set stores bytes, and replaces them by longer and shorter ones",
     needs: ["set"],
     async run({ store, value }) {
       for (const more of [3, 0, 70_001, 1, 2]) {
@@ -22,7 +22,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "set stores a stream, whatever its chunks",
+    name: "set stores a stream with any chunks",
     needs: ["set", "stream"],
     async run({ store, value }) {
       for (const more of [70_001, 0, 5]) {
@@ -55,7 +55,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "set of a stream that fails half-way leaves the earlier value",
+    name: "set of a stream that fails half-way keeps the earlier value",
     needs: ["set", "stream"],
     async run(subject) {
       const { store, value } = subject;
@@ -99,7 +99,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "set that is aborted half-way leaves the earlier value",
+    name: "set that is aborted half-way keeps the earlier value",
     needs: ["set", "stream"],
     async run(subject) {
       const { store, value } = subject;
@@ -116,7 +116,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "of sets of one key at a time one stays, and all of it",
+    name: "of concurrent sets of one key, one whole value is stored",
     needs: ["set"],
     async run({ store, value }) {
       const values = Array.from(
@@ -136,7 +136,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "set refuses a key that leaves its folder, and writes nothing",
+    name: "set rejects an invalid key, and writes nothing",
     needs: ["set"],
     async run({ store, value }) {
       for (const key of HOSTILE_KEYS) {
@@ -157,7 +157,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "set refuses what is neither bytes nor a stream",
+    name: "set rejects values other than bytes and streams",
     needs: ["set", "stream"],
     async run(subject) {
       await unchanged(subject, async (key) => {
@@ -184,7 +184,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "delete of an absent key is no error",
+    name: "delete of an absent key does not throw",
     needs: ["set", "delete"],
     async run({ store, value }) {
       await store.delete!("/c/0/1");
@@ -198,7 +198,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "delete refuses aborted signals and keys that leave their folder",
+    name: "delete rejects aborted signals and invalid keys",
     needs: ["set", "delete"],
     async run(subject) {
       const { store } = subject;
@@ -224,7 +224,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "list gives the keys that start with the prefix, each once",
+    name: "list returns the keys that start with the prefix, each once",
     needs: ["list"],
     async run({ store, fill, value }) {
       assertEquals(await listed(store), []);
@@ -267,7 +267,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "list allows to delete what it gives",
+    name: "list allows the deletion of returned keys",
     needs: ["list", "set", "delete"],
     async run({ store, value }) {
       const keys = [0, 1, 2, 3].map((i) => `/c/${i % 2}/${i}` as const);
@@ -277,7 +277,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "list stops with the signal's reason",
+    name: "list rejects with the reason of the signal",
     needs: ["list"],
     async run({ store, fill, value }) {
       await fill("/c/0/0", value(1));
@@ -301,7 +301,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "list refuses a prefix that no key starts with",
+    name: "list rejects a prefix that no key can start with",
     needs: ["list"],
     async run({ store }) {
       for (
@@ -316,7 +316,7 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "snapshot gives back the value that a key had, or had not",
+    name: "snapshot restores the value of a key, or its absence",
     needs: ["snapshot", "set", "delete"],
     async run({ store, value }) {
       for (const before of [value(5), value(0), undefined]) {

@@ -61,13 +61,13 @@ const FOREIGN: [store: unknown, description: string][] = [
   [7, "7"],
 ];
 
-Deno.test("describeStore names the class and the place of a store, and no secrets", () => {
+Deno.test("describeStore returns the class and the path or URL of a store, without secrets", () => {
   for (const [store, description] of [...OURS, ...FOREIGN]) {
     assertEquals(describeStore(store), description);
   }
 });
 
-Deno.test("stores print their description as text, in Deno and in Node", () => {
+Deno.test("console.log prints the description of a store, in Deno and in Node", () => {
   for (const [store, description] of OURS) {
     assertEquals(String(store), description);
     assertEquals(Deno.inspect(store), description);

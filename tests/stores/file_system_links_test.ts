@@ -7,7 +7,7 @@ import { filesIn, inTempDir, present } from "./temp_dir.ts";
 const BYTES = countingBytes(9);
 const SECRET = countingBytes(5, 100);
 
-Deno.test("FileSystemStore refuses links that lead out of its root", async () => {
+Deno.test("FileSystemStore rejects links that lead out of its root", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/root`;
     // Its path starts with the root's, and yet it is no part of it.
@@ -95,7 +95,7 @@ Deno.test("FileSystemStore checks a key at every read, also one that was read be
   });
 });
 
-Deno.test("FileSystemStore creates nothing through a link to nowhere", async () => {
+Deno.test("FileSystemStore.set creates nothing through a broken link", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/root`;
     await Deno.mkdir(root);
@@ -137,7 +137,7 @@ Deno.test("FileSystemStore follows links that stay below its root", async () => 
   });
 });
 
-Deno.test("FileSystemStore sets and deletes a link, not what it leads to", async () => {
+Deno.test("FileSystemStore.set and delete replace and remove a link, not its target", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/real/k", BYTES);
@@ -160,7 +160,7 @@ Deno.test("FileSystemStore sets and deletes a link, not what it leads to", async
   });
 });
 
-Deno.test("FileSystemStore.list gives linked files, and no linked folders but by name", async () => {
+Deno.test("FileSystemStore.list returns linked files, and walks linked folders only if the prefix names them", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/a/real/k", BYTES);
@@ -178,7 +178,7 @@ Deno.test("FileSystemStore.list gives linked files, and no linked folders but by
   });
 });
 
-Deno.test("FileSystemStore takes a link for its root", async () => {
+Deno.test("FileSystemStore accepts a link as its root", async () => {
   await inTempDir(async (folder) => {
     await Deno.mkdir(`${folder}/real`);
     await Deno.symlink("real", `${folder}/link`);
@@ -193,7 +193,7 @@ Deno.test("FileSystemStore takes a link for its root", async () => {
   });
 });
 
-Deno.test("FileSystemStore follows its root to wherever that leads by now", async () => {
+Deno.test("FileSystemStore follows a linked root whose target changes", async () => {
   await inTempDir(async (folder) => {
     await Deno.mkdir(`${folder}/a/sub/sub`, { recursive: true });
     await Deno.writeFile(`${folder}/a/v`, Uint8Array.of(1));

@@ -23,7 +23,7 @@ testStore("FileSystemStore", async () => {
 
 const BYTES = countingBytes(9);
 
-Deno.test("FileSystemStore keeps a value in the file that its key names", async () => {
+Deno.test("FileSystemStore stores a value in the file at the path of its key", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/a b/c?#%41/ü/0.0", BYTES);
@@ -33,7 +33,7 @@ Deno.test("FileSystemStore keeps a value in the file that its key names", async 
   });
 });
 
-Deno.test("FileSystemStore takes a path or a file URL", async () => {
+Deno.test("FileSystemStore accepts a path and a file URL", async () => {
   await inTempDir(async (folder) => {
     const url = new URL(`file://${folder}/a%20b%25/`);
     await new FileSystemStore(url).set("/k", BYTES);
@@ -47,7 +47,7 @@ Deno.test("FileSystemStore takes a path or a file URL", async () => {
   });
 });
 
-Deno.test("FileSystemStore takes the root of the file system and a relative path", async () => {
+Deno.test("FileSystemStore accepts the root of the file system and a relative path", async () => {
   await inTempDir(async (folder) => {
     const key = await Deno.realPath(folder) as `/${string}`;
     const store = new FileSystemStore("/");
@@ -62,7 +62,7 @@ Deno.test("FileSystemStore takes the root of the file system and a relative path
   });
 });
 
-Deno.test("FileSystemStore takes a missing root for an empty store, and creates it to write", async () => {
+Deno.test("FileSystemStore treats a missing root as an empty store, and set creates it", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/not/yet`;
     const store = new FileSystemStore(root);
@@ -79,7 +79,7 @@ Deno.test("FileSystemStore takes a missing root for an empty store, and creates 
   });
 });
 
-Deno.test("FileSystemStore takes a file in a folder's place for absence", async () => {
+Deno.test("FileSystemStore treats a value below a file as absent", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/file", BYTES);
@@ -98,7 +98,7 @@ Deno.test("FileSystemStore takes a file in a folder's place for absence", async 
   });
 });
 
-Deno.test("FileSystemStore refuses a key that names a folder", async () => {
+Deno.test("FileSystemStore rejects a key that names a folder", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await Deno.mkdir(`${root}/empty`);
@@ -117,7 +117,7 @@ Deno.test("FileSystemStore refuses a key that names a folder", async () => {
   });
 });
 
-Deno.test("FileSystemStore refuses a special file instead of waiting for it", async () => {
+Deno.test("FileSystemStore rejects a special file instead of waiting for it", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const { success } = await new Deno.Command("mkfifo", {
@@ -135,7 +135,7 @@ Deno.test("FileSystemStore refuses a special file instead of waiting for it", as
   });
 });
 
-Deno.test("FileSystemStore passes on what the file system refuses", async () => {
+Deno.test("FileSystemStore rethrows errors of the file system", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const long = `/${"x".repeat(300)}` as const;
@@ -153,7 +153,7 @@ Deno.test("FileSystemStore passes on what the file system refuses", async () => 
 });
 
 Deno.test({
-  name: "FileSystemStore does not take a missing permission for absence",
+  name: "FileSystemStore does not treat a missing permission as absence",
   permissions: { read: false, write: false },
   async fn() {
     const store = new FileSystemStore("/tmp");
@@ -174,7 +174,8 @@ Deno.symlinkSync("real", `${permitted}/root`);
 Deno.test.afterAll(() => Deno.removeSync(permitted, { recursive: true }));
 
 Deno.test({
-  name: "FileSystemStore needs permissions for its root only, be it a link",
+  name:
+    "FileSystemStore needs permissions only for its root, also for a linked root",
   permissions: { read: [`${permitted}/root`], write: [`${permitted}/root`] },
   async fn() {
     const store = new FileSystemStore(`${permitted}/root`);
@@ -195,7 +196,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "FileSystemStore reads without the permission to write",
+  name: "FileSystemStore reads without write permission",
   permissions: { read: [`${permitted}/real`], write: false },
   async fn() {
     const store = new FileSystemStore(`${permitted}/real`);
@@ -238,7 +239,7 @@ Deno.test("FileSystemStore.getRange and size do not read the whole file", async 
   });
 });
 
-Deno.test("FileSystemStore.get stops when it is aborted meanwhile", async () => {
+Deno.test("FileSystemStore.get stops when its signal aborts during reading", async () => {
   await inTempDir(async (root) => {
     await Deno.writeFile(`${root}/k`, new Uint8Array());
     await Deno.truncate(`${root}/k`, 2 ** 20);
@@ -250,7 +251,7 @@ Deno.test("FileSystemStore.get stops when it is aborted meanwhile", async () => 
   });
 });
 
-Deno.test("FileSystemStore.stream goes on with the value that it began with", async () => {
+Deno.test("FileSystemStore.stream reads the earlier value to its end while set replaces it", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const value = countingBytes(300_000);
@@ -263,7 +264,7 @@ Deno.test("FileSystemStore.stream goes on with the value that it began with", as
   });
 });
 
-Deno.test("FileSystemStore.set shows the earlier value until the new one is complete", async () => {
+Deno.test("FileSystemStore.set keeps the earlier value visible until the new value is complete", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/c/k", BYTES);
@@ -285,7 +286,7 @@ Deno.test("FileSystemStore.set shows the earlier value until the new one is comp
   });
 });
 
-Deno.test("FileSystemStore.set is never seen half-way by readers", async () => {
+Deno.test("FileSystemStore.set never shows a partial value to readers", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const value = (i: number) => new Uint8Array(50_000 + i).fill(i);
@@ -336,7 +337,7 @@ Deno.test("FileSystemStore.set removes the temporary file when it fails", async 
   });
 });
 
-Deno.test("FileSystemStore.set can be aborted until the value has its name", async () => {
+Deno.test("FileSystemStore.set can be aborted until the temporary file is renamed", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const { signal, reason, abort } = abortion();
@@ -373,7 +374,7 @@ Deno.test("FileSystemStore.set leaves the earlier value when the disk fails", as
   });
 });
 
-Deno.test("FileSystemStore keeps temporary names to itself", async () => {
+Deno.test("FileSystemStore hides temporary files and rejects their names", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await Deno.mkdir(`${root}/.zarr-parts-tmp-folder`);
@@ -405,7 +406,7 @@ Deno.test("FileSystemStore keeps temporary names to itself", async () => {
   });
 });
 
-Deno.test("FileSystemStore.list leaves out files whose names are no keys", async () => {
+Deno.test("FileSystemStore.list omits files whose names are not valid in keys", async () => {
   await inTempDir(async (root) => {
     for (const name of ["a\\b", "a\nb", "a\u007f", "k"]) {
       await Deno.writeFile(`${root}/${name}`, BYTES);
@@ -438,7 +439,7 @@ Deno.test("FileSystemStore.list walks only the deepest folder that the prefix na
   });
 });
 
-Deno.test("FileSystemStore.snapshot is a hard link, and leaves nothing behind", async () => {
+Deno.test("FileSystemStore.snapshot makes a hard link, and release removes it", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/c/k", BYTES);
@@ -454,7 +455,7 @@ Deno.test("FileSystemStore.snapshot is a hard link, and leaves nothing behind", 
   });
 });
 
-Deno.test("FileSystemStore.snapshot copies where the file system has no links", async () => {
+Deno.test("FileSystemStore.snapshot copies the file if the file system has no hard links", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/k", BYTES);
@@ -476,7 +477,7 @@ Deno.test("FileSystemStore.snapshot copies where the file system has no links", 
   });
 });
 
-Deno.test("FileSystemStore.snapshot can be restored after that has failed once", async () => {
+Deno.test("FileSystemStore.snapshot can be restored after a failed restore", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/k", BYTES);
@@ -506,7 +507,7 @@ function abortion(): {
   };
 }
 
-Deno.test("FileSystemStore refuses a root that is no path", () => {
+Deno.test("FileSystemStore rejects a root that is not a path", () => {
   for (const wrong of [null, undefined, 5, {}]) {
     assertThrows(
       () => new FileSystemStore(wrong as never),
@@ -516,7 +517,7 @@ Deno.test("FileSystemStore refuses a root that is no path", () => {
   }
 });
 
-Deno.test("FileSystemStore gives no short value of a file that is cut while it is read", async () => {
+Deno.test("FileSystemStore.get rejects when the file is truncated during reading", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/k", countingBytes(20));

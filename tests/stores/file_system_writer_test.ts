@@ -193,7 +193,7 @@ onFiles(
   },
 );
 
-Deno.test("FileSystemStore says what stands in the way of a value below another one", async () => {
+Deno.test("FileSystemStore.set and writer name the file that is in the place of a folder", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(folder);
     await store.set("/a", countingBytes(3));

@@ -19,7 +19,7 @@ function partial(
   });
 }
 
-Deno.test("HttpStore.getRange asks for the range, and never for one that is no range", async () => {
+Deno.test("HttpStore.getRange sends a valid Range header, and none for zero bytes", async () => {
   const most = Number.MAX_SAFE_INTEGER;
   for (
     const [range, header] of [
@@ -46,7 +46,7 @@ Deno.test("HttpStore.getRange asks for the range, and never for one that is no r
   }
 });
 
-Deno.test("HttpStore.getRange refuses a wrong range before any request", async () => {
+Deno.test("HttpStore.getRange rejects an invalid range before any request", async () => {
   const { store, requests } = stub(URL_);
   await assertRejects(
     () => store.getRange("/k", { offset: -1, length: 0 }),
@@ -56,7 +56,7 @@ Deno.test("HttpStore.getRange refuses a wrong range before any request", async (
   assertEquals(requests, []);
 });
 
-Deno.test("HttpStore.getRange takes just the range that Content-Range says", async () => {
+Deno.test("HttpStore.getRange accepts exactly the requested range in Content-Range", async () => {
   for (
     const [range, contentRange] of [
       [MIDDLE, "bytes 2-4/10"],
@@ -72,7 +72,7 @@ Deno.test("HttpStore.getRange takes just the range that Content-Range says", asy
   }
 });
 
-Deno.test("HttpStore.getRange refuses another range than it asked for", async () => {
+Deno.test("HttpStore.getRange rejects a range other than the requested one", async () => {
   const wrong: [ByteRange, (string | undefined)[]][] = [
     [MIDDLE, [
       undefined,
@@ -133,7 +133,7 @@ Deno.test("HttpStore.getRange refuses another range than it asked for", async ()
   }
 });
 
-Deno.test("HttpStore.getRange refuses a compressed part of a value", async () => {
+Deno.test("HttpStore.getRange rejects a compressed range of a value", async () => {
   const body = observedBody();
   const { store } = stub(
     URL_,
@@ -152,7 +152,7 @@ Deno.test("HttpStore.getRange refuses a compressed part of a value", async () =>
   assertEquals((await identity.getRange("/k", MIDDLE))?.length, 3);
 });
 
-Deno.test("HttpStore.getRange refuses a longer or shorter body than Content-Range says", async () => {
+Deno.test("HttpStore.getRange rejects a body longer or shorter than its Content-Range", async () => {
   for (const [length, found] of [[0, "0"], [2, "2"], [4, "more"]] as const) {
     const { store } = stub(
       URL_,
@@ -170,7 +170,7 @@ Deno.test("HttpStore.getRange refuses a longer or shorter body than Content-Rang
   assertEquals(endless.cancelled(), true);
 });
 
-Deno.test("HttpStore.getRange reads on only as far as the range where a server ignores ranges", async () => {
+Deno.test("HttpStore.getRange stops reading at the end of the range if a server ignores ranges", async () => {
   const endless = observedBody(new Uint8Array([1, 2, 3, 4]));
   const { store } = stub(URL_, new Response(endless.stream));
   assertEquals(
@@ -181,7 +181,7 @@ Deno.test("HttpStore.getRange reads on only as far as the range where a server i
   assert(endless.pulls() <= 5, `${endless.pulls()} chunks were asked for`);
 });
 
-Deno.test("HttpStore.getRange is empty where 416 says that the range lies past the end", async () => {
+Deno.test("HttpStore.getRange returns no bytes if status 416 says that the range is past the end", async () => {
   const refusal = (contentRange?: string) =>
     new Response("no", {
       status: 416,
@@ -222,7 +222,7 @@ Deno.test("HttpStore.getRange is empty where 416 says that the range lies past t
   assertEquals(await store.getRange("/k", MIDDLE), undefined);
 });
 
-Deno.test("HttpStore.size takes the length that HEAD says", async () => {
+Deno.test("HttpStore.size returns the Content-Length of HEAD", async () => {
   for (const [length, size] of [["1", 1], ["123456789012", 123456789012]]) {
     const headers = { "Content-Length": `${length}` };
     const { store, requests } = stub(URL_, new Response(null, { headers }));
@@ -231,7 +231,7 @@ Deno.test("HttpStore.size takes the length that HEAD says", async () => {
   }
 });
 
-Deno.test("HttpStore.size asks for the first byte where HEAD does not tell", async () => {
+Deno.test("HttpStore.size requests the first byte if HEAD has no Content-Length", async () => {
   const heads = () => [
     new Response(null),
     new Response(null, { headers: { "Content-Length": "-1" } }),
@@ -286,7 +286,7 @@ Deno.test("HttpStore.size asks for the first byte where HEAD does not tell", asy
   assertEquals([whole.cancelled(), whole.pulls()], [true, 0]);
 });
 
-Deno.test("HttpStore.size refuses answers that do not tell the size", async () => {
+Deno.test("HttpStore.size rejects responses without a size", async () => {
   for (
     const [status, contentRange] of [
       [206, "bytes 0-0/*"],
@@ -316,7 +316,7 @@ Deno.test("HttpStore.size refuses answers that do not tell the size", async () =
   }
 });
 
-Deno.test("HttpStore asks once more for a whole value that it cannot be sure is decoded", async () => {
+Deno.test("HttpStore requests a whole value again if its decoding is uncertain", async () => {
   for (const what of ["range", "size"]) {
     const body = observedBody();
     const { store, requests } = stub(

@@ -90,7 +90,7 @@ Deno.test("HttpStore encodes every name of a key below the base URL", async () =
   }
 });
 
-Deno.test("HttpStore takes only http and https URLs", () => {
+Deno.test("HttpStore accepts only http and https URLs", () => {
   assertThrows(() => new HttpStore("data.zarr"), TypeError);
   for (const url of ["ftp://h/", "data:text/plain,x", "file:///x", "s3://b"]) {
     assertThrows(
@@ -137,7 +137,7 @@ Deno.test("HttpStore keeps its own copy of the URL and the headers", async () =>
   assertEquals(requests[3]!.headers.get("accept-encoding"), "identity");
 });
 
-Deno.test("HttpStore takes 404 and 410 for absence and releases the body", async () => {
+Deno.test("HttpStore treats statuses 404 and 410 as absence and cancels the body", async () => {
   for (const status of [404, 410]) {
     for (const read of READINGS) {
       const body = observedBody();
@@ -148,7 +148,7 @@ Deno.test("HttpStore takes 404 and 410 for absence and releases the body", async
   }
 });
 
-Deno.test("HttpStore refuses other statuses, with the URL and the status", async () => {
+Deno.test("HttpStore rejects other statuses, and names the URL and the status", async () => {
   for (const status of [201, 204, 206, 304, 400, 401, 403, 416, 500, 503]) {
     for (const read of READINGS) {
       const body = [204, 304].includes(status) ? undefined : observedBody();
@@ -172,7 +172,7 @@ Deno.test("HttpStore refuses other statuses, with the URL and the status", async
   );
 });
 
-Deno.test("HttpStore names the URL when there is no connection", async () => {
+Deno.test("HttpStore names the URL if the connection fails", async () => {
   const { url, close } = serve(() => new Response());
   await close();
   for (const read of READINGS) {
@@ -185,7 +185,7 @@ Deno.test("HttpStore names the URL when there is no connection", async () => {
   }
 });
 
-Deno.test("HttpStore names the URL when the connection breaks off", async () => {
+Deno.test("HttpStore names the URL if the connection is lost", async () => {
   for (const status of ["200 OK", "206 Partial Content"]) {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const url = `http://127.0.0.1:${listener.addr.port}`;
@@ -236,7 +236,7 @@ Deno.test("HttpStore passes the signal to every request", async () => {
   }
 });
 
-Deno.test("HttpStore takes a missing body for an empty value", async () => {
+Deno.test("HttpStore treats a missing body as an empty value", async () => {
   const none = () => new Response(null);
   const { store } = stub(URL_, none(), none(), none());
   assertEquals(await store.get("/k"), new Uint8Array());
@@ -247,7 +247,7 @@ Deno.test("HttpStore takes a missing body for an empty value", async () => {
   );
 });
 
-Deno.test("HttpStore.stream asks the server for no more than it is read", async () => {
+Deno.test("HttpStore.stream requests data from the server only as it is read", async () => {
   const body = observedBody(new Uint8Array(9));
   const { store } = stub(URL_, new Response(body.stream));
   const stream = (await store.stream("/k"))!;
@@ -278,7 +278,7 @@ Deno.test("HttpStore reads values that the server compresses", async () => {
   await close();
 });
 
-Deno.test("HttpStore refuses a user name and password in the URL, and does not show them", () => {
+Deno.test("HttpStore rejects a user name and password in the URL, and does not show them", () => {
   for (
     const url of [
       "https://user:secret@example.org/a",

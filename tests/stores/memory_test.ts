@@ -13,7 +13,7 @@ testStore("MemoryStore", () => {
   });
 });
 
-Deno.test("MemoryStore starts with copies of its entries, the last of equal keys", async () => {
+Deno.test("MemoryStore copies its initial entries, and keeps the last of equal keys", async () => {
   const bytes = new Uint8Array([1, 2, 3]);
   const store = new MemoryStore([
     ["/b", bytes],
@@ -28,7 +28,7 @@ Deno.test("MemoryStore starts with copies of its entries, the last of equal keys
   assertEquals(await other.size("/a"), 3);
 });
 
-Deno.test("MemoryStore refuses entries whose keys leave their folder", () => {
+Deno.test("MemoryStore rejects initial entries with invalid keys", () => {
   for (const key of HOSTILE_KEYS) {
     assertThrows(
       () => new MemoryStore([[key, new Uint8Array()]]),
@@ -38,7 +38,7 @@ Deno.test("MemoryStore refuses entries whose keys leave their folder", () => {
   }
 });
 
-Deno.test("MemoryStore.set copies a Buffer, whose slice would be a view", async () => {
+Deno.test("MemoryStore.set copies a Node Buffer", async () => {
   const buffer = Buffer.from([1, 2, 3]);
   const store = new MemoryStore([["/a", buffer]]);
   await store.set("/b", buffer);
@@ -47,7 +47,7 @@ Deno.test("MemoryStore.set copies a Buffer, whose slice would be a view", async 
   assertEquals(await store.get("/b"), new Uint8Array([1, 2, 3]));
 });
 
-Deno.test("MemoryStore.set has copied the bytes when it returns", async () => {
+Deno.test("MemoryStore.set copies the bytes before it returns", async () => {
   const store = new MemoryStore();
   const bytes = new Uint8Array([1, 2, 3]);
   const setting = store.set("/a", bytes);
@@ -56,7 +56,7 @@ Deno.test("MemoryStore.set has copied the bytes when it returns", async () => {
   assertEquals(await store.get("/a"), new Uint8Array([1, 2, 3]));
 });
 
-Deno.test("MemoryStore.stream goes on with the value that it began with", async () => {
+Deno.test("MemoryStore.stream reads the earlier value to its end while set replaces it", async () => {
   const value = new Uint8Array(200_000).fill(1);
   const store = new MemoryStore([["/a", value]]);
   const streams = [await store.stream("/a"), await store.stream("/a")];
@@ -66,7 +66,7 @@ Deno.test("MemoryStore.stream goes on with the value that it began with", async 
   assertEquals(await readAll(streams[1]), value);
 });
 
-Deno.test("MemoryStore.stream gives memory that can be transferred away", async () => {
+Deno.test("MemoryStore.stream returns chunks that can be transferred", async () => {
   const value = new Uint8Array(200_000).fill(1);
   const store = new MemoryStore([["/a", value]]);
   for await (const chunk of (await store.stream("/a"))!) {
@@ -75,7 +75,7 @@ Deno.test("MemoryStore.stream gives memory that can be transferred away", async 
   assertEquals(await store.get("/a"), value);
 });
 
-Deno.test("MemoryStore.list keeps the order in which keys were first set", async () => {
+Deno.test("MemoryStore.list returns keys in the order in which they were first set", async () => {
   const store = new MemoryStore();
   for (const key of ["/c/1", "/c/0", "/b", "/c/1"] as const) {
     await store.set(key, new Uint8Array());

@@ -17,7 +17,7 @@ const fileSystemStore = (root: unknown) => () =>
   new FileSystemStore(root as string);
 const httpStore = (url: unknown) => () => new HttpStore(url as string);
 
-Deno.test("FileSystemStore says of a root that is no folder what to use", () => {
+Deno.test("FileSystemStore advises a store or a URL for an invalid root", () => {
   const expected =
     "Expected the path of a folder or a file: URL of this machine";
   const any = "Expected the path or file: URL of a folder";
@@ -84,7 +84,7 @@ Deno.test("FileSystemStore and assertStore advise other stores outside of Deno",
   }
 });
 
-Deno.test("FileSystemStore refuses a file for its root in every method", async () => {
+Deno.test("every method of FileSystemStore rejects a file as its root", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/x.zarr`;
     await Deno.writeTextFile(root, "a zip file");
@@ -114,7 +114,7 @@ Deno.test("FileSystemStore refuses a file for its root in every method", async (
   });
 });
 
-Deno.test("HttpStore says of what is no URL what it takes", () => {
+Deno.test("HttpStore names the accepted URLs for an invalid URL", () => {
   const expected =
     'TypeError: Expected an http: or https: URL with a host, such as "https://example.org/data.zarr"';
   assertMistakes([
@@ -132,7 +132,7 @@ Deno.test("HttpStore says of what is no URL what it takes", () => {
   ]);
 });
 
-Deno.test("HttpStore shows no query string in its errors", async () => {
+Deno.test("errors of HttpStore show no query string", async () => {
   const store = (response: () => Promise<Response>) =>
     new HttpStore("https://example.org/x?token=secret", { fetch: response });
   const failures: [store: HttpStore, error: string][] = [
@@ -158,7 +158,7 @@ Deno.test("HttpStore shows no query string in its errors", async () => {
   }
 });
 
-Deno.test("assertStore says which store to construct", () => {
+Deno.test("assertStore advises which store to construct", () => {
   const expected = 'TypeError: Expected a store, an object with a "get" method';
   const mistake = (store: unknown, rest: string): Mistake => [
     () => assertStore(store),

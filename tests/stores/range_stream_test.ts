@@ -7,7 +7,7 @@ import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
 import { sliced } from "./sliced.ts";
 
-Deno.test("rangeStream gives what slice would, whatever the chunks", async () => {
+Deno.test("rangeStream returns the same bytes as slice, for any chunks", async () => {
   const range = fc.oneof(
     fc.record({ offset: fc.nat(40), length: fc.integer({ min: 1, max: 40 }) }),
     fc.record({ suffixLength: fc.integer({ min: 1, max: 40 }) }),
@@ -33,7 +33,7 @@ Deno.test("rangeStream gives what slice would, whatever the chunks", async () =>
   );
 });
 
-Deno.test("rangeStream leaves an endless source once it has the range", async () => {
+Deno.test("rangeStream cancels an endless source at the end of the range", async () => {
   const { stream, cancelled, pulls } = observedBody(countingBytes(4));
   const range = { offset: 5, length: 3 };
   const bytes = await toBytes(stream.pipeThrough(rangeStream(range)));
@@ -42,7 +42,7 @@ Deno.test("rangeStream leaves an endless source once it has the range", async ()
   assert(pulls() <= 4);
 });
 
-Deno.test("rangeStream keeps no more than a suffix", async () => {
+Deno.test("rangeStream buffers no more than a suffix", async () => {
   const chunk = new Uint8Array(2 ** 20);
   const { stream } = observedBody(chunk, 600);
   // Not of the process: other tests run in it at the same time.

@@ -29,7 +29,7 @@ async function readerBytes(
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-Deno.test("takeShortcut gives what was offered, and locks the stream", () => {
+Deno.test("takeShortcut returns the offered shortcut, and locks the stream", () => {
   const drain = () => Promise.resolve();
   const stream = streamOf(countingBytes(3));
   const shortcut = { reader: READER, drain };
@@ -45,7 +45,7 @@ Deno.test("takeShortcut gives what was offered, and locks the stream", () => {
   assertEquals(other.locked, true);
 });
 
-Deno.test("takeShortcut leaves a stream alone that has no such shortcut", async () => {
+Deno.test("takeShortcut does not lock a stream without such a shortcut", async () => {
   const plain = streamOf(countingBytes(3));
   const other = offerShortcut(streamOf(countingBytes(3)), { reader: READER });
   assertStrictEquals(takeShortcut(plain, "reader"), undefined);
@@ -56,7 +56,7 @@ Deno.test("takeShortcut leaves a stream alone that has no such shortcut", async 
   }
 });
 
-Deno.test("takeShortcut takes none of a stream that somebody reads, or has read in part", async () => {
+Deno.test("takeShortcut returns nothing for a stream that is locked or partly read", async () => {
   const { stream, cancelled } = observedBody();
   offerShortcut(stream, { reader: READER });
   const reader = stream.getReader();
@@ -97,7 +97,7 @@ const FILE_TOUCHES: typeof TOUCHES = {
 };
 
 for (const [what, touch] of Object.entries(FILE_TOUCHES)) {
-  Deno.test(`FileSystemStore.stream that was ${what} gives the rest`, async () => {
+  Deno.test(`FileSystemStore.stream that was ${what} returns the rest`, async () => {
     await inTempDir(async (root) => {
       const store = new FileSystemStore(root);
       await store.set("/k", BYTES);
@@ -114,7 +114,7 @@ for (const [what, touch] of Object.entries(FILE_TOUCHES)) {
   });
 }
 
-Deno.test("FileSystemStore.stream with a signal offers no shortcut past it", async () => {
+Deno.test("FileSystemStore.stream with a signal offers no shortcut", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/k", BYTES);
@@ -126,7 +126,7 @@ Deno.test("FileSystemStore.stream with a signal offers no shortcut past it", asy
   });
 });
 
-Deno.test("FileSystemStore.set drains a stream that offers it, with its signal", async () => {
+Deno.test("FileSystemStore.set drains a stream that offers draining, and passes its signal", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const { stream, pulls } = observedBody();
@@ -150,7 +150,7 @@ Deno.test("FileSystemStore.set drains a stream that offers it, with its signal",
   });
 });
 
-Deno.test("FileSystemStore.set of a stream whose draining fails leaves the earlier value", async () => {
+Deno.test("FileSystemStore.set keeps the earlier value if draining fails", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/k", BYTES);

@@ -6,7 +6,7 @@ import {
 } from "../../src/stores/store_key.ts";
 import { assertStorePrefix } from "../../src/stores/store_prefix.ts";
 
-Deno.test("keyProblem says what is wrong with a key", () => {
+Deno.test("keyProblem describes the problem of a key", () => {
   for (
     const [key, problem] of [
       ["", "holds an empty segment"],
@@ -30,7 +30,7 @@ Deno.test("keyProblem says what is wrong with a key", () => {
   ) assertEquals(keyProblem(key), problem, JSON.stringify(key));
 });
 
-Deno.test("assertStoreKey and assertStorePrefix say what would be right", () => {
+Deno.test("assertStoreKey and assertStorePrefix describe a valid key", () => {
   assertStoreKey("/c/0/1");
   assertThrows(
     () => assertStoreKey("c/0"),
@@ -57,7 +57,7 @@ Deno.test("assertStoreKey and assertStorePrefix say what would be right", () => 
   );
 });
 
-Deno.test("isMetadataKey looks at the last name only", () => {
+Deno.test("isMetadataKey tests only the last segment", () => {
   for (const key of ["zarr.json", "/a/.zarray", "a/.zmetadata"]) {
     assertEquals(isMetadataKey(key), true);
   }

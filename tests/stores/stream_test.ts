@@ -44,7 +44,7 @@ Deno.test("assertValue takes only bytes and streams", () => {
   }
 });
 
-Deno.test("toStream gives windows, and toBytes puts them together again", async () => {
+Deno.test("toStream returns windows, and toBytes joins them", async () => {
   for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
     const bytes = countingBytes(length);
     const chunks = await Array.fromAsync(toStream(bytes));
@@ -55,13 +55,13 @@ Deno.test("toStream gives windows, and toBytes puts them together again", async 
   }
 });
 
-Deno.test("toStream gives copies", async () => {
+Deno.test("toStream returns copies", async () => {
   const bytes = countingBytes(100_000);
   for await (const chunk of toStream(bytes)) chunk.fill(9);
   assertEquals(bytes, countingBytes(100_000));
 });
 
-Deno.test("toBytes fails with the stream's error or the signal's reason", async () => {
+Deno.test("toBytes rejects with the error of the stream or the reason of the signal", async () => {
   const failure = new Error("the source broke");
   const broken = new ReadableStream<Uint8Array>({
     start: (controller) => controller.error(failure),
@@ -75,12 +75,12 @@ Deno.test("toBytes fails with the stream's error or the signal's reason", async 
   assertEquals(cancelled(), true);
 });
 
-Deno.test("abortable gives the stream itself where there is no signal", () => {
+Deno.test("abortable returns the stream itself if there is no signal", () => {
   const { stream } = observedBody();
   assertStrictEquals(abortable(stream, undefined), stream);
 });
 
-Deno.test("discard cancels a stream that nobody reads, and nothing else", async () => {
+Deno.test("discard cancels an unlocked stream, and ignores other values", async () => {
   const reason = new Error("not stored");
   let found: unknown;
   await discard(

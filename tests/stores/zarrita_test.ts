@@ -50,7 +50,7 @@ async function assertWritable(store: Store): Promise<void> {
 }
 
 Deno.test({
-  name: "zarrita's FetchStore is a store",
+  name: "zarrita's FetchStore works as a Store",
   // It does not read or cancel the body of a 404.
   sanitizeResources: false,
   fn: readFetchStore,
@@ -64,7 +64,7 @@ async function readFetchStore(): Promise<void> {
   await close();
 }
 
-Deno.test("zarrita's FileSystemStore is a store", async () => {
+Deno.test("zarrita's FileSystemStore works as a Store", async () => {
   await inTempDir(async (root) => {
     const store = fileSystemStore(root);
     await assertWritable(store);
@@ -72,13 +72,13 @@ Deno.test("zarrita's FileSystemStore is a store", async () => {
   });
 });
 
-Deno.test("a Map, as zarrita takes it, is a store", async () => {
+Deno.test("a Map works as a Store", async () => {
   const store = new Map() as unknown as Store;
   await assertWritable(store);
   await assertReadable(store);
 });
 
-Deno.test("a range of zarrita's FileSystemStore ends where the value ends, zeros or not", async () => {
+Deno.test("readRange of zarrita's FileSystemStore ends at the end of the value, also after zeros", async () => {
   await inTempDir(async (root) => {
     for (const value of [BYTES, new Uint8Array(100), new Uint8Array(0)]) {
       // A new store each time: what is known of one is asked for once.
@@ -104,7 +104,7 @@ Deno.test("a range of zarrita's FileSystemStore ends where the value ends, zeros
   });
 });
 
-Deno.test("zarrita's FileSystemStore is asked once whether it pads ranges", async () => {
+Deno.test("readRange checks once whether zarrita's FileSystemStore pads ranges", async () => {
   await inTempDir(async (root) => {
     const zarrita = fileSystemStore(root);
     await write(zarrita, KEY, new Uint8Array(9));
@@ -154,7 +154,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "chunks are read in parts from zarrita's stores, in every range",
+  name: "ConcatParts reads every range of chunks from zarrita's stores",
   sanitizeResources: false, // zarrita's FetchStore leaves bodies of errors unread.
   async fn() {
     const parts = new ConcatParts([

@@ -56,7 +56,7 @@ async function failure(
 
 for (const [name, codecs] of Object.entries(CODECS)) {
   for (const kind of ["in shards", "in parts", "plain"] as const) {
-    Deno.test(`zarr.get says which chunk ${name} could not decode, of an array ${kind}`, async () => {
+    Deno.test(`zarr.get names the chunk that ${name} could not decode, for an array ${kind}`, async () => {
       const { stored, key } = await garbage(codecs, kind);
       const root = zarr.root(withZarrParts(stored)).resolve("a");
       const array = await zarr.open(root, { kind: "array" });
@@ -87,7 +87,7 @@ for (const [name, codecs] of Object.entries(CODECS)) {
   }
 }
 
-Deno.test("zarr.get says which chunk it could not decode for each of several at once, and of no other array", async () => {
+Deno.test("zarr.get names the undecodable chunk of each concurrent read, and none of another array", async () => {
   const { stored } = await garbage(CODECS.crc32c, "plain");
   await stored.set("/a/c/1", countingBytes(21, 1));
   const store = withZarrParts(stored);
@@ -104,7 +104,7 @@ Deno.test("zarr.get says which chunk it could not decode for each of several at 
   );
 });
 
-Deno.test("zarr.open gives an array that is one to zarrita, with its members", async () => {
+Deno.test("zarr.open returns an instance of zarrita's Array, with its members", async () => {
   const { stored } = await garbage(CODECS.zstd, "in shards");
   const root = zarr.root(withZarrParts(stored)).resolve("a");
   const array = await zarr.open(root, { kind: "array" });
@@ -119,7 +119,7 @@ Deno.test("zarr.open gives an array that is one to zarrita, with its members", a
   assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
 });
 
-Deno.test("withZarrParts gives no key to the errors of an array of Zarr v2, whose keys it does not know", async () => {
+Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
   const stored = new MemoryStore();
   const metadata = {
     ...{ zarr_format: 2, shape: [4], chunks: [2], dtype: "|u1", order: "C" },

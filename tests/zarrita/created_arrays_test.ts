@@ -20,7 +20,7 @@ import {
 
 registerCodecs(zarr.registry);
 
-Deno.test("withZarrParts stores what zarr.create gives it, where nothing stood and where something did", async () => {
+Deno.test("withZarrParts stores the documents of zarr.create, for new and existing nodes", async () => {
   for (
     const before of [
       undefined,
@@ -63,7 +63,7 @@ Deno.test("withZarrParts stores what zarr.create gives it, where nothing stood a
   }
 });
 
-Deno.test("withZarrParts reads by the document that was stored through it last", async () => {
+Deno.test("withZarrParts reads by the document last stored through it", async () => {
   const stored = await shardedStore();
   const store = withZarrParts(stored);
   await store.get("/c/0");
@@ -81,7 +81,7 @@ Deno.test("withZarrParts reads by the document that was stored through it last",
   assertEquals(await store.get("/c/0"), undefined);
 });
 
-Deno.test("zarr.get of an array that zarr.create gave reads no wrong elements where it is in shards", async () => {
+Deno.test("zarr.get of a sharded array from zarr.create reads no wrong elements", async () => {
   const store = withZarrParts(new MemoryStore());
   const created = await zarr.create(store, {
     shape: [64],
@@ -107,7 +107,7 @@ Deno.test("zarr.get of an array that zarr.create gave reads no wrong elements wh
   assertEquals(read, elements);
 });
 
-Deno.test("withZarrParts stores the keys that zarr.create gives an array, whatever stood there", async () => {
+Deno.test("withZarrParts stores the key encoding of zarr.create, for any earlier node", async () => {
   for (const codecs of [["bytes"], [{ name: "bytes" }], [sharding()]]) {
     for (const chunk_key_encoding of ["default", { name: "default" }, "v2"]) {
       const stored = new MemoryStore();

@@ -41,7 +41,7 @@ Deno.test("the concat-parts document's array with a checksum is written and read
   });
 });
 
-Deno.test("the concat-parts document's array with a checksum gives no element if any bit is flipped", async () => {
+Deno.test("the concat-parts document's array with a checksum rejects every flipped bit", async () => {
   const store = new MemoryStore();
   await created(
     store,
@@ -84,7 +84,7 @@ Deno.test("the concat-parts document's array in shards is written and read in fi
   });
 });
 
-Deno.test("the concat-parts document's array in shards gives no element if any bit of an index is flipped", async () => {
+Deno.test("the concat-parts document's array in shards rejects every flipped bit of an index", async () => {
   const store = new MemoryStore();
   await created(
     store,

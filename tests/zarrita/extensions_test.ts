@@ -85,7 +85,7 @@ async function served(
   }
 }
 
-Deno.test("zarr.extendStore takes withZarrParts before and after zarrita's own extensions, of a MemoryStore and a Map", async () => {
+Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's extensions, over a MemoryStore and a Map", async () => {
   const stored = await hierarchy();
   await assertReads(stored);
   const map = new Map<string, Uint8Array>();
@@ -93,7 +93,7 @@ Deno.test("zarr.extendStore takes withZarrParts before and after zarrita's own e
   await assertReads(map as unknown as zarr.AsyncReadable);
 });
 
-Deno.test("zarr.extendStore takes withZarrParts before and after zarrita's own extensions, of our HttpStore", async () => {
+Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's extensions, over HttpStore", async () => {
   await served(await hierarchy(), ({ url }) => assertReads(new HttpStore(url)));
 });
 
@@ -109,7 +109,7 @@ Deno.test({
     ),
 });
 
-Deno.test("zarr.extendStore takes withZarrParts before and after zarrita's own extensions, of files, ours and zarrita's", async () => {
+Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's extensions, over both file system stores", async () => {
   await inTempDir(async (folder) => {
     await copyInto(new FileSystemStore(folder), await hierarchy());
     await assertReads(new FileSystemStore(folder));
@@ -138,7 +138,7 @@ Deno.test("zarr.withConsolidatedMetadata over withZarrParts lists the nodes, and
   assertEquals(Array.from(read.data as Uint8Array), numbers(12, changes));
 });
 
-Deno.test("setSharded and zarr.set write through withZarrParts into files, ours and zarrita's", async () => {
+Deno.test("setSharded and zarr.set write through withZarrParts into both file system stores", async () => {
   for (const Files of [FileSystemStore, ZarritaFiles]) {
     await inTempDir(async (folder) => {
       const store = withZarrParts(new Files(folder));

@@ -28,7 +28,7 @@ for (
     ["uint64", "0"],
   ] as const
 ) {
-  Deno.test(`withZarrParts gives the exact fill value ${fillValue} of ${dataType}`, async () => {
+  Deno.test(`withZarrParts shows the exact fill value ${fillValue} of ${dataType}`, async () => {
     const stored = new MemoryStore();
     const store = withZarrParts(stored);
     const text = emptyArray(dataType, fillValue);
@@ -57,7 +57,7 @@ for (
     ["float16", "0x0001", 2 ** -24],
   ] as const
 ) {
-  Deno.test(`withZarrParts gives the fill value of the bits ${bits} of ${dataType}`, async () => {
+  Deno.test(`withZarrParts shows the fill value of the bits ${bits} of ${dataType}`, async () => {
     const stored = new MemoryStore();
     const store = withZarrParts(stored);
     await stored.set("/zarr.json", utf8(emptyArray(dataType, `"${bits}"`)));
@@ -70,7 +70,7 @@ for (
   });
 }
 
-Deno.test("withZarrParts leaves other fill values as they are stored", async () => {
+Deno.test("withZarrParts shows other fill values as they are stored", async () => {
   for (
     const [dataType, fillValue] of [
       ["float64", "1e400"],

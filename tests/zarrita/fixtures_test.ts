@@ -8,7 +8,7 @@ import { assertSameOutcome, inCOrder } from "./fixtures_outcome.ts";
 
 const ARRAYS = [...MATRIX, ...BEYOND_ZARRITA, ...Object.values(UNREADABLE)];
 
-Deno.test("withZarrParts lets zarrita read arrays made here, as they are and stored again, as it reads them directly", async (t) => {
+Deno.test("zarrita reads arrays through withZarrParts as directly, as they are and stored again", async (t) => {
   await inTempDir(async (folder) => {
     await makeFolder(folder, ARRAYS);
     const made = new Map(ARRAYS.map((array) => [array.path, array]));
@@ -42,7 +42,7 @@ Deno.test("withZarrParts lets zarrita read arrays made here, as they are and sto
   });
 });
 
-Deno.test("withZarrParts lets zarrita read groups with consolidated metadata as it reads them directly", async () => {
+Deno.test("zarrita reads groups with consolidated metadata through withZarrParts as directly", async () => {
   await inTempDir(async (folder) => {
     const arrays = MATRIX.filter((_, i) => i % 5 === 0);
     await makeFolder(folder, arrays);

@@ -12,7 +12,7 @@ import { shardedStore } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
-Deno.test("withZarrParts lists of any array exactly the inner chunks that it gives, for each prefix", async () => {
+Deno.test("withZarrParts lists exactly the inner chunks that it can read, for each prefix", async () => {
   const cases = fc.nat(3).chain(arraysOf);
   await fc.assert(
     fc.asyncProperty(
@@ -49,7 +49,7 @@ Deno.test("withZarrParts lists of any array exactly the inner chunks that it giv
   );
 });
 
-Deno.test("withZarrParts lists no inner chunk beside the array, and no shard beside the grid", async () => {
+Deno.test("withZarrParts lists no inner chunk outside of the array, and no shard outside of the grid", async () => {
   const stored = await shardedStore();
   const document = new TextDecoder().decode(await stored.get("/zarr.json"));
   const shorter = document.replace('"shape":[12]', '"shape":[5]');
@@ -59,7 +59,7 @@ Deno.test("withZarrParts lists no inner chunk beside the array, and no shard bes
   await assertRejects(() => store.get("/c/3"), RangeError);
 });
 
-Deno.test("withZarrParts lists an array in shards again as it was changed", async () => {
+Deno.test("withZarrParts lists a changed array in shards anew", async () => {
   const store = withZarrParts(await shardedStore());
   const all = ["/c/0", "/c/1", "/c/2", "/c/3", "/c/4", "/c/5", "/zarr.json"];
   assertEquals(await listed(store), all);
@@ -70,7 +70,7 @@ Deno.test("withZarrParts lists an array in shards again as it was changed", asyn
   assertEquals(await listed(store), all.filter((key) => key !== "/c/3"));
 });
 
-Deno.test("withZarrParts does not list as if it were whole what a damaged index hides", async () => {
+Deno.test("withZarrParts rejects listing a shard with a damaged index", async () => {
   const stored = await shardedStore();
   const shard = (await stored.get("/c/1"))!;
   shard[shard.length - 10]! ^= 1;

@@ -11,7 +11,7 @@ import {
 
 const REGISTRY_EXPECTED = "Expected the module of zarrita or its registry";
 
-Deno.test("registerCodecs takes zarrita or its registry, and nothing else", () => {
+Deno.test("registerCodecs accepts only zarrita and its registry", () => {
   registerCodecs(zarr);
   registerCodecs(zarr.registry);
   const registry = new Map([["bytes", () => Promise.resolve({})]]);
@@ -41,7 +41,7 @@ Deno.test("registerCodecs takes zarrita or its registry, and nothing else", () =
   }
 });
 
-Deno.test("withZarrParts says which store to construct", () => {
+Deno.test("withZarrParts advises which store to construct", () => {
   for (
     const [argument, found] of [
       ["x.zarr", '"x.zarr": use new FileSystemStore("x.zarr")'],
@@ -81,7 +81,7 @@ Deno.test("withZarrParts prints the store below", () => {
   assertEquals(String(withZarrParts(new Map())), "withZarrParts(Map(0))");
 });
 
-Deno.test("setSharded says which argument is missing", async () => {
+Deno.test("setSharded names the missing argument", async () => {
   const array = await zarr.create(new MemoryStore(), {
     shape: [4],
     chunkShape: [2],

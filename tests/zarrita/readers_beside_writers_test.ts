@@ -51,7 +51,7 @@ function possibleFrom(time: number, history: readonly Write[]): number[] {
 }
 
 for (const [way, members] of Object.entries(WAYS)) {
-  Deno.test(`zarr.get beside writers of shards ${way} reads no inner chunk of mixed bytes, and nothing older than was written before`, async () => {
+  Deno.test(`zarr.get beside writers of shards ${way} reads no mixed inner chunk, and none older than the last write before`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -118,7 +118,7 @@ for (const [way, members] of Object.entries(WAYS)) {
   });
 }
 
-Deno.test("zarr.get reads what was written through the same store, however the shard's layout changed", async () => {
+Deno.test("zarr.get reads what was written through the same store, for any change of the shard's layout", async () => {
   for (const members of Object.values(WAYS)) {
     const stored = new MemoryStore();
     await createArrayChunks(stored, "", shardedMetadata(members));
@@ -144,7 +144,7 @@ Deno.test("zarr.get reads what was written through the same store, however the s
   }
 });
 
-Deno.test("zarr.get that is aborted while a writer stores the shard rejects before that is done", async () => {
+Deno.test("zarr.get that is aborted rejects before a concurrent write of the shard has finished", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", shardedMetadata());
   let free = () => {};

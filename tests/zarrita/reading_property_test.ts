@@ -58,7 +58,7 @@ async function plainArray(
   return array;
 }
 
-Deno.test("zarr.get reads any array that was stored by hand, whole and by slices, as it reads the plain one", async () => {
+Deno.test("zarr.get reads any array encoded by hand like the plain array, whole and in slices", async () => {
   await fc.assert(
     fc.asyncProperty(cases, async ({ array, selections, path, isMap }) => {
       const { shape, elements } = array;

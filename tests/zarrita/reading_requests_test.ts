@@ -27,7 +27,7 @@ import {
 
 registerCodecs(zarr.registry);
 
-Deno.test("zarr.get reads the index of each shard once, and inner chunks that lie together at once", async () => {
+Deno.test("zarr.get reads the index of each shard once, and adjacent inner chunks with one request", async () => {
   for (const location of ["start", "end"] as const) {
     const stored = await shardedStore(shardedMetadata({}, { location }));
     const { store, log } = logged(stored);
@@ -44,7 +44,7 @@ Deno.test("zarr.get reads the index of each shard once, and inner chunks that li
   }
 });
 
-Deno.test("zarr.get reads an index that is a sized part with one request, and asks for no other part then", async () => {
+Deno.test("zarr.get reads an index in a sized part with one request, and requests no other part for it", async () => {
   const stored = new MemoryStore();
   const metadata = shardedMetadata({
     storage_transformers: [
@@ -73,7 +73,7 @@ Deno.test("zarr.get reads an index that is a sized part with one request, and as
   assertEquals(all.length, 3);
 });
 
-Deno.test("zarr.get asks once for a shard that is absent, and for nothing where an inner chunk is", async () => {
+Deno.test("zarr.get makes one request for an absent shard, and none for an absent inner chunk", async () => {
   const metadata = shardedMetadata();
   const stored = await shardedStore(metadata);
   await stored.delete("/c/1");
@@ -118,14 +118,14 @@ Deno.test("zarr.get of shards in shards reads each index once", async () => {
   assertEquals(chunkRequests(log), ["getRange /c/0"]);
 });
 
-Deno.test("zarr.get of a store without ranges still reads, and asks for shards whole", async () => {
+Deno.test("zarr.get reads whole shards from a store without getRange", async () => {
   const { store, log } = logged(await shardedStore(), ["get"]);
   const array = await openIn(store);
   assertEquals([...(await zarr.get(array)).data], numbers(12));
   assert(log.every((request) => request.startsWith("get /")));
 });
 
-Deno.test("zarr.get that is aborted rejects at once, and another that waits for the same index reads on", async () => {
+Deno.test("zarr.get that is aborted rejects at once, and another reader of the same index continues", async () => {
   const stored = await shardedStore();
   let free = () => {};
   const isFree = new Promise<void>((resolve) => free = resolve);
@@ -155,7 +155,7 @@ Deno.test("zarr.get that is aborted rejects at once, and another that waits for 
   assertEquals(await other, 2);
 });
 
-Deno.test("withZarrParts reads again what could not be read, the index and the array's document too", async () => {
+Deno.test("withZarrParts reads an index and a document again after a failed read", async () => {
   const stored = await shardedStore();
   const lost = new Error("The store is gone");
   for (const failing of ["/zarr.json", "/c/0"]) {
@@ -170,7 +170,7 @@ Deno.test("withZarrParts reads again what could not be read, the index and the a
   }
 });
 
-Deno.test("withZarrParts reads the array's document once more for all chunks", async () => {
+Deno.test("withZarrParts reads the document of the array only once more for all chunks", async () => {
   const { store, log } = logged(await shardedStore());
   const wrapped = withZarrParts(store);
   const array = await zarr.open(wrapped, { kind: "array" });

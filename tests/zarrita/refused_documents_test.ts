@@ -41,7 +41,7 @@ for (
     "with something unknown about shards": changedSharding({ other: 1 }),
   })
 ) {
-  Deno.test(`withZarrParts shows an array ${what} as it is stored, and refuses its chunks`, async () => {
+  Deno.test(`withZarrParts shows an array ${what} as it is stored, and rejects access to its chunks`, async () => {
     const stored = await shardedStore();
     const document = shardedMetadata({
       codecs,

@@ -50,7 +50,7 @@ async function changedBehind(
   return await elements(store);
 }
 
-Deno.test("withZarrParts reads an array that is opened again as it is stored by then", async () => {
+Deno.test("withZarrParts reads the present document of an array that is opened again", async () => {
   const suffix = (suffix: string) => ({
     chunk_key_encoding: { name: "suffix", configuration: { suffix } },
   });
@@ -77,7 +77,7 @@ Deno.test("withZarrParts reads an array that is opened again as it is stored by 
   }
 });
 
-Deno.test("withZarrParts reads the shards of an array that is opened again as others wrote them", async () => {
+Deno.test("withZarrParts reads the present shards of an array that is opened again", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", shardedMetadata());
   const store = withZarrParts(stored);
@@ -89,7 +89,7 @@ Deno.test("withZarrParts reads the shards of an array that is opened again as ot
   assertEquals((await elements(store)).slice(0, 4), [1, 2, 3, 4]);
 });
 
-Deno.test("setSharded keeps what others wrote into the inner chunks that it changes in part", async () => {
+Deno.test("setSharded keeps elements that others wrote into partly changed inner chunks", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", shardedMetadata());
   const array = await openIn(stored);
@@ -102,7 +102,7 @@ Deno.test("setSharded keeps what others wrote into the inner chunks that it chan
   assertEquals(Array.from(data), [1, 2, 3, 9]);
 });
 
-Deno.test("withZarrParts reads what another wrapper of the same store has read before, as it is by now", async () => {
+Deno.test("withZarrParts reads present values that another wrapper has read before", async () => {
   const stored = await shardedStore();
   assertEquals((await elements(withZarrParts(stored))).slice(0, 2), [1, 2]);
   const damaged = (await stored.get("/c/0"))!;
@@ -138,7 +138,7 @@ Deno.test("withZarrParts reads what another wrapper of the same store writes", a
   }
 });
 
-Deno.test("withZarrParts forgets an array where a group, or nothing, stands by now", async () => {
+Deno.test("withZarrParts forgets an array that was replaced by a group or deleted", async () => {
   const stored = new MemoryStore();
   const store = withZarrParts(stored);
   for (const document of [encodeJson(groupMetadata()), undefined]) {
@@ -154,7 +154,7 @@ Deno.test("withZarrParts forgets an array where a group, or nothing, stands by n
   }
 });
 
-Deno.test("withZarrParts keeps what it knows of an array apart from the document it gives", async () => {
+Deno.test("withZarrParts is not affected by changes of a returned document", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", arrayMetadata());
   const store = withZarrParts(stored);
@@ -162,7 +162,7 @@ Deno.test("withZarrParts keeps what it knows of an array apart from the document
   assertEquals(await store.get("/c/0/0"), undefined);
 });
 
-Deno.test("zarr.set writes chunks of one length, however often and from whatever memory", async () => {
+Deno.test("zarr.set writes chunks of one length, for repeated writes from any memory", async () => {
   for (
     const codecs of [["bytes"], ["bytes", "crc32c"], ["packbits", "crc32c"]]
   ) {
@@ -198,7 +198,7 @@ Deno.test("zarr.set writes chunks of one length, however often and from whatever
   }
 });
 
-Deno.test("zarr.get gives each of those who read one inner chunk at once memory of its own", async () => {
+Deno.test("zarr.get returns separate memory to each concurrent reader of an inner chunk", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", shardedMetadata());
   const array = await openIn(stored);

@@ -29,7 +29,7 @@ async function numbered(rows: number, columns: number) {
   return array;
 }
 
-Deno.test("selectedShape and coveredRuns say what zarrita selects", async () => {
+Deno.test("selectedShape and coveredRuns agree with zarrita's selections", async () => {
   const array = await numbered(5, 7);
   await fc.assert(
     fc.asyncProperty(along, fc.oneof(along, fc.nat(6)), async (y, x) => {
@@ -60,7 +60,7 @@ Deno.test("selectedShape and coveredRuns say what zarrita selects", async () => 
   );
 });
 
-Deno.test("setSharded takes a typed array for what is selected, and no other number of elements", async () => {
+Deno.test("setSharded accepts a typed array with exactly the selected number of elements", async () => {
   const { array } = await squareShards();
   const selection = [zarr.slice(1, 3), zarr.slice(0, 6, 2)];
   await setSharded(zarr, array, selection, Uint8Array.of(1, 2, 3, 4, 5, 6));

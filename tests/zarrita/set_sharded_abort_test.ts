@@ -7,7 +7,7 @@ import { numbers, openIn, readAnew, shardedStore } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
-Deno.test("setSharded stores nothing if its signal was aborted before", async () => {
+Deno.test("setSharded stores nothing if its signal is already aborted", async () => {
   const reason = new Error("Enough");
   const stored = await shardedStore();
   const array = await openIn(stored);
@@ -19,7 +19,7 @@ Deno.test("setSharded stores nothing if its signal was aborted before", async ()
   assertEquals(await readAnew(stored), numbers(12));
 });
 
-Deno.test("setSharded stores no more shards once its signal is aborted, and rejects with its reason", async () => {
+Deno.test("setSharded stores no more shards after its signal aborts, and rejects with the reason", async () => {
   const reason = new Error("Enough");
   const stored = await shardedStore();
   const controller = new AbortController();

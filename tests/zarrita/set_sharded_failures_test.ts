@@ -60,7 +60,7 @@ function shardsOf(elements: readonly number[]): number[][] {
   return [0, 4, 8].map((start) => elements.slice(start, start + 4));
 }
 
-Deno.test("setSharded rejects with the store's error at each request, and leaves each shard as it was or as it should be", async () => {
+Deno.test("setSharded rejects with the error of each failing request, and each shard is either the earlier or the new one", async () => {
   for (const isInParts of [false, true]) {
     for (const [start, stop] of [[0, 12], [2, 10], [1, 7], [4, 5]] as const) {
       const changes = Object.fromEntries(
@@ -96,7 +96,7 @@ Deno.test("setSharded rejects with the store's error at each request, and leaves
   }
 });
 
-Deno.test("setSharded stores nothing more once it has rejected", async () => {
+Deno.test("setSharded stores nothing after it has rejected", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 2 }),
@@ -128,7 +128,7 @@ Deno.test("setSharded stores nothing more once it has rejected", async () => {
   );
 });
 
-Deno.test("setSharded stores nothing of what is still made when it rejects", async () => {
+Deno.test("setSharded stores no shard that is still encoded when it rejects", async () => {
   const stored = await shardedStore();
   let free = () => {};
   const isFree = new Promise<void>((resolve) => free = resolve);
@@ -152,7 +152,7 @@ Deno.test("setSharded stores nothing of what is still made when it rejects", asy
   assertEquals(await readAnew(stored), numbers(12));
 });
 
-Deno.test("setSharded rejects for each of several calls on one shard that fails, and only for those", async () => {
+Deno.test("setSharded rejects only for the concurrent calls on a shard that fails", async () => {
   const stored = await shardedStore();
   let isGone = false;
   const store = observed(stored, ({ method, key }) => {

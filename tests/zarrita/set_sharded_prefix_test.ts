@@ -17,7 +17,7 @@ registerCodecs(zarr.registry);
 
 const PREFIX = new Uint8Array([250, 251, 252]);
 
-Deno.test("setSharded keeps the prefix of each shard of which any element is not selected, and of none without parts that a selection without steps covers", async () => {
+Deno.test("setSharded keeps the prefix of partly selected shards, and not of shards without parts that a selection without steps covers", async () => {
   const cases = arraysOf(1)
     .filter(({ layouts }) => layouts[0]!.indexLocation === "end")
     .chain((array) => fc.tuple(fc.constant(array), selectionsOf(array.shape)));

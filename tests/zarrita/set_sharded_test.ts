@@ -24,7 +24,7 @@ registerCodecs(zarr.registry);
 
 const HEADER = new Uint8Array([9, 8, 7]);
 
-Deno.test("setSharded stores each shard once, and reads none that is wholly covered", async () => {
+Deno.test("setSharded stores each shard once, and reads no wholly covered shard", async () => {
   const stored = await shardedStore();
   const { store, log } = logged(stored);
   const array = await openIn(store);
@@ -37,7 +37,7 @@ Deno.test("setSharded stores each shard once, and reads none that is wholly cove
   assertEquals(chunkRequests(log).sort(), ["set /c/1", "set /c/2"]);
 });
 
-Deno.test("setSharded reads a shard of which it keeps inner chunks once, and stores it once", async () => {
+Deno.test("setSharded reads and stores a partly covered shard once", async () => {
   const stored = await shardedStore();
   const { store, log } = logged(stored);
   const array = await openIn(store);
@@ -47,7 +47,7 @@ Deno.test("setSharded reads a shard of which it keeps inner chunks once, and sto
   assertEquals(await readAnew(stored), numbers(12, { 2: 9, 3: 9 }));
 });
 
-Deno.test("setSharded makes shards at the array's edge, where inner chunks lie beside the array, without reading them", async () => {
+Deno.test("setSharded makes shards at the edge of the array without reading them", async () => {
   const stored = new MemoryStore();
   // The last shard has one inner chunk in the array.
   const metadata = shardedMetadata({ shape: [10] });
@@ -60,7 +60,7 @@ Deno.test("setSharded makes shards at the array's edge, where inner chunks lie b
   assertEquals(await readAnew(stored), numbers(10));
 });
 
-Deno.test("setSharded keeps what comes before the inner chunks of a shard that it changes in part", async () => {
+Deno.test("setSharded keeps the prefix of a shard that it changes in part", async () => {
   for (
     const [what, selection, changed] of [
       ["an inner chunk", [zarr.slice(0, 2)], [0, 1]],
@@ -86,7 +86,7 @@ Deno.test("setSharded keeps what comes before the inner chunks of a shard that i
   }
 });
 
-Deno.test("setSharded keeps what comes before the only inner chunk in the array of a shard at its edge", async () => {
+Deno.test("setSharded keeps the prefix of an edge shard with only one inner chunk in the array", async () => {
   const metadata = shardedMetadata({ shape: [10] });
   const stored = await shardedStore(metadata, { prefix: HEADER });
   await setSharded(zarr, await openIn(stored), [9], 77);
@@ -94,7 +94,7 @@ Deno.test("setSharded keeps what comes before the only inner chunk in the array 
   assertEquals(await readAnew(stored), numbers(10, { 9: 77 }));
 });
 
-Deno.test("setSharded gives shards the prefix and the alignment it is told, new ones and those there are", async () => {
+Deno.test("setSharded applies the given prefix and alignment to new and existing shards", async () => {
   const stored = await shardedStore(shardedMetadata(), { prefix: HEADER });
   await stored.delete("/c/2");
   const array = await openIn(stored);
@@ -113,7 +113,7 @@ Deno.test("setSharded gives shards the prefix and the alignment it is told, new 
   });
 });
 
-Deno.test("setSharded refuses a prefix where the index is at the start, and stores nothing", async () => {
+Deno.test("setSharded rejects a prefix if the index is at the start, and stores nothing", async () => {
   const metadata = shardedMetadata({}, { location: "start" });
   const stored = await shardedStore(metadata);
   const { store, log } = logged(stored);
@@ -133,7 +133,7 @@ Deno.test("setSharded refuses a prefix where the index is at the start, and stor
   assertEquals(log.filter((request) => request.startsWith("set")), []);
 });
 
-Deno.test("setSharded says what is wrong with an array that it cannot write", async () => {
+Deno.test("setSharded describes why it cannot write an array", async () => {
   const stored = await shardedStore();
   const nested = [sharding({ inner: [2], codecs: [sharding({ inner: [1] })] })];
   await stored.set(
@@ -181,7 +181,7 @@ Deno.test("setSharded says what is wrong with an array that it cannot write", as
   assertEquals(await Array.fromAsync(stored.list()), before);
 });
 
-Deno.test("setSharded takes the array that zarr.create gave, or says to open it", async () => {
+Deno.test("setSharded accepts an array from zarr.create, or advises to open it", async () => {
   const stored = new MemoryStore();
   const store = withZarrParts(stored);
   const created = await zarr.create(store, {

@@ -31,7 +31,7 @@ async function square() {
   return { stored, array };
 }
 
-Deno.test("setSharded refuses elements of another type or shape, and stores nothing", async () => {
+Deno.test("setSharded rejects elements of another type or shape, and stores nothing", async () => {
   const { stored, array } = await square();
   const before = await contentsOf(stored);
   const data = countingBytes(24);
@@ -67,7 +67,7 @@ Deno.test("setSharded refuses elements of another type or shape, and stores noth
   assertEquals(await contentsOf(stored), before);
 });
 
-Deno.test("setSharded refuses what selects nothing in the array, and stores nothing", async () => {
+Deno.test("setSharded rejects a selection outside of the array, and stores nothing", async () => {
   const { stored, array } = await square();
   const before = await contentsOf(stored);
   const slice = (start: unknown, stop: unknown, step: unknown = null) => [
@@ -100,7 +100,7 @@ Deno.test("setSharded refuses what selects nothing in the array, and stores noth
   );
 });
 
-Deno.test("setSharded and zarr.set keep a header, which is zeros in a new shard", async () => {
+Deno.test("setSharded and zarr.set keep a header, and write zeros for it in a new shard", async () => {
   const stored = new MemoryStore();
   await createArrayChunks(stored, "", IN_PARTS);
   const array = await openIn(stored);
@@ -121,7 +121,7 @@ Deno.test("setSharded and zarr.set keep a header, which is zeros in a new shard"
   assertEquals(await readAnew(stored), new Array(12).fill(7));
 });
 
-Deno.test("setSharded loses no element of calls at once that meet in one inner chunk", async () => {
+Deno.test("setSharded loses no element of concurrent calls that change one inner chunk", async () => {
   const stored = await shardedStore();
   const array = await openIn(stored);
   const numbers = Array.from({ length: 12 }, (_, i) => 50 + i);
@@ -131,7 +131,7 @@ Deno.test("setSharded loses no element of calls at once that meet in one inner c
   assertEquals(await readAnew(stored), numbers);
 });
 
-Deno.test("setSharded that is aborted does not wait for a store that stalls, nor for its turn", async () => {
+Deno.test("setSharded that is aborted does not wait for a stalled store or for other writers", async () => {
   const stored = await shardedStore();
   const { promise: stalled, resolve: goOn } = Promise.withResolvers<void>();
   const began = Promise.withResolvers<void>();

@@ -79,7 +79,7 @@ const ARRAYS: Record<string, [unknown, unknown]> = {
 };
 
 for (const [what, [stored, expected]] of Object.entries(ARRAYS)) {
-  Deno.test(`withZarrParts shows an array ${what} as zarrita understands it, in consolidated metadata too`, async () => {
+  Deno.test(`withZarrParts shows an array ${what} in a form that zarrita understands, also in consolidated metadata`, async () => {
     assertEquals(await shown(stored), expected);
     const other = groupMetadata({ b: groupMetadata({ c: stored }) });
     assertEquals(
@@ -93,7 +93,7 @@ for (const [what, [stored, expected]] of Object.entries(ARRAYS)) {
   });
 }
 
-Deno.test("withZarrParts shows byte for byte what needs no change", async () => {
+Deno.test("withZarrParts shows documents without changes byte for byte", async () => {
   const configured = { codecs: [{ name: "bytes", configuration: {} }] };
   for (
     const text of [
@@ -115,7 +115,7 @@ Deno.test("withZarrParts shows byte for byte what needs no change", async () => 
   }
 });
 
-Deno.test("withZarrParts keeps numbers as they are written, in attributes, fill values and the codecs of inner chunks", async () => {
+Deno.test("withZarrParts keeps the notation of numbers in attributes, fill values and the codecs of inner chunks", async () => {
   const numbers = "[500.0,1e3,12345678901234567890,0.10000000000000000001]";
   const stored = await shardedStore(shardedMetadata({
     attributes: "NUMBERS",
@@ -130,7 +130,7 @@ Deno.test("withZarrParts keeps numbers as they are written, in attributes, fill 
   assertEquals(lines.split(numbers).length - 1, 3, lines);
 });
 
-Deno.test("withZarrParts reads shards whose lengths are written as 4.0", async () => {
+Deno.test("withZarrParts reads shards with lengths written as 4.0", async () => {
   const stored = await shardedStore();
   const text = (await readText(stored, "/zarr.json"))
     .replaceAll("[4]", "[4.0]").replaceAll("[2]", "[2.0]")

@@ -56,7 +56,7 @@ const ARRAYS = {
 };
 
 for (const [what, metadata] of Object.entries(ARRAYS)) {
-  Deno.test(`zarr.set that fails changes no byte of what a store gave by reference, of an array ${what}`, async () => {
+  Deno.test(`zarr.set that fails changes no bytes that a store returned by reference, for an array ${what}`, async () => {
     for (const hasRanges of [true, false]) {
       const { store, state } = keeping(hasRanges);
       await createArrayChunks(store, "", metadata);

@@ -94,7 +94,7 @@ async function methods(): Promise<void> {
   return void [url, any, ours];
 }
 
-Deno.test("withZarrParts gives stores of the types that zarrita takes", () => {
+Deno.test("withZarrParts returns stores of the types that zarrita accepts", () => {
   assertEquals(typeof registry.get("bytes"), "function");
   const uses = [read, methods];
   for (const make of Object.values(writable)) {

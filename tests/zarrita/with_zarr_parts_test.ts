@@ -23,7 +23,7 @@ registerCodecs(zarr.registry);
 const READING = ["get", "getRange", "stream", "size"];
 const CHANGING = ["set", "delete", "list"];
 
-Deno.test("withZarrParts can always read, and change and list where the store below can", () => {
+Deno.test("withZarrParts always has methods for reading, and for changing and listing if the store has them", () => {
   const methods = [...CHANGING, "snapshot", "writer"] as (keyof Store)[];
   for (let chosen = 0; chosen < 2 ** methods.length; chosen++) {
     const own = methods.filter((_, i) => chosen >> i & 1);
@@ -41,7 +41,7 @@ Deno.test("withZarrParts can always read, and change and list where the store be
   }
 });
 
-Deno.test("withZarrParts never passes on what would write beside it", () => {
+Deno.test("withZarrParts hides methods that would bypass it", () => {
   const below = new MemoryStore();
   const store: object = withZarrParts(below);
   assert("snapshot" in below);
@@ -52,7 +52,7 @@ Deno.test("withZarrParts never passes on what would write beside it", () => {
   }
 });
 
-Deno.test("withZarrParts has what else a store has, with its private members", async () => {
+Deno.test("withZarrParts forwards other members of a store, also with private members", async () => {
   class Counting {
     readonly #values = new Map<string, Uint8Array>();
     #reads = 0;
@@ -84,7 +84,7 @@ Deno.test("withZarrParts has what else a store has, with its private members", a
   assertEquals(store.reads, 0);
 });
 
-Deno.test("withZarrParts takes stores that cannot be changed", async () => {
+Deno.test("withZarrParts accepts frozen stores", async () => {
   const stored = await shardedStore();
   const store: Store = Object.freeze({
     ...observed(stored, () => {}, ["get", "getRange", "snapshot"]),
@@ -113,7 +113,7 @@ Deno.test("withZarrParts of a Map reads, sets and deletes in it", async () => {
   assert(!("list" in store));
 });
 
-Deno.test("withZarrParts of a store that cannot write can be opened and read, and zarr.set is refused", async () => {
+Deno.test("withZarrParts of a read-only store can be read, and zarr.set rejects", async () => {
   const stored = await shardedStore();
   const below = observed(stored, () => {}, ["get", "getRange", "size"]);
   const array = await zarr.open(withZarrParts(below), { kind: "array" });
@@ -128,7 +128,7 @@ Deno.test("withZarrParts of a store that cannot write can be opened and read, an
   assertEquals(await readAnew(stored), numbers(12));
 });
 
-Deno.test("withZarrParts of what it gave shows the same", async () => {
+Deno.test("withZarrParts of its own result shows the same", async () => {
   const stored = await shardedStore();
   const twice = withZarrParts(withZarrParts(stored));
   const array = await zarr.open(twice, { kind: "array" });
@@ -142,7 +142,7 @@ Deno.test("withZarrParts of what it gave shows the same", async () => {
   assertEquals(await readAnew(stored), expected);
 });
 
-Deno.test("withZarrParts keeps a store's own array extensions, before its own", async () => {
+Deno.test("withZarrParts keeps the array extensions of a store, before its own", async () => {
   const stored = await shardedStore();
   const calls: string[] = [];
   const extended = zarr.defineStoreExtension((store: Store) => ({
@@ -159,7 +159,7 @@ Deno.test("withZarrParts keeps a store's own array extensions, before its own", 
   assertEquals(array.chunks, [2]);
 });
 
-Deno.test("withZarrParts makes wrappers that know nothing of each other, and see what each stores", async () => {
+Deno.test("withZarrParts makes independent wrappers, which read each other's writes", async () => {
   const stored = await shardedStore();
   const [one, other] = [withZarrParts(stored), withZarrParts(stored)];
   await one.set("/c/0", new Uint8Array([70, 70]));

@@ -92,7 +92,7 @@ async function assertStored(
   }
 }
 
-Deno.test("setSharded and zarr.set change the selected elements and no other, one write after the other", async () => {
+Deno.test("setSharded and zarr.set change only the selected elements, in successive writes", async () => {
   const cases = fc.nat(1).chain(arraysOf).chain((array) =>
     fc.tuple(
       fc.constant(array),
@@ -116,7 +116,7 @@ Deno.test("setSharded and zarr.set change the selected elements and no other, on
   );
 });
 
-Deno.test("setSharded and zarr.set change all that is selected if they write different inner chunks at once", async () => {
+Deno.test("setSharded and zarr.set change all selected elements in concurrent writes of different inner chunks", async () => {
   const cases = arraysOf(1).chain((array) => {
     const rows = array.chunkShapes.at(-1)![0] ?? 1;
     const length = array.shape[0] ?? 1;

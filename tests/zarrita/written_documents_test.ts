@@ -25,7 +25,7 @@ function reordered(document: unknown): unknown {
   );
 }
 
-Deno.test("withZarrParts stores a document that was shown, with other attributes, as it stood there with those", async () => {
+Deno.test("withZarrParts stores a shown document with other attributes in its stored form with those attributes", async () => {
   const arrays = fc.nat(3).chain(arraysOf);
   await fc.assert(
     fc.asyncProperty(
@@ -65,7 +65,7 @@ Deno.test("withZarrParts stores a document that was shown, with other attributes
   );
 });
 
-Deno.test("withZarrParts stores a document that was shown as it stood there, in whatever order its members come back", async () => {
+Deno.test("withZarrParts stores a shown document in its stored form, for any order of members", async () => {
   const stored = await shardedStore();
   const document = await readJson(stored, "/zarr.json");
   const store = withZarrParts(stored);
@@ -74,7 +74,7 @@ Deno.test("withZarrParts stores a document that was shown as it stood there, in 
   assertEquals(await readJson(stored, "/zarr.json"), document);
 });
 
-Deno.test("withZarrParts keeps the shards of an array that is given another fill value", async () => {
+Deno.test("withZarrParts keeps the shards of an array whose fill value changes", async () => {
   const stored = await shardedStore(shardedMetadata({
     data_type: "float64",
     fill_value: "0x3ff0000000000000",
@@ -89,7 +89,7 @@ Deno.test("withZarrParts keeps the shards of an array that is given another fill
   });
 });
 
-Deno.test("withZarrParts keeps numbers as they are written in what it stores as it stood there", async () => {
+Deno.test("withZarrParts keeps the notation of numbers in stored documents", async () => {
   const number = "12345678901234567890";
   const stored = await shardedStore(shardedMetadata({
     storage_transformers: [

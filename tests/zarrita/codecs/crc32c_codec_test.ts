@@ -61,7 +61,7 @@ Deno.test("crc32c encodes and decodes any bytes anywhere in a buffer, and change
   }));
 });
 
-Deno.test("crc32c decodes four bytes into none, and refuses fewer", () => {
+Deno.test("crc32c decodes four bytes into none, and rejects fewer", () => {
   assertEquals(codec.decode(new Uint8Array(4)), new Uint8Array(0));
   for (let length = 0; length < 4; length++) {
     const bytes = new Uint8Array(length);
@@ -79,7 +79,7 @@ Deno.test("crc32c decodes four bytes into none, and refuses fewer", () => {
   }
 });
 
-Deno.test("crc32c decodes no chunk with any one bit flipped, and names its key", () => {
+Deno.test("crc32c rejects a chunk with any flipped bit, and names its key", () => {
   const bytes = Uint8Array.from({ length: 13 }, (_, i) => 37 * i);
   const encoded = codec.encode(bytes);
   for (let bit = 0; bit < 8 * encoded.length; bit++) {
@@ -105,7 +105,7 @@ Deno.test("crc32c decodes no chunk with any one bit flipped, and names its key",
   assertEquals(codec.decode(encoded), bytes);
 });
 
-Deno.test("crc32c says of bytes without a key that they are a chunk", () => {
+Deno.test('crc32c names a chunk without a key "a chunk"', () => {
   const error = assertThrows(
     () => codec.decode(new Uint8Array([1, 0, 0, 0, 0])),
     ChecksumError,
@@ -114,14 +114,14 @@ Deno.test("crc32c says of bytes without a key that they are a chunk", () => {
   assert(error.message.startsWith("The chunk has the CRC32C 0xa016d052, "));
 });
 
-Deno.test("crc32c hands the key on to the codecs that come after it", () => {
+Deno.test("crc32c passes the key on to the codecs after it", () => {
   const encoded = codec.encode(new Uint8Array([1, 2, 3]));
   assertEquals(keyOf(codec.decode(encoded)), "");
   noteKey(encoded, "/a/c/0");
   assertEquals(keyOf(codec.decode(encoded)), "/a/c/0");
 });
 
-Deno.test("crc32c takes an empty configuration or none, and refuses any other", () => {
+Deno.test("crc32c accepts an empty configuration or none, and rejects any other", () => {
   for (const configuration of [undefined, {}]) {
     const other = Crc32cCodec.fromConfig(configuration);
     assertEquals(other.encode(new Uint8Array(0)), new Uint8Array(4));
@@ -149,7 +149,7 @@ Deno.test("crc32c takes an empty configuration or none, and refuses any other", 
   );
 });
 
-Deno.test("noteKey keeps the key of each object of bytes, the last one noted", () => {
+Deno.test("noteKey keeps the last noted key of each byte array", () => {
   const bytes = new Uint8Array(4);
   assertEquals(keyOf(bytes), "");
   noteKey(bytes, "/a");

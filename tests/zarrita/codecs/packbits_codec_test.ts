@@ -53,7 +53,7 @@ Deno.test("packbits packs bool from the lowest bit on", () => {
   assertEquals(Array.from(codec.encode(chunk)), [6, 0b0100_1001, 0b10]);
 });
 
-Deno.test("packbits cuts off what is outside of first_bit to last_bit", () => {
+Deno.test("packbits drops the bits outside of first_bit to last_bit", () => {
   const codec = packbits("uint8", [3], { first_bit: 2, last_bit: 5 });
   const encoded = codec.encode(chunkOf(new Uint8Array([255, 0xc3, 4]), [3]));
   assertEquals(Array.from(encoded), [0x0f, 0x01]);

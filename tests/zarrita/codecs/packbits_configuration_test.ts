@@ -51,7 +51,7 @@ const REFUSED: [unknown, string, string][] = [
 ];
 
 for (const [configuration, path, part] of REFUSED) {
-  Deno.test(`packbits refuses the configuration ${JSON.stringify(configuration)}`, () => {
+  Deno.test(`packbits rejects the configuration ${JSON.stringify(configuration)}`, () => {
     const error = assertThrows(
       () => packbits("int16", [1], configuration),
       MetadataError,
@@ -61,7 +61,7 @@ for (const [configuration, path, part] of REFUSED) {
   });
 }
 
-Deno.test("packbits takes the outermost bits of each data type, and none further", () => {
+Deno.test("packbits accepts the first and last bit of each data type, and none beyond", () => {
   for (
     const [dataType, last] of Object.entries({ bool: 0, uint8: 7, float64: 63 })
   ) {
@@ -82,7 +82,7 @@ Deno.test("packbits needs no configuration", () => {
   assertEquals(packbits("uint8", [2]).encode(chunk), new Uint8Array([5, 6]));
 });
 
-Deno.test("packbits refuses data types that are neither numbers nor bool", () => {
+Deno.test("packbits rejects data types that are neither numbers nor bool", () => {
   for (
     const dataType of [
       "string",

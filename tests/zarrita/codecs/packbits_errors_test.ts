@@ -18,7 +18,7 @@ for (const padding of PADDINGS) {
   const encoded = codec.encode(chunkOf(ELEMENTS, SHAPE));
   const size = padding === "none" ? 2 : 3;
 
-  Deno.test(`packbits decodes bytes of no other length, with padding_encoding ${padding}`, () => {
+  Deno.test(`packbits rejects bytes of any other length, with padding_encoding ${padding}`, () => {
     assertEquals(encoded.length, size);
     for (const length of [0, 1, size - 1, size + 1, size + 100]) {
       const other = new Uint8Array(length);
@@ -37,7 +37,7 @@ for (const padding of PADDINGS) {
     }
   });
 
-  Deno.test(`packbits refuses each padding bit that is not 0, with padding_encoding ${padding}`, () => {
+  Deno.test(`packbits rejects each padding bit that is not 0, with padding_encoding ${padding}`, () => {
     const last = padding === "first_byte" ? 2 : 1;
     for (let bit = 0; bit < 8; bit++) {
       const changed = encoded.slice();
@@ -61,7 +61,7 @@ for (const padding of PADDINGS) {
   });
 
   if (padding === "none") continue;
-  Deno.test(`packbits refuses each number of padding bits but the right one, in the ${padding}`, () => {
+  Deno.test(`packbits rejects each wrong number of padding bits, in the ${padding}`, () => {
     for (let number = 0; number < 256; number++) {
       const changed = encoded.slice();
       changed[padding === "first_byte" ? 0 : 2] = number;
@@ -79,7 +79,7 @@ for (const padding of PADDINGS) {
   });
 }
 
-Deno.test("packbits knows of each number of padding bits where it comes from", () => {
+Deno.test("packbits explains each number of padding bits in its errors", () => {
   for (let count = 1; count <= 16; count++) {
     for (const padding_encoding of ["first_byte", "last_byte"]) {
       const codec = packbits("bool", [count], { padding_encoding });
@@ -121,14 +121,14 @@ const MISFITS = {
 } as const;
 
 for (const [name, [chunk, part]] of Object.entries(MISFITS)) {
-  Deno.test(`packbits refuses to encode a chunk with ${name}`, () => {
+  Deno.test(`packbits rejects to encode a chunk with ${name}`, () => {
     const codec = packbits("uint16", [2, 3]);
     assertInstanceOf(codec.encode(CHUNK), Uint8Array);
     assertThrows(() => codec.encode(chunk), RangeError, part);
   });
 }
 
-Deno.test("packbits refuses to encode elements of another length", () => {
+Deno.test("packbits rejects to encode elements of another length", () => {
   const codec = packbits("uint16", [3]);
   for (const data of [new Uint8Array(6), new Float64Array(3)]) {
     assertThrows(

@@ -12,7 +12,7 @@ import {
   strides,
 } from "./packbits_support.ts";
 
-Deno.test("packbits encodes and decodes as the oracle does, of any kind, shape and configuration", () => {
+Deno.test("packbits agrees with the oracle for any kind, shape and configuration", () => {
   fc.assert(
     fc.property(anyCase, ({ kind, shape, configuration, patterns }) => {
       const codec = packbits(kind.dataType, shape, configuration);
@@ -46,7 +46,7 @@ Deno.test("packbits encodes and decodes as the oracle does, of any kind, shape a
 });
 
 for (const kind of ELEMENT_KINDS.filter(({ bits }) => bits <= 16)) {
-  Deno.test(`packbits packs ${kind.dataType} by each first_bit and last_bit as the oracle does`, () => {
+  Deno.test(`packbits packs ${kind.dataType} by each first_bit and last_bit like the oracle`, () => {
     const most = (1n << BigInt(kind.bits)) - 1n;
     const patterns = [0n, 1n, most, most >> 1n, 0xa53cn & most, 0x5ac3n & most]
       .concat(most - 1n);
@@ -72,7 +72,7 @@ for (const kind of ELEMENT_KINDS.filter(({ bits }) => bits <= 16)) {
   });
 }
 
-Deno.test("packbits encodes elements that lie among others, by their strides", () => {
+Deno.test("packbits encodes elements by their strides", () => {
   const memory = fc
     .record({
       any: anyCase,
@@ -111,7 +111,7 @@ Deno.test("packbits encodes elements that lie among others, by their strides", (
   assert(gathered > 0, "no chunk had gaps");
 });
 
-Deno.test("packbits takes any byte but 0 of a BoolArray for true, as zarrita does", () => {
+Deno.test("packbits treats any byte other than 0 in a BoolArray as true, like zarrita", () => {
   const bytes = new Uint8Array([0, 1, 2, 128, 255, 0, 254, 0, 4]);
   const codec = packbits("bool", [9]);
   const encoded = codec.encode(chunkOf(new zarr.BoolArray(bytes.buffer), [9]));

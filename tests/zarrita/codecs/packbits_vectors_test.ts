@@ -101,7 +101,7 @@ for (const vector of VECTORS) {
   const { dataType, configuration } = vector;
   const kind = elementKind(dataType);
   const name = `${dataType} ${JSON.stringify(configuration)}`;
-  Deno.test(`packbits encodes and decodes as zarrs does: ${name}`, () => {
+  Deno.test(`packbits encodes and decodes like zarrs: ${name}`, () => {
     const Class = kind.of([]).constructor as new (
       buffer: ArrayBufferLike,
     ) => Elements;

@@ -25,7 +25,7 @@ Deno.test("zarrita reads slices of many chunks with packbits and ragged edges", 
   );
 });
 
-Deno.test("zarrita changes a part of a packed chunk, and not the bytes that the store holds", async () => {
+Deno.test("zarrita changes a part of a packed chunk without changing bytes held by the store", async () => {
   for (
     const [dtype, values] of [["uint8", [1, 2, 3]], ["bool", [
       1,
@@ -53,7 +53,7 @@ Deno.test("zarrita changes a part of a packed chunk, and not the bytes that the 
   }
 });
 
-Deno.test("zarrita reads no chunk with any one bit flipped under crc32c, and the error names the key", async () => {
+Deno.test("zarrita rejects a chunk with any flipped bit under crc32c, and names the key", async () => {
   const store = new NotingStore();
   for (const codec of ["packbits", "bytes"]) {
     const codecs = [{ name: codec, configuration: {} }, CRC32C];
@@ -100,7 +100,7 @@ Deno.test("zarrita names the key of a chunk that packbits cannot decode, also af
   }
 });
 
-Deno.test("zarrita reports a configuration that a codec does not allow", async () => {
+Deno.test("zarrita reports an invalid configuration of a codec", async () => {
   for (const name of ["packbits", "crc32c"]) {
     const first = name === "crc32c"
       ? [{ name: "bytes", configuration: {} }]

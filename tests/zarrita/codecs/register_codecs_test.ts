@@ -2,7 +2,7 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
 import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
 
-Deno.test("registerCodecs registers crc32c and packbits, and leaves the others as they are", async () => {
+Deno.test("registerCodecs registers crc32c and packbits, and keeps the other codecs", async () => {
   const before = new Map(zarr.registry);
   const registry = new Map(zarr.registry);
   registerCodecs(registry);
@@ -47,7 +47,7 @@ Deno.test("registerCodecs can be called again", async () => {
   assertEquals(Array.from(data), [false, true, false]);
 });
 
-Deno.test("registerCodecs refuses a registry that is not zarrita's, and changes nothing in it", () => {
+Deno.test("registerCodecs rejects a registry other than zarrita's, and does not change it", () => {
   const registry = new Map<string, () => Promise<object>>();
   assertThrows(
     () => registerCodecs(registry),
