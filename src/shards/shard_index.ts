@@ -6,8 +6,11 @@ import type { ShardLayout } from "./shard_layout.ts";
 
 /** The length of an index entry in bytes: an offset and a length of 8 bytes each. */
 const ENTRY_SIZE = 16;
-/** The index of more chunks would be longer than 2^53−1 bytes. */
-const MOST_CHUNKS = (Number.MAX_SAFE_INTEGER - CHECKSUM_SIZE) / ENTRY_SIZE;
+/**
+ * The index of more chunks would be longer than 2^53−1 bytes. Computed from literals
+ * alone, so that bundlers can leave this module out.
+ */
+const MOST_CHUNKS = 2 ** 49 - 1;
 /** The offset and the length of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 
