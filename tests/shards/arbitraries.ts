@@ -51,7 +51,7 @@ export function indexesOf(layout: ShardLayout): fc.Arbitrary<ShardIndex> {
   return forEachChunk(layout, entry);
 }
 
-/** What `encodeShard` takes. */
+/** The arguments of `encodeShard`. */
 export interface ShardInput {
   readonly layout: ShardLayout;
   readonly chunks: readonly (Uint8Array | undefined)[];

@@ -113,7 +113,7 @@ Deno.test("assertShardIndex rejects a change by one byte exactly if a map of byt
   assert(harmless > 100 && refused > 100, JSON.stringify(outcomes));
 });
 
-/** What is added to an offset and to a length. */
+/** The changes of an offset and of a length. */
 const DAMAGES = [-1, 0, 1].flatMap((a) => [-1, 0, 1].map((b) => [a, b]))
   .filter(([a, b]) => a !== 0 || b !== 0) as [number, number][];
 

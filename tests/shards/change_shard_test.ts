@@ -62,7 +62,7 @@ Deno.test("changeShard changes the given inner chunks and keeps the others and t
       await changeShard(stored, KEY, layout, new Map(changes), { isWhole });
 
       if (expected.every((chunk) => chunk === undefined)) {
-        // Where nothing is read, nothing is known to be there.
+        // Without a read, it is unknown whether the shard exists.
         if (!isWhole) assertEquals(await stored.get(KEY), undefined);
         return;
       }

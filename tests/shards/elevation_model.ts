@@ -12,7 +12,7 @@ const INDEX_SIZE = 4 * 3 * 16 + 4;
 export interface InnerChunk {
   /** The shard's key. */
   readonly key: StoreKey;
-  /** Where it lies in the grid of inner chunks of its shard. */
+  /** The grid coordinates of the inner chunk in its shard. */
   readonly coordinates: readonly [number, number];
   readonly offset: number;
   /** Its bytes in the file, or `undefined` if the file has none. */

@@ -89,7 +89,7 @@ Deno.test("readInnerChunk rejects an inner chunk truncated by one byte if the in
       await refused();
       await refused(KEY);
     }
-    // What is whole can be read all the same.
+    // Inner chunks that are whole can still be read.
     const { read } = recordedShard(shard.slice(0, -2));
     assertEquals(await readInnerChunk(read, layout, [0]), CHUNKS[0]);
   }

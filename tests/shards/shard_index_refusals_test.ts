@@ -42,7 +42,7 @@ Deno.test("decodeShardIndex rejects an index with a checksum for a layout withou
   }
 });
 
-/** What decoding gives for one entry after an absent one. */
+/** Decodes one entry after an absent one. */
 function decodeEntry(entry: StoredEntry, layout: ShardLayout) {
   const bytes = slowIndexBytes([[ABSENT, ABSENT], entry], layout);
   return decodeShardIndex(bytes, layout, "/c/0")[1];

@@ -1,6 +1,6 @@
 import type { EncodeShardOptions, ShardIndex, ShardLayout } from "../../mod.ts";
 
-/** What both numbers of an absent inner chunk are. */
+/** The value of both numbers of an absent inner chunk. */
 export const ABSENT = 2n ** 64n - 1n;
 
 /** The two numbers of an inner chunk as the index holds them, whatever they are. */

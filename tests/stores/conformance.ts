@@ -25,7 +25,7 @@ export interface StoreTestOptions {
   boundaries?: readonly number[];
 }
 
-/** What a case works with. */
+/** The store under test, with helpers for its values. */
 export interface Subject extends OpenedStore {
   /** A value of so many bytes more than the fewest; another `first`, other bytes. */
   value(more: number, first?: number): Uint8Array;

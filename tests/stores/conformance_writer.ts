@@ -7,7 +7,7 @@ import { HOSTILE_KEYS, listed } from "./store_values.ts";
 
 const KEY = "/c/0/1";
 
-/** What every store promises that has `writer`. */
+/** The tests of stores with `writer`. */
 export const writerCases: readonly Case[] = [
   {
     name: "writer stores the written bytes only when it is closed",

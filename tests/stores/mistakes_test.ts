@@ -3,7 +3,7 @@ import { FileSystemStore, HttpStore, MemoryStore } from "../../mod.ts";
 import { assertStore } from "../../src/stores/assert_store.ts";
 import { inTempDir } from "./temp_dir.ts";
 
-/** What a caller does, with arguments of any type, and all of the error. */
+/** A call with arguments of any type, and its whole error. */
 type Mistake = [act: () => unknown, error: string];
 
 function assertMistakes(mistakes: readonly Mistake[]) {

@@ -15,7 +15,7 @@ import { filesIn, inTempDir } from "./temp_dir.ts";
 const READER: ByteReader = { read: () => Promise.resolve(null) };
 const BYTES = countingBytes(300_000);
 
-/** All that a reader gives, in memory of `size` bytes at a time. */
+/** Reads all bytes of a reader, in memory of `size` bytes at a time. */
 async function readerBytes(
   reader: ByteReader,
   size: number,
@@ -37,7 +37,7 @@ Deno.test("takeShortcut returns the offered shortcut, and locks the stream", () 
   assertEquals(stream.locked, false);
   assertStrictEquals(takeShortcut(stream, "reader"), READER);
   assertEquals(stream.locked, true);
-  // Whoever comes second gets neither this way nor another.
+  // A second caller gets no shortcut of either kind.
   assertStrictEquals(takeShortcut(stream, "reader"), undefined);
   assertStrictEquals(takeShortcut(stream, "drain"), undefined);
   const other = offerShortcut(streamOf(), shortcut);

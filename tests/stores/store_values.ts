@@ -1,6 +1,6 @@
 import type { Store, StoreKey } from "../../mod.ts";
 
-/** What no store takes for a key. */
+/** Keys that every store rejects. */
 export const HOSTILE_KEYS = [
   "",
   "x",

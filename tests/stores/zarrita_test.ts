@@ -18,7 +18,7 @@ const KEY = "/c/0/1";
 const ABSENT = "/c/0/2";
 const BYTES = countingBytes(100);
 
-/** That these are assignable is what the compiler tests here. */
+/** The type check verifies that these stores are assignable. */
 const fetchStore = (url: string): Store => new FetchStore(url);
 const fileSystemStore = (root: string): Store => new FileSystemStore(root);
 

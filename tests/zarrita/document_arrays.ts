@@ -54,7 +54,7 @@ export async function chunkFiles(
   return sizes;
 }
 
-/** That an array reads whole, by slices, strides and single elements as it was written. */
+/** Asserts that an array reads as it was written: whole, by slices, strides and single elements. */
 export async function assertReads(
   array: zarr.Array<"uint8", Writable>,
   { data, shape: [length] }: zarr.Chunk<"uint8">,

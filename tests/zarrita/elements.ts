@@ -92,7 +92,7 @@ export function chunkOf(
   return { data, shape: [...shape], stride } as never;
 }
 
-/** What zarrita has read, in C order. */
+/** Returns the elements that zarrita has read, in C order. */
 export function elementsOf(read: unknown): Element[] {
   if (typeof read !== "object") return [read as Element];
   const { data, shape, stride } = read as zarr.Chunk<zarr.DataType>;

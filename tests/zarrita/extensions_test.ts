@@ -37,7 +37,7 @@ async function hierarchy(): Promise<MemoryStore> {
   return stored;
 }
 
-/** That zarrita reads the array, in whatever order zarrita's extensions and ours are. */
+/** Asserts that zarrita reads the array, for any order of zarrita's extensions and ours. */
 async function assertReads(below: zarr.AsyncReadable) {
   const stores = [
     zarr.extendStore(below, withZarrParts),

@@ -81,7 +81,7 @@ async function createAgain(
   return await createArrayChunks(target, root, { ...metadata, ...way });
 }
 
-/** That a chunk which does not fit its parts is refused, and nothing stored; in how many ways that was tried. */
+/** Asserts that a chunk that does not fit its parts is rejected and not stored; returns the number of tries. */
 export async function assertRefusesSizes(
   { node, chunks, lengths }: EncodedArray,
   store: AnyStore,
@@ -100,7 +100,7 @@ export async function assertRefusesSizes(
     const writes = [
       () => created.set(coordinates, bytes),
       () => created.set(coordinates, ReadableStream.from([bytes])),
-      // Where chunks are shards, zarrita's are others.
+      // If chunks are shards, zarrita sees their inner chunks instead.
       ...lengths.index ? [] : [() => withZarrParts(store).set(key, bytes)],
     ];
     for (const write of writes) {
@@ -145,7 +145,7 @@ export async function storeGroups(
   }
 }
 
-/** That a group knows arrays as they are stored, and not as they are shown. */
+/** Asserts that the metadata in a group is that of the stored arrays, not of the shown ones. */
 async function assertStoredKnown(
   target: AnyStore,
   path: string,

@@ -16,7 +16,7 @@ import {
 } from "./fixtures_outcome.ts";
 import { selectionOf } from "./fixtures_selection.ts";
 
-/** What an array must read as. */
+/** The expected results of reading an array. */
 export interface Reference {
   /** Why it was not zarrita alone who read it. */
   readonly beyond: string | undefined;
@@ -51,7 +51,7 @@ export async function referenceOf(
   });
 }
 
-/** That zarrita reads an array from a store as it must: how often that was compared. */
+/** Asserts that zarrita reads an array as expected; returns the number of comparisons. */
 export async function assertReadsAs(
   store: zarr.AsyncReadable,
   node: FoundNode,

@@ -29,7 +29,7 @@ export interface Thoroughness {
   readonly selections: number;
 }
 
-/** What was compared. */
+/** Counts of the comparisons. */
 export class Tally {
   arrays = 0;
   configurations = 0;

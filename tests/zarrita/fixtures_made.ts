@@ -44,7 +44,7 @@ export async function makeGroups(folder: string): Promise<void> {
   }
 }
 
-/** What an array must hold: a chunk, or an element of no dimensions. */
+/** The expected elements of an array: a chunk, or an element of no dimensions. */
 export function madeElements(made: MadeArray): unknown {
   const { dataType, shape, fill, rows = shape[0] ?? 1 } = made;
   const written = elementsOf(dataType, product([rows, ...shape.slice(1)]));

@@ -24,7 +24,7 @@ export interface MadeArray {
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** What sets an array apart from a small one of two dimensions. */
+/** The differences of an array from a small one of two dimensions. */
 export type Options = Partial<Omit<MadeArray, "path">>;
 
 export const GZIP = { name: "gzip", configuration: { level: 5 } };

@@ -26,7 +26,7 @@ export function openArray(
   return open(locationOf(store, path), { kind: "array" });
 }
 
-/** What zarrita says of an array without reading chunks. */
+/** The properties of an array in zarrita, without its chunks. */
 export function described(array: OpenArray): Record<string, unknown> {
   const { shape, chunks, dtype, attrs, dimensionNames, fillValue } = array;
   return { shape, chunks, dtype, attrs, dimensionNames, fillValue };

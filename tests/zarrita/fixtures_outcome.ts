@@ -3,7 +3,7 @@ import type * as zarr from "zarrita";
 import { stridesOf } from "./fixtures_elements.ts";
 import { ChecksumError, MetadataError } from "../../mod.ts";
 
-/** What reading gave: something, or an error. */
+/** The result of reading: a value, or an error. */
 export type Outcome = { readonly value: unknown } | { readonly error: Error };
 
 export async function outcomeOf(
@@ -17,7 +17,7 @@ export async function outcomeOf(
   }
 }
 
-/** That reading gives just what other reading did, or fails for the same reason. */
+/** Asserts that two reads have the same value, or the same error. */
 export function assertSameOutcome(
   actual: Outcome,
   expected: Outcome,

@@ -17,7 +17,7 @@ interface Part {
   readonly size?: number;
 }
 
-/** That a store holds an array's chunks under the very keys, and in the very parts, that the documents say. */
+/** Asserts that a store has the chunks of an array under exactly the keys, and in exactly the parts, of its document. */
 export async function assertStored(
   store: AnyStore,
   { node, chunks }: EncodedArray,

@@ -19,7 +19,7 @@ const WAYS = {
   },
 };
 
-/** What one does with inner chunk `inner` of six, after some turns. */
+/** An operation on inner chunk `inner` of six, after some turns. */
 interface Step {
   do: "get" | "set" | "setSharded";
   inner: number;
@@ -43,7 +43,7 @@ interface Write {
   stored: number;
 }
 
-/** What may be read from a time on: what no later write had replaced by then. */
+/** The values that may be read from a time on: those not replaced by a later write before it. */
 function possibleFrom(time: number, history: readonly Write[]): number[] {
   return history.filter((write) =>
     !history.some((later) => later.begun > write.stored && later.stored < time)

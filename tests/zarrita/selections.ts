@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import * as zarr from "zarrita";
 
-/** What zarrita's `get` and `set` take for each dimension. */
+/** A selection of zarrita's `get` and `set` along one dimension. */
 export type Selection = (null | number | zarr.Slice)[];
 
 /** Selections of at least one element along each dimension that has one. */

@@ -40,7 +40,7 @@ async function source(isInParts: boolean): Promise<MemoryStore> {
   return stored;
 }
 
-/** What writing gives where the store fails at its `at`th request after the array was opened. */
+/** The result of writing if the store fails at its `at`th request after the array was opened. */
 async function failing(
   stored: MemoryStore,
   at: number,

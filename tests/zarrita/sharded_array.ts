@@ -15,7 +15,7 @@ import { countingBytes } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
-/** What makes shards of two inner chunks of two elements each. */
+/** The metadata of shards of two inner chunks of two elements each. */
 export interface Sharding {
   location?: "start" | "end";
   hasChecksum?: boolean;

@@ -19,7 +19,7 @@ registerCodecs(zarr.registry);
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const GZIP = { name: "gzip", configuration: { level: 1 } };
 
-/** What a wrapper shows for a document. */
+/** Returns the document that a wrapper shows for a stored one. */
 async function shown(document: unknown): Promise<unknown> {
   const stored = new MemoryStore();
   await stored.set("/zarr.json", encodeJson(document));

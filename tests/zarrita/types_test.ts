@@ -15,7 +15,7 @@ import {
   type ZarrPartsStore,
 } from "../../src/zarrita/mod.ts";
 
-// That these compile is what is tested here.
+// The type check is the test.
 
 const registry: CodecRegistry = zarr.registry;
 

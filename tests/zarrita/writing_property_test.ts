@@ -40,7 +40,7 @@ const writesOf = ({ shape }: AnyArray): fc.Arbitrary<Write> =>
     way: fc.constantFrom("set", "setSharded"),
   });
 
-/** What a write gives zarrita, and the elements at the places it changes. */
+/** The value that a write passes to zarrita, and the elements at the changed places. */
 function valueOf(
   { selection, isScalar, seed }: Write,
   { shape, type }: AnyArray,
@@ -71,7 +71,7 @@ async function write(
   return changed;
 }
 
-/** That the store holds these elements, in shards whose inner chunks do not overlap. */
+/** Asserts that the store has these elements, in shards whose inner chunks do not overlap. */
 async function assertStored(
   stored: MemoryStore,
   { metadata, layouts }: AnyArray,

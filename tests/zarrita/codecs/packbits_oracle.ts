@@ -41,7 +41,7 @@ export function oracleEncode(
   return bytes;
 }
 
-/** What is left of elements: shifted to `first_bit`, and extended by the sign or by 0. */
+/** Returns the elements after packing: shifted to `first_bit`, and extended by the sign or by 0. */
 export function oracleKept(
   patterns: readonly bigint[],
   { bits, isSigned }: ElementKind,
