@@ -126,7 +126,7 @@ Deno.test("assertShardIndex agrees with a map of bytes on any entries in a small
           fc.record({
             layout: fc.constant(layout),
             space: fc.integer({ min: 0, max: 40 }),
-            // Counted from where inner chunks may start, so that many are right.
+            // Relative to the earliest start of an inner chunk, so that many are valid.
             index: forEachChunk(
               layout,
               fc.record({

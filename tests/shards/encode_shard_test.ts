@@ -8,7 +8,7 @@ import { ABSENT, slowEntries, slowIndexSize, slowShard } from "./slow_shard.ts";
 const [AT_START] = layoutsOf(3);
 const AT_END = layoutsOf(3).at(-1)!;
 
-/** Takes a shard apart, without the code that made it. */
+/** Decodes a shard, independently of `encodeShard`. */
 function takeApart(shard: Uint8Array, layout: ShardLayout) {
   const size = slowIndexSize(layout);
   const [index, rest] = layout.indexLocation === "start"

@@ -148,7 +148,7 @@ Deno.test("InnerChunks rejects a truncated shard, or returns inner chunks that a
         } else if (layout.indexLocation === "start") {
           assertEquals(outcome, chunks[c]);
         } else {
-          // Without a checksum, what now ends the shard may be any index.
+          // Without a checksum, the new last bytes of the shard may be any index.
           assert(!layout.indexHasChecksum);
         }
       }

@@ -30,7 +30,7 @@ function within(
   };
 }
 
-/** A shard whose inner chunks are shards of one layout, and what those were made of. */
+/** A shard whose inner chunks are shards of one layout, and the inner chunks of those. */
 const nested = fc.tuple(layouts, layouts).chain(([inner, outer]) =>
   fc.record({
     outer: fc.constant(outer),

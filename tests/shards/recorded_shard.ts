@@ -1,6 +1,6 @@
 import { type ByteRange, MemoryStore, type ReadShardRange } from "../../mod.ts";
 
-/** A shard in a store, or none, and the ranges that were read of it. */
+/** A store with or without a shard, and the ranges read from the shard. */
 export function recordedShard(
   shard: Uint8Array | undefined,
 ): { read: ReadShardRange; ranges: ByteRange[] } {

@@ -3,7 +3,7 @@ import type { EncodeShardOptions, ShardIndex, ShardLayout } from "../../mod.ts";
 /** The value of both numbers of an absent inner chunk. */
 export const ABSENT = 2n ** 64n - 1n;
 
-/** The two numbers of an inner chunk as the index holds them, whatever they are. */
+/** The two numbers of an inner chunk in the index, of any value. */
 export type StoredEntry = readonly [offset: bigint, length: bigint];
 
 /** The entries of an index as they are stored. */
@@ -24,7 +24,7 @@ export function slowIndexBytes(
     const littleEndian = lowestFirst(number, 8);
     return indexEndian === "little" ? littleEndian : littleEndian.reverse();
   });
-  // The document of crc32c says "little-endian", whatever comes before it.
+  // The document of crc32c says "little-endian", for any codec before it.
   if (indexHasChecksum) bytes.push(...lowestFirst(slowCrc32c(bytes), 4));
   return Uint8Array.from(bytes);
 }

@@ -37,7 +37,7 @@ function mapStore(entries: [StoreKey, Uint8Array][] = []): Store {
   return new Map(entries) as unknown as Store;
 }
 
-/** A store that lacks everything but what zarrita's stores have, seen through this package. */
+/** A store with only the methods of zarrita's stores, through this package. */
 function completed(store: Store): Store {
   return {
     get: async (key, options) => await store.get(key, options),

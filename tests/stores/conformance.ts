@@ -39,7 +39,7 @@ export interface Case {
   run(subject: Subject, open: () => Promise<Subject>): Promise<void>;
 }
 
-/** Tests everything that every {@linkcode Store} promises, of what this one has. */
+/** Tests the contract of {@linkcode Store} for the methods that the store has. */
 export function testStore(
   name: string,
   open: () => Promise<OpenedStore>,

@@ -71,7 +71,7 @@ export const propertyCases: readonly Case[] = [
   },
 ];
 
-/** Does one operation to the store and to the oracle, and compares what they give. */
+/** Does one operation on the store and on the oracle, and compares the results. */
 async function perform(
   operation: Operation,
   { store, fill, value }: Subject,

@@ -10,7 +10,7 @@ const SECRET = countingBytes(5, 100);
 Deno.test("FileSystemStore rejects links that lead out of its root", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/root`;
-    // Its path starts with the root's, and yet it is no part of it.
+    // The path starts with that of the root, but is not below the root.
     const outside = `${folder}/root-and-more`;
     await Deno.mkdir(root);
     await Deno.mkdir(`${outside}/sub`, { recursive: true });

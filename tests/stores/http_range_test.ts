@@ -240,7 +240,7 @@ Deno.test("HttpStore.size requests the first byte if HEAD has no Content-Length"
     new Response(null, {
       headers: { "Content-Length": "3", "Content-Encoding": "gzip" },
     }),
-    // Of a value of no bytes too, but also what some servers say of any value.
+    // The length of an empty value, but some servers send it for any value.
     new Response(null, { headers: { "Content-Length": "0" } }),
     new Response(null, { status: 403 }),
     new Response(null, { status: 405 }),

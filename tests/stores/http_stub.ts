@@ -20,7 +20,7 @@ export function stub(
   return { store, requests };
 }
 
-/** A body of the same chunk again and again, or of that many, and what happens to it. */
+/** A body that repeats one chunk, endlessly or a number of times, and a record of its use. */
 export function observedBody(
   chunk: Uint8Array = new Uint8Array(4),
   times = Infinity,

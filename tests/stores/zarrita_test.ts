@@ -81,7 +81,7 @@ Deno.test("a Map works as a Store", async () => {
 Deno.test("readRange of zarrita's FileSystemStore ends at the end of the value, also after zeros", async () => {
   await inTempDir(async (root) => {
     for (const value of [BYTES, new Uint8Array(100), new Uint8Array(0)]) {
-      // A new store each time: what is known of one is asked for once.
+      // A new store each time, since each store is checked for padding only once.
       const store = fileSystemStore(root);
       await write(store, KEY, value);
       for (const offset of [0, 1, 99, 100, 101, 2 ** 40]) {

@@ -105,7 +105,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
       hasChecksum: boolean;
       seed: number;
     };
-    // Less of what is many, so that no array has many elements.
+    // Shorter dimensions for higher ranks, so that no array has many elements.
     const shape = dimensions.map(({ length }) =>
       1 + (dimensions.length > 2 ? length % 4 : length)
     );
@@ -166,7 +166,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
   });
 }
 
-/** Elements of which about a third of the chunks has none but the fill value. */
+/** Elements with only the fill value in about a third of the chunks. */
 function sparseElements(
   type: DataType,
   shape: readonly number[],

@@ -16,7 +16,7 @@ const CODECS = {
   gzip: ["bytes", { name: "gzip", configuration: { level: 1 } }],
 };
 
-/** An array of which every chunk is garbage, and the key it is stored under. */
+/** An array in which every chunk is garbage, and the key of a chunk. */
 async function garbage(
   codecs: unknown[],
   kind: "in shards" | "in parts" | "plain",

@@ -1,4 +1,4 @@
-/** The examples of the `concat-parts` and the `suffix` documents, as they stand there. */
+/** The unchanged examples of the `concat-parts` and the `suffix` documents. */
 
 export const CHECKSUM_EXAMPLE = `{
     "zarr_format": 3,

@@ -26,7 +26,7 @@ export interface EncodedArray {
   readonly lengths: ChunkLengths;
 }
 
-/** Reads all chunks of an array as they are encoded. */
+/** Reads all encoded chunks of an array. */
 export async function encodedArray(
   folder: string,
   node: FoundNode,

@@ -13,7 +13,7 @@ const OWN = registry.get("crc32c");
 registerCodecs(zarr.registry);
 const VERIFYING = registry.get("crc32c");
 
-/** Runs with zarrita's own codecs, so that reading owes nothing to this package. */
+/** Runs with zarrita's own codecs, so that reading does not depend on this package. */
 export async function byZarritaAlone<T>(run: () => Promise<T>): Promise<T> {
   registry.set("crc32c", OWN);
   try {

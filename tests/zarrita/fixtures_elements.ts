@@ -58,7 +58,7 @@ const TEXTS = [
   "two\nlines",
 ];
 
-/** Elements of which each differs from its neighbours: smallest and largest numbers, NaN of several bits, empty strings. */
+/** Elements that differ from their neighbours: smallest and largest numbers, NaN of several bits, empty strings. */
 export function elementsOf(dataType: ElementType, count: number): Elements {
   if (dataType === "string") {
     return Array.from({ length: count }, (_, i) => TEXTS[i % TEXTS.length]!);

@@ -39,7 +39,7 @@ export class Tally {
   readonly otherwise: Map<string, string> = new Map();
 }
 
-/** Compares all arrays in a folder, as they are and stored again, with how zarrita alone reads them. */
+/** Compares all arrays in a folder, as they are and stored again, with the results of zarrita alone. */
 export class FolderComparison {
   readonly tally: Tally = new Tally();
   readonly #folder: string;
@@ -50,7 +50,7 @@ export class FolderComparison {
     this.#thoroughness = thoroughness;
   }
 
-  /** One array; `turn` sets it apart from others where not every pair is tried. */
+  /** Compares one array; `turn` selects other pairs for each array if not every pair is tried. */
   async compareArray(node: FoundNode, turn: number): Promise<Reference> {
     const reference = await referenceOf(this.#folder, node);
     this.#count(node, reference);

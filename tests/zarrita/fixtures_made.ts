@@ -24,7 +24,7 @@ export async function makeFolder(
   });
 }
 
-/** Writes the documents of the groups that nodes in a folder lie in, which know all nodes in them. */
+/** Writes the documents of the groups in a folder, with the consolidated metadata of all nodes below them. */
 export async function makeGroups(folder: string): Promise<void> {
   const store = new FileSystemStore(folder);
   const arrays = await nodesIn(folder);

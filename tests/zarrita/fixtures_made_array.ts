@@ -18,7 +18,7 @@ export interface MadeArray {
   readonly fillJson?: unknown;
   /** How much is written along the first dimension; all without it. */
   readonly rows?: number;
-  /** The bytes of the first chunk, which then is all that is written. */
+  /** The bytes of the first chunk, to write only this chunk. */
   readonly rawChunk?: readonly number[];
   /** Other members of the document. */
   readonly members?: Readonly<Record<string, unknown>>;

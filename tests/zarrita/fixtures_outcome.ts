@@ -37,14 +37,14 @@ export function assertSameOutcome(
   assertEquals(exact(actual.value), exact(expected.value), what);
 }
 
-/** An error says what the other one does, maybe more, or is one of this package's. */
+/** Whether an error has the message of the other one, maybe with more text, or is an error of this package. */
 function isAsGood(actual: Error, expected: Error): boolean {
   return actual instanceof MetadataError || actual instanceof ChecksumError ||
     actual.name === expected.name &&
       actual.message.startsWith(expected.message);
 }
 
-/** A value taken apart, so that bits, classes and zeros' signs count. */
+/** A value in a form that compares bits, classes and the signs of zeros. */
 function exact(value: unknown): unknown {
   if (typeof value === "number") {
     return ["number", bits(Float64Array.of(value))];
@@ -58,7 +58,7 @@ function exact(value: unknown): unknown {
   return { class: constructor.name, length, elements, shape, stride };
 }
 
-/** An outcome with its elements in C order, whatever the codecs made of them. */
+/** An outcome with its elements in C order, for any codecs. */
 export function inCOrder(outcome: Outcome): Outcome {
   const value = "value" in outcome ? outcome.value : undefined;
   if (typeof value !== "object" || value === null) return outcome;

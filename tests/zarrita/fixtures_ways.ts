@@ -38,7 +38,7 @@ export const KEY_ENCODINGS: readonly unknown[] = [
   "v2",
 ];
 
-/** Ways to divide chunks of some lengths, by what they are. */
+/** Parts for chunks of some lengths, by description. */
 export function transformersFor(
   { least, most, index }: ChunkLengths,
 ): Record<string, readonly NamedConfiguration[] | undefined> {
@@ -88,7 +88,7 @@ export function transformersFor(
   };
 }
 
-/** The index as a part, and what is one byte shorter or longer. */
+/** Parts of the size of the index, and of one byte less and more. */
 function aroundIndex(
   { size, isFirst }: NonNullable<ChunkLengths["index"]>,
   least: number,
@@ -108,7 +108,7 @@ function aroundIndex(
   };
 }
 
-/** Ways in which a chunk of a length cannot be stored, as it is shorter or longer. */
+/** Parts that do not fit a chunk of a length, which is shorter or longer. */
 export function refusingWays(length: number): readonly Way[] {
   const more = length + 1;
   return [

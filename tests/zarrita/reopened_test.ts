@@ -25,7 +25,7 @@ async function elements(store: zarr.AsyncReadable): Promise<number[]> {
   return Array.from((await zarr.get(array)).data as Uint8Array);
 }
 
-/** An array of one dimension that others change in a store of which a wrapper has read it. */
+/** An array of one dimension that is changed in a store after a wrapper has read it. */
 async function changedBehind(
   before: Record<string, unknown>,
   after: Record<string, unknown>,

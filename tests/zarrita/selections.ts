@@ -55,7 +55,7 @@ export function placesOf(
   );
 }
 
-/** The shape of what is selected: no dimension where there is an index. */
+/** The shape of a selection, without the dimensions that are selected by an index. */
 export function shapeOf(
   selection: Selection,
   shape: readonly number[],

@@ -55,7 +55,7 @@ Deno.test("crc32c encodes and decodes any bytes anywhere in a buffer, and change
     const stored = around.subarray(start, start + encoded.length);
     const decoded = codec.decode(stored);
     assertEquals(decoded, new Uint8Array(bytes));
-    // No view: zarrita would encode what lies around it too.
+    // Not a view, since zarrita would encode the bytes around it too.
     assertEquals(decoded.buffer.byteLength, bytes.length);
     assertEquals(all, before);
   }));
