@@ -18,7 +18,7 @@ import {
   InnerExtents,
   type InnerPath,
 } from "./inner_extents.ts";
-import { RangeBatches } from "./range_batches.ts";
+import { RangeBatches, type ShardBody } from "./range_batches.ts";
 import { assertComplete, placeInShard } from "./read_inner_chunk.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -44,17 +44,20 @@ export class InnerChunks {
    * on.
    * @param headSize The number of bytes before the inner chunks of a new shard,
    * unless it is given a prefix.
+   * @param body The values that hold the inner chunks, if these need not be read
+   * through the store.
    */
   constructor(
     store: Store,
     layouts: readonly ShardLayout[],
     headSize = 0,
+    body?: ShardBody,
   ) {
     this.#store = store;
     this.#layouts = layouts;
     this.#headSize = headSize;
     this.#extents = new InnerExtents(store, layouts);
-    this.#ranges = new RangeBatches(store);
+    this.#ranges = new RangeBatches(store, body);
   }
 
   /** One inner chunk as a store that has it under the key of its shard. */

@@ -1,5 +1,5 @@
 import { copyBytes } from "../stores/copy_bytes.ts";
-import { readRange } from "../stores/capabilities.ts";
+import { readRange, requestRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { Extent } from "./inner_extents.ts";
 
@@ -17,14 +17,25 @@ interface Read {
   reject(error: unknown): void;
 }
 
+/** The value that holds the bytes of a shard from an offset on, as a part does. */
+export interface ShardBody {
+  readonly store: Store;
+  /** The text that the key of the value has after that of the shard. */
+  readonly keySuffix: string;
+  readonly offset: number;
+}
+
 /** Reads ranges of values. Ranges close to each other that are read at the same time are combined into one request. */
 export class RangeBatches {
   readonly #store: Store;
+  readonly #body: ShardBody | undefined;
   /** The calls of the current microtask after its first one. */
   #others: Read[] | undefined;
 
-  constructor(store: Store) {
+  /** @param body The values that are read in place of those of the store, as far as they have the bytes. */
+  constructor(store: Store, body?: ShardBody) {
     this.#store = store;
+    this.#body = body;
   }
 
   /** Reads a range: fewer bytes where the value ends before it, `undefined` for an absent value. */
@@ -49,7 +60,7 @@ export class RangeBatches {
     await undefined;
     this.#others = undefined;
     if (reads.length === 0) {
-      const bytes = await readRange(this.#store, key, extent, options);
+      const bytes = await this.#request(key, extent, options);
       return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
     }
     const first = add(reads, key, extent, options);
@@ -59,11 +70,31 @@ export class RangeBatches {
     return await first;
   }
 
+  async #request(
+    key: StoreKey,
+    range: Extent,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const body = this.#body;
+    if (body !== undefined && range.offset >= body.offset) {
+      const { offset, length } = range;
+      const bytes = await requestRange(
+        body.store,
+        `${key}${body.keySuffix}`,
+        { offset: offset - body.offset, length },
+        options,
+      );
+      if (bytes?.length === length) return bytes;
+      // The store of the shard knows what else the range consists of, or what is missing.
+    }
+    return await readRange(this.#store, key, range, options);
+  }
+
   async #readTogether(reads: readonly Read[]): Promise<void> {
     try {
       const { key, options } = reads[0]!;
       const range = unionOf(reads);
-      const bytes = await readRange(this.#store, key, range, options);
+      const bytes = await this.#request(key, range, options);
       if (reads.length === 1 && isOwn(bytes)) return reads[0]!.resolve(bytes);
       for (const { extent, resolve } of reads) {
         const start = extent.offset - range.offset;

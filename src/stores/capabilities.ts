@@ -26,26 +26,42 @@ export async function readRange(
   range: ByteRange,
   options: StoreOptions = {},
 ): Promise<Uint8Array | undefined> {
-  assertByteRange(range);
-  options.signal?.throwIfAborted();
+  const bytes = await requestRange(store, key, range, options);
   const length = lengthOfByteRange(range);
-  if (length === 0) {
-    // Some stores return the whole value for an empty range.
-    const size = await readSize(store, key, options);
-    return size === undefined ? undefined : new Uint8Array();
-  }
-  if (typeof store.getRange !== "function") {
-    return await cutRange(store, key, range, options);
-  }
-  const bytes = typeof store.size === "function"
-    ? await store.getRange(key, range, options)
-    : await readUnsizedRange(store, key, range, options);
   if (bytes === undefined || bytes.length <= length) return bytes;
   throw new Error(
     `Expected at most ${length} bytes of ${
       JSON.stringify(key)
     } from the store, found ${bytes.length}`,
   );
+}
+
+/** Reads a range as {@linkcode readRange} does, without a check of the number of bytes. Throws at once for an invalid range. */
+export function requestRange(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  assertByteRange(range);
+  options.signal?.throwIfAborted();
+  if (lengthOfByteRange(range) === 0) return readNothing(store, key, options);
+  if (typeof store.getRange !== "function") {
+    return cutRange(store, key, range, options);
+  }
+  return typeof store.size === "function"
+    ? store.getRange(key, range, options)
+    : readUnsizedRange(store, key, range, options);
+}
+
+/** Reads an empty range, for which some stores would return the whole value. */
+async function readNothing(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  const size = await readSize(store, key, options);
+  return size === undefined ? undefined : new Uint8Array();
 }
 
 /** Reads a value as a stream, by `stream` or else by `get`. */

@@ -3,6 +3,7 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import type { ShardBody } from "../shards/range_batches.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 import { isPlainKey, type Place, type TranslatedArray } from "./translation.ts";
 
@@ -13,10 +14,13 @@ export class PlainArray implements TranslatedArray {
   readonly root: string;
   /** The store of whole chunks. */
   readonly store: Store;
+  /** The store of parts. */
+  readonly #parts: Store;
   readonly #storage: ArrayStorage;
 
   constructor(store: Store, root: string, document: unknown) {
     this.root = root;
+    this.#parts = store;
     this.#storage = new ArrayStorage(document);
     this.store = this.#storage.transform(store, root);
   }
@@ -27,6 +31,15 @@ export class PlainArray implements TranslatedArray {
     const unsized = parts.findIndex(({ size }) => size === undefined);
     return parts.slice(0, Math.max(0, unsized))
       .reduce((sum, { size }) => sum + size!, 0);
+  }
+
+  /** The unsized part of each chunk; `undefined` if every part has a size, or parts have parts. */
+  get body(): ShardBody | undefined {
+    const [{ parts = [] } = {}, ...others] = this.#storage.transformers;
+    const unsized = parts.find(({ size }) => size === undefined);
+    if (unsized === undefined || others.length > 0) return undefined;
+    const { keySuffix } = unsized;
+    return { store: this.#parts, keySuffix, offset: this.headSize };
   }
 
   placeOf(plainKey: string): Place {

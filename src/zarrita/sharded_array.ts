@@ -38,9 +38,9 @@ export class ShardedArray implements TranslatedArray {
     this.root = root;
     this.levels = levels;
     this.#shards = new PlainArray(store, root, document);
-    const { headSize, store: shards } = this.#shards;
+    const { headSize, body, store: shards } = this.#shards;
     const shared = sharedState(store, root, document, () => ({
-      inner: new InnerChunks(shards, levels.layouts, headSize),
+      inner: new InnerChunks(shards, levels.layouts, headSize, body),
       writes: new KeyLocks(),
     }));
     this.inner = shared.inner;

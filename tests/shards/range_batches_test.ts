@@ -131,3 +131,59 @@ Deno.test("RangeBatches rejects for every reader after a failure, and continues"
   fails = false;
   assertEquals(await batches.read("/v", extent, undefined), countingBytes(10));
 });
+
+Deno.test("RangeBatches reads from the body what it has, and anything else from the store, to the byte", async () => {
+  // The shard is 10 bytes of a head, 20 bytes of the body, and 10 bytes of a tail.
+  const shard = countingBytes(40);
+  const whole = noting(shard);
+  const parts = new MemoryStore([["/v.body", shard.slice(10, 30)]]);
+  const asked: [string, ByteRange][] = [];
+  const batches = new RangeBatches(whole.store, {
+    store: {
+      get: (key) => parts.get(key),
+      getRange(key, range) {
+        asked.push([key, range]);
+        return parts.getRange(key, range);
+      },
+      size: (key) => parts.size(key),
+    },
+    keySuffix: ".body",
+    offset: 10,
+  });
+  for (
+    const [offset, length, asksBody, asksStore] of [
+      [9, 5, 0, 1],
+      [10, 5, 1, 0],
+      [10, 20, 1, 0],
+      [10, 21, 1, 1],
+      [29, 1, 1, 0],
+      [29, 2, 1, 1],
+      [30, 1, 1, 1],
+    ] as const
+  ) {
+    asked.length = whole.ranges.length = 0;
+    assertEquals(
+      await batches.read("/v", { offset, length }, undefined),
+      shard.slice(offset, offset + length),
+    );
+    assertEquals(
+      asked,
+      asksBody ? [["/v.body", { offset: offset - 10, length }]] : [],
+    );
+    assertEquals(whole.ranges, asksStore ? [{ offset, length }] : []);
+  }
+  // Both at once are one request where they lie together.
+  asked.length = whole.ranges.length = 0;
+  const together = [{ offset: 12, length: 3 }, { offset: 20, length: 4 }];
+  assertEquals(
+    await Promise.all(together.map((range) => batches.read("/v", range, {}))),
+    together.map(({ offset, length }) => shard.slice(offset, offset + length)),
+  );
+  assertEquals(asked, [["/v.body", { offset: 2, length: 12 }]]);
+  assertEquals(whole.ranges, []);
+  // A value without a body is left to the store.
+  assertEquals(
+    await batches.read("/w", { offset: 12, length: 3 }, undefined),
+    undefined,
+  );
+});
