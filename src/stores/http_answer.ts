@@ -29,11 +29,9 @@ export async function send(
   statuses: readonly number[],
   signal: AbortSignal | undefined,
 ): Promise<Answer | undefined> {
-  const { method } = request;
-  const url = redactUrl(request.url);
   const failed = (error: unknown): never => {
     signal?.throwIfAborted();
-    throw new Error(`Cannot ${method} ${url}: the connection failed`, {
+    throw new Error(`Cannot ${nameOf(request)}: the connection failed`, {
       cause: error,
     });
   };
@@ -47,7 +45,9 @@ export async function send(
   const { status, headers } = response;
   if (statuses.includes(status)) {
     return {
-      url,
+      get url() {
+        return redactUrl(request.url);
+      },
       status,
       headers,
       get body() {
@@ -60,10 +60,15 @@ export async function send(
   await response.body?.cancel();
   if (ABSENT.includes(status)) return undefined;
   throw new Error(
-    `Cannot ${method} ${url}: expected status ${
+    `Cannot ${nameOf(request)}: expected status ${
       [...statuses, ...ABSENT].join(", ")
     }, found ${`${status} ${response.statusText}`.trim()}`,
   );
+}
+
+/** The method and the URL of a request, for messages. */
+function nameOf({ method, url }: Request): string {
+  return `${method} ${redactUrl(url)}`;
 }
 
 function body(

@@ -36,6 +36,7 @@ export class HttpRequests {
   readonly #base: URL;
   /** The base URL without its query string, and without a `/` at the end. */
   readonly #root: string;
+  readonly #search: string;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #headers: Readonly<Record<string, string>>;
 
@@ -54,8 +55,9 @@ export class HttpRequests {
     this.#base.hash = "";
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#headers = Object.fromEntries(new Headers(options.headers));
-    const { origin, pathname } = this.#base;
+    const { origin, pathname, search } = this.#base;
     this.#root = origin + pathname.replace(/\/$/, "");
+    this.#search = search;
   }
 
   /** The base URL without its query string, which may hold a secret. */
@@ -90,7 +92,7 @@ export class HttpRequests {
     const path = NEEDS_NO_ENCODING.test(key)
       ? key
       : key.split("/").map(encodeURIComponent).join("/");
-    return this.#root + path + this.#base.search;
+    return this.#root + path + this.#search;
   }
 }
 
