@@ -13,7 +13,8 @@ type Load = (options: StoreOptions) => Promise<ShardIndex | undefined>;
 /** An index that is cached, or being read. */
 interface Cached {
   readonly loading: Promise<ShardIndex | undefined>;
-  readonly abort: AbortController;
+  /** Aborts the reading; `undefined` if the first caller has no signal, and so waits to the end. */
+  readonly abort: AbortController | undefined;
   /** The index once it is read; `undefined` also for a shard that is absent. */
   index: ShardIndex | undefined;
   /** How many entries the index counts for; 0 while it is being read. */
@@ -64,7 +65,7 @@ export class IndexCache {
   /** The indexes of a shard, which becomes the most recently used one. */
   #use(key: string): Map<string, Cached> {
     const found = this.#shards.get(key);
-    // Far from the limit, the order is not worth its time.
+    // The order is needed to drop indexes, which is far off in a cache that is half full.
     const keepsOrder = this.#entries >= ORDERED_ENTRIES;
     if (found !== undefined && (found === this.#latest || !keepsOrder)) {
       return found;
@@ -83,7 +84,8 @@ export class IndexCache {
     load: Load,
     signal: AbortSignal | undefined,
   ): Promise<ShardIndex | undefined> {
-    const cached = shard.get(name) ?? this.#load(key, shard, name, load);
+    const cached = shard.get(name) ??
+      this.#load(key, shard, name, load, signal && new AbortController());
     cached.waiting++;
     try {
       return await rejectOnAbort(cached.loading, signal);
@@ -91,7 +93,7 @@ export class IndexCache {
       cached.waiting--;
       if (cached.waiting === 0 && cached.entries === 0) {
         if (shard.get(name) === cached) this.#drop(key, shard, name);
-        cached.abort.abort(signal?.reason);
+        cached.abort?.abort(signal?.reason);
       }
     }
   }
@@ -101,9 +103,9 @@ export class IndexCache {
     shard: Map<string, Cached>,
     name: string,
     load: Load,
+    abort: AbortController | undefined,
   ): Cached {
-    const abort = new AbortController();
-    const loading = load({ signal: abort.signal });
+    const loading = load(abort ? { signal: abort.signal } : {});
     const cached: Cached = {
       loading,
       abort,

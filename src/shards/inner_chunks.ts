@@ -109,7 +109,7 @@ export class InnerChunks {
   /**
    * Reads an inner chunk, or a range of it.
    *
-   * @param isLocked Whether no shard of this key changes meanwhile.
+   * @param isLocked Whether the lock of the shard is held, so that the shard does not change meanwhile.
    */
   async read(
     key: StoreKey,

@@ -2,10 +2,20 @@
  * Settles as a promise does, or rejects earlier, once the signal aborts or
  * `failure` rejects. The work behind the promise goes on.
  */
-export async function rejectOnAbort<T>(
+export function rejectOnAbort<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
   failure?: Promise<never>,
+): Promise<T> {
+  return signal === undefined && failure === undefined
+    ? work
+    : raceWithAbort(work, signal, failure);
+}
+
+async function raceWithAbort<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  failure: Promise<never> | undefined,
 ): Promise<T> {
   let stop!: () => void;
   const aborted = new Promise<never>((_, reject) => {
