@@ -40,10 +40,12 @@ export function nameChunks(
         throw error;
       }
     };
-    // zarrita has made the array for this call. Only a proxy has an own method, that
-    // of another extension, which would call itself.
-    if (Object.hasOwn(array, "getChunk")) return overlay(array, { getChunk });
-    return Object.assign(array, { getChunk });
+    // zarrita has just made the array, which may get the method as its own: a proxy
+    // would slow down each access. An array of another extension may be a proxy itself.
+    const { getChunk: inherited } = Object.getPrototypeOf(array);
+    return array.getChunk === inherited
+      ? Object.assign(array, { getChunk })
+      : overlay(array, { getChunk });
   };
 }
 

@@ -119,6 +119,33 @@ Deno.test("zarr.open returns an instance of zarrita's Array, with its members", 
   assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
 });
 
+Deno.test("zarr.open returns an array that names its chunks once, however often its store is wrapped and extended", async () => {
+  const { stored, key } = await garbage(CODECS.crc32c, "plain");
+  let calls = 0;
+  const counting = zarr.defineArrayExtension((array) => ({
+    getChunk(coordinates: number[]) {
+      calls++;
+      return array.getChunk(coordinates);
+    },
+  }));
+  for (const extensions of [0, 1, 2]) {
+    const arrayExtensions = Array(extensions).fill(counting);
+    const extend = zarr.defineStoreExtension(() => ({ arrayExtensions }));
+    for (const wraps of [1, 2, 3]) {
+      let store = withZarrParts(extend(stored) as never);
+      for (let i = 1; i < wraps; i++) store = withZarrParts(store) as never;
+      const root = zarr.root(store).resolve("a");
+      const array = await zarr.open(root, { kind: "array" });
+      calls = 0;
+      const error = await failure(array.getChunk([3]));
+      assertEquals(error.chunkPath, key, `${wraps} wraps`);
+      assertEquals(error.message.split(key).length, 2);
+      assertEquals(calls, extensions);
+      assertEquals(array.shape, [12]);
+    }
+  }
+});
+
 Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
   const stored = new MemoryStore();
   const metadata = {
