@@ -25,7 +25,7 @@ interface Cached {
 
 /**
  * Least-recently-used cache of shard indexes, limited by the number of entries in
- * all of them. An index has the key of its shard, and a name in that shard: empty
+ * all of them. The order of use is kept once the cache is half full. An index has the key of its shard, and a name in that shard: empty
  * for the shard's own index, the place of a nested shard for that one's.
  */
 export class IndexCache {
@@ -65,7 +65,6 @@ export class IndexCache {
   /** The indexes of a shard, which becomes the most recently used one. */
   #use(key: string): Map<string, Cached> {
     const found = this.#shards.get(key);
-    // The order is needed to drop indexes, which is far off in a cache that is half full.
     const keepsOrder = this.#entries >= ORDERED_ENTRIES;
     if (found !== undefined && (found === this.#latest || !keepsOrder)) {
       return found;
