@@ -25,7 +25,8 @@ interface Cached {
 
 /**
  * Least-recently-used cache of shard indexes, limited by the number of entries in
- * all of them. The order of use is kept once the cache is half full. An index has the key of its shard, and a name in that shard: empty
+ * all of them. The order of use is kept once the cache is half full, since nothing is
+ * dropped before. An index has the key of its shard, and a name in that shard: empty
  * for the shard's own index, the place of a nested shard for that one's.
  */
 export class IndexCache {
