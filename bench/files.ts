@@ -55,7 +55,7 @@ export async function benchFiles(options: Options): Promise<Report> {
   const size = options.quick ? 16 * MIB : SIZE;
   const effort: Effort = options.quick
     ? { seconds: 0, least: 3, warmUps: 1 }
-    : { seconds: options.seconds, least: 9, warmUps: 1 };
+    : { ...options, least: 9, warmUps: 1 };
   const folders = await makeFolders(options.disk);
   const comparisons: Comparison[] = [];
   try {

@@ -3,6 +3,7 @@
  *
  *     --quick           few sizes and rounds, to see that a benchmark works
  *     --seconds=4       how long each row is measured, after the least number of rounds
+ *     --rounds=N        measures each row in at most N rounds
  *     --beside=MODULE   the mod.ts of another version, measured in the same rounds as `before`
  *     --disk=FOLDER     where files on disk are made
  *     --write           writes the tables and charts into bench/results/

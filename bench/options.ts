@@ -15,6 +15,8 @@ export interface Options {
   readonly quick: boolean;
   /** How long one row of a table is measured, in seconds. */
   readonly seconds: number;
+  /** The greatest number of rounds in which a row is measured. */
+  readonly most?: number;
   /** Another version of the package, measured in the same rounds. */
   readonly beside?: Library;
   /** The folder on disk in which files are made. */
@@ -40,6 +42,7 @@ export async function parseArguments(
     options: {
       quick: { type: "boolean", default: false },
       seconds: { type: "string", default: "4" },
+      rounds: { type: "string" },
       beside: { type: "string" },
       disk: { type: "string" },
       write: { type: "boolean", default: false },
@@ -58,6 +61,7 @@ export async function parseArguments(
     options: {
       quick,
       seconds,
+      ...values.rounds === undefined ? {} : { most: Number(values.rounds) },
       ...disk === undefined ? {} : { disk },
       ...beside === undefined ? {} : { beside: await importLibrary(beside) },
     },

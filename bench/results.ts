@@ -52,10 +52,11 @@ const METHOD =
 const BEFORE_METHOD =
   "The column `before` is the version before the splitter moved into the module, measured in the same rounds: `git worktree add ../before 28d10f7`, then `--beside=../before/mod.ts`.";
 
-function commandOf({ beside, quick, seconds }: Options): string {
+function commandOf({ beside, quick, seconds, most }: Options): string {
   return [
     "deno task bench:results",
     ...quick ? ["--quick"] : [`--seconds=${seconds}`],
+    ...most === undefined ? [] : [`--rounds=${most}`],
     ...beside ? ["--beside=../before/mod.ts"] : [],
   ].join(" ");
 }

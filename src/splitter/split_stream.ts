@@ -17,7 +17,8 @@ import type { SplitOptions, SplitReport } from "./stream_options.ts";
  * parts stay open until the whole chunk has been written and checked. Then the
  * unsized part is closed first, then the parts before and after it. If anything
  * fails, the source is cancelled and every part that is still open is aborted, so
- * that a store which commits on `close` keeps nothing of a wrong chunk.
+ * that a store which commits on `close` keeps nothing of a wrong chunk. An abort of
+ * the signal has no effect once the first part is being closed.
  *
  * @param source The chunk: a stream, or a reader that fills memory, such as
  * `Deno.FsFile`. It is read to its end, or cancelled or closed.
