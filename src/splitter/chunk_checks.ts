@@ -19,7 +19,7 @@ export function startSplitter(
   });
 }
 
-/** Refuses a chunk for its length, which a splitter has refused. */
+/** Throws the error for the length of a chunk that a splitter has refused. */
 export function refuseLength(
   { limits, key }: Settings,
   length: number,
@@ -28,7 +28,7 @@ export function refuseLength(
   for (const limit of limits) assertChunkSize(limit, key, length, isWhole);
 }
 
-/** Refuses a chunk whose checksum is not the one at its end. */
+/** Throws if the checksum at the end of a chunk, which is to be verified, is wrong. */
 export function assertStoredChecksum(
   { isVerified, key }: Settings,
   splitter: Splitter,
@@ -40,7 +40,7 @@ export function assertStoredChecksum(
   assertChecksum({ expected, actual }, chunk, key);
 }
 
-/** What a splitter counted and computed. */
+/** Returns the lengths and the checksums that a splitter has counted and computed. */
 export function reportOf(
   { parts, hasChecksums }: Settings,
   splitter: Splitter,

@@ -63,26 +63,28 @@ export class JoinedSource {
    * at once. If not given, parts fill memory of the splitter, which is used again after
    * three more pieces, and bytes only go on when it is full.
    */
-  async next(window?: () => Uint8Array): Promise<Uint8Array | undefined> {
-    while (!this.#isEnded && this.#cancelled === undefined) {
-      const splitter = this.#started();
-      const reading = this.#read(splitter, window);
+  next(window?: () => Uint8Array): Promise<Uint8Array | undefined> {
+    return this.settings.hasChecksums
+      ? this.#nextSummedUp(window)
+      : this.#read(window);
+  }
+
+  async #nextSummedUp(
+    window: (() => Uint8Array) | undefined,
+  ): Promise<Uint8Array | undefined> {
+    while (!this.#isEnded) {
+      const reading = this.#read(window);
       this.#sumUp();
       const bytes = await reading;
-      if (this.#cancelled !== undefined) break;
-      if (bytes === undefined) this.#end();
-      else if (!this.settings.hasChecksums) return bytes;
-      else {
-        this.#unsummed = bytes;
-        this.#waiting.push({ bytes, end: this.#received });
-        const [first] = this.#waiting;
-        const isOnly = this.#waiting.length === 1;
-        if (!isOnly && first!.end <= splitter.passable()) break;
-      }
+      if (this.#cancelled !== undefined) return undefined;
+      if (bytes === undefined) break;
+      this.#unsummed = bytes;
+      this.#waiting.push({ bytes, end: this.#received });
+      const [first] = this.#waiting;
+      const isOnly = this.#waiting.length === 1;
+      if (!isOnly && first!.end <= this.#started().passable()) break;
     }
-    return this.#cancelled === undefined
-      ? this.#waiting.shift()?.bytes
-      : undefined;
+    return this.#waiting.shift()?.bytes;
   }
 
   /** Closes all parts that are open. */
@@ -102,11 +104,15 @@ export class JoinedSource {
     return this.#splitter ??= startSplitter(this.settings, this.#engine, false);
   }
 
-  /** Resolves to bytes of one part or of several, or to `undefined` at the end. */
+  /**
+   * Resolves to bytes of one part or of several, or to `undefined` once the chunk has
+   * ended or is cancelled.
+   */
   async #read(
-    splitter: Splitter,
     window: (() => Uint8Array) | undefined,
   ): Promise<Uint8Array | undefined> {
+    if (this.#isEnded || this.#cancelled !== undefined) return undefined;
+    const splitter = this.#started();
     let memory: Uint8Array | undefined;
     let filled = 0;
     const room = () => {
@@ -129,7 +135,9 @@ export class JoinedSource {
         }
       }
     }
-    return filled === 0 ? undefined : memory!.subarray(0, filled);
+    if (filled > 0) return memory!.subarray(0, filled);
+    this.#end();
+    return undefined;
   }
 
   async #open(): Promise<ByteSource> {

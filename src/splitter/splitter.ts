@@ -1,4 +1,4 @@
-/** What a {@linkcode Splitter} must know of a chunk before its first byte. */
+/** The description of a chunk with which a {@linkcode Splitter} starts. */
 export interface ChunkPlan {
   /** The sizes of the parts in bytes, in their order; `undefined` for a part without one. */
   readonly sizes: readonly (number | undefined)[];

@@ -20,7 +20,10 @@ export class WasmSplitter implements Splitter {
     const { exports, table } = instance;
     this.#exports = exports;
     const { sizes, total = -1, withheld, isSplit } = plan;
-    if (exports.begin(sizes.length) === 0) throw outOfMemory();
+    if (exports.begin(sizes.length) === 0) {
+      releaseInstance(instance);
+      throw outOfMemory();
+    }
     instance.refresh();
     for (let part = 0; part < sizes.length; part++) {
       instance.numbers[table + 4 * part] = sizes[part] ?? -1;

@@ -4,27 +4,11 @@ import {
   ConcatParts,
   MemoryStore,
   MissingPartError,
-  type Part,
   PartSizeError,
   type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-
-const SHARD: Part[] = [
-  { keySuffix: ".header", size: 64 },
-  { keySuffix: "" },
-  { keySuffix: ".index", size: 1604 },
-];
-
-/** A memory store that holds one chunk, `/c/0`, in parts. */
-async function storedChunk(
-  parts: Part[],
-  chunk: Uint8Array,
-): Promise<MemoryStore> {
-  const store = new MemoryStore();
-  await new ConcatParts(parts).apply(store).set("/c/0", chunk);
-  return store;
-}
+import { SHARD, storedChunk } from "./shard_chunk.ts";
 
 /** All reads of a chunk. Each must find the damage. */
 const READS = {

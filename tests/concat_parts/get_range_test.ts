@@ -10,22 +10,7 @@ import {
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged, observed } from "../support/observed_store.ts";
-
-const SHARD: Part[] = [
-  { keySuffix: ".header", size: 64 },
-  { keySuffix: "" },
-  { keySuffix: ".index", size: 1604 },
-];
-
-/** A memory store that holds one chunk, `/c/0`, in parts. */
-async function storedChunk(
-  parts: Part[],
-  chunk: Uint8Array,
-): Promise<MemoryStore> {
-  const store = new MemoryStore();
-  await new ConcatParts(parts).apply(store).set("/c/0", chunk);
-  return store;
-}
+import { SHARD, storedChunk } from "./shard_chunk.ts";
 
 /** The parts `.header`, the data and `.index`, and two tail parts. */
 const LAYOUTS = {

@@ -1,10 +1,5 @@
 /** Setting and deleting a chunk while a step fails: the earlier chunk stays. */
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStrictEquals,
-} from "@std/assert";
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import {
   ConcatParts,
   FileSystemStore,
@@ -14,6 +9,7 @@ import {
 } from "../../mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { observed } from "../support/observed_store.ts";
+import { onWritableStores } from "./writable_stores.ts";
 
 const PARTS: Part[] = [
   { keySuffix: ".header", size: 3 },
@@ -23,30 +19,6 @@ const PARTS: Part[] = [
 const WRITE_ORDER = ["/c/0", "/c/0.header", "/c/0.index"];
 
 const BEFORE = countingBytes(20, 100);
-
-/** Runs a test on an empty memory store and on an empty file store. */
-function onWritableStores(
-  name: string,
-  test: (store: MemoryStore | FileSystemStore) => Promise<void>,
-): void {
-  Deno.test(`ConcatParts.apply: ${name}, in memory`, () =>
-    test(new MemoryStore()));
-  Deno.test(`ConcatParts.apply: ${name}, on files`, async () => {
-    const root = await Deno.makeTempDir();
-    try {
-      await test(new FileSystemStore(root));
-      // No temporary file is left.
-      for await (const entry of Deno.readDir(root)) {
-        if (!entry.isDirectory) continue;
-        for await (const file of Deno.readDir(`${root}/${entry.name}`)) {
-          assert(/^\d/.test(file.name), `left behind: ${file.name}`);
-        }
-      }
-    } finally {
-      await Deno.remove(root, { recursive: true });
-    }
-  });
-}
 
 /** How a store restores: by its snapshots, or by setting the values that were read before. */
 const RESTORING: Record<string, (keyof Store)[] | undefined> = {
