@@ -105,14 +105,20 @@ export {
   type ShardLayout,
 } from "./src/shards/shard_layout.ts";
 export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
-export { FileSystemStore } from "./src/stores/file_system.ts";
-export { HttpStore } from "./src/stores/http.ts";
-export type { HttpStoreOptions } from "./src/stores/http_requests.ts";
-export { MemoryStore } from "./src/stores/memory.ts";
+export { FileSystemStore } from "./src/stores/file_system/file_system_store.ts";
+export { HttpStore } from "./src/stores/http/http_store.ts";
+export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
+export { MemoryStore } from "./src/stores/memory_store.ts";
 export type {
   ByteRange,
   Store,
   StoreKey,
   StoreOptions,
-  StoreSnapshot,
 } from "./src/stores/store.ts";
+export type {
+  GroupValues,
+  GroupWriter,
+  StoreGroup,
+  StoreVersion,
+} from "./src/stores/store_group.ts";
+export { UnfinishedWriteError } from "./src/stores/unfinished_write_error.ts";

@@ -1,12 +1,9 @@
 import { describe } from "../metadata/describe.ts";
 import { remove, write } from "../stores/capabilities.ts";
-import { snapshot } from "../stores/snapshot.ts";
-import type { StoreSnapshot } from "../stores/store.ts";
+import { type Snapshot, snapshot } from "../stores/snapshot.ts";
 import { type Part, storingOrder } from "../splitter/part.ts";
 import { splitChunk } from "./split_chunk.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
-
-export { snapshot };
 
 /**
  * Stores a chunk in parts. Nothing is written if the sizes do not allow the length
@@ -31,24 +28,13 @@ export async function deleteChunk(chunk: StoredChunk): Promise<void> {
   );
 }
 
-/** Takes a snapshot of all parts of a chunk. */
-export async function snapshotChunk(
-  chunk: StoredChunk,
-): Promise<StoreSnapshot> {
-  const snapshots = await snapshotParts(chunk);
-  return {
-    restore: () => restoreAll(snapshots.values()),
-    release: () => release(snapshots.values()),
-  };
-}
-
 /** Changes one part after another, and restores all parts if one change fails. */
 export async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
 ): Promise<void> {
   const snapshots = await snapshotParts(chunk);
-  const changed: StoreSnapshot[] = [];
+  const changed: Snapshot[] = [];
   try {
     for (const part of storingOrder(chunk.parts)) {
       changed.push(snapshots.get(part)!);
@@ -64,35 +50,27 @@ export async function changeParts(
       );
     });
     throw error;
-  } finally {
-    await release(snapshots.values());
   }
 }
 
 async function snapshotParts(
   chunk: StoredChunk,
-): Promise<Map<Part, StoreSnapshot>> {
-  const snapshots = new Map<Part, StoreSnapshot>();
+): Promise<Map<Part, Snapshot>> {
+  const snapshots = new Map<Part, Snapshot>();
   const taken = await Promise.allSettled(chunk.parts.map(async (part) => {
     const key = chunk.keyOf(part);
     snapshots.set(part, await snapshot(chunk.store, key, chunk.options));
   }));
   const failed = taken.find((result) => result.status === "rejected");
   if (failed === undefined) return snapshots;
-  await release(snapshots.values());
   throw failed.reason;
 }
 
 /** Restores all snapshots in order, also if one of them fails, and then throws the first failure. */
-async function restoreAll(snapshots: Iterable<StoreSnapshot>): Promise<void> {
+async function restoreAll(snapshots: Iterable<Snapshot>): Promise<void> {
   const failures: unknown[] = [];
   for (const snapshot of snapshots) {
     await snapshot.restore().catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
-}
-
-/** Releases all snapshots. A failure is ignored, since it leaves the chunk intact. */
-async function release(snapshots: Iterable<StoreSnapshot>): Promise<void> {
-  await Promise.allSettled(Array.from(snapshots, (each) => each.release()));
 }

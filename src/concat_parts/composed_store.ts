@@ -77,7 +77,7 @@ export interface ApplyOptions {
  */
 export type ComposedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
-  & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "snapshot">>;
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
 
 /** Returns a store of whole chunks over a store of their parts. */
 export function applyParts<S extends Store>(
@@ -130,7 +130,7 @@ export function applyParts<S extends Store>(
       },
     };
 
-  const changing: Pick<Store, "set" | "delete" | "list" | "snapshot"> = {};
+  const changing: Pick<Store, "set" | "delete" | "list"> = {};
   if (store.set) {
     changing.set = async (key, value, options) => {
       try {
@@ -150,19 +150,6 @@ export function applyParts<S extends Store>(
         await discard(value, error);
         throw error;
       }
-    };
-    changing.snapshot = async (key, options) => {
-      const chunk = chunkAt(key, options);
-      if (chunk === undefined) {
-        const { snapshot } = await loadOperations();
-        return await snapshot(store, key, options);
-      }
-      const taken = await locks.read(key, async () => {
-        const { snapshotChunk } = await loadOperations();
-        return await snapshotChunk(chunk);
-      });
-      const restore = () => locks.write(key, () => taken.restore());
-      return { ...taken, restore };
     };
   }
   if (store.delete) {

@@ -8,7 +8,7 @@ import {
   applyParts,
   type ComposedStore,
 } from "./composed_store.ts";
-import { joinBytes } from "./join_bytes.ts";
+import { joinBytes } from "../stores/join_bytes.ts";
 import { checkConfiguration, checkParts } from "./part_schema.ts";
 import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";

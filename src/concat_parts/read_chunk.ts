@@ -1,4 +1,4 @@
-import { joinBytes } from "./join_bytes.ts";
+import { joinBytes } from "../stores/join_bytes.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /** Reads a whole chunk, all parts at once. */

@@ -2,7 +2,7 @@ import { copyBytes } from "../stores/copy_bytes.ts";
 import { assertByteRange } from "../stores/byte_range.ts";
 import { readRange } from "../stores/capabilities.ts";
 import type { ByteRange } from "../stores/store.ts";
-import { joinBytes } from "./join_bytes.ts";
+import { joinBytes } from "../stores/join_bytes.ts";
 import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";
 import { readChunkSize } from "./read_chunk.ts";

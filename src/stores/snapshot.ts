@@ -1,16 +1,19 @@
 import { remove, write } from "./capabilities.ts";
-import type { Store, StoreKey, StoreOptions, StoreSnapshot } from "./store.ts";
+import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
-/** Keeps the present value of a key, by `snapshot` or else in memory. */
+/** The value that a key had, or its absence. */
+export interface Snapshot {
+  /** Stores the kept value again, or removes the value if there was none. */
+  restore(): Promise<void>;
+}
+
+/** Keeps the present value of a key in memory, so that a failed write of several keys can be undone. */
 export async function snapshot(
   store: Store,
   key: StoreKey,
   options: StoreOptions = {},
-): Promise<StoreSnapshot> {
+): Promise<Snapshot> {
   options.signal?.throwIfAborted();
-  if (typeof store.snapshot === "function") {
-    return await store.snapshot(key, options);
-  }
   const kept = await store.get(key, options);
   return {
     async restore() {
@@ -22,7 +25,6 @@ export async function snapshot(
         await write(store, key, kept);
       }
     },
-    release: () => Promise.resolve(),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ByteWriter } from "./byte_io.ts";
+import type { StoreGroup, StoreVersion } from "./store_group.ts";
 
 /**
  * The key of a stored value: segments after a leading `/`, as zarrita writes them.
@@ -45,30 +46,6 @@ export type ByteRange =
 export interface StoreOptions {
   /** Aborts the operation, which then rejects with the signal's reason. */
   signal?: AbortSignal;
-}
-
-/**
- * The value that a key had when {@linkcode Store.snapshot} was called, or its
- * absence.
- *
- * @example A key that had no value
- * ```ts
- * import { MemoryStore, type StoreSnapshot } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const store = new MemoryStore();
- * const snapshot: StoreSnapshot = await store.snapshot("/c/0");
- * await store.set("/c/0", new Uint8Array([1]));
- * await snapshot.restore();
- * await snapshot.release();
- * assertEquals(await store.get("/c/0"), undefined);
- * ```
- */
-export interface StoreSnapshot {
-  /** Stores the kept value again, or removes the value if there was none. */
-  restore(): Promise<void>;
-  /** Releases the kept value. Must be called at the end, also after `restore`. */
-  release(): Promise<void>;
 }
 
 /**
@@ -169,13 +146,29 @@ export interface Store {
    */
   list?(prefix?: StoreKey, options?: StoreOptions): AsyncIterable<StoreKey>;
   /**
-   * Keeps the present value of a key, so that a failed write of several keys can be
-   * undone. Where the method is missing, the value is read with `get` and kept in
-   * memory.
+   * Returns values that are read, replaced and deleted together. Where the method is
+   * missing, a reader beside a writer may read the values of two writes, and so may
+   * everybody after a writer was killed.
    *
-   * @param key The key, which may have no value.
-   * @param options `signal` aborts the keeping, but not the restoring.
-   * @returns The snapshot, to be released at the end.
+   * @param key The key of the chunk that the values are parts of.
+   * @param keys The keys of the values, in the order in which they are to be stored.
+   * @returns The group. Nothing is read yet.
    */
-  snapshot?(key: StoreKey, options?: StoreOptions): Promise<StoreSnapshot>;
+  group?(key: StoreKey, keys: readonly StoreKey[]): StoreGroup;
+  /**
+   * Reads a range of one version of a value.
+   *
+   * @param version The version, as a group told it.
+   * @param key The key of the value.
+   * @param range Which of its bytes.
+   * @param options `signal` aborts the operation.
+   * @returns The bytes, as `getRange` does; `undefined` if the key has another value by
+   * now, or none.
+   */
+  getRangeOf?(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined>;
 }

@@ -68,8 +68,9 @@ const HIDDEN = {
   set: undefined,
   delete: undefined,
   list: undefined,
-  snapshot: undefined,
   writer: undefined,
+  group: undefined,
+  getRangeOf: undefined,
 } satisfies Record<keyof Store, undefined>;
 
 /** The member of a wrapped store that holds its arrays. */

@@ -37,7 +37,7 @@ async function loadedBy(
   return Array.from(loaded, (href) => href.slice(SRC.href.length)).sort();
 }
 
-const READERS = ["arrays/open_array_chunks.ts", "stores/http.ts"];
+const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
 /** What writes, streams and lists chunks, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
@@ -54,7 +54,7 @@ const ON_FIRST_USE = [
   "splitter/native_windows.ts",
   "splitter/part_sinks.ts",
   "splitter/split_source.ts",
-  "stores/http_fallback.ts",
+  "stores/http/fallback.ts",
   "stores/range_stream.ts",
   "stores/snapshot.ts",
 ];

@@ -11,7 +11,7 @@ import {
   write,
 } from "../../src/stores/capabilities.ts";
 import { snapshot } from "../../src/stores/snapshot.ts";
-import { MemoryStore } from "../../src/stores/memory.ts";
+import { MemoryStore } from "../../src/stores/memory_store.ts";
 import type { Store, StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";

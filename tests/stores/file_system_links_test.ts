@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { FileSystemStore } from "../../src/stores/file_system.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { everyUse, listed, readAll } from "./store_values.ts";
 import { filesIn, inTempDir, present } from "./temp_dir.ts";

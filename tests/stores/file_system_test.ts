@@ -5,7 +5,7 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { FileSystemStore } from "../../src/stores/file_system.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { testStore } from "./conformance.ts";
 import { everyUse, listed, readAll, streamOf } from "./store_values.ts";

@@ -5,7 +5,7 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import { writeAll } from "../../src/stores/byte_io.ts";
-import { FileSystemStore } from "../../src/stores/file_system.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
 import type { ByteWriter } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { filesIn, inTempDir, replaced } from "./temp_dir.ts";

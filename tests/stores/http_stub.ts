@@ -1,4 +1,4 @@
-import { HttpStore } from "../../src/stores/http.ts";
+import { HttpStore } from "../../src/stores/http/http_store.ts";
 
 export const URL_ = "https://example.org/data.zarr";
 

@@ -6,8 +6,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { HttpStore } from "../../src/stores/http.ts";
-import { MemoryStore } from "../../src/stores/memory.ts";
+import { HttpStore } from "../../src/stores/http/http_store.ts";
+import { MemoryStore } from "../../src/stores/memory_store.ts";
 import type { StoreOptions } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { testStore } from "./conformance.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { MemoryStore } from "../../src/stores/memory.ts";
+import { MemoryStore } from "../../src/stores/memory_store.ts";
 import type { StoreKey } from "../../mod.ts";
 import { testStore } from "./conformance.ts";
 import { HOSTILE_KEYS, listed, readAll } from "./store_values.ts";

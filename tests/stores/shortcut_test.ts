@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { FileSystemStore } from "../../src/stores/file_system.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
 import { offerShortcut, takeShortcut } from "../../src/stores/shortcut.ts";
 import { writeAll } from "../../src/stores/byte_io.ts";
 import type { ByteReader } from "../../mod.ts";

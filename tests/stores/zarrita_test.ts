@@ -7,7 +7,7 @@ import {
   write,
 } from "../../src/stores/capabilities.ts";
 import { snapshot } from "../../src/stores/snapshot.ts";
-import { MemoryStore } from "../../src/stores/memory.ts";
+import { MemoryStore } from "../../src/stores/memory_store.ts";
 import { ConcatParts, type Store } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { readAll, streamOf } from "./store_values.ts";

@@ -8,11 +8,11 @@ import {
   contentLength,
   isEncoded,
   unexpectedRange,
-} from "./http_answer.ts";
-import type { HttpRequests } from "./http_requests.ts";
-import { rangeStream } from "./range_stream.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
-import { toBytes } from "./stream.ts";
+} from "./answer.ts";
+import type { HttpRequests } from "./requests.ts";
+import { rangeStream } from "../range_stream.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
+import { toBytes } from "../stream.ts";
 
 /** Asks for the length of a value by a request for its first byte. */
 export async function fetchSizeByRange(

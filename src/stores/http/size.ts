@@ -1,11 +1,11 @@
-import { contentLength } from "./http_answer.ts";
-import type { HttpRequests } from "./http_requests.ts";
-import { loadOnce } from "./load_once.ts";
-import type { StoreKey, StoreOptions } from "./store.ts";
+import { contentLength } from "./answer.ts";
+import type { HttpRequests } from "./requests.ts";
+import { loadOnce } from "../load_once.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
 
 /** Loads what only few servers need, as they do not support `HEAD` or ranges in full. */
-export const loadFallback: () => Promise<typeof import("./http_fallback.ts")> =
-  /* @__PURE__ */ loadOnce(() => import("./http_fallback.ts"));
+export const loadFallback: () => Promise<typeof import("./fallback.ts")> =
+  /* @__PURE__ */ loadOnce(() => import("./fallback.ts"));
 
 /** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
 const HEAD_REFUSED = [403, 405, 501];

@@ -1,8 +1,8 @@
-import { ifPresent } from "./file_system_absence.ts";
-import { isTemporary, splitPath } from "./file_system_path.ts";
-import type { FileSystemRoot } from "./file_system_root.ts";
-import type { StoreKey, StoreOptions } from "./store.ts";
-import { keyProblem } from "./store_key.ts";
+import { ifPresent } from "./absence.ts";
+import { isTemporary, splitPath } from "./path.ts";
+import type { FileSystemRoot } from "./root.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { keyProblem } from "../store_key.ts";
 
 /** Lists the keys of the files below a root, from the deepest folder that the prefix names. */
 export async function* listFiles(

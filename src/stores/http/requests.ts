@@ -1,7 +1,7 @@
-import { redactUrl } from "./describe_store.ts";
-import { type Answer, send } from "./http_answer.ts";
-import type { StoreKey, StoreOptions } from "./store.ts";
-import { assertStoreKey } from "./store_key.ts";
+import { redactUrl } from "../describe_store.ts";
+import { type Answer, send } from "./answer.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { assertStoreKey } from "../store_key.ts";
 
 /**
  * How {@linkcode HttpStore} makes its requests.

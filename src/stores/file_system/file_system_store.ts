@@ -1,29 +1,22 @@
-import { assertByteRange } from "./byte_range.ts";
-import type { ByteWriter } from "./byte_io.ts";
-import { inspectAsString } from "./describe_store.ts";
-import { listFiles } from "./file_system_listing.ts";
-import { openFile, readFileRange } from "./file_system_reading.ts";
-import { FileSystemRoot } from "./file_system_root.ts";
-import { takeSnapshot } from "./file_system_snapshot.ts";
-import { PendingValue, replaceValue } from "./file_system_value.ts";
-import { FileValueWriter } from "./file_system_writer.ts";
-import { offerShortcut } from "./shortcut.ts";
-import type {
-  ByteRange,
-  Store,
-  StoreKey,
-  StoreOptions,
-  StoreSnapshot,
-} from "./store.ts";
-import { assertStorePrefix } from "./store_prefix.ts";
-import { abortable, assertValue, discard } from "./stream.ts";
+import { assertByteRange } from "../byte_range.ts";
+import type { ByteWriter } from "../byte_io.ts";
+import { inspectAsString } from "../describe_store.ts";
+import { listFiles } from "./listing.ts";
+import { openFile, readFileRange } from "./reading.ts";
+import { FileSystemRoot } from "./root.ts";
+import { PendingValue, replaceValue } from "./value.ts";
+import { FileValueWriter } from "./writer.ts";
+import { offerShortcut } from "../shortcut.ts";
+import type { ByteRange, Store, StoreKey, StoreOptions } from "../store.ts";
+import { assertStorePrefix } from "../store_prefix.ts";
+import { abortable, assertValue, discard } from "../stream.ts";
 
 const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
 
 /**
  * A store in a folder of the file system, for Deno: the value of key `/c/0/1`
  * is the file `c/0/1` below the root. It needs `--allow-read` for the root, and
- * `--allow-write` for `set`, `delete` and `snapshot`.
+ * `--allow-write` for `set` and `delete`.
  *
  * A value is written to a temporary file in its folder, or in the nearest existing
  * folder above it, and then renamed. Readers see the earlier value or the new one,
@@ -353,40 +346,6 @@ export class FileSystemStore implements Store {
   ): AsyncIterable<StoreKey> {
     assertStorePrefix(prefix);
     yield* listFiles(this.#root, prefix, options);
-  }
-
-  /**
-   * Keeps the present value of a key in a temporary file: a hard link where the
-   * file system has them, else a copy. Releasing the snapshot removes the file.
-   *
-   * @param key The file's path below the root; there need be no file.
-   * @param options `signal` aborts the operation.
-   * @returns The snapshot, to be released at the end.
-   * @throws {RangeError} If the key is invalid, or that of a temporary file.
-   * @throws {Error} If the key names a folder or leads out of the root.
-   *
-   * @example
-   * ```ts
-   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const root = await Deno.makeTempDir();
-   * const store = new FileSystemStore(root);
-   * await store.set("/0", new Uint8Array([1]));
-   * const snapshot = await store.snapshot("/0");
-   * await store.set("/0", new Uint8Array([2]));
-   * assertEquals(await Array.fromAsync(store.list()), ["/0"]); // The snapshot is not listed.
-   * await snapshot.restore();
-   * await snapshot.release();
-   * assertEquals(await store.get("/0"), new Uint8Array([1]));
-   * await Deno.remove(root, { recursive: true });
-   * ```
-   */
-  async snapshot(
-    key: StoreKey,
-    options: StoreOptions = {},
-  ): Promise<StoreSnapshot> {
-    return await takeSnapshot(this.#root, key, options);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { rangeHeader } from "./content_range.ts";
-import { redactUrl } from "./describe_store.ts";
-import type { ByteRange } from "./store.ts";
-import { toStream } from "./stream.ts";
+import { redactUrl } from "../describe_store.ts";
+import type { ByteRange } from "../store.ts";
+import { toStream } from "../stream.ts";
 
 /** The response of a server, whose body must be read or cancelled. */
 export interface Answer {

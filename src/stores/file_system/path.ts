@@ -1,4 +1,4 @@
-import { describeStore, redactUrl } from "./describe_store.ts";
+import { describeStore, redactUrl } from "../describe_store.ts";
 
 const TEMPORARY = ".zarr-parts-tmp-";
 

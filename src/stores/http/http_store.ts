@@ -1,9 +1,9 @@
-import { assertByteRange } from "./byte_range.ts";
-import { inspectAsString } from "./describe_store.ts";
-import { fetchRange } from "./http_range.ts";
-import { HttpRequests, type HttpStoreOptions } from "./http_requests.ts";
-import { fetchSize } from "./http_size.ts";
-import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import { assertByteRange } from "../byte_range.ts";
+import { inspectAsString } from "../describe_store.ts";
+import { fetchRange } from "./range.ts";
+import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
+import { fetchSize } from "./size.ts";
+import type { ByteRange, Store, StoreKey, StoreOptions } from "../store.ts";
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the

@@ -1,6 +1,6 @@
-import type { ByteWriter } from "./byte_io.ts";
-import type { PendingValue } from "./file_system_value.ts";
-import type { StoreOptions } from "./store.ts";
+import type { ByteWriter } from "../byte_io.ts";
+import type { PendingValue } from "./value.ts";
+import type { StoreOptions } from "../store.ts";
 
 /** Writes a value piece by piece. */
 export class FileValueWriter implements ByteWriter {

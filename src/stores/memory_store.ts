@@ -1,13 +1,10 @@
 import { inspectAsString } from "./describe_store.ts";
 import { copyBytes } from "./copy_bytes.ts";
-import { assertByteRange, resolveByteRange } from "./byte_range.ts";
-import type {
-  ByteRange,
-  Store,
-  StoreKey,
-  StoreOptions,
-  StoreSnapshot,
-} from "./store.ts";
+import { assertByteRange } from "./byte_range.ts";
+import { KeyLocks } from "./key_locks.ts";
+import { MemoryGroup, MemoryVersion, sliceOf } from "./memory_group.ts";
+import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import type { StoreGroup, StoreVersion } from "./store_group.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
@@ -35,6 +32,7 @@ import { abortable, discard, toBytes, toStream } from "./stream.ts";
 export class MemoryStore implements Store {
   /** The arrays are never changed and never returned, only replaced. */
   readonly #values = new Map<StoreKey, Uint8Array>();
+  readonly #locks = new KeyLocks();
 
   /**
    * Creates a store with copies of the given values.
@@ -115,9 +113,7 @@ export class MemoryStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     const value = this.#find(key, options);
-    if (value === undefined) return undefined;
-    const { start, end } = resolveByteRange(range, value.length);
-    return value.slice(start, end);
+    return value && sliceOf(value, range);
   }
 
   /**
@@ -273,12 +269,12 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Keeps the present value of a key, without a copy of it.
+   * Returns values that are replaced together, at one moment.
    *
-   * @param key The key, which may have no value.
-   * @param options `signal` aborts the operation.
-   * @returns The snapshot, which can be restored any number of times.
-   * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @param key The key of the chunk that the values are parts of.
+   * @param keys The keys of the values.
+   * @returns The group. Nothing is read yet.
+   * @throws {RangeError} If a key is not `/` and names joined by `/`.
    *
    * @example
    * ```ts
@@ -286,26 +282,53 @@ export class MemoryStore implements Store {
    * import { assertEquals } from "@std/assert";
    *
    * const store = new MemoryStore([["/c/0", new Uint8Array([1])]]);
-   * const snapshot = await store.snapshot("/c/0");
-   * await store.delete("/c/0");
-   * await snapshot.restore();
-   * assertEquals(await store.get("/c/0"), new Uint8Array([1]));
+   * const group = store.group("/c/0", ["/c/0", "/c/0.index"]);
+   * assertEquals(await group.read((values) => values.size("/c/0")), 1);
+   * await group.delete!();
+   * assertEquals(await store.get("/c/0"), undefined);
+   * ```
+   */
+  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
+    for (const each of [key, ...keys]) assertStoreKey(each);
+    return new MemoryGroup(this.#values, this.#locks, key, keys);
+  }
+
+  /**
+   * Reads a range of one version of a value.
+   *
+   * @param version The version, as a group told it.
+   * @param key The key that it is stored under.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the operation.
+   * @returns A copy of the bytes; `undefined` if the key has another value by now.
+   * @throws {RangeError} If the range or the key is not valid.
+   *
+   * @example
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2])]]);
+   * const version = await store.group("/c/0", ["/c/0"])
+   *   .read((values) => Promise.resolve(values.version("/c/0")!));
+   * assertEquals(
+   *   await store.getRangeOf(version, "/c/0", { suffixLength: 1 }),
+   *   new Uint8Array([2]),
+   * );
    * ```
    */
   // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async snapshot(
+  async getRangeOf(
+    version: StoreVersion,
     key: StoreKey,
+    range: ByteRange,
     options?: StoreOptions,
-  ): Promise<StoreSnapshot> {
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
     const value = this.#find(key, options);
-    return {
-      restore: () => {
-        if (value === undefined) this.#values.delete(key);
-        else this.#values.set(key, value);
-        return Promise.resolve();
-      },
-      release: () => Promise.resolve(),
-    };
+    return version instanceof MemoryVersion && value === version.bytes
+      ? sliceOf(value, range)
+      : undefined;
   }
 
   /**

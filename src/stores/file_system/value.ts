@@ -1,7 +1,7 @@
-import { splitPath, temporaryPath } from "./file_system_path.ts";
-import type { FileSystemRoot } from "./file_system_root.ts";
-import { takeShortcut } from "./shortcut.ts";
-import type { StoreKey, StoreOptions } from "./store.ts";
+import { splitPath, temporaryPath } from "./path.ts";
+import type { FileSystemRoot } from "./root.ts";
+import { takeShortcut } from "../shortcut.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
 
 /**
  * A value that is being written: a temporary file in the folder of the value, or

@@ -1,7 +1,7 @@
-import { resolveByteRange } from "./byte_range.ts";
-import { ifPresentSync } from "./file_system_absence.ts";
-import type { FileSystemRoot } from "./file_system_root.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
+import { resolveByteRange } from "../byte_range.ts";
+import { ifPresentSync } from "./absence.ts";
+import type { FileSystemRoot } from "./root.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** The number of bytes that are read between two checks of the signal. */
 const WINDOW = 16 * 1024 * 1024;

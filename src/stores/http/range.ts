@@ -1,4 +1,4 @@
-import { lengthOfByteRange, resolveByteRange } from "./byte_range.ts";
+import { lengthOfByteRange, resolveByteRange } from "../byte_range.ts";
 import {
   answeredLength,
   parseContentRange,
@@ -9,10 +9,10 @@ import {
   contentLength,
   isEncoded,
   unexpectedRange,
-} from "./http_answer.ts";
-import type { HttpRequests } from "./http_requests.ts";
-import { fetchSize, loadFallback } from "./http_size.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
+} from "./answer.ts";
+import type { HttpRequests } from "./requests.ts";
+import { fetchSize, loadFallback } from "./size.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** Fetches a range of a value with a `Range` request. */
 export async function fetchRange(

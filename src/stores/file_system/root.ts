@@ -1,8 +1,8 @@
 import { ensureDir } from "@std/fs/ensure-dir";
-import { ifPresent, ifPresentSync, isAbsence } from "./file_system_absence.ts";
-import { assertNotTemporary, rootPath, splitPath } from "./file_system_path.ts";
-import type { StoreKey, StoreOptions } from "./store.ts";
-import { assertStoreKey } from "./store_key.ts";
+import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
+import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { assertStoreKey } from "../store_key.ts";
 
 const MOST_CACHED = 4096;
 

@@ -1,5 +1,5 @@
-import { resolveByteRange } from "./byte_range.ts";
-import type { ByteRange } from "./store.ts";
+import { resolveByteRange } from "../byte_range.ts";
+import type { ByteRange } from "../store.ts";
 
 /** The first and the last byte that are sent (inclusive), and the size of the whole value. */
 export interface ContentRange {
