@@ -1,5 +1,5 @@
 import type { ByteWriter } from "./byte_io.ts";
-import type { Store, StoreKey, StoreOptions } from "./store.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "./store_options.ts";
 
 /**
  * The version of a stored value, as `Store.group` tells it: an opaque object for
@@ -44,8 +44,22 @@ export interface StoreVersion {
  * assertEquals(await group.read(lengths), [undefined, undefined]);
  * ```
  */
-export interface GroupValues
-  extends Required<Pick<Store, "get" | "getRange" | "stream" | "size">> {
+export interface GroupValues {
+  /** Reads a whole value, as `Store.get` does. */
+  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined>;
+  /** Reads a range of a value, as `Store.getRange` does. */
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined>;
+  /** Reads a whole value as a stream, as `Store.stream` does. */
+  stream(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined>;
+  /** Tells how long a value is, as `Store.size` does. */
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined>;
   /**
    * Tells the version of a value, to be kept with what was read from the group.
    *
