@@ -55,7 +55,7 @@ const STORES: Record<string, () => Promise<OpenedStore>> = {
 
 /** The methods that a composed store lacks over these stores. */
 const LACKS: Record<string, (keyof Store)[]> = {
-  HttpStore: ["set", "delete", "list", "snapshot"],
+  HttpStore: ["set", "delete", "list"],
   "a store with only get and set": ["delete", "list"],
 };
 

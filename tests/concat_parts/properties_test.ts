@@ -85,7 +85,8 @@ async function read(stream: ReadableStream<Uint8Array> | undefined) {
 
 /** The same store, with fewer of its capabilities. */
 const CAPABILITIES: (keyof Store)[][] = [
-  ["get", "getRange", "stream", "size", "set", "delete", "list", "snapshot"],
+  ["get", "getRange", "stream", "size", "set", "delete", "list", "group"],
+  ["get", "getRange", "stream", "size", "set", "delete", "list"],
   ["get", "getRange", "set", "delete", "list"],
   ["get", "size", "set", "delete", "list"],
   ["get", "set", "delete", "list"],

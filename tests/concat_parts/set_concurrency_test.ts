@@ -110,7 +110,6 @@ Deno.test("ConcatParts.apply: a write waits for earlier reads of the chunk, and 
       await memory.set(key, value);
     },
     delete: (key) => memory.delete(key),
-    snapshot: (key) => memory.snapshot(key),
   });
   const reading = composed.get("/c/0");
   const writing = composed.set!("/c/0", countingBytes(9, 100));

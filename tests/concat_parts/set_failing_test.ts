@@ -8,7 +8,7 @@ import {
   type Store,
 } from "../../mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
-import { observed } from "../support/observed_store.ts";
+import { observed, STORE_METHODS } from "../support/observed_store.ts";
 import { onWritableStores } from "./writable_stores.ts";
 
 const PARTS: Part[] = [
@@ -20,16 +20,16 @@ const WRITE_ORDER = ["/c/0", "/c/0.header", "/c/0.index"];
 
 const BEFORE = countingBytes(20, 100);
 
-/** How a store restores: by its snapshots, or by setting the values that were read before. */
-const RESTORING: Record<string, (keyof Store)[] | undefined> = {
-  "by snapshots": undefined,
+/** How a chunk is kept: by a group of the store, or by setting the values that were read before. */
+const KEEPING: Record<string, (keyof Store)[]> = {
+  "by a group": [...STORE_METHODS, "group"],
   "by setting it again": ["get", "set", "delete"],
 };
 
 for (const failing of WRITE_ORDER) {
   for (const operation of ["set", "delete"] as const) {
     for (const before of [BEFORE, undefined]) {
-      for (const [how, methods] of Object.entries(RESTORING)) {
+      for (const [how, methods] of Object.entries(KEEPING)) {
         const what = before === undefined ? "no chunk" : "the earlier chunk";
         onWritableStores(
           `${operation} that fails at ${failing} leaves ${what} ${how}`,
@@ -40,9 +40,9 @@ for (const failing of WRITE_ORDER) {
             const contents = await contentsOf(stored);
             let failures = 0;
             const failingStore = observed(stored, ({ method, key }) => {
-              // Without snapshots, a key that always fails cannot be restored.
+              // Without a group, a key that always fails cannot be restored.
               if (method !== operation || key !== failing) return;
-              if (methods === undefined || failures === 0) {
+              if (methods.includes("group") || failures === 0) {
                 throw new Error(`Disk on fire, ${++failures}`);
               }
             }, methods);
@@ -81,76 +81,19 @@ Deno.test("ConcatParts.apply: set that fails and cannot restore the chunk report
   assertStrictEquals(error.errors[1] instanceof Error, true);
 });
 
-Deno.test("ConcatParts.apply: set that cannot take a snapshot writes nothing", async () => {
+Deno.test("ConcatParts.apply: set that cannot read the earlier parts writes nothing", async () => {
   const memory = new MemoryStore();
   await new ConcatParts(PARTS).apply(memory).set("/c/0", BEFORE);
   const before = await contentsOf(memory);
-  for (const method of ["snapshot", "get"] as const) {
-    const store = observed(memory, (request) => {
-      if (request.method === method && request.key === "/c/0.index") {
-        throw new Error("Unreadable");
-      }
-    }, [method, "get", "set"]);
-    await assertRejects(
-      () => new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9)),
-      Error,
-      "Unreadable",
-    );
-    assertEquals(await contentsOf(memory), before);
-  }
-});
-
-Deno.test("ConcatParts.apply: every snapshot is released, however set ends", async () => {
-  for (
-    const failing of [
-      "nothing",
-      "set /c/0.index",
-      "snapshot /c/0.index",
-      "restore",
-    ]
-  ) {
-    const memory = new MemoryStore();
-    let taken = 0;
-    const store: Store = {
-      ...observed(memory, ({ method, key }) => {
-        if (`${method} ${key}` === failing) throw new Error("Failed");
-        if (failing === "restore" && method === "set" && key === "/c/0.index") {
-          throw new Error("Failed");
-        }
-      }),
-      async snapshot(key) {
-        if (`snapshot ${key}` === failing) throw new Error("Failed");
-        const snapshot = await memory.snapshot(key);
-        taken++;
-        return {
-          async restore() {
-            if (failing === "restore") throw new Error("Not restored");
-            await snapshot.restore();
-          },
-          async release() {
-            taken--;
-            await snapshot.release();
-          },
-        };
-      },
-    };
-    const setting = new ConcatParts(PARTS).apply(store).set!(
-      "/c/0",
-      countingBytes(9),
-    );
-    const result = await setting.then(
-      () => "stored",
-      (error) => error.message.slice(0, 14),
-    );
-    assertEquals(
-      [failing, result],
-      [
-        failing,
-        { nothing: "stored", restore: 'Chunk "/c/0" c' }[failing] ?? "Failed",
-      ],
-    );
-    assertEquals(taken, 0, failing);
-  }
+  const store = observed(memory, ({ method, key }) => {
+    if (method === "get" && key === "/c/0.index") throw new Error("Unreadable");
+  }, ["get", "set"]);
+  await assertRejects(
+    () => new ConcatParts(PARTS).apply(store).set!("/c/0", countingBytes(9)),
+    Error,
+    "Unreadable",
+  );
+  assertEquals(await contentsOf(memory), before);
 });
 
 Deno.test("ConcatParts.apply: set that always fails at one part restores the others and rejects with that error", async () => {

@@ -40,7 +40,6 @@ async function setLong(files: FileSystemStore): Promise<number> {
   const store: Store = {
     get: (key) => files.get(key),
     set: (key, value) => files.set(key, value),
-    snapshot: (key) => files.snapshot(key),
     async writer(key) {
       const writer = await files.writer(key);
       return {

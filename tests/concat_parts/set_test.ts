@@ -97,11 +97,11 @@ Deno.test("ConcatParts.apply: the composed store has only the methods that the s
   assertEquals(keys({ get }), reading);
   assertEquals(
     keys({ get, set: () => Promise.resolve() }),
-    [...reading, "set", "snapshot"].sort(),
+    [...reading, "set"].sort(),
   );
   assertEquals(
     keys(new MemoryStore()),
-    [...reading, "delete", "list", "set", "snapshot"].sort(),
+    [...reading, "delete", "list", "set"].sort(),
   );
 });
 

@@ -24,14 +24,16 @@ const KINDS: Record<
 > = {
   "memory": { methods: STORE_METHODS },
   "bytes alone": { methods: ["get", "set", "delete"] },
-  "streams without snapshots": {
-    methods: ["get", "stream", "size", "set", "delete"],
-  },
+  "groups in memory": { methods: [...ALL_METHODS, "group"] },
   "files": { onFiles: true, methods: ALL_METHODS },
   "files without writers": { onFiles: true, methods: STORE_METHODS },
-  "writers without snapshots": {
+  "files with get, set, delete and writer": {
     onFiles: true,
     methods: ["get", "set", "delete", "writer"],
+  },
+  "parts of parts in memory": {
+    methods: [...ALL_METHODS, "group"],
+    parts: new ConcatParts([{ keySuffix: "-a" }, { keySuffix: "-b", size: 0 }]),
   },
   "parts of parts on files": {
     onFiles: true,

@@ -35,7 +35,7 @@ export interface Subject extends OpenedStore {
 export interface Case {
   name: string;
   /** The methods without which the case does not apply. */
-  needs: readonly (keyof Store)[];
+  needs: readonly (typeof ALL_METHODS[number])[];
   run(subject: Subject, open: () => Promise<Subject>): Promise<void>;
 }
 

@@ -315,42 +315,6 @@ export const writingCases: readonly Case[] = [
       }
     },
   },
-  {
-    name: "snapshot restores the value of a key, or its absence",
-    needs: ["snapshot", "set", "delete"],
-    async run({ store, value }) {
-      for (const before of [value(5), value(0), undefined]) {
-        for (const after of [value(9, 7), undefined, before]) {
-          if (before) await store.set!(KEY, before);
-          else await store.delete!(KEY);
-          const snapshot = await store.snapshot!(KEY);
-          for (let times = 0; times < 2; times++) {
-            if (after) await store.set!(KEY, after);
-            else await store.delete!(KEY);
-            assertEquals(await store.get(KEY), after);
-            await snapshot.restore();
-            assertEquals(await store.get(KEY), before);
-          }
-          await snapshot.release();
-          assertEquals(await store.get(KEY), before);
-          if (store.list) {
-            assertEquals(await listed(store), before ? [KEY] : []);
-          }
-        }
-      }
-    },
-  },
-  {
-    name: "snapshot changes nothing if it is only released",
-    needs: ["snapshot", "set"],
-    async run({ store, value }) {
-      await store.set!(KEY, value(5));
-      const snapshot = await store.snapshot!(KEY);
-      await store.set!(KEY, value(6));
-      await snapshot.release();
-      assertEquals(await store.get(KEY), value(6));
-    },
-  },
 ];
 
 /** Runs something that must change neither a present value nor an absent one. */

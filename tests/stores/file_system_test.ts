@@ -72,7 +72,6 @@ Deno.test("FileSystemStore treats a missing root as an empty store, and set crea
     assertEquals(await store.size("/k"), undefined);
     assertEquals(await listed(store), []);
     await store.delete("/k");
-    await (await store.snapshot("/k")).restore();
     assertEquals(await present(`${folder}/not`), false);
     await store.set("/k", BYTES);
     assertEquals(await Deno.readFile(`${root}/k`), BYTES);
@@ -187,10 +186,9 @@ Deno.test({
     assertEquals(await store.get("/c/0/1"), BYTES);
     assertEquals(await readAll(await store.stream("/c/0/1")), BYTES);
     assertEquals(await listed(store), ["/c/0/1"]);
-    const snapshot = await store.snapshot("/c/0/1");
     await store.delete("/c/0/1");
-    await snapshot.restore();
-    await snapshot.release();
+    assertEquals(await store.size("/c/0/1"), undefined);
+    await store.set("/c/0/1", BYTES);
     assertEquals(await store.size("/c/0/1"), 9);
   },
 });
@@ -436,60 +434,6 @@ Deno.test("FileSystemStore.list walks only the deepest folder that the prefix na
       assertEquals(await listed(store, "/x/y"), []);
     });
     assertEquals(read, ["/a", "/a/b"]);
-  });
-});
-
-Deno.test("FileSystemStore.snapshot makes a hard link, and release removes it", async () => {
-  await inTempDir(async (root) => {
-    const store = new FileSystemStore(root);
-    await store.set("/c/k", BYTES);
-    const snapshot = await store.snapshot("/c/k");
-    assertEquals((await Deno.stat(`${root}/c/k`)).nlink, 2);
-    assertEquals(await listed(store), ["/c/k"]);
-    await snapshot.restore();
-    assertEquals((await filesIn(`${root}/c`)).length, 2);
-    await snapshot.release();
-    await snapshot.release();
-    assertEquals(await filesIn(`${root}/c`), ["k"]);
-    assertEquals(await store.get("/c/k"), BYTES);
-  });
-});
-
-Deno.test("FileSystemStore.snapshot copies the file if the file system has no hard links", async () => {
-  await inTempDir(async (root) => {
-    const store = new FileSystemStore(root);
-    await store.set("/k", BYTES);
-    const fail = () => Promise.reject(new Deno.errors.NotSupported("no links"));
-    await replaced("link", fail, async () => {
-      const snapshot = await store.snapshot("/k");
-      assertEquals((await Deno.stat(`${root}/k`)).nlink, 1);
-      await store.set("/k", countingBytes(3));
-      await snapshot.restore();
-      assertEquals(await store.get("/k"), BYTES);
-      await snapshot.release();
-      const { copyFile } = Deno;
-      await replaced("copyFile", async (from, to) => {
-        await copyFile(from, to);
-        throw new Error("disk full");
-      }, () => assertRejects(() => store.snapshot("/k"), Error, "disk full"));
-    });
-    assertEquals(await filesIn(root), ["k"]);
-  });
-});
-
-Deno.test("FileSystemStore.snapshot can be restored after a failed restore", async () => {
-  await inTempDir(async (root) => {
-    const store = new FileSystemStore(root);
-    await store.set("/k", BYTES);
-    const snapshot = await store.snapshot("/k");
-    await store.delete("/k");
-    await Deno.mkdir(`${root}/k`);
-    await assertRejects(() => snapshot.restore(), Error, "names a folder");
-    await Deno.remove(`${root}/k`);
-    await snapshot.restore();
-    await snapshot.release();
-    assertEquals(await store.get("/k"), BYTES);
-    assertEquals(await filesIn(root), ["k"]);
   });
 });
 

@@ -99,7 +99,6 @@ Deno.test("every method of FileSystemStore rejects a file as its root", async ()
         () => store.set("/k", value),
         () => store.writer("/k"),
         () => store.delete("/k"),
-        () => store.snapshot("/k"),
         () => Array.fromAsync(store.list()),
         () => Array.fromAsync(store.list("/a/b")),
       ]

@@ -40,7 +40,7 @@ export async function listed(
 
 /** Every way to use one key of a store, for errors that they all must give. */
 export function everyUse(
-  store: Required<Store>,
+  store: Required<Omit<Store, "group" | "getRangeOf">>,
   key: StoreKey,
 ): (() => Promise<unknown>)[] {
   const bytes = Uint8Array.of(1, 2, 3);
@@ -54,7 +54,6 @@ export function everyUse(
     () => store.set(key, bytes),
     () => store.set(key, streamOf(bytes)),
     () => store.delete(key),
-    () => store.snapshot(key),
     () => store.writer(key),
   ];
 }

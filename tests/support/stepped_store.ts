@@ -1,4 +1,10 @@
-import type { ByteWriter, Store } from "../../mod.ts";
+import type {
+  ByteWriter,
+  GroupWriter,
+  Store,
+  StoreGroup,
+  StoreKey,
+} from "../../mod.ts";
 import { ALL_METHODS, observed } from "./observed_store.ts";
 
 /**
@@ -7,11 +13,15 @@ import { ALL_METHODS, observed } from "./observed_store.ts";
  */
 export type OnStep = (step: string, isDone: boolean) => void | Promise<void>;
 
+/** Runs a step between the calls for its start and its end. */
+type Step = <T>(name: string, run: () => T) => Promise<Awaited<T>>;
+
 /**
  * Wraps a store and calls `onStep` for the steps of a change: `get`, `set` with
- * each `piece` of a stream, `delete`, `snapshot` with `restore` and `release`,
- * `writer` with `write`, `close` and `abort`. A failing step releases its
- * resources, as the steps of all stores must.
+ * each `piece` of a stream, `delete`, `writer` with `write`, `close` and `abort`; and
+ * the same steps of groups, with `commit` and `abort` of the whole group. A failing
+ * step releases its resources, as the steps of all stores must. There is no step
+ * after `commit`, since a commit that is done must not fail.
  *
  * @param methods The methods of `store` that the wrapper has.
  */
@@ -20,20 +30,23 @@ export function stepped(
   onStep: OnStep,
   methods: readonly (keyof Store)[] = ALL_METHODS,
 ): Store {
-  const { get, set, delete: remove, snapshot, writer, ...reading } = observed(
+  const { get, set, delete: remove, writer, group, ...reading } = observed(
     store,
     () => {},
     methods,
   );
-  async function step<T>(name: string, run: () => T): Promise<Awaited<T>> {
+  const step: Step = async <T>(
+    name: string,
+    run: () => T,
+  ): Promise<Awaited<T>> => {
     await onStep(name, false);
     const result = await run();
     await onStep(name, true);
     return result;
-  }
+  };
   const changing: Pick<
     Store,
-    "get" | "set" | "delete" | "snapshot" | "writer"
+    "get" | "set" | "delete" | "writer" | "group"
   > = { get: (key, options) => step(`get ${key}`, () => get(key, options)) };
   if (set) {
     changing.set = (key, value, options) =>
@@ -51,41 +64,85 @@ export function stepped(
     changing.delete = (key, options) =>
       step(`delete ${key}`, () => remove(key, options));
   }
-  if (snapshot) {
-    changing.snapshot = async (key, options) => {
-      await onStep(`snapshot ${key}`, false);
-      const taken = await snapshot(key, options);
-      return {
-        restore: () => step(`restore ${key}`, () => taken.restore()),
-        async release() {
-          await taken.release();
-          await onStep(`release ${key}`, true);
-        },
-      };
-    };
-  }
   if (writer) {
-    changing.writer = async (key, options): Promise<ByteWriter> => {
-      await onStep(`writer ${key}`, false);
-      const opened = await writer(key, options);
-      return {
-        write: (bytes) => step(`write ${key}`, () => opened.write(bytes)),
-        async close() {
-          try {
-            await step(`close ${key}`, () => opened.close());
-          } catch (error) {
-            await opened.abort!(error);
-            throw error;
-          }
-        },
-        async abort(reason) {
-          await opened.abort!(reason);
-          await onStep(`abort ${key}`, true);
-        },
-      };
-    };
+    changing.writer = (key, options) =>
+      steppedWriter(key, () => writer(key, options), onStep, step);
+  }
+  if (group) {
+    changing.group = (key, keys) =>
+      steppedGroup(key, group(key, keys), onStep, step);
   }
   return { ...reading, ...changing };
+}
+
+async function steppedWriter(
+  key: StoreKey,
+  open: () => Promise<ByteWriter>,
+  onStep: OnStep,
+  step: Step,
+): Promise<ByteWriter> {
+  await onStep(`writer ${key}`, false);
+  const opened = await open();
+  return {
+    write: (bytes) => step(`write ${key}`, () => opened.write(bytes)),
+    async close() {
+      try {
+        await step(`close ${key}`, () => opened.close());
+      } catch (error) {
+        await opened.abort!(error);
+        throw error;
+      }
+    },
+    async abort(reason) {
+      await opened.abort!(reason);
+      await onStep(`abort ${key}`, true);
+    },
+  };
+}
+
+function steppedGroup(
+  chunkKey: StoreKey,
+  group: StoreGroup,
+  onStep: OnStep,
+  step: Step,
+): StoreGroup {
+  return {
+    read: (task, options) =>
+      group.read((values) =>
+        task({
+          get: (key, options) =>
+            step(`get ${key}`, () => values.get(key, options)),
+          getRange: (key, range, options) =>
+            values.getRange(key, range, options),
+          stream: (key, options) => values.stream(key, options),
+          size: (key, options) => values.size(key, options),
+          version: (key) => values.version(key),
+        }), options),
+    async write(options): Promise<GroupWriter> {
+      await onStep(`group ${chunkKey}`, false);
+      const writer = await group.write!(options);
+      return {
+        set: (key, bytes) => step(`set ${key}`, () => writer.set(key, bytes)),
+        writer: (key) =>
+          steppedWriter(key, () => writer.writer(key), onStep, step),
+        async close() {
+          await onStep(`commit ${chunkKey}`, false);
+          await writer.close();
+        },
+        async abort(reason) {
+          await writer.abort(reason);
+          await onStep(`abort ${chunkKey}`, true);
+        },
+      };
+    },
+    delete: (options) =>
+      step(`delete ${chunkKey}`, () => group.delete!(options)),
+    lock: (task, options) =>
+      group.lock!(
+        (locked) => task(steppedGroup(chunkKey, locked, onStep, step)),
+        options,
+      ),
+  };
 }
 
 function passing(

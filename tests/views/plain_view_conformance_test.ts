@@ -20,11 +20,11 @@ const STORES: Record<
   { lacks: (keyof Store)[]; open(): Promise<OpenedStore> }
 > = {
   MemoryStore: {
-    lacks: ["snapshot"],
+    lacks: [],
     open: () => Promise.resolve(writable(new MemoryStore())),
   },
   FileSystemStore: {
-    lacks: ["snapshot"],
+    lacks: [],
     async open() {
       const root = await Deno.makeTempDir();
       return {
@@ -34,7 +34,7 @@ const STORES: Record<
     },
   },
   HttpStore: {
-    lacks: ["snapshot", "set", "delete", "list"],
+    lacks: ["set", "delete", "list"],
     open() {
       const behind = new MemoryStore();
       const { url, close } = serve(storeHandler(behind));
@@ -43,7 +43,7 @@ const STORES: Record<
     },
   },
   "a store with get and set alone": {
-    lacks: ["snapshot", "delete", "list"],
+    lacks: ["delete", "list"],
     open() {
       const memory = new MemoryStore();
       const store = observed(memory, () => {}, ["get", "set"]);

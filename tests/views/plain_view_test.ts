@@ -180,7 +180,7 @@ Deno.test("plainView has the methods of the store below, and can always read", (
   assertEquals(methods("set"), ["set"]);
   assertEquals(methods("delete"), ["delete"]);
   assertEquals(methods("list"), ["list"]);
-  assertEquals(methods("set", "delete", "list", "snapshot"), [
+  assertEquals(methods("set", "delete", "list", "group"), [
     "set",
     "delete",
     "list",

@@ -81,7 +81,7 @@ async function methods(): Promise<void> {
   await Array.fromAsync(memory.list("/"));
   await memory.delete("/c/0");
   // @ts-expect-error -- it would write beside what is shown
-  memory.snapshot;
+  memory.group;
   const fetched = withZarrParts(new zarr.FetchStore(""));
   const url: string | URL = fetched.url;
   await fetched.size("/c/0");

@@ -24,7 +24,7 @@ const READING = ["get", "getRange", "stream", "size"];
 const CHANGING = ["set", "delete", "list"];
 
 Deno.test("withZarrParts always has methods for reading, and for changing and listing if the store has them", () => {
-  const methods = [...CHANGING, "snapshot", "writer"] as (keyof Store)[];
+  const methods = [...CHANGING, "group", "writer"] as (keyof Store)[];
   for (let chosen = 0; chosen < 2 ** methods.length; chosen++) {
     const own = methods.filter((_, i) => chosen >> i & 1);
     const below = observed(new MemoryStore(), () => {}, ["get", ...own]);
@@ -33,7 +33,7 @@ Deno.test("withZarrParts always has methods for reading, and for changing and li
       ...READING,
       ...CHANGING.filter((name) => name in below),
     ];
-    for (const name of [...READING, ...CHANGING, "snapshot", "writer"]) {
+    for (const name of [...READING, ...CHANGING, "group", "writer"]) {
       const isThere = expected.includes(name);
       assertEquals(name in store, isThere, name);
       assertEquals(typeof store[name], isThere ? "function" : "undefined");
@@ -44,8 +44,8 @@ Deno.test("withZarrParts always has methods for reading, and for changing and li
 Deno.test("withZarrParts hides methods that would bypass it", () => {
   const below = new MemoryStore();
   const store: object = withZarrParts(below);
-  assert("snapshot" in below);
-  for (const name of ["snapshot", "writer"]) {
+  assert("group" in below && "getRangeOf" in below);
+  for (const name of ["group", "getRangeOf", "writer"]) {
     assert(!(name in store));
     assertEquals((store as Record<string, unknown>)[name], undefined);
     assertEquals(({ ...store } as Record<string, unknown>)[name], undefined);
@@ -87,11 +87,11 @@ Deno.test("withZarrParts forwards other members of a store, also with private me
 Deno.test("withZarrParts accepts frozen stores", async () => {
   const stored = await shardedStore();
   const store: Store = Object.freeze({
-    ...observed(stored, () => {}, ["get", "getRange", "snapshot"]),
+    ...observed(stored, () => {}, ["get", "getRange", "group"]),
     name: "frozen",
   });
   const wrapped = withZarrParts(store);
-  assert(!("snapshot" in wrapped));
+  assert("group" in store && !("group" in wrapped));
   const array = await zarr.open(wrapped, { kind: "array" });
   assertEquals(
     Array.from((await zarr.get(array)).data as Uint8Array),
