@@ -75,6 +75,7 @@ export type {
   SplitOptions,
   SplitReport,
 } from "./src/splitter/stream_options.ts";
+export { DamageError } from "./src/errors/damage_error.ts";
 export { ChecksumError } from "./src/checksum/checksum_error.ts";
 export { Crc32c, crc32c } from "./src/checksum/crc32c.ts";
 export type { EngineName } from "./src/splitter/engine.ts";

@@ -1,3 +1,5 @@
+import { DamageError } from "../errors/damage_error.ts";
+
 /**
  * Thrown if bytes do not have the checksum that is stored with them.
  *
@@ -16,11 +18,9 @@
  * assertEquals(error.actual, 0x45727635); // as the five bytes before them are
  * ```
  */
-export class ChecksumError extends Error {
+export class ChecksumError extends DamageError {
   /** The name of the class, as error reports show it. */
   override readonly name = "ChecksumError";
-  /** The key of the bytes that were checked; may be empty. */
-  readonly key: string;
   /** The stored checksum, from 0 to 2^32−1. */
   readonly expected: number;
   /** The checksum of the bytes, from 0 to 2^32−1. */
@@ -46,8 +46,7 @@ export class ChecksumError extends Error {
     message: string,
     checksums: { key: string; expected: number; actual: number },
   ) {
-    super(message);
-    this.key = checksums.key;
+    super(message, { key: checksums.key });
     this.expected = checksums.expected;
     this.actual = checksums.actual;
   }

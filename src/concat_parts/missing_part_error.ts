@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
 
 /**
@@ -14,7 +15,7 @@ import { describe, describeAll } from "../metadata/describe.ts";
  * assertEquals(error.missing, ["/c/0.index"]);
  * ```
  */
-export class MissingPartError extends Error {
+export class MissingPartError extends DamageError {
   /** The name of the class, as error reports show it. */
   override readonly name = "MissingPartError";
   /** The key of the chunk. */
@@ -49,6 +50,7 @@ export class MissingPartError extends Error {
       `Chunk ${describe(chunkKey)} lacks ${describeAll(missing)} but has ${
         describeAll(present)
       }: a chunk is stored with all of its parts or not at all`,
+      { key: chunkKey },
     );
     this.chunkKey = chunkKey;
     this.missing = missing;

@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import {
   assertEntries,
@@ -15,11 +16,14 @@ import type { ShardLayout } from "./shard_layout.ts";
  * @param layout The layout of the shard.
  * @param shardSize The length of the shard in bytes, index included.
  * @param key The shard's key, for messages.
- * @throws {RangeError} If the index is not right; the message has the numbers.
+ * @throws {DamageError} If the shard is shorter than its index, or if inner chunks lie
+ * outside the shard or overlap; the message has the numbers.
+ * @throws {RangeError} If the number of entries is not that of the layout, or if an
+ * offset, a length or `shardSize` is not a whole number from 0 to 2^53−1.
  *
  * @example
  * ```ts
- * import { assertShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertShardIndex, DamageError } from "@zarr-parts/zarr-parts";
  * import { assertThrows } from "@std/assert";
  *
  * const layout = {
@@ -31,7 +35,7 @@ import type { ShardLayout } from "./shard_layout.ts";
  * const index = [{ offset: 0, length: 100 }, { offset: 99, length: 1 }];
  * assertThrows(
  *   () => assertShardIndex(index, layout, 132),
- *   RangeError,
+ *   DamageError,
  *   "Inner chunks 0 and 1 overlap",
  * );
  * ```
@@ -45,11 +49,18 @@ export function assertShardIndex(
   assertEntries(index, layout, key);
   const of = ofShard(key);
   const indexSize = shardIndexSize(layout);
-  if (!(shardSize >= indexSize)) {
+  const shard = key === "" ? "shard" : `shard ${describe(key)}`;
+  if (!Number.isSafeInteger(shardSize) || shardSize < 0) {
     throw new RangeError(
-      `The shard${
-        key === "" ? "" : ` ${describe(key)}`
-      } is ${shardSize} bytes long, where its index takes ${indexSize}`,
+      `Expected the length of the ${shard} to be a whole number of bytes from 0 to 2^53−1, found ${
+        describe(shardSize)
+      }`,
+    );
+  }
+  if (shardSize < indexSize) {
+    throw new DamageError(
+      `The ${shard} is ${shardSize} bytes long, where its index takes ${indexSize}`,
+      { key },
     );
   }
   const isAtStart = layout.indexLocation === "start";
@@ -60,8 +71,9 @@ export function assertShardIndex(
   );
   for (const { offset, length, place } of entries) {
     if (offset >= from && offset + length <= to) continue;
-    throw new RangeError(
+    throw new DamageError(
       `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where the shard has inner chunks from ${from} to ${to}`,
+      { key },
     );
   }
   // Empty inner chunks overlap nothing.
@@ -71,10 +83,11 @@ export function assertShardIndex(
     const before = inOrder[i - 1];
     if (!before || before.offset + before.length <= entry.offset) return;
     const places = [before.place, entry.place].sort((a, b) => a - b);
-    throw new RangeError(
+    throw new DamageError(
       `Inner chunks ${
         places.join(" and ")
       }${of} overlap at byte ${entry.offset}`,
+      { key },
     );
   });
 }

@@ -134,6 +134,7 @@ export class InnerChunks {
             await this.#ranges.read(key, extent, options),
             extent,
             () => describeInner(path, key),
+            key,
           ));
         if (isLatest()) return bytes;
       } catch (error) {

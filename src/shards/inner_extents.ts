@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
 import { readRange } from "../stores/capabilities.ts";
@@ -144,10 +145,11 @@ function inside(
 ): Extent {
   if (shard === undefined) return entry;
   if (entry.offset + entry.length > shard.length) {
-    throw new RangeError(
+    throw new DamageError(
       `The index of ${
         describeInner(outer, key)
       } has ${entry.length} bytes from ${entry.offset} on, where it has ${shard.length} in all`,
+      { key },
     );
   }
   return { offset: shard.offset + entry.offset, length: entry.length };

@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import {
@@ -32,7 +33,7 @@ export type ReadShardRange = (
  * @param layout The layout of the shard.
  * @param key The shard's key, for messages.
  * @returns The index, or `undefined` if there is no shard.
- * @throws {RangeError} If the shard is shorter than its index, or the index is not
+ * @throws {DamageError} If the shard is shorter than its index, or the index is not
  * valid.
  * @throws {ChecksumError} If the checksum at the end of the index is wrong.
  *
@@ -76,8 +77,10 @@ export async function readShardIndex(
  * @param options `index`: the shard's index, if it has been read before; `key`: the
  * shard's key, for messages.
  * @returns The chunk, encoded, or `undefined` if it or the shard is absent.
- * @throws {RangeError} If the coordinates are outside the shard, the index is not
- * valid, or the chunk does not lie in the shard.
+ * @throws {RangeError} If the coordinates are outside the shard, or the given index
+ * does not have the entries of the layout.
+ * @throws {DamageError} If the stored index is not valid, or the chunk does not lie in
+ * the shard.
  * @throws {ChecksumError} If the checksum at the end of the index is wrong.
  *
  * @example
@@ -122,6 +125,7 @@ export async function readInnerChunk(
     bytes,
     entry,
     () => `inner chunk ${describe(coordinates)}${ofShard(key)}`,
+    key,
   );
 }
 
@@ -129,17 +133,21 @@ export async function readInnerChunk(
  * Refuses bytes of an inner chunk that are not as many as its index entry says.
  *
  * @param name The inner chunk, for the message.
+ * @param key The shard's key, for the error.
+ * @throws {DamageError} If there are more bytes, fewer or none.
  */
 export function assertComplete(
   bytes: Uint8Array | undefined,
   entry: { readonly offset: number; readonly length: number },
   name: () => string,
+  key: string,
 ): Uint8Array {
   if (bytes?.length === entry.length) return bytes;
-  throw new RangeError(
+  throw new DamageError(
     `The index says that ${name()} takes ${entry.length} bytes from ${entry.offset} on, where ${
       bytes?.length ?? "none"
     } could be read`,
+    { key },
   );
 }
 

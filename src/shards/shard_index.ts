@@ -1,5 +1,6 @@
 import { crc32c } from "../checksum/crc32c.ts";
 import { CHECKSUM_SIZE, verifyChecksum } from "../checksum/stored_checksum.ts";
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
 import type { ShardLayout } from "./shard_layout.ts";
@@ -84,9 +85,11 @@ export function chunkCount({ chunksPerShard }: ShardLayout): number {
  * @param key The shard's key, for messages.
  * @returns The index. {@linkcode assertShardIndex} checks it against the length of
  * the shard.
- * @throws {RangeError} If the bytes have another length, or an offset or a length
+ * @throws {DamageError} If the bytes have another length, or an offset or a length
  * exceeds 2^53−1.
  * @throws {ChecksumError} If the checksum is wrong.
+ * @throws {RangeError} If the numbers of inner chunks in the layout are not whole
+ * numbers from 1.
  *
  * @example
  * ```ts
@@ -111,10 +114,11 @@ export function decodeShardIndex(
   const of = ofShard(key);
   const size = shardIndexSize(layout);
   if (bytes.length !== size) {
-    throw new RangeError(
+    throw new DamageError(
       `The index${of} is ${bytes.length} bytes long, where ${
         describe(layout.chunksPerShard)
       } inner chunks take ${size}`,
+      { key },
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -128,8 +132,9 @@ export function decodeShardIndex(
       view.getBigUint64(i * ENTRY_SIZE + at, isLittle)
     );
     if (from === ABSENT && count === ABSENT) return undefined;
-    throw new RangeError(
+    throw new DamageError(
       `Inner chunk ${i}${of} has ${count} bytes from ${from} on, where 2^53−1 is the most that can be read`,
+      { key },
     );
   });
 }

@@ -1,7 +1,10 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 
 /**
- * Thrown if the sizes of the parts do not allow the length of a chunk or a part.
+ * Thrown if the sizes of the parts do not allow the length of a stored part, or of a
+ * chunk to be written, of which nothing is stored then. `key` is the key of the part
+ * or chunk; for bytes in memory, it is the key suffix or empty.
  *
  * @example
  * ```ts
@@ -13,11 +16,9 @@ import { describe } from "../metadata/describe.ts";
  * assertEquals([error.expected, error.actual], [4, 3]);
  * ```
  */
-export class PartSizeError extends RangeError {
+export class PartSizeError extends DamageError {
   /** The name of the class, as error reports show it. */
   override readonly name = "PartSizeError";
-  /** The key of the part or chunk. For bytes in memory, it is the key suffix or empty. */
-  readonly key: string;
   /** The length that the sizes require, in bytes. */
   readonly expected: number;
   /** The length found, in bytes. */
@@ -43,8 +44,7 @@ export class PartSizeError extends RangeError {
     message: string,
     sizes: { key: string; expected: number; actual: number },
   ) {
-    super(message);
-    this.key = sizes.key;
+    super(message, { key: sizes.key });
     this.expected = sizes.expected;
     this.actual = sizes.actual;
   }

@@ -3,6 +3,7 @@ import {
   CHECKSUM_SIZE,
   verifyChecksum,
 } from "../../checksum/stored_checksum.ts";
+import { DamageError } from "../../errors/damage_error.ts";
 import { copyBytes } from "../../stores/copy_bytes.ts";
 import { keyOf, noteKey } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
@@ -25,8 +26,9 @@ export class Crc32cCodec {
     const key = keyOf(encoded);
     const what = `The ${chunkAt(encoded)}`;
     if (encoded.length < CHECKSUM_SIZE) {
-      throw new RangeError(
+      throw new DamageError(
         `${what} is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
+        { key },
       );
     }
     // A copy, since zarrita encodes all of the memory that elements lie in.

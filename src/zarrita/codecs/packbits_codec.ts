@@ -1,4 +1,6 @@
+import { DamageError } from "../../errors/damage_error.ts";
 import { describe } from "../../metadata/describe.ts";
+import { keyOf } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
 import type {
   BytesEntry,
@@ -128,12 +130,13 @@ export class PackbitsCodec {
     const { field, padding } = this.#configuration;
     const size = this.computeEncodedSize(this.#count * field.size);
     if (encoded.length === size) return;
-    throw new RangeError(
+    throw new DamageError(
       `The ${
         chunkAt(encoded)
       } is ${encoded.length} bytes long, where ${this.#count} elements of ${field.bits} bits take ${size} in packbits${
         padding === "none" ? "" : `, the ${padding} of padding included`
       }`,
+      { key: keyOf(encoded) },
     );
   }
 
@@ -144,19 +147,21 @@ export class PackbitsCodec {
       ? this.#padding
       : encoded[padding === "first_byte" ? 0 : this.#end];
     if (stored !== this.#padding) {
-      throw new RangeError(
+      throw new DamageError(
         `The ${
           chunkAt(encoded)
         } has ${stored} as the number of padding bits in its ${padding}, where ${this.#count} elements leave ${this.#padding}`,
+        { key: keyOf(encoded) },
       );
     }
     if (this.#padding === 0) return;
     const bits = encoded[this.#end - 1]! >> (8 - this.#padding);
     if (bits === 0) return;
-    throw new RangeError(
+    throw new DamageError(
       `The ${chunkAt(encoded)} has the padding bits 0b${
         bits.toString(2).padStart(this.#padding, "0")
       }, where packbits fills its last byte with bits of 0`,
+      { key: keyOf(encoded) },
     );
   }
 }
