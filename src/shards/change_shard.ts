@@ -1,7 +1,7 @@
 import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
-import { encodeShard, type EncodeShardOptions } from "./encode_shard.ts";
+import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
 import {
   chunkCount,
   decodeShardIndex,
@@ -17,7 +17,7 @@ export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
 export interface ChangeShardOptions extends EncodeShardOptions {
   /** Whether the changes replace the whole shard. */
   isWhole?: boolean | undefined;
-  /** The number of bytes before the inner chunks that are kept in any case. */
+  /** The number of bytes at the start that are kept in any case, and that have no inner chunks. */
   headSize?: number | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
@@ -25,7 +25,8 @@ export interface ChangeShardOptions extends EncodeShardOptions {
 
 /** The contents of a shard, as views of it. */
 interface KeptShard {
-  readonly prefix?: Uint8Array | undefined;
+  /** The bytes before the inner chunks, at least those of the head parts. */
+  readonly head: Uint8Array;
   readonly chunks: (Uint8Array | undefined)[];
 }
 
@@ -44,28 +45,29 @@ export async function changeShard(
   const options = signal ? { signal } : {};
   const kept = isWhole
     ? undefined
-    : await readShard(store, key, layout, options);
+    : await readShard(store, key, layout, headSize, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
   if (chunks.some((chunk) => chunk !== undefined)) {
-    prefix ??= kept?.prefix ??
+    const head = prefix ?? kept?.head ??
       await readHead(store, key, layout, headSize, options);
-    const shard = encodeShard(chunks, layout, { prefix, alignment });
+    const shard = encodeShardAfter(head, chunks, layout, { prefix, alignment });
     await write(store, key, shard, options);
   } else if (kept !== undefined) {
     await remove(store, key, options);
   }
 }
 
-/** The first bytes of a shard, or zeros for an absent one. */
+/** The first bytes of a shard, or zeros for an absent one; `undefined` if nothing but the index lies in them. */
 async function readHead(
   store: Store,
   key: StoreKey,
-  { indexLocation }: ShardLayout,
+  layout: ShardLayout,
   headSize: number,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  if (headSize === 0 || indexLocation === "start") return undefined;
+  const isAtStart = layout.indexLocation === "start";
+  if (headSize <= (isAtStart ? shardIndexSize(layout) : 0)) return undefined;
   const range = { offset: 0, length: headSize };
   return await readRange(store, key, range, options) ??
     new Uint8Array(headSize);
@@ -75,6 +77,7 @@ async function readShard(
   store: Store,
   key: StoreKey,
   layout: ShardLayout,
+  headSize: number,
   options: StoreOptions,
 ): Promise<KeptShard | undefined> {
   const shard = await readValue(store, key, options);
@@ -87,9 +90,10 @@ async function readShard(
     key,
   );
   assertShardIndex(index, layout, shard.length, key);
-  const prefixSize = firstOffset(index) ?? shard.length - size;
+  const prefixSize = isAtStart ? 0 : firstOffset(index) ?? shard.length - size;
   return {
-    prefix: isAtStart ? undefined : shard.subarray(0, prefixSize),
+    // Inner chunks that lie in the head parts move behind them.
+    head: shard.subarray(0, Math.max(prefixSize, headSize)),
     chunks: index.map((entry) =>
       entry && shard.subarray(entry.offset, entry.offset + entry.length)
     ),

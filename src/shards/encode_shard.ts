@@ -61,7 +61,22 @@ export interface EncodeShardOptions {
 export function encodeShard(
   chunks: readonly (Uint8Array | undefined)[],
   layout: ShardLayout,
-  { prefix = new Uint8Array(), alignment = 1 }: EncodeShardOptions = {},
+  options: EncodeShardOptions = {},
+): Uint8Array {
+  return encodeShardAfter(options.prefix, chunks, layout, options);
+}
+
+/**
+ * Encodes a shard as {@linkcode encodeShard} does, with inner chunks after a head.
+ *
+ * @param head The first bytes of the shard. An index at the start replaces as many of
+ * them as it takes.
+ */
+export function encodeShardAfter(
+  head: Uint8Array | undefined,
+  chunks: readonly (Uint8Array | undefined)[],
+  layout: ShardLayout,
+  { prefix, alignment = 1 }: EncodeShardOptions,
 ): Uint8Array {
   if (chunks.length !== chunkCount(layout)) {
     throw new RangeError(
@@ -77,20 +92,20 @@ export function encodeShard(
       }`,
     );
   }
-  for (const bytes of [prefix, ...chunks]) {
+  for (const bytes of [head, prefix, ...chunks]) {
     if (bytes === undefined || bytes instanceof Uint8Array) continue;
     throw new TypeError(
       `Expected the bytes of a shard as Uint8Array, found ${describe(bytes)}`,
     );
   }
   const isAtStart = layout.indexLocation === "start";
-  if (isAtStart && prefix.length > 0) {
+  if (isAtStart && prefix?.length) {
     throw new RangeError(
       `A prefix of ${prefix.length} bytes would come before the index, which this shard has at its start`,
     );
   }
   const indexSize = shardIndexSize(layout);
-  let end = isAtStart ? indexSize : prefix.length;
+  let end = Math.max(head?.length ?? 0, isAtStart ? indexSize : 0);
   const index: ShardIndex = chunks.map((chunk) => {
     if (chunk === undefined) return undefined;
     const offset = Math.ceil(end / alignment) * alignment;
@@ -98,7 +113,7 @@ export function encodeShard(
     return { offset, length: chunk.length };
   });
   const shard = new Uint8Array(isAtStart ? end : end + indexSize);
-  shard.set(prefix);
+  if (head !== undefined) shard.set(head);
   shard.set(encodeShardIndex(index, layout), isAtStart ? 0 : end);
   chunks.forEach((chunk, i) => chunk && shard.set(chunk, index[i]!.offset));
   return shard;

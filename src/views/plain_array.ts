@@ -1,6 +1,7 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
+import type { ConcatParts } from "../concat_parts/concat_parts.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ShardBody } from "../shards/range_batches.ts";
@@ -27,10 +28,10 @@ export class PlainArray implements TranslatedArray {
 
   /** The size of all head parts in bytes; 0 if every part has a size. */
   get headSize(): number {
-    const parts = this.#storage.transformers[0]?.parts ?? [];
-    const unsized = parts.findIndex(({ size }) => size === undefined);
-    return parts.slice(0, Math.max(0, unsized))
-      .reduce((sum, { size }) => sum + size!, 0);
+    const sizes = storedSizes(this.#storage.transformers);
+    const unsized = sizes.indexOf(undefined);
+    return sizes.slice(0, Math.max(0, unsized))
+      .reduce<number>((sum, size) => sum + size!, 0);
   }
 
   /** The unsized part of each chunk; `undefined` if every part has a size, or parts have parts. */
@@ -42,9 +43,13 @@ export class PlainArray implements TranslatedArray {
     return { store: this.#parts, keySuffix, offset: this.headSize };
   }
 
-  placeOf(plainKey: string): Place {
-    const { gridShape } = this.#storage;
-    return this.at(gridCoordinates(plainKey, gridShape, this.root));
+  get gridShape(): readonly number[] {
+    return this.#storage.gridShape;
+  }
+
+  placeOf(plainKey: string): Place | undefined {
+    const coordinates = gridCoordinates(plainKey, this.gridShape);
+    return coordinates && this.at(coordinates);
   }
 
   /** Returns the store of whole chunks, and the key of a chunk in it. */
@@ -78,20 +83,39 @@ export class PlainArray implements TranslatedArray {
 }
 
 /**
- * Parses the key of a chunk in a view.
- *
- * @throws {RangeError} If the coordinates are outside the chunk grid.
+ * The sizes of the values that a chunk is stored as, where parts may have parts;
+ * `undefined` for unsized ones.
  */
+function storedSizes(
+  [transformer, ...others]: readonly ConcatParts[],
+  whole?: number,
+): (number | undefined)[] {
+  if (transformer === undefined) return [whole];
+  const { parts } = transformer;
+  const sized = parts.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  const isRestKnown = whole !== undefined &&
+    parts.filter(({ size }) => size === undefined).length === 1;
+  const rest = isRestKnown ? whole - sized : undefined;
+  return parts.flatMap(({ size }) => storedSizes(others, size ?? rest));
+}
+
+/** Parses the key of a chunk in a view; returns `undefined` for a key outside the chunk grid. */
 export function gridCoordinates(
   plainKey: string,
   gridShape: readonly number[],
-  root: string,
-): number[] {
+): number[] | undefined {
   const coordinates = splitCoordinates(plainKey, 1, "/");
   const isChunk = coordinates?.length === gridShape.length &&
     coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
-  if (isChunk) return coordinates;
-  throw new RangeError(
+  return isChunk ? coordinates : undefined;
+}
+
+/** An error for the change of a chunk whose key is outside the chunk grid. */
+export function outsideGrid(
+  plainKey: string,
+  { root, gridShape }: TranslatedArray,
+): RangeError {
+  return new RangeError(
     `Key ${
       describe(`${root}/${plainKey}`)
     } is outside the chunk grid of its array, whose shape is ${

@@ -19,8 +19,9 @@ import type { Store } from "../stores/store.ts";
  *
  * @param store Any store.
  * @returns The view. Its methods reject with a {@linkcode MetadataError} if an
- * array's metadata is not understood, with a `RangeError` for a chunk outside the
- * chunk grid, and with the errors of `ConcatParts.apply` for incomplete chunks.
+ * array's metadata is not understood, and with the errors of `ConcatParts.apply` for
+ * incomplete chunks. A key outside the chunk grid has no value: reading it gives
+ * `undefined`, and writing or deleting it is a `RangeError`.
  * @throws {TypeError} If `store` is not a store.
  *
  * @example

@@ -1,4 +1,5 @@
 import { listView } from "./list_view.ts";
+import { outsideGrid } from "./plain_array.ts";
 import { assertByteRange, resolveByteRange } from "../stores/byte_range.ts";
 import {
   readRange,
@@ -61,17 +62,34 @@ export function viewStore<S extends Store>(
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
 
-  /** Returns where the value of a key is stored, for keys of no documents. */
+  /**
+   * Returns where the value of a key is stored, for keys of no documents; `undefined`
+   * for a key outside the chunk grid of its array.
+   */
   function placeOf(
     key: StoreKey,
     options: StoreOptions | undefined,
-  ): Place | Promise<Place> {
+  ): Place | undefined | Promise<Place | undefined> {
     options?.signal?.throwIfAborted();
     const parts = splitPlainKey(key);
     const array = parts && arrays.at(parts.root);
     const placeIn = (array: TranslatedArray | undefined) =>
-      array?.placeOf(parts!.plainKey) ?? { store, key };
+      array ? array.placeOf(parts!.plainKey) : { store, key };
     return array instanceof Promise ? array.then(placeIn) : placeIn(array);
+  }
+
+  /** Returns the place of a value to change, and refuses keys outside the chunk grid. */
+  async function placeToChange(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Place> {
+    options?.signal?.throwIfAborted();
+    const parts = splitPlainKey(key);
+    const array = parts && await arrays.at(parts.root);
+    if (array === undefined) return { store, key };
+    const place = array.placeOf(parts!.plainKey);
+    if (place === undefined) throw outsideGrid(parts!.plainKey, array);
+    return place;
   }
 
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
@@ -82,22 +100,24 @@ export function viewStore<S extends Store>(
           if (isDocument(key)) return documents.read(key, options);
           const place = placeOf(key, options);
           return place instanceof Promise
-            ? place.then((place) => read(place, options))
-            : read(place, options);
+            ? place.then((place) => place && read(place, options))
+            : place
+            ? read(place, options)
+            : Promise.resolve(undefined);
         } catch (error) {
           return Promise.reject(error);
         }
       },
       async getRange(key, range, options) {
+        assertByteRange(range);
         if (isDocument(key)) {
-          assertByteRange(range);
           const bytes = await documents.read(key, options);
           if (bytes === undefined) return undefined;
           const { start, end } = resolveByteRange(range, bytes.length);
           return copyBytes(bytes, start, end);
         }
         const place = await placeOf(key, options);
-        return await readRange(place.store, place.key, range, options);
+        return place && await readRange(place.store, place.key, range, options);
       },
       async stream(key, options) {
         if (isDocument(key)) {
@@ -105,14 +125,14 @@ export function viewStore<S extends Store>(
           return bytes && abortable(toStream(bytes), options?.signal);
         }
         const place = await placeOf(key, options);
-        return await readStream(place.store, place.key, options);
+        return place && await readStream(place.store, place.key, options);
       },
       async size(key, options) {
         if (isDocument(key)) {
           return (await documents.read(key, options))?.length;
         }
         const place = await placeOf(key, options);
-        return await readSize(place.store, place.key, options);
+        return place && await readSize(place.store, place.key, options);
       },
     };
 
@@ -127,7 +147,7 @@ export function viewStore<S extends Store>(
             : await toBytes(value, options);
           return await documents.write(key, bytes, options);
         }
-        const place = await placeOf(key, options);
+        const place = await placeToChange(key, options);
         await write(place.store, place.key, value, options);
       } catch (error) {
         await discard(value, error);
@@ -139,7 +159,7 @@ export function viewStore<S extends Store>(
     changing.delete = async (key, options) => {
       const place = isDocument(key)
         ? { store, key }
-        : await placeOf(key, options);
+        : await placeToChange(key, options);
       try {
         await remove(place.store, place.key, options);
       } finally {

@@ -28,8 +28,13 @@ export interface Translation {
 export interface TranslatedArray {
   /** The prefix of the array's keys, without a last `/`. */
   readonly root: string;
-  /** Returns where a chunk is stored, by its key in the view relative to the array. */
-  placeOf(plainKey: string): Place;
+  /** The number of chunks that the view shows along each dimension. */
+  readonly gridShape: readonly number[];
+  /**
+   * Returns where a chunk is stored, by its key in the view relative to the array;
+   * `undefined` for a key outside the chunk grid.
+   */
+  placeOf(plainKey: string): Place | undefined;
   /** Drops all cached data about chunks, which others may have changed. */
   refresh?(): void;
   /** Lists the keys of all values that the view shows in the array. */

@@ -43,8 +43,9 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * A shard that the selection covers is replaced. In any other shard, the inner chunks
  * outside of the selection and the bytes before the first inner chunk are kept. Head
  * parts, such as a `.header` of `concat-parts`, are always kept; in a new shard they
- * are zeros, or the `prefix`. Other bytes between inner chunks are not kept. If a
- * prefix refers to the places of inner chunks, update it.
+ * are zeros, or the `prefix`, which must be as long as all head parts together: inner
+ * chunks start after them. Other bytes between inner chunks are not kept. If a prefix
+ * refers to the places of inner chunks, update it.
  *
  * Calls for the same array run one after another. Changes made at the same time by
  * zarrita's own `set` or by another program may be lost.
@@ -61,8 +62,10 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * shards, if the elements have another data type, or if an argument is missing.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
  * selection, if the selection is outside the array, if there is a prefix and the index
- * is at the start, or if a stored shard is damaged.
- * @throws {ChecksumError} If the index of a stored shard is damaged.
+ * is at the start, or if the prefix is not as long as the head parts; nothing is
+ * written then.
+ * @throws {DamageError} If a stored shard is damaged: a `ChecksumError` if the checksum
+ * of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
  *
  * @example
@@ -127,9 +130,25 @@ export async function setSharded<A extends ZarritaArray>(
     selectedShape(selection, shape),
     array.dtype,
   );
+  assertPrefix(options.prefix, sharded);
   await sharded.runInTurn(
     () => write(zarr, array, sharded, selection, written, options),
     options.signal,
+  );
+}
+
+/** Refuses a prefix that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */
+function assertPrefix(
+  prefix: Uint8Array | undefined,
+  { headSize, levels, root }: ShardedArray,
+): void {
+  const isAtStart = levels.layouts[0]!.indexLocation === "start";
+  if (prefix === undefined || headSize === 0 || isAtStart) return;
+  if (prefix.length === headSize) return;
+  throw new RangeError(
+    `Expected a prefix of ${headSize} bytes for the array at ${
+      JSON.stringify(root || "/")
+    }, as many as its head parts take, found ${prefix.length} bytes`,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ChangeShardOptions } from "../shards/change_shard.ts";
 import { placeInShard } from "../shards/read_inner_chunk.ts";
 import type { StoreKey } from "../stores/store.ts";
+import { outsideGrid } from "../views/plain_array.ts";
 import type { ShardedArray } from "./sharded_array.ts";
 
 /** A shard with the inner chunks to write. */
@@ -32,7 +33,9 @@ export class ShardWriter {
   /** Adds an inner chunk, and stores its shard if it was the last one missing. */
   async set(plainKey: string, bytes: Uint8Array): Promise<void> {
     if (this.#isAbandoned) throw new Error("Another inner chunk has failed");
-    const { shard, key, path } = this.#array.locate(plainKey);
+    const place = this.#array.locate(plainKey);
+    if (place === undefined) throw outsideGrid(plainKey, this.#array);
+    const { shard, key, path } = place;
     const pending = this.#pending.get(key) ?? { shard, changes: new Map() };
     this.#pending.set(key, pending);
     const { changes } = pending;

@@ -52,8 +52,20 @@ export class ShardedArray implements TranslatedArray {
       );
   }
 
-  placeOf(plainKey: string): Place {
-    const { key, path } = this.locate(plainKey);
+  /** The number of innermost chunks along each dimension. */
+  get gridShape(): readonly number[] {
+    return this.levels.gridShape;
+  }
+
+  /** The number of bytes of the head parts of a shard. */
+  get headSize(): number {
+    return this.#shards.headSize;
+  }
+
+  placeOf(plainKey: string): Place | undefined {
+    const place = this.locate(plainKey);
+    if (place === undefined) return undefined;
+    const { key, path } = place;
     return {
       store: new WholeInnerChunk(this.inner, path, this.#codecsNeedKeys),
       key,
@@ -92,12 +104,16 @@ export class ShardedArray implements TranslatedArray {
     });
   }
 
-  /** Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's place in it. */
+  /**
+   * Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's
+   * place in it; returns `undefined` for a key outside the chunk grid.
+   */
   locate(
     plainKey: string,
-  ): { shard: number[]; key: StoreKey; path: InnerPath } {
+  ): { shard: number[]; key: StoreKey; path: InnerPath } | undefined {
     const { gridShape, layouts } = this.levels;
-    const shard = gridCoordinates(plainKey, gridShape, this.root);
+    const shard = gridCoordinates(plainKey, gridShape);
+    if (shard === undefined) return undefined;
     const path: number[][] = new Array(layouts.length);
     for (let level = layouts.length - 1; level >= 0; level--) {
       const { chunksPerShard } = layouts[level]!;

@@ -6,7 +6,7 @@ import { copyBytes } from "../stores/copy_bytes.ts";
 import { TranslatedArrays } from "../views/translated_arrays.ts";
 import type { Place } from "../views/translation.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
-import { nameChunks } from "./name_chunks.ts";
+import { checkChunks } from "./check_chunks.ts";
 import { overlay } from "./overlay.ts";
 import { noteKey } from "./read_keys.ts";
 import { WholeInnerChunk } from "./sharded_array.ts";
@@ -99,9 +99,12 @@ const ARRAYS = Symbol("zarr-parts arrays");
  *
  * @param store Any store of zarrita or of this package.
  * @returns The store for zarrita. Its methods reject with a `MetadataError` for
- * chunks of an array that is not understood, with a `ChecksumError` or a
- * `RangeError` for a damaged index of a shard, and with the errors of
- * `ConcatParts.apply` for incomplete chunks.
+ * chunks of an array that is not understood, with a `DamageError` for a damaged index
+ * of a shard or an inner chunk outside of its shard, and with the errors of
+ * `ConcatParts.apply` for incomplete chunks. A key outside the chunk grid has no value:
+ * reading it gives `undefined`, and writing or deleting it is a `RangeError`. Elements
+ * that are read through zarrita are a `DamageError` if a decoded chunk has too few or
+ * too many of them.
  * @throws {TypeError} If the argument is not a store. The message names the store to
  * construct for a path or a URL.
  *
@@ -156,7 +159,7 @@ export function withZarrParts<S extends ZarritaStore>(
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
-      nameChunks(arrays),
+      checkChunks(arrays),
     ],
     [ARRAYS]: arrays,
   }) as ZarrPartsStore<S>;

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { assertShardIndex, type ShardIndex } from "../../mod.ts";
+import { assertShardIndex, DamageError, type ShardIndex } from "../../mod.ts";
 
 const AT_END = {
   chunksPerShard: [3],
@@ -19,7 +19,7 @@ function refusal(
   const size = 100 + INDEX_SIZE;
   const { message } = assertThrows(
     () => assertShardIndex(index, layout, size, key),
-    RangeError,
+    DamageError,
   );
   return message;
 }
@@ -105,7 +105,7 @@ Deno.test("assertShardIndex accepts a shard that is only its index, and rejects 
     assertShardIndex(none, layout, INDEX_SIZE);
     const { message } = assertThrows(
       () => assertShardIndex(none, layout, INDEX_SIZE - 1, "/c/0"),
-      RangeError,
+      DamageError,
     );
     assertEquals(
       message,

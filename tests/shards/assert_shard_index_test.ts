@@ -2,6 +2,7 @@ import { assert, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
   assertShardIndex,
+  DamageError,
   decodeShardIndex,
   encodeShard,
   type ShardIndex,
@@ -46,7 +47,7 @@ function isAccepted(
     assertShardIndex(index, layout, shardSize);
     return true;
   } catch (error) {
-    if (error instanceof RangeError) return false;
+    if (error instanceof DamageError) return false;
     throw error;
   }
 }
@@ -160,7 +161,7 @@ Deno.test("assertShardIndex rejects a shard that is truncated", () => {
       const size = cut % shardIndexSize(layout);
       assertThrows(
         () => assertShardIndex(index, layout, size),
-        RangeError,
+        DamageError,
         `The shard is ${size} bytes long, where its index takes ${
           shardIndexSize(layout)
         }`,

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import {
   assertShardIndex,
+  DamageError,
   encodeShard,
   MemoryStore,
   readShardIndex,
@@ -144,7 +145,7 @@ Deno.test("changeShard does not read a shard of which it keeps nothing", async (
     const changes = new Map([[1, countingBytes(4)]]);
     await assertRejects(
       () => changeShard(store, KEY, layout, changes),
-      RangeError,
+      DamageError,
     );
     assertEquals(await stored.get(KEY), countingBytes(3));
     log.length = 0;

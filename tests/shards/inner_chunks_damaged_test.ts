@@ -1,6 +1,12 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+} from "@std/assert";
 import {
   ChecksumError,
+  DamageError,
   encodeShard,
   MemoryStore,
   shardIndexSize,
@@ -93,7 +99,7 @@ Deno.test("InnerChunks rejects an inner chunk outside of its shard, by one byte 
           () => inner.at([[0]]).getRange!(KEY, { suffixLength: 1 }),
         ]
       ) {
-        await assertRejects(read, RangeError, `"${KEY}"`, String(entry));
+        await assertRejects(read, DamageError, `"${KEY}"`, String(entry));
       }
     }
     const last = await innerOf(
@@ -124,7 +130,7 @@ Deno.test("InnerChunks rejects an inner chunk outside of its nested shard, also 
       );
       const read = () => inner.at([[0], [0]]).get(KEY);
       if (isInside) assertEquals((await read())?.length, 2);
-      else await assertRejects(read, RangeError, `"${KEY}"`, String(entry));
+      else await assertRejects(read, DamageError, `"${KEY}"`, String(entry));
       assertEquals(await inner.at([[0], [1]]).get(KEY), undefined);
     }
   }
@@ -140,10 +146,8 @@ Deno.test("InnerChunks rejects a truncated shard, or returns inner chunks that a
         const outcome = await inner.at([[c]]).get(KEY)
           .catch((error: Error) => error);
         if (outcome instanceof Error) {
-          assert(
-            outcome instanceof RangeError || outcome instanceof ChecksumError,
-            String(outcome),
-          );
+          assertInstanceOf(outcome, DamageError);
+          assertEquals(outcome.key, KEY);
           assert(outcome.message.includes(`"${KEY}"`), outcome.message);
         } else if (layout.indexLocation === "start") {
           assertEquals(outcome, chunks[c]);
@@ -171,7 +175,7 @@ Deno.test("InnerChunks rejects to change a shard without a checksum whose inner 
       const inner = new InnerChunks(stored, [layout]);
       await assertRejects(
         () => inner.at([[0]]).set!(KEY, countingBytes(1)),
-        RangeError,
+        DamageError,
         `"${KEY}"`,
       );
       assertEquals(await stored.get(KEY), shard);

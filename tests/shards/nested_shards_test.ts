@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import {
   ChecksumError,
+  DamageError,
   encodeShard,
   parseShardLayout,
   readInnerChunk,
@@ -138,7 +139,7 @@ Deno.test("readInnerChunk rejects an inner chunk that is shorter than the index 
     for (const entry of index) {
       await assertRejects(
         () => readInnerChunk(within(read, entry!), layout, [0]),
-        RangeError,
+        DamageError,
         `is ${short.length} bytes long`,
       );
     }

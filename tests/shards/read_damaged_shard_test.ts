@@ -1,6 +1,12 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+} from "@std/assert";
 import {
   ChecksumError,
+  DamageError,
   encodeShard,
   readInnerChunk,
   readShardIndex,
@@ -29,12 +35,12 @@ Deno.test("readInnerChunk and readShardIndex reject a shard that is one byte sho
         `The index of "/c/0" is ${length} bytes long, where [3] inner chunks take ${size}`;
       await assertRejects(
         () => readShardIndex(read, layout, KEY),
-        RangeError,
+        DamageError,
         message,
       );
       await assertRejects(
         () => readInnerChunk(read, layout, [0], { key: KEY }),
-        RangeError,
+        DamageError,
         message,
       );
     }
@@ -65,7 +71,7 @@ Deno.test("readInnerChunk rejects a shard truncated anywhere if the index is at 
         KEY,
       );
       const isWhole = length >= slowIndexSize(layout);
-      assert(error instanceof (isWhole ? ChecksumError : RangeError));
+      assertInstanceOf(error, isWhole ? ChecksumError : DamageError);
       if (isWhole) assertEquals((error as ChecksumError).key, KEY);
       assertEquals(ranges.length, 1);
     }
@@ -81,7 +87,7 @@ Deno.test("readInnerChunk rejects an inner chunk truncated by one byte if the in
       const refused = (key?: string) =>
         assertRejects(
           () => readInnerChunk(read, layout, [2], { key }),
-          RangeError,
+          DamageError,
           `inner chunk [2]${
             key ? ` of "${key}"` : ""
           } takes 2 bytes from ${offset} on, where ${left} could be read`,
@@ -108,7 +114,7 @@ Deno.test("readInnerChunk rejects a shard that is deleted after its index was re
           [2],
           { key: KEY },
         ),
-      RangeError,
+      DamageError,
       'inner chunk [2] of "/c/0" takes 2 bytes from',
     );
     assertEquals(requests, 2);
@@ -127,7 +133,7 @@ Deno.test("readInnerChunk rejects more bytes than requested", async () => {
           [2],
           { index },
         ),
-      RangeError,
+      DamageError,
       "on, where 3 could be read",
     );
   }

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   assertShardIndex,
+  DamageError,
   encodeShard,
   MetadataError,
   parseShardLayout,
@@ -81,7 +82,7 @@ Deno.test("assertShardIndex rejects values that are not an index of the layout",
   for (const size of [NaN, -1, 31]) {
     assertThrows(
       () => assertShardIndex([undefined, undefined], LAYOUT, size),
-      RangeError,
+      DamageError,
       `${size} bytes long, where its index takes 32`,
     );
   }

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import {
+  DamageError,
   decodeShardIndex,
   encodeShardIndex,
   type ShardIndex,
@@ -24,7 +25,7 @@ Deno.test("decodeShardIndex rejects one byte too many and one too few", () => {
       for (const length of [0, size - 16, size - 4, size - 1, size + 1]) {
         assertThrows(
           () => decodeShardIndex(new Uint8Array(length), layout, "/c/0"),
-          RangeError,
+          DamageError,
           `The index of "/c/0" is ${length} bytes long, where [${
             layout.chunksPerShard.join(", ")
           }] inner chunks take ${size}`,
@@ -38,7 +39,7 @@ Deno.test("decodeShardIndex rejects an index with a checksum for a layout withou
   for (const layout of layoutsOf(2, 2)) {
     const bytes = encodeShardIndex(Array(4).fill(undefined), layout);
     const other = { ...layout, indexHasChecksum: !layout.indexHasChecksum };
-    assertThrows(() => decodeShardIndex(bytes, other), RangeError, "long");
+    assertThrows(() => decodeShardIndex(bytes, other), DamageError, "long");
   }
 });
 
@@ -51,7 +52,7 @@ function decodeEntry(entry: StoredEntry, layout: ShardLayout) {
 function assertEntryRefused(entry: StoredEntry, layout: ShardLayout): void {
   assertThrows(
     () => decodeEntry(entry, layout),
-    RangeError,
+    DamageError,
     `Inner chunk 1 of "/c/0" has ${entry[1]} bytes from ${
       entry[0]
     } on, where 2^53−1 is the most that can be read`,

@@ -5,7 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { ChecksumError, MetadataError } from "../../../mod.ts";
+import { ChecksumError, DamageError, MetadataError } from "../../../mod.ts";
 import { Crc32cCodec } from "../../../src/zarrita/codecs/crc32c_codec.ts";
 import { keyOf, noteKey } from "../../../src/zarrita/read_keys.ts";
 
@@ -67,13 +67,13 @@ Deno.test("crc32c decodes four bytes into none, and rejects fewer", () => {
     const bytes = new Uint8Array(length);
     assertThrows(
       () => codec.decode(bytes),
-      RangeError,
+      DamageError,
       `The chunk is ${length} bytes long, where its CRC32C alone takes 4`,
     );
     noteKey(bytes, "/a/c/0");
     assertThrows(
       () => codec.decode(bytes),
-      RangeError,
+      DamageError,
       `The chunk at "/a/c/0" is ${length} bytes long`,
     );
   }

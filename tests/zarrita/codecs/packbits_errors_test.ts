@@ -4,6 +4,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { DamageError } from "../../../mod.ts";
 import { noteKey } from "../../../src/zarrita/read_keys.ts";
 import { chunkOf, packbits, PADDINGS } from "./packbits_support.ts";
 
@@ -25,13 +26,13 @@ for (const padding of PADDINGS) {
       other.set(encoded.subarray(0, length));
       assertThrows(
         () => codec.decode(other),
-        RangeError,
+        DamageError,
         `The chunk is ${length} bytes long, where 3 elements of 3 bits take ${size} in packbits`,
       );
       noteKey(other, "/a/c/0");
       assertThrows(
         () => codec.decode(other),
-        RangeError,
+        DamageError,
         `The chunk at "/a/c/0" is ${length} bytes long`,
       );
     }
@@ -48,7 +49,10 @@ for (const padding of PADDINGS) {
         assertEquals(codec.decode(changed).data, new Uint8Array([1, 2, 3]));
         continue;
       }
-      const { message } = assertThrows(() => codec.decode(changed), RangeError);
+      const { message } = assertThrows(
+        () => codec.decode(changed),
+        DamageError,
+      );
       assertStringIncludes(
         message,
         'The chunk at "/a/c/1" has the padding bits',
@@ -72,7 +76,7 @@ for (const padding of PADDINGS) {
       }
       assertThrows(
         () => codec.decode(changed),
-        RangeError,
+        DamageError,
         `The chunk at "/a/c/2" has ${number} as the number of padding bits in its ${padding}, where 3 elements leave 7`,
       );
     }
@@ -89,7 +93,7 @@ Deno.test("packbits explains each number of padding bits in its errors", () => {
       for (let number = 0; number <= 8; number++) {
         bytes[place] = number;
         if (number === right) codec.decode(bytes);
-        else assertThrows(() => codec.decode(bytes), RangeError);
+        else assertThrows(() => codec.decode(bytes), DamageError);
       }
     }
   }

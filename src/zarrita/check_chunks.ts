@@ -1,3 +1,5 @@
+import { DamageError } from "../errors/damage_error.ts";
+import { describe } from "../metadata/describe.ts";
 import type { StoreKey } from "../stores/store.ts";
 import type { TranslatedArrays } from "../views/translated_arrays.ts";
 import { splitPlainKey } from "../views/translation.ts";
@@ -10,35 +12,45 @@ interface ReadsChunks {
     coordinates: number[],
     options?: unknown,
     more?: unknown,
-  ): Promise<unknown>;
+  ): Promise<Decoded>;
+}
+
+/** A decoded chunk. */
+interface Decoded {
+  readonly data: { readonly length: number };
+  readonly shape: readonly number[];
 }
 
 /**
- * An array extension for zarrita that adds the key of the chunk, or of its shard, to
- * the errors of codecs.
+ * An array extension for zarrita that refuses decoded chunks with too few or too many
+ * elements, and adds the key of the chunk, or of its shard, to the errors of codecs.
+ * zarrita itself reads zeros in place of missing elements.
  *
  * @param arrays The arrays of the store.
  */
-export function nameChunks(
+export function checkChunks(
   arrays: TranslatedArrays,
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
     const original = array.getChunk.bind(array);
+    const keyOf = (coordinates: number[]) => {
+      const plainKey = ["c", ...coordinates].join("/");
+      return storedKey(arrays, array.resolve(plainKey).path as StoreKey);
+    };
     const getChunk: ReadsChunks["getChunk"] = async (
       coordinates,
       options,
       more,
     ) => {
+      let chunk: Decoded;
       try {
-        return await original(coordinates, options, more);
+        chunk = await original(coordinates, options, more);
       } catch (error) {
-        if (isUnnamed(error)) {
-          const plainKey = ["c", ...coordinates].join("/");
-          const key = array.resolve(plainKey).path as StoreKey;
-          nameChunk(error, await storedKey(arrays, key));
-        }
+        if (isUnnamed(error)) nameChunk(error, await keyOf(coordinates));
         throw error;
       }
+      if (chunk.data.length === countOf(chunk)) return chunk;
+      throw wrongCount(chunk, coordinates, await keyOf(coordinates));
     };
     // zarrita has just made the array, which may get the method as its own: a proxy
     // would slow down each access. An array of another extension may be a proxy itself.
@@ -47,6 +59,27 @@ export function nameChunks(
       ? Object.assign(array, { getChunk })
       : overlay(array, { getChunk });
   };
+}
+
+/** The number of elements in the shape of a chunk. */
+function countOf({ shape }: Decoded): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
+
+function wrongCount(
+  chunk: Decoded,
+  coordinates: number[],
+  key: string | undefined,
+): DamageError {
+  const { data, shape } = chunk;
+  return new DamageError(
+    `Chunk ${describe(coordinates)}${
+      key === undefined ? "" : ` at ${describe(key)}`
+    } decodes to ${data.length} elements, where its shape ${
+      describe(shape)
+    } has ${countOf(chunk)}`,
+    key === undefined ? {} : { key },
+  );
 }
 
 /** Whether an error is zarrita's `CodecPipelineError` without a key, which zarrita never sets. */
@@ -73,6 +106,6 @@ async function storedKey(
 ): Promise<string | undefined> {
   const { root, plainKey } = splitPlainKey(key)!;
   const array = await arrays.at(root);
-  return array?.placeOf(plainKey).key ??
+  return array?.placeOf(plainKey)?.key ??
     (arrays.isPlain(root) ? key : undefined);
 }
