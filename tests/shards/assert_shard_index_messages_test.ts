@@ -114,11 +114,12 @@ Deno.test("assertShardIndex accepts a shard that is only its index, and rejects 
   }
 });
 
-Deno.test("assertShardIndex rejects offsets and lengths up to 2^53−1", () => {
+Deno.test("assertShardIndex rejects offsets and lengths up to 2^53−1 as damage, and numbers that no index has as a mistake", () => {
   const most = Number.MAX_SAFE_INTEGER;
   refusal([{ offset: most, length: 0 }, undefined, undefined]);
   refusal([{ offset: 0, length: most }, undefined, undefined]);
-  refusal([{ offset: most, length: most }, undefined, undefined]);
+  const index = [{ offset: most, length: 1 }, undefined, undefined];
+  assertThrows(() => assertShardIndex(index, AT_END, 152), RangeError);
 });
 
 Deno.test("assertShardIndex does not reorder the index", () => {

@@ -28,6 +28,8 @@ export interface AnyArray {
   endian: "little" | "big";
   hasChecksum: boolean;
   shards: EncodeShardOptions;
+  /** The size of the parts before the unsized one. */
+  headSize: number;
 }
 
 const KEYS = [
@@ -53,6 +55,7 @@ const PARTS_OF_SHARDS = [
     concatParts({ key_suffix: "/x", size: 2 }, { key_suffix: "/d" }),
   ],
 ];
+const HEAD_SIZES = [0, 3, 0, 2];
 const PARTS_OF_CHUNKS = [
   [],
   [concatParts({ key_suffix: ".all" })],
@@ -162,6 +165,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
         prefix: new Uint8Array(hasPrefix ? given.prefix : 0).fill(250),
         alignment: given.alignment,
       },
+      headSize: HEAD_SIZES[PARTS_OF_SHARDS.indexOf(given.parts)] ?? 0,
     };
   });
 }

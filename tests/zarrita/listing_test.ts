@@ -56,7 +56,14 @@ Deno.test("withZarrParts lists no inner chunk outside of the array, and no shard
   await stored.set("/zarr.json", utf8(shorter));
   const store = withZarrParts(stored);
   assertEquals(await listed(store), ["/c/0", "/c/1", "/c/2", "/zarr.json"]);
-  await assertRejects(() => store.get("/c/3"), RangeError);
+  assertEquals(await store.get("/c/3"), undefined);
+  for (const change of [store.set, store.delete]) {
+    await assertRejects(
+      async () => await change("/c/3", new Uint8Array(2) as never),
+      RangeError,
+      'Key "/c/3" is outside the chunk grid of its array, whose shape is [3]',
+    );
+  }
 });
 
 Deno.test("withZarrParts lists a changed array in shards anew", async () => {

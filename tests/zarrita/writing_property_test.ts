@@ -4,6 +4,7 @@ import * as zarr from "zarrita";
 import {
   ArrayChunks,
   assertShardIndex,
+  type EncodeShardOptions,
   MemoryStore,
   readShardIndex,
 } from "../../mod.ts";
@@ -66,9 +67,17 @@ async function write(
   const { selection, way } = write;
   const isSharded = anyArray.layouts.length > 0 && way === "setSharded";
   await (isSharded
-    ? setSharded(zarr, array, selection, value, anyArray.shards)
+    ? setSharded(zarr, array, selection, value, optionsFor(anyArray))
     : zarr.set(array, selection, value));
   return changed;
+}
+
+/** The options of `setSharded`, whose prefix fills the head parts if there are some. */
+function optionsFor({ shards, headSize }: AnyArray): EncodeShardOptions {
+  const { prefix, alignment } = shards;
+  return headSize > 0 && prefix!.length > 0
+    ? { prefix: new Uint8Array(headSize).fill(250), alignment }
+    : { alignment, ...headSize === 0 && { prefix } };
 }
 
 /** Asserts that the store has these elements, in shards whose inner chunks do not overlap. */
