@@ -110,8 +110,10 @@ export { FileSystemStore } from "./src/stores/file_system/file_system_store.ts";
 export { HttpStore } from "./src/stores/http/http_store.ts";
 export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
 export { MemoryStore } from "./src/stores/memory_store.ts";
+export { SizeLimitError } from "./src/stores/size_limit_error.ts";
 export type {
   ByteRange,
+  GetOptions,
   Store,
   StoreKey,
   StoreOptions,

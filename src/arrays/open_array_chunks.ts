@@ -6,6 +6,7 @@ import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
 import { isGroupDocument } from "../metadata/node_documents.ts";
 import { formatZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
 import { assertStore } from "../stores/assert_store.ts";
+import { readDocument } from "./read_document.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import { assertWritable, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
@@ -51,7 +52,7 @@ export async function openArrayChunks(
   options?: StoreOptions,
 ): Promise<ArrayChunks> {
   const { root, document } = locate(store, path);
-  const bytes = await store.get(document, options);
+  const bytes = await readDocument(store, document, options);
   if (bytes === undefined) {
     const { missingArray } = await import("./missing_array.ts");
     throw await missingArray(store, root, options);

@@ -1,6 +1,13 @@
 import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
 import { describeStore } from "./describe_store.ts";
-import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import { assertSizeLimit } from "./size_limit_error.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
 import { cutRange, readUnsizedRange } from "./unsized_store.ts";
@@ -9,14 +16,16 @@ import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 // results are awaited, since the methods of a Map return no promises. Signals are
 // checked here, too, for stores that ignore them.
 
-/** Reads a whole value. */
+/** Reads a whole value, and refuses one that is longer than `limit`. */
 export async function readValue(
   store: Store,
   key: StoreKey,
-  options: StoreOptions = {},
+  options: GetOptions = {},
 ): Promise<Uint8Array | undefined> {
   options.signal?.throwIfAborted();
-  return await store.get(key, options);
+  const bytes = await store.get(key, options);
+  if (bytes !== undefined) assertSizeLimit(key, options.limit, bytes.length);
+  return bytes;
 }
 
 /** Reads a range of a value, by `getRange` or else by `get`, and refuses more bytes than were asked for. */

@@ -4,7 +4,8 @@ import { assertByteRange, resolveByteRange } from "./byte_range.ts";
 import { copyBytes } from "./copy_bytes.ts";
 import { joinBytes } from "./join_bytes.ts";
 import type { KeyLocks } from "./key_locks.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store.ts";
+import { assertSizeLimit } from "./size_limit_error.ts";
+import type { ByteRange, GetOptions, StoreKey, StoreOptions } from "./store.ts";
 import type {
   GroupValues,
   GroupWriter,
@@ -117,9 +118,11 @@ class MemoryGroupValues implements GroupValues {
   // deno-lint-ignore require-await -- so that a bad key is a rejection
   async get(
     key: StoreKey,
-    options?: StoreOptions,
+    options?: GetOptions,
   ): Promise<Uint8Array | undefined> {
-    return this.#find(key, options)?.slice();
+    const value = this.#find(key, options);
+    if (value) assertSizeLimit(key, options?.limit, value.length);
+    return value?.slice();
   }
 
   // deno-lint-ignore require-await -- so that a bad key is a rejection

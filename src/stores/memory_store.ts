@@ -3,7 +3,14 @@ import { copyBytes } from "./copy_bytes.ts";
 import { assertByteRange } from "./byte_range.ts";
 import { KeyLocks } from "./key_locks.ts";
 import { MemoryGroup, MemoryVersion, sliceOf } from "./memory_group.ts";
-import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import { assertSizeLimit } from "./size_limit_error.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "./store.ts";
 import type { StoreGroup, StoreVersion } from "./store_group.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
@@ -61,9 +68,11 @@ export class MemoryStore implements Store {
    * Reads a value.
    *
    * @param key The value's key.
-   * @param options `signal` aborts the operation.
+   * @param options `signal` aborts the operation; `limit` is the greatest length of
+   * the value in bytes.
    * @returns A copy, or `undefined` if the key has no value.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {SizeLimitError} If the value is longer than `limit`.
    *
    * @example The caller may change the copy
    * ```ts
@@ -78,9 +87,11 @@ export class MemoryStore implements Store {
   // deno-lint-ignore require-await -- so that a bad key is a rejection
   async get(
     key: StoreKey,
-    options?: StoreOptions,
+    options?: GetOptions,
   ): Promise<Uint8Array | undefined> {
-    return this.#find(key, options)?.slice();
+    const value = this.#find(key, options);
+    if (value) assertSizeLimit(key, options?.limit, value.length);
+    return value?.slice();
   }
 
   /**

@@ -1,8 +1,18 @@
 import type { ByteWriter } from "./byte_io.ts";
 import type { StoreGroup, StoreVersion } from "./store_group.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store_options.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "./store_options.ts";
 
-export type { ByteRange, StoreKey, StoreOptions } from "./store_options.ts";
+export type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "./store_options.ts";
 
 /**
  * A key-value store of bytes. Only `get` is required, so that zarrita's stores are
@@ -24,10 +34,13 @@ export interface Store {
    * Reads a whole value.
    *
    * @param key The key that it is stored under.
-   * @param options `signal` aborts the operation.
+   * @param options `signal` aborts the operation; `limit` is the greatest length of
+   * the value in bytes.
    * @returns Its bytes, or `undefined` if the key has no value.
+   * @throws {SizeLimitError} If the value is longer than `limit`. A store may ignore
+   * the option: this package then refuses the value that was read.
    */
-  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined>;
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined>;
   /**
    * Reads a range of a value.
    *

@@ -1,5 +1,10 @@
 import type { ByteWriter } from "./byte_io.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "./store_options.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "./store_options.ts";
 
 /**
  * The version of a stored value, as `Store.group` tells it: an opaque object for
@@ -46,7 +51,7 @@ export interface StoreVersion {
  */
 export interface GroupValues {
   /** Reads a whole value, as `Store.get` does. */
-  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined>;
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined>;
   /** Reads a range of a value, as `Store.getRange` does. */
   getRange(
     key: StoreKey,

@@ -44,3 +44,24 @@ export interface StoreOptions {
   /** Aborts the operation, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
+
+/**
+ * Options of `Store.get`.
+ *
+ * @example
+ * ```ts
+ * import { type GetOptions, MemoryStore, SizeLimitError } from "@zarr-parts/zarr-parts";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const store = new MemoryStore([["/c/0.index", new Uint8Array(17)]]);
+ * const options: GetOptions = { limit: 16 };
+ * await assertRejects(() => store.get("/c/0.index", options), SizeLimitError);
+ * ```
+ */
+export interface GetOptions extends StoreOptions {
+  /**
+   * The greatest length of the value in bytes. A longer value is a `SizeLimitError`,
+   * and is not read further. No limit by default.
+   */
+  limit?: number;
+}

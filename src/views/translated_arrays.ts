@@ -1,7 +1,7 @@
+import { readDocument } from "../arrays/read_document.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
 import { parseZarrJson } from "../metadata/zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { readValue } from "../stores/capabilities.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import type { TranslatedArray, Translation } from "./translation.ts";
@@ -99,7 +99,7 @@ export class TranslatedArrays {
   async #load(root: string): Promise<Loaded> {
     const document = `${root}/zarr.json` as StoreKey;
     const bytes = this.#documents.get(root) ??
-      await readValue(this.#store, document);
+      await readDocument(this.#store, document);
     const found = bytes && inDocument(
       document,
       describeStore(this.#store),

@@ -1,3 +1,4 @@
+import { readDocument } from "../arrays/read_document.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
 import {
   changeNodes,
@@ -10,7 +11,7 @@ import {
   parseZarrJson,
 } from "../metadata/zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { readValue, write } from "../stores/capabilities.ts";
+import { write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey, keyProblem } from "../stores/store_key.ts";
 import type { TranslatedArrays } from "./translated_arrays.ts";
@@ -43,7 +44,7 @@ export class ViewDocuments {
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
     const { changes } = this.#arrays;
-    const bytes = await readValue(this.#store, key, options);
+    const bytes = await readDocument(this.#store, key, options);
     const isLatest = this.#arrays.changes === changes;
     if (isLatest && bytes === undefined) this.#arrays.delete(rootOf(key));
     return bytes &&
@@ -107,7 +108,7 @@ export class ViewDocuments {
   ): Promise<unknown> {
     const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
     if (keyProblem(key.slice(1)) !== undefined) return undefined;
-    const bytes = await readValue(this.#store, key as StoreKey, options);
+    const bytes = await readDocument(this.#store, key as StoreKey, options);
     try {
       return bytes && parseExactZarrJson(bytes);
     } catch {

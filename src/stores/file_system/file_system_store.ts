@@ -7,7 +7,13 @@ import { FileSystemRoot } from "./root.ts";
 import { PendingValue, replaceValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
 import { offerShortcut } from "../shortcut.ts";
-import type { ByteRange, Store, StoreKey, StoreOptions } from "../store.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
 import { assertStorePrefix } from "../store_prefix.ts";
 import { abortable, assertValue, discard } from "../stream.ts";
 
@@ -87,9 +93,11 @@ export class FileSystemStore implements Store {
    * Reads a whole file.
    *
    * @param key The file's path below the root.
-   * @param options `signal` aborts the reading.
+   * @param options `signal` aborts the reading; `limit` is the greatest length of
+   * the file in bytes.
    * @returns The bytes, or `undefined` if there is no such file.
    * @throws {RangeError} If the key is invalid, or that of a temporary file.
+   * @throws {SizeLimitError} If the file is longer than `limit`.
    * @throws {Error} If the key names a folder or leads out of the root.
    *
    * @example A folder is neither a value nor an absent one
@@ -107,7 +115,7 @@ export class FileSystemStore implements Store {
    */
   async get(
     key: StoreKey,
-    options: StoreOptions = {},
+    options: GetOptions = {},
   ): Promise<Uint8Array | undefined> {
     return await readFileRange(this.#root, key, WHOLE, options);
   }

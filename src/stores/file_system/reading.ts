@@ -1,7 +1,13 @@
 import { resolveByteRange } from "../byte_range.ts";
 import { ifPresentSync } from "./absence.ts";
 import type { FileSystemRoot } from "./root.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
+import { assertSizeLimit } from "../size_limit_error.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
 
 /** The number of bytes that are read between two checks of the signal. */
 const WINDOW = 16 * 1024 * 1024;
@@ -17,12 +23,12 @@ export async function openFile(
   return value && ifPresentSync(() => Deno.openSync(value.path));
 }
 
-/** Reads a range of the file of a value. */
+/** Reads a range of the file of a value, unless the file is longer than `limit`. */
 export async function readFileRange(
   root: FileSystemRoot,
   key: StoreKey,
   range: ByteRange,
-  options: StoreOptions,
+  options: GetOptions,
 ): Promise<Uint8Array | undefined> {
   const file = await openFile(root, key, options);
   if (file === undefined) return undefined;
@@ -30,6 +36,7 @@ export async function readFileRange(
     // Not `stat`, which needs permission for the real path below a linked root.
     // Synchronous, since seeking reads nothing.
     const size = file.seekSync(0, Deno.SeekMode.End);
+    assertSizeLimit(key, options.limit, size);
     const { start, end } = resolveByteRange(range, size);
     file.seekSync(start, Deno.SeekMode.Start);
     const bytes = new Uint8Array(end - start);

@@ -1,18 +1,110 @@
 import { rangeHeader } from "./content_range.ts";
+import { copyBytes } from "../copy_bytes.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { ByteRange } from "../store.ts";
 import { toStream } from "../stream.ts";
 
+/** The memory for a body of unknown length at first, in bytes. */
+const FIRST_CAPACITY = 64 * 1024;
+
 /** The response of a server, whose body must be read or cancelled. */
-export interface Answer {
+export class Answer {
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #signal: AbortSignal | undefined;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(
+    request: Request,
+    response: Response,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.#signal = signal;
+  }
+
   /** The URL that was asked, without its query string. */
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Headers;
-  /** The body as a stream. Either this or `bytes` may be used, once. */
-  readonly body: ReadableStream<Uint8Array>;
-  /** Reads the whole body, which is faster than the stream. */
-  bytes(): Promise<Uint8Array>;
+  get url(): string {
+    return redactUrl(this.#request.url);
+  }
+
+  get status(): number {
+    return this.#response.status;
+  }
+
+  get headers(): Headers {
+    return this.#response.headers;
+  }
+
+  /** Reads the whole body, which is faster than `stream`. */
+  async bytes(): Promise<Uint8Array> {
+    const body = this.#response.arrayBuffer();
+    return new Uint8Array(await body.catch(this.#fail));
+  }
+
+  /**
+   * Reads the body if it has at most `most` bytes. A longer body is cancelled, and
+   * the result is `undefined`. `Content-Length` is not relied on: a page of another
+   * origin sees that of a compressed body, but not that it is compressed.
+   */
+  async bytesUpTo(most: number): Promise<Uint8Array | undefined> {
+    const length = contentLength(this);
+    if (length !== undefined && length > most) {
+      await this.cancel();
+      return undefined;
+    }
+    let bytes = new Uint8Array(Math.min(length ?? FIRST_CAPACITY, most));
+    let filled = 0;
+    for (;;) {
+      const piece = await this.#read();
+      if (piece === undefined) break;
+      const end = filled + piece.length;
+      if (end > most) {
+        await this.cancel();
+        return undefined;
+      }
+      if (end > bytes.length) {
+        const longer = new Uint8Array(
+          Math.min(Math.max(end, 2 * bytes.length), most),
+        );
+        longer.set(bytes.subarray(0, filled));
+        bytes = longer;
+      }
+      bytes.set(piece, filled);
+      filled = end;
+    }
+    // A view would keep all of the memory.
+    return filled === bytes.length ? bytes : copyBytes(bytes, 0, filled);
+  }
+
+  /** Returns the body as a stream. Only one way of reading may be used, once. */
+  stream(): ReadableStream<Uint8Array> {
+    if (this.#response.body === null) return toStream(new Uint8Array());
+    this.#reader = this.#response.body.getReader();
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const piece = await this.#read();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
+      },
+      cancel: (reason) => this.cancel(reason),
+    }, { highWaterMark: 0 });
+  }
+
+  /** Ends the connection, whether the body is being read or not. */
+  async cancel(reason?: unknown): Promise<void> {
+    await (this.#reader ?? this.#response.body)?.cancel(reason);
+  }
+
+  async #read(): Promise<Uint8Array | undefined> {
+    this.#reader ??= this.#response.body?.getReader();
+    return (await this.#reader?.read().catch(this.#fail))?.value;
+  }
+
+  readonly #fail = (error: unknown): never => {
+    throw connectionError(error, this.#request, this.#signal);
+  };
 }
 
 /** The statuses of absent values: 404 Not Found, 410 Gone. */
@@ -29,34 +121,15 @@ export async function send(
   statuses: readonly number[],
   signal: AbortSignal | undefined,
 ): Promise<Answer | undefined> {
-  const failed = (error: unknown): never => {
-    signal?.throwIfAborted();
-    throw new Error(`Cannot ${nameOf(request)}: the connection failed`, {
-      cause: error,
-    });
-  };
   signal?.throwIfAborted();
   let response: Response;
   try {
     response = await fetch(request);
   } catch (error) {
-    return failed(error);
+    throw connectionError(error, request, signal);
   }
-  const { status, headers } = response;
-  if (statuses.includes(status)) {
-    return {
-      get url() {
-        return redactUrl(request.url);
-      },
-      status,
-      headers,
-      get body() {
-        return body(response, failed);
-      },
-      bytes: async () =>
-        new Uint8Array(await response.arrayBuffer().catch(failed)),
-    };
-  }
+  const { status } = response;
+  if (statuses.includes(status)) return new Answer(request, response, signal);
   await response.body?.cancel();
   if (ABSENT.includes(status)) return undefined;
   throw new Error(
@@ -66,25 +139,21 @@ export async function send(
   );
 }
 
+/** Creates an error for a lost connection, or throws the reason of the signal. */
+function connectionError(
+  cause: unknown,
+  request: Request,
+  signal: AbortSignal | undefined,
+): Error {
+  signal?.throwIfAborted();
+  return new Error(`Cannot ${nameOf(request)}: the connection failed`, {
+    cause,
+  });
+}
+
 /** The method and the URL of a request, for messages. */
 function nameOf({ method, url }: Request): string {
   return `${method} ${redactUrl(url)}`;
-}
-
-function body(
-  response: Response,
-  failed: (error: unknown) => never,
-): ReadableStream<Uint8Array> {
-  if (response.body === null) return toStream(new Uint8Array());
-  const reader = response.body.getReader();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read().catch(failed);
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  }, { highWaterMark: 0 });
 }
 
 /** The length of the value in bytes, if `Content-Length` tells it. */

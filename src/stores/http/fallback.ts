@@ -9,27 +9,27 @@ import {
   isEncoded,
   unexpectedRange,
 } from "./answer.ts";
-import type { HttpRequests } from "./requests.ts";
+import type { Requests } from "./requests.ts";
 import { rangeStream } from "../range_stream.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import { toBytes } from "../stream.ts";
 
 /** Asks for the length of a value by a request for its first byte. */
 export async function fetchSizeByRange(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   options: StoreOptions,
 ): Promise<number | undefined> {
   const range = { offset: 0, length: 1 };
   const answer = await requests.send(key, options, [200, 206, 416], {
-    range: rangeHeader(range),
+    headers: { range: rangeHeader(range) },
   });
   if (answer === undefined) return undefined;
   if (answer.status === 200 && contentLength(answer) === undefined) {
     const value = await wholeBody(requests, key, answer, options);
     return value && await count(value);
   }
-  await answer.body.cancel();
+  await answer.cancel();
   if (answer.status === 200) return contentLength(answer);
   const content = parseContentRange(answer.headers);
   if (answer.status === 416 && !content.size) return 0;
@@ -42,7 +42,7 @@ export async function fetchSizeByRange(
 
 /** Cuts a range out of the whole value, from a server that ignored the range of a request. */
 export async function cutWhole(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   range: ByteRange,
   answer: Answer,
@@ -52,25 +52,16 @@ export async function cutWhole(
   return value && await toBytes(value.pipeThrough(rangeStream(range)));
 }
 
-/** Reads a body that does not tell its length, and at most `length` bytes of it. */
-export async function readAtMost(
-  answer: Answer,
-  length: number,
-): Promise<Uint8Array> {
-  const start = rangeStream({ offset: 0, length });
-  return await toBytes(answer.body.pipeThrough(start));
-}
-
 async function wholeBody(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   answer: Answer,
   options: StoreOptions,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  if (!isEncoded(answer)) return answer.body;
+  if (!isEncoded(answer)) return answer.stream();
   // Whether the body of an answer to a range is decoded differs by runtime.
-  await answer.body.cancel();
-  return (await requests.send(key, options, [200]))?.body;
+  await answer.cancel();
+  return (await requests.send(key, options, [200]))?.stream();
 }
 
 async function count(stream: ReadableStream<Uint8Array>): Promise<number> {

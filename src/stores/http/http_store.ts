@@ -3,7 +3,14 @@ import { inspectAsString } from "../describe_store.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
 import { fetchSize } from "./size.ts";
-import type { ByteRange, Store, StoreKey, StoreOptions } from "../store.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
+import { fetchValue } from "./value.ts";
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -77,9 +84,12 @@ export class HttpStore implements Store {
    * Fetches a whole value.
    *
    * @param key The path of the value below the base URL.
-   * @param options `signal` aborts the request.
+   * @param options `signal` aborts the request; `limit` is the greatest length of
+   * the value in bytes, decoded if the server compresses it.
    * @returns The bytes, or `undefined` if the server says that there is no value.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
+   * @throws {SizeLimitError} If the value is longer than `limit`. The request ends
+   * then.
    * @throws {Error} If the server answers with an unexpected status, or the
    * connection is lost.
    *
@@ -99,9 +109,9 @@ export class HttpStore implements Store {
    */
   async get(
     key: StoreKey,
-    options: StoreOptions = {},
+    options: GetOptions = {},
   ): Promise<Uint8Array | undefined> {
-    return await (await this.#requests.send(key, options, [200]))?.bytes();
+    return await fetchValue(this.#requests, key, options);
   }
 
   /**
@@ -170,7 +180,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return (await this.#requests.send(key, options, [200]))?.body;
+    return (await this.#requests.send(key, options, [200]))?.stream();
   }
 
   /**

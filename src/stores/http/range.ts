@@ -4,19 +4,14 @@ import {
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import {
-  type Answer,
-  contentLength,
-  isEncoded,
-  unexpectedRange,
-} from "./answer.ts";
-import type { HttpRequests } from "./requests.ts";
+import { type Answer, isEncoded, unexpectedRange } from "./answer.ts";
+import type { Requests } from "./requests.ts";
 import { fetchSize, loadFallback } from "./size.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** Fetches a range of a value with a `Range` request. */
 export async function fetchRange(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   range: ByteRange,
   options: StoreOptions,
@@ -27,7 +22,7 @@ export async function fetchRange(
     return size === undefined ? undefined : new Uint8Array();
   }
   const answer = await requests.send(key, options, [200, 206, 416], {
-    range: rangeHeader(range),
+    headers: { range: rangeHeader(range) },
   });
   switch (answer?.status) {
     case 200: {
@@ -48,33 +43,27 @@ async function partialBody(
 ): Promise<Uint8Array> {
   const length = answeredLength(range, parseContentRange(answer.headers));
   if (length === undefined || isEncoded(answer)) {
-    await answer.body.cancel();
+    await answer.cancel();
     throw unexpectedRange(answer, range);
   }
-  // A body with a length is never longer. Of any other body, at most one byte too
-  // many is read.
-  const bytes = contentLength(answer) === length
-    ? await answer.bytes()
-    : await (await loadFallback()).readAtMost(answer, length + 1);
-  if (bytes.length !== length) {
-    throw new Error(
-      `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
-        bytes.length > length ? "more" : bytes.length
-      }`,
-    );
-  }
-  return bytes;
+  const bytes = await answer.bytesUpTo(length);
+  if (bytes?.length === length) return bytes;
+  throw new Error(
+    `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
+      bytes?.length ?? "more"
+    }`,
+  );
 }
 
 /** The result for a range that starts past the end of the value, as status 416 says. */
 async function emptyRange(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   range: ByteRange,
   answer: Answer,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  await answer.body.cancel();
+  await answer.cancel();
   const size = parseContentRange(answer.headers).size ??
     await fetchSize(requests, key, options);
   if (size === undefined) return undefined;

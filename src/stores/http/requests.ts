@@ -29,10 +29,34 @@ export interface HttpStoreOptions {
   headers?: HeadersInit;
 }
 
+/** Sends requests for values. */
+export interface Requests {
+  /**
+   * Sends a request for the value of a key, as `send` in `answer.ts` does.
+   *
+   * @param statuses The expected statuses, beside those of absent values.
+   * @param init The method, headers beside those of every request, and the cache mode.
+   */
+  send(
+    key: StoreKey,
+    options: StoreOptions,
+    statuses: readonly number[],
+    init?: RequestOptions,
+  ): Promise<Answer | undefined>;
+}
+
+/** How a request differs from a plain GET request. */
+export interface RequestOptions {
+  readonly method?: "HEAD";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether caches must ask the server whether their response still holds. */
+  readonly revalidate?: boolean;
+}
+
 const NEEDS_NO_ENCODING = /^[\w./-]*$/;
 
 /** Makes the requests of a store, each for one key below a base URL. */
-export class HttpRequests {
+export class HttpRequests implements Requests {
   readonly #base: URL;
   /** The base URL without its query string, and without a `/` at the end. */
   readonly #root: string;
@@ -65,24 +89,19 @@ export class HttpRequests {
     return redactUrl(this.#base.href);
   }
 
-  /**
-   * Sends a request for the value of a key, as `send` in `http_answer.ts` does.
-   *
-   * @param statuses The expected statuses, beside those of absent values.
-   * @param headers Headers beside those of every request.
-   */
   async send(
     key: StoreKey,
     options: StoreOptions,
     statuses: readonly number[],
-    headers: Record<string, string> = {},
-    method = "GET",
+    { method, headers, revalidate }: RequestOptions = {},
   ): Promise<Answer | undefined> {
     assertStoreKey(key);
     const request = new Request(this.#url(key), {
-      method,
+      method: method ?? "GET",
       headers: { ...this.#headers, ...headers },
       signal: options.signal ?? null,
+      // Some runtimes without a cache refuse the option.
+      ...revalidate && "cache" in Request.prototype && { cache: "no-cache" },
     });
     return await send(this.#fetch, request, statuses, options.signal);
   }

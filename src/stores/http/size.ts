@@ -1,5 +1,5 @@
 import { contentLength } from "./answer.ts";
-import type { HttpRequests } from "./requests.ts";
+import type { Requests } from "./requests.ts";
 import { loadOnce } from "../load_once.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 
@@ -15,7 +15,7 @@ const HEAD_REFUSED = [403, 405, 501];
  * tell, by a request for the first byte.
  */
 export async function fetchSize(
-  requests: HttpRequests,
+  requests: Requests,
   key: StoreKey,
   options: StoreOptions,
 ): Promise<number | undefined> {
@@ -23,11 +23,10 @@ export async function fetchSize(
     key,
     options,
     [200, ...HEAD_REFUSED],
-    { "accept-encoding": "identity" },
-    "HEAD",
+    { method: "HEAD", headers: { "accept-encoding": "identity" } },
   );
   if (answer === undefined) return undefined;
-  await answer.body.cancel();
+  await answer.cancel();
   // Some servers answer HEAD with a length of 0, that of the empty body.
   const size = answer.status === 200 && contentLength(answer);
   if (size) return size;

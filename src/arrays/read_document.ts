@@ -1,0 +1,28 @@
+import { MetadataError } from "../metadata/metadata_error.ts";
+import { readValue } from "../stores/capabilities.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import { SizeLimitError } from "../stores/size_limit_error.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+
+/** The greatest length of a metadata document, in bytes; consolidated metadata takes some MiB. */
+export const DOCUMENT_LIMIT: number = 64 * 1024 * 1024;
+
+/** Reads a metadata document. One that is too long is a `MetadataError`, and is not read further. */
+export async function readDocument(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  try {
+    return await readValue(store, key, { ...options, limit: DOCUMENT_LIMIT });
+  } catch (cause) {
+    if (!(cause instanceof SizeLimitError)) throw cause;
+    throw new MetadataError(
+      `Expected a document of at most ${DOCUMENT_LIMIT} bytes, found ${
+        cause.size ?? "more"
+      }`,
+      "",
+      { document: key, store: describeStore(store), cause },
+    );
+  }
+}

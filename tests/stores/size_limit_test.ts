@@ -1,0 +1,149 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  plainView,
+  SizeLimitError,
+  type Store,
+} from "../../mod.ts";
+import { readValue } from "../../src/stores/capabilities.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { observedBody, stub, URL_ } from "./http_stub.ts";
+import { serve, storeHandler } from "./loopback.ts";
+import { inTempDir } from "./temp_dir.ts";
+
+const VALUE = countingBytes(100_000);
+const LENGTH = VALUE.length;
+
+/** Reads a value with limits around its length. */
+async function assertLimits(
+  read: (limit: number | undefined) => Promise<Uint8Array | undefined>,
+  size: number | undefined,
+): Promise<void> {
+  for (const limit of [undefined, LENGTH, LENGTH + 1, 2 ** 53 - 1]) {
+    assertEquals(await read(limit), VALUE);
+  }
+  for (const limit of [0, 1, LENGTH - 1]) {
+    const error = await assertRejects(() => read(limit), SizeLimitError);
+    assertEquals([error.key, error.limit, error.size], ["/k", limit, size]);
+  }
+}
+
+const reading = (store: Store) => (limit: number | undefined) =>
+  store.get("/k", limit === undefined ? {} : { limit });
+
+Deno.test("MemoryStore.get refuses a value that is longer than limit", async () => {
+  const store = new MemoryStore([["/k", VALUE]]);
+  await assertLimits(reading(store), LENGTH);
+  await assertLimits(
+    (limit) =>
+      store.group("/k", ["/k"]).read((values) =>
+        values.get("/k", limit === undefined ? {} : { limit })
+      ),
+    LENGTH,
+  );
+});
+
+Deno.test("FileSystemStore.get refuses a file that is longer than limit", () =>
+  inTempDir(async (folder) => {
+    await Deno.writeFile(`${folder}/k`, VALUE);
+    await assertLimits(reading(new FileSystemStore(folder)), LENGTH);
+  }));
+
+Deno.test("readValue refuses a value that is longer than limit from a store that ignores the option", async () => {
+  const store: Store = { get: () => Promise.resolve(VALUE) };
+  await assertLimits(
+    (limit) => readValue(store, "/k", limit === undefined ? {} : { limit }),
+    LENGTH,
+  );
+  assertEquals(
+    await readValue({ get: () => Promise.resolve(undefined) }, "/k", {
+      limit: 0,
+    }),
+    undefined,
+  );
+});
+
+Deno.test("HttpStore.get refuses a value that is longer than limit", async () => {
+  const { url, close } = serve(
+    storeHandler(new MemoryStore([["/k", VALUE]])),
+  );
+  await assertLimits(reading(new HttpStore(url)), LENGTH);
+  await close();
+});
+
+Deno.test("HttpStore.get refuses a compressed value by its decoded length", async () => {
+  const { url, close } = serve(() =>
+    new Response(
+      new Blob([VALUE as Uint8Array<ArrayBuffer>]).stream()
+        .pipeThrough(new CompressionStream("gzip")),
+      { headers: { "Content-Encoding": "gzip" } },
+    )
+  );
+  await assertLimits(reading(new HttpStore(url)), undefined);
+  await close();
+});
+
+Deno.test("HttpStore.get stops reading at limit whatever Content-Length says", async () => {
+  const headers: [string, HeadersInit, number][] = [
+    ["no length", {}, 4],
+    ["a length that is too low", { "Content-Length": "3" }, 4],
+    ["a length that is right for the limit", { "Content-Length": "12" }, 4],
+    ["no number", { "Content-Length": "many" }, 4],
+    ["a length above the limit", { "Content-Length": "13" }, 0],
+  ];
+  for (const [name, init, pulls] of headers) {
+    const body = observedBody(new Uint8Array([1, 2, 3, 4]));
+    const { store } = stub(URL_, new Response(body.stream, { headers: init }));
+    await assertRejects(
+      () => store.get("/k", { limit: 12 }),
+      SizeLimitError,
+      'Expected at most 12 bytes of "/k", found',
+    );
+    assertEquals([body.pulls(), body.cancelled()], [pulls, true], name);
+  }
+});
+
+Deno.test("HttpStore.get with a limit returns bytes that fill their memory", async () => {
+  for (const times of [0, 1, 2, 700]) {
+    for (const length of [undefined, 0, 1, 100 * times, 100 * times + 1]) {
+      for (const limit of [100 * times, 100 * times + 1, 2 ** 53 - 1]) {
+        const body = times === 0
+          ? null
+          : observedBody(countingBytes(100), times).stream;
+        const headers: HeadersInit = length === undefined || length > limit
+          ? {}
+          : { "Content-Length": `${length}` };
+        const { store } = stub(URL_, new Response(body, { headers }));
+        const bytes = (await store.get("/k", { limit }))!;
+        assertEquals(bytes.length, 100 * times);
+        assertEquals(bytes.buffer.byteLength, bytes.length);
+        assert(bytes.every((byte, i) => byte === countingBytes(100)[i % 100]));
+      }
+    }
+  }
+});
+
+Deno.test("openArrayChunks and plainView stop reading a document that is too long", async () => {
+  const limit = 64 * 1024 * 1024;
+  const piece = new Uint8Array(1024 * 1024).fill(32);
+  const readings: ((store: Store) => Promise<unknown>)[] = [
+    (store) => openArrayChunks(store),
+    (store) => plainView(store).get("/zarr.json"),
+    (store) => plainView(store).get("/c/0"),
+  ];
+  for (const read of readings) {
+    const body = observedBody(piece);
+    const { store } = stub(URL_, new Response(body.stream));
+    await assertRejects(
+      () => read(store),
+      MetadataError,
+      `Expected a document of at most ${limit} bytes, found more (at /zarr.json in HttpStore`,
+    );
+    assertEquals(body.cancelled(), true);
+    assertEquals(body.pulls(), limit / piece.length + 1);
+  }
+});
