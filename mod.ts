@@ -106,7 +106,10 @@ export {
   type ShardLayout,
 } from "./src/shards/shard_layout.ts";
 export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
-export { FileSystemStore } from "./src/stores/file_system/file_system_store.ts";
+export {
+  FileSystemStore,
+  type FileSystemStoreOptions,
+} from "./src/stores/file_system/file_system_store.ts";
 export { HttpStore } from "./src/stores/http/http_store.ts";
 export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
 export { MemoryStore } from "./src/stores/memory_store.ts";
@@ -125,3 +128,8 @@ export type {
   StoreVersion,
 } from "./src/stores/store_group.ts";
 export { UnfinishedWriteError } from "./src/stores/unfinished_write_error.ts";
+export {
+  recover,
+  type RecoverOptions,
+  type Recovery,
+} from "./src/stores/recover.ts";

@@ -11,6 +11,7 @@ import type {
   StoreKey,
   StoreOptions,
 } from "./store.ts";
+import type { Recovery } from "./recover.ts";
 import type { StoreGroup, StoreVersion } from "./store_group.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
@@ -340,6 +341,24 @@ export class MemoryStore implements Store {
     return version instanceof MemoryVersion && value === version.bytes
       ? sliceOf(value, range)
       : undefined;
+  }
+
+  /**
+   * Does nothing: memory does not outlive a writer.
+   *
+   * @returns That nothing was done.
+   *
+   * @example
+   * ```ts
+   * import { MemoryStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * assertEquals((await new MemoryStore().recover()).written, []);
+   * ```
+   */
+  recover(): Promise<Recovery> {
+    const temporary = { files: 0, bytes: 0 };
+    return Promise.resolve({ written: [], deleted: [], temporary });
   }
 
   /**

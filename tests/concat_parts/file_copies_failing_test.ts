@@ -85,10 +85,10 @@ onCopies(
 onCopies("that cannot open a file closes the parts", async (files) => {
   const stream = (await PARTS.apply(files).stream(KEY))!;
   const failure = new Error("disk full");
-  const { open } = Deno;
-  await replaced("open", async (path, options) => {
+  const { openSync } = Deno;
+  await replaced("openSync", (path, options) => {
     if (options?.write) throw failure;
-    return await open(path, options);
+    return openSync(path, options);
   }, async () => {
     assertStrictEquals(
       await files.set("/copy", stream).catch((error) => error),

@@ -339,10 +339,10 @@ Deno.test("FileSystemStore.set can be aborted until the temporary file is rename
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     const { signal, reason, abort } = abortion();
-    const { writeFile } = Deno;
-    await replaced("writeFile", async (path, data) => {
-      await writeFile(path, data);
+    const { openSync } = Deno;
+    await replaced("openSync", (path, options) => {
       abort();
+      return openSync(path, options);
     }, async () => {
       assertStrictEquals(
         await assertRejects(() => store.set("/k", BYTES, { signal })),

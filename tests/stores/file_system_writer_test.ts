@@ -106,7 +106,10 @@ onFiles("may write less than it is given", async (store) => {
 
 onFiles("leaves nothing when no file can be opened", async (store, root) => {
   const failure = new Error("disk full");
-  await replaced("open", () => Promise.reject(failure), async () => {
+  const fail = () => {
+    throw failure;
+  };
+  await replaced("openSync", fail, async () => {
     assertStrictEquals(
       await assertRejects(() => store.writer("/new/k")),
       failure,

@@ -29,12 +29,9 @@ export async function present(path: string): Promise<boolean> {
 /** Runs a test with another function in the place of one of Deno's. */
 export async function replaced<
   Name extends
-    | "rename"
-    | "writeFile"
-    | "link"
-    | "copyFile"
+    | "openSync"
     | "readDir"
-    | "open",
+    | "rename",
 >(
   name: Name,
   replacement: typeof Deno[Name],

@@ -25,3 +25,9 @@ export function isAbsence(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound ||
     error instanceof Deno.errors.NotADirectory;
 }
+
+/** Whether an error says that the disk is full, or the quota of the user. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "ENOSPC" || code === "EDQUOT";
+}

@@ -2,9 +2,14 @@ import { assertByteRange } from "../byte_range.ts";
 import type { ByteWriter } from "../byte_io.ts";
 import { inspectAsString } from "../describe_store.ts";
 import { listFiles } from "./listing.ts";
-import { openFile, readFileRange } from "./reading.ts";
+import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import { FileGroup } from "./file_group.ts";
+import { FileVersion } from "./file_version.ts";
+import { assertNotTemporary } from "./path.ts";
+import { openFile, readFileRange, readRange, WHOLE } from "./reading.ts";
+import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot } from "./root.ts";
-import { PendingValue, replaceValue } from "./value.ts";
+import { PendingValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
 import { offerShortcut } from "../shortcut.ts";
 import type {
@@ -14,10 +19,39 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../store.ts";
+import type { RecoverOptions, Recovery } from "../recover.ts";
+import type { StoreGroup, StoreVersion } from "../store_group.ts";
+import { assertStoreKey } from "../store_key.ts";
 import { assertStorePrefix } from "../store_prefix.ts";
 import { abortable, assertValue, discard } from "../stream.ts";
 
-const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
+/**
+ * Options of {@linkcode FileSystemStore}.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore, type FileSystemStoreOptions } from "@zarr-parts/zarr-parts";
+ *
+ * const options: FileSystemStoreOptions = {
+ *   sync: true,
+ *   onRecovery: (key) => console.warn(`${key} was left half written, and is whole now`),
+ * };
+ * new FileSystemStore("data.zarr", options);
+ * ```
+ */
+export interface FileSystemStoreOptions {
+  /**
+   * Whether a write waits until its bytes and names are on the disk (`fsync`), so that
+   * a loss of power leaves the earlier value or the new one. Off by default, since it
+   * takes milliseconds for each write. A program that is killed does no harm either way.
+   */
+  sync?: boolean;
+  /**
+   * Told the key of a chunk if a writer finishes what a killed writer of that chunk had
+   * begun.
+   */
+  onRecovery?: (key: StoreKey) => void;
+}
 
 /**
  * A store in a folder of the file system, for Deno: the value of key `/c/0/1`
@@ -64,6 +98,8 @@ const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
  */
 export class FileSystemStore implements Store {
   readonly #root: FileSystemRoot;
+  readonly #isSynced: boolean;
+  readonly #onRecovery: ((key: StoreKey) => void) | undefined;
 
   /**
    * Opens nothing yet.
@@ -71,6 +107,8 @@ export class FileSystemStore implements Store {
    * @param root The path or `file:` URL of the folder. A missing folder is an empty
    * store, and is created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
+   * @param options `sync`: whether writes wait for the disk; `onRecovery`: told of chunks
+   * that a killed writer left half written.
    * @throws {RangeError} If the path is empty.
    * @throws {TypeError} If a URL is not a `file:` URL of this machine.
    * @throws {Error} Outside of Deno.
@@ -84,9 +122,11 @@ export class FileSystemStore implements Store {
    * assertEquals(await store.get("/zarr.json"), undefined);
    * ```
    */
-  constructor(root: string | URL) {
+  constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     inspectAsString(this);
     this.#root = new FileSystemRoot(root);
+    this.#isSynced = options.sync ?? false;
+    this.#onRecovery = options.onRecovery;
   }
 
   /**
@@ -248,12 +288,14 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     try {
       assertValue(value);
-      await replaceValue(
-        this.#root,
-        key,
-        options,
-        (pending) => pending.write(value, options),
-      );
+      const pending = await PendingValue.open(this.#root, key, options);
+      try {
+        await pending.write(value, options);
+        await pending.store(options, this.#isSynced);
+      } catch (error) {
+        await pending.discard();
+        throw error;
+      }
     } catch (error) {
       await discard(value, error);
       throw error;
@@ -292,8 +334,12 @@ export class FileSystemStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
-    const value = await PendingValue.of(this.#root, key, options);
-    return await FileValueWriter.open(value, options);
+    const value = await PendingValue.open(this.#root, key, options);
+    return new FileValueWriter(
+      value,
+      options,
+      () => value.store(options, this.#isSynced),
+    );
   }
 
   /**
@@ -354,6 +400,123 @@ export class FileSystemStore implements Store {
   ): AsyncIterable<StoreKey> {
     assertStorePrefix(prefix);
     yield* listFiles(this.#root, prefix, options);
+  }
+
+  /**
+   * Returns files that are read, replaced and deleted together: the parts of a chunk.
+   * Readers get the files of one write or an error, also in other processes and after
+   * a writer was killed. The files of a chunk are locked while they are changed, by
+   * `flock` of a file `.zarr-parts-tmp-journal-…` beside them.
+   *
+   * @param key The key of the chunk.
+   * @param keys The keys of the files. The last one is absent while the others are
+   * replaced.
+   * @returns The group. Nothing is read yet.
+   * @throws {RangeError} If a key is invalid, or that of a temporary file.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const group = new FileSystemStore(root).group("/c/0", ["/c/0", "/c/0.index"]);
+   * const writer = await group.write!();
+   * await writer.set("/c/0", new Uint8Array([1, 2, 3]));
+   * await writer.set("/c/0.index", new Uint8Array([4]));
+   * await writer.close();
+   * assertEquals(await group.read((values) => values.size("/c/0.index")), 1);
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
+    for (const each of [key, ...keys]) {
+      assertStoreKey(each);
+      assertNotTemporary(each);
+    }
+    return new FileGroup({
+      root: this.#root,
+      key,
+      keys,
+      isSynced: this.#isSynced,
+      onRecovery: this.#onRecovery,
+    });
+  }
+
+  /**
+   * Reads a range of one version of a file, which takes a `stat` more than `getRange`.
+   *
+   * @param version The version, as a group told it.
+   * @param key The file's path below the root.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the reading.
+   * @returns The bytes, as `getRange` does; `undefined` if another file is there by now,
+   * or none.
+   * @throws {RangeError} If the range or the key is invalid, or the key that of a
+   * temporary file.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/c/0", new Uint8Array([1, 2, 3]));
+   * const version = await store.group("/c/0", ["/c/0"])
+   *   .read((values) => Promise.resolve(values.version("/c/0")!));
+   * const end = { suffixLength: 1 };
+   * assertEquals(await store.getRangeOf(version, "/c/0", end), new Uint8Array([3]));
+   * await store.set("/c/0", new Uint8Array([1, 2, 3]));
+   * assertEquals(await store.getRangeOf(version, "/c/0", end), undefined);
+   * version.release();
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  async getRangeOf(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    const path = (await this.#root.find(key, options))?.path;
+    const file = path && DENO_FILES.open(path) as DenoFile | undefined;
+    if (!file) return undefined;
+    try {
+      return version instanceof FileVersion && version.isOf(file)
+        ? await readRange(file.file, key, range, options)
+        : undefined;
+    } finally {
+      file.close();
+    }
+  }
+
+  /**
+   * Finishes what killed writers left. Call {@linkcode recover} instead, which works for
+   * every store that can be recovered.
+   *
+   * @param options `path`: the node to recover; `signal` aborts the work.
+   * @returns What was done.
+   * @throws {RangeError} If the path is not names joined by `/`.
+   * @throws {Error} If the root is a file, or the path leads out of it.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * assertEquals((await new FileSystemStore(root).recover()).written, []);
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  async recover(options: RecoverOptions = {}): Promise<Recovery> {
+    const names = (options.path ?? "").replace(/^\/|\/$/g, "");
+    const folder = names === "" ? "" : `/${names}`;
+    if (folder !== "") assertStoreKey(folder);
+    return await recoverFolder(this.#root, folder, options);
   }
 
   /**

@@ -56,3 +56,55 @@ export function assertNotTemporary(key: string): void {
 export function temporaryPath(folder: string): string {
   return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
 }
+
+const JOURNAL = `${TEMPORARY}journal-`;
+/** The longest name of a chunk that its journal has whole, in characters. */
+const LONGEST_NAME = 50;
+
+/**
+ * The name of the journal of a chunk, in the folder of the chunk key. It depends on the
+ * last segment of the key alone, so that stores with different roots have the same one.
+ */
+export async function journalName(name: string): Promise<string> {
+  if (name.length <= LONGEST_NAME) return JOURNAL + name;
+  const digest = await crypto.subtle.digest(
+    "SHA-256",
+    new TextEncoder().encode(name),
+  );
+  const hex = Array.from(
+    new Uint8Array(digest, 0, 16),
+    (byte) => byte.toString(16).padStart(2, "0"),
+  );
+  return `${JOURNAL}${name.slice(0, LONGEST_NAME)}-${hex.join("")}`;
+}
+
+/** Whether the name of a temporary file is that of a journal. */
+export function isJournal(name: string): boolean {
+  return name.startsWith(JOURNAL);
+}
+
+/** The way from a folder to a file below it or beside it: `/c/0/1` and `/a` give `../../a`. */
+export function relativeKey(folder: string, key: string): string {
+  const from = folder.split("/");
+  const to = key.split("/");
+  let shared = 0;
+  while (shared < from.length && from[shared] === to[shared]) shared++;
+  return [...from.slice(shared).map(() => ".."), ...to.slice(shared)].join("/");
+}
+
+/** The inverse of {@linkcode relativeKey}; throws for a way that leads out of the root. */
+export function resolveKey(folder: string, relative: string): string {
+  const segments = folder.split("/");
+  for (const segment of relative.split("/")) {
+    if (segment !== "..") segments.push(segment);
+    else if (segments.length > 1) segments.pop();
+    else {
+      throw new Error(
+        `The journal of a chunk in ${
+          JSON.stringify(folder)
+        } names a file that is not below the root of the store: ${relative}`,
+      );
+    }
+  }
+  return segments.join("/");
+}

@@ -115,19 +115,16 @@ export class FileSystemRoot {
     );
   }
 
-  /** The paths of the folders that {@linkcode ensureFolder} would create, deepest first. */
-  async missingFolders(folder: string): Promise<string[]> {
-    if (await this.follow(folder) !== undefined) return [];
-    const path = this.path + folder;
-    if (folder === "") return [path];
-    return [path, ...await this.missingFolders(splitPath(folder).folder)];
-  }
-
-  /** The path of a folder, or of the nearest existing folder above it. */
-  async nearestFolder(folder: string): Promise<string> {
-    if (folder === "") return await this.ensureFolder("");
-    return await this.follow(folder) ??
-      await this.nearestFolder(splitPath(folder).folder);
+  /** Finds a folder, or the nearest existing folder above it. Creates the root. */
+  async nearestFolder(
+    folder: string,
+  ): Promise<{ folder: string; path: string }> {
+    const path = folder === ""
+      ? await this.ensureFolder("")
+      : await this.follow(folder);
+    return path === undefined
+      ? await this.nearestFolder(splitPath(folder).folder)
+      : { folder, path };
   }
 
   /** Creates a missing folder. One name at a time, so that no folder is created behind a link. */

@@ -1,33 +1,69 @@
-import { splitPath, temporaryPath } from "./path.ts";
-import type { FileSystemRoot } from "./root.ts";
 import { takeShortcut } from "../shortcut.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import { splitPath } from "./path.ts";
+import type { FileSystemRoot } from "./root.ts";
+import {
+  createTemporary,
+  discardTemporary,
+  type Temporary,
+} from "./temporary.ts";
+
+/** The number of bytes that are written between two checks of the signal. */
+const WINDOW = 16 * 1024 * 1024;
 
 /**
  * A value that is being written: a temporary file in the folder of the value, or
  * in the nearest existing folder above it, until it is complete.
  */
 export class PendingValue {
-  /** The path of the temporary file. */
-  readonly path: string;
   readonly #root: FileSystemRoot;
   readonly #key: StoreKey;
+  readonly #folder: string;
+  readonly #temporary: Temporary<DenoFile>;
 
-  private constructor(root: FileSystemRoot, key: StoreKey, folder: string) {
+  private constructor(
+    root: FileSystemRoot,
+    key: StoreKey,
+    folder: string,
+    temporary: Temporary<DenoFile>,
+  ) {
     this.#root = root;
     this.#key = key;
-    this.path = temporaryPath(folder);
+    this.#folder = folder;
+    this.#temporary = temporary;
   }
 
   /** Starts a value. Refuses an invalid key, and creates no folder but the root. */
-  static async of(
+  static async open(
     root: FileSystemRoot,
     key: StoreKey,
     options: StoreOptions,
   ): Promise<PendingValue> {
     await root.find(key, options);
-    const folder = await root.nearestFolder(splitPath(key).folder);
-    return new PendingValue(root, key, folder);
+    const { folder, path } = await root.nearestFolder(splitPath(key).folder);
+    try {
+      const temporary = await createTemporary(DENO_FILES, path);
+      return new PendingValue(root, key, folder, temporary);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotADirectory)) throw error;
+      throw new Error(
+        `Key ${
+          JSON.stringify(key)
+        } lies in a folder where a file stands, the value of another key: ${path}`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** The file, for writing. */
+  get file(): Deno.FsFile {
+    return this.#temporary.file.file;
+  }
+
+  /** The temporary file as a key. */
+  get temporaryKey(): string {
+    return `${this.#folder}/${splitPath(this.#temporary.path).name}`;
   }
 
   /** Writes the whole value, by the shortcut of a stream if it has one. */
@@ -36,83 +72,45 @@ export class PendingValue {
     options: StoreOptions,
   ): Promise<void> {
     const { signal } = options;
-    const abort = signal === undefined ? {} : { signal };
-    if (value instanceof Uint8Array) {
-      await this.#inFolder(() =>
-        Deno.writeFile(this.path, value, { createNew: true, ...abort })
-      );
-      return;
-    }
-    const file = await this.open();
-    try {
+    if (!(value instanceof Uint8Array)) {
       const drain = takeShortcut(value, "drain");
-      await (drain?.(file, options) ?? value.pipeTo(file.writable, abort));
-    } finally {
-      close(file);
+      if (drain !== undefined) return await drain(this.file, options);
+      const file = new WritableStream<Uint8Array>({
+        write: (bytes) => this.#temporary.file.append(bytes),
+      });
+      return await value.pipeTo(file, signal === undefined ? {} : { signal });
     }
-  }
-
-  /** Opens the file for writing. */
-  async open(): Promise<Deno.FsFile> {
-    return await this.#inFolder(() =>
-      Deno.open(this.path, { createNew: true, write: true })
-    );
-  }
-
-  /** Creates the file, and explains the error where another file stands in the place of its folder. */
-  async #inFolder<T>(create: () => Promise<T>): Promise<T> {
-    try {
-      return await create();
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotADirectory)) throw error;
-      const { folder } = splitPath(this.path);
-      throw new Error(
-        `Key ${
-          JSON.stringify(this.#key)
-        } lies in a folder where a file stands, the value of another key: ${folder}`,
-        { cause: error },
+    for (let offset = 0; offset < value.length; offset += WINDOW) {
+      signal?.throwIfAborted();
+      await this.#temporary.file.append(
+        value.subarray(offset, offset + WINDOW),
       );
     }
   }
 
-  /** Renames the file to the name of the value, in place of an earlier one. */
-  async store(options: StoreOptions): Promise<void> {
+  /** Waits until the bytes are on the disk. */
+  async sync(): Promise<void> {
+    await this.#temporary.file.sync();
+  }
+
+  /** Gives the file the name of the value, in place of an earlier one. */
+  async store(options: StoreOptions, isSynced: boolean): Promise<void> {
     options.signal?.throwIfAborted();
     const { folder, name } = splitPath(this.#key);
+    if (isSynced) await this.sync();
     const path = await this.#root.ensureFolder(folder);
-    await Deno.rename(this.path, `${path}/${name}`);
-    // A rename onto a hard link of the same file does nothing.
-    await this.discard();
+    await DENO_FILES.rename(this.#temporary.path, `${path}/${name}`);
+    if (isSynced) await DENO_FILES.syncFolder(path);
+    this.close();
   }
 
-  /** Removes the temporary file, if there still is one. */
+  /** Closes the file, and leaves it as it is. */
+  close(): void {
+    this.#temporary.file.close();
+  }
+
+  /** Closes and removes the temporary file. */
   async discard(): Promise<void> {
-    await Deno.remove(this.path).catch(() => {});
-  }
-}
-
-/** Writes a temporary file by `write` and gives it the name of the value. */
-export async function replaceValue(
-  root: FileSystemRoot,
-  key: StoreKey,
-  options: StoreOptions,
-  write: (value: PendingValue) => Promise<void>,
-): Promise<void> {
-  const value = await PendingValue.of(root, key, options);
-  try {
-    await write(value);
-    await value.store(options);
-  } catch (error) {
-    await value.discard();
-    throw error;
-  }
-}
-
-/** Closes a file that its stream may have closed. Not by `using`, which Node 20 cannot parse. */
-function close(file: Deno.FsFile): void {
-  try {
-    file.close();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.BadResource)) throw error;
+    await discardTemporary(DENO_FILES, this.#temporary);
   }
 }

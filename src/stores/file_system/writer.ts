@@ -1,40 +1,34 @@
 import type { ByteWriter } from "../byte_io.ts";
-import type { PendingValue } from "./value.ts";
 import type { StoreOptions } from "../store.ts";
+import type { PendingValue } from "./value.ts";
 
 /** Writes a value piece by piece. */
 export class FileValueWriter implements ByteWriter {
   readonly #value: PendingValue;
-  readonly #file: Deno.FsFile;
   readonly #options: StoreOptions;
+  readonly #store: () => Promise<void>;
   #isOpen = true;
 
-  private constructor(
+  /** @param store Stores the value, once it is written. */
+  constructor(
     value: PendingValue,
-    file: Deno.FsFile,
     options: StoreOptions,
+    store: () => Promise<void>,
   ) {
     this.#value = value;
-    this.#file = file;
     this.#options = options;
-  }
-
-  static async open(
-    value: PendingValue,
-    options: StoreOptions,
-  ): Promise<FileValueWriter> {
-    return new FileValueWriter(value, await value.open(), options);
+    this.#store = store;
   }
 
   async write(bytes: Uint8Array): Promise<number> {
     this.#options.signal?.throwIfAborted();
-    return await this.#file.write(bytes);
+    return await this.#value.file.write(bytes);
   }
 
   async close(): Promise<void> {
-    this.#end();
+    this.#isOpen = false;
     try {
-      await this.#value.store(this.#options);
+      await this.#store();
     } catch (error) {
       await this.#value.discard();
       throw error;
@@ -43,12 +37,7 @@ export class FileValueWriter implements ByteWriter {
 
   async abort(): Promise<void> {
     if (!this.#isOpen) return;
-    this.#end();
-    await this.#value.discard();
-  }
-
-  #end(): void {
     this.#isOpen = false;
-    this.#file.close();
+    await this.#value.discard();
   }
 }

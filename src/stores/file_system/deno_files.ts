@@ -1,0 +1,165 @@
+import { writeAll } from "../byte_io.ts";
+import { ifPresent, ifPresentSync } from "./absence.ts";
+import {
+  type Files,
+  type FileState,
+  isOld,
+  isSameState,
+  type OpenFile,
+} from "./files.ts";
+
+/** The longest write that is not handed to another thread, in bytes. */
+const SHORT_WRITE = 64 * 1024;
+
+/** Whether Deno has refused to tell the state of an open file, as it does below a root that is a link. */
+let isStatRefused = false;
+
+/** An open file of Deno. */
+export class DenoFile implements OpenFile {
+  readonly file: Deno.FsFile;
+  readonly #path: string;
+  /** The state that the path had before the file was opened, if it is needed. */
+  readonly #earlier: FileState | undefined;
+  #isOpen = true;
+
+  constructor(path: string, options: Deno.OpenOptions) {
+    this.#path = path;
+    this.#earlier = isStatRefused ? oldState(path) : undefined;
+    this.file = Deno.openSync(path, options);
+  }
+
+  stat(): FileState | undefined {
+    try {
+      return stateOf(this.file.statSync());
+    } catch (error) {
+      // Deno asks for permission for the real path.
+      if (!(error instanceof Deno.errors.NotCapable)) throw error;
+      isStatRefused = true;
+      const state = DENO_FILES.stat(this.#path) as FileState | undefined;
+      return isSameState(this.#earlier, state) ? state : undefined;
+    }
+  }
+
+  tryLock(): boolean {
+    return this.file.tryLockSync(true);
+  }
+
+  read(): Uint8Array {
+    const size = this.size();
+    this.file.seekSync(0, Deno.SeekMode.Start);
+    const bytes = new Uint8Array(size);
+    let filled = 0;
+    while (filled < size) {
+      const read = this.file.readSync(bytes.subarray(filled));
+      if (read === null) return bytes.subarray(0, filled);
+      filled += read;
+    }
+    return bytes;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.file.truncateSync(0);
+    this.file.seekSync(0, Deno.SeekMode.Start);
+    await this.append(bytes);
+  }
+
+  /** Writes bytes at the present place. */
+  async append(bytes: Uint8Array): Promise<void> {
+    if (bytes.length > SHORT_WRITE) return await writeAll(this.file, bytes);
+    while (bytes.length > 0) {
+      bytes = bytes.subarray(this.file.writeSync(bytes));
+    }
+  }
+
+  /** The length of the file in bytes. */
+  size(): number {
+    // Not by `stat`, which may be refused.
+    return this.file.seekSync(0, Deno.SeekMode.End);
+  }
+
+  async sync(): Promise<void> {
+    await this.file.sync();
+  }
+
+  close(): void {
+    if (this.#isOpen) this.file.close();
+    this.#isOpen = false;
+  }
+}
+
+/**
+ * The files of Deno. Operations that read no disk run at once, since handing them to
+ * another thread takes longer than they do.
+ */
+export const DENO_FILES: Files<DenoFile> = {
+  open(path) {
+    return ifPresentSync(() => new DenoFile(path, { read: true }));
+  },
+
+  create(path) {
+    return new DenoFile(path, { createNew: true, read: true, write: true });
+  },
+
+  openOrCreate(path) {
+    return new DenoFile(path, { create: true, read: true, write: true });
+  },
+
+  stat(path) {
+    const info = ifPresentSync(() => Deno.statSync(path));
+    return info && stateOf(info);
+  },
+
+  touch(path) {
+    const now = new Date();
+    Deno.utimeSync(path, now, now);
+  },
+
+  rename: (from, to) => Deno.rename(from, to),
+
+  async remove(path) {
+    await ifPresent(() => Deno.remove(path));
+  },
+
+  async syncFolder(path) {
+    if (Deno.build.os === "windows") return; // Folders cannot be opened there.
+    const folder = await Deno.open(path);
+    try {
+      await folder.sync();
+    } finally {
+      folder.close();
+    }
+  },
+
+  now: () => Date.now(),
+
+  async wait(milliseconds, signal) {
+    signal?.throwIfAborted();
+    let stop!: () => void;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      stop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal?.addEventListener("abort", stop);
+    });
+    signal?.removeEventListener("abort", stop);
+    signal?.throwIfAborted();
+  },
+};
+
+/** The state of a file, unless the file is so young that a later one may have the same state. */
+function oldState(path: string): FileState | undefined {
+  const now = Date.now();
+  const state = DENO_FILES.stat(path) as FileState | undefined;
+  return state && isOld(state, now) ? state : undefined;
+}
+
+function stateOf(info: Deno.FileInfo): FileState {
+  return {
+    dev: info.dev,
+    ino: info.ino,
+    mtime: info.mtime?.getTime() ?? 0,
+    size: info.size,
+  };
+}

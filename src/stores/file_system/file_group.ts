@@ -1,0 +1,276 @@
+import { assertAllGiven, assertInGroup } from "../assert_in_group.ts";
+import type { ByteWriter } from "../byte_io.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
+import { isDiskFull } from "./absence.ts";
+import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import { openGroup } from "./group_reading.ts";
+import { FileGroupValues } from "./group_values.ts";
+import { Journal, type JournalPlace } from "./journal.ts";
+import type { JournalRecord } from "./journal_record.ts";
+import { journalName, relativeKey, resolveKey, splitPath } from "./path.ts";
+import type { FileSystemRoot } from "./root.ts";
+import { PendingValue } from "./value.ts";
+import { FileValueWriter } from "./writer.ts";
+
+/** A chunk, and the files that it consists of. */
+export interface FileGroupPlace {
+  readonly root: FileSystemRoot;
+  /** The key of the chunk. */
+  readonly key: StoreKey;
+  /** The keys of the files, in storing order. */
+  readonly keys: readonly StoreKey[];
+  /** Whether writers wait until everything is on the disk. */
+  readonly isSynced: boolean;
+  /** Told when a change that a killed writer had begun was finished. */
+  readonly onRecovery: ((key: StoreKey) => void) | undefined;
+}
+
+/** Files that are read, replaced and deleted together. */
+export class FileGroup implements StoreGroup {
+  readonly #place: FileGroupPlace;
+  /** The journal, if the lock is held. */
+  readonly #journal: Journal | undefined;
+
+  constructor(place: FileGroupPlace, journal?: Journal) {
+    this.#place = place;
+    this.#journal = journal;
+  }
+
+  async read<T>(
+    task: (values: GroupValues) => Promise<T>,
+    { signal }: StoreOptions = {},
+  ): Promise<T> {
+    const { key, keys, root } = this.#place;
+    let openedAt = 0;
+    const locate = async () => {
+      openedAt = Date.now();
+      const files: (string | undefined)[] = [];
+      for (const each of keys) files.push((await root.find(each))?.path);
+      return { files, journal: () => this.#journalPath() };
+    };
+    const { files, isIncomplete } = await openGroup<DenoFile>(
+      DENO_FILES,
+      locate,
+      key,
+      signal,
+    );
+    const values = new FileGroupValues(keys, files, openedAt);
+    try {
+      const result = await task(values);
+      if (isIncomplete) throw incomplete(key, keys, files);
+      values.close();
+      return result;
+    } catch (error) {
+      await values.abandon(error);
+      throw error;
+    }
+  }
+
+  async write(options: StoreOptions = {}): Promise<GroupWriter> {
+    options.signal?.throwIfAborted();
+    const { keys, root } = this.#place;
+    for (const key of keys) await root.find(key, options);
+    return new FileGroupWriter(
+      keys,
+      (key) => PendingValue.open(root, key, options),
+      options,
+      (values) => this.#replace(values, options),
+    );
+  }
+
+  async delete({ signal }: StoreOptions = {}): Promise<void> {
+    const { key, keys, root } = this.#place;
+    for (const each of keys) await root.find(each, { ...signal && { signal } });
+    const { folder } = splitPath(key);
+    if (await root.follow(folder) === undefined) return;
+    const names = keys.map((each) => relativeKey(folder, each));
+    try {
+      await this.#change(
+        (journal) =>
+          this.#record(journal, {
+            chunk: splitPath(key).name,
+            action: "delete",
+            files: names,
+          }),
+        signal,
+      );
+    } catch (error) {
+      // Deleting needs no free space. The last file goes first, so that a kill leaves no
+      // chunk of two writes.
+      if (!isDiskFull(error)) throw error;
+      for (const each of keys.toReversed()) await root.remove(each);
+    }
+  }
+
+  async lock<T>(
+    task: (group: StoreGroup) => Promise<T>,
+    { signal }: StoreOptions = {},
+  ): Promise<T> {
+    return await this.#change(
+      (journal) => task(new FileGroup(this.#place, journal)),
+      signal,
+    );
+  }
+
+  /** Replaces the files by values that are complete. */
+  async #replace(
+    values: ReadonlyMap<StoreKey, PendingValue>,
+    options: StoreOptions,
+  ): Promise<void> {
+    const { key, keys, root, isSynced } = this.#place;
+    const { folder } = splitPath(key);
+    let isLeft = false;
+    try {
+      if (isSynced) await Promise.all(keys.map((k) => values.get(k)!.sync()));
+      await this.#change(async (journal) => {
+        options.signal?.throwIfAborted();
+        for (const each of keys) {
+          await root.ensureFolder(splitPath(each).folder);
+        }
+        if (keys.length === 1) {
+          return await values.get(keys[0]!)!.store(options, isSynced);
+        }
+        const files = keys.map((each) =>
+          [
+            relativeKey(folder, values.get(each)!.temporaryKey),
+            relativeKey(folder, each),
+          ] as const
+        );
+        try {
+          await this.#record(journal, {
+            chunk: splitPath(key).name,
+            action: "replace",
+            files,
+          });
+        } finally {
+          isLeft = journal.isUnfinished;
+        }
+      }, options.signal);
+    } finally {
+      // The next writer needs the files of a change that has begun and has failed.
+      for (const value of values.values()) {
+        await (isLeft ? value.close() : value.discard());
+      }
+    }
+  }
+
+  async #record(journal: Journal, record: JournalRecord): Promise<void> {
+    await journal.change(record, this.#place.isSynced);
+  }
+
+  /** Runs a task under the lock. */
+  async #change<T>(
+    task: (journal: Journal) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    if (this.#journal !== undefined) return await task(this.#journal);
+    const { key, root, onRecovery } = this.#place;
+    const { folder, name } = splitPath(key);
+    const path = `${await root.ensureFolder(folder)}/${await journalName(
+      name,
+    )}`;
+    return await Journal.lock(
+      DENO_FILES,
+      journalPlace(root, folder, path),
+      task,
+      signal,
+      () => onRecovery?.(key),
+    );
+  }
+
+  async #journalPath(): Promise<string | undefined> {
+    const { key, root } = this.#place;
+    const { folder, name } = splitPath(key);
+    const path = await root.follow(folder);
+    return path && `${path}/${await journalName(name)}`;
+  }
+}
+
+/** The place of a journal in a folder of a root, and the files that the journal names. */
+export function journalPlace(
+  root: FileSystemRoot,
+  folder: string,
+  path: string,
+): JournalPlace {
+  return {
+    path,
+    async pathOf(name) {
+      const key = splitPath(resolveKey(folder, name));
+      return `${await root.ensureFolder(key.folder)}/${key.name}`;
+    },
+  };
+}
+
+/** Collects the values of a group in temporary files. */
+class FileGroupWriter implements GroupWriter {
+  readonly #keys: readonly StoreKey[];
+  readonly #open: (key: StoreKey) => Promise<PendingValue>;
+  readonly #options: StoreOptions;
+  readonly #store: (
+    values: ReadonlyMap<StoreKey, PendingValue>,
+  ) => Promise<void>;
+  /** The values that are open, and of them those that are complete. */
+  readonly #opened = new Map<StoreKey, PendingValue>();
+  readonly #complete = new Map<StoreKey, PendingValue>();
+
+  constructor(
+    keys: readonly StoreKey[],
+    open: (key: StoreKey) => Promise<PendingValue>,
+    options: StoreOptions,
+    store: (values: ReadonlyMap<StoreKey, PendingValue>) => Promise<void>,
+  ) {
+    this.#keys = keys;
+    this.#open = open;
+    this.#options = options;
+    this.#store = store;
+  }
+
+  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    const value = await this.#openValue(key);
+    await value.write(bytes, this.#options);
+    this.#complete.set(key, value);
+  }
+
+  async writer(key: StoreKey): Promise<ByteWriter> {
+    const value = await this.#openValue(key);
+    return new FileValueWriter(value, this.#options, () => {
+      this.#complete.set(key, value);
+      return Promise.resolve();
+    });
+  }
+
+  async close(): Promise<void> {
+    assertAllGiven(this.#keys, this.#complete);
+    this.#opened.clear(); // Storing closes the files, also if it fails.
+    await this.#store(this.#complete);
+  }
+
+  async abort(): Promise<void> {
+    const opened = [...this.#opened.values()];
+    this.#opened.clear();
+    this.#complete.clear();
+    for (const value of opened) await value.discard();
+  }
+
+  async #openValue(key: StoreKey): Promise<PendingValue> {
+    assertInGroup(this.#keys, key);
+    await this.#opened.get(key)?.discard();
+    const value = await this.#open(key);
+    this.#opened.set(key, value);
+    return value;
+  }
+}
+
+function incomplete(
+  key: StoreKey,
+  keys: readonly StoreKey[],
+  files: readonly (DenoFile | undefined)[],
+): Error {
+  const missing = keys.filter((_, i) => files[i] === undefined);
+  return new Error(
+    `Chunk ${JSON.stringify(key)} lacks ${
+      JSON.stringify(missing)
+    }: a chunk is stored with all of its parts or not at all`,
+  );
+}

@@ -1,0 +1,31 @@
+import type { DenoFile } from "./deno_files.ts";
+import { type FileState, isSameState } from "./files.ts";
+import type { StoreVersion } from "../store_group.ts";
+
+/**
+ * The version of a value in a file. A young file is held open, so that no later file
+ * gets its inode number.
+ */
+export class FileVersion implements StoreVersion {
+  readonly #state: FileState;
+  #held: DenoFile | undefined;
+
+  constructor(state: FileState, held?: DenoFile) {
+    this.#state = state;
+    this.#held = held;
+  }
+
+  get isLasting(): boolean {
+    return this.#held === undefined;
+  }
+
+  /** Whether an open file is the one of this version. */
+  isOf(file: DenoFile): boolean {
+    return isSameState(this.#state, file.stat());
+  }
+
+  release(): void {
+    this.#held?.close();
+    this.#held = undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** A value, or a promise of it: what takes no time need not wait for a turn of the event loop. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** What tells a file from others, and from its later states. */
+export interface FileState {
+  readonly dev: number;
+  /** `null` where the file system has no inode numbers, as on Windows. */
+  readonly ino: number | null;
+  /** The time of the last change in milliseconds since 1970. */
+  readonly mtime: number;
+  readonly size: number;
+}
+
+/** A file that is open. Its name may lead to another file by now. */
+export interface OpenFile {
+  /** Tells the file's state; `undefined` if there is no permission for it. */
+  stat(): Awaitable<FileState | undefined>;
+  /** Takes an exclusive lock, which ends when the file is closed. Returns `false` if another program or `OpenFile` has it. */
+  tryLock(): Awaitable<boolean>;
+  /** Reads the whole file from its start. */
+  read(): Awaitable<Uint8Array>;
+  /** Replaces the contents of the file by a single write. */
+  write(bytes: Uint8Array): Awaitable<void>;
+  /** Waits until the contents are on the disk. */
+  sync(): Awaitable<void>;
+  close(): Awaitable<void>;
+}
+
+/**
+ * The operations on files that groups of values are made of, each of which happens at
+ * one moment. Tests run the same steps on other files than those of Deno.
+ */
+export interface Files<F extends OpenFile = OpenFile> {
+  /** Opens a file for reading, or returns `undefined` if there is none. */
+  open(path: string): Awaitable<F | undefined>;
+  /** Creates a file, and opens it for writing. Fails if there is one. */
+  create(path: string): Awaitable<F>;
+  /** Opens a file for reading and writing, and creates it if there is none. */
+  openOrCreate(path: string): Awaitable<F>;
+  /** Tells the state of the file that a path leads to, or `undefined` if there is none. */
+  stat(path: string): Awaitable<FileState | undefined>;
+  /** Sets the time of the last change to the present. */
+  touch(path: string): Awaitable<void>;
+  /** Renames a file, in place of another one. */
+  rename(from: string, to: string): Awaitable<void>;
+  /** Removes a file. No error if there is none. */
+  remove(path: string): Awaitable<void>;
+  /** Waits until the names in a folder are on the disk. */
+  syncFolder(path: string): Awaitable<void>;
+  /** The present in milliseconds since 1970. */
+  now(): number;
+  /** Waits, or rejects with the reason of the signal. */
+  wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+/** Whether two states are those of the same file, unchanged. */
+export function isSameState(
+  a: FileState | undefined,
+  b: FileState | undefined,
+): boolean {
+  return a !== undefined && b !== undefined && a.ino === b.ino &&
+    a.dev === b.dev && a.mtime === b.mtime && a.size === b.size;
+}
+
+/** The age in milliseconds from which no later file can have the state of a file: file systems have coarse clocks. */
+const YOUTH = 2_000;
+
+/** Whether a file was so old at a time that its state tells it from all files that replace it later. */
+export function isOld({ mtime }: FileState, time: number): boolean {
+  return mtime + YOUTH <= time;
+}

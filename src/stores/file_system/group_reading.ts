@@ -1,0 +1,109 @@
+import { UnfinishedWriteError } from "../unfinished_write_error.ts";
+import {
+  type Awaitable,
+  type Files,
+  isSameState,
+  type OpenFile,
+} from "./files.ts";
+
+/** How often files that are absent beside others are looked for, if no journal tells of a writer. */
+const TRIES_WITHOUT_JOURNAL = 3;
+/** How long a reader waits for writers, in milliseconds. */
+const LONGEST_WAIT = 2_500;
+
+/** The files of a chunk. */
+export interface GroupPaths {
+  /** Where each file is, the last in storing order last; `undefined` for a folder that is absent. */
+  readonly files: readonly (string | undefined)[];
+  /** Where the journal is; `undefined` if its folder is absent. */
+  journal(): Awaitable<string | undefined>;
+}
+
+/** The files of a chunk that are open. */
+export interface OpenGroup<F> {
+  /** The files in the order of their paths, `undefined` for absent ones. */
+  readonly files: readonly (F | undefined)[];
+  /** Whether some files are there and others are not. The files may belong to different writes then. */
+  readonly isIncomplete: boolean;
+}
+
+/**
+ * Opens the files of a chunk, all of the same write. The last file in storing order is
+ * absent while a writer changes the others. So if the path of that file leads to the
+ * same file before and after the others are opened, all files belong to one write. The
+ * file stays open meanwhile, so that no other file gets its inode number.
+ *
+ * @param locate Tells where the files are; called for each try.
+ * @param key The key of the chunk, for messages.
+ * @throws {UnfinishedWriteError} If a writer does not come to its end in time.
+ */
+export async function openGroup<F extends OpenFile>(
+  files: Files<F>,
+  locate: () => Awaitable<GroupPaths>,
+  key: string,
+  signal?: AbortSignal,
+): Promise<OpenGroup<F>> {
+  const deadline = files.now() + LONGEST_WAIT;
+  let pause = 0.1;
+  for (let tries = 1;; tries++) {
+    signal?.throwIfAborted();
+    const paths = await locate();
+    const opened = await tryOpen(files, paths.files);
+    if (opened.isOneWrite) return opened;
+    const canBeMissing = opened.isIncomplete && tries >= TRIES_WITHOUT_JOURNAL;
+    if (canBeMissing && !await isThere(files, await paths.journal())) {
+      return opened;
+    }
+    await closeAll(opened.files);
+    if (files.now() > deadline) throw new UnfinishedWriteError(key);
+    await files.wait(pause, signal);
+    pause = Math.min(50, 2 * pause);
+  }
+}
+
+/** Files that were opened one after another. */
+interface Opened<F> extends OpenGroup<F> {
+  /** Whether the files belong to one write, or are all absent. */
+  readonly isOneWrite: boolean;
+}
+
+async function isThere(
+  files: Files,
+  path: string | undefined,
+): Promise<boolean> {
+  return path !== undefined && await files.stat(path) !== undefined;
+}
+
+async function tryOpen<F extends OpenFile>(
+  files: Files<F>,
+  paths: readonly (string | undefined)[],
+): Promise<Opened<F>> {
+  const opened: (F | undefined)[] = new Array(paths.length).fill(undefined);
+  try {
+    // The last file is opened first.
+    for (let i = paths.length; i-- > 0;) {
+      const path = paths[i];
+      if (path !== undefined) opened[i] = await files.open(path);
+    }
+    const absent = opened.filter((file) => file === undefined).length;
+    if (absent > 0 || paths.length === 1) {
+      const isOneWrite = absent === paths.length || paths.length === 1;
+      return { files: opened, isOneWrite, isIncomplete: !isOneWrite };
+    }
+    const isOneWrite = isSameState(
+      await opened.at(-1)!.stat(),
+      await files.stat(paths.at(-1)!),
+    );
+    return { files: opened, isOneWrite, isIncomplete: false };
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
+/** Closes files that are open. */
+export async function closeAll(
+  files: Iterable<OpenFile | undefined>,
+): Promise<void> {
+  for (const file of files) await file?.close();
+}

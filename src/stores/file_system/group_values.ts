@@ -1,0 +1,127 @@
+import { assertInGroup } from "../assert_in_group.ts";
+import { assertByteRange } from "../byte_range.ts";
+import { offerShortcut } from "../shortcut.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
+import type { GroupValues, StoreVersion } from "../store_group.ts";
+import { abortable, discard } from "../stream.ts";
+import type { DenoFile } from "./deno_files.ts";
+import { FileVersion } from "./file_version.ts";
+import { isOld } from "./files.ts";
+import { readRange, WHOLE } from "./reading.ts";
+
+/** The open files of a chunk, all of one write. */
+export class FileGroupValues implements GroupValues {
+  readonly #keys: readonly StoreKey[];
+  readonly #files: readonly (DenoFile | undefined)[];
+  readonly #openedAt: number;
+  /** The versions that were told, by their files. */
+  readonly #versions = new Map<DenoFile, FileVersion>();
+  /** The streams that were opened, by their files. */
+  readonly #streams = new Map<DenoFile, ReadableStream<Uint8Array>>();
+  /** The last reading of each file, since a file has one place to read from. */
+  readonly #readings = new Map<DenoFile, Promise<unknown>>();
+
+  /** @param openedAt A time before the files were opened, in milliseconds. */
+  constructor(
+    keys: readonly StoreKey[],
+    files: readonly (DenoFile | undefined)[],
+    openedAt: number,
+  ) {
+    this.#keys = keys;
+    this.#files = files;
+    this.#openedAt = openedAt;
+  }
+
+  get(
+    key: StoreKey,
+    options?: GetOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.getRange(key, WHOLE, options);
+  }
+
+  async getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options: GetOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    const file = this.#find(key, options);
+    if (file === undefined) return undefined;
+    const earlier = this.#readings.get(file) ?? Promise.resolve();
+    const reading = earlier.catch(() => {})
+      .then(() => readRange(file.file, key, range, options));
+    this.#readings.set(file, reading);
+    return await reading;
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async stream(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const opened = this.#find(key, options);
+    if (opened === undefined) return undefined;
+    const { file } = opened;
+    file.seekSync(0, Deno.SeekMode.Start);
+    const stream = options.signal === undefined
+      ? offerShortcut(file.readable, { reader: file })
+      : abortable(file.readable, options.signal);
+    this.#streams.set(opened, stream);
+    return stream;
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async size(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<number | undefined> {
+    return this.#find(key, options)?.size();
+  }
+
+  version(key: StoreKey): StoreVersion | undefined {
+    const file = this.#find(key);
+    const state = file?.stat();
+    if (state === undefined) return undefined;
+    if (isOld(state, this.#openedAt)) return new FileVersion(state);
+    const version = this.#versions.get(file!) ?? new FileVersion(state, file);
+    this.#versions.set(file!, version);
+    return version;
+  }
+
+  /** Closes all files but those of streams and of versions that were told. */
+  close(): void {
+    for (const file of this.#files) {
+      const isGiven = file === undefined || this.#streams.has(file) ||
+        this.#versions.has(file);
+      if (!isGiven) file.close();
+    }
+  }
+
+  /** Closes all files, after a failure. */
+  async abandon(reason: unknown): Promise<void> {
+    this.close();
+    for (const version of this.#versions.values()) version.release();
+    for (const stream of this.#streams.values()) {
+      await discard(stream, reason);
+    }
+  }
+
+  #find(key: StoreKey, options?: StoreOptions): DenoFile | undefined {
+    options?.signal?.throwIfAborted();
+    assertInGroup(this.#keys, key);
+    const file = this.#files[this.#keys.indexOf(key)];
+    if (file !== undefined && this.#streams.has(file)) {
+      throw new TypeError(
+        `Value ${
+          JSON.stringify(key)
+        } is a stream already, and can be read once`,
+      );
+    }
+    return file;
+  }
+}

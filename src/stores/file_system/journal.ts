@@ -1,0 +1,228 @@
+import { KeyLocks } from "../key_locks.ts";
+import {
+  type Awaitable,
+  type Files,
+  isSameState,
+  type OpenFile,
+} from "./files.ts";
+import {
+  decodeRecord,
+  encodeRecord,
+  type JournalRecord,
+} from "./journal_record.ts";
+import { isDiskFull } from "./absence.ts";
+import { splitPath } from "./path.ts";
+
+/** How long a writer waits for a lock that another program holds, in milliseconds. */
+const LONGEST_WAIT = 120_000;
+
+/** Gives the writers of this program their turns, so that only one of them tries for the lock of a journal. */
+const turns = new KeyLocks();
+
+/**
+ * The journal of a chunk of several files, which is its lock as well. The file exists
+ * while somebody changes the chunk, and after a writer was killed.
+ */
+export class Journal {
+  readonly #files: Files;
+  readonly #place: JournalPlace;
+  readonly #file: OpenFile;
+  /** Whether a record is written and its change is not finished. */
+  #isUnfinished = false;
+
+  private constructor(files: Files, place: JournalPlace, file: OpenFile) {
+    this.#files = files;
+    this.#place = place;
+    this.#file = file;
+  }
+
+  /**
+   * Runs a task under the lock of a journal, after it has finished what a killed writer
+   * left.
+   *
+   * @param onRecovery Told if a killed writer's change was finished.
+   */
+  static async lock<T>(
+    files: Files,
+    place: JournalPlace,
+    task: (journal: Journal) => Promise<T>,
+    signal: AbortSignal | undefined,
+    onRecovery: (record: JournalRecord) => void = () => {},
+  ): Promise<T> {
+    const { path } = place;
+    return await turns.write(path, async () => {
+      signal?.throwIfAborted();
+      const file = await lockFile(files, path, signal);
+      const journal = new Journal(files, place, file);
+      try {
+        const left = await journal.#recover();
+        if (left !== undefined) onRecovery(left);
+        const result = await task(journal);
+        await files.remove(path);
+        return result;
+      } catch (error) {
+        // A change that has begun is finished by the next writer.
+        if (!journal.#isUnfinished) await journal.#tryRemove();
+        throw error;
+      } finally {
+        await journal.#file.close(); // Last, since it ends the lock.
+      }
+    });
+  }
+
+  /**
+   * Changes files: once the record is written, the change will be finished, by this
+   * program or by the next one that takes the lock.
+   *
+   * @param isSynced Whether each step waits until it is on the disk, against loss of power.
+   */
+  async change(record: JournalRecord, isSynced = false): Promise<void> {
+    try {
+      await this.#file.write(encodeRecord(record));
+    } catch (error) {
+      // Deleting needs no free space: without a record, a kill may leave some files, but
+      // never the last one, so that they are not taken for a chunk.
+      if (record.action !== "delete" || !isDiskFull(error)) throw error;
+    }
+    this.#isUnfinished = true;
+    if (isSynced) {
+      await this.#file.sync();
+      await this.#files.syncFolder(splitPath(this.#place.path).folder);
+    }
+    await rollForward(this.#files, this.#place, record, isSynced);
+    this.#isUnfinished = false;
+  }
+
+  /** Whether a change has begun and has failed before its end. */
+  get isUnfinished(): boolean {
+    return this.#isUnfinished;
+  }
+
+  /** Finishes the change of a writer that was killed. Returns its record, if there is one. */
+  async #recover(): Promise<JournalRecord | undefined> {
+    const record = decodeRecord(await this.#file.read());
+    if (record === undefined) return undefined;
+    this.#isUnfinished = true;
+    await rollForward(this.#files, this.#place, record, false);
+    this.#isUnfinished = false;
+    return record;
+  }
+
+  /** Removes the journal after a failure, which is thrown. A journal without a record does no harm. */
+  async #tryRemove(): Promise<void> {
+    try {
+      await this.#files.remove(this.#place.path);
+    } catch {
+      // As said above.
+    }
+  }
+}
+
+/** Where a journal is, and the files that it names. */
+export interface JournalPlace {
+  readonly path: string;
+  /** Returns the path of a file that a record names. The folder of the file is there. */
+  pathOf(name: string): Awaitable<string>;
+}
+
+/** Opens and locks the file of a journal. */
+async function lockFile(
+  files: Files,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenFile> {
+  const deadline = files.now() + LONGEST_WAIT;
+  for (let pause = 0.1;; pause = Math.min(50, 2 * pause)) {
+    const file = await files.openOrCreate(path);
+    try {
+      if (await file.tryLock()) {
+        // The program that had the lock before has removed the file, if the path leads
+        // to another one or nowhere.
+        if (await isAt(files, file, path)) return file;
+        pause = 0.1;
+      } else if (files.now() > deadline) {
+        throw new Error(
+          `Another program has been changing the chunk for ${
+            LONGEST_WAIT / 1000
+          } seconds, expected its lock to be free by then: ${path}`,
+        );
+      }
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    await file.close();
+    await files.wait(pause, signal);
+  }
+}
+
+/** Whether a path leads to a file that is open and locked. */
+async function isAt(
+  files: Files,
+  file: OpenFile,
+  path: string,
+): Promise<boolean> {
+  const state = await file.stat();
+  if (state !== undefined) return isSameState(state, await files.stat(path));
+  // Without permission to ask for the state of an open file, its contents have to tell:
+  // a record is unique, and so is what is written into an empty file.
+  let contents = await file.read();
+  if (contents.length === 0) {
+    contents = new TextEncoder().encode(crypto.randomUUID());
+    await file.write(contents);
+  }
+  const found = await files.open(path);
+  const others = await found?.read();
+  await found?.close();
+  return others !== undefined && others.length === contents.length &&
+    others.every((byte, i) => byte === contents[i]);
+}
+
+/**
+ * Takes the steps of a change that have not been taken yet. While the last file is
+ * absent, the others may belong to different writes; whenever it is there, all files
+ * belong to the same one.
+ */
+async function rollForward(
+  files: Files,
+  { pathOf }: JournalPlace,
+  record: JournalRecord,
+  isSynced: boolean,
+): Promise<void> {
+  if (record.action === "delete") {
+    const paths = await all(record.files.map(pathOf));
+    for (const path of [paths.at(-1)!, ...paths.slice(0, -1)]) {
+      await files.remove(path);
+    }
+    return;
+  }
+  const from = await all(record.files.map(([name]) => pathOf(name)));
+  const to = await all(record.files.map(([_, name]) => pathOf(name)));
+  const last = from.length - 1;
+  // The last file may be the new one already.
+  if (await files.stat(from[last]!) === undefined) return;
+  await files.remove(to[last]!);
+  for (let i = 0; i <= last; i++) {
+    if (isSynced && i === last) await syncFolders(files, to);
+    if (await files.stat(from[i]!) === undefined) continue;
+    // Servers tell this time: it shows that the last file was changed after the others.
+    await files.touch(from[i]!);
+    await files.rename(from[i]!, to[i]!);
+  }
+  if (isSynced) await syncFolders(files, to);
+}
+
+async function syncFolders(
+  files: Files,
+  paths: readonly string[],
+): Promise<void> {
+  for (const folder of new Set(paths.map((path) => splitPath(path).folder))) {
+    await files.syncFolder(folder);
+  }
+}
+
+async function all(paths: readonly Awaitable<string>[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) found.push(await path);
+  return found;
+}

@@ -1,0 +1,72 @@
+import type { Files, OpenFile } from "./files.ts";
+import { Journal, type JournalPlace } from "./journal.ts";
+import type { JournalRecord } from "./journal_record.ts";
+
+/** The number of temporary files that are held open at the same time. */
+const MOST_OPEN = 256;
+
+/** A file that a writer may have left. */
+export type Leftover =
+  | { readonly temporary: string }
+  | { readonly journal: JournalPlace };
+
+/** What {@linkcode recoverFiles} tells of its work. */
+export interface RecoveryEvents {
+  /** A change that a killed writer had begun is finished. */
+  finished(journal: JournalPlace, record: JournalRecord): void;
+  /** A temporary file of a killed writer is removed, of a length in bytes. */
+  removed(path: string, size: number): void;
+}
+
+/**
+ * Finishes the changes of writers that were killed, and removes their temporary files.
+ * The temporary files of dead writers are found before the journals are looked at, and
+ * stay locked: otherwise a writer could commit and die in between, and its files would
+ * be removed.
+ *
+ * @param list Lists what writers may have left.
+ */
+export async function recoverFiles(
+  files: Files,
+  list: () => AsyncIterable<Leftover>,
+  events: RecoveryEvents,
+  signal?: AbortSignal,
+): Promise<void> {
+  while (true) {
+    const dead = new Map<string, OpenFile>();
+    try {
+      for await (const found of list()) {
+        signal?.throwIfAborted();
+        if (dead.size === MOST_OPEN) break;
+        if (!("temporary" in found)) continue;
+        const file = await files.open(found.temporary);
+        if (file === undefined) continue;
+        if (await file.tryLock()) dead.set(found.temporary, file);
+        else await file.close();
+      }
+      for await (const found of list()) {
+        signal?.throwIfAborted();
+        if ("temporary" in found) continue;
+        const { journal } = found;
+        const finished = (record: JournalRecord) =>
+          events.finished(journal, record);
+        await Journal.lock(
+          files,
+          journal,
+          () => Promise.resolve(),
+          signal,
+          finished,
+        );
+      }
+      for (const path of dead.keys()) {
+        const state = await files.stat(path);
+        if (state === undefined) continue;
+        await files.remove(path);
+        events.removed(path, state.size);
+      }
+    } finally {
+      for (const file of dead.values()) await file.close();
+    }
+    if (dead.size < MOST_OPEN) return;
+  }
+}
