@@ -1,5 +1,9 @@
 import { writeAll } from "../byte_io.ts";
+import { offerShortcut } from "../shortcut.ts";
+import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
+import { abortable } from "../stream.ts";
 import { ifPresent, ifPresentSync } from "./absence.ts";
+import { readRange } from "./reading.ts";
 import {
   type Files,
   type FileState,
@@ -15,8 +19,8 @@ const SHORT_WRITE = 64 * 1024;
 let isStatRefused = false;
 
 /** An open file of Deno. */
-export class DenoFile implements OpenFile {
-  readonly file: Deno.FsFile;
+class DenoFile implements OpenFile {
+  readonly #file: Deno.FsFile;
   readonly #path: string;
   /** The state that the path had before the file was opened, if it is needed. */
   readonly #earlier: FileState | undefined;
@@ -25,12 +29,12 @@ export class DenoFile implements OpenFile {
   constructor(path: string, options: Deno.OpenOptions) {
     this.#path = path;
     this.#earlier = isStatRefused ? oldState(path) : undefined;
-    this.file = Deno.openSync(path, options);
+    this.#file = Deno.openSync(path, options);
   }
 
   stat(): FileState | undefined {
     try {
-      return stateOf(this.file.statSync());
+      return stateOf(this.#file.statSync());
     } catch (error) {
       // Deno asks for permission for the real path.
       if (!(error instanceof Deno.errors.NotCapable)) throw error;
@@ -41,48 +45,61 @@ export class DenoFile implements OpenFile {
   }
 
   tryLock(): boolean {
-    return this.file.tryLockSync(true);
+    return this.#file.tryLockSync(true);
   }
 
-  read(): Uint8Array {
-    const size = this.size();
-    this.file.seekSync(0, Deno.SeekMode.Start);
-    const bytes = new Uint8Array(size);
+  size(): number {
+    // Not by `stat`, which may be refused. Seeking reads nothing.
+    return this.#file.seekSync(0, Deno.SeekMode.End);
+  }
+
+  async read(
+    key: StoreKey,
+    range: ByteRange,
+    options: GetOptions,
+  ): Promise<Uint8Array> {
+    return await readRange(this.#file, key, range, options);
+  }
+
+  stream(signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+    this.#file.seekSync(0, Deno.SeekMode.Start);
+    const { readable } = this.#file;
+    return signal === undefined
+      ? offerShortcut(readable, { reader: this.#file })
+      : abortable(readable, signal);
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    if (bytes.length > SHORT_WRITE) return await writeAll(this.#file, bytes);
+    while (bytes.length > 0) {
+      bytes = bytes.subarray(this.#file.writeSync(bytes));
+    }
+  }
+
+  contents(): Uint8Array {
+    const bytes = new Uint8Array(this.size());
+    this.#file.seekSync(0, Deno.SeekMode.Start);
     let filled = 0;
-    while (filled < size) {
-      const read = this.file.readSync(bytes.subarray(filled));
-      if (read === null) return bytes.subarray(0, filled);
+    while (filled < bytes.length) {
+      const read = this.#file.readSync(bytes.subarray(filled));
+      if (read === null) break;
       filled += read;
     }
-    return bytes;
+    return bytes.subarray(0, filled);
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    this.file.truncateSync(0);
-    this.file.seekSync(0, Deno.SeekMode.Start);
+  async replace(bytes: Uint8Array): Promise<void> {
+    this.#file.truncateSync(0);
+    this.#file.seekSync(0, Deno.SeekMode.Start);
     await this.append(bytes);
   }
 
-  /** Writes bytes at the present place. */
-  async append(bytes: Uint8Array): Promise<void> {
-    if (bytes.length > SHORT_WRITE) return await writeAll(this.file, bytes);
-    while (bytes.length > 0) {
-      bytes = bytes.subarray(this.file.writeSync(bytes));
-    }
-  }
-
-  /** The length of the file in bytes. */
-  size(): number {
-    // Not by `stat`, which may be refused.
-    return this.file.seekSync(0, Deno.SeekMode.End);
-  }
-
   async sync(): Promise<void> {
-    await this.file.sync();
+    await this.#file.sync();
   }
 
   close(): void {
-    if (this.#isOpen) this.file.close();
+    if (this.#isOpen) this.#file.close();
     this.#isOpen = false;
   }
 }
@@ -91,7 +108,7 @@ export class DenoFile implements OpenFile {
  * The files of Deno. Operations that read no disk run at once, since handing them to
  * another thread takes longer than they do.
  */
-export const DENO_FILES: Files<DenoFile> = {
+export const DENO_FILES: Files = {
   open(path) {
     return ifPresentSync(() => new DenoFile(path, { read: true }));
   },

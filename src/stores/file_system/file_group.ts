@@ -3,19 +3,20 @@ import type { ByteWriter } from "../byte_io.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
 import { isDiskFull } from "./absence.ts";
-import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import type { Files, OpenFile } from "./files.ts";
+import type { Folders } from "./folders.ts";
 import { openGroup } from "./group_reading.ts";
 import { FileGroupValues } from "./group_values.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
 import type { JournalRecord } from "./journal_record.ts";
 import { journalName, relativeKey, resolveKey, splitPath } from "./path.ts";
-import type { FileSystemRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
 
 /** A chunk, and the files that it consists of. */
 export interface FileGroupPlace {
-  readonly root: FileSystemRoot;
+  readonly files: Files;
+  readonly root: Folders;
   /** The key of the chunk. */
   readonly key: StoreKey;
   /** The keys of the files, in storing order. */
@@ -41,16 +42,16 @@ export class FileGroup implements StoreGroup {
     task: (values: GroupValues) => Promise<T>,
     { signal }: StoreOptions = {},
   ): Promise<T> {
-    const { key, keys, root } = this.#place;
+    const { files: system, key, keys, root } = this.#place;
     let openedAt = 0;
     const locate = async () => {
-      openedAt = Date.now();
+      openedAt = system.now();
       const files: (string | undefined)[] = [];
       for (const each of keys) files.push((await root.find(each))?.path);
       return { files, journal: () => this.#journalPath() };
     };
-    const { files, isIncomplete } = await openGroup<DenoFile>(
-      DENO_FILES,
+    const { files, isIncomplete } = await openGroup(
+      system,
       locate,
       key,
       signal,
@@ -69,11 +70,11 @@ export class FileGroup implements StoreGroup {
 
   async write(options: StoreOptions = {}): Promise<GroupWriter> {
     options.signal?.throwIfAborted();
-    const { keys, root } = this.#place;
+    const { files, keys, root } = this.#place;
     for (const key of keys) await root.find(key, options);
     return new FileGroupWriter(
       keys,
-      (key) => PendingValue.open(root, key, options),
+      (key) => PendingValue.open(files, root, key, options),
       options,
       (values) => this.#replace(values, options),
     );
@@ -165,13 +166,13 @@ export class FileGroup implements StoreGroup {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     if (this.#journal !== undefined) return await task(this.#journal);
-    const { key, root, onRecovery } = this.#place;
+    const { files, key, root, onRecovery } = this.#place;
     const { folder, name } = splitPath(key);
     const path = `${await root.ensureFolder(folder)}/${await journalName(
       name,
     )}`;
     return await Journal.lock(
-      DENO_FILES,
+      files,
       journalPlace(root, folder, path),
       task,
       signal,
@@ -189,7 +190,7 @@ export class FileGroup implements StoreGroup {
 
 /** The place of a journal in a folder of a root, and the files that the journal names. */
 export function journalPlace(
-  root: FileSystemRoot,
+  root: Folders,
   folder: string,
   path: string,
 ): JournalPlace {
@@ -265,7 +266,7 @@ class FileGroupWriter implements GroupWriter {
 function incomplete(
   key: StoreKey,
   keys: readonly StoreKey[],
-  files: readonly (DenoFile | undefined)[],
+  files: readonly (OpenFile | undefined)[],
 ): Error {
   const missing = keys.filter((_, i) => files[i] === undefined);
   return new Error(

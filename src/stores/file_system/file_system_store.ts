@@ -2,11 +2,11 @@ import { assertByteRange } from "../byte_range.ts";
 import type { ByteWriter } from "../byte_io.ts";
 import { inspectAsString } from "../describe_store.ts";
 import { listFiles } from "./listing.ts";
-import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { FileVersion } from "./file_version.ts";
 import { assertNotTemporary } from "./path.ts";
-import { openFile, readFileRange, readRange, WHOLE } from "./reading.ts";
+import { openFile, readFileRange, WHOLE } from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
@@ -288,7 +288,12 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     try {
       assertValue(value);
-      const pending = await PendingValue.open(this.#root, key, options);
+      const pending = await PendingValue.open(
+        DENO_FILES,
+        this.#root,
+        key,
+        options,
+      );
       try {
         await pending.write(value, options);
         await pending.store(options, this.#isSynced);
@@ -334,7 +339,7 @@ export class FileSystemStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
-    const value = await PendingValue.open(this.#root, key, options);
+    const value = await PendingValue.open(DENO_FILES, this.#root, key, options);
     return new FileValueWriter(
       value,
       options,
@@ -435,6 +440,7 @@ export class FileSystemStore implements Store {
       assertNotTemporary(each);
     }
     return new FileGroup({
+      files: DENO_FILES,
       root: this.#root,
       key,
       keys,
@@ -482,11 +488,11 @@ export class FileSystemStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     const path = (await this.#root.find(key, options))?.path;
-    const file = path && DENO_FILES.open(path) as DenoFile | undefined;
+    const file = path && await DENO_FILES.open(path);
     if (!file) return undefined;
     try {
       return version instanceof FileVersion && version.isOf(file)
-        ? await readRange(file.file, key, range, options)
+        ? await file.read(key, range, options)
         : undefined;
     } finally {
       file.close();

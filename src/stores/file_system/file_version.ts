@@ -1,5 +1,4 @@
-import type { DenoFile } from "./deno_files.ts";
-import { type FileState, isSameState } from "./files.ts";
+import { type FileState, isSameState, type OpenFile } from "./files.ts";
 import type { StoreVersion } from "../store_group.ts";
 
 /**
@@ -8,9 +7,9 @@ import type { StoreVersion } from "../store_group.ts";
  */
 export class FileVersion implements StoreVersion {
   readonly #state: FileState;
-  #held: DenoFile | undefined;
+  #held: OpenFile | undefined;
 
-  constructor(state: FileState, held?: DenoFile) {
+  constructor(state: FileState, held?: OpenFile) {
     this.#state = state;
     this.#held = held;
   }
@@ -20,7 +19,7 @@ export class FileVersion implements StoreVersion {
   }
 
   /** Whether an open file is the one of this version. */
-  isOf(file: DenoFile): boolean {
+  isOf(file: OpenFile): boolean {
     return isSameState(this.#state, file.stat());
   }
 

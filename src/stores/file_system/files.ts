@@ -1,3 +1,5 @@
+import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
+
 /** A value, or a promise of it: what takes no time need not wait for a turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
 
@@ -14,29 +16,41 @@ export interface FileState {
 /** A file that is open. Its name may lead to another file by now. */
 export interface OpenFile {
   /** Tells the file's state; `undefined` if there is no permission for it. */
-  stat(): Awaitable<FileState | undefined>;
+  stat(): FileState | undefined;
   /** Takes an exclusive lock, which ends when the file is closed. Returns `false` if another program or `OpenFile` has it. */
   tryLock(): Awaitable<boolean>;
-  /** Reads the whole file from its start. */
-  read(): Awaitable<Uint8Array>;
+  /** Tells the length of the file in bytes. */
+  size(): Awaitable<number>;
+  /** Reads a range of the file. One range is read at a time. */
+  read(
+    key: StoreKey,
+    range: ByteRange,
+    options: GetOptions,
+  ): Awaitable<Uint8Array>;
+  /** Gives the bytes of the file as a stream, which closes the file. */
+  stream(signal: AbortSignal | undefined): ReadableStream<Uint8Array>;
+  /** Writes bytes at the end. */
+  append(bytes: Uint8Array): Awaitable<void>;
+  /** Reads the whole file, which is short. */
+  contents(): Awaitable<Uint8Array>;
   /** Replaces the contents of the file by a single write. */
-  write(bytes: Uint8Array): Awaitable<void>;
+  replace(bytes: Uint8Array): Awaitable<void>;
   /** Waits until the contents are on the disk. */
   sync(): Awaitable<void>;
-  close(): Awaitable<void>;
+  close(): void;
 }
 
 /**
  * The operations on files that groups of values are made of, each of which happens at
  * one moment. Tests run the same steps on other files than those of Deno.
  */
-export interface Files<F extends OpenFile = OpenFile> {
+export interface Files {
   /** Opens a file for reading, or returns `undefined` if there is none. */
-  open(path: string): Awaitable<F | undefined>;
+  open(path: string): Awaitable<OpenFile | undefined>;
   /** Creates a file, and opens it for writing. Fails if there is one. */
-  create(path: string): Awaitable<F>;
+  create(path: string): Awaitable<OpenFile>;
   /** Opens a file for reading and writing, and creates it if there is none. */
-  openOrCreate(path: string): Awaitable<F>;
+  openOrCreate(path: string): Awaitable<OpenFile>;
   /** Tells the state of the file that a path leads to, or `undefined` if there is none. */
   stat(path: string): Awaitable<FileState | undefined>;
   /** Sets the time of the last change to the present. */

@@ -20,9 +20,9 @@ export interface GroupPaths {
 }
 
 /** The files of a chunk that are open. */
-export interface OpenGroup<F> {
+export interface OpenGroup {
   /** The files in the order of their paths, `undefined` for absent ones. */
-  readonly files: readonly (F | undefined)[];
+  readonly files: readonly (OpenFile | undefined)[];
   /** Whether some files are there and others are not. The files may belong to different writes then. */
   readonly isIncomplete: boolean;
 }
@@ -37,12 +37,12 @@ export interface OpenGroup<F> {
  * @param key The key of the chunk, for messages.
  * @throws {UnfinishedWriteError} If a writer does not come to its end in time.
  */
-export async function openGroup<F extends OpenFile>(
-  files: Files<F>,
+export async function openGroup(
+  files: Files,
   locate: () => Awaitable<GroupPaths>,
   key: string,
   signal?: AbortSignal,
-): Promise<OpenGroup<F>> {
+): Promise<OpenGroup> {
   const deadline = files.now() + LONGEST_WAIT;
   let pause = 0.1;
   for (let tries = 1;; tries++) {
@@ -62,7 +62,7 @@ export async function openGroup<F extends OpenFile>(
 }
 
 /** Files that were opened one after another. */
-interface Opened<F> extends OpenGroup<F> {
+interface Opened extends OpenGroup {
   /** Whether the files belong to one write, or are all absent. */
   readonly isOneWrite: boolean;
 }
@@ -74,11 +74,13 @@ async function isThere(
   return path !== undefined && await files.stat(path) !== undefined;
 }
 
-async function tryOpen<F extends OpenFile>(
-  files: Files<F>,
+async function tryOpen(
+  files: Files,
   paths: readonly (string | undefined)[],
-): Promise<Opened<F>> {
-  const opened: (F | undefined)[] = new Array(paths.length).fill(undefined);
+): Promise<Opened> {
+  const opened: (OpenFile | undefined)[] = new Array(paths.length).fill(
+    undefined,
+  );
   try {
     // The last file is opened first.
     for (let i = paths.length; i-- > 0;) {

@@ -1,6 +1,5 @@
 import { assertInGroup } from "../assert_in_group.ts";
 import { assertByteRange } from "../byte_range.ts";
-import { offerShortcut } from "../shortcut.ts";
 import type {
   ByteRange,
   GetOptions,
@@ -8,28 +7,27 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import type { GroupValues, StoreVersion } from "../store_group.ts";
-import { abortable, discard } from "../stream.ts";
-import type { DenoFile } from "./deno_files.ts";
+import { discard } from "../stream.ts";
 import { FileVersion } from "./file_version.ts";
-import { isOld } from "./files.ts";
-import { readRange, WHOLE } from "./reading.ts";
+import { isOld, type OpenFile } from "./files.ts";
+import { WHOLE } from "./reading.ts";
 
 /** The open files of a chunk, all of one write. */
 export class FileGroupValues implements GroupValues {
   readonly #keys: readonly StoreKey[];
-  readonly #files: readonly (DenoFile | undefined)[];
+  readonly #files: readonly (OpenFile | undefined)[];
   readonly #openedAt: number;
   /** The versions that were told, by their files. */
-  readonly #versions = new Map<DenoFile, FileVersion>();
+  readonly #versions = new Map<OpenFile, FileVersion>();
   /** The streams that were opened, by their files. */
-  readonly #streams = new Map<DenoFile, ReadableStream<Uint8Array>>();
+  readonly #streams = new Map<OpenFile, ReadableStream<Uint8Array>>();
   /** The last reading of each file, since a file has one place to read from. */
-  readonly #readings = new Map<DenoFile, Promise<unknown>>();
+  readonly #readings = new Map<OpenFile, Promise<unknown>>();
 
   /** @param openedAt A time before the files were opened, in milliseconds. */
   constructor(
     keys: readonly StoreKey[],
-    files: readonly (DenoFile | undefined)[],
+    files: readonly (OpenFile | undefined)[],
     openedAt: number,
   ) {
     this.#keys = keys;
@@ -54,7 +52,7 @@ export class FileGroupValues implements GroupValues {
     if (file === undefined) return undefined;
     const earlier = this.#readings.get(file) ?? Promise.resolve();
     const reading = earlier.catch(() => {})
-      .then(() => readRange(file.file, key, range, options));
+      .then(() => file.read(key, range, options));
     this.#readings.set(file, reading);
     return await reading;
   }
@@ -64,23 +62,18 @@ export class FileGroupValues implements GroupValues {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const opened = this.#find(key, options);
-    if (opened === undefined) return undefined;
-    const { file } = opened;
-    file.seekSync(0, Deno.SeekMode.Start);
-    const stream = options.signal === undefined
-      ? offerShortcut(file.readable, { reader: file })
-      : abortable(file.readable, options.signal);
-    this.#streams.set(opened, stream);
+    const file = this.#find(key, options);
+    if (file === undefined) return undefined;
+    const stream = file.stream(options.signal);
+    this.#streams.set(file, stream);
     return stream;
   }
 
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
   async size(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<number | undefined> {
-    return this.#find(key, options)?.size();
+    return await this.#find(key, options)?.size();
   }
 
   version(key: StoreKey): StoreVersion | undefined {
@@ -111,7 +104,7 @@ export class FileGroupValues implements GroupValues {
     }
   }
 
-  #find(key: StoreKey, options?: StoreOptions): DenoFile | undefined {
+  #find(key: StoreKey, options?: StoreOptions): OpenFile | undefined {
     options?.signal?.throwIfAborted();
     assertInGroup(this.#keys, key);
     const file = this.#files[this.#keys.indexOf(key)];

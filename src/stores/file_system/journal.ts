@@ -78,7 +78,7 @@ export class Journal {
    */
   async change(record: JournalRecord, isSynced = false): Promise<void> {
     try {
-      await this.#file.write(encodeRecord(record));
+      await this.#file.replace(encodeRecord(record));
     } catch (error) {
       // Deleting needs no free space: without a record, a kill may leave some files, but
       // never the last one, so that they are not taken for a chunk.
@@ -100,7 +100,7 @@ export class Journal {
 
   /** Finishes the change of a writer that was killed. Returns its record, if there is one. */
   async #recover(): Promise<JournalRecord | undefined> {
-    const record = decodeRecord(await this.#file.read());
+    const record = decodeRecord(await this.#file.contents());
     if (record === undefined) return undefined;
     this.#isUnfinished = true;
     await rollForward(this.#files, this.#place, record, false);
@@ -166,13 +166,13 @@ async function isAt(
   if (state !== undefined) return isSameState(state, await files.stat(path));
   // Without permission to ask for the state of an open file, its contents have to tell:
   // a record is unique, and so is what is written into an empty file.
-  let contents = await file.read();
+  let contents = await file.contents();
   if (contents.length === 0) {
     contents = new TextEncoder().encode(crypto.randomUUID());
-    await file.write(contents);
+    await file.replace(contents);
   }
   const found = await files.open(path);
-  const others = await found?.read();
+  const others = await found?.contents();
   await found?.close();
   return others !== undefined && others.length === contents.length &&
     others.every((byte, i) => byte === contents[i]);

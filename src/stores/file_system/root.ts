@@ -2,12 +2,13 @@ import { ensureDir } from "@std/fs/ensure-dir";
 import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
 import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import type { Folders } from "./folders.ts";
 import { assertStoreKey } from "../store_key.ts";
 
 const MOST_CACHED = 4096;
 
 /** A folder of the file system, and the files and folders that keys name in it. */
-export class FileSystemRoot {
+export class FileSystemRoot implements Folders {
   /** The path as it was given, since permissions may name a link. */
   readonly path: string;
   /** The real path of the root when it was last looked up. */

@@ -2,9 +2,9 @@ import type { Files, OpenFile } from "./files.ts";
 import { temporaryPath } from "./path.ts";
 
 /** A new file under a temporary name, which is locked as long as it is open. */
-export interface Temporary<F extends OpenFile = OpenFile> {
+export interface Temporary {
   readonly path: string;
-  readonly file: F;
+  readonly file: OpenFile;
 }
 
 /**
@@ -12,10 +12,10 @@ export interface Temporary<F extends OpenFile = OpenFile> {
  * alive. If `recover` locks the file first, it removes the file, and another one is
  * created.
  */
-export async function createTemporary<F extends OpenFile>(
-  files: Files<F>,
+export async function createTemporary(
+  files: Files,
   folder: string,
-): Promise<Temporary<F>> {
+): Promise<Temporary> {
   while (true) {
     const path = temporaryPath(folder);
     const file = await files.create(path);

@@ -1,8 +1,8 @@
 import { takeShortcut } from "../shortcut.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { DENO_FILES, type DenoFile } from "./deno_files.ts";
+import type { Files } from "./files.ts";
 import { splitPath } from "./path.ts";
-import type { FileSystemRoot } from "./root.ts";
+import type { Folders } from "./folders.ts";
 import {
   createTemporary,
   discardTemporary,
@@ -17,17 +17,20 @@ const WINDOW = 16 * 1024 * 1024;
  * in the nearest existing folder above it, until it is complete.
  */
 export class PendingValue {
-  readonly #root: FileSystemRoot;
+  readonly #files: Files;
+  readonly #root: Folders;
   readonly #key: StoreKey;
   readonly #folder: string;
-  readonly #temporary: Temporary<DenoFile>;
+  readonly #temporary: Temporary;
 
   private constructor(
-    root: FileSystemRoot,
+    files: Files,
+    root: Folders,
     key: StoreKey,
     folder: string,
-    temporary: Temporary<DenoFile>,
+    temporary: Temporary,
   ) {
+    this.#files = files;
     this.#root = root;
     this.#key = key;
     this.#folder = folder;
@@ -36,15 +39,16 @@ export class PendingValue {
 
   /** Starts a value. Refuses an invalid key, and creates no folder but the root. */
   static async open(
-    root: FileSystemRoot,
+    files: Files,
+    root: Folders,
     key: StoreKey,
     options: StoreOptions,
   ): Promise<PendingValue> {
     await root.find(key, options);
     const { folder, path } = await root.nearestFolder(splitPath(key).folder);
     try {
-      const temporary = await createTemporary(DENO_FILES, path);
-      return new PendingValue(root, key, folder, temporary);
+      const temporary = await createTemporary(files, path);
+      return new PendingValue(files, root, key, folder, temporary);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotADirectory)) throw error;
       throw new Error(
@@ -54,11 +58,6 @@ export class PendingValue {
         { cause: error },
       );
     }
-  }
-
-  /** The file, for writing. */
-  get file(): Deno.FsFile {
-    return this.#temporary.file.file;
   }
 
   /** The temporary file as a key. */
@@ -74,18 +73,27 @@ export class PendingValue {
     const { signal } = options;
     if (!(value instanceof Uint8Array)) {
       const drain = takeShortcut(value, "drain");
-      if (drain !== undefined) return await drain(this.file, options);
+      if (drain !== undefined) {
+        const write = async (bytes: Uint8Array) => {
+          await this.append(bytes);
+          return bytes.length;
+        };
+        return await drain({ write, close() {} }, options);
+      }
       const file = new WritableStream<Uint8Array>({
-        write: (bytes) => this.#temporary.file.append(bytes),
+        write: (bytes) => this.append(bytes),
       });
       return await value.pipeTo(file, signal === undefined ? {} : { signal });
     }
     for (let offset = 0; offset < value.length; offset += WINDOW) {
       signal?.throwIfAborted();
-      await this.#temporary.file.append(
-        value.subarray(offset, offset + WINDOW),
-      );
+      await this.append(value.subarray(offset, offset + WINDOW));
     }
+  }
+
+  /** Writes bytes at the end. */
+  async append(bytes: Uint8Array): Promise<void> {
+    await this.#temporary.file.append(bytes);
   }
 
   /** Waits until the bytes are on the disk. */
@@ -99,8 +107,8 @@ export class PendingValue {
     const { folder, name } = splitPath(this.#key);
     if (isSynced) await this.sync();
     const path = await this.#root.ensureFolder(folder);
-    await DENO_FILES.rename(this.#temporary.path, `${path}/${name}`);
-    if (isSynced) await DENO_FILES.syncFolder(path);
+    await this.#files.rename(this.#temporary.path, `${path}/${name}`);
+    if (isSynced) await this.#files.syncFolder(path);
     this.close();
   }
 
@@ -111,6 +119,6 @@ export class PendingValue {
 
   /** Closes and removes the temporary file. */
   async discard(): Promise<void> {
-    await discardTemporary(DENO_FILES, this.#temporary);
+    await discardTemporary(this.#files, this.#temporary);
   }
 }

@@ -22,7 +22,8 @@ export class FileValueWriter implements ByteWriter {
 
   async write(bytes: Uint8Array): Promise<number> {
     this.#options.signal?.throwIfAborted();
-    return await this.#value.file.write(bytes);
+    await this.#value.append(bytes);
+    return bytes.length;
   }
 
   async close(): Promise<void> {
