@@ -88,18 +88,17 @@ onFiles(
   },
 );
 
-onFiles("may write less than it is given", async (store) => {
-  const { write } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.write = async function (bytes) {
-    return await write.call(this, bytes.subarray(0, 4));
+onFiles("goes on after short writes", async (store) => {
+  const { writeSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.writeSync = function (bytes) {
+    return writeSync.call(this, bytes.subarray(0, 4));
   };
   try {
     const writer = await store.writer("/k");
-    assertEquals(await writer.write(BYTES), 4);
-    await writeAll(writer, BYTES.subarray(4));
+    assertEquals(await writer.write(BYTES), BYTES.length);
     await writer.close();
   } finally {
-    Deno.FsFile.prototype.write = write;
+    Deno.FsFile.prototype.writeSync = writeSync;
   }
   assertEquals(await store.get("/k"), BYTES);
 });
