@@ -20,6 +20,7 @@ import {
 } from "./inner_extents.ts";
 import { RangeBatches, type ShardBody } from "./range_batches.ts";
 import { assertComplete, placeInShard } from "./read_inner_chunk.ts";
+import { shardIndexSize } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -57,7 +58,11 @@ export class InnerChunks {
     this.#layouts = layouts;
     this.#headSize = headSize;
     this.#extents = new InnerExtents(store, layouts);
-    this.#ranges = new RangeBatches(store, body);
+    const [layout] = layouts;
+    const indexSize = layout?.indexLocation === "end"
+      ? shardIndexSize(layout)
+      : 0;
+    this.#ranges = new RangeBatches(store, body, indexSize);
   }
 
   /** One inner chunk as a store that has it under the key of its shard. */

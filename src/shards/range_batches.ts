@@ -1,5 +1,5 @@
 import { copyBytes } from "../stores/copy_bytes.ts";
-import { readRange, requestRange } from "../stores/capabilities.ts";
+import { readRange, readSize, requestRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { Extent } from "./inner_extents.ts";
 
@@ -29,13 +29,20 @@ export interface ShardBody {
 export class RangeBatches {
   readonly #store: Store;
   readonly #body: ShardBody | undefined;
+  readonly #indexSize: number;
   /** The calls of the current microtask after its first one. */
   #others: Read[] | undefined;
 
-  /** @param body The values that are read in place of those of the store, as far as they have the bytes. */
-  constructor(store: Store, body?: ShardBody) {
+  /**
+   * @param body The values that are read in place of those of the store, as far as
+   * they have the bytes.
+   * @param indexSize The number of bytes at the end of a value of the store that are
+   * not read, since they are no inner chunk's.
+   */
+  constructor(store: Store, body?: ShardBody, indexSize = 0) {
     this.#store = store;
     this.#body = body;
+    this.#indexSize = indexSize;
   }
 
   /** Reads a range: fewer bytes where the value ends before it, `undefined` for an absent value. */
@@ -86,6 +93,10 @@ export class RangeBatches {
       );
       if (bytes?.length === length) return bytes;
       // The store of the shard knows what else the range consists of, or what is missing.
+      const size = await readSize(this.#store, key, options);
+      if (size === undefined) return undefined;
+      const end = Math.min(offset + length, size - this.#indexSize);
+      range = { offset, length: Math.max(0, end - offset) };
     }
     return await readRange(this.#store, key, range, options);
   }

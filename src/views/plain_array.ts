@@ -2,6 +2,7 @@ import { ArrayStorage } from "../arrays/array_storage.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
 import type { ConcatParts } from "../concat_parts/concat_parts.ts";
+import type { Part } from "../splitter/part.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ShardBody } from "../shards/range_batches.ts";
@@ -28,19 +29,18 @@ export class PlainArray implements TranslatedArray {
 
   /** The size of all head parts in bytes; 0 if every part has a size. */
   get headSize(): number {
-    const sizes = storedSizes(this.#storage.transformers);
-    const unsized = sizes.indexOf(undefined);
-    return sizes.slice(0, Math.max(0, unsized))
-      .reduce<number>((sum, size) => sum + size!, 0);
+    return this.body?.offset ?? 0;
   }
 
-  /** The unsized part of each chunk; `undefined` if every part has a size, or parts have parts. */
+  /** The first unsized part of each chunk; `undefined` if every part has a size. */
   get body(): ShardBody | undefined {
-    const [{ parts = [] } = {}, ...others] = this.#storage.transformers;
-    const unsized = parts.find(({ size }) => size === undefined);
-    if (unsized === undefined || others.length > 0) return undefined;
-    const { keySuffix } = unsized;
-    return { store: this.#parts, keySuffix, offset: this.headSize };
+    const parts = storedParts(this.#storage.transformers);
+    const place = parts.findIndex(({ size }) => size === undefined);
+    if (parts.length === 0 || place < 0) return undefined;
+    const { keySuffix } = parts[place]!;
+    const offset = parts.slice(0, place)
+      .reduce((sum, { size }) => sum + size!, 0);
+    return { store: this.#parts, keySuffix, offset };
   }
 
   get gridShape(): readonly number[] {
@@ -82,21 +82,27 @@ export class PlainArray implements TranslatedArray {
   }
 }
 
-/**
- * The sizes of the values that a chunk is stored as, where parts may have parts;
- * `undefined` for unsized ones.
- */
-function storedSizes(
+/** The values that a chunk is stored as; the parts of one transformer have parts if there are more. */
+function storedParts(
   [transformer, ...others]: readonly ConcatParts[],
   whole?: number,
-): (number | undefined)[] {
-  if (transformer === undefined) return [whole];
+): Part[] {
+  if (transformer === undefined) return [];
   const { parts } = transformer;
   const sized = parts.reduce((sum, { size }) => sum + (size ?? 0), 0);
   const isRestKnown = whole !== undefined &&
     parts.filter(({ size }) => size === undefined).length === 1;
-  const rest = isRestKnown ? whole - sized : undefined;
-  return parts.flatMap(({ size }) => storedSizes(others, size ?? rest));
+  return parts.flatMap(({ keySuffix, size }) => {
+    const part = {
+      keySuffix,
+      size: isRestKnown ? size ?? whole - sized : size,
+    };
+    if (others.length === 0) return [part];
+    return storedParts(others, part.size).map((inner) => ({
+      keySuffix: keySuffix + inner.keySuffix,
+      size: inner.size,
+    }));
+  });
 }
 
 /** Parses the key of a chunk in a view; returns `undefined` for a key outside the chunk grid. */
