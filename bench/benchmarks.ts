@@ -1,4 +1,5 @@
 import type { Report } from "./comparison.ts";
+import { benchChunks } from "./chunks.ts";
 import { benchCrc32c } from "./crc32c.ts";
 import { benchCrossovers } from "./crc32c_crossovers.ts";
 import { benchFiles } from "./files.ts";
@@ -24,6 +25,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   join: { title: "Joining in memory", run: benchJoin },
   kinds: { title: "Kinds of sources and sinks", run: benchKinds },
   small: { title: "Small chunks", run: benchSmall },
+  chunks: { title: "Chunks of several files", run: benchChunks },
   read: { title: "Reading with zarrita", run: benchRead },
   files: { title: "Files", run: benchFiles },
 };

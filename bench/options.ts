@@ -6,7 +6,11 @@ import { deno } from "../tools/deno.ts";
 /** The parts of the package that the benchmarks use. */
 export type Library = Pick<
   typeof import("../mod.ts"),
-  "concatStream" | "crc32c" | "FileSystemStore" | "splitStream"
+  | "concatStream"
+  | "crc32c"
+  | "createArrayChunks"
+  | "FileSystemStore"
+  | "splitStream"
 >;
 
 /** How the benchmarks are run. */

@@ -1,3 +1,4 @@
+import { DamageError } from "../../errors/damage_error.ts";
 import { assertAllGiven, assertInGroup } from "../assert_in_group.ts";
 import type { ByteWriter } from "../byte_io.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
@@ -269,9 +270,10 @@ function incomplete(
   files: readonly (OpenFile | undefined)[],
 ): Error {
   const missing = keys.filter((_, i) => files[i] === undefined);
-  return new Error(
+  return new DamageError(
     `Chunk ${JSON.stringify(key)} lacks ${
       JSON.stringify(missing)
     }: a chunk is stored with all of its parts or not at all`,
+    { key },
   );
 }
