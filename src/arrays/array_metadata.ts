@@ -10,6 +10,7 @@ import type {
 import { completeCodecs, type Elements } from "../metadata/complete_codecs.ts";
 import { dataTypeOf, fillValueJson } from "../metadata/data_type.ts";
 import { describe } from "../metadata/describe.ts";
+import { checkDataType } from "../metadata/document_data_type.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
 import type { Part } from "../splitter/part.ts";
 import type { ArrayMetadataOptions } from "./array_metadata_options.ts";
@@ -182,10 +183,11 @@ function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
       } needs: only the data types of the Zarr core have a default`,
     );
   }
+  const { json, known } = checkDataType(dataType);
   return {
-    json: configuration === undefined ? name : dataType,
+    json: configuration === undefined ? json : dataType,
     fillValue,
-    elements: { bits: undefined, toBytes: "bytes" },
+    elements: known ?? { bits: undefined, toBytes: "bytes" },
   };
 }
 

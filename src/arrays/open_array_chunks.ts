@@ -1,14 +1,13 @@
 import { ArrayChunks } from "./array_chunks.ts";
 import { arrayRoot } from "./array_root.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { describe } from "../metadata/describe.ts";
-import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
+import { inDocument } from "../metadata/metadata_error.ts";
 import { isGroupDocument } from "../metadata/node_documents.ts";
-import { formatZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
+import { parseZarrJson } from "../metadata/zarr_json.ts";
 import { assertStore } from "../stores/assert_store.ts";
 import { readDocument } from "./read_document.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { assertWritable, write } from "../stores/capabilities.ts";
+import { assertWritable } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
 /**
@@ -71,18 +70,33 @@ export async function openArrayChunks(
 }
 
 /**
- * Creates an array without chunks: checks how its metadata stores chunks, and
- * writes the metadata as `zarr.json`.
+ * Creates an array without chunks: checks its metadata, completes it so that every
+ * Zarr client can open the array or its plain view, and writes it as `zarr.json`.
+ *
+ * - A missing fill value is 0, `false` or `""`.
+ * - A missing codec from array to bytes is added, also to the codecs of inner
+ *   chunks: `bytes` in little endian, or `vlen-utf8` for strings. Missing
+ *   configuration of codecs is filled in with zarr-python's defaults.
+ * - Codecs that are names become objects, and the chunk key encoding has its
+ *   canonical form, with a `base_encoding` in `suffix`.
+ *
+ * The chunks of an earlier array at `path` are neither read nor removed. Of several
+ * calls at once, one creates the array and the others throw: in all processes if
+ * the store has groups that can be locked, as `FileSystemStore` and `MemoryStore`
+ * do, and in this process for any other store.
  *
  * @param store The store to create it in.
  * @param path The array's path in the store; empty for the root. Groups above
  * it are not created.
- * @param metadata The array's metadata, from `arrayMetadata` for instance. The
- * chunk key encoding is written in its canonical form, everything else as given.
+ * @param metadata The array's metadata, from `arrayMetadata` for instance.
  * @param options `signal` aborts the requests.
- * @returns The array's chunks, none of them stored yet.
- * @throws {MetadataError} If the metadata is not valid or not understood, or a
- * node is at `path` already. Nothing is written then.
+ * @returns The array's chunks, with the metadata as it was written.
+ * @throws {MetadataError} If a node is at `path` already, or if no Zarr client could
+ * open the array: if the metadata is not valid or not understood, the data type is
+ * unknown, `codecs` is empty, a fill value is not one of the data type, inner chunks
+ * do not divide shards, a part `.index` does not have the size of the index, or if
+ * Windows or a file system that ignores case could not hold the keys. Nothing is
+ * written then.
  * @throws {TypeError} If `store` is not a store or is read-only, or `path` is not
  * a string.
  * @throws {RangeError} If `path` is not names joined by `/`.
@@ -122,26 +136,8 @@ export async function createArrayChunks(
 ): Promise<ArrayChunks> {
   const { root, document } = locate(store, path);
   assertWritable(store, document);
-  const storeName = describeStore(store);
-  const chunks = inDocument(
-    document,
-    storeName,
-    () => new ArrayChunks(store, path, metadata),
-  );
-  if (await store.get(document, options) !== undefined) {
-    throw new MetadataError(
-      `Cannot create an array at ${
-        describe(root || "/")
-      }: a node is there already`,
-      "",
-      { document, store: storeName },
-    );
-  }
-  const written = {
-    ...metadata,
-    chunk_key_encoding: chunks.keyEncoding.toJSON(),
-  };
-  await write(store, document, formatZarrJson(written), options);
+  const { createArray } = await import("./create_array.ts");
+  const written = await createArray(store, root, metadata, options);
   return new ArrayChunks(store, path, written);
 }
 

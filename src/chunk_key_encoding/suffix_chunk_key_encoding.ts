@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import { chunkKeyProblem } from "../stores/store_key.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
@@ -51,8 +51,8 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   /**
    * Creates the encoding that appends a suffix.
    *
-   * @param suffix The text after the base encoding's key. It may be empty, and may
-   *   contain `/` if no segment of the key is then empty, `.` or `..`.
+   * @param suffix The text after the base encoding's key, at most 1024 characters. It
+   *   may be empty, and may contain `/` if no segment of the key is then empty, `.` or `..`.
    * @param baseEncoding The encoding of the key before the suffix. Encodings may nest
    *   up to 32 deep.
    * @throws {TypeError} If the suffix is not a string, or the base not an encoding.
@@ -76,6 +76,13 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   ) {
     if (typeof suffix !== "string") {
       throw new TypeError(`Expected a suffix, found ${describe(suffix)}`);
+    }
+    if (suffix.length > LONGEST_SUFFIX) {
+      throw new RangeError(
+        `Expected a suffix of at most ${LONGEST_SUFFIX} characters, found ${
+          describe(suffix)
+        }`,
+      );
     }
     if (typeof baseEncoding?.encode !== "function") {
       throw new TypeError(

@@ -4,7 +4,10 @@ import { chunkKeyProblem } from "../stores/store_key.ts";
 import type { Part } from "../splitter/part.ts";
 
 /** The greatest number of parts of a chunk. The check below compares all pairs. */
-const MOST_PARTS = 256;
+export const MOST_PARTS = 256;
+
+/** The greatest number of storage transformers that divide a chunk. */
+const MOST_TRANSFORMERS = 32;
 
 /** The methods of a chunk key encoding that the check needs. */
 interface ChunkKeys {
@@ -13,7 +16,7 @@ interface ChunkKeys {
 }
 
 /** The text that all transformers together append to a chunk key for one part. */
-interface Suffix {
+export interface KeySuffix {
   readonly text: string;
   /** The place of the last transformer's suffix, as a JSON pointer below the list. */
   readonly path: string;
@@ -34,7 +37,7 @@ export function assertPartKeys(
   chunkKeys: ChunkKeys,
   rank: number,
 ): void {
-  const suffixes = suffixesOf(transformers);
+  const suffixes = keySuffixes(transformers);
   const samples = sampleKeys(chunkKeys, rank);
   suffixes.forEach((suffix, i) => {
     for (const key of samples) assertUsable(key + suffix.text, suffix.path);
@@ -74,10 +77,15 @@ export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
   });
 }
 
-function suffixesOf(
+/**
+ * Returns the texts that transformers append to a chunk key, one for each part.
+ *
+ * @throws {MetadataError} If there are too many parts or transformers.
+ */
+export function keySuffixes(
   transformers: readonly (readonly Part[] | undefined)[],
-): Suffix[] {
-  let suffixes: Suffix[] = [{ text: "", path: "" }];
+): KeySuffix[] {
+  let suffixes: KeySuffix[] = [{ text: "", path: "" }];
   transformers.forEach((parts, t) => {
     if (parts === undefined) return;
     const count = suffixes.length * parts.length;
@@ -94,6 +102,12 @@ function suffixesOf(
       }))
     );
   });
+  const count = transformers.filter((parts) => parts !== undefined).length;
+  if (count > MOST_TRANSFORMERS) {
+    throw new MetadataError(
+      `Chunks would be divided into parts by ${count} storage transformers, where at most ${MOST_TRANSFORMERS} are supported`,
+    );
+  }
   return suffixes;
 }
 
@@ -107,16 +121,22 @@ function assertUsable(key: string, path: string): void {
  * Returns a key that two parts could share, one with the suffix `a` and one with the
  * suffix `b`, of the same chunk or of two chunks. Such a key exists if the longer
  * suffix is `rest + shorter` and a chunk key followed by `rest` is a chunk key.
+ *
+ * @param options `ignoreCase`: whether keys are equal that differ only by case.
  */
-function sharedKey(
+export function sharedKey(
   a: string,
   b: string,
   samples: readonly string[],
   chunkKeys: ChunkKeys,
   rank: number,
+  { ignoreCase = false }: { ignoreCase?: boolean } = {},
 ): string | undefined {
   const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
-  if (!longer.endsWith(shorter)) return undefined;
+  const isEnd = ignoreCase
+    ? longer.toLowerCase().endsWith(shorter.toLowerCase())
+    : longer.endsWith(shorter);
+  if (!isEnd) return undefined;
   const rest = longer.slice(0, longer.length - shorter.length);
   const sample = samples.find((key) =>
     isDecodable(chunkKeys, key + rest, rank)

@@ -3,7 +3,8 @@ import { describe } from "../metadata/describe.ts";
 import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
 import { isMembers } from "../metadata/node_documents.ts";
 import type { Part } from "../splitter/part.ts";
-import { chunkKeyProblem } from "../stores/store_key.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
+import { MOST_PARTS } from "./part_keys.ts";
 
 /**
  * Checks parts that a program gives.
@@ -41,7 +42,14 @@ export function checkConfiguration(configuration: unknown): Part[] {
     "the configuration of concat-parts",
     ["parts"],
   );
-  const checked = checkList(parts, "parts").map((part, i) =>
+  const list = checkList(parts, "parts");
+  if (list.length > MOST_PARTS) {
+    throw new MetadataError(
+      `A chunk would be stored in ${list.length} parts, where at most ${MOST_PARTS} are supported`,
+      "/parts",
+    );
+  }
+  const checked = list.map((part, i) =>
     below(`/parts/${i}`, () => {
       if (isMembers(part) && !("key_suffix" in part) && "keySuffix" in part) {
         throw new MetadataError(
@@ -75,6 +83,13 @@ function checkSuffix(suffix: unknown, name: SuffixName): string {
   if (typeof suffix !== "string") {
     throw new TypeError(
       `Expected a ${name}, a string, found ${describe(suffix)}`,
+    );
+  }
+  if (suffix.length > LONGEST_SUFFIX) {
+    throw new RangeError(
+      `Expected a ${name} of at most ${LONGEST_SUFFIX} characters, found ${
+        describe(suffix)
+      }`,
     );
   }
   // Every chunk key ends in a name such as "c", and what follows the name decides

@@ -107,6 +107,9 @@ export interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
+/** The greatest number of dimensions; zarr-python has 64. */
+const MOST_DIMENSIONS = 256;
+
 const MEMBERS: readonly string[] = [
   "zarr_format",
   "node_type",
@@ -139,6 +142,12 @@ export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
   checkOneOf(node_type, ["array"], '"array" as node_type', "/node_type");
   assertMember(document, "shape", what);
   const shape = checkLengths(document.shape, "shape", 0);
+  if (shape.length > MOST_DIMENSIONS) {
+    throw new MetadataError(
+      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${shape.length}`,
+      "/shape",
+    );
+  }
   assertMember(document, "chunk_grid", what);
   assertMember(document, "chunk_key_encoding", what);
   if (storage_transformers !== undefined) {

@@ -1,6 +1,7 @@
 import type { NamedConfiguration } from "./array_metadata.ts";
 import type { DataType } from "./data_type.ts";
 import { describe } from "./describe.ts";
+import { isMembers } from "./node_documents.ts";
 
 /** The stages of a codec pipeline, in the order in which chunks are encoded. */
 const STAGES = ["array to array", "array to bytes", "bytes to bytes"] as const;
@@ -47,11 +48,19 @@ export function completeCodecs(
   }
   const named = codecs.map((codec: string | NamedConfiguration) => {
     const long = typeof codec === "string" ? { name: codec } : codec;
-    if (typeof long?.name === "string" && long.name !== "") return long;
+    if (typeof long?.name !== "string" || long.name === "") {
+      throw new TypeError(
+        `Expected a codec in ${option}, a name or an object with a name, found ${
+          describe(codec)
+        }`,
+      );
+    }
+    const { configuration = {} } = long;
+    if (isMembers(configuration)) return long;
     throw new TypeError(
-      `Expected a codec in ${option}, a name or an object with a name, found ${
-        describe(codec)
-      }`,
+      `Expected the configuration of the codec ${
+        describe(long.name)
+      } to be an object, found ${describe(configuration)}`,
     );
   });
   const stages = named.map(({ name }) => STAGE_OF.get(name));

@@ -6,7 +6,7 @@ export interface DataType {
   /** The size of an element; `undefined` where elements differ in length. */
   readonly bits: number | undefined;
   /** The codec from array to bytes of arrays that give none. */
-  readonly toBytes: "bytes" | "vlen-utf8";
+  readonly toBytes: "bytes" | "vlen-utf8" | "vlen-bytes";
   /** The fill value of arrays that give none. */
   readonly defaultFill: unknown;
 }
@@ -49,7 +49,14 @@ const DEFAULT_FILL: Readonly<Record<Kind, unknown>> = {
  * name for the spellings of NumPy, C and JavaScript.
  */
 export function dataTypeOf(name: string): DataType {
-  if (!NAMES.includes(name)) throw new RangeError(unknownType(name));
+  const dataType = coreDataType(name);
+  if (dataType !== undefined) return dataType;
+  throw new RangeError(unknownDataType(name, "a fillValue"));
+}
+
+/** Looks up a data type of the Zarr core; returns `undefined` for any other. */
+export function coreDataType(name: string): DataType | undefined {
+  if (!NAMES.includes(name)) return undefined;
   const { kind, bits } = split(name);
   return {
     name,
@@ -63,14 +70,19 @@ export function dataTypeOf(name: string): DataType {
  * Converts a fill value to the form that `zarr.json` holds: NaN and the
  * infinities become strings.
  *
+ * @param member The name of the fill value in messages.
  * @throws {RangeError} If the value is not one of the data type.
  */
-export function fillValueJson({ name }: DataType, value: unknown): unknown {
+export function fillValueJson(
+  { name }: DataType,
+  value: unknown,
+  member = "fillValue",
+): unknown {
   const { kind, bits } = split(name);
   const json = convertFill(kind, bits, value);
   if (json !== undefined) return json;
   throw new RangeError(
-    `Expected a fillValue of the data type ${describe(name)}, ${
+    `Expected a ${member} of the data type ${describe(name)}, ${
       expectedFill(kind, bits)
     }, found ${describe(value)}`,
   );
@@ -136,12 +148,17 @@ function expectedFill(kind: Kind, bits: number): string {
   }
 }
 
-function unknownType(name: string): string {
-  const suggestion = suggestName(name);
+/**
+ * Says that a data type is unknown, and what is known.
+ *
+ * @param fillValue What an unknown data type needs besides its configuration.
+ */
+export function unknownDataType(name: string, fillValue: string): string {
+  const suggestion = suggestDataType(name);
   if (suggestion === undefined) {
     return `Unknown data type ${describe(name)}; known are ${
       describeAll(NAMES)
-    }, and any other as an object { name, configuration } with a fillValue`;
+    }, and any other as an object { name, configuration } with ${fillValue}`;
   }
   const byteOrder = name.startsWith(">")
     ? ', with the byte order in the codec { name: "bytes", configuration: { endian: "big" } }'
@@ -152,7 +169,7 @@ function unknownType(name: string): string {
 }
 
 /** The Zarr name of a type that is spelled as NumPy, C or JavaScript do. */
-function suggestName(name: string): string | undefined {
+export function suggestDataType(name: string): string | undefined {
   const word = name.toLowerCase()
     .replace(/^(?:numpy\.|np\.|[<>|=])/, "")
     .replace(/(?:clamped)?array$|_t$/, "")

@@ -28,7 +28,7 @@ export function describe(value: unknown): string {
   }
   if (typeof value === "function") return "a function";
   if (Object.is(value, -0)) return "-0";
-  return typeof value === "bigint" ? `${value}n` : String(value);
+  return shortened(typeof value === "bigint" ? `${value}n` : String(value));
 }
 
 /** Renders a list of names for an error message: `"a", "b" and "c"`. */
@@ -43,6 +43,7 @@ function isShallow(value: unknown): boolean {
   return typeof value !== "object" || value === null;
 }
 
-function shortened(text: string): string {
+/** Cuts a text that is too long for an error message. */
+export function shortened(text: string): string {
   return text.length <= 2 * LONGEST ? text : `${text.slice(0, 2 * LONGEST)}…`;
 }

@@ -1,3 +1,6 @@
+/** The greatest number of characters of a place that a message shows. */
+const LONGEST = 400;
+
 /**
  * The error for metadata that the Zarr specifications do not allow, or that this
  * package does not understand.
@@ -55,9 +58,10 @@ export class MetadataError extends SyntaxError {
     options: ErrorOptions & { document?: string; store?: string } = {},
   ) {
     const { document = "", store, ...errorOptions } = options;
+    const shown = shortened(path);
     const place = document !== "" && path !== ""
-      ? `${document}#${path}`
-      : document + path;
+      ? `${document}#${shown}`
+      : document + shown;
     const location = store === undefined ? place : `${place} in ${store}`;
     super(
       location === "" ? problem : `${problem} (at ${location})`,
@@ -66,6 +70,13 @@ export class MetadataError extends SyntaxError {
     this.problem = problem;
     this.path = path;
   }
+}
+
+/** Cuts a place out of the middle that is too long for a message. */
+function shortened(path: string): string {
+  return path.length <= LONGEST
+    ? path
+    : `${path.slice(0, LONGEST / 2)}…${path.slice(-LONGEST / 2)}`;
 }
 
 /** Appends a member name or an index to a JSON pointer, with the escapes of RFC 6901. */

@@ -1,8 +1,14 @@
-import { describe } from "./describe.ts";
+import { describe, shortened } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
 const LARGEST = 16 * 1024 * 1024;
+
+/** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
+const DEEPEST = 500;
+
+/** The greatest number of digits of a whole number that is kept, above that of 128 bits. */
+const MOST_DIGITS = 40;
 
 /** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
 const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
@@ -44,12 +50,14 @@ function assertNumbersKept(bytes: Uint8Array): void {
   const text = new TextDecoder().decode(bytes);
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
     if (token.startsWith('"')) continue;
-    const isKept = isFinite(Number(token)) && /^-?\d+$/.test(token)
+    const isKept = isWholeNumber(token)
       ? BigInt(token) === BigInt(Number(token))
-      : isFinite(Number(token));
+      : isFinite(Number(token)) && !/^-?\d+$/.test(token);
     if (isKept) continue;
     throw new MetadataError(
-      `The metadata document holds the number ${token}, which this runtime cannot write back exactly`,
+      `The metadata document holds the number ${
+        shortened(token)
+      }, which this runtime cannot write back exactly`,
     );
   }
 }
@@ -73,9 +81,14 @@ function exactFillValue(
 ): unknown {
   const source = context?.source;
   return name === "fill_value" && typeof value === "number" &&
-      !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
+      !Number.isSafeInteger(value) && isWholeNumber(source ?? "")
     ? BigInt(source!)
     : value;
+}
+
+/** Whether the text is a whole number that is not too long for a `bigint`. */
+function isWholeNumber(text: string): boolean {
+  return text.length <= MOST_DIGITS && /^-?\d+$/.test(text);
 }
 
 /** @param revive A reviver, which is only used if the document matches `needed`. */
@@ -84,11 +97,7 @@ function parse(
   revive: (name: string, value: unknown) => unknown,
   needed?: RegExp,
 ): unknown {
-  if (bytes.length > LARGEST) {
-    throw new MetadataError(
-      `The metadata document is ${bytes.length} bytes long, where at most ${LARGEST} are read`,
-    );
-  }
+  assertReadable(bytes);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     // Revivers are slow, and overflow the stack on deeply nested documents.
@@ -109,10 +118,62 @@ function parse(
   }
 }
 
+/** Refuses a document that takes too much memory or too deep a call stack. */
+function assertReadable(bytes: Uint8Array): void {
+  if (bytes.length > LARGEST) {
+    throw new MetadataError(
+      `The metadata document is ${bytes.length} bytes long, where at most ${LARGEST} are read`,
+    );
+  }
+  if (bytes.length <= DEEPEST || !isDeep(bytes)) return;
+  throw new MetadataError(
+    `The metadata document nests lists and objects more than ${DEEPEST} deep`,
+  );
+}
+
+/** Whether JSON nests lists and objects too deep. */
+function isDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    switch (bytes[i]) {
+      case 0x22: // "
+        isString = !isString;
+        break;
+      case 0x5c: // \
+        i++;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (!isString && ++depth > DEEPEST) return true;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (!isString) depth--;
+    }
+  }
+  return false;
+}
+
 /** Formats a metadata document: indented by two spaces, with a final newline. */
 export function formatZarrJson(metadata: unknown): Uint8Array {
-  const text = JSON.stringify(metadata, replaceNumber, 2);
-  return new TextEncoder().encode(`${text}\n`);
+  const text = stringify(metadata);
+  const bytes = new TextEncoder().encode(`${text}\n`);
+  assertReadable(bytes);
+  return bytes;
+}
+
+function stringify(metadata: unknown): string {
+  try {
+    return JSON.stringify(metadata, replaceNumber, 2);
+  } catch (error) {
+    if (error instanceof MetadataError) throw error;
+    throw new MetadataError(
+      "The metadata cannot be written as JSON: it holds itself, or nests too deep",
+      "",
+      { cause: error },
+    );
+  }
 }
 
 /** A replacer, since `JSON.stringify` writes NaN as null, -0 as 0, and throws on a bigint without naming the member. */

@@ -2,6 +2,9 @@
 const METADATA_KEY =
   /(?:^|\/)(?:zarr\.json|\.z(?:array|group|attrs|metadata))$/;
 
+/** The greatest length of a suffix of keys in characters; object stores have keys of up to 1024 bytes. */
+export const LONGEST_SUFFIX = 1024;
+
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\\\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 

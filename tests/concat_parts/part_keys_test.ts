@@ -105,6 +105,17 @@ Deno.test("assertPartKeys refuses more than 256 parts before it compares them", 
   assertEquals(error.path, "/1");
 });
 
+Deno.test("assertPartKeys refuses more than 32 storage transformers", () => {
+  const one = parts(".x");
+  const skipped = new Array(10_000).fill(undefined);
+  assertPartKeys([...skipped, ...new Array(32).fill(one)], DEFAULT, 1);
+  assertThrows(
+    () => assertPartKeys(new Array(33).fill(one), DEFAULT, 1),
+    MetadataError,
+    "by 33 storage transformers, where at most 32 are supported",
+  );
+});
+
 /** The oracle: compares all part keys of many chunks. */
 function collides(
   suffixes: string[],

@@ -1,7 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MetadataError } from "../../mod.ts";
-import { parseArrayMetadata } from "../../src/metadata/array_metadata.ts";
-import { formatZarrJson, parseZarrJson } from "../../src/metadata/zarr_json.ts";
+import {
+  formatZarrJson,
+  parseExactZarrJson,
+  parseZarrJson,
+} from "../../src/metadata/zarr_json.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -47,16 +50,67 @@ Deno.test("parseZarrJson refuses 50 MB of brackets before it parses them", () =>
   );
 });
 
-Deno.test("parseZarrJson does not overflow the stack on a million brackets", () => {
-  const brackets = new Uint8Array(2_000_000).fill(0x5b);
-  assertRefused(brackets, "not JSON");
-  brackets.fill(0x5d, brackets.length / 2);
-  const document = parseZarrJson(brackets);
+/** JSON that nests lists and objects by turns. */
+function nested(depth: number): string {
+  let text = "1";
+  for (let i = 0; i < depth; i++) text = i % 2 ? `[${text}]` : `{"a":${text}}`;
+  return text;
+}
+
+Deno.test("parseZarrJson, parseExactZarrJson and formatZarrJson take documents that nest 500 deep, and no deeper", () => {
+  const message = "nests lists and objects more than 500 deep";
+  for (const parse of [parseZarrJson, parseExactZarrJson]) {
+    for (const around of [nested, (depth: number) => ` ${nested(depth)}\n`]) {
+      const document = parse(utf8(around(500)));
+      assertEquals(JSON.stringify(document), nested(500));
+      assertEquals(parse(formatZarrJson(document)), document);
+      assertThrows(() => parse(utf8(around(501))), MetadataError, message);
+    }
+    // Neither brackets in strings nor those that are closed count.
+    const wide = `[${new Array(600).fill('["\\\\\\"[{"]').join()}]`;
+    assertEquals((parse(utf8(wide)) as unknown[]).length, 600);
+    assertThrows(
+      () => parse(new Uint8Array(2_000_000).fill(0x5b)),
+      MetadataError,
+      message,
+    );
+  }
+  const deep = JSON.parse(nested(501));
+  assertThrows(() => formatZarrJson(deep), MetadataError, message);
+});
+
+Deno.test("formatZarrJson refuses documents that JSON cannot hold, or that could not be read again", () => {
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  let deep: unknown = 1;
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  for (const document of [cyclic, deep]) {
+    assertThrows(
+      () => formatZarrJson(document),
+      MetadataError,
+      "cannot be written as JSON: it holds itself, or nests too deep",
+    );
+  }
+  const text = "x".repeat(16 * 1024 * 1024 - 3); // And two quotes and a newline.
+  assertEquals(formatZarrJson(text).length, 16 * 1024 * 1024);
   assertThrows(
-    () => parseArrayMetadata(document),
+    () => formatZarrJson(text + "x"),
     MetadataError,
-    "Expected array metadata to be an object",
+    "is 16777217 bytes long, where at most 16777216 are read",
   );
+});
+
+Deno.test("parseZarrJson keeps the digits of fill values of up to 40 characters", () => {
+  for (const digits of [16, 20, 39, 40]) {
+    const text = "9".repeat(digits);
+    const document = parseZarrJson(utf8(`{"fill_value":${text}}`));
+    assertEquals(document, { fill_value: BigInt(text) });
+  }
+  for (const digits of [41, 1_000_000]) {
+    const text = "9".repeat(digits);
+    const document = parseZarrJson(utf8(`{"fill_value":${text}}`));
+    assertEquals(document, { fill_value: Number(text) });
+  }
 });
 
 Deno.test("formatZarrJson refuses numbers that JSON cannot express", () => {

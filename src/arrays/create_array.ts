@@ -1,0 +1,38 @@
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
+import { describe } from "../metadata/describe.ts";
+import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
+import { formatZarrJson } from "../metadata/zarr_json.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { writeNew } from "../stores/write_new.ts";
+import { ArrayStorage } from "./array_storage.ts";
+import { completeMetadata } from "./complete_metadata.ts";
+
+/**
+ * Completes the metadata of an array and writes it as the array's `zarr.json`.
+ *
+ * @param root The prefix of the array's keys, without a last `/`.
+ * @returns The metadata as it was written.
+ * @throws {MetadataError} If the metadata is refused, or a node is there already.
+ */
+export async function createArray(
+  store: Store,
+  root: "" | StoreKey,
+  metadata: ArrayMetadata,
+  options: StoreOptions | undefined,
+): Promise<ArrayMetadata> {
+  const key: StoreKey = `${root}/zarr.json`;
+  const storeName = describeStore(store);
+  const { written, bytes } = inDocument(key, storeName, () => {
+    const written = completeMetadata(new ArrayStorage(metadata));
+    return { written, bytes: formatZarrJson(written) };
+  });
+  if (await writeNew(store, key, bytes, options)) return written;
+  throw new MetadataError(
+    `Cannot create an array at ${
+      describe(root || "/")
+    }: a node is there already`,
+    "",
+    { document: key, store: storeName },
+  );
+}
