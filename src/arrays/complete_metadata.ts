@@ -8,6 +8,7 @@ import {
 } from "../metadata/document_data_type.ts";
 import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
 import { isMembers } from "../metadata/node_documents.ts";
+import { numberOf } from "../metadata/same_json.ts";
 import type { ArrayStorage } from "./array_storage.ts";
 import { completePipeline } from "./complete_pipeline.ts";
 import { assertIndexPart } from "./index_part.ts";
@@ -63,7 +64,10 @@ function completeFillValue(
   }
   const core = known && coreDataType(name);
   if (core !== undefined && !isLeftAlone(value, name)) {
-    atPath("/fill_value", () => fillValueJson(core, value, "fill_value"));
+    atPath(
+      "/fill_value",
+      () => fillValueJson(core, numberOf(value), "fill_value"),
+    );
   } else if (known !== undefined && value === null) {
     refuse(
       `a fill_value of the data type ${describe(name)}`,

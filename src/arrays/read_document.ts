@@ -1,11 +1,9 @@
 import { MetadataError } from "../metadata/metadata_error.ts";
+import { LONGEST_DOCUMENT } from "../metadata/zarr_json.ts";
 import { readValue } from "../stores/capabilities.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-
-/** The greatest length of a metadata document, in bytes; consolidated metadata takes some MiB. */
-export const DOCUMENT_LIMIT: number = 64 * 1024 * 1024;
 
 /** Reads a metadata document. One that is too long is a `MetadataError`, and is not read further. */
 export async function readDocument(
@@ -14,11 +12,11 @@ export async function readDocument(
   options: StoreOptions = {},
 ): Promise<Uint8Array | undefined> {
   try {
-    return await readValue(store, key, { ...options, limit: DOCUMENT_LIMIT });
+    return await readValue(store, key, { ...options, limit: LONGEST_DOCUMENT });
   } catch (cause) {
     if (!(cause instanceof SizeLimitError)) throw cause;
     throw new MetadataError(
-      `Expected a document of at most ${DOCUMENT_LIMIT} bytes, found ${
+      `Expected a document of at most ${LONGEST_DOCUMENT} bytes, found ${
         cause.size ?? "more"
       }`,
       "",

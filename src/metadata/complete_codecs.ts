@@ -114,7 +114,8 @@ function complete(
       'Expected the codec "transpose" to have an order, such as { name: "transpose", configuration: { order: [1, 0] } }',
     );
   }
-  return Object.keys(completed).length === 0
+  // An empty configuration is kept, since zarrita needs one in shards.
+  return configuration === undefined && Object.keys(completed).length === 0
     ? { name, ...rest }
     : { name, configuration: completed, ...rest };
 }

@@ -2,13 +2,13 @@ import { describe, shortened } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
-const LARGEST = 16 * 1024 * 1024;
+export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
 
 /** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
 const DEEPEST = 500;
 
 /** The greatest number of digits of a whole number that is kept, above that of 128 bits. */
-const MOST_DIGITS = 40;
+export const MOST_DIGITS = 40;
 
 /** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
 const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
@@ -120,9 +120,9 @@ function parse(
 
 /** Refuses a document that takes too much memory or too deep a call stack. */
 function assertReadable(bytes: Uint8Array): void {
-  if (bytes.length > LARGEST) {
+  if (bytes.length > LONGEST_DOCUMENT) {
     throw new MetadataError(
-      `The metadata document is ${bytes.length} bytes long, where at most ${LARGEST} are read`,
+      `The metadata document is ${bytes.length} bytes long, where at most ${LONGEST_DOCUMENT} are read`,
     );
   }
   if (bytes.length <= DEEPEST || !isDeep(bytes)) return;

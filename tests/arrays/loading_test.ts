@@ -39,13 +39,20 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
-/** What writes, streams and lists chunks, explains a missing array, and helps with servers that lack HEAD or ranges. */
+/** What creates arrays, writes, streams and lists chunks, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
+  "arrays/complete_metadata.ts",
+  "arrays/complete_pipeline.ts",
+  "arrays/create_array.ts",
+  "arrays/index_part.ts",
   "arrays/missing_array.ts",
+  "arrays/portable_keys.ts",
   "concat_parts/change_parts.ts",
   "concat_parts/list_chunks.ts",
   "concat_parts/store_stream.ts",
   "concat_parts/stream_chunk.ts",
+  "metadata/complete_codecs.ts",
+  "metadata/data_type.ts",
   "splitter/byte_sink.ts",
   "splitter/byte_source.ts",
   "splitter/joined_source.ts",
@@ -56,6 +63,8 @@ const ON_FIRST_USE = [
   "splitter/split_source.ts",
   "stores/http/fallback.ts",
   "stores/range_stream.ts",
+  "stores/windows_key.ts",
+  "stores/write_new.ts",
   "stores/snapshot.ts",
 ];
 

@@ -128,7 +128,7 @@ Deno.test("HttpStore.get with a limit returns bytes that fill their memory", asy
 });
 
 Deno.test("openArrayChunks and plainView stop reading a document that is too long", async () => {
-  const limit = 64 * 1024 * 1024;
+  const limit = 16 * 1024 * 1024;
   const piece = new Uint8Array(1024 * 1024).fill(32);
   const readings: ((store: Store) => Promise<unknown>)[] = [
     (store) => openArrayChunks(store),

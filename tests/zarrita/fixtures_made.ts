@@ -1,7 +1,6 @@
 import * as zarr from "zarrita";
 import {
   type ArrayMetadata,
-  createArrayChunks,
   FileSystemStore,
   openArrayChunks,
 } from "../../mod.ts";
@@ -58,7 +57,7 @@ async function make(store: FileSystemStore, made: MadeArray): Promise<void> {
   const isByZarrita = !made.innerShape && !made.members &&
     !("fillJson" in made);
   if (isByZarrita) await create(store, made);
-  else await createArrayChunks(store, path, documentOf(made));
+  else await store.set(`/${path}/zarr.json`, encodeJson(documentOf(made)));
   if (rawChunk) {
     const chunks = await openArrayChunks(store, path);
     await chunks.set(shape.map(() => 0), Uint8Array.from(rawChunk));
