@@ -61,9 +61,10 @@ export interface FileSystemStoreOptions {
  * A value is written to a temporary file in its folder, or in the nearest existing
  * folder above it, and then renamed. Readers see the earlier value or the new one,
  * never a part of it, and a failed write keeps the earlier one. The names of
- * temporary files start with `.zarr-parts-tmp-`: such files are not listed, keys
- * with such names are refused, and files left behind by a killed process may be
- * removed.
+ * temporary files start with `.zarr-parts-tmp-`: such files are not listed, and keys
+ * with such names are refused. `recover` removes those of killed programs.
+ * The files of a chunk in parts are replaced together, also in the eyes of other
+ * programs that use this class.
  *
  * Symbolic links below the root are followed as long as they lead to a place
  * below it; the root itself may be a link. Setting or deleting a linked value
@@ -500,7 +501,7 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Finishes what killed writers left. Call {@linkcode recover} instead, which works for
+   * Finishes what killed writers left. Call `recover` instead, which works for
    * every store that can be recovered.
    *
    * @param options `path`: the node to recover; `signal` aborts the work.
