@@ -3,7 +3,7 @@ import { offerShortcut } from "../shortcut.ts";
 import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
 import { abortable } from "../stream.ts";
 import { ifPresent, ifPresentSync } from "./absence.ts";
-import { readRange } from "./reading.ts";
+import { readOpenFile } from "./read_open_file.ts";
 import {
   type Files,
   type FileState,
@@ -58,7 +58,7 @@ class DenoFile implements OpenFile {
     range: ByteRange,
     options: GetOptions,
   ): Promise<Uint8Array> {
-    return await readRange(this.#file, key, range, options);
+    return await readOpenFile(this.#file, key, range, options);
   }
 
   stream(signal: AbortSignal | undefined): ReadableStream<Uint8Array> {

@@ -9,7 +9,6 @@ import type { Folders } from "./folders.ts";
 import { openGroup } from "./group_reading.ts";
 import { FileGroupValues } from "./group_values.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
-import type { JournalRecord } from "./journal_record.ts";
 import { journalName, relativeKey, resolveKey, splitPath } from "./path.ts";
 import { PendingValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
@@ -90,7 +89,7 @@ export class FileGroup implements StoreGroup {
     try {
       await this.#change(
         (journal) =>
-          this.#record(journal, {
+          journal.change({
             chunk: splitPath(key).name,
             action: "delete",
             files: names,
@@ -140,7 +139,7 @@ export class FileGroup implements StoreGroup {
           ] as const
         );
         try {
-          await this.#record(journal, {
+          await journal.change({
             chunk: splitPath(key).name,
             action: "replace",
             files,
@@ -157,24 +156,20 @@ export class FileGroup implements StoreGroup {
     }
   }
 
-  async #record(journal: Journal, record: JournalRecord): Promise<void> {
-    await journal.change(record, this.#place.isSynced);
-  }
-
   /** Runs a task under the lock. */
   async #change<T>(
     task: (journal: Journal) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
     if (this.#journal !== undefined) return await task(this.#journal);
-    const { files, key, root, onRecovery } = this.#place;
+    const { files, key, root, isSynced, onRecovery } = this.#place;
     const { folder, name } = splitPath(key);
     const path = `${await root.ensureFolder(folder)}/${await journalName(
       name,
     )}`;
     return await Journal.lock(
       files,
-      journalPlace(root, folder, path),
+      journalPlace(root, folder, path, isSynced),
       task,
       signal,
       () => onRecovery?.(key),
@@ -194,10 +189,17 @@ export function journalPlace(
   root: Folders,
   folder: string,
   path: string,
+  isSynced: boolean,
 ): JournalPlace {
   return {
     path,
-    async pathOf(name) {
+    isSynced,
+    async find(name) {
+      const key = splitPath(resolveKey(folder, name));
+      const found = await root.follow(key.folder);
+      return found && `${found}/${key.name}`;
+    },
+    async make(name) {
       const key = splitPath(resolveKey(folder, name));
       return `${await root.ensureFolder(key.folder)}/${key.name}`;
     },

@@ -125,8 +125,8 @@ export class FileSystemStore implements Store {
    */
   constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     inspectAsString(this);
-    this.#root = new FileSystemRoot(root);
     this.#isSynced = options.sync ?? false;
+    this.#root = new FileSystemRoot(root, this.#isSynced);
     this.#onRecovery = options.onRecovery;
   }
 
@@ -523,7 +523,10 @@ export class FileSystemStore implements Store {
     const names = (options.path ?? "").replace(/^\/|\/$/g, "");
     const folder = names === "" ? "" : `/${names}`;
     if (folder !== "") assertStoreKey(folder);
-    return await recoverFolder(this.#root, folder, options);
+    return await recoverFolder(this.#root, folder, {
+      ...options,
+      isSynced: this.#isSynced,
+    });
   }
 
   /**

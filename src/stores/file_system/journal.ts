@@ -73,10 +73,8 @@ export class Journal {
   /**
    * Changes files: once the record is written, the change will be finished, by this
    * program or by the next one that takes the lock.
-   *
-   * @param isSynced Whether each step waits until it is on the disk, against loss of power.
    */
-  async change(record: JournalRecord, isSynced = false): Promise<void> {
+  async change(record: JournalRecord): Promise<void> {
     try {
       await this.#file.replace(encodeRecord(record));
     } catch (error) {
@@ -85,11 +83,11 @@ export class Journal {
       if (record.action !== "delete" || !isDiskFull(error)) throw error;
     }
     this.#isUnfinished = true;
-    if (isSynced) {
+    if (this.#place.isSynced) {
       await this.#file.sync();
       await this.#files.syncFolder(splitPath(this.#place.path).folder);
     }
-    await rollForward(this.#files, this.#place, record, isSynced);
+    await rollForward(this.#files, this.#place, record);
     this.#isUnfinished = false;
   }
 
@@ -103,7 +101,7 @@ export class Journal {
     const record = decodeRecord(await this.#file.contents());
     if (record === undefined) return undefined;
     this.#isUnfinished = true;
-    await rollForward(this.#files, this.#place, record, false);
+    await rollForward(this.#files, this.#place, record);
     this.#isUnfinished = false;
     return record;
   }
@@ -121,8 +119,12 @@ export class Journal {
 /** Where a journal is, and the files that it names. */
 export interface JournalPlace {
   readonly path: string;
-  /** Returns the path of a file that a record names. The folder of the file is there. */
-  pathOf(name: string): Awaitable<string>;
+  /** Whether each step waits until it is on the disk, against loss of power. */
+  readonly isSynced: boolean;
+  /** Returns the path of a file that a record names; `undefined` if its folder is absent. */
+  find(name: string): Awaitable<string | undefined>;
+  /** Returns the path of a file that a record names, and creates its folder. */
+  make(name: string): Awaitable<string>;
 }
 
 /** Opens and locks the file of a journal. */
@@ -185,44 +187,50 @@ async function isAt(
  */
 async function rollForward(
   files: Files,
-  { pathOf }: JournalPlace,
+  place: JournalPlace,
   record: JournalRecord,
-  isSynced: boolean,
 ): Promise<void> {
   if (record.action === "delete") {
-    const paths = await all(record.files.map(pathOf));
-    for (const path of [paths.at(-1)!, ...paths.slice(0, -1)]) {
-      await files.remove(path);
+    const paths: string[] = [];
+    for (const name of record.files) {
+      const path = await place.find(name);
+      if (path !== undefined) paths.push(path);
     }
-    return;
+    const last = paths.pop();
+    if (last === undefined) return;
+    await files.remove(last);
+    await sync([last]);
+    for (const path of paths) await files.remove(path);
+    return await sync(paths);
   }
-  const from = await all(record.files.map(([name]) => pathOf(name)));
-  const to = await all(record.files.map(([_, name]) => pathOf(name)));
-  const last = from.length - 1;
+  const from: (string | undefined)[] = [];
+  const to: string[] = [];
+  for (const [temporary, name] of record.files) {
+    from.push(await place.find(temporary));
+    to.push(await place.make(name));
+  }
+  const last = to.length - 1;
   // The last file may be the new one already.
-  if (await files.stat(from[last]!) === undefined) return;
+  if (!await isThere(from[last])) return;
   await files.remove(to[last]!);
+  await sync(to);
   for (let i = 0; i <= last; i++) {
-    if (isSynced && i === last) await syncFolders(files, to);
-    if (await files.stat(from[i]!) === undefined) continue;
+    if (i === last) await sync(to);
+    if (!await isThere(from[i])) continue;
     // Servers tell this time: it shows that the last file was changed after the others.
     await files.touch(from[i]!);
     await files.rename(from[i]!, to[i]!);
   }
-  if (isSynced) await syncFolders(files, to);
-}
+  await sync(to);
 
-async function syncFolders(
-  files: Files,
-  paths: readonly string[],
-): Promise<void> {
-  for (const folder of new Set(paths.map((path) => splitPath(path).folder))) {
-    await files.syncFolder(folder);
+  async function isThere(path: string | undefined): Promise<boolean> {
+    return path !== undefined && await files.stat(path) !== undefined;
   }
-}
 
-async function all(paths: readonly Awaitable<string>[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const path of paths) found.push(await path);
-  return found;
+  /** Waits until all steps before are on the disk. */
+  async function sync(paths: readonly string[]): Promise<void> {
+    if (!place.isSynced) return;
+    const folders = paths.map((path) => splitPath(path).folder);
+    for (const folder of new Set(folders)) await files.syncFolder(folder);
+  }
 }

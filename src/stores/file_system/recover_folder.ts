@@ -11,7 +11,7 @@ import type { FileSystemRoot } from "./root.ts";
 export async function recoverFolder(
   root: FileSystemRoot,
   folder: string,
-  { signal }: StoreOptions,
+  { signal, isSynced }: StoreOptions & { isSynced: boolean },
 ): Promise<Recovery> {
   await root.assertFolder();
   const written = new Set<StoreKey>();
@@ -28,7 +28,7 @@ export async function recoverFolder(
       if (isDirectory) yield* walk(`${folder}/${name}`);
       if (!isFile || !isTemporary(name)) continue;
       if (isJournal(name)) {
-        const journal = journalPlace(root, folder, `${path}/${name}`);
+        const journal = journalPlace(root, folder, `${path}/${name}`, isSynced);
         folders.set(journal, folder);
         yield { journal };
       } else yield { temporary: `${path}/${name}` };

@@ -2,6 +2,7 @@ import { ensureDir } from "@std/fs/ensure-dir";
 import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
 import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import { DENO_FILES } from "./deno_files.ts";
 import type { Folders } from "./folders.ts";
 import { assertStoreKey } from "../store_key.ts";
 
@@ -19,8 +20,11 @@ export class FileSystemRoot implements Folders {
    * another thread.
    */
   readonly #cached = new Set<string>();
+  readonly #isSynced: boolean;
 
-  constructor(root: string | URL) {
+  /** @param isSynced Whether a new folder must be on the disk before it is used. */
+  constructor(root: string | URL, isSynced = false) {
+    this.#isSynced = isSynced;
     if (!("Deno" in globalThis)) {
       throw new Error(
         'FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
@@ -133,10 +137,12 @@ export class FileSystemRoot implements Folders {
     const present = await this.follow(folder);
     if (present !== undefined) return present;
     const { folder: parent, name } = splitPath(folder);
-    const path = folder === ""
-      ? this.path
-      : `${await this.ensureFolder(parent)}/${name}`;
+    const above = folder === "" ? undefined : await this.ensureFolder(parent);
+    const path = above === undefined ? this.path : `${above}/${name}`;
     await ensureDir(path);
+    if (this.#isSynced && above !== undefined) {
+      await DENO_FILES.syncFolder(above);
+    }
     return path;
   }
 }
