@@ -25,11 +25,12 @@ export interface CodecRegistry {
  * Registers two codecs in zarrita, for all stores and arrays:
  *
  * - `crc32c` in place of zarrita's, which cannot write and does not verify. Damaged
- *   bytes are a {@linkcode ChecksumError}, which names the key if the store is one of
- *   `withZarrParts`.
+ *   bytes are a {@linkcode ChecksumError}, or a {@linkcode DamageError} if they are too
+ *   few for a checksum, which names the key if the store is one of `withZarrParts`.
  *   Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/
  * - `packbits`, for bool and all numbers, with each `padding_encoding` and with
- *   `first_bit` and `last_bit`. Other bits are not stored.
+ *   `first_bit` and `last_bit`. Other bits are not stored. Bytes of a wrong length or
+ *   with wrong padding are a {@linkcode DamageError}.
  *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
  *
  * Registering them again changes nothing. zarrita throws the error of a codec as the

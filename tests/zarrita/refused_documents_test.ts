@@ -3,7 +3,7 @@ import * as zarr from "zarrita";
 import { MetadataError } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { encodeJson, readJson } from "../support/documents.ts";
+import { encodeJson, readJson, utf8 } from "../support/documents.ts";
 import { shardedMetadata, shardedStore, sharding } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
@@ -72,3 +72,35 @@ for (
 function nameOf(codec: unknown): unknown {
   return typeof codec === "string" ? codec : (codec as { name: string }).name;
 }
+
+/** The document of an array of which a shard has so many shards within each other. */
+function nestedShards(levels: number): Uint8Array {
+  const { configuration } = sharding({ codecs: [] });
+  const codec = JSON.stringify({ name: "sharding_indexed", configuration });
+  const [before, after] = codec.split('"codecs":[]') as [string, string];
+  const nested = `${before}"codecs":[`.repeat(levels) + '"bytes"' +
+    `]${after}`.repeat(levels);
+  const document = JSON.stringify(shardedMetadata({ codecs: ["here"] }));
+  return utf8(document.replace('"here"', nested));
+}
+
+Deno.test("withZarrParts reads 32 shards within each other, and refuses more with a MetadataError, without effect on lists", async () => {
+  const stored = await shardedStore();
+  await stored.set("/b/zarr.json", await stored.get("/zarr.json") as never);
+  const keys = (await Array.fromAsync(stored.list())).sort();
+  for (const levels of [32, 33, 20_000]) {
+    await stored.set("/zarr.json", nestedShards(levels));
+    const store = withZarrParts(stored);
+    const reading = () => store.get("/c/9");
+    if (levels === 32) {
+      assertEquals(await reading(), undefined);
+      continue;
+    }
+    await assertRejects(
+      reading,
+      MetadataError,
+      "Expected at most 32 shards within each other, found more",
+    );
+    assertEquals((await Array.fromAsync(store.list())).sort(), keys);
+  }
+});
