@@ -1,7 +1,6 @@
 import { describe } from "../metadata/describe.ts";
 import { rejectOnAbort } from "../stores/abort.ts";
-import { resolveByteRange } from "../stores/byte_range.ts";
-import { KeyLocks } from "../stores/key_locks.ts";
+import { exclusively } from "../stores/exclusive.ts";
 import type {
   ByteRange,
   Store,
@@ -11,58 +10,65 @@ import type {
 import {
   changeShard,
   type ChangeShardOptions,
-  type ShardChanges,
+  type ShardChanges as InnerChanges,
 } from "./change_shard.ts";
 import {
-  describeInner,
-  InnerExtents,
+  coordinatesInShard,
+  findInner,
   type InnerPath,
+  readInner,
 } from "./inner_extents.ts";
-import { RangeBatches, type ShardBody } from "./range_batches.ts";
-import { assertComplete, placeInShard } from "./read_inner_chunk.ts";
-import { shardIndexSize } from "./shard_index.ts";
+import type { ShardBody } from "./range_batches.ts";
+import { placeInShard } from "./read_inner_chunk.ts";
+import { ShardChanges } from "./shard_changes.ts";
 import type { ShardLayout } from "./shard_layout.ts";
+import { ShardReads } from "./shard_reads.ts";
+
+/** Options of {@linkcode InnerChunks}. */
+export interface InnerChunksOptions {
+  /** The number of bytes before the inner chunks of a new shard, unless it is given a prefix. Defaults to 0. */
+  headSize?: number;
+  /**
+   * The values that hold the inner chunks; `null` if these are in several values.
+   * Defaults to the shards themselves.
+   */
+  body?: ShardBody | null;
+  /** The changes of the array in this process. By default, those of this object alone. */
+  changes?: ShardChanges;
+}
 
 /**
  * Reads and changes the inner chunks of the shards in a store. The index of a shard
- * is cached until the shard is changed here.
+ * is cached until the shard is changed: here, by others that share the same
+ * `changes`, or, in a store with versions, by anybody.
  */
 export class InnerChunks {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #headSize: number;
-  readonly #extents: InnerExtents;
-  readonly #ranges: RangeBatches;
-  /** Keeps readers from using the index of a shard that changes. */
-  readonly #locks = new KeyLocks();
-  /** The number of changes that are running, and of all changes. */
-  #changing = 0;
-  #changes = 0;
+  readonly #changes: ShardChanges;
+  readonly #reads: ShardReads;
   readonly #batches = new Map<string, Batch>();
 
   /**
+   * @param store The store of whole shards.
    * @param layouts The layouts of the shards, of the shards nested in them, and so
    * on.
-   * @param headSize The number of bytes before the inner chunks of a new shard,
-   * unless it is given a prefix.
-   * @param body The values that hold the inner chunks, if these need not be read
-   * through the store.
    */
   constructor(
     store: Store,
     layouts: readonly ShardLayout[],
-    headSize = 0,
-    body?: ShardBody,
+    {
+      headSize = 0,
+      body = { store, keySuffix: "", offset: 0 },
+      changes = new ShardChanges(),
+    }: InnerChunksOptions = {},
   ) {
     this.#store = store;
     this.#layouts = layouts;
     this.#headSize = headSize;
-    this.#extents = new InnerExtents(store, layouts);
-    const [layout] = layouts;
-    const indexSize = layout?.indexLocation === "end"
-      ? shardIndexSize(layout)
-      : 0;
-    this.#ranges = new RangeBatches(store, body, indexSize);
+    this.#changes = changes;
+    this.#reads = new ShardReads(store, layouts, body, changes);
   }
 
   /** One inner chunk as a store that has it under the key of its shard. */
@@ -72,23 +78,43 @@ export class InnerChunks {
 
   /** Forgets all cached indexes, since other programs may have changed the shards. */
   refresh(): void {
-    this.#extents.refresh();
+    this.#reads.clear();
   }
 
   /** Lists the inner chunks of a shard. */
-  list(key: StoreKey, options?: StoreOptions): AsyncGenerator<InnerPath> {
-    return this.#extents.list(key, options);
+  async *list(
+    key: StoreKey,
+    options?: StoreOptions,
+    outer: InnerPath = [],
+  ): AsyncGenerator<InnerPath> {
+    const index = await this.#reads.read(key, options, async (shard) => {
+      const extent = outer.length > 0
+        ? await findInner(shard, outer)
+        : undefined;
+      const isAbsent = outer.length > 0 && extent === undefined;
+      const index = isAbsent ? undefined : await shard.index(outer, extent);
+      await shard.confirm?.();
+      return index;
+    });
+    const layout = this.#layouts[outer.length]!;
+    for (const [place, entry] of index?.entries() ?? []) {
+      if (entry === undefined) continue;
+      const path = [...outer, coordinatesInShard(place, layout)];
+      if (path.length === this.#layouts.length) yield path;
+      else yield* this.list(key, options, path);
+    }
   }
 
   /** Stores a shard with some inner chunks changed. */
   write(
     key: StoreKey,
-    changes: ShardChanges,
-    options?: ChangeShardOptions,
+    changes: InnerChanges,
+    options: ChangeShardOptions = {},
   ): Promise<void> {
-    const [layout, ...nested] = this.#layouts;
-    const writing = this.#locks.write(key, async () => {
-      options?.signal?.throwIfAborted();
+    const { signal } = options;
+    const writing = this.#changes.run(key, async () => {
+      signal?.throwIfAborted();
+      const [layout, ...nested] = this.#layouts;
       if (nested.length > 0) {
         throw new TypeError(
           `Shard ${
@@ -96,70 +122,53 @@ export class InnerChunks {
           } is made of shards: such arrays can be read, and not written`,
         );
       }
-      this.#changing++;
-      this.#changes++;
-      try {
-        await changeShard(this.#store, key, layout!, changes, {
-          headSize: this.#headSize,
-          ...options,
-        });
-      } finally {
-        this.#extents.forget(key);
-        this.#changing--;
-      }
-    });
-    return rejectOnAbort(writing, options?.signal);
+      await exclusively(
+        this.#store,
+        key,
+        (store) =>
+          changeShard(store, key, layout!, changes, {
+            headSize: this.#headSize,
+            ...options,
+          }),
+        signal && { signal },
+      );
+    }, () => this.#reads.noteChange(key));
+    return rejectOnAbort(writing, signal);
   }
 
-  /**
-   * Reads an inner chunk, or a range of it.
-   *
-   * @param isLocked Whether the lock of the shard is held, so that the shard does not change meanwhile.
-   */
-  async read(
+  /** Reads an inner chunk, or a range of it. */
+  read(
     key: StoreKey,
     path: InnerPath,
-    range: ByteRange | undefined,
-    options: StoreOptions | undefined,
-    isLocked = false,
+    range?: ByteRange,
+    options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    const changes = this.#changes;
-    if (isLocked || this.#changing === 0) {
-      // If a shard changes meanwhile, the index may not belong to the bytes: read again, with the lock.
-      const isLatest = () => isLocked || this.#changes === changes;
-      try {
-        const found = this.#extents.find(key, path, options);
-        let extent = found instanceof Promise ? await found : found;
-        if (extent !== undefined && range !== undefined) {
-          const { start, end } = resolveByteRange(range, extent.length);
-          extent = { offset: extent.offset + start, length: end - start };
-        }
-        const bytes = extent &&
-          (extent.length === 0 ? new Uint8Array() : assertComplete(
-            await this.#ranges.read(key, extent, options),
-            extent,
-            () => describeInner(path, key),
-            key,
-          ));
-        if (isLatest()) return bytes;
-      } catch (error) {
-        if (isLatest()) throw error;
-      }
-    }
-    const reading = this.#locks.read(
+    return this.#reads.read(
       key,
-      () => this.read(key, path, range, options, true),
+      options,
+      (shard) => readInner(shard, path, range),
     );
-    return await rejectOnAbort(reading, options?.signal);
+  }
+
+  /** Reads an inner chunk by the present index, to change it and write it back. */
+  readPresent(
+    key: StoreKey,
+    path: InnerPath,
+  ): Promise<Uint8Array | undefined> {
+    return this.#reads.readPresent(key, path);
   }
 
   /** Tells how long an inner chunk is. */
-  async size(
+  size(
     key: StoreKey,
     path: InnerPath,
     options: StoreOptions | undefined,
   ): Promise<number | undefined> {
-    return (await this.#extents.find(key, path, options))?.length;
+    return this.#reads.read(key, options, async (shard) => {
+      const extent = await findInner(shard, path);
+      await shard.confirm?.();
+      return extent?.length;
+    });
   }
 
   /** Changes an inner chunk, together with others of its shard that are changed before the shard is stored. */
@@ -176,7 +185,7 @@ export class InnerChunks {
   #openBatch(key: StoreKey): Batch {
     const changes = new Map<number, Uint8Array | undefined>();
     // Changes are added until the earlier writes of the shard have finished.
-    const closed = this.#locks.write(key, () => {
+    const closed = this.#changes.locks.write(key, () => {
       this.#batches.delete(key);
       return Promise.resolve();
     });
@@ -205,6 +214,11 @@ export class InnerChunkStore implements Store {
 
   get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined> {
     return this.#chunks.read(key, this.#path, undefined, options);
+  }
+
+  /** Reads the inner chunk by the present index, to change it and write it back. */
+  getPresent(key: StoreKey): Promise<Uint8Array | undefined> {
+    return this.#chunks.readPresent(key, this.#path);
   }
 
   getRange(

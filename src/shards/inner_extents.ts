@@ -1,15 +1,10 @@
 import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
-import { readRange } from "../stores/capabilities.ts";
-import type {
-  ByteRange,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "../stores/store.ts";
-import { IndexCache } from "./index_cache.ts";
+import { copyBytes, isOwn } from "../stores/copy_bytes.ts";
+import type { ByteRange, StoreKey } from "../stores/store.ts";
 import {
+  assertComplete,
   placeInShard,
   readShardIndex,
   type ReadShardRange,
@@ -23,109 +18,137 @@ import type { ShardLayout } from "./shard_layout.ts";
  */
 export type InnerPath = readonly (readonly number[])[];
 
-/** The path of a stored shard, as opposed to one nested in it. */
-const WHOLE_SHARD: InnerPath = [];
-
 /** A range of bytes in a stored shard. */
 export type Extent = Extract<ByteRange, { offset: number }>;
 
-/** Finds inner chunks in the shards of a store by their indexes, which are cached. */
-export class InnerExtents {
-  readonly #store: Store;
-  readonly #layouts: readonly ShardLayout[];
-  readonly #indexes = new IndexCache();
-
-  /** @param layouts The layouts of the shards, of the shards nested in them, and so on. */
-  constructor(store: Store, layouts: readonly ShardLayout[]) {
-    this.#store = store;
-    this.#layouts = layouts;
-  }
-
-  /** Forgets the index of a shard that changes. */
-  forget(key: StoreKey): void {
-    this.#indexes.forget(key);
-  }
-
-  /** Forgets all indexes. */
-  refresh(): void {
-    this.#indexes.clear();
-  }
-
-  /** Finds an inner chunk, or `undefined` for an absent one. Without a promise if the indexes are cached. */
-  find(
-    key: StoreKey,
-    path: InnerPath,
-    options: StoreOptions | undefined,
-    level = 0,
-    shard?: Extent,
-  ): Extent | undefined | Promise<Extent | undefined> {
-    const outer = level === 0 ? WHOLE_SHARD : path.slice(0, level);
-    const index = this.#index(key, outer, shard, options);
-    const findIn = (index: ShardIndex | undefined) => {
-      const entry = index?.[placeInShard(path[level]!, this.#layouts[level]!)];
-      if (entry === undefined) return undefined;
-      const extent = inside(entry, shard, outer, key);
-      return level + 1 === path.length
-        ? extent
-        : this.find(key, path, options, level + 1, extent);
-    };
-    return index instanceof Promise ? index.then(findIn) : findIn(index);
-  }
-
-  /** Lists the inner chunks of a shard. */
-  async *list(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-    outer: InnerPath = [],
-    extent?: Extent,
-  ): AsyncGenerator<InnerPath> {
-    const layout = this.#layouts[outer.length]!;
-    const index = await this.#index(key, outer, extent, options);
-    for (const [place, entry] of index?.entries() ?? []) {
-      if (entry === undefined) continue;
-      const path = [...outer, coordinatesInShard(place, layout)];
-      if (path.length === this.#layouts.length) yield path;
-      else {
-        const within = inside(entry, extent, outer, key);
-        yield* this.list(key, options, path, within);
-      }
-    }
-  }
-
-  /** The index of a stored shard or of a nested one. */
-  #index(
-    key: StoreKey,
+/** Reads one stored shard. */
+export interface ShardReader {
+  readonly key: StoreKey;
+  /** The layouts of the shard, of the shards nested in it, and so on. */
+  readonly layouts: readonly ShardLayout[];
+  /**
+   * Gives an index, or `undefined` for an absent shard. Without a promise if the index
+   * is cached.
+   *
+   * @param outer The path of the nested shard; empty for the stored shard.
+   * @param extent The extent of the nested shard.
+   */
+  index(
     outer: InnerPath,
     extent: Extent | undefined,
-    options: StoreOptions | undefined,
-  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
-    const layout = this.#layouts[outer.length]!;
-    return this.#indexes.get(
-      key,
-      outer.length === 0
-        ? ""
-        : outer.map((coordinates) => `/${coordinates}`).join(""),
-      (options) =>
-        readShardIndex(this.#ranges(key, extent, options), layout, key),
-      options?.signal,
-    );
-  }
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined>;
+  /** Reads bytes of an inner chunk, which fill their memory: zarrita changes them in place. */
+  read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined>;
+  /** Rejects if the shard is not what the cached indexes say any more. */
+  confirm?(): Promise<unknown> | undefined;
+}
 
-  /** Reads ranges of a stored shard or of a nested one. */
-  #ranges(
-    key: StoreKey,
-    extent: Extent | undefined,
-    options: StoreOptions,
-  ): ReadShardRange {
-    return (range) => {
-      if (extent === undefined) {
-        return readRange(this.#store, key, range, options);
-      }
-      const { start, end } = resolveByteRange(range, extent.length);
-      const inner = { offset: extent.offset + start, length: end - start };
-      return readRange(this.#store, key, inner, options);
-    };
-  }
+/** The path of a stored shard, as opposed to one nested in it. */
+const WHOLE_SHARD: InnerPath = [];
+
+/** Finds an inner chunk, or `undefined` for an absent one. Without a promise if the indexes are cached. */
+export function findInner(
+  reader: ShardReader,
+  path: InnerPath,
+  level = 0,
+  shard?: Extent,
+): Extent | undefined | Promise<Extent | undefined> {
+  const outer = level === 0 ? WHOLE_SHARD : path.slice(0, level);
+  const index = reader.index(outer, shard);
+  const findIn = (index: ShardIndex | undefined) => {
+    const entry = index?.[placeInShard(path[level]!, reader.layouts[level]!)];
+    if (entry === undefined) return undefined;
+    const extent = inside(entry, shard, outer, reader.key);
+    return level + 1 === path.length
+      ? extent
+      : findInner(reader, path, level + 1, extent);
+  };
+  return index instanceof Promise ? index.then(findIn) : findIn(index);
+}
+
+/** Reads an inner chunk, or a range of it. */
+export function readInner(
+  shard: ShardReader,
+  path: InnerPath,
+  range?: ByteRange,
+): Promise<Uint8Array | undefined> {
+  const found = findInner(shard, path);
+  return found instanceof Promise
+    ? found.then((inner) => readExtent(shard, path, inner, range))
+    : readExtent(shard, path, found, range);
+}
+
+/** Reads a range of an inner chunk that was found. Not an async function, since each promise counts for small chunks. */
+function readExtent(
+  shard: ShardReader,
+  path: InnerPath,
+  inner: Extent | undefined,
+  range: ByteRange | undefined,
+): Promise<Uint8Array | undefined> {
+  const extent = inner && range ? partOf(inner, range) : inner;
+  return extent === undefined || extent.length === 0
+    ? readNothing(shard, extent && new Uint8Array())
+    : shard.read(extent, path);
+}
+
+/** Returns what no bytes need be read for, if the index is still that of the shard. */
+async function readNothing<T>(shard: ShardReader, nothing: T): Promise<T> {
+  await shard.confirm?.();
+  return nothing;
+}
+
+/** Refuses bytes of an inner chunk that are not as many as its index entry says. */
+export function assertInner(
+  bytes: Uint8Array | undefined,
+  extent: Extent,
+  path: InnerPath,
+  key: StoreKey,
+): void {
+  if (bytes?.length === extent.length) return;
+  assertComplete(bytes, extent, () => describeInner(path, key), key);
+}
+
+/**
+ * Reads a shard without a cache.
+ *
+ * @param end Where the inner chunks end, if known.
+ */
+export function uncachedReader(
+  read: ReadShardRange,
+  layouts: readonly ShardLayout[],
+  key: StoreKey,
+  end = Infinity,
+): ShardReader {
+  return {
+    key,
+    layouts,
+    index: (outer, extent) =>
+      readShardIndex(
+        extent === undefined ? read : within(read, extent),
+        layouts[outer.length]!,
+        key,
+      ),
+    async read(extent, path) {
+      const length = Math.max(0, Math.min(extent.length, end - extent.offset));
+      const bytes = await read({ offset: extent.offset, length });
+      assertInner(bytes, extent, path, key);
+      return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
+    },
+  };
+}
+
+/** Reads ranges of a nested shard. */
+export function within(
+  read: (range: Extent) => Promise<Uint8Array | undefined>,
+  extent: Extent,
+): ReadShardRange {
+  return (range) => read(partOf(extent, range));
+}
+
+/** A range of the bytes that an extent has. */
+export function partOf(extent: Extent, range: ByteRange): Extent {
+  const { start, end } = resolveByteRange(range, extent.length);
+  return { offset: extent.offset + start, length: end - start };
 }
 
 /** Names an inner chunk in messages. */
@@ -156,7 +179,7 @@ function inside(
 }
 
 /** The grid coordinates of an index entry: the inverse of `placeInShard`. */
-function coordinatesInShard(
+export function coordinatesInShard(
   place: number,
   { chunksPerShard }: ShardLayout,
 ): number[] {

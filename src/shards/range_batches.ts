@@ -1,7 +1,8 @@
-import { copyBytes } from "../stores/copy_bytes.ts";
+import { copyBytes, isOwn } from "../stores/copy_bytes.ts";
 import { readRange, readSize, requestRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import type { Extent } from "./inner_extents.ts";
+import type { StoreVersion } from "../stores/store_group.ts";
+import { assertInner, type Extent, type InnerPath } from "./inner_extents.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
@@ -13,11 +14,13 @@ interface Read {
   readonly key: StoreKey;
   readonly extent: Extent;
   readonly options: StoreOptions | undefined;
+  readonly version: StoreVersion | undefined;
+  readonly path: InnerPath | undefined;
   resolve(bytes: Uint8Array | undefined): void;
   reject(error: unknown): void;
 }
 
-/** The value that holds the bytes of a shard from an offset on, as a part does. */
+/** The value that holds the bytes of a shard from an offset on: the shard itself, or a part. */
 export interface ShardBody {
   readonly store: Store;
   /** The text that the key of the value has after that of the shard. */
@@ -25,10 +28,19 @@ export interface ShardBody {
   readonly offset: number;
 }
 
-/** Reads ranges of values. Ranges close to each other that are read at the same time are combined into one request. */
+/** Thrown for a version of a shard that others have replaced. */
+export class ShardChangedError extends Error {}
+
+/** Thrown for a range of a version that lies not only in the body of the shard. */
+export class NotInBodyError extends Error {}
+
+/**
+ * Reads ranges of shards. Ranges close to each other that are read at the same time
+ * are combined into one request.
+ */
 export class RangeBatches {
   readonly #store: Store;
-  readonly #body: ShardBody | undefined;
+  readonly #body: ShardBody | null;
   readonly #indexSize: number;
   /** The calls of the current microtask after its first one. */
   #others: Read[] | undefined;
@@ -39,21 +51,44 @@ export class RangeBatches {
    * @param indexSize The number of bytes at the end of a value of the store that are
    * not read, since they are no inner chunk's.
    */
-  constructor(store: Store, body?: ShardBody, indexSize = 0) {
+  constructor(store: Store, body: ShardBody | null = null, indexSize = 0) {
     this.#store = store;
     this.#body = body;
     this.#indexSize = indexSize;
   }
 
-  /** Reads a range: fewer bytes where the value ends before it, `undefined` for an absent value. */
+  /**
+   * Reads a range. Without a version and a path, it returns fewer bytes where the
+   * shard ends before, and `undefined` for an absent shard.
+   *
+   * @param version The version of the body that the range belongs to, if known.
+   * @param path The inner chunk to which the bytes belong, if all of them are needed.
+   * @throws {DamageError} If the inner chunk is not complete.
+   * @throws {ShardChangedError} If the body has another version by now.
+   * @throws {NotInBodyError} If the body of this version does not have all bytes.
+   */
   read(
     key: StoreKey,
     extent: Extent,
     options: StoreOptions | undefined,
+    version?: StoreVersion,
+    path?: InnerPath,
   ): Promise<Uint8Array | undefined> {
     return this.#others === undefined
-      ? this.#readFirst(key, extent, options)
-      : add(this.#others, key, extent, options);
+      ? this.#readFirst(key, extent, options, version, path)
+      : add(this.#others, key, extent, options, version, path);
+  }
+
+  /** Reads a range as `read` does, by a request of its own. */
+  request(
+    key: StoreKey,
+    range: Extent,
+    options: StoreOptions | undefined,
+    version?: StoreVersion,
+  ): Promise<Uint8Array | undefined> {
+    return version === undefined
+      ? this.#requestPresent(key, range, options)
+      : this.#requestVersion(key, range, options, version);
   }
 
   /** Reads a range, together with those of all other calls of the current microtask. */
@@ -61,29 +96,32 @@ export class RangeBatches {
     key: StoreKey,
     extent: Extent,
     options: StoreOptions | undefined,
+    version: StoreVersion | undefined,
+    path: InnerPath | undefined,
   ): Promise<Uint8Array | undefined> {
     const reads: Read[] = [];
     this.#others = reads;
     await undefined;
     this.#others = undefined;
     if (reads.length === 0) {
-      const bytes = await this.#request(key, extent, options);
+      const bytes = await this.request(key, extent, options, version);
+      if (path !== undefined) assertInner(bytes, extent, path, key);
       return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
     }
-    const first = add(reads, key, extent, options);
+    const first = add(reads, key, extent, options, version, path);
     for (const batch of batchesOf(reads)) {
       for (const group of together(batch)) this.#readTogether(group);
     }
     return await first;
   }
 
-  async #request(
+  async #requestPresent(
     key: StoreKey,
     range: Extent,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
     const body = this.#body;
-    if (body !== undefined && range.offset >= body.offset) {
+    if (body && body.store !== this.#store && range.offset >= body.offset) {
       const { offset, length } = range;
       const bytes = await requestRange(
         body.store,
@@ -101,19 +139,49 @@ export class RangeBatches {
     return await readRange(this.#store, key, range, options);
   }
 
+  async #requestVersion(
+    key: StoreKey,
+    { offset, length }: Extent,
+    options: StoreOptions | undefined,
+    version: StoreVersion,
+  ): Promise<Uint8Array> {
+    const { store, keySuffix, offset: start } = this.#body!;
+    if (offset < start) throw new NotInBodyError();
+    const range = { offset: offset - start, length };
+    const valueKey: StoreKey = `${key}${keySuffix}`;
+    const bytes = await store.getRangeOf!(version, valueKey, range, options);
+    if (bytes === undefined) throw new ShardChangedError();
+    if (bytes.length !== length) throw new NotInBodyError();
+    return bytes;
+  }
+
   async #readTogether(reads: readonly Read[]): Promise<void> {
     try {
-      const { key, options } = reads[0]!;
+      const { key, options, version } = reads[0]!;
       const range = unionOf(reads);
-      const bytes = await this.#request(key, range, options);
-      if (reads.length === 1 && isOwn(bytes)) return reads[0]!.resolve(bytes);
-      for (const { extent, resolve } of reads) {
-        const start = extent.offset - range.offset;
-        resolve(bytes && copyBytes(bytes, start, start + extent.length));
+      const bytes = await this.request(key, range, options, version);
+      if (reads.length === 1 && isOwn(bytes)) return settle(reads[0]!, bytes);
+      for (const read of reads) {
+        const { offset, length } = read.extent;
+        const start = offset - range.offset;
+        settle(read, bytes && copyBytes(bytes, start, start + length));
       }
     } catch (error) {
       for (const { reject } of reads) reject(error);
     }
+  }
+}
+
+/** Ends a call with the bytes of its range. */
+function settle(
+  { key, extent, path, resolve, reject }: Read,
+  bytes: Uint8Array | undefined,
+): void {
+  try {
+    if (path !== undefined) assertInner(bytes, extent, path, key);
+    resolve(bytes);
+  } catch (error) {
+    reject(error);
   }
 }
 
@@ -123,20 +191,25 @@ function add(
   key: StoreKey,
   extent: Extent,
   options: StoreOptions | undefined,
+  version: StoreVersion | undefined,
+  path: InnerPath | undefined,
 ): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    reads.push({ key, extent, options, resolve, reject });
+    reads.push({ key, extent, options, version, path, resolve, reject });
   });
 }
 
-/** Groups reads of one value with the same signal. */
+/** Groups reads of one version of a value with the same signal. */
 function batchesOf(reads: readonly Read[]): Read[][] {
   const batches: Read[][] = [];
   const latest = new Map<StoreKey, Read[]>();
   for (const read of reads) {
     let batch = latest.get(read.key);
-    const signal = batch?.[0]?.options?.signal;
-    if (batch === undefined || signal !== read.options?.signal) {
+    const first = batch?.[0];
+    if (
+      batch === undefined || first!.version !== read.version ||
+      first!.options?.signal !== read.options?.signal
+    ) {
       batch = [];
       batches.push(batch);
       latest.set(read.key, batch);
@@ -165,11 +238,6 @@ function together(reads: readonly Read[]): Read[][] {
     end = fits ? Math.max(end, endOf(extent)) : endOf(extent);
   }
   return groups;
-}
-
-/** Whether bytes fill their memory. A view would keep a whole value in memory, and zarrita changes bytes in place. */
-function isOwn(bytes: Uint8Array | undefined): boolean {
-  return bytes?.length === bytes?.buffer.byteLength;
 }
 
 /** The extent of all reads, which are in the order of their offsets. */

@@ -6,3 +6,8 @@ export function copyBytes(
 ): Uint8Array {
   return new Uint8Array(bytes.subarray(start, end));
 }
+
+/** Whether bytes fill their memory. A view would keep a whole value in memory, and its user might change what lies around it. */
+export function isOwn(bytes: Uint8Array | undefined): boolean {
+  return bytes?.length === bytes?.buffer.byteLength;
+}

@@ -32,15 +32,17 @@ export class PlainArray implements TranslatedArray {
     return this.body?.offset ?? 0;
   }
 
-  /** The first unsized part of each chunk; `undefined` if every part has a size. */
-  get body(): ShardBody | undefined {
+  /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
+  get body(): ShardBody | null {
+    const store = this.#parts;
     const parts = storedParts(this.#storage.transformers);
+    if (parts.length === 0) return { store, keySuffix: "", offset: 0 };
     const place = parts.findIndex(({ size }) => size === undefined);
-    if (parts.length === 0 || place < 0) return undefined;
+    if (place < 0) return null;
     const { keySuffix } = parts[place]!;
     const offset = parts.slice(0, place)
       .reduce((sum, { size }) => sum + size!, 0);
-    return { store: this.#parts, keySuffix, offset };
+    return { store, keySuffix, offset };
   }
 
   get gridShape(): readonly number[] {

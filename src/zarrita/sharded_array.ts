@@ -5,8 +5,8 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key
 import { gridCoordinates, PlainArray } from "../views/plain_array.ts";
 import { InnerChunks, InnerChunkStore } from "../shards/inner_chunks.ts";
 import type { InnerPath } from "../shards/inner_extents.ts";
+import { ShardChanges } from "../shards/shard_changes.ts";
 import { rejectOnAbort } from "../stores/abort.ts";
-import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
   isPlainKey,
@@ -26,7 +26,7 @@ export class ShardedArray implements TranslatedArray {
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
-  readonly #writes: KeyLocks;
+  readonly #changes: ShardChanges;
   readonly #codecsNeedKeys: boolean;
 
   constructor(
@@ -38,14 +38,14 @@ export class ShardedArray implements TranslatedArray {
     this.root = root;
     this.levels = levels;
     this.#shards = new PlainArray(store, root, document);
-    const { headSize, body, store: shards } = this.#shards;
-    const shared = sharedState(store, root, document, () => ({
-      inner: new InnerChunks(shards, levels.layouts, headSize, body),
-      writes: new KeyLocks(),
-    }));
-    this.inner = shared.inner;
+    this.#changes = ShardChanges.of(store, root);
+    this.inner = innerChunks(store, root, document, () => {
+      const { headSize, body, store: shards } = this.#shards;
+      const changes = this.#changes;
+      const options = { headSize, body, changes };
+      return new InnerChunks(shards, levels.layouts, options);
+    });
     this.inner.refresh(); // Other programs may have changed the shards.
-    this.#writes = shared.writes;
     this.#codecsNeedKeys = innermostCodecs(document.codecs)
       .some((codec) =>
         NAMING_CODECS.includes(parseExtension(codec, "codec").name)
@@ -81,7 +81,7 @@ export class ShardedArray implements TranslatedArray {
     task: () => Promise<void>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const turn = this.#writes.write("", () => {
+    const turn = this.#changes.runAll(() => {
       signal?.throwIfAborted();
       return task();
     });
@@ -158,31 +158,33 @@ export class ShardedArray implements TranslatedArray {
   }
 }
 
-/** The state of an array that all wrappers of its store share, so that each sees the changes of the others. */
-interface Shared {
+/** The inner chunks of an array, with the document that they were created for. */
+interface Latest {
+  readonly document: string;
   readonly inner: InnerChunks;
-  readonly writes: KeyLocks;
 }
 
 /** Caches one entry per array; re-creating an array replaces its entry. */
-const shared = new WeakMap<Store, Map<string, Shared & { document: string }>>();
+const latest = new WeakMap<Store, Map<string, Latest>>();
 
-function sharedState(
+/** Gives the wrappers of a store the same inner chunks of an array, with one cache, as long as they know the same document. */
+function innerChunks(
   store: Store,
   root: string,
-  metadata: unknown,
-  create: () => Shared,
-): Shared {
-  const arrays = shared.get(store) ?? new Map();
-  shared.set(store, arrays);
+  { attributes: _, ...metadata }: Members,
+  create: () => InnerChunks,
+): InnerChunks {
+  const arrays = latest.get(store) ?? new Map<string, Latest>();
+  latest.set(store, arrays);
   const document = JSON.stringify(
     metadata,
     (_, value) => typeof value === "bigint" ? String(value) : value,
   );
-  if (arrays.get(root)?.document !== document) {
-    arrays.set(root, { ...create(), document });
-  }
-  return arrays.get(root)!;
+  const found = arrays.get(root);
+  if (found?.document === document) return found.inner;
+  const inner = create();
+  arrays.set(root, { document, inner });
+  return inner;
 }
 
 /** A store of one inner chunk that refuses ranges, since zarrita reads one only if it takes the inner chunk for a shard. */
@@ -193,6 +195,16 @@ export class WholeInnerChunk extends InnerChunkStore {
   constructor(chunks: InnerChunks, path: InnerPath, needsKey: boolean) {
     super(chunks, path);
     this.needsKey = needsKey;
+  }
+
+  /** zarrita gives no options if it reads an inner chunk to change it. */
+  override get(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return options === undefined
+      ? this.getPresent(key)
+      : super.get(key, options);
   }
 
   override getRange(key: StoreKey): Promise<never> {

@@ -5,50 +5,67 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import fc from "fast-check";
-import { IndexCache } from "../../src/shards/index_cache.ts";
-import type { ShardIndex } from "../../mod.ts";
+import { IndexCache, type LoadedIndex } from "../../src/shards/index_cache.ts";
+import type { ShardIndex, StoreKey } from "../../mod.ts";
 
 /** How many entries a cache keeps. */
 const MOST = 2 ** 20;
+/** How many entries an index counts for beside its own. */
+const MORE = 8;
 
-function indexOf(length: number): ShardIndex {
-  return { length } as unknown as ShardIndex; // Nothing else is looked at.
+const NAMES = ["/a", "/b", "/c", "/d", "/e"] as const;
+
+/** An index that counts for a number of entries. */
+function indexOf(entries: number): ShardIndex {
+  return { length: entries - MORE } as unknown as ShardIndex; // Nothing else is looked at.
+}
+
+function lasting(index: ShardIndex | undefined): LoadedIndex {
+  return { index, isLasting: true };
 }
 
 /** Loads of indexes that a test ends, and how often each was begun. */
 function loads() {
   const begun: string[] = [];
-  const ends = new Map<string, PromiseWithResolvers<ShardIndex | undefined>>();
+  const ends = new Map<string, PromiseWithResolvers<LoadedIndex>>();
   return {
     begun,
     load: (name: string) => () => {
       begun.push(name);
-      const end = Promise.withResolvers<ShardIndex | undefined>();
+      const end = Promise.withResolvers<LoadedIndex>();
       ends.set(name, end);
       return end.promise;
     },
     async end(name: string, index: ShardIndex | undefined | Error) {
       const { resolve, reject, promise } = ends.get(name)!;
       if (index instanceof Error) reject(index);
-      else resolve(index);
+      else resolve(lasting(index));
       await promise.catch(() => {});
-      await Promise.resolve();
+      for (let turn = 0; turn < 9; turn++) await Promise.resolve();
     },
   };
 }
 
-/** Gets an index as a promise, also where it is cached. */
+/** Reads an index as a reader that enters the shard and leaves it. */
 async function read(
   cache: IndexCache,
-  ...args: Parameters<IndexCache["get"]>
+  key: StoreKey,
+  name: string,
+  load: Parameters<IndexCache["load"]>[2],
+  signal?: AbortSignal,
 ): Promise<ShardIndex | undefined> {
-  return await cache.get(...args);
+  const shard = cache.enter(key);
+  try {
+    return await cache.load(shard, name, load, signal);
+  } finally {
+    cache.leave(shard);
+  }
 }
 
 /** Whether a cache keeps an index. */
 async function keeps(
   cache: IndexCache,
-  key: string,
+  key: StoreKey,
   name = "",
 ): Promise<boolean> {
   const error = new Error("Not kept");
@@ -61,36 +78,39 @@ async function keeps(
 Deno.test("IndexCache reads an index once, also if it is absent or being read", async () => {
   const cache = new IndexCache();
   const { begun, load, end } = loads();
-  const [a, b] = [cache.get("a", "", load("a")), cache.get("a", "", load("a"))];
-  const absent = cache.get("b", "", load("b"));
+  const [a, b] = [
+    read(cache, "/a", "", load("/a")),
+    read(cache, "/a", "", load("/a")),
+  ];
+  const absent = read(cache, "/b", "", load("/b"));
   const index = indexOf(3);
-  await end("a", index);
-  await end("b", undefined);
+  await end("/a", index);
+  await end("/b", undefined);
   assertStrictEquals(await a, index);
   assertStrictEquals(await b, index);
-  assertStrictEquals(await cache.get("a", "", load("a")), index);
+  assertStrictEquals(await read(cache, "/a", "", load("/a")), index);
   assertEquals(await absent, undefined);
-  assertEquals(await cache.get("b", "", load("b")), undefined);
-  assertEquals(begun, ["a", "b"]);
+  assertEquals(await read(cache, "/b", "", load("/b")), undefined);
+  assertEquals(begun, ["/a", "/b"]);
 });
 
 Deno.test("IndexCache does not cache failures, and keeps an index read since", async () => {
   const cache = new IndexCache();
   const first = loads();
-  const reading = read(cache, "a", "", first.load("a"));
-  cache.forget("a");
+  const reading = read(cache, "/a", "", first.load("/a"));
+  cache.forget("/a");
   const second = loads();
-  const again = cache.get("a", "", second.load("a"));
+  const again = read(cache, "/a", "", second.load("/a"));
   const lost = new Error("Lost");
-  await first.end("a", lost);
+  await first.end("/a", lost);
   assertStrictEquals(await assertRejects(() => reading), lost);
-  await second.end("a", indexOf(2));
+  await second.end("/a", indexOf(2));
   assertEquals(await again, indexOf(2));
-  assert(await keeps(cache, "a"));
+  assert(await keeps(cache, "/a"));
 
-  const failing = read(cache, "b", "", () => Promise.reject(lost));
+  const failing = read(cache, "/b", "", () => Promise.reject(lost));
   await assertRejects(() => failing);
-  assert(!await keeps(cache, "b"));
+  assert(!await keeps(cache, "/b"));
 });
 
 Deno.test("IndexCache.forget removes the indexes of a shard and its nested shards, also while they are read, and no others", async () => {
@@ -105,7 +125,7 @@ Deno.test("IndexCache.forget removes the indexes of a shard and its nested shard
   ] as const;
   const { load, end } = loads();
   const reads = names.map(([key, name]) =>
-    cache.get(key, name, load(key + name))
+    read(cache, key, name, load(key + name))
   );
   for (const name of names.slice(0, 2)) await end(name.join(""), indexOf(1));
   cache.forget("/c/1");
@@ -125,7 +145,7 @@ Deno.test("IndexCache aborts the reading of an index without waiters, and later 
   const signals: AbortSignal[] = [];
   const stalled = ({ signal }: { signal?: AbortSignal }) => {
     signals.push(signal!);
-    return new Promise<ShardIndex>(() => {});
+    return new Promise<LoadedIndex>(() => {});
   };
   const [a, b] = [new AbortController(), new AbortController()];
   const first = read(cache, "/c/0", "", stalled, a.signal);
@@ -137,50 +157,55 @@ Deno.test("IndexCache aborts the reading of an index without waiters, and later 
   await assertRejects(() => second, Error, "Not wanted either");
   assertEquals(signals.map(({ aborted }) => aborted), [true]);
   const index = indexOf(3);
-  const again = cache.get("/c/0", "", () => Promise.resolve(index));
+  const again = read(cache, "/c/0", "", () => Promise.resolve(lasting(index)));
   assertStrictEquals(await again, index);
 });
 
 Deno.test("IndexCache keeps at most 2^20 entries, and drops the least recently used index", async () => {
   const cache = new IndexCache();
-  const use = (name: string, entries: number) =>
-    cache.get(name, "", () => Promise.resolve(indexOf(entries)));
-  await use("a", MOST / 2);
-  await use("b", MOST / 2 - 1);
-  await use("c", 1);
-  await use("a", 0); // Used again.
-  await use("d", 1);
-  await use("e", 1);
+  const use = (name: StoreKey, entries: number) =>
+    read(cache, name, "", () => Promise.resolve(lasting(indexOf(entries))));
+  await use("/a", MOST / 2);
+  await use("/b", MOST / 2 - 1);
+  await use("/c", 1);
+  await use("/a", 0); // Used again.
+  await use("/d", 1);
+  await use("/e", 1);
   const kept: string[] = [];
-  for (const name of ["d", "a", "c", "b"]) {
+  for (const name of ["/d", "/a", "/c", "/b"] as const) {
     if (await keeps(cache, name)) kept.push(name);
   }
-  assertEquals(kept, ["d", "a", "c"]);
-  await use("huge", MOST + 1);
-  assert(await keeps(cache, "huge"));
-  assert(!await keeps(cache, "a"));
+  assertEquals(kept, ["/d", "/a", "/c"]);
+  await use("/huge", MOST + 1);
+  assert(await keeps(cache, "/huge"));
+  assert(!await keeps(cache, "/a"));
 });
 
 Deno.test("IndexCache does not count indexes that were forgotten or failed while they were read", async () => {
   const cache = new IndexCache();
   for (const end of [indexOf(MOST), new Error()]) {
     const first = loads();
-    const reading = read(cache, "a", "", first.load("a")).catch(() => {});
-    cache.forget("a");
-    await first.end("a", end);
+    const reading = read(cache, "/a", "", first.load("/a")).catch(() => {});
+    cache.forget("/a");
+    await first.end("/a", end);
     await reading;
   }
-  for (const name of ["b", "c"]) {
-    await cache.get(name, "", () => Promise.resolve(indexOf(MOST / 2)));
+  for (const name of ["/b", "/c"] as const) {
+    await read(
+      cache,
+      name,
+      "",
+      () => Promise.resolve(lasting(indexOf(MOST / 2))),
+    );
   }
-  assert(await keeps(cache, "b"));
-  assert(await keeps(cache, "c"));
+  assert(await keeps(cache, "/b"));
+  assert(await keeps(cache, "/c"));
 });
 
 Deno.test("IndexCache keeps at most 2^20 entries for any order of requests, reads and removals", async () => {
   const step = fc.record({
     do: fc.constantFrom("get", "get", "end", "end", "fail", "forget"),
-    name: fc.constantFrom("a", "b", "c", "d", "e"),
+    name: fc.constantFrom(...NAMES),
     entries: fc.constantFrom(1, MOST / 4, MOST / 2, MOST - 1, MOST),
   });
   await fc.assert(
@@ -207,7 +232,7 @@ Deno.test("IndexCache keeps at most 2^20 entries for any order of requests, read
         }
         for (const id of reading.keys()) await end(id, new Error());
         let kept = 0;
-        for (const name of ["a", "b", "c", "d", "e"]) {
+        for (const name of NAMES) {
           kept += await read(cache, name, "", () => Promise.reject(new Error()))
             .then((index) => index?.length ?? 1, () => 0);
         }
