@@ -9,9 +9,6 @@ const SHARDING = "sharding_indexed";
 /** The greatest number of inner chunks in a shard, whose index takes 16 MiB. */
 const MOST_CHUNKS = 2 ** 20;
 
-/** The greatest number of shards within each other, far below the depth of the call stack. */
-const MOST_LEVELS = 32;
-
 /** The shards of an array, whose inner chunks may be shards themselves. */
 export interface ShardLevels {
   /** The layouts of the shards, of the shards nested in them, and so on. */
@@ -37,12 +34,6 @@ export function parseShardLevels(document: unknown): ShardLevels | undefined {
   let path = "/codecs";
   while (isSharded(codecs)) {
     assertAlone(codecs, path);
-    if (layouts.length === MOST_LEVELS) {
-      throw new MetadataError(
-        `Expected at most ${MOST_LEVELS} shards within each other, found more`,
-        path,
-      );
-    }
     path = pointer(path, 0);
     const [codec] = codecs;
     layouts.push(below(path, () => {

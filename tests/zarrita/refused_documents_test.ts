@@ -84,23 +84,14 @@ function nestedShards(levels: number): Uint8Array {
   return utf8(document.replace('"here"', nested));
 }
 
-Deno.test("withZarrParts reads 32 shards within each other, and refuses more with a MetadataError, without effect on lists", async () => {
+Deno.test("withZarrParts reads a hundred shards within each other, and refuses twenty thousand with a MetadataError, without effect on lists", async () => {
   const stored = await shardedStore();
   await stored.set("/b/zarr.json", await stored.get("/zarr.json") as never);
   const keys = (await Array.fromAsync(stored.list())).sort();
-  for (const levels of [32, 33, 20_000]) {
-    await stored.set("/zarr.json", nestedShards(levels));
-    const store = withZarrParts(stored);
-    const reading = () => store.get("/c/9");
-    if (levels === 32) {
-      assertEquals(await reading(), undefined);
-      continue;
-    }
-    await assertRejects(
-      reading,
-      MetadataError,
-      "Expected at most 32 shards within each other, found more",
-    );
-    assertEquals((await Array.fromAsync(store.list())).sort(), keys);
-  }
+  await stored.set("/zarr.json", nestedShards(100));
+  assertEquals(await withZarrParts(stored).get("/c/9"), undefined);
+  await stored.set("/zarr.json", nestedShards(20_000));
+  const store = withZarrParts(stored);
+  await assertRejects(() => store.get("/c/9"), MetadataError, "/zarr.json");
+  assertEquals((await Array.fromAsync(store.list())).sort(), keys);
 });
