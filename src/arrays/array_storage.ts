@@ -2,7 +2,13 @@ import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { ConcatParts } from "../concat_parts/concat_parts.ts";
-import type { Part } from "../splitter/part.ts";
+import { applyParts } from "../concat_parts/composed_store.ts";
+import {
+  type FlatParts,
+  flatParts,
+  flattenParts,
+  ONE_OBJECT,
+} from "../concat_parts/flat_parts.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
 import {
   type ArrayMetadata,
@@ -11,7 +17,8 @@ import {
 import { describe } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
+import type { Part } from "../splitter/part.ts";
+import type { Store } from "../stores/store.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
 
 /** How an array's chunks are stored: the chunk grid, the keys and the parts. */
@@ -22,8 +29,10 @@ export class ArrayStorage {
   /** The number of chunks along each dimension. */
   readonly gridShape: readonly number[];
   readonly keyEncoding: ChunkKeyEncoding;
-  /** The storage transformers to apply, the nearest to the array first. */
-  readonly transformers: readonly ConcatParts[];
+  /** The parts of each storage transformer; `undefined` for a transformer that is skipped. */
+  readonly transformers: readonly (readonly Part[] | undefined)[];
+  /** The parts of a stored chunk; one object if the array has no storage transformers. */
+  readonly parts: FlatParts;
 
   /**
    * @param document The array's metadata, which is checked here.
@@ -44,18 +53,16 @@ export class ArrayStorage {
         return encoding;
       },
     );
-    this.transformers = below("/storage_transformers", () => {
-      const transformers = (metadata.storage_transformers ?? []).map((
+    const transformers = below("/storage_transformers", () => {
+      const parsed = (metadata.storage_transformers ?? []).map((
         member,
         i,
-      ) => below(pointer("", i), () => parseTransformer(member)));
-      assertPartKeys(
-        transformers.map((transformer) => transformer?.parts),
-        this.keyEncoding,
-        gridShape.length,
-      );
-      return transformers.filter((transformer) => transformer !== undefined);
+      ) => below(pointer("", i), () => parseTransformer(member)?.parts));
+      assertPartKeys(parsed, this.keyEncoding, gridShape.length);
+      return parsed;
     });
+    this.transformers = transformers;
+    this.parts = stacked(transformers);
   }
 
   /** Decodes a chunk key; returns `undefined` for keys of no chunk in the grid. */
@@ -74,39 +81,39 @@ export class ArrayStorage {
 
   /**
    * Applies the storage transformers: returns a store of whole chunks over a store
-   * of parts.
+   * of parts. Shards in one object are changed by groups, too, since others may change
+   * inner chunks of them.
    *
    * @param root The prefix of the array's keys, without a last `/`.
    */
   transform(store: Store, root: string): Store {
-    // The last transformer is the nearest to the store. Its chunk keys are the part
-    // keys of the transformer before it.
-    let isChunkKey = (key: StoreKey) =>
-      key.startsWith(`${root}/`) &&
-      this.coordinatesOf(key.slice(root.length + 1)) !== undefined;
-    const layers = this.transformers.map((transformer) => {
-      const layer = { transformer, isChunkKey };
-      isChunkKey = isPartKeyOf(transformer.parts, isChunkKey);
-      return layer;
+    const { parts } = this;
+    const isPlain = parts === ONE_OBJECT &&
+      (!this.#isSharded || typeof store.group !== "function");
+    return isPlain ? store : applyParts(parts, store, {
+      isChunkKey: (key) =>
+        key.startsWith(`${root}/`) &&
+        this.coordinatesOf(key.slice(root.length + 1)) !== undefined,
     });
-    return layers.reduceRight<Store>(
-      (store, { transformer, isChunkKey }) =>
-        transformer.apply(store, { isChunkKey }),
-      store,
-    );
+  }
+
+  get #isSharded(): boolean {
+    const codecs: unknown = this.metadata.codecs; // They are not checked.
+    return Array.isArray(codecs) &&
+      codecs.some((codec) => codec?.name === "sharding_indexed");
   }
 }
 
-/** Returns a function that recognizes the part keys of chunk keys. */
-function isPartKeyOf(
-  parts: readonly Part[],
-  isChunkKey: (key: StoreKey) => boolean,
-): (key: StoreKey) => boolean {
-  return (key) =>
-    parts.some(({ keySuffix }) =>
-      key.endsWith(keySuffix) &&
-      isChunkKey(key.slice(0, key.length - keySuffix.length) as StoreKey)
-    );
+/** Returns the objects of a chunk. The parts of each transformer are chunks of the next one. */
+function stacked(
+  transformers: readonly (readonly Part[] | undefined)[],
+): FlatParts {
+  const [first, ...others] = transformers.filter((parts) => parts !== undefined)
+    .map(flatParts);
+  return first === undefined ? ONE_OBJECT : others.reduce(
+    (outer, inner) => flattenParts(outer, () => inner),
+    first,
+  );
 }
 
 function assertChunkKey(key: string): void {

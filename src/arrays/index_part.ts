@@ -19,15 +19,16 @@ const CHECKSUM_SIZE = 4;
  * @throws {MetadataError} With the place of the size or of the list of parts.
  */
 export function assertIndexPart(
-  { metadata, transformers, chunkShape }: ArrayStorage,
+  { transformers, chunkShape }: ArrayStorage,
   codecs: readonly NamedConfiguration[],
 ): void {
   const [sharding, ...after] = codecs;
+  const [parts, ...inner] = transformers.filter((each) => each !== undefined);
   // Stacked transformers divide parts again, and other codecs move the index.
   const isFound = sharding?.name === "sharding_indexed" &&
-    transformers.length === 1 &&
+    inner.length === 0 &&
     after.every(({ name }) => name === "crc32c");
-  if (!isFound) return;
+  if (!isFound || parts === undefined) return;
   const layout = parseShardLayout(sharding, chunkShape);
   const index: IndexPlace = {
     size: shardIndexSize(layout),
@@ -35,10 +36,7 @@ export function assertIndexPart(
     checksumsAfter: after.length,
     hasChecksum: layout.indexHasChecksum,
   };
-  const { parts } = transformers[0]!;
-  const at = metadata.storage_transformers!.findIndex((member) =>
-    (member as NamedConfiguration).name === "concat-parts"
-  );
+  const at = transformers.indexOf(parts);
   below(`/storage_transformers/${at}/configuration/parts`, () => {
     assertLongEnough(parts, index);
     parts.forEach((part, i) => {

@@ -5,7 +5,6 @@ import {
   sampleKeys,
   sharedKey,
 } from "../concat_parts/part_keys.ts";
-import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { below, MetadataError } from "../metadata/metadata_error.ts";
 import { isMetadataKey } from "../stores/store_key.ts";
@@ -29,7 +28,7 @@ export function assertPortableKeys(storage: ArrayStorage): void {
     assertPortable(key, "chunk key", "/chunk_key_encoding");
   }
   below("/storage_transformers", () => {
-    const suffixes = keySuffixes(partsOf(storage));
+    const suffixes = keySuffixes(storage.transformers);
     suffixes.forEach(({ text, path }, i) => {
       for (const key of samples) assertPortable(key + text, "part key", path);
       for (const other of suffixes.slice(0, i)) {
@@ -48,16 +47,6 @@ export function assertPortableKeys(storage: ArrayStorage): void {
       }
     });
   });
-}
-
-/** The parts of each storage transformer; `undefined` for a transformer that is skipped. */
-function partsOf({ metadata, transformers }: ArrayStorage) {
-  const known = transformers.values();
-  return (metadata.storage_transformers ?? []).map((member) =>
-    (member as NamedConfiguration).name === "concat-parts"
-      ? known.next().value?.parts
-      : undefined
-  );
 }
 
 function innermost(encoding: ChunkKeyEncoding): ChunkKeyEncoding {

@@ -1,34 +1,12 @@
 import { describe } from "../metadata/describe.ts";
-import { remove, write } from "../stores/capabilities.ts";
 import { type Snapshot, snapshot } from "../stores/snapshot.ts";
-import { type Part, storingOrder } from "../splitter/part.ts";
-import { splitChunk } from "./split_chunk.ts";
+import type { Part } from "../splitter/part.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**
- * Stores a chunk in parts. Nothing is written if the sizes do not allow the length
- * of the chunk, and the chunk is restored if a part cannot be written.
+ * Changes a chunk in a store without groups: one part after another. If a part cannot
+ * be changed, all parts are restored from memory.
  */
-export async function writeChunk(
-  chunk: StoredChunk,
-  bytes: Uint8Array,
-): Promise<void> {
-  const pieces = splitChunk(chunk.parts, bytes, chunk.key);
-  await changeParts(chunk, async (part) => {
-    const piece = pieces[chunk.parts.indexOf(part)]!;
-    await write(chunk.store, chunk.keyOf(part), piece, chunk.options);
-  });
-}
-
-/** Removes all parts of a chunk; the chunk is restored if a part cannot be removed. */
-export async function deleteChunk(chunk: StoredChunk): Promise<void> {
-  await changeParts(
-    chunk,
-    (part) => remove(chunk.store, chunk.keyOf(part), chunk.options),
-  );
-}
-
-/** Changes one part after another, and restores all parts if one change fails. */
 export async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
@@ -36,7 +14,7 @@ export async function changeParts(
   const snapshots = await snapshotParts(chunk);
   const changed: Snapshot[] = [];
   try {
-    for (const part of storingOrder(chunk.parts)) {
+    for (const part of chunk.flat.storingOrder) {
       changed.push(snapshots.get(part)!);
       await change(part);
     }

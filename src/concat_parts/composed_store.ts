@@ -6,21 +6,15 @@ import {
   remove,
   write,
 } from "../stores/capabilities.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
+import type { Store, StoreKey } from "../stores/store.ts";
+import { isMetadataKey } from "../stores/store_key.ts";
 import { assertValue, discard } from "../stores/stream.ts";
-import { KeyLocks } from "../stores/key_locks.ts";
-import { loadOnce } from "../stores/load_once.ts";
-import type { Part } from "../splitter/part.ts";
+import { composedGroup } from "./composed_group.ts";
+import { Composition } from "./composition.ts";
+import type { FlatParts } from "./flat_parts.ts";
+import { loadOperations } from "./load_operations.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
-import { StoredChunk } from "./stored_chunk.ts";
-
-// Programs that read whole chunks or ranges do without this module. Locks are taken
-// before the module is loaded, in the order of the calls.
-const loadOperations = /* @__PURE__ */ loadOnce(() =>
-  import("./chunk_operations.ts")
-);
 
 /**
  * Options of `ConcatParts.apply`.
@@ -77,44 +71,34 @@ export interface ApplyOptions {
  */
 export type ComposedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
-  & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "group">>;
 
 /** Returns a store of whole chunks over a store of their parts. */
 export function applyParts<S extends Store>(
-  parts: readonly Part[],
+  parts: FlatParts,
   store: S,
   { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
 ): ComposedStore<S> {
-  const locks = KeyLocks.of(store);
-
-  /** The chunk of a key, or `undefined` if the key is not a chunk key. */
-  function chunkAt(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): StoredChunk | undefined {
-    assertStoreKey(key);
-    return isChunkKey(key)
-      ? new StoredChunk(parts, store, key, options)
-      : undefined;
-  }
+  const composition = new Composition(parts, store, isChunkKey);
+  const { locks } = composition;
 
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
     {
       async get(key, options) {
-        const chunk = chunkAt(key, options);
+        const chunk = composition.chunkAt(key, options);
         return await (chunk
           ? locks.read(key, () => readChunk(chunk))
           : readValue(store, key, options));
       },
       getRange: (key, range, options) =>
         locks.read(key, () => {
-          const chunk = chunkAt(key, options);
+          const chunk = composition.chunkAt(key, options);
           return chunk
             ? readChunkRange(chunk, range)
             : readRange(store, key, range, options);
         }),
       async stream(key, options) {
-        const chunk = chunkAt(key, options);
+        const chunk = composition.chunkAt(key, options);
         return await (chunk
           ? locks.read(key, async () => {
             const { streamChunk } = await loadOperations();
@@ -123,18 +107,18 @@ export function applyParts<S extends Store>(
           : readStream(store, key, options));
       },
       async size(key, options) {
-        const chunk = chunkAt(key, options);
+        const chunk = composition.chunkAt(key, options);
         return await (chunk
           ? locks.read(key, () => readChunkSize(chunk))
           : readSize(store, key, options));
       },
     };
 
-  const changing: Pick<Store, "set" | "delete" | "list"> = {};
+  const changing: Pick<Store, "set" | "delete" | "list" | "group"> = {};
   if (store.set) {
     changing.set = async (key, value, options) => {
       try {
-        const chunk = chunkAt(key, options);
+        const chunk = composition.chunkAt(key, options);
         if (chunk === undefined) return await write(store, key, value, options);
         assertValue(value);
         if (value instanceof Uint8Array) {
@@ -154,7 +138,7 @@ export function applyParts<S extends Store>(
   }
   if (store.delete) {
     changing.delete = async (key, options) => {
-      const chunk = chunkAt(key, options);
+      const chunk = composition.chunkAt(key, options);
       if (chunk === undefined) return await remove(store, key, options);
       await locks.write(key, async () => {
         const { deleteChunk } = await loadOperations();
@@ -165,10 +149,13 @@ export function applyParts<S extends Store>(
   if (store.list) {
     changing.list = async function* (prefix = "/", options) {
       const { listChunks } = await loadOperations();
-      yield* listChunks(parts, store, isChunkKey, prefix, options);
+      yield* listChunks(parts.parts, store, isChunkKey, prefix, options);
     };
   }
+  if (typeof store.group === "function") {
+    changing.group = (key, keys) => composedGroup(composition, key, keys);
+  }
   const composed: ComposedStore = { ...reading, ...changing };
-  locks.passOnTo(composed);
+  composition.belongsTo(composed);
   return composed as ComposedStore<S>;
 }

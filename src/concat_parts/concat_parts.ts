@@ -8,6 +8,7 @@ import {
   applyParts,
   type ComposedStore,
 } from "./composed_store.ts";
+import { flatParts } from "./flat_parts.ts";
 import { joinBytes } from "../stores/join_bytes.ts";
 import { checkConfiguration, checkParts } from "./part_schema.ts";
 import type { Part } from "../splitter/part.ts";
@@ -207,7 +208,7 @@ export class ConcatParts {
     options: ApplyOptions = {},
   ): ComposedStore<S> {
     assertStore(store);
-    return applyParts(this.parts, store, options);
+    return applyParts(flatParts(this.parts), store, options);
   }
 
   /**

@@ -5,28 +5,35 @@ import type { ByteRange } from "../stores/store.ts";
 import { joinBytes } from "../stores/join_bytes.ts";
 import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";
+import { endOf, onlyPiece, type Piece } from "./only_piece.ts";
+import { readAtOnce } from "./read_at_once.ts";
 import { readChunkSize } from "./read_chunk.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
-
-/** The bytes of one part that lie in the requested range. */
-interface Piece {
-  readonly part: Part;
-  readonly range: ByteRange;
-}
 
 /**
  * Reads a range of a chunk from the parts that it overlaps. The length of an
  * unsized part is not looked up: the part returns fewer bytes than requested if it
  * ends within the range.
+ *
+ * In a store with groups, a range of one part alone is read without the group, since
+ * the bytes of one part always belong to one write.
  */
-export function readChunkRange(
+export async function readChunkRange(
   chunk: StoredChunk,
   range: ByteRange,
 ): Promise<Uint8Array | undefined> {
   assertByteRange(range);
-  return "suffixLength" in range
-    ? readBackwards(chunk, range.suffixLength)
-    : readForwards(chunk, range.offset, endOf(range));
+  if (chunk.needsGroup && chunk.flat.sums.length === 0) {
+    const only = onlyPiece(chunk.parts, range);
+    const bytes = only && await readPiece(chunk, only);
+    if (bytes !== undefined && bytes.length >= only!.least) return bytes;
+  }
+  return await chunk.read(async (chunk) => {
+    if (chunk.flat.sums.length > 0) await readChunkSize(chunk);
+    return "suffixLength" in range
+      ? await readBackwards(chunk, range.suffixLength)
+      : await readForwards(chunk, range.offset, endOf(range));
+  });
 }
 
 /** Returns the bytes of a range from those of the parts that it overlaps. */
@@ -38,11 +45,6 @@ async function joined(
   // The range is empty, or starts after the last part.
   const size = await readChunkSize(chunk);
   return size === undefined ? undefined : new Uint8Array(0);
-}
-
-/** The end of a range; no chunk is longer than 2^53−1 bytes. */
-function endOf({ offset, length }: { offset: number; length: number }): number {
-  return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
 }
 
 /** Reads the bytes from `start` to `end`, in pieces; an empty list if no part overlaps. */
@@ -68,12 +70,7 @@ async function readForwards(
       }
       offset += last.size ?? 0;
     } while (last.size !== undefined && next < parts.length);
-    const results = pieces.length === 1
-      ? [await readPiece(chunk, pieces[0]!)] // The usual case.
-      : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
-    const read = isPresent(results)
-      ? results
-      : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
+    const read = await readPieces(chunk, pieces);
     if (read === undefined) return undefined;
     found.push(...read);
     if (last.size !== undefined || offset >= end || next === parts.length) {
@@ -118,12 +115,7 @@ async function readBackwards(
         needed -= length;
       }
     } while (part.size !== undefined && needed > 0 && next > 0);
-    const results = pieces.length === 1
-      ? [await readPiece(chunk, pieces[0]!)] // The usual case.
-      : await Promise.all(pieces.map((piece) => readPiece(chunk, piece)));
-    const read = isPresent(results)
-      ? results
-      : await chunk.allOrAbsent(pieces.map(({ part }) => part), results);
+    const read = await readPieces(chunk, pieces);
     if (read === undefined) return undefined;
     found.unshift(...read);
     // An unsized part that returned fewer bytes than needed was read whole.
@@ -132,10 +124,15 @@ async function readBackwards(
   return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
-function isPresent(
-  read: (Uint8Array | undefined)[],
-): read is Uint8Array[] {
-  return !read.includes(undefined);
+function readPieces(
+  chunk: StoredChunk,
+  pieces: readonly Piece[],
+): Promise<Uint8Array[] | undefined> {
+  return readAtOnce(
+    chunk,
+    pieces.map(({ part }) => part),
+    (chunk, _, i) => readPiece(chunk, pieces[i]!),
+  );
 }
 
 function readPiece(

@@ -1,13 +1,15 @@
 import { write } from "../stores/capabilities.ts";
+import type { KeyLocks } from "../stores/key_locks.ts";
 import { type ByteSink, sinkOf } from "../splitter/byte_sink.ts";
 import { sourceOf } from "../splitter/byte_source.ts";
-import { changeParts } from "./change_parts.ts";
-import type { KeyLocks } from "../stores/key_locks.ts";
 import type { Part } from "../splitter/part.ts";
 import { PartSinks } from "../splitter/part_sinks.ts";
 import { openNative } from "../splitter/native_splitter.ts";
 import { splitSource } from "../splitter/split_source.ts";
+import { changeGroup } from "./change_group.ts";
+import { changeParts } from "./change_parts.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
+import { streamSink } from "./stream_sink.ts";
 
 /**
  * Stores a chunk that comes as a stream. All bytes are written before the first
@@ -19,13 +21,64 @@ export async function storeStream(
   stream: ReadableStream<Uint8Array>,
   locks: KeyLocks,
 ): Promise<void> {
-  const { parts, key, options: { signal } } = chunk;
-  const sinks = new PartSinks(parts, (part) => openPart(chunk, part));
-  const storeParts = () =>
-    changeParts(chunk, async (part) => {
-      signal?.throwIfAborted();
-      await sinks.closePart(part);
-    });
+  const { key, options } = chunk;
+  options.signal?.throwIfAborted();
+  chunk.assertStorable();
+  const group = chunk.group();
+  if (group?.write === undefined) return await storeParts(chunk, stream, locks);
+  await changeGroup(
+    group,
+    options,
+    (writer) =>
+      splitInto(
+        chunk,
+        stream,
+        async (part) => sinkOf(await writer.writer(chunk.keyOf(part))),
+      ),
+    (close) => locks.write(key, close),
+  );
+}
+
+/** Stores a chunk in a store without groups. */
+async function storeParts(
+  chunk: StoredChunk,
+  stream: ReadableStream<Uint8Array>,
+  locks: KeyLocks,
+): Promise<void> {
+  await splitInto(
+    chunk,
+    stream,
+    (part) => openPart(chunk, part),
+    (sinks) =>
+      locks.write(chunk.key, () =>
+        changeParts(chunk, async (part) => {
+          chunk.options.signal?.throwIfAborted();
+          await sinks.closePart(part);
+        })),
+  );
+}
+
+async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
+  const { store, options } = chunk;
+  const key = chunk.keyOf(part);
+  return typeof store.writer === "function"
+    ? sinkOf(await store.writer(key, options))
+    : streamSink((stream) => write(store, key, stream, options));
+}
+
+/**
+ * Cuts a stream into the parts of a chunk.
+ *
+ * @param open Opens the sink of a part.
+ * @param store Closes the sinks, once all bytes are written.
+ */
+export async function splitInto(
+  { parts, key, options: { signal } }: StoredChunk,
+  stream: ReadableStream<Uint8Array>,
+  open: (part: Part) => Promise<ByteSink>,
+  store: (sinks: PartSinks) => Promise<void> = (sinks) => sinks.close(),
+): Promise<void> {
+  const sinks = new PartSinks(parts, open);
   try {
     await splitSource(
       sourceOf(stream),
@@ -33,45 +86,10 @@ export async function storeStream(
       sinks,
       { key, signal },
       () => openNative,
-      () => locks.write(key, storeParts),
+      () => store(sinks),
     );
   } catch (error) {
     await sinks.settled();
     throw error;
   }
-}
-
-async function openPart(chunk: StoredChunk, part: Part): Promise<ByteSink> {
-  const { store, options } = chunk;
-  const key = chunk.keyOf(part);
-  if (typeof store.writer === "function") {
-    return sinkOf(await store.writer(key, options));
-  }
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const sink = sinkOf(writable);
-  const stored = write(store, key, readable, options);
-  stored.catch((error) => sink.abort(error));
-  /** Rejects with the error of the store, if the stream fails because the store failed. */
-  const withStoreError = async (failing: Promise<void>) => {
-    try {
-      await failing;
-    } catch (error) {
-      await stored;
-      throw error;
-    }
-  };
-  const failure = withStoreError(sink.failure!);
-  failure.catch(() => {});
-  return {
-    failure,
-    write: (bytes, isLent) => withStoreError(sink.write(bytes, isLent)),
-    async close() {
-      await withStoreError(sink.close());
-      await stored;
-    },
-    async abort(reason) {
-      await sink.abort(reason);
-      await stored.catch(() => {});
-    },
-  };
 }

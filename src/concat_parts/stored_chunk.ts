@@ -1,5 +1,9 @@
 import { readSize, readValue } from "../stores/capabilities.ts";
+import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import type { StoreGroup } from "../stores/store_group.ts";
+import type { FlatParts } from "./flat_parts.ts";
+import { chunkSizes } from "../splitter/chunk_size.ts";
 import { MissingPartError } from "./missing_part_error.ts";
 import type { Part } from "../splitter/part.ts";
 import { assertPartSize } from "../splitter/part_size_error.ts";
@@ -11,35 +15,83 @@ import { assertPartSize } from "../splitter/part_size_error.ts";
  */
 export const READ_WHOLE = 256 * 1024;
 
-/** The parts of one chunk in a store. */
+/** The parts of one chunk in a store, or in a group of values of a store. */
 export class StoredChunk {
+  readonly flat: FlatParts;
   readonly parts: readonly Part[];
   readonly store: Store;
   readonly key: StoreKey;
   readonly options: StoreOptions;
 
   constructor(
-    parts: readonly Part[],
+    flat: FlatParts,
     store: Store,
     key: StoreKey,
     options: StoreOptions = {},
   ) {
-    this.parts = parts;
+    this.flat = flat;
+    this.parts = flat.parts;
     this.store = store;
     this.key = key;
     this.options = options;
+  }
+
+  /** Returns the same chunk in other values, such as those of a group. */
+  over(store: Store, options = this.options): StoredChunk {
+    return new StoredChunk(this.flat, store, this.key, options);
   }
 
   keyOf(part: Part): StoreKey {
     return `${this.key}${part.keySuffix}`;
   }
 
-  /** Reads a whole part, and checks its length. */
+  /** Returns the keys of all parts, in the order in which they are stored. */
+  keys(): StoreKey[] {
+    return this.flat.storingOrder.map((part) => this.keyOf(part));
+  }
+
+  /** Returns the group of all parts, or `undefined` if the store has no groups. */
+  group(): StoreGroup | undefined {
+    const { store, key } = this;
+    return typeof store.group === "function"
+      ? store.group(key, this.keys())
+      : undefined;
+  }
+
+  /** Whether parts that are read one by one may belong to different writes. */
+  get needsGroup(): boolean {
+    return this.parts.length > 1 && typeof this.store.group === "function";
+  }
+
+  /** Reads parts that belong to the same write, if the store has groups. */
+  read<T>(task: (chunk: StoredChunk) => Promise<T>): Promise<T> {
+    return this.needsGroup
+      ? this.group()!.read((values) => task(this.over(values)), this.options)
+      : task(this);
+  }
+
+  /** Reads a whole part, and checks its length. No more bytes are read than the part may have. */
   async get(part: Part): Promise<Uint8Array | undefined> {
     const key = this.keyOf(part);
-    const bytes = await readValue(this.store, key, this.options);
-    if (bytes !== undefined) assertPartSize(key, part.size, bytes.length);
-    return bytes;
+    const { size } = part;
+    if (size === undefined) {
+      return await readValue(this.store, key, this.options);
+    }
+    try {
+      const options = { ...this.options, limit: size };
+      const bytes = await readValue(this.store, key, options);
+      if (bytes !== undefined) assertPartSize(key, size, bytes.length);
+      return bytes;
+    } catch (error) {
+      if (!(error instanceof SizeLimitError)) throw error;
+      assertPartSize(
+        key,
+        size,
+        error.size ?? size + 1,
+        error.size === undefined,
+      );
+      throw error;
+    }
   }
 
   /** Reads the length of a part, and checks it. */
@@ -48,6 +100,23 @@ export class StoredChunk {
     const size = await readSize(this.store, key, this.options);
     if (size !== undefined) assertPartSize(key, part.size, size);
     return size;
+  }
+
+  /** Refuses to store a chunk whose parts have no sizes that fit. */
+  assertStorable(): void {
+    chunkSizes(this.parts);
+    this.assertSums(this.parts.map(({ size }) => size ?? 0));
+  }
+
+  /** Checks the sizes that parts have together. */
+  assertSums(lengths: readonly number[]): void {
+    for (const { keySuffix, size, parts } of this.flat.sums) {
+      const sum = parts.reduce(
+        (sum, part) => sum + lengths[this.parts.indexOf(part)]!,
+        0,
+      );
+      assertPartSize(`${this.key}${keySuffix}`, size, sum);
+    }
   }
 
   /**

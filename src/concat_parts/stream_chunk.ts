@@ -6,6 +6,7 @@ import { joinedStream } from "../splitter/joined_stream.ts";
 import { openNative } from "../splitter/native_splitter.ts";
 import type { Part } from "../splitter/part.ts";
 import { settingsOf } from "../splitter/settings.ts";
+import { readChunkSize } from "./read_chunk.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /**
@@ -13,9 +14,16 @@ import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
  * is an error here and not in the middle of the stream. Small parts are read and
  * checked before the stream starts.
  */
-export async function streamChunk(
+export function streamChunk(
   chunk: StoredChunk,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
+  return chunk.read(openParts);
+}
+
+async function openParts(
+  chunk: StoredChunk,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  if (chunk.flat.sums.length > 0) await readChunkSize(chunk);
   const opening = chunk.parts.map((part) => openPart(chunk, part));
   try {
     const opened = await Promise.all(opening);

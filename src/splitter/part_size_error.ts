@@ -50,17 +50,22 @@ export class PartSizeError extends DamageError {
   }
 }
 
-/** Throws if a part does not have its size. */
+/**
+ * Throws if a part does not have its size.
+ *
+ * @param isLeast Whether the part may be longer than `actual`.
+ */
 export function assertPartSize(
   key: string,
   expected: number | undefined,
   actual: number,
+  isLeast = false,
 ): void {
   if (expected === undefined || expected === actual) return;
   throw new PartSizeError(
-    `Part ${
-      describe(key)
-    } is ${actual} bytes long, where its size is ${expected}`,
+    `Part ${describe(key)} is ${
+      isLeast ? "at least " : ""
+    }${actual} bytes long, where its size is ${expected}`,
     { key, expected, actual },
   );
 }

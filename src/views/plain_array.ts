@@ -1,8 +1,6 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
-import type { ConcatParts } from "../concat_parts/concat_parts.ts";
-import type { Part } from "../splitter/part.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ShardBody } from "../shards/range_batches.ts";
@@ -34,15 +32,13 @@ export class PlainArray implements TranslatedArray {
 
   /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
   get body(): ShardBody | null {
-    const store = this.#parts;
-    const parts = storedParts(this.#storage.transformers);
-    if (parts.length === 0) return { store, keySuffix: "", offset: 0 };
+    const { parts, sums } = this.#storage.parts;
     const place = parts.findIndex(({ size }) => size === undefined);
-    if (place < 0) return null;
+    if (place < 0 || sums.length > 0) return null;
     const { keySuffix } = parts[place]!;
     const offset = parts.slice(0, place)
       .reduce((sum, { size }) => sum + size!, 0);
-    return { store, keySuffix, offset };
+    return { store: this.#parts, keySuffix, offset };
   }
 
   get gridShape(): readonly number[] {
@@ -82,29 +78,6 @@ export class PlainArray implements TranslatedArray {
       yield this.#storage.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }
-}
-
-/** The values that a chunk is stored as; the parts of one transformer have parts if there are more. */
-function storedParts(
-  [transformer, ...others]: readonly ConcatParts[],
-  whole?: number,
-): Part[] {
-  if (transformer === undefined) return [];
-  const { parts } = transformer;
-  const sized = parts.reduce((sum, { size }) => sum + (size ?? 0), 0);
-  const isRestKnown = whole !== undefined &&
-    parts.filter(({ size }) => size === undefined).length === 1;
-  return parts.flatMap(({ keySuffix, size }) => {
-    const part = {
-      keySuffix,
-      size: isRestKnown ? size ?? whole - sized : size,
-    };
-    if (others.length === 0) return [part];
-    return storedParts(others, part.size).map((inner) => ({
-      keySuffix: keySuffix + inner.keySuffix,
-      size: inner.size,
-    }));
-  });
 }
 
 /** Parses the key of a chunk in a view; returns `undefined` for a key outside the chunk grid. */

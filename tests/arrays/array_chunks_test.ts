@@ -232,7 +232,7 @@ Deno.test("ArrayChunks applies stacked transformers, the first nearest to the ar
   await assertRejects(
     () => chunks.get([0, 0]),
     MissingPartError,
-    'Chunk "/a/c/0/0.head" lacks "/a/c/0/0.head-last" but has "/a/c/0/0.head"',
+    'Chunk "/a/c/0/0" lacks "/a/c/0/0.head-last" but has "/a/c/0/0.head", "/a/c/0/0.body" and "/a/c/0/0.body-last"',
   );
   await chunks.delete([0, 0]);
   assertEquals(Object.keys(await contentsOf(store)), ["/a/zarr.json"]);

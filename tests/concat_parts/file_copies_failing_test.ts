@@ -103,16 +103,20 @@ async function beforeWrites(
   act: (count: number) => void,
   run: () => Promise<void>,
 ): Promise<void> {
-  const { write } = Deno.FsFile.prototype;
+  const { write, writeSync } = Deno.FsFile.prototype;
   let count = 0;
   Deno.FsFile.prototype.write = async function (bytes) {
     act(++count);
     return await write.call(this, bytes);
   };
+  Deno.FsFile.prototype.writeSync = function (bytes) {
+    act(++count);
+    return writeSync.call(this, bytes);
+  };
   try {
     await run();
   } finally {
-    Deno.FsFile.prototype.write = write;
+    Object.assign(Deno.FsFile.prototype, { write, writeSync });
   }
 }
 

@@ -59,7 +59,8 @@ for (const [name, parts] of Object.entries({ LARGE, SMALL })) {
           await parts.apply(files).set(KEY, (await files.stream("/whole"))!);
         }, most);
         assertEquals(traffic.read, CHUNK.length);
-        assertEquals(traffic.written, CHUNK.length);
+        const journal = traffic.written - CHUNK.length;
+        assert(journal > 0 && journal < 1024, `${journal} bytes more`);
         assertEquals(traffic.memory.size, 1);
         // Only bytes that were held back are copied.
         const held = pieces[2]!.length;

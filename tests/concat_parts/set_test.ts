@@ -101,7 +101,7 @@ Deno.test("ConcatParts.apply: the composed store has only the methods that the s
   );
   assertEquals(
     keys(new MemoryStore()),
-    [...reading, "delete", "list", "set"].sort(),
+    [...reading, "delete", "group", "list", "set"].sort(),
   );
 });
 

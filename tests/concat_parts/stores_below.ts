@@ -25,6 +25,7 @@ const KINDS: Record<
   "memory": { methods: STORE_METHODS },
   "bytes alone": { methods: ["get", "set", "delete"] },
   "groups in memory": { methods: [...ALL_METHODS, "group"] },
+  "groups on files": { onFiles: true, methods: [...ALL_METHODS, "group"] },
   "files": { onFiles: true, methods: ALL_METHODS },
   "files without writers": { onFiles: true, methods: STORE_METHODS },
   "files with get, set, delete and writer": {
@@ -44,6 +45,11 @@ const KINDS: Record<
 
 export type Kind = keyof typeof KINDS;
 export const ALL_KINDS: readonly Kind[] = Object.keys(KINDS);
+
+/** Whether the store replaces the parts of a chunk together. */
+export function hasGroups(kind: Kind): boolean {
+  return KINDS[kind]!.methods.includes("group");
+}
 
 /** Runs a test with an empty store of a kind. */
 export async function withStore(

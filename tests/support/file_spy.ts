@@ -28,7 +28,7 @@ export async function watchFiles(
     memory: new Set(),
     direct: 0,
   };
-  const { read, write } = Deno.FsFile.prototype;
+  const { read, write, writeSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.read = async function (bytes) {
     traffic.memory.add(bytes.buffer);
     const count = await read.call(this, bytes);
@@ -36,16 +36,21 @@ export async function watchFiles(
     traffic.ahead = Math.max(traffic.ahead, traffic.read - traffic.written);
     return count;
   };
+  const count = (bytes: Uint8Array, written: number) => {
+    traffic.written += written;
+    if (traffic.memory.has(bytes.buffer)) traffic.direct += written;
+    return written;
+  };
   Deno.FsFile.prototype.write = async function (bytes) {
-    const count = await write.call(this, bytes.subarray(0, most));
-    traffic.written += count;
-    if (traffic.memory.has(bytes.buffer)) traffic.direct += count;
-    return count;
+    return count(bytes, await write.call(this, bytes.subarray(0, most)));
+  };
+  Deno.FsFile.prototype.writeSync = function (bytes) {
+    return count(bytes, writeSync.call(this, bytes.subarray(0, most)));
   };
   try {
     await run(traffic);
   } finally {
-    Object.assign(Deno.FsFile.prototype, { read, write });
+    Object.assign(Deno.FsFile.prototype, { read, write, writeSync });
   }
   return traffic;
 }

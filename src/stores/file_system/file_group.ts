@@ -3,7 +3,7 @@ import { assertAllGiven, assertInGroup } from "../assert_in_group.ts";
 import type { ByteWriter } from "../byte_io.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
-import { isDiskFull } from "./absence.ts";
+import { isAbsence, isDiskFull } from "./absence.ts";
 import type { Files, OpenFile } from "./files.ts";
 import type { Folders } from "./folders.ts";
 import { openGroup } from "./group_reading.ts";
@@ -71,6 +71,7 @@ export class FileGroup implements StoreGroup {
   async write(options: StoreOptions = {}): Promise<GroupWriter> {
     options.signal?.throwIfAborted();
     const { files, keys, root } = this.#place;
+    assertNoFolders(keys);
     for (const key of keys) await root.find(key, options);
     return new FileGroupWriter(
       keys,
@@ -97,6 +98,7 @@ export class FileGroup implements StoreGroup {
         signal,
       );
     } catch (error) {
+      if (isAbsence(error)) return; // A file stands in the place of the folder.
       // Deleting needs no free space. The last file goes first, so that a kill leaves no
       // chunk of two writes.
       if (!isDiskFull(error)) throw error;
@@ -263,6 +265,19 @@ class FileGroupWriter implements GroupWriter {
     const value = await this.#open(key);
     this.#opened.set(key, value);
     return value;
+  }
+}
+
+/** Refuses files of which one would be the folder of another. */
+function assertNoFolders(keys: readonly StoreKey[]): void {
+  for (const key of keys) {
+    const inside = keys.find((other) => other.startsWith(`${key}/`));
+    if (inside === undefined) continue;
+    throw new Error(
+      `Key ${JSON.stringify(key)} names a folder, that of the key ${
+        JSON.stringify(inside)
+      }: no file system can hold both`,
+    );
   }
 }
 

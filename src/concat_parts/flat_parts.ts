@@ -1,0 +1,102 @@
+import { type Part, storingOrder } from "../splitter/part.ts";
+
+/** The parts of a chunk as objects of the store: parts that are stored in parts are replaced by those. */
+export interface FlatParts {
+  /** In the order in which they make up the chunk. */
+  readonly parts: readonly Part[];
+  /**
+   * In the order in which they are stored. While the last part is present, all parts
+   * belong to the same write.
+   */
+  readonly storingOrder: readonly Part[];
+  /** Sizes that parts have together, and that their own sizes do not ensure. */
+  readonly sums: readonly PartSum[];
+}
+
+/** The size that neighbouring parts have together. */
+export interface PartSum {
+  /** The key suffix that the parts have in common. */
+  readonly keySuffix: string;
+  readonly size: number;
+  readonly parts: readonly Part[];
+}
+
+/** Returns parts that are objects of the store themselves. */
+export function flatParts(parts: readonly Part[]): FlatParts {
+  return { parts, storingOrder: storingOrder(parts), sums: [] };
+}
+
+/** A chunk that is one object under the key of the chunk. */
+export const ONE_OBJECT: FlatParts = /* @__PURE__ */ flatParts([{
+  keySuffix: "",
+}]);
+
+/**
+ * Replaces each part by the parts that it is stored in. The only one of these without
+ * a size is given the size that the others leave.
+ *
+ * @param outer The parts of a chunk.
+ * @param innerOf Returns the parts that a part is stored in.
+ */
+export function flattenParts(
+  outer: FlatParts,
+  innerOf: (part: Part) => FlatParts,
+): FlatParts {
+  const replaced = new Map<Part, FlatParts>(
+    outer.parts.map((part) => [part, inside(part, innerOf(part))]),
+  );
+  const leavesOf = (parts: readonly Part[]) =>
+    parts.flatMap((part) => replaced.get(part)!.parts);
+  const sums = [
+    ...outer.sums.map((sum) => ({ ...sum, parts: leavesOf(sum.parts) })),
+    ...outer.parts.flatMap((part) => replaced.get(part)!.sums),
+  ];
+  return {
+    parts: leavesOf(outer.parts),
+    storingOrder: outer.storingOrder.flatMap((part) =>
+      replaced.get(part)!.storingOrder
+    ),
+    sums: sums.filter((sum) => !resolve(sum)),
+  };
+}
+
+/** Returns copies of the inner parts of a part, with the suffix and the size of that part. */
+function inside(part: Part, inner: FlatParts): FlatParts {
+  const copies = new Map<Part, Part>(
+    inner.parts.map((each) => [
+      each,
+      { ...each, keySuffix: part.keySuffix + each.keySuffix },
+    ]),
+  );
+  const copiesOf = (parts: readonly Part[]) =>
+    parts.map((each) => copies.get(each)!);
+  const { keySuffix, size } = part;
+  const parts = copiesOf(inner.parts);
+  return {
+    parts,
+    storingOrder: copiesOf(inner.storingOrder),
+    sums: [
+      ...inner.sums.map((sum) => ({
+        keySuffix: keySuffix + sum.keySuffix,
+        size: sum.size,
+        parts: copiesOf(sum.parts),
+      })),
+      ...size === undefined ? [] : [{ keySuffix, size, parts }],
+    ],
+  };
+}
+
+/**
+ * Gives the only part without a size the size that the others leave. Returns whether
+ * the parts have the size together now. If they cannot, no chunk can be stored.
+ */
+function resolve({ size, parts }: PartSum): boolean {
+  const unsized: { size?: number | undefined }[] = parts.filter((part) =>
+    part.size === undefined
+  );
+  const rest = parts.reduce((rest, part) => rest - (part.size ?? 0), size);
+  if (unsized.length === 0) return rest === 0;
+  if (unsized.length > 1) return false;
+  unsized[0]!.size = Math.max(0, rest);
+  return rest >= 0;
+}
