@@ -1,5 +1,7 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
 import {
@@ -53,12 +55,15 @@ export async function changeShard(
       await readHead(store, key, layout, headSize, options);
     const shard = encodeShardAfter(head, chunks, layout, { prefix, alignment });
     await write(store, key, shard, options);
-  } else if (kept !== undefined) {
+  } else if (isWhole || kept !== undefined) {
     await remove(store, key, options);
   }
 }
 
-/** The first bytes of a shard, or zeros for an absent one; `undefined` if nothing but the index lies in them. */
+/**
+ * The first bytes of a shard, or zeros for an absent or damaged one, which is replaced;
+ * `undefined` if nothing but the index lies in them.
+ */
 async function readHead(
   store: Store,
   key: StoreKey,
@@ -69,8 +74,15 @@ async function readHead(
   const isAtStart = layout.indexLocation === "start";
   if (headSize <= (isAtStart ? shardIndexSize(layout) : 0)) return undefined;
   const range = { offset: 0, length: headSize };
-  return await readRange(store, key, range, options) ??
-    new Uint8Array(headSize);
+  try {
+    const head = await readRange(store, key, range, options);
+    if (head?.length === headSize) return head;
+  } catch (error) {
+    const isDamage = error instanceof DamageError ||
+      error instanceof UnfinishedWriteError;
+    if (!isDamage) throw error;
+  }
+  return new Uint8Array(headSize);
 }
 
 async function readShard(

@@ -40,7 +40,8 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
  * stores each shard once.
  *
- * A shard that the selection covers is replaced. In any other shard, the inner chunks
+ * A shard that the selection covers is replaced, whatever was stored there: parts of a
+ * write that was killed, or a damaged shard. In any other shard, the inner chunks
  * outside of the selection and the bytes before the first inner chunk are kept. Head
  * parts, such as a `.header` of `concat-parts`, are always kept; in a new shard they
  * are zeros, or the `prefix`, which must be as long as all head parts together: inner
@@ -64,7 +65,7 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * selection, if the selection is outside the array, if there is a prefix and the index
  * is at the start, or if the prefix is not as long as the head parts; nothing is
  * written then.
- * @throws {DamageError} If a stored shard is damaged: a `ChecksumError` if the checksum
+ * @throws {DamageError} If a stored shard is damaged that is only partly covered: a `ChecksumError` if the checksum
  * of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
  *
@@ -163,14 +164,11 @@ async function write(
   // Inner chunks that are partly covered are read first, in their present state.
   sharded.refresh();
   const runs = coveredRuns(selection, sharded.levels.shape);
-  const writer = new ShardWriter(
-    sharded,
-    (shard) => sharded.isCovered(shard, runs),
-    options,
-  );
+  const covers = (shard: readonly number[]) => sharded.isCovered(shard, runs);
+  const writer = new ShardWriter(sharded, covers, options);
   try {
     await zarr.set(
-      withWriter(array, writer) as never,
+      withWriter(array, writer, sharded, covers) as never,
       selection as never,
       value as never,
       options as never,
@@ -214,11 +212,27 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
   );
 }
 
-/** An array that writes its chunks with a writer. */
-function withWriter<A extends ZarritaArray>(array: A, writer: ShardWriter): A {
+/**
+ * An array that writes its chunks with a writer. Chunks at the edge of the array,
+ * which zarrita reads before it writes them, are read as absent ones where their shard
+ * is replaced, so that a damaged shard can be replaced.
+ */
+function withWriter<A extends ZarritaArray>(
+  array: A,
+  writer: ShardWriter,
+  { levels: { gridShape, layouts } }: ShardedArray,
+  covers: (shard: readonly number[]) => boolean,
+): A {
   const store = {
     set: (key: StoreKey, bytes: Uint8Array) =>
       writer.set(splitPlainKey(key)!.plainKey, bytes),
   };
-  return overlay(array, { store });
+  const { chunksPerShard } = layouts[0]!;
+  const getChunk = (coordinates: number[], ...options: []) => {
+    const shard = coordinates.map((c, i) => Math.floor(c / chunksPerShard[i]!));
+    // Chunks outside the grid are absent.
+    const read = covers(shard) ? [...gridShape] : coordinates;
+    return array.getChunk(read, ...options);
+  };
+  return overlay(array, { store, getChunk });
 }

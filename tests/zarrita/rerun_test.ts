@@ -1,0 +1,222 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  arrayMetadata,
+  type ArrayMetadataOptions,
+  createArrayChunks,
+  DamageError,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { openIn, type Writable } from "./sharded_array.ts";
+
+registerCodecs(zarr.registry);
+
+type FullStore = Writable & Required<Pick<Store, "delete" | "list">>;
+
+/** Sharded arrays of 5 × 7 elements, whose last shards extend past the edge. */
+const SHARDED: Readonly<Record<string, Partial<ArrayMetadataOptions>>> = {
+  "in one object": {},
+  "with the index in a part": { suffix: ".bin", parts: ["", ".index"] },
+  "with head parts": { parts: [".header:5", "", ".index"] },
+  "with two head parts": { parts: [".a:2", ".b:3", "", ".index"] },
+  "with the index at the start": {
+    indexLocation: "start",
+    parts: [".index", ""],
+  },
+};
+/** What a killed job, a full disk or a stray program may leave of one part. */
+const DAMAGE: Readonly<
+  Record<string, (bytes: Uint8Array) => Uint8Array | undefined>
+> = {
+  missing: () => undefined,
+  empty: () => new Uint8Array(),
+  "one byte shorter": (bytes) => bytes.subarray(0, -1),
+  "cut in half": (bytes) => bytes.subarray(0, bytes.length >> 1),
+  "one byte longer": (bytes) => new Uint8Array([...bytes, 7]),
+  "of zeros": (bytes) => new Uint8Array(bytes.length),
+  "of ones": (bytes) => new Uint8Array(bytes.length).fill(255),
+};
+
+async function inStores(
+  act: (store: FullStore) => Promise<void>,
+): Promise<void> {
+  await act(new MemoryStore());
+  await inTempDir((folder) => act(new FileSystemStore(folder)));
+}
+
+/** The keys of a store but for the document. */
+async function partsOf(store: FullStore): Promise<StoreKey[]> {
+  const keys = await Array.fromAsync(store.list());
+  return keys.filter((key) => key !== "/zarr.json").sort();
+}
+
+async function damage(
+  store: FullStore,
+  key: StoreKey,
+  change: (bytes: Uint8Array) => Uint8Array | undefined,
+): Promise<void> {
+  const changed = change((await store.get(key))!);
+  if (changed === undefined) await store.delete(key);
+  else await store.set(key, changed);
+}
+
+/** The elements of an array, by a new wrapper. */
+async function read(store: Store): Promise<number[]> {
+  return Array.from((await zarr.get(await openIn(store))).data);
+}
+
+for (const [name, options] of Object.entries(SHARDED)) {
+  Deno.test(`setSharded replaces whole shards ${name}, whatever a kill left of them`, async (t) => {
+    const metadata = arrayMetadata({
+      shape: [5, 7],
+      dataType: "uint8",
+      shardShape: [4, 4],
+      chunkShape: [2, 2],
+      codecs: ["crc32c"],
+      ...options,
+    });
+    await inStores(async (store) => {
+      await createArrayChunks(store, "", metadata);
+      const job = async (first: number) => {
+        const data = countingBytes(35, first);
+        const value = { data, shape: [5, 7], stride: [7, 1] };
+        await setSharded(zarr, await openIn(store), null, value);
+        assertEquals(await read(store), Array.from(data));
+      };
+      await job(0);
+      const keys = await partsOf(store);
+      for (const [i, key] of keys.entries()) {
+        for (const [what, change] of Object.entries(DAMAGE)) {
+          await t.step(`${key} is ${what}`, async () => {
+            await damage(store, key, change);
+            await job(i);
+            assertEquals(await partsOf(store), keys);
+          });
+        }
+      }
+      await t.step("only one part of each shard is left", async () => {
+        for (const kept of ["header", "index", "bin", ".a", "/0", "/1"]) {
+          for (const key of keys) {
+            if (!key.endsWith(kept)) await store.delete(key);
+          }
+          await job(100);
+        }
+        assertEquals(await partsOf(store), keys);
+      });
+    });
+  });
+}
+
+Deno.test("setSharded keeps a head part that is whole, replaces a damaged one by zeros, and takes the prefix that is given", async () => {
+  const metadata = arrayMetadata({
+    shape: [4],
+    dataType: "uint8",
+    shardShape: [4],
+    chunkShape: [2],
+    parts: [".header:3", "", ".index"],
+  });
+  const header = new Uint8Array([1, 2, 3]);
+  const zeros = new Uint8Array(3);
+  const other = new Uint8Array([7, 8, 9]);
+  for (const part of ["", ".header", ".index"]) {
+    for (const [what, change] of Object.entries(DAMAGE)) {
+      await inStores(async (store) => {
+        await createArrayChunks(store, "", metadata);
+        const job = async (prefix?: Uint8Array) =>
+          await setSharded(
+            zarr,
+            await openIn(store),
+            null,
+            new Uint8Array([4, 3, 2, 1]),
+            prefix && { prefix },
+          );
+        const found = async () => await store.get("/c/0.header");
+        await job(header);
+        await damage(store, `/c/0${part}`, change);
+        // Bytes of the right number cannot be told from a header.
+        const isKept = part !== ".header" || /of (?:zeros|ones)/.test(what);
+        const expected = isKept ? await found() : zeros;
+        await job();
+        assertEquals(await found(), expected, `${part} ${what}`);
+        await damage(store, `/c/0${part}`, change);
+        await job(other);
+        assertEquals(await found(), other, `${part} ${what}`);
+        assertEquals(await read(store), [4, 3, 2, 1]);
+      });
+    }
+  }
+});
+
+Deno.test("setSharded refuses to change a part of a damaged shard, and leaves it as it is", async () => {
+  const metadata = arrayMetadata({
+    shape: [5],
+    dataType: "uint8",
+    shardShape: [4],
+    chunkShape: [2],
+    parts: ["", ".index"],
+  });
+  for (const change of [DAMAGE.missing!, DAMAGE["of zeros"]!]) {
+    await inStores(async (store) => {
+      await createArrayChunks(store, "", metadata);
+      await setSharded(zarr, await openIn(store), null, 1);
+      for (const shard of [0, 1]) {
+        await damage(store, `/c/${shard}.index`, change);
+      }
+      const before = await partsOf(store);
+      const array = await openIn(store);
+      await assertRejects(
+        () => setSharded(zarr, array, [zarr.slice(1, 4)], 2),
+        DamageError,
+      );
+      assertEquals(await partsOf(store), before);
+      // The edge shard is covered by the only element that it has.
+      await setSharded(zarr, array, [zarr.slice(4, 5)], 3);
+      assertEquals(await zarr.get(array, [4]), 3);
+      await setSharded(zarr, array, [zarr.slice(0, 4)], 2);
+      assertEquals(await read(store), [2, 2, 2, 2, 3]);
+    });
+  }
+});
+
+Deno.test("a job that is run again refuses to create its array, and replaces whole chunks over parts of earlier ones", async () => {
+  const metadata = arrayMetadata({
+    shape: [6],
+    dataType: "uint8",
+    chunkShape: [3],
+    codecs: ["crc32c"],
+    suffix: ".x",
+    parts: [".head:2", "", ".crc32c"],
+  });
+  for (const change of Object.values(DAMAGE)) {
+    for (const part of [".head", "", ".crc32c"]) {
+      await inStores(async (store) => {
+        const chunks = await createArrayChunks(store, "a", metadata);
+        await chunks.set([0], countingBytes(7));
+        await chunks.set([1], countingBytes(7));
+        await damage(store, `/a/c/0.x${part}`, change);
+        await assertRejects(
+          () => createArrayChunks(store, "a", metadata),
+          MetadataError,
+          "a node is there already",
+        );
+        const again = await openArrayChunks(store, "a");
+        await again.set([0], countingBytes(9, 5));
+        assertEquals(await again.get([0]), countingBytes(9, 5));
+        await damage(store, `/a/c/1.x${part}`, change);
+        await again.set([1], ReadableStream.from([countingBytes(8, 3)]));
+        assertEquals(await again.get([1]), countingBytes(8, 3));
+        await damage(store, `/a/c/1.x${part}`, change);
+        await again.delete([1]);
+        assertEquals(await again.get([1]), undefined);
+      });
+    }
+  }
+});
