@@ -358,8 +358,10 @@ Deno.test("FileSystemStore.set leaves the earlier value when the disk fails", as
     const store = new FileSystemStore(root);
     await store.set("/k", BYTES);
     const failure = new Error("disk full");
-    const fail = () => Promise.reject(failure);
-    await replaced("rename", fail, async () => {
+    const fail = () => {
+      throw failure;
+    };
+    await replaced("renameSync", fail, async () => {
       for (const value of [countingBytes(3), streamOf(countingBytes(3))]) {
         assertStrictEquals(
           await assertRejects(() => store.set("/k", value)),

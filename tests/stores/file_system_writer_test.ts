@@ -122,7 +122,10 @@ onFiles("leaves the earlier value when the disk fails", async (store, root) => {
   const failure = new Error("disk full");
   const writer = await store.writer("/k");
   await writer.write(countingBytes(3));
-  await replaced("rename", () => Promise.reject(failure), async () => {
+  const fail = () => {
+    throw failure;
+  };
+  await replaced("renameSync", fail, async () => {
     assertStrictEquals(await assertRejects(() => close(writer)), failure);
   });
   await writer.abort!(failure);

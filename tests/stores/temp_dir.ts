@@ -31,7 +31,7 @@ export async function replaced<
   Name extends
     | "openSync"
     | "readDir"
-    | "rename",
+    | "renameSync",
 >(
   name: Name,
   replacement: typeof Deno[Name],

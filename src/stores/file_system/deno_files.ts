@@ -12,8 +12,11 @@ import {
   type OpenFile,
 } from "./files.ts";
 
-/** The longest write that is not handed to another thread, in bytes. */
-const SHORT_WRITE = 64 * 1024;
+/**
+ * The longest file that is written, replaced or removed without another thread, in
+ * bytes. Freeing the blocks of a long file takes time.
+ */
+const SHORT = 64 * 1024;
 
 /** Whether Deno has refused to tell the state of an open file, as it does below a root that is a link. */
 let isStatRefused = false;
@@ -70,7 +73,7 @@ class DenoFile implements OpenFile {
   }
 
   async append(bytes: Uint8Array): Promise<void> {
-    if (bytes.length > SHORT_WRITE) return await writeAll(this.#file, bytes);
+    if (bytes.length > SHORT) return await writeAll(this.#file, bytes);
     while (bytes.length > 0) {
       bytes = bytes.subarray(this.#file.writeSync(bytes));
     }
@@ -131,10 +134,14 @@ export const DENO_FILES: Files = {
     Deno.utimeSync(path, now, now);
   },
 
-  rename: (from, to) => Deno.rename(from, to),
+  async rename(from, to) {
+    if (isLong(to)) await Deno.rename(from, to);
+    else Deno.renameSync(from, to);
+  },
 
   async remove(path) {
-    await ifPresent(() => Deno.remove(path));
+    if (isLong(path)) await ifPresent(() => Deno.remove(path));
+    else ifPresentSync(() => Deno.removeSync(path));
   },
 
   async syncFolder(path) {
@@ -170,6 +177,12 @@ function oldState(path: string): FileState | undefined {
   const now = Date.now();
   const state = DENO_FILES.stat(path) as FileState | undefined;
   return state && isOld(state, now) ? state : undefined;
+}
+
+/** Whether a file is so long that removing or replacing it takes time. */
+function isLong(path: string): boolean {
+  const info = ifPresentSync(() => Deno.lstatSync(path));
+  return info !== undefined && info.size > SHORT;
 }
 
 function stateOf(info: Deno.FileInfo): FileState {

@@ -75,7 +75,7 @@ export class FileGroup implements StoreGroup {
     for (const key of keys) await root.find(key, options);
     return new FileGroupWriter(
       keys,
-      (key) => PendingValue.open(files, root, key, options),
+      (key) => PendingValue.open(files, root, key),
       options,
       (values) => this.#replace(values, options),
     );
@@ -123,7 +123,9 @@ export class FileGroup implements StoreGroup {
   ): Promise<void> {
     const { key, keys, root, isSynced } = this.#place;
     const { folder } = splitPath(key);
-    let isLeft = false;
+    // Whether the temporary files have got their names, or the next writer needs them to
+    // finish a change that has failed.
+    let areTaken = false;
     try {
       if (isSynced) await Promise.all(keys.map((k) => values.get(k)!.sync()));
       await this.#change(async (journal) => {
@@ -147,13 +149,13 @@ export class FileGroup implements StoreGroup {
             files,
           });
         } finally {
-          isLeft = journal.isUnfinished;
+          areTaken = journal.isUnfinished;
         }
       }, options.signal);
+      areTaken = true;
     } finally {
-      // The next writer needs the files of a change that has begun and has failed.
       for (const value of values.values()) {
-        await (isLeft ? value.close() : value.discard());
+        await (areTaken ? value.close() : value.discard());
       }
     }
   }

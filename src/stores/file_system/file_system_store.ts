@@ -289,12 +289,8 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     try {
       assertValue(value);
-      const pending = await PendingValue.open(
-        DENO_FILES,
-        this.#root,
-        key,
-        options,
-      );
+      await this.#root.find(key, options);
+      const pending = await PendingValue.open(DENO_FILES, this.#root, key);
       try {
         await pending.write(value, options);
         await pending.store(options, this.#isSynced);
@@ -340,7 +336,8 @@ export class FileSystemStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
-    const value = await PendingValue.open(DENO_FILES, this.#root, key, options);
+    await this.#root.find(key, options);
+    const value = await PendingValue.open(DENO_FILES, this.#root, key);
     return new FileValueWriter(
       value,
       options,

@@ -37,14 +37,12 @@ export class PendingValue {
     this.#temporary = temporary;
   }
 
-  /** Starts a value. Refuses an invalid key, and creates no folder but the root. */
+  /** Starts a value, whose key was checked by `find`. Creates no folder but the root. */
   static async open(
     files: Files,
     root: Folders,
     key: StoreKey,
-    options: StoreOptions,
   ): Promise<PendingValue> {
-    await root.find(key, options);
     const { folder, path } = await root.nearestFolder(splitPath(key).folder);
     try {
       const temporary = await createTemporary(files, path);
