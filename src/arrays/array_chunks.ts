@@ -367,7 +367,8 @@ export class ArrayChunks {
    * @throws {PartSizeError} If the chunk does not fit the sizes of its parts.
    * @throws {TypeError} If the store is read-only, the value is neither a
    * `Uint8Array` nor a stream, or more than one part has no size.
-   * @throws {AggregateError} If the write and the restoration of the chunk fail.
+   * @throws {AggregateError} If the write and the restoration of the chunk fail, in a
+   * store without `group`.
    *
    * @example Nothing is written if the chunk does not fit
    * ```ts
@@ -410,7 +411,8 @@ export class ArrayChunks {
    * @param options `signal` aborts the requests.
    * @throws {RangeError} If the coordinates are outside the chunk grid.
    * @throws {TypeError} If the store cannot delete.
-   * @throws {AggregateError} If the removal and the restoration of the chunk fail.
+   * @throws {AggregateError} If the removal and the restoration of the chunk fail, in a
+   * store without `group`.
    *
    * @example
    * ```ts

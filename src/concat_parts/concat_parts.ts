@@ -172,19 +172,28 @@ export class ConcatParts {
    *
    * A stream that is written is cut as it arrives. It is held in memory only as far
    * as the parts after the unsized one need it. Its parts replace earlier ones once
-   * all bytes have arrived and fit. If a part cannot be written, the chunk is
-   * restored. If the process is killed between two parts, the chunk may keep parts of
-   * two writes.
+   * all bytes have arrived and fit.
    *
-   * Reads of a chunk that is being written through the same store object return the
-   * chunk from before or after the write. Other processes may read parts of both.
+   * If `store` has `group`, as the stores of this package do, its parts are replaced
+   * together. A read returns the chunk from before or after a write, or rejects, also
+   * beside writers in other processes and after a process was killed; it never returns
+   * parts of two writes. Programs that write parts by other means are not covered.
+   *
+   * Other stores are given one part after another. If a part cannot be written, the
+   * earlier parts are restored, which are kept in memory meanwhile. Reads through the same store object wait for the end of a write, but
+   * other processes may read parts of two writes, and a process that is killed may
+   * leave them.
+   *
+   * A store that was returned by this method may be given again: parts are then
+   * stored in parts.
    *
    * @param store The store of the parts.
    * @param options Which keys are chunk keys; by default all except those of metadata
    * documents.
    * @returns A store of whole chunks, which can write, delete and list if `store`
    * can. Its methods reject with a {@linkcode MissingPartError} if only some parts of a
-   * chunk are stored, with a {@linkcode PartSizeError} if a part does not have its
+   * chunk are stored, with an {@linkcode UnfinishedWriteError} if the chunk is being
+   * written or was left unfinished, with a {@linkcode PartSizeError} if a part does not have its
    * size or a chunk does not fit the sizes, with a `TypeError` if a chunk is written
    * and more than one part lacks a size, with a `RangeError` if a key is not valid, and
    * with the errors of `store`.
