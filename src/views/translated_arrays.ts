@@ -17,6 +17,8 @@ export class TranslatedArrays {
   readonly #pending = new Map<string, Promise<TranslatedArray | undefined>>();
   /** The bytes of each array's document when it was last read. */
   readonly #documents = new Map<string, Uint8Array>();
+  /** The arrays whose document was read since they were opened the last time. */
+  readonly #read = new Set<string>();
   #changes = 0;
 
   constructor(store: Store, translation: Translation) {
@@ -68,19 +70,38 @@ export class TranslatedArrays {
   }
 
   /**
-   * Caches the bytes of an array's document. If the bytes differ from the cached
-   * ones, another program has changed the array, and the array is loaded again.
+   * Caches the bytes of an array's document that a user of the view has read. If the
+   * bytes differ from the cached ones, another program has changed the array, and the
+   * array is loaded again.
    */
   cacheDocument(root: string, bytes: Uint8Array): void {
-    const earlier = this.#documents.get(root);
     const known = this.#known.get(root);
-    if (earlier !== undefined && isSame(earlier, bytes)) {
-      if (typeof known === "object") known.refresh?.();
-      return;
+    if (this.#update(root, bytes) && typeof known === "object") {
+      known.refresh?.();
     }
-    this.#known.delete(root);
-    this.#pending.delete(root);
-    this.#documents.set(root, copyBytes(bytes));
+    this.#read.add(root);
+  }
+
+  /**
+   * Notes that an array is opened. If its document was not read for this, a layer above
+   * the view has kept the document, and the view reads it again with the next chunk.
+   */
+  noteOpened(root: string): void {
+    if (this.#read.delete(root)) return;
+    const known = this.#known.get(root);
+    if (typeof known === "object") known.refresh?.();
+    this.delete(root);
+  }
+
+  /** Reads an array's document again, and returns the array as it is now. */
+  async reload(root: string): Promise<TranslatedArray | undefined> {
+    const changes = this.#changes;
+    const bytes = await readDocument(this.#store, documentOf(root));
+    if (this.#changes === changes) {
+      if (bytes === undefined) this.delete(root);
+      else this.#update(root, bytes);
+    }
+    return await this.at(root);
   }
 
   /** Removes an array from the cache. */
@@ -88,6 +109,7 @@ export class TranslatedArrays {
     this.#known.delete(root);
     this.#pending.delete(root);
     this.#documents.delete(root);
+    this.#read.delete(root);
   }
 
   /** Removes an array whose document is written or deleted through the view. */
@@ -96,8 +118,18 @@ export class TranslatedArrays {
     this.delete(root);
   }
 
+  /** Caches the bytes of a document. Returns whether they are the cached ones. */
+  #update(root: string, bytes: Uint8Array): boolean {
+    const earlier = this.#documents.get(root);
+    if (earlier !== undefined && isSame(earlier, bytes)) return true;
+    this.#known.delete(root);
+    this.#pending.delete(root);
+    this.#documents.set(root, copyBytes(bytes));
+    return false;
+  }
+
   async #load(root: string): Promise<Loaded> {
-    const document = `${root}/zarr.json` as StoreKey;
+    const document = documentOf(root);
     const bytes = this.#documents.get(root) ??
       await readDocument(this.#store, document);
     const found = bytes && inDocument(
@@ -113,6 +145,10 @@ export class TranslatedArrays {
 interface Loaded {
   readonly found: TranslatedArray | undefined;
   readonly bytes: Uint8Array | undefined;
+}
+
+function documentOf(root: string): StoreKey {
+  return `${root}/zarr.json` as StoreKey;
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

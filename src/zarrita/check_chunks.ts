@@ -24,7 +24,8 @@ interface Decoded {
 /**
  * An array extension for zarrita that refuses decoded chunks with too few or too many
  * elements, and adds the key of the chunk, or of its shard, to the errors of codecs.
- * zarrita itself reads zeros in place of missing elements.
+ * zarrita itself reads zeros in place of missing elements. It also notes that the array
+ * is opened, which the view does not see if a layer keeps documents.
  *
  * @param arrays The arrays of the store.
  */
@@ -33,10 +34,13 @@ export function checkChunks(
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
     const original = array.getChunk.bind(array);
-    const keyOf = (coordinates: number[]) => {
+    const shownKey = (coordinates: number[]) => {
       const plainKey = ["c", ...coordinates].join("/");
-      return storedKey(arrays, array.resolve(plainKey).path as StoreKey);
+      return array.resolve(plainKey).path as StoreKey;
     };
+    const keyOf = (coordinates: number[]) =>
+      storedKey(arrays, shownKey(coordinates));
+    arrays.noteOpened(splitPlainKey(shownKey([]))!.root);
     const getChunk: ReadsChunks["getChunk"] = async (
       coordinates,
       options,

@@ -124,7 +124,7 @@ export async function setSharded<A extends ZarritaArray>(
     );
   }
   const sharded = await shardedArray(array);
-  const { shape } = sharded.levels;
+  const { shape } = array;
   assertSelection(selection, shape);
   const written = writtenValue(
     value,
@@ -133,7 +133,7 @@ export async function setSharded<A extends ZarritaArray>(
   );
   assertPrefix(options.prefix, sharded);
   await sharded.runInTurn(
-    () => write(zarr, array, sharded, selection, written, options),
+    () => write(zarr, array, selection, written, options),
     options.signal,
   );
 }
@@ -156,14 +156,13 @@ function assertPrefix(
 async function write(
   zarr: Zarrita,
   array: ZarritaArray,
-  sharded: ShardedArray,
   selection: DimensionSelection[] | null,
   value: unknown,
   options: SetShardedOptions,
 ): Promise<void> {
-  // Inner chunks that are partly covered are read first, in their present state.
-  sharded.refresh();
-  const runs = coveredRuns(selection, sharded.levels.shape);
+  // The array may have grown since it was opened, so that fewer shards are covered.
+  const sharded = await shardedArray(array, { isPresent: true });
+  const runs = coveredRuns(selection, array.shape);
   const covers = (shard: readonly number[]) => sharded.isCovered(shard, runs);
   const writer = new ShardWriter(sharded, covers, options);
   try {
@@ -184,8 +183,15 @@ async function write(
   }
 }
 
-/** The sharded array of an array of zarrita's. */
-async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
+/**
+ * The sharded array of an array of zarrita's.
+ *
+ * @param options `isPresent`: whether to read the document of the array again.
+ */
+async function shardedArray(
+  array: ZarritaArray,
+  { isPresent = false } = {},
+): Promise<ShardedArray> {
   if (typeof array?.store !== "object" || array.store === null) {
     throw new TypeError(
       `Expected an array that was opened from withZarrParts(store) as the second argument, found ${
@@ -203,12 +209,29 @@ async function shardedArray(array: ZarritaArray): Promise<ShardedArray> {
   }
   // By `resolve`, since zarrita decodes percent escapes in the keys of chunks.
   const key = array.resolve("c").path as StoreKey;
-  const found = await arrays.at(splitPlainKey(key)!.root);
-  if (found instanceof ShardedArray) return found;
+  const { root } = splitPlainKey(key)!;
+  const found = isPresent ? await arrays.reload(root) : await arrays.at(root);
+  if (found instanceof ShardedArray) {
+    assertChunks(array, found);
+    return found;
+  }
   throw new TypeError(
     `The array at ${
       JSON.stringify(array.path)
     } has no shards: zarrita's own "set" writes it`,
+  );
+}
+
+/** Refuses an array that was created again with other inner chunks, since it was opened. */
+function assertChunks(array: ZarritaArray, { levels }: ShardedArray): void {
+  const { chunkShape } = levels;
+  if (array.chunks.every((length, i) => length === chunkShape[i])) return;
+  throw new TypeError(
+    `Expected an array with inner chunks of ${
+      describe(chunkShape)
+    }, as it is stored at ${JSON.stringify(array.path)}, found one of ${
+      describe(array.chunks)
+    }: open the array again`,
   );
 }
 

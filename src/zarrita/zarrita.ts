@@ -41,6 +41,10 @@ export interface ZarritaArray {
   readonly store: object;
   /** The path of the array in the store. */
   readonly path: string;
+  /** The shape of the array in elements. */
+  readonly shape: readonly number[];
+  /** The shape of a chunk, or of an innermost chunk, in elements. */
+  readonly chunks: readonly number[];
   /** The data type of the elements. */
   readonly dtype: string;
   /** The value of elements in absent chunks. */
