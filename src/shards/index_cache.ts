@@ -9,6 +9,8 @@ const MOST_ENTRIES = 2 ** 20;
 const ORDERED_ENTRIES = MOST_ENTRIES / 2;
 /** An index takes about as much memory beside its entries as this number of entries. */
 const ENTRIES_PER_INDEX = 8;
+/** Absent shards count more, since an array may have any number of them. */
+const ENTRIES_OF_ABSENT = 32;
 
 /** The index of a shard, as it was read. */
 export interface LoadedIndex {
@@ -241,7 +243,9 @@ export class IndexCache {
 }
 
 function entriesOf({ index }: CachedIndex): number {
-  return ENTRIES_PER_INDEX + (index?.length ?? 0);
+  return index === undefined
+    ? ENTRIES_OF_ABSENT
+    : ENTRIES_PER_INDEX + index.length;
 }
 
 function release(shard: CachedShard): void {

@@ -87,10 +87,7 @@ export class TranslatedArrays {
    * the view has kept the document, and the view reads it again with the next chunk.
    */
   noteOpened(root: string): void {
-    if (this.#read.delete(root)) return;
-    const known = this.#known.get(root);
-    if (typeof known === "object") known.refresh?.();
-    this.delete(root);
+    if (!this.#read.delete(root)) this.delete(root);
   }
 
   /** Reads an array's document again, and returns the array as it is now. */

@@ -48,8 +48,9 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * chunks start after them. Other bytes between inner chunks are not kept. If a prefix
  * refers to the places of inner chunks, update it.
  *
- * Calls for the same array run one after another. Changes made at the same time by
- * zarrita's own `set` or by another program may be lost.
+ * Calls for the same array run one after another. Inner chunks that others change at the
+ * same time are kept, also those of other programs if the store has locks, as
+ * `FileSystemStore` does; of changes of the same inner chunk, the last one is kept.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
  * @param array A sharded array, opened from a store of `withZarrParts`.
@@ -59,8 +60,8 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * `shape`, `stride`) of the selection's shape, or one element for all.
  * @param options `prefix` and `alignment` of the shards; `signal` and
  * `createQueue` as for zarrita's `set`.
- * @throws {TypeError} If the array is of another store, is not sharded or has nested
- * shards, if the elements have another data type, or if an argument is missing.
+ * @throws {TypeError} If the array is of another store, is not sharded, has nested
+ * shards or was created again with other inner chunks since it was opened, if the elements have another data type, or if an argument is missing.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
  * selection, if the selection is outside the array, if there is a prefix and the index
  * is at the start, or if the prefix is not as long as the head parts; nothing is

@@ -86,10 +86,15 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * its inner chunks: zarrita can then write it, and read it with the index at the start
  * or with nested shards.
  *
- * The index of a shard is verified, and cached until the array is opened again. Until
- * then, changes of a shard by another program or by `ArrayChunks` may be read with the
- * old index, which gives wrong elements. Changes by other wrappers of the same store
- * object are seen. Inner chunks close to each other that are read at the same time
+ * The index of a shard is verified, and cached as long as the shard is the same. With
+ * a store that tells the versions of values (`FileSystemStore`, `MemoryStore`,
+ * `HttpStore`), a shard that any program has replaced is read by its new index; over
+ * HTTP, only absent shards and inner chunks are taken for absent until the array is
+ * opened again. With any other store, changes by other wrappers of the same store object
+ * are seen at once, and those by `ArrayChunks` or by another program once the array is
+ * opened again; until then, they may be read with the old index, which gives wrong
+ * elements. `zarr.set` and `setSharded` change inner chunks in their present state in
+ * any store. Inner chunks close to each other that are read at the same time
  * are combined into one request. `getRange` of an inner chunk is refused, since
  * zarrita calls it only if it takes the inner chunk for a shard.
  *

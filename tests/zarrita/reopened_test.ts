@@ -8,6 +8,7 @@ import {
 } from "../../src/zarrita/mod.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
+import { withoutVersions } from "../support/without_versions.ts";
 import {
   openIn,
   row,
@@ -77,16 +78,18 @@ Deno.test("withZarrParts reads the present document of an array that is opened a
   }
 });
 
-Deno.test("withZarrParts reads the present shards of an array that is opened again", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", shardedMetadata());
-  const store = withZarrParts(stored);
-  assertEquals(await elements(store), new Array(12).fill(0));
-  const others = await openIn(stored);
-  await setSharded(zarr, others, [zarr.slice(2, 4)], row(3, 4));
-  assertEquals((await elements(store)).slice(0, 4), [0, 0, 3, 4]);
-  await setSharded(zarr, others, [zarr.slice(0, 2)], row(1, 2));
-  assertEquals((await elements(store)).slice(0, 4), [1, 2, 3, 4]);
+Deno.test("withZarrParts reads the present shards of an array that is opened again, also from a store without versions", async () => {
+  for (const isVersioned of [true, false]) {
+    const stored = new MemoryStore();
+    await createArrayChunks(stored, "", shardedMetadata());
+    const store = withZarrParts(isVersioned ? stored : withoutVersions(stored));
+    assertEquals(await elements(store), new Array(12).fill(0));
+    const others = await openIn(stored);
+    await setSharded(zarr, others, [zarr.slice(2, 4)], row(3, 4));
+    assertEquals((await elements(store)).slice(0, 4), [0, 0, 3, 4]);
+    await setSharded(zarr, others, [zarr.slice(0, 2)], row(1, 2));
+    assertEquals((await elements(store)).slice(0, 4), [1, 2, 3, 4]);
+  }
 });
 
 Deno.test("setSharded keeps elements that others wrote into partly changed inner chunks", async () => {
