@@ -21,6 +21,8 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   isWhole?: boolean | undefined;
   /** The number of bytes at the start that are kept in any case, and that have no inner chunks. */
   headSize?: number | undefined;
+  /** The bytes at the start, in place of those that are stored, unless there is a prefix. */
+  head?: Uint8Array | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
 }
@@ -41,7 +43,7 @@ export async function changeShard(
   key: StoreKey,
   layout: ShardLayout,
   changes: ShardChanges,
-  { isWhole = false, headSize = 0, prefix, alignment, signal }:
+  { isWhole = false, headSize = 0, head, prefix, alignment, signal }:
     ChangeShardOptions = {},
 ): Promise<void> {
   const options = signal ? { signal } : {};
@@ -51,18 +53,36 @@ export async function changeShard(
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
   if (chunks.some((chunk) => chunk !== undefined)) {
-    const head = prefix ?? kept?.head ??
+    const before = prefix ?? kept?.head ?? head ??
       await readHead(store, key, layout, headSize, options);
-    const shard = encodeShardAfter(head, chunks, layout, { prefix, alignment });
+    const encoding = { prefix, alignment };
+    const shard = encodeShardAfter(before, chunks, layout, encoding);
     await write(store, key, shard, options);
   } else if (isWhole || kept !== undefined) {
     await remove(store, key, options);
   }
 }
 
+/** The first bytes of a shard that is replaced: those of a damaged shard if they can be read, else zeros. */
+export async function readDamagedHead(
+  ...args: Parameters<typeof readHead>
+): Promise<Uint8Array | undefined> {
+  try {
+    return await readHead(...args);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return new Uint8Array(args[3]);
+  }
+}
+
+/** Whether an error says that a shard is damaged, or was left unfinished. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof DamageError || error instanceof UnfinishedWriteError;
+}
+
 /**
- * The first bytes of a shard, or zeros for an absent or damaged one, which is replaced;
- * `undefined` if nothing but the index lies in them.
+ * The first bytes of a shard, or zeros for an absent one; `undefined` if nothing but
+ * the index lies in them.
  */
 async function readHead(
   store: Store,
@@ -74,15 +94,8 @@ async function readHead(
   const isAtStart = layout.indexLocation === "start";
   if (headSize <= (isAtStart ? shardIndexSize(layout) : 0)) return undefined;
   const range = { offset: 0, length: headSize };
-  try {
-    const head = await readRange(store, key, range, options);
-    if (head?.length === headSize) return head;
-  } catch (error) {
-    const isDamage = error instanceof DamageError ||
-      error instanceof UnfinishedWriteError;
-    if (!isDamage) throw error;
-  }
-  return new Uint8Array(headSize);
+  const head = await readRange(store, key, range, options);
+  return head?.length === headSize ? head : new Uint8Array(headSize);
 }
 
 async function readShard(

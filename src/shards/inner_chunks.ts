@@ -10,6 +10,8 @@ import type {
 import {
   changeShard,
   type ChangeShardOptions,
+  isDamage,
+  readDamagedHead,
   type ShardChanges as InnerChanges,
 } from "./change_shard.ts";
 import {
@@ -122,16 +124,30 @@ export class InnerChunks {
           } is made of shards: such arrays can be read, and not written`,
         );
       }
-      await exclusively(
-        this.#store,
-        key,
-        (store) =>
-          changeShard(store, key, layout!, changes, {
-            headSize: this.#headSize,
-            ...options,
-          }),
-        signal && { signal },
-      );
+      const headSize = this.#headSize;
+      const change = (more: ChangeShardOptions) =>
+        exclusively(
+          this.#store,
+          key,
+          (store) =>
+            changeShard(store, key, layout!, changes, {
+              headSize,
+              ...options,
+              ...more,
+            }),
+          signal && { signal },
+        );
+      try {
+        await change({});
+      } catch (error) {
+        if (!options.isWhole || !isDamage(error)) throw error;
+        // Parts of a damaged shard can be read alone, without its lock.
+        const reading = signal ? { signal } : {};
+        const store = this.#store;
+        await change({
+          head: await readDamagedHead(store, key, layout!, headSize, reading),
+        });
+      }
     }, () => this.#reads.noteChange(key));
     return rejectOnAbort(writing, signal);
   }
