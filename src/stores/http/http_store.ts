@@ -1,5 +1,6 @@
 import { assertByteRange } from "../byte_range.ts";
 import { inspectAsString } from "../describe_store.ts";
+import { HttpGroup } from "./group.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
 import { fetchSize } from "./size.ts";
@@ -10,7 +11,10 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../store.ts";
+import type { StoreGroup, StoreVersion } from "../store_group.ts";
+import { assertStoreKey } from "../store_key.ts";
 import { fetchValue } from "./value.ts";
+import { fetchRangeOf, HttpVersion } from "./version.ts";
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -211,6 +215,88 @@ export class HttpStore implements Store {
     options: StoreOptions = {},
   ): Promise<number | undefined> {
     return await fetchSize(this.#requests, key, options);
+  }
+
+  /**
+   * Returns values that are read together, so that all are of the same write. Only the
+   * last of `keys` must be absent while a writer replaces the others, or all must carry
+   * the same generation; the class describes what servers have to send for it.
+   *
+   * @param key The key of the chunk that the values are parts of.
+   * @param keys The keys of the values, in the order in which they are stored.
+   * @returns The group. Nothing is requested yet. Its `read` throws an
+   * `UnfinishedWriteError` if the values change all the time.
+   * @throws {RangeError} If a key is not `/` and names joined by `/`.
+   *
+   * @example
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const headers = {
+   *   "Date": "Mon, 02 Mar 2026 12:00:00 GMT",
+   *   "Last-Modified": "Sun, 01 Mar 2026 12:00:00 GMT",
+   * };
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch: () => Promise.resolve(new Response("part", { headers })),
+   * });
+   * const group = store.group("/c/0", ["/c/0", "/c/0.index"]);
+   * const parts = await group.read((values) =>
+   *   Promise.all([values.get("/c/0"), values.get("/c/0.index")])
+   * );
+   * assertEquals(parts.map((part) => part?.length), [4, 4]);
+   * ```
+   */
+  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
+    for (const each of [key, ...keys]) assertStoreKey(each);
+    return new HttpGroup(this.#requests, key, keys);
+  }
+
+  /**
+   * Fetches a range of one version of a value. Neither `If-Match` nor another header
+   * is sent for it: the headers of the response are compared with those of earlier ones.
+   *
+   * @param version The version, as a group told it.
+   * @param key The path of the value below the base URL.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the request.
+   * @returns The bytes, as `getRange` does; `undefined` if the key has another value by
+   * now, or none.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or the range
+   * not of such numbers.
+   * @throws {Error} If the server sends another range or an unexpected status, or
+   * the connection is lost.
+   *
+   * @example A value that is replaced
+   * ```ts
+   * import { HttpStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * let etag = '"1"';
+   * const store = new HttpStore("https://example.org/data.zarr", {
+   *   fetch: () => Promise.resolve(new Response("0123456789", { headers: { etag } })),
+   * });
+   * const version = await store.group("/c/0", ["/c/0"]).read(async (values) => {
+   *   await values.getRange("/c/0", { suffixLength: 1 });
+   *   return values.version("/c/0")!;
+   * });
+   * const range = { offset: 0, length: 2 };
+   * assertEquals((await store.getRangeOf(version, "/c/0", range))?.length, 2);
+   * etag = '"2"';
+   * assertEquals(await store.getRangeOf(version, "/c/0", range), undefined);
+   * ```
+   */
+  async getRangeOf(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    assertStoreKey(key);
+    return version instanceof HttpVersion
+      ? await fetchRangeOf(version, this.#requests, key, range, options)
+      : undefined;
   }
 
   /**

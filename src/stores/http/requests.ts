@@ -63,6 +63,8 @@ export class HttpRequests implements Requests {
   readonly #search: string;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Whether a response came without `Date`, so that groups are read in the slower way. */
+  lacksDates = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
     this.#base = parseUrl(url);

@@ -8,7 +8,7 @@ export const loadFallback: () => Promise<typeof import("./fallback.ts")> =
   /* @__PURE__ */ loadOnce(() => import("./fallback.ts"));
 
 /** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
-const HEAD_REFUSED = [403, 405, 501];
+export const HEAD_REFUSED: readonly number[] = [403, 405, 501];
 
 /**
  * Asks for the length of a value by a `HEAD` request or, where the answer does not

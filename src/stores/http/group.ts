@@ -1,0 +1,137 @@
+import { assertInGroup } from "../assert_in_group.ts";
+import { assertByteRange } from "../byte_range.ts";
+import { type Finding, GroupReading } from "./group_reading.ts";
+import { pause } from "../pause.ts";
+import { fetchRange } from "./range.ts";
+import type { HttpRequests } from "./requests.ts";
+import { fetchSize } from "./size.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
+import type { GroupValues, StoreGroup, StoreVersion } from "../store_group.ts";
+import { UnfinishedWriteError } from "../unfinished_write_error.ts";
+import { fetchValue } from "./value.ts";
+import { HttpVersion } from "./version.ts";
+
+/** The number of times that a task is tried. */
+const TRIES = 5;
+/** The number of times that values are read of which only some are present. */
+const TRIES_IF_INCOMPLETE = 3;
+/** Half of the time before the second try in milliseconds; doubles with each try. */
+const FIRST_PAUSE = 10;
+
+/** Values over HTTP that are read together. */
+export class HttpGroup implements StoreGroup {
+  readonly #requests: HttpRequests;
+  readonly #key: StoreKey;
+  readonly #keys: readonly StoreKey[];
+
+  constructor(
+    requests: HttpRequests,
+    key: StoreKey,
+    keys: readonly StoreKey[],
+  ) {
+    this.#requests = requests;
+    this.#key = key;
+    this.#keys = keys;
+  }
+
+  async read<T>(
+    task: (values: GroupValues) => Promise<T>,
+    { signal }: StoreOptions = {},
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    let incomplete = 0;
+    for (let tries = 1;; tries++) {
+      const reading = new GroupReading(this.#requests, this.#keys, {
+        ...signal && { signal },
+        lastFirst: tries > 1 || this.#requests.lacksDates,
+      });
+      let finding: Finding;
+      try {
+        const outcome = await settle(() =>
+          task(new HttpGroupValues(reading, this.#keys))
+        );
+        const isEnded = outcome.status === "rejected" && reading.hasFailed;
+        finding = isEnded ? "one write" : await reading.check();
+        this.#requests.lacksDates ||= reading.lacksDates;
+        if (finding === "incomplete") incomplete++;
+        if (finding === "one write" || incomplete === TRIES_IF_INCOMPLETE) {
+          if (outcome.status === "rejected") throw outcome.reason;
+          reading.close();
+          return outcome.value;
+        }
+        if (tries === TRIES) throw new UnfinishedWriteError(this.#key);
+      } catch (error) {
+        reading.abandon(error);
+        throw error;
+      }
+      reading.abandon(new UnfinishedWriteError(this.#key));
+      await pause(
+        finding === "uncertain" && reading.youth || FIRST_PAUSE * 2 ** tries,
+        signal,
+      );
+    }
+  }
+}
+
+/** Waits for the end of a task, which may also throw at once. */
+async function settle<T>(
+  task: () => Promise<T>,
+): Promise<PromiseSettledResult<T>> {
+  const [outcome] = await Promise.allSettled([(async () => await task())()]);
+  return outcome;
+}
+
+class HttpGroupValues implements GroupValues {
+  readonly #reading: GroupReading;
+  readonly #keys: readonly StoreKey[];
+
+  constructor(reading: GroupReading, keys: readonly StoreKey[]) {
+    this.#reading = reading;
+    this.#keys = keys;
+  }
+
+  async get(
+    key: StoreKey,
+    options: GetOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertInGroup(this.#keys, key);
+    return await fetchValue(this.#reading, key, options);
+  }
+
+  async getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    assertInGroup(this.#keys, key);
+    return await fetchRange(this.#reading, key, range, options);
+  }
+
+  async stream(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    assertInGroup(this.#keys, key);
+    return (await this.#reading.send(key, options, [200]))?.stream();
+  }
+
+  async size(
+    key: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<number | undefined> {
+    assertInGroup(this.#keys, key);
+    return await fetchSize(this.#reading, key, options);
+  }
+
+  version(key: StoreKey): StoreVersion {
+    assertInGroup(this.#keys, key);
+    this.#reading.requireLast();
+    return new HttpVersion(this.#reading.found, this.#reading.last, key);
+  }
+}
