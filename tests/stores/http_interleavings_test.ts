@@ -41,7 +41,7 @@ const SERVERS: Record<string, HeadersOf> = {
   }),
 };
 
-/** A server of which one value carries what the other lacks would be of no use here. */
+/** An object store, whose values carry generations, and equal ETags for equal bytes. */
 const TAGGED: HeadersOf = ({ write, modified }, now) => ({
   "Date": httpDate(now),
   "Last-Modified": httpDate(modified),
@@ -274,3 +274,43 @@ for (const [name, { keys, read, isBrief }] of Object.entries(READERS)) {
     assert(runs > 500 && successes > runs / 4, `${successes} of ${runs}`);
   });
 }
+
+/** A writer of an object store, which replaces values in place. */
+const replacing: typeof overwrite = (server, keys) =>
+  keys.map((key) => () => server.store(key, 2));
+
+Deno.test("HttpStore.group never mixes two writes: values with generations that are replaced in place", async () => {
+  for (
+    const { keys, read } of [
+      READERS["whole values"]!,
+      READERS["ranges by an index"]!,
+    ]
+  ) {
+    for (const times of TIMES) {
+      for (const kept of [1, 2]) {
+        // A writer that is killed leaves values of two generations.
+        const steps: typeof overwrite = (...args) =>
+          replacing(...args).slice(0, kept);
+        const outcomes = new Set<string>();
+        await everySchedule(
+          () => scene(keys, times, TAGGED, steps),
+          read,
+          (outcome) => {
+            assertOneWrite(outcome, JSON.stringify({ ...times, kept }));
+            outcomes.add(
+              String(
+                outcome.status === "fulfilled"
+                  ? outcome.value
+                  : outcome.reason.name,
+              ).slice(0, 3),
+            );
+          },
+        );
+        assertEquals(
+          [...outcomes].sort(),
+          kept === 1 ? ["1,1", "Unf"] : ["1,1", "2,2", "Unf"],
+        );
+      }
+    }
+  }
+});

@@ -48,7 +48,11 @@ export class HttpGroup implements StoreGroup {
     for (let tries = 1;; tries++) {
       const reading = new GroupReading(this.#requests, this.#keys, {
         ...signal && { signal },
-        lastFirst: tries > 1 || this.#requests.lacksDates,
+        order: tries > 1
+          ? "last first"
+          : this.#requests.lacksDates
+          ? "last first if requested"
+          : "any",
       });
       let finding: Finding;
       try {

@@ -19,6 +19,13 @@ import {
 export type Finding = "one write" | "incomplete" | "uncertain";
 
 /**
+ * The order in which values are requested: as the task requests them; the last value
+ * first, whether the task requests it or not; or the last value first if the task
+ * requests it together with the others.
+ */
+export type Order = "any" | "last first" | "last first if requested";
+
+/**
  * One attempt to read the values of a group: sends the requests of a task, and
  * compares what the headers of the responses tell.
  */
@@ -26,30 +33,31 @@ export class GroupReading implements Requests {
   readonly #requests: Requests;
   /** The last value in storing order. Writers remove it first and store it last. */
   readonly #last: StoreKey;
-  readonly #lastFirst: boolean;
+  readonly #order: Order;
   readonly #controller = new AbortController();
   readonly #signal: AbortSignal;
   readonly #found = new Map<StoreKey, Validators | undefined>();
   readonly #answers: Answer[] = [];
   #lastSent: Promise<unknown> | undefined;
   #lastAnswered: Promise<void> | undefined;
+  /** Whether another value was requested before the last one had been answered. */
+  #isLastLate = false;
   #needsLast = false;
   #isContradictory = false;
   #hasFailed = false;
 
   /**
-   * @param options `lastFirst`: whether the other values are requested only when the
-   * last one has been answered, and caches must ask the server whether their responses
-   * still hold.
+   * @param options `order`: the order of requests, and unless it is `"any"`, caches
+   * must ask the server whether their responses still hold.
    */
   constructor(
     requests: Requests,
     keys: readonly StoreKey[],
-    options: StoreOptions & { lastFirst: boolean },
+    options: StoreOptions & { order: Order },
   ) {
     this.#requests = requests;
     this.#last = keys.at(-1)!;
-    this.#lastFirst = options.lastFirst;
+    this.#order = options.order;
     this.#signal = joinSignals(options.signal, this.#controller.signal);
   }
 
@@ -93,8 +101,11 @@ export class GroupReading implements Requests {
     statuses: readonly number[],
     init?: RequestOptions,
   ): Promise<Answer | undefined> {
-    if (this.#lastFirst && key !== this.#last) {
-      await (this.#lastAnswered ??= this.#awaitLast());
+    if (key !== this.#last && !this.#found.has(this.#last)) {
+      if (this.#order !== "any") {
+        await (this.#lastAnswered ??= this.#awaitLast());
+      }
+      this.#isLastLate ||= !this.#found.has(this.#last);
     }
     const sent = this.#send(key, options, statuses, init);
     if (key === this.#last) this.#lastSent ??= sent;
@@ -125,7 +136,7 @@ export class GroupReading implements Requests {
     }
     if (!tellsVersion(last)) return "one write"; // No server tells more.
     if (others.every((other) => isSettled(last, other))) return "one write";
-    if (!this.#lastFirst || this.youth > 0) return "uncertain";
+    if (this.#isLastLate || this.youth > 0) return "uncertain";
     const again = await fetchValidators(
       this.#requests,
       this.#last,
@@ -160,7 +171,7 @@ export class GroupReading implements Requests {
         key,
         { signal: joinSignals(signal, this.#signal) },
         statuses,
-        this.#lastFirst ? { ...init, revalidate: true } : init,
+        this.#order === "any" ? init : { ...init, revalidate: true },
       );
       if (this.#signal.aborted && answer) cancel(answer, this.#signal.reason);
       this.#signal.throwIfAborted();
@@ -177,11 +188,11 @@ export class GroupReading implements Requests {
     }
   }
 
-  /** Waits for the response with the last value, and asks for its headers if the task does not request it. */
+  /** Waits until the last value has been answered. The task may request it later than others. */
   async #awaitLast(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
-    if (this.#lastSent === undefined) await this.#fetchLast();
-    else await this.#lastSent;
+    if (this.#lastSent !== undefined) await this.#lastSent;
+    else if (this.#order === "last first") await this.#fetchLast();
   }
 
   async #fetchLast(): Promise<void> {
