@@ -178,21 +178,23 @@ for (const given of SERVERS) {
 }
 
 Deno.test("HttpStore.group waits until values that were just written are old enough", async () => {
-  for (const age of [2, 0]) {
+  for (const [age, isMissing] of [[2, false], [1, true]] as const) {
     let elapsed = 0;
     const start = performance.now();
     let requests = 0;
     const store = new HttpStore(URL_, {
       fetch: () => {
-        requests++;
         elapsed = Math.floor((performance.now() - start) / 1000);
+        if (++requests === 2 && isMissing) {
+          return Promise.resolve(new Response(null, { status: 404 }));
+        }
         const headers = { "Last-Modified": at(-age), "Date": at(elapsed) };
         return Promise.resolve(new Response("x", { headers }));
       },
     });
     await store.group(DATA, KEYS).read(both);
     assertEquals(elapsed, 3 - age);
-    assertEquals(requests, 4);
+    assertEquals(requests, isMissing ? 6 : 4);
   }
 });
 

@@ -78,9 +78,9 @@ export class HttpVersion implements StoreVersion {
       this.#last,
       signal ? { signal } : {},
     );
-    if (again === undefined || !isSameValue(last, again)) return false;
+    if (again === undefined) return false;
     if (youthOf(last) === 0) return isUnchanged(last, value, again);
-    // The next reading of the group finds a value that is old enough.
+    // So that the next reading of the group finds a value that is old enough.
     await pause(youthOf(again), signal);
     return false;
   }
