@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStorePrefix } from "../stores/store_prefix.ts";
@@ -23,11 +24,19 @@ export async function* listView(
       if (!isInArray(key)) yield key;
     }
   }
+  let damage: DamageError | undefined;
   for (const array of translated) {
-    for await (const key of array.list(options)) {
-      if (key.startsWith(prefix)) yield key;
+    try {
+      for await (const key of array.list(options)) {
+        if (key.startsWith(prefix)) yield key;
+      }
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      damage ??= error;
     }
   }
+  // Thrown last, so that the keys of the other arrays are listed.
+  if (damage !== undefined) throw damage;
 }
 
 /** Returns the translated arrays that have keys with a prefix. */

@@ -1,0 +1,132 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  type ArrayMetadata,
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  type Store,
+} from "../../mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { startProgram } from "../support/deno_program.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import type { Creation } from "./create_arrays.ts";
+
+/** The metadata of an array that tells who created it. */
+function metadataOf(creator: number): ArrayMetadata {
+  return arrayMetadata({ attributes: { creator } });
+}
+
+/** A store without groups that takes its time. */
+function slowStore(): Store {
+  const memory = new MemoryStore();
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
+  return {
+    async get(key) {
+      await pause();
+      return await memory.get(key);
+    },
+    async set(key, value) {
+      await pause();
+      await memory.set(key, value);
+    },
+  };
+}
+
+/** Asserts that one of several creations succeeds, and that its array is the one that stands. */
+async function assertOne(
+  stores: readonly Store[],
+  path: string,
+): Promise<void> {
+  const results = await Promise.allSettled(
+    stores.map((store, i) => createArrayChunks(store, path, metadataOf(i))),
+  );
+  const winners = results.flatMap(({ status }, i) =>
+    status === "fulfilled" ? [i] : []
+  );
+  assertEquals(winners.length, 1);
+  for (const result of results) {
+    if (result.status === "fulfilled") continue;
+    assert(result.reason instanceof MetadataError, String(result.reason));
+    assert(result.reason.message.includes("a node is there already"));
+  }
+  const { metadata } = await openArrayChunks(stores[0]!, path);
+  assertEquals(metadata.attributes, { creator: winners[0] });
+}
+
+Deno.test("createArrayChunks creates one array of several at once", async () => {
+  await inTempDir(async (folder) => {
+    const slow = slowStore();
+    const memory = new MemoryStore();
+    for (let round = 0; round < 20; round++) {
+      const path = `group/${round}`;
+      await assertOne(new Array(5).fill(memory), path);
+      await assertOne(new Array(5).fill(slow), path);
+      await assertOne(
+        Array.from({ length: 5 }, () => new FileSystemStore(folder)),
+        path,
+      );
+    }
+    for (const path of ["group/0", "group/19"]) {
+      const files = Deno.readDir(`${folder}/${path}`);
+      const names = await Array.fromAsync(files, ({ name }) => name);
+      assertEquals(names, ["zarr.json"]);
+    }
+  });
+});
+
+Deno.test("createArrayChunks creates an array after another creation failed", async () => {
+  const store = new MemoryStore();
+  const signal = AbortSignal.abort(new Error("No longer wanted"));
+  const bad = arrayMetadata({ data_type: "uint9" });
+  const results = await Promise.allSettled([
+    createArrayChunks(store, "a", metadataOf(0), { signal }),
+    createArrayChunks(store, "a", bad),
+    createArrayChunks(store, "a", metadataOf(2)),
+  ]);
+  assertEquals(
+    results.map(({ status }) => status),
+    ["rejected", "rejected", "fulfilled"],
+  );
+  await assertRejects(
+    () => createArrayChunks(store, "a", metadataOf(3)),
+    MetadataError,
+    'Cannot create an array at "/a": a node is there already (at /a/zarr.json in MemoryStore(1))',
+  );
+});
+
+Deno.test("createArrayChunks creates one array of several at once in several processes", async () => {
+  await inTempDir(async (folder) => {
+    const count = 40;
+    const programs = [0, 1, 2].map((creator) => {
+      const metadata = metadataOf(creator);
+      const creation: Creation = { folder, metadata, count };
+      const url = import.meta.resolve("./create_arrays.ts");
+      const { stdin, stdout, status } = startProgram(url, creation);
+      const output = stdout.pipeThrough(new TextDecoderStream()).getReader();
+      return { output, input: stdin.getWriter(), status };
+    });
+    for (const { output } of programs) {
+      assertEquals((await output.read()).value, "ready\n");
+    }
+    await Promise.all(programs.map(async ({ input }) => {
+      await input.write(new Uint8Array(1));
+      await input.close();
+    }));
+    const store = new FileSystemStore(folder);
+    const created: number[] = [];
+    for (const [creator, { output, status }] of programs.entries()) {
+      const { value } = await output.read();
+      await output.cancel();
+      assertEquals((await status).code, 0);
+      for (const i of JSON.parse(value!)) {
+        const { metadata } = await openArrayChunks(store, `a/${i}`);
+        assertEquals(metadata.attributes, { creator });
+        created.push(i);
+      }
+    }
+    created.sort((a, b) => a - b);
+    assertEquals(created, Array.from({ length: count }, (_, i) => i));
+  });
+});

@@ -1,0 +1,157 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  createArrayChunks,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  registerChunkKeyEncoding,
+} from "../../mod.ts";
+import { contentsOf } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
+import { arrayMetadata, concatParts } from "../support/metadata.ts";
+
+const suffix = (suffix: string, base_encoding: unknown = "default") => ({
+  name: "suffix",
+  configuration: { suffix, base_encoding },
+});
+
+/** Asserts that an array is not created, and that it is read and written where it stands. */
+async function assertReadOnly(
+  changes: Record<string, unknown>,
+  path: string,
+  message: string,
+): Promise<void> {
+  const metadata = arrayMetadata(changes);
+  const store = new MemoryStore();
+  const error = await assertRejects(
+    () => createArrayChunks(store, "a", metadata),
+    MetadataError,
+    message,
+  );
+  assertEquals(error.path, path, error.message);
+  assertEquals(await contentsOf(store), {});
+  await store.set("/a/zarr.json", encodeJson(metadata));
+  const chunks = await openArrayChunks(store, "a");
+  await chunks.set([2, 1], new Uint8Array(9).fill(1));
+  assertEquals(await chunks.get([2, 1]), new Uint8Array(9).fill(1));
+}
+
+Deno.test("createArrayChunks refuses suffixes of chunk keys that Windows cannot hold", async () => {
+  const cases: [suffix: string, message: string][] = [
+    [".", 'The chunk key "c/0/0." holds a name that ends in a dot'],
+    [".tiff ", 'The chunk key "c/0/0.tiff " holds a name that ends in a space'],
+    [":stream", 'holds ":", which names of files on Windows cannot hold'],
+    [".a?b", 'holds "?"'],
+    ["/aux.tiff", 'holds the name "aux", which is that of a device on Windows'],
+    ["/NUL", '"NUL"'],
+    ["/data. /x", "ends in a space"],
+    ["/ZARR.JSON", "is that of a metadata document where case does not matter"],
+  ];
+  for (const [text, message] of cases) {
+    for (
+      const chunk_key_encoding of [
+        suffix(text),
+        suffix(text, "v2"),
+        suffix(".x", suffix(text)),
+        suffix("", suffix(text)),
+      ]
+    ) {
+      const isInner = chunk_key_encoding.configuration.suffix === ".x";
+      if (isInner && !/[:?]|data|aux/.test(text)) continue;
+      await assertReadOnly(
+        { chunk_key_encoding },
+        "/chunk_key_encoding",
+        chunk_key_encoding.configuration.base_encoding === "v2"
+          ? message.replace("c/0/0", "0.0")
+          : message,
+      );
+    }
+  }
+  for (
+    const text of ["", ".tiff", "/data.tiff", ".Tiff", " x", ".con", "aux"]
+  ) {
+    const metadata = arrayMetadata({ chunk_key_encoding: suffix(text) });
+    await createArrayChunks(new MemoryStore(), "", metadata);
+  }
+});
+
+Deno.test("createArrayChunks refuses part keys that Windows cannot hold, or that differ only by case", async () => {
+  const part = (key_suffix: string, size?: number) =>
+    size === undefined ? { key_suffix } : { key_suffix, size };
+  const parts = "/configuration/parts/1/key_suffix";
+  const cases: [Record<string, unknown>, path: string, message: string][] = [
+    [
+      { storage_transformers: [concatParts(part(".a"), part(".A", 1))] },
+      `/storage_transformers/0${parts}`,
+      'Two parts could be stored under the key "c/0/0.A" where case does not matter, as on Windows and macOS, with the suffixes ".a" and ".A"',
+    ],
+    [
+      { storage_transformers: [concatParts(part(".É"), part(".é", 1))] },
+      `/storage_transformers/0${parts}`,
+      "where case does not matter",
+    ],
+    [
+      { storage_transformers: [concatParts(part("/X"), part("0/x", 1))] },
+      `/storage_transformers/0${parts}`,
+      'under the key "c/1/10/x" where case does not matter',
+    ],
+    [
+      { storage_transformers: [concatParts(part(""), part(".b.", 1))] },
+      `/storage_transformers/0${parts}`,
+      'The part key "c/0/0.b." holds a name that ends in a dot',
+    ],
+    [
+      { storage_transformers: [concatParts(part(""), part("/con", 1))] },
+      `/storage_transformers/0${parts}`,
+      'The part key "c/0/0/con" holds the name "con"',
+    ],
+    [
+      {
+        storage_transformers: [
+          { name: "skipped", must_understand: false },
+          concatParts(part(""), part("*", 1)),
+        ],
+      },
+      `/storage_transformers/1${parts}`,
+      'The part key "c/0/0*" holds "*"',
+    ],
+    [
+      {
+        storage_transformers: [
+          concatParts(part(".x"), part(".y", 2)),
+          concatParts(part(""), part(".", 1)),
+        ],
+      },
+      `/storage_transformers/1${parts}`,
+      'The part key "c/0/0.x." holds',
+    ],
+  ];
+  for (const [changes, path, message] of cases) {
+    await assertReadOnly(changes, path, message);
+  }
+  for (
+    const right of [
+      [part(".a"), part(".b", 1)],
+      [part(".A"), part(".b", 1)],
+      [part("a"), part("Aa", 1)],
+      [part(""), part(".X", 1), part(".x.X", 1)],
+    ]
+  ) {
+    const storage_transformers = [concatParts(...right)];
+    const metadata = arrayMetadata({ storage_transformers });
+    await createArrayChunks(new MemoryStore(), "", metadata);
+  }
+});
+
+Deno.test("createArrayChunks leaves the keys of registered encodings to their programs", async () => {
+  registerChunkKeyEncoding("by-colons", () => ({
+    name: "by-colons",
+    encode: (coordinates) => `c:${coordinates.join(":")}`,
+    decode: (key) => key.split(":").slice(1).map(Number),
+    toJSON: () => ({ name: "by-colons" }),
+  }));
+  for (const chunk_key_encoding of ["by-colons", suffix(".x", "by-colons")]) {
+    const metadata = arrayMetadata({ chunk_key_encoding });
+    await createArrayChunks(new MemoryStore(), "", metadata);
+  }
+});
