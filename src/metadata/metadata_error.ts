@@ -79,11 +79,13 @@ function shortened(path: string): string {
     : `${path.slice(0, LONGEST / 2)}…${path.slice(-LONGEST / 2)}`;
 }
 
-/** Appends a member name or an index to a JSON pointer, with the escapes of RFC 6901. */
+/**
+ * Appends a member name or an index to a JSON pointer, with the escapes of RFC 6901.
+ * Names that are too long are cut.
+ */
 export function pointer(path: string, member: string | number): string {
-  return `${path}/${
-    String(member).replaceAll("~", "~0").replaceAll("/", "~1")
-  }`;
+  const name = shortened(String(member));
+  return `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /** Runs `parse`, and puts `path` in front of the path of a metadata error. */

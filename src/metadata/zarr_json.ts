@@ -25,8 +25,11 @@ const LONG_FILL_VALUE = /"fill_value"\s*:\s*-?\d{16}/;
 
 /** Parses a metadata document, and keeps the digits of all numbers. */
 export function parseExactZarrJson(bytes: Uint8Array): unknown {
-  return parse(bytes, keepNumber);
+  return parse(bytes, keepNumber, UNUSUAL_NUMBER);
 }
+
+/** Matches numbers that JavaScript may write otherwise, and texts that look like them. */
+const UNUSUAL_NUMBER = /\d[.eE]|\d{16}|-0/;
 
 /**
  * Changes a metadata document. The digits of unchanged numbers are kept. Returns
@@ -155,17 +158,21 @@ function isDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Formats a metadata document: indented by two spaces, with a final newline. */
+/**
+ * Formats a metadata document: indented by two spaces unless it is too long then, and
+ * with a final newline.
+ */
 export function formatZarrJson(metadata: unknown): Uint8Array {
-  const text = stringify(metadata);
-  const bytes = new TextEncoder().encode(`${text}\n`);
+  let bytes = encode(metadata, 2);
+  if (bytes.length > LONGEST_DOCUMENT) bytes = encode(metadata, 0);
   assertReadable(bytes);
   return bytes;
 }
 
-function stringify(metadata: unknown): string {
+function encode(metadata: unknown, indentation: number): Uint8Array {
   try {
-    return JSON.stringify(metadata, replaceNumber, 2);
+    const text = JSON.stringify(metadata, replaceNumber, indentation);
+    return new TextEncoder().encode(`${text}\n`);
   } catch (error) {
     if (error instanceof MetadataError) throw error;
     throw new MetadataError(

@@ -100,6 +100,18 @@ Deno.test("formatZarrJson refuses documents that JSON cannot hold, or that could
   );
 });
 
+Deno.test("formatZarrJson indents documents unless they are too long then", () => {
+  const list = (length: number) => new Array(length).fill(1);
+  // Each line of a list takes 5 bytes.
+  const most = (16 * 1024 * 1024 - 4) / 5;
+  for (const [length, isIndented] of [[most, true], [most + 1, false]]) {
+    const document = list(Math.floor(length as number));
+    const text = new TextDecoder().decode(formatZarrJson(document));
+    assertEquals(text.includes("\n  1"), isIndented);
+    assertEquals(JSON.parse(text).length, document.length);
+  }
+});
+
 Deno.test("parseZarrJson keeps the digits of fill values of up to 40 characters", () => {
   for (const digits of [16, 20, 39, 40]) {
     const text = "9".repeat(digits);

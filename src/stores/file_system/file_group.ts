@@ -43,12 +43,15 @@ export class FileGroup implements StoreGroup {
     { signal }: StoreOptions = {},
   ): Promise<T> {
     const { files: system, key, keys, root } = this.#place;
+    const isLocked = this.#journal !== undefined;
     let openedAt = 0;
     const locate = async () => {
       openedAt = system.now();
       const files: (string | undefined)[] = [];
       for (const each of keys) files.push((await root.find(each))?.path);
-      return { files, journal: () => this.#journalPath() };
+      // Under the lock, the journal tells of this writer alone.
+      const journal = () => isLocked ? undefined : this.#journalPath();
+      return { files, journal };
     };
     const { files, isIncomplete } = await openGroup(
       system,
@@ -59,7 +62,8 @@ export class FileGroup implements StoreGroup {
     const values = new FileGroupValues(keys, files, openedAt);
     try {
       const result = await task(values);
-      if (isIncomplete) throw incomplete(key, keys, files);
+      // Under the lock, a task may use what is left of a chunk that it replaces.
+      if (isIncomplete && !isLocked) throw incomplete(key, keys, files);
       values.close();
       return result;
     } catch (error) {
