@@ -457,6 +457,7 @@ Deno.test("createArrayChunks refuses a part .index that cannot hold the index, a
     [[part(""), part(".index", 68)], START, "/1/size", "as the first part"],
     [[part(""), part(".index", 68), part(".b", 4)], {}, "/1/size", "2 of 3"],
     [[part(".b", 1), part(".index", 68), part("")], START, "/1/size", "first"],
+    [[part(""), part(".index", 66), part(".b", 2)], {}, "/1/size", "66 bytes"],
     [[part(".a", 60), part(".b", 7)], {}, "", "hold 67 bytes"],
   ];
   for (const [parts, changes, path, message] of wrong) {

@@ -84,3 +84,22 @@ Deno.test("withZarrParts rejects listing a shard with a damaged index", async ()
   await stored.set("/c/1", shard);
   await assertRejects(() => listed(withZarrParts(stored)), ChecksumError);
 });
+
+Deno.test("withZarrParts lists all other arrays before it rejects a damaged shard", async () => {
+  const stored = new MemoryStore();
+  const source = await shardedStore();
+  for await (const key of source.list()) {
+    for (const folder of ["a", "bad", "z"]) {
+      await stored.set(`/${folder}${key}`, (await source.get(key))!);
+    }
+  }
+  await stored.set("/bad/c/1", new Uint8Array(50));
+  const found: string[] = [];
+  await assertRejects(async () => {
+    for await (const key of withZarrParts(stored).list()) found.push(key);
+  }, ChecksumError);
+  for (const folder of ["a", "z"]) {
+    const keys = found.filter((key) => key.startsWith(`/${folder}/`));
+    assertEquals(keys.length, 7);
+  }
+});
