@@ -1,6 +1,5 @@
-import { delimiter } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { testWith, type Tool } from "../support/tools.ts";
+import { findOnPath, testWith, type Tool } from "../support/tools.ts";
 
 /** Names the Chromium to run; if it does not start, this is an error. */
 const VARIABLE = "ZARR_PARTS_CHROMIUM";
@@ -26,25 +25,11 @@ export function testInChromium(
 }
 
 async function findChromium(): Promise<Tool> {
-  const path = Deno.env.get(VARIABLE) || await findOnPath();
+  const path = Deno.env.get(VARIABLE) || await findOnPath(NAMES);
   return path === undefined
     ? {
       missing:
         `no Chromium found on PATH; install it (apt-get install chromium) or set ${VARIABLE} to its path`,
     }
     : { path };
-}
-
-async function findOnPath(): Promise<string | undefined> {
-  const folders = (Deno.env.get("PATH") ?? "").split(delimiter);
-  for (const name of NAMES) {
-    for (const folder of folders) {
-      const path = `${folder}/${name}`;
-      try {
-        if ((await Deno.stat(path)).isFile) return path;
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
-    }
-  }
 }

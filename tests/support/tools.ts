@@ -1,3 +1,5 @@
+import { delimiter } from "node:path";
+
 /** A program that some tests run: its path, or how to get it where it is missing. */
 export type Tool = { readonly path: string } | { readonly missing: string };
 
@@ -21,4 +23,21 @@ export function testWith(
   if (!warned.has(tool)) console.warn(`Ignoring tests: ${tool.missing}`);
   warned.add(tool);
   Deno.test.ignore(name, () => {});
+}
+
+/** Returns the path of the first program with one of these names in the folders of PATH. */
+export async function findOnPath(
+  names: readonly string[],
+): Promise<string | undefined> {
+  const folders = (Deno.env.get("PATH") ?? "").split(delimiter);
+  for (const name of names) {
+    for (const folder of folders) {
+      const path = `${folder}/${name}`;
+      try {
+        if ((await Deno.stat(path)).isFile) return path;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    }
+  }
 }

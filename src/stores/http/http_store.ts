@@ -29,9 +29,19 @@ import { fetchRangeOf, HttpVersion } from "./version.ts";
  * section 14), or if it sent the whole value, from which the range is cut.
  *
  * For a web page of another origin, a server must allow the request header `Range`
- * (`Access-Control-Allow-Headers`), and expose `Content-Range` and
- * `Content-Encoding` (`Access-Control-Expose-Headers`). Sizes are wrong if it
- * compresses values and hides `Content-Encoding`.
+ * (`Access-Control-Allow-Headers`), and expose `Content-Range`, `Content-Encoding`,
+ * `Date`, `ETag`, `Age` and `x-amz-meta-zarr-parts-generation`
+ * (`Access-Control-Expose-Headers`). Sizes are wrong if it compresses values and hides
+ * `Content-Encoding`.
+ *
+ * The parts of a chunk are read as those of one write, without further requests, if the
+ * server sends `Last-Modified` and `Date`, and serves files that this package writes; or
+ * if all parts carry the header `x-amz-meta-zarr-parts-generation`. Parts that were
+ * written within the last 3 seconds are waited for. Without `Date`, and for entity tags
+ * of uploads in pieces, a chunk takes one request more, and the others wait for that of
+ * the last part. If there is no `Date`, two writes within one second cannot be told
+ * apart; if there is neither `Last-Modified` nor `ETag` nor a generation, or if a cache
+ * between hides that it answers, nothing is. Equal weak entity tags count as equal ones.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, and the signal's reason once the operation is aborted.
