@@ -1,6 +1,9 @@
 import { HttpStore } from "../../mod.ts";
 import { URL_ } from "./http_stub.ts";
 
+// A schedule waits for no modules to be loaded.
+await new HttpStore(URL_).group("/c", ["/c"]).read(() => Promise.resolve());
+
 /** A value on a server: the write that it belongs to, and the server's time at which it was stored. */
 export interface ServedValue {
   readonly write: number;

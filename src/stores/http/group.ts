@@ -11,10 +11,12 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../store.ts";
-import type { GroupValues, StoreGroup, StoreVersion } from "../store_group.ts";
+import type { GroupValues, StoreVersion } from "../store_group.ts";
 import { UnfinishedWriteError } from "../unfinished_write_error.ts";
 import { fetchValue } from "./value.ts";
 import { HttpVersion } from "./version.ts";
+
+export { fetchRangeOf } from "./version.ts";
 
 /** The number of times that a task is tried. */
 const TRIES = 5;
@@ -23,62 +25,49 @@ const TRIES_IF_INCOMPLETE = 3;
 /** Half of the time before the second try in milliseconds; doubles with each try. */
 const FIRST_PAUSE = 10;
 
-/** Values over HTTP that are read together. */
-export class HttpGroup implements StoreGroup {
-  readonly #requests: HttpRequests;
-  readonly #key: StoreKey;
-  readonly #keys: readonly StoreKey[];
-
-  constructor(
-    requests: HttpRequests,
-    key: StoreKey,
-    keys: readonly StoreKey[],
-  ) {
-    this.#requests = requests;
-    this.#key = key;
-    this.#keys = keys;
-  }
-
-  async read<T>(
-    task: (values: GroupValues) => Promise<T>,
-    { signal }: StoreOptions = {},
-  ): Promise<T> {
-    signal?.throwIfAborted();
-    let incomplete = 0;
-    for (let tries = 1;; tries++) {
-      const reading = new GroupReading(this.#requests, this.#keys, {
-        ...signal && { signal },
-        order: tries > 1
-          ? "last first"
-          : this.#requests.lacksDates
-          ? "last first if requested"
-          : "any",
-      });
-      let finding: Finding;
-      try {
-        const outcome = await settle(() =>
-          task(new HttpGroupValues(reading, this.#keys))
-        );
-        const isEnded = outcome.status === "rejected" && reading.hasFailed;
-        finding = isEnded ? "one write" : await reading.check();
-        this.#requests.lacksDates ||= reading.lacksDates;
-        if (finding === "incomplete") incomplete++;
-        if (finding === "one write" || incomplete === TRIES_IF_INCOMPLETE) {
-          if (outcome.status === "rejected") throw outcome.reason;
-          reading.close();
-          return outcome.value;
-        }
-        if (tries === TRIES) throw new UnfinishedWriteError(this.#key);
-      } catch (error) {
-        reading.abandon(error);
-        throw error;
-      }
-      reading.abandon(new UnfinishedWriteError(this.#key));
-      await pause(
-        finding === "uncertain" && reading.youth || FIRST_PAUSE * 2 ** tries,
-        signal,
+/** Reads values over HTTP that belong together, as `StoreGroup.read` does. */
+export async function readGroup<T>(
+  requests: HttpRequests,
+  key: StoreKey,
+  keys: readonly StoreKey[],
+  task: (values: GroupValues) => Promise<T>,
+  { signal }: StoreOptions = {},
+): Promise<T> {
+  signal?.throwIfAborted();
+  let incomplete = 0;
+  for (let tries = 1;; tries++) {
+    const reading = new GroupReading(requests, keys, {
+      ...signal && { signal },
+      order: tries > 1
+        ? "last first"
+        : requests.lacksDates
+        ? "last first if requested"
+        : "any",
+    });
+    let finding: Finding;
+    try {
+      const outcome = await settle(() =>
+        task(new HttpGroupValues(reading, keys))
       );
+      const isEnded = outcome.status === "rejected" && reading.hasFailed;
+      finding = isEnded ? "one write" : await reading.check();
+      requests.lacksDates ||= reading.lacksDates;
+      if (finding === "incomplete") incomplete++;
+      if (finding === "one write" || incomplete === TRIES_IF_INCOMPLETE) {
+        if (outcome.status === "rejected") throw outcome.reason;
+        reading.close();
+        return outcome.value;
+      }
+      if (tries === TRIES) throw new UnfinishedWriteError(key);
+    } catch (error) {
+      reading.abandon(error);
+      throw error;
     }
+    reading.abandon(new UnfinishedWriteError(key));
+    await pause(
+      finding === "uncertain" && reading.youth || FIRST_PAUSE * 2 ** tries,
+      signal,
+    );
   }
 }
 

@@ -1,8 +1,8 @@
 import { assertByteRange } from "../byte_range.ts";
 import { inspectAsString } from "../describe_store.ts";
-import { HttpGroup } from "./group.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
+import { loadOnce } from "../load_once.ts";
 import { fetchSize } from "./size.ts";
 import type {
   ByteRange,
@@ -14,7 +14,9 @@ import type {
 import type { StoreGroup, StoreVersion } from "../store_group.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { fetchValue } from "./value.ts";
-import { fetchRangeOf, HttpVersion } from "./version.ts";
+
+// Programs that read chunks of one object, and no inner chunks, do without this module.
+const loadGroups = /* @__PURE__ */ loadOnce(() => import("./group.ts"));
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -259,7 +261,12 @@ export class HttpStore implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    return new HttpGroup(this.#requests, key, keys);
+    return {
+      read: async (task, options) => {
+        const { readGroup } = await loadGroups();
+        return await readGroup(this.#requests, key, keys, task, options);
+      },
+    };
   }
 
   /**
@@ -304,9 +311,8 @@ export class HttpStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    return version instanceof HttpVersion
-      ? await fetchRangeOf(version, this.#requests, key, range, options)
-      : undefined;
+    const { fetchRangeOf } = await loadGroups();
+    return await fetchRangeOf(version, this.#requests, key, range, options);
   }
 
   /**

@@ -88,12 +88,15 @@ export class HttpVersion implements StoreVersion {
 
 /** Fetches a range of one version of a value; returns `undefined` if the value is another. */
 export async function fetchRangeOf(
-  version: HttpVersion,
+  version: StoreVersion,
   requests: Requests,
   key: StoreKey,
   range: ByteRange,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
+  if (!(version instanceof HttpVersion) || version.key !== key) {
+    return undefined;
+  }
   let isOther = false;
   const matching: Requests = {
     async send(...request) {
@@ -108,7 +111,6 @@ export async function fetchRangeOf(
       return undefined;
     },
   };
-  if (key !== version.key) return undefined;
   const bytes = await fetchRange(matching, key, range, options);
   return isOther ? undefined : bytes;
 }
