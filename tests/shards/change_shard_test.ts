@@ -156,6 +156,20 @@ Deno.test("changeShard does not read a shard of which it keeps nothing", async (
   }
 });
 
+Deno.test("changeShard keeps a head of the right length, and replaces a shorter one by zeros", async () => {
+  for (const layout of AT_END) {
+    for (const [length, expected] of [[4, 0], [5, 1], [6, 1]] as const) {
+      const stored = new MemoryStore([[KEY, new Uint8Array(length).fill(1)]]);
+      const changes = new Map([[0, countingBytes(2)]]);
+      const options = { isWhole: true, headSize: 5 };
+      await changeShard(stored, KEY, layout, changes, options);
+      const { shard, offsets } = await contents(stored, layout);
+      assertEquals(shard.slice(0, 5), new Uint8Array(5).fill(expected));
+      assertEquals(offsets[0], 5);
+    }
+  }
+});
+
 Deno.test("changeShard replaces the prefix by the given one, also by an empty one", async () => {
   for (const layout of AT_END) {
     for (const prefix of [new Uint8Array(), countingBytes(9, 50)]) {
