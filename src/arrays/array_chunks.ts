@@ -23,7 +23,10 @@ import type {
 import { assertStore } from "../stores/assert_store.ts";
 import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
+import { ShardChanges } from "../shards/shard_changes.ts";
 import { discard } from "../stores/stream.ts";
+
+type Codec = ArrayMetadata["codecs"][number];
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -140,9 +143,7 @@ export class ArrayChunks {
    */
   get innerChunkShape(): readonly number[] | undefined {
     const codec = this.metadata.codecs?.[0];
-    if (typeof codec !== "object" || codec?.name !== "sharding_indexed") {
-      return undefined;
-    }
+    if (!isSharding(codec)) return undefined;
     return below(
       "/codecs/0/configuration",
       () => checkLengths(codec.configuration?.chunk_shape, "chunk_shape", 1),
@@ -401,7 +402,14 @@ export class ArrayChunks {
       await discard(bytes, error);
       throw error;
     }
-    await write(this.#store, key, bytes, options);
+    try {
+      const isStream = !(bytes instanceof Uint8Array);
+      const task = () => write(this.#store, key, bytes, options);
+      await this.#change(key, task, isStream);
+    } catch (error) {
+      await discard(bytes, error);
+      throw error;
+    }
   }
 
   /**
@@ -437,7 +445,9 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<void> {
-    await remove(this.#store, this.key(coordinates), options);
+    const key = this.key(coordinates);
+    const task = () => remove(this.#store, key, options);
+    await this.#change(key, task);
   }
 
   /**
@@ -497,10 +507,33 @@ export class ArrayChunks {
     return `ArrayChunks(${this.#name()})`;
   }
 
+  /**
+   * Runs a task that stores or deletes a chunk. Changes of inner chunks of the same
+   * shard in this process wait for it, and cached indexes of the shard are forgotten.
+   */
+  async #change(
+    key: StoreKey,
+    task: () => Promise<void>,
+    isStream = false,
+  ): Promise<void> {
+    const [codec] = this.metadata.codecs ?? [];
+    if (!isSharding(codec)) return await task();
+    const changes = ShardChanges.of(this.#given, this.#root);
+    // A group is locked once the stream has ended, so that a slow one keeps nobody out.
+    const locksLate = isStream && this.#given.group !== undefined;
+    if (!locksLate) return await changes.run(key, task);
+    await task().finally(() => changes.note());
+  }
+
   /** Names the array in messages. */
   #name(): string {
     return `array ${describe(this.#root || "/")} of ${
       describeStore(this.#given)
     }`;
   }
+}
+
+/** Whether a codec makes shards. It is an object then, since it needs a configuration. */
+function isSharding(codec: Codec | undefined): codec is Exclude<Codec, string> {
+  return typeof codec === "object" && codec.name === "sharding_indexed";
 }

@@ -36,10 +36,10 @@ export class ShardChanges {
    *
    * @param note Called when the change begins and when it ends.
    */
-  run<T>(key: string, task: () => Promise<T>, note: () => void): Promise<T> {
+  run<T>(key: string, task: () => Promise<T>, note?: () => void): Promise<T> {
     const count = () => {
       this.count++;
-      note();
+      note?.();
     };
     return this.locks.write(key, async () => {
       this.running++;
@@ -51,6 +51,11 @@ export class ShardChanges {
         this.running--;
       }
     });
+  }
+
+  /** Counts a change that did not run here. */
+  note(): void {
+    this.count++;
   }
 
   /** Runs a task of many changes, after all earlier tasks of this kind. */

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import * as zarr from "zarrita";
 import {
   type ArrayMetadata,
-  ConcatParts,
   createArrayChunks,
   encodeShard,
   FileSystemStore,
@@ -32,10 +31,6 @@ const PARTS = [
   [],
   [{ key_suffix: "" }, { key_suffix: ".index", size: 36 }],
 ];
-
-/** Whether arrays in parts have the versions that the store has. */
-const HAS_GROUPS_OF_PARTS = "group" in
-  new ConcatParts([{ keySuffix: "" }]).apply(new MemoryStore());
 
 type Opened = Awaited<ReturnType<typeof openIn>>;
 
@@ -78,17 +73,14 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
 /** An array in a store, with wrappers that were opened at different times, and the elements that it must have. */
 class Oracle {
   readonly #store: Writable;
-  /** Whether wrappers must notice what is not written through a wrapper. */
-  readonly #hasVersions: boolean;
   readonly #wrappers: Opened[] = [];
   readonly #elements = new Array<number>(LONGEST).fill(0);
   #length = 11;
   #value = 0;
   #takesPrefix = false;
 
-  constructor(store: Writable, hasVersions: boolean) {
+  constructor(store: Writable) {
     this.#store = store;
-    this.#hasVersions = hasVersions;
   }
 
   async create(metadata: ArrayMetadata): Promise<void> {
@@ -142,7 +134,7 @@ class Oracle {
     }
   }
 
-  /** Replaces a shard by `ArrayChunks`, which tells no wrapper. */
+  /** Replaces a shard by `ArrayChunks`. */
   async #replaceShard(
     shard: number,
     value: number,
@@ -163,11 +155,6 @@ class Oracle {
     });
     const options = this.#takesPrefix ? { prefix } : {};
     await chunks.set([shard], encodeShard(inner, layout, options));
-    if (!this.#hasVersions) {
-      for (const i of this.#wrappers.keys()) {
-        this.#wrappers[i] = await openIn(this.#store);
-      }
-    }
   }
 
   /** Changes the document, as another program does. */
@@ -183,17 +170,15 @@ class Oracle {
   }
 }
 
-/** A store for each test run, and what is promised for it. */
+/** A store for each test run. */
 const STORES = {
-  MemoryStore: { open: () => new MemoryStore(), hasVersions: true, runs: 60 },
+  MemoryStore: { open: () => new MemoryStore(), runs: 60 },
   "a store without versions": {
     open: () => withoutVersions(new MemoryStore()),
-    hasVersions: false,
     runs: 60,
   },
   FileSystemStore: {
     open: (folder: string) => new FileSystemStore(folder),
-    hasVersions: "group" in FileSystemStore.prototype,
     runs: 10,
   },
 };
@@ -210,7 +195,7 @@ const anyMetadata = fc.record({
   }, { location })
 );
 
-for (const [name, { open, hasVersions, runs }] of Object.entries(STORES)) {
+for (const [name, { open, runs }] of Object.entries(STORES)) {
   Deno.test(`wrappers of ${name} read and keep all elements, whoever writes, and whatever happens to the document`, async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -218,9 +203,7 @@ for (const [name, { open, hasVersions, runs }] of Object.entries(STORES)) {
         fc.array(anyStep, { minLength: 3, maxLength: 25 }),
         (metadata, steps) =>
           inTempDir(async (folder) => {
-            const isInParts = metadata.storage_transformers !== undefined;
-            const tells = hasVersions && (!isInParts || HAS_GROUPS_OF_PARTS);
-            const oracle = new Oracle(open(folder), tells);
+            const oracle = new Oracle(open(folder));
             await oracle.create(metadata);
             for (const step of steps) await oracle.run(step);
             await oracle.assertElements();
