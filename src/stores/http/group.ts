@@ -20,10 +20,13 @@ export { fetchRangeOf } from "./version.ts";
 
 /** The number of times that a task is tried. */
 const TRIES = 5;
-/** The number of times that values are read of which only some are present. */
+/** The number of times that the same values are read of which only some are present. */
 const TRIES_IF_INCOMPLETE = 3;
-/** Half of the time before the second try in milliseconds; doubles with each try. */
-const FIRST_PAUSE = 10;
+/**
+ * The time before the second try in milliseconds; doubles with each try. A value is
+ * absent for some milliseconds while others are replaced.
+ */
+const FIRST_PAUSE = 50;
 
 /** Reads values over HTTP that belong together, as `StoreGroup.read` does. */
 export async function readGroup<T>(
@@ -35,6 +38,7 @@ export async function readGroup<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   let incomplete = 0;
+  let previous: GroupReading | undefined;
   for (let tries = 1;; tries++) {
     const reading = new GroupReading(requests, keys, {
       ...signal && { signal },
@@ -52,6 +56,9 @@ export async function readGroup<T>(
       const isEnded = outcome.status === "rejected" && reading.hasFailed;
       finding = isEnded ? "one write" : await reading.check();
       requests.lacksDates ||= reading.lacksDates;
+      if (finding !== "incomplete" || !previous?.agreesWith(reading)) {
+        incomplete = 0;
+      }
       if (finding === "incomplete") incomplete++;
       if (finding === "one write" || incomplete === TRIES_IF_INCOMPLETE) {
         if (outcome.status === "rejected") throw outcome.reason;
@@ -64,8 +71,10 @@ export async function readGroup<T>(
       throw error;
     }
     reading.abandon(new UnfinishedWriteError(key));
+    previous = reading;
     await pause(
-      finding === "uncertain" && reading.youth || FIRST_PAUSE * 2 ** tries,
+      finding === "uncertain" && reading.youth ||
+        FIRST_PAUSE * 2 ** (tries - 1),
       signal,
     );
   }

@@ -148,6 +148,15 @@ export class GroupReading implements Requests {
       : "uncertain";
   }
 
+  /** Whether nothing tells apart the values that two attempts have found. */
+  agreesWith(other: GroupReading): boolean {
+    return this.#found.size === other.#found.size &&
+      [...this.#found].every(([key, value]) => {
+        const found = other.#found.get(key);
+        return value && found ? isSameValue(value, found) : value === found;
+      });
+  }
+
   /** Ends the attempt. The result of the task may be a stream that is read later. */
   close(): void {
     this.#answers.length = 0;
