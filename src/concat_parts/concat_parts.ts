@@ -174,15 +174,15 @@ export class ConcatParts {
    * as the parts after the unsized one need it. Its parts replace earlier ones once
    * all bytes have arrived and fit.
    *
-   * If `store` has `group`, as the stores of this package do, its parts are replaced
+   * If `store` has `group` (see {@linkcode Store}), the parts of a chunk are replaced
    * together. A read returns the chunk from before or after a write, or rejects, also
    * beside writers in other processes and after a process was killed; it never returns
    * parts of two writes. Programs that write parts by other means are not covered.
    *
    * Other stores are given one part after another. If a part cannot be written, the
-   * earlier parts are restored, which are kept in memory meanwhile. Reads through the same store object wait for the end of a write, but
-   * other processes may read parts of two writes, and a process that is killed may
-   * leave them.
+   * earlier parts are restored, which are kept in memory meanwhile. Reads through the
+   * same store object wait for the end of a write, but other processes may read parts
+   * of two writes, and a process that is killed may leave them.
    *
    * A store that was returned by this method may be given again: parts are then
    * stored in parts.

