@@ -38,9 +38,20 @@ export class CachedIndexes extends IndexCache {
     this.#versioned = versioned;
   }
 
-  /** Where the inner chunks begin, in a store that has versions. */
-  get bodyOffset(): number {
-    return this.#versioned!.offset;
+  /**
+   * Asks whether a shard still has its version, where no bytes of it are needed. A
+   * store that can only read is not asked, since that is a server as a rule: this would
+   * take a request for each absent inner chunk.
+   */
+  confirm(
+    { key, version, isAbsent }: CachedShard,
+    options: StoreOptions | undefined,
+  ): Promise<unknown> | undefined {
+    const body = this.#versioned;
+    if (version === undefined || isAbsent) return undefined;
+    if (body!.store.set === undefined) return undefined;
+    const nothing = { offset: body!.offset, length: 0 };
+    return this.ranges.read(key, nothing, options, version);
   }
 
   /** Reads a shard that was entered, until it is left. */
@@ -178,9 +189,6 @@ class CachedReader implements ShardReader {
   }
 
   confirm(): Promise<unknown> | undefined {
-    const { key, version, isAbsent } = this.#shard;
-    if (version === undefined || isAbsent) return undefined;
-    const nothing = { offset: this.#indexes.bodyOffset, length: 0 };
-    return this.#indexes.ranges.read(key, nothing, this.#options, version);
+    return this.#indexes.confirm(this.#shard, this.#options);
   }
 }

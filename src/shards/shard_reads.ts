@@ -1,7 +1,7 @@
 import { describe } from "../metadata/describe.ts";
 import { rejectOnAbort } from "../stores/abort.ts";
 import { readRange } from "../stores/capabilities.ts";
-import { delay } from "../stores/delay.ts";
+import { pause } from "../stores/pause.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { CachedIndexes } from "./cached_indexes.ts";
 import type { CachedShard } from "./index_cache.ts";
@@ -187,7 +187,7 @@ export class ShardReads {
         } was replaced during each of ${MOST_TRIES} tries to read it: read it again when its writers have finished`,
       );
     }
-    if (tries > 1) await delay(2 ** (tries - 1), signal);
+    if (tries > 1) await pause(2 ** (tries - 1), signal);
   }
 }
 

@@ -129,8 +129,8 @@ export interface Store {
    *
    * @param version The version, as a group told it.
    * @param key The key of the value.
-   * @param range Which of its bytes. An empty range only asks whether the version is
-   * the present one; a store that would have to send a request for this returns no bytes.
+   * @param range Which of its bytes. An empty range asks only whether the version is
+   * the present one.
    * @param options `signal` aborts the operation.
    * @returns The bytes, as `getRange` does; `undefined` if the key has another value by
    * now, or none.
