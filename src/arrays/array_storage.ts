@@ -1,14 +1,8 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { ConcatParts } from "../concat_parts/concat_parts.ts";
 import { applyParts } from "../concat_parts/composed_store.ts";
-import {
-  type FlatParts,
-  flatParts,
-  flattenParts,
-  ONE_OBJECT,
-} from "../concat_parts/flat_parts.ts";
+import { checkConfiguration } from "../concat_parts/part_schema.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
 import {
   type ArrayMetadata,
@@ -31,8 +25,6 @@ export class ArrayStorage {
   readonly keyEncoding: ChunkKeyEncoding;
   /** The parts of each storage transformer; `undefined` for a transformer that is skipped. */
   readonly transformers: readonly (readonly Part[] | undefined)[];
-  /** The parts of a stored chunk; one object if the array has no storage transformers. */
-  readonly parts: FlatParts;
 
   /**
    * @param document The array's metadata, which is checked here.
@@ -57,12 +49,11 @@ export class ArrayStorage {
       const parsed = (metadata.storage_transformers ?? []).map((
         member,
         i,
-      ) => below(pointer("", i), () => parseTransformer(member)?.parts));
+      ) => below(pointer("", i), () => parseTransformer(member)));
       assertPartKeys(parsed, this.keyEncoding, gridShape.length);
       return parsed;
     });
     this.transformers = transformers;
-    this.parts = stacked(transformers);
   }
 
   /** Decodes a chunk key; returns `undefined` for keys of no chunk in the grid. */
@@ -87,14 +78,19 @@ export class ArrayStorage {
    * @param root The prefix of the array's keys, without a last `/`.
    */
   transform(store: Store, root: string): Store {
-    const { parts } = this;
-    const isPlain = parts === ONE_OBJECT &&
+    const { layers } = this;
+    const isPlain = layers.length === 0 &&
       (!this.#isSharded || typeof store.group !== "function");
-    return isPlain ? store : applyParts(parts, store, {
+    return isPlain ? store : applyParts(layers, store, {
       isChunkKey: (key) =>
         key.startsWith(`${root}/`) &&
         this.coordinatesOf(key.slice(root.length + 1)) !== undefined,
     });
+  }
+
+  /** The parts of a chunk, those of each part, and so on; empty for chunks of one object. */
+  get layers(): (readonly Part[])[] {
+    return this.transformers.filter((parts) => parts !== undefined);
   }
 
   get #isSharded(): boolean {
@@ -104,18 +100,6 @@ export class ArrayStorage {
   }
 }
 
-/** Returns the objects of a chunk. The parts of each transformer are chunks of the next one. */
-function stacked(
-  transformers: readonly (readonly Part[] | undefined)[],
-): FlatParts {
-  const [first, ...others] = transformers.filter((parts) => parts !== undefined)
-    .map(flatParts);
-  return first === undefined ? ONE_OBJECT : others.reduce(
-    (outer, inner) => flattenParts(outer, () => inner),
-    first,
-  );
-}
-
 function assertChunkKey(key: string): void {
   const problem = chunkKeyProblem(key);
   if (problem === undefined) return;
@@ -123,12 +107,14 @@ function assertChunkKey(key: string): void {
 }
 
 /** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */
-function parseTransformer(member: unknown): ConcatParts | undefined {
-  const { name, mustUnderstand } = parseExtension(
+function parseTransformer(member: unknown): Part[] | undefined {
+  const { name, configuration, mustUnderstand } = parseExtension(
     member,
     "storage transformer",
   );
-  if (name === "concat-parts") return ConcatParts.parse(member);
+  if (name === "concat-parts") {
+    return below("/configuration", () => checkConfiguration(configuration));
+  }
   if (!mustUnderstand) return undefined;
   throw new MetadataError(
     `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,

@@ -5,69 +5,53 @@ import type {
   StoreGroup,
   StoreVersion,
 } from "../stores/store_group.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
 import type { Composition } from "./composition.ts";
-import { loadOperations } from "./load_operations.ts";
+import { ChunkWriter } from "./chunk_writer.ts";
 import { readChunk, readChunkSize } from "./read_chunk.ts";
 import { readChunkRange } from "./read_chunk_range.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
+import { streamChunk } from "./stream_chunk.ts";
 
-/** Runs tasks that read or write, after those that they must not disturb. */
-interface GroupLock {
-  read<T>(task: () => Promise<T>): Promise<T>;
-  write<T>(task: () => Promise<T>): Promise<T>;
-}
-
-/** The lock of a group within a task that holds the lock already. */
-const HELD: GroupLock = { read: (task) => task(), write: (task) => task() };
+/** Runs a task that writes, after those that it must not disturb. */
+type WriteLock = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
  * Returns a group of values of a composed store: the group of all their parts. Keys
- * of parts are keys of versions, too.
+ * of parts are keys of versions, too. Only the closing of a writer takes the lock; the
+ * caller takes it for all else.
  */
 export function composedGroup(
   composition: Composition,
   key: StoreKey,
   keys: readonly StoreKey[],
+  lock: WriteLock,
 ): StoreGroup {
-  for (const each of [key, ...keys]) assertStoreKey(each);
-  const { store, locks } = composition;
   const chunks = new Map(keys.map((each) => [each, composition.valueAt(each)]));
   const parts = Array.from(chunks.values()).flatMap((chunk) => chunk.keys());
-  return groupOver(chunks, store.group!(key, parts), {
-    read: (task) => locks.read(key, task),
-    write: (task) => locks.write(key, task),
-  });
+  return groupOver(chunks, composition.store.group!(key, parts), lock);
 }
 
 /** Returns a group of whole chunks over the group of their parts. */
 function groupOver(
   chunks: ReadonlyMap<StoreKey, StoredChunk>,
   parts: StoreGroup,
-  held: GroupLock,
+  lock: WriteLock,
 ): StoreGroup {
   return {
     read: (task, options) =>
-      held.read(() =>
-        parts.read((values) => task(new ChunkValues(chunks, values)), options)
-      ),
+      parts.read((values) => task(new ChunkValues(chunks, values)), options),
     ...parts.write && {
       async write(options) {
-        const { ChunkWriter } = await loadOperations();
         const writer = await parts.write!(options);
-        return new ChunkWriter(chunks, writer, held.write, options);
+        return new ChunkWriter(chunks, writer, lock, options);
       },
     },
-    ...parts.delete && {
-      delete: (options) => held.write(() => parts.delete!(options)),
-    },
+    ...parts.delete && { delete: (options) => parts.delete!(options) },
     ...parts.lock && {
       lock: (task, options) =>
-        held.write(() =>
-          parts.lock!(
-            (locked) => task(groupOver(chunks, locked, HELD)),
-            options,
-          )
+        parts.lock!(
+          (locked) => task(groupOver(chunks, locked, (task) => task())),
+          options,
         ),
     },
   };
@@ -105,9 +89,7 @@ class ChunkValues implements GroupValues {
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const chunk = this.#chunk(key, options);
-    const { streamChunk } = await loadOperations();
-    return await streamChunk(chunk);
+    return await streamChunk(this.#chunk(key, options));
   }
 
   async size(

@@ -6,15 +6,12 @@ import {
   remove,
   write,
 } from "../stores/capabilities.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
-import { isMetadataKey } from "../stores/store_key.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { loadOnce } from "../stores/load_once.ts";
+import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
 import { assertValue, discard } from "../stores/stream.ts";
-import { composedGroup } from "./composed_group.ts";
-import { Composition } from "./composition.ts";
-import type { FlatParts } from "./flat_parts.ts";
-import { loadOperations } from "./load_operations.ts";
-import { readChunk, readChunkSize } from "./read_chunk.ts";
-import { readChunkRange } from "./read_chunk_range.ts";
+import { type AppliedParts, composeOf } from "./applied_parts.ts";
+import type { StoredChunk } from "./stored_chunk.ts";
 
 /**
  * Options of `ConcatParts.apply`.
@@ -73,63 +70,105 @@ export type ComposedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
   & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "group">>;
 
-/** Returns a store of whole chunks over a store of their parts. */
+/**
+ * Programs that read no chunks in parts do without this module. Locks are taken before
+ * the module is loaded, in the order of the calls.
+ */
+const loadOperations = /* @__PURE__ */ loadOnce(() =>
+  import("./chunk_operations.ts")
+);
+
+/**
+ * Returns a store of whole chunks over a store of their parts.
+ *
+ * @param layers The parts of a chunk, those of each part, and so on.
+ */
 export function applyParts<S extends Store>(
-  parts: FlatParts,
+  layers: AppliedParts["layers"],
   store: S,
   { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
 ): ComposedStore<S> {
-  const composition = new Composition(parts, store, isChunkKey);
-  const { locks } = composition;
+  const composed = {} as ComposedStore;
+  const applied = { layers, below: store, isChunkKey };
+  const locks = composeOf(composed, applied);
+  const load = loadOnce(async () => {
+    const operations = await loadOperations();
+    const composition = new operations.Composition(applied);
+    return { ...operations, composition };
+  });
+  type Loaded = Awaited<ReturnType<typeof load>>;
+
+  /** Runs a task on a chunk, after the tasks that it must not disturb. */
+  const withChunk = <T>(
+    lock: "read" | "write",
+    key: StoreKey,
+    options: StoreOptions | undefined,
+    task: (operations: Loaded, chunk: StoredChunk) => Promise<T>,
+  ): Promise<T> =>
+    locks[lock](key, async () => {
+      const operations = await load();
+      return await task(
+        operations,
+        operations.composition.valueAt(key, options),
+      );
+    });
+
+  function isChunk(key: StoreKey): boolean {
+    assertStoreKey(key);
+    return isChunkKey(key);
+  }
 
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
     {
-      async get(key, options) {
-        const chunk = composition.chunkAt(key, options);
-        return await (chunk
-          ? locks.read(key, () => readChunk(chunk))
-          : readValue(store, key, options));
-      },
-      getRange: (key, range, options) =>
-        locks.read(key, () => {
-          const chunk = composition.chunkAt(key, options);
-          return chunk
-            ? readChunkRange(chunk, range)
-            : readRange(store, key, range, options);
-        }),
-      async stream(key, options) {
-        const chunk = composition.chunkAt(key, options);
-        return await (chunk
-          ? locks.read(key, async () => {
-            const { streamChunk } = await loadOperations();
-            return await streamChunk(chunk);
-          })
-          : readStream(store, key, options));
-      },
-      async size(key, options) {
-        const chunk = composition.chunkAt(key, options);
-        return await (chunk
-          ? locks.read(key, () => readChunkSize(chunk))
-          : readSize(store, key, options));
-      },
+      get: async (key, options) =>
+        await (isChunk(key)
+          ? withChunk("read", key, options, ({ readChunk }, c) => readChunk(c))
+          : readValue(store, key, options)),
+      getRange: async (key, range, options) =>
+        await (isChunk(key)
+          ? withChunk(
+            "read",
+            key,
+            options,
+            ({ readChunkRange }, chunk) => readChunkRange(chunk, range),
+          )
+          : readRange(store, key, range, options)),
+      stream: async (key, options) =>
+        await (isChunk(key)
+          ? withChunk(
+            "read",
+            key,
+            options,
+            ({ streamChunk }, chunk) => streamChunk(chunk),
+          )
+          : readStream(store, key, options)),
+      size: async (key, options) =>
+        await (isChunk(key)
+          ? withChunk(
+            "read",
+            key,
+            options,
+            ({ readChunkSize }, chunk) => readChunkSize(chunk),
+          )
+          : readSize(store, key, options)),
     };
 
   const changing: Pick<Store, "set" | "delete" | "list" | "group"> = {};
   if (store.set) {
     changing.set = async (key, value, options) => {
       try {
-        const chunk = composition.chunkAt(key, options);
-        if (chunk === undefined) return await write(store, key, value, options);
+        if (!isChunk(key)) return await write(store, key, value, options);
         assertValue(value);
-        if (value instanceof Uint8Array) {
-          await locks.write(key, async () => {
-            const { writeChunk } = await loadOperations();
-            await writeChunk(chunk, value);
-          });
-        } else {
-          const { storeStream } = await loadOperations();
-          await storeStream(chunk, value, locks);
-        }
+        await (value instanceof Uint8Array
+          ? withChunk(
+            "write",
+            key,
+            options,
+            ({ writeChunk }, chunk) => writeChunk(chunk, value),
+          )
+          : load().then(({ composition, storeStream }) =>
+            storeStream(composition.valueAt(key, options), value, locks)
+          ));
       } catch (error) {
         await discard(value, error);
         throw error;
@@ -138,24 +177,46 @@ export function applyParts<S extends Store>(
   }
   if (store.delete) {
     changing.delete = async (key, options) => {
-      const chunk = composition.chunkAt(key, options);
-      if (chunk === undefined) return await remove(store, key, options);
-      await locks.write(key, async () => {
-        const { deleteChunk } = await loadOperations();
-        await deleteChunk(chunk);
-      });
+      if (!isChunk(key)) return await remove(store, key, options);
+      await withChunk(
+        "write",
+        key,
+        options,
+        ({ deleteChunk }, chunk) => deleteChunk(chunk),
+      );
     };
   }
   if (store.list) {
     changing.list = async function* (prefix = "/", options) {
-      const { listChunks } = await loadOperations();
-      yield* listChunks(parts.parts, store, isChunkKey, prefix, options);
+      const { composition, listChunks } = await load();
+      const { parts } = composition.parts;
+      yield* listChunks(parts, store, isChunkKey, prefix, options);
     };
   }
   if (typeof store.group === "function") {
-    changing.group = (key, keys) => composedGroup(composition, key, keys);
+    changing.group = (key, keys) => {
+      for (const each of [key, ...keys]) assertStoreKey(each);
+      const open = async () => {
+        const { composition, composedGroup } = await load();
+        return composedGroup(
+          composition,
+          key,
+          keys,
+          (task) => locks.write(key, task),
+        );
+      };
+      return {
+        read: (task, options) =>
+          locks.read(key, async () => (await open()).read(task, options)),
+        ...store.set && {
+          write: async (options) => (await open()).write!(options),
+          delete: (options) =>
+            locks.write(key, async () => (await open()).delete!(options)),
+          lock: (task, options) =>
+            locks.write(key, async () => (await open()).lock!(task, options)),
+        },
+      };
+    };
   }
-  const composed: ComposedStore = { ...reading, ...changing };
-  composition.belongsTo(composed);
-  return composed as ComposedStore<S>;
+  return Object.assign(composed, reading, changing) as ComposedStore<S>;
 }

@@ -8,7 +8,6 @@ import {
   applyParts,
   type ComposedStore,
 } from "./composed_store.ts";
-import { flatParts } from "./flat_parts.ts";
 import { joinBytes } from "../stores/join_bytes.ts";
 import { checkConfiguration, checkParts } from "./part_schema.ts";
 import type { Part } from "../splitter/part.ts";
@@ -217,7 +216,7 @@ export class ConcatParts {
     options: ApplyOptions = {},
   ): ComposedStore<S> {
     assertStore(store);
-    return applyParts(flatParts(this.parts), store, options);
+    return applyParts([this.parts], store, options);
   }
 
   /**

@@ -26,6 +26,19 @@ export function flatParts(parts: readonly Part[]): FlatParts {
   return { parts, storingOrder: storingOrder(parts), sums: [] };
 }
 
+/**
+ * Returns the objects of a chunk with stacked transformers.
+ *
+ * @param layers The parts of each transformer, which are chunks of the next one.
+ */
+export function flattenLayers(layers: readonly (readonly Part[])[]): FlatParts {
+  const [first = ONE_OBJECT, ...others] = layers.map(flatParts);
+  return others.reduce(
+    (outer, inner) => flattenParts(outer, () => inner),
+    first,
+  );
+}
+
 /** A chunk that is one object under the key of the chunk. */
 export const ONE_OBJECT: FlatParts = /* @__PURE__ */ flatParts([{
   keySuffix: "",

@@ -10,7 +10,7 @@ import type {
 } from "./store.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { abortable, discard, toBytes, toStream } from "./stream.ts";
-import { cutRange, readUnsizedRange } from "./unsized_store.ts";
+import { loadOnce } from "./load_once.ts";
 
 // Methods are detected by their type, since the `size` of a Map is a number. Their
 // results are awaited, since the methods of a Map return no promises. Signals are
@@ -55,12 +55,28 @@ export function requestRange(
   assertByteRange(range);
   options.signal?.throwIfAborted();
   if (lengthOfByteRange(range) === 0) return readNothing(store, key, options);
-  if (typeof store.getRange !== "function") {
-    return cutRange(store, key, range, options);
-  }
-  return typeof store.size === "function"
+  return typeof store.getRange === "function" &&
+      typeof store.size === "function"
     ? store.getRange(key, range, options)
-    : readUnsizedRange(store, key, range, options);
+    : readUnsized(store, key, range, options);
+}
+
+// The stores of this package do without this module.
+const loadUnsized = /* @__PURE__ */ loadOnce(() =>
+  import("./unsized_store.ts")
+);
+
+/** Reads a range in a store that lacks `getRange` or `size`. */
+async function readUnsized(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  const { cutRange, readUnsizedRange } = await loadUnsized();
+  return await (typeof store.getRange === "function"
+    ? readUnsizedRange(store, key, range, options)
+    : cutRange(store, key, range, options));
 }
 
 /** Reads an empty range, for which some stores would return the whole value. */

@@ -1,6 +1,7 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
+import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ShardBody } from "../shards/range_batches.ts";
@@ -32,7 +33,7 @@ export class PlainArray implements TranslatedArray {
 
   /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
   get body(): ShardBody | null {
-    const { parts, sums } = this.#storage.parts;
+    const { parts, sums } = flattenLayers(this.#storage.layers);
     const place = parts.findIndex(({ size }) => size === undefined);
     if (place < 0 || sums.length > 0) return null;
     const { keySuffix } = parts[place]!;

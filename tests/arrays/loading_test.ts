@@ -39,7 +39,7 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
-/** What creates arrays, writes, streams and lists chunks, explains a missing array, and helps with servers that lack HEAD or ranges. */
+/** What reads, writes and lists chunks in parts, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
   "arrays/complete_metadata.ts",
   "arrays/complete_pipeline.ts",
@@ -50,8 +50,15 @@ const ON_FIRST_USE = [
   "concat_parts/change_group.ts",
   "concat_parts/change_parts.ts",
   "concat_parts/chunk_writer.ts",
+  "concat_parts/composed_group.ts",
+  "concat_parts/composition.ts",
+  "concat_parts/flat_parts.ts",
   "concat_parts/list_chunks.ts",
+  "concat_parts/read_at_once.ts",
+  "concat_parts/read_chunk.ts",
+  "concat_parts/read_chunk_range.ts",
   "concat_parts/store_stream.ts",
+  "concat_parts/stored_chunk.ts",
   "concat_parts/stream_chunk.ts",
   "concat_parts/stream_sink.ts",
   "concat_parts/write_chunk.ts",
@@ -68,9 +75,11 @@ const ON_FIRST_USE = [
   "stores/http/fallback.ts",
   "stores/http/group.ts",
   "stores/http/group_reading.ts",
+  "stores/http/size.ts",
   "stores/http/validators.ts",
   "stores/http/version.ts",
   "stores/range_stream.ts",
+  "stores/unsized_store.ts",
   "stores/windows_key.ts",
   "stores/write_new.ts",
   "stores/snapshot.ts",
@@ -81,7 +90,7 @@ Deno.test("openArrayChunks and HttpStore load what few programs need on first us
   const all = await loadedBy(READERS, true);
   assertEquals(ON_FIRST_USE.filter((module) => atStart.includes(module)), []);
   assertEquals(ON_FIRST_USE.filter((module) => !all.includes(module)), []);
-  assertEquals(atStart.includes("concat_parts/read_chunk_range.ts"), true);
+  assertEquals(atStart.includes("concat_parts/composed_store.ts"), true);
 });
 
 Deno.test("openArrayChunks and HttpStore never load the Wasm engine", async () => {

@@ -34,10 +34,12 @@ const RANGES: Record<string, ByteRange> = {
 function endlessStore(
   stored: Store,
   hasGroup: boolean,
-): { store: Store; aborted: Promise<unknown> } {
+): { store: Store; started: Promise<void>; aborted: Promise<unknown> } {
+  const started = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<unknown>();
   const endless = (options: GetOptions = {}) =>
     new Promise<never>((_, reject) => {
+      started.resolve();
       options.signal?.addEventListener("abort", () => {
         aborted.resolve(options.signal!.reason);
         reject(options.signal!.reason);
@@ -62,7 +64,7 @@ function endlessStore(
       }),
     }
     : reading;
-  return { store, aborted: aborted.promise };
+  return { store, started: started.promise, aborted: aborted.promise };
 }
 
 for (const hasGroup of [true, false]) {
@@ -106,12 +108,13 @@ for (const hasGroup of [true, false]) {
     Deno.test(`ConcatParts.apply: ${what} passes the abort of its signal on to all parts, ${where}`, async () => {
       const stored = new MemoryStore();
       await new ConcatParts(PARTS).apply(stored).set(KEY, countingBytes(9));
-      const { store, aborted } = endlessStore(stored, hasGroup);
+      const { store, started, aborted } = endlessStore(stored, hasGroup);
       const controller = new AbortController();
       const reading = read(new ConcatParts(PARTS).apply(store), ".h", {
         signal: controller.signal,
       });
       const reason = new Error("Enough");
+      await started;
       controller.abort(reason);
       assertStrictEquals(await reading.catch((error) => error), reason);
       assertStrictEquals(await aborted, reason);

@@ -3,7 +3,7 @@ import { inspectAsString } from "../describe_store.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
 import { loadOnce } from "../load_once.ts";
-import { fetchSize } from "./size.ts";
+import { loadFallback } from "./load_fallback.ts";
 import type {
   ByteRange,
   GetOptions,
@@ -226,6 +226,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
+    const { fetchSize } = await loadFallback();
     return await fetchSize(this.#requests, key, options);
   }
 

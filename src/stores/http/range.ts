@@ -1,4 +1,4 @@
-import { lengthOfByteRange, resolveByteRange } from "../byte_range.ts";
+import { lengthOfByteRange } from "../byte_range.ts";
 import {
   answeredLength,
   parseContentRange,
@@ -6,7 +6,7 @@ import {
 } from "./content_range.ts";
 import { type Answer, isEncoded, unexpectedRange } from "./answer.ts";
 import type { Requests } from "./requests.ts";
-import { fetchSize, loadFallback } from "./size.ts";
+import { loadFallback } from "./load_fallback.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** Fetches a range of a value with a `Range` request. */
@@ -18,6 +18,7 @@ export async function fetchRange(
 ): Promise<Uint8Array | undefined> {
   if (lengthOfByteRange(range) === 0) {
     // A Range header cannot ask for zero bytes.
+    const { fetchSize } = await loadFallback();
     const size = await fetchSize(requests, key, options);
     return size === undefined ? undefined : new Uint8Array();
   }
@@ -31,8 +32,10 @@ export async function fetchRange(
     }
     case 206:
       return await partialBody(answer, range);
-    case 416:
+    case 416: {
+      const { emptyRange } = await loadFallback();
       return await emptyRange(requests, key, range, answer, options);
+    }
   }
 }
 
@@ -53,21 +56,4 @@ async function partialBody(
       bytes?.length ?? "more"
     }`,
   );
-}
-
-/** The result for a range that starts past the end of the value, as status 416 says. */
-async function emptyRange(
-  requests: Requests,
-  key: StoreKey,
-  range: ByteRange,
-  answer: Answer,
-  options: StoreOptions,
-): Promise<Uint8Array | undefined> {
-  await answer.cancel();
-  const size = parseContentRange(answer.headers).size ??
-    await fetchSize(requests, key, options);
-  if (size === undefined) return undefined;
-  const { start, end } = resolveByteRange(range, size);
-  if (start < end) throw unexpectedRange(answer, range);
-  return new Uint8Array();
 }

@@ -1,11 +1,9 @@
-import { contentLength } from "./answer.ts";
+import { type Answer, contentLength, unexpectedRange } from "./answer.ts";
+import { parseContentRange } from "./content_range.ts";
+import { resolveByteRange } from "../byte_range.ts";
 import type { Requests } from "./requests.ts";
-import { loadOnce } from "../load_once.ts";
-import type { StoreKey, StoreOptions } from "../store.ts";
-
-/** Loads what only few servers need, as they do not support `HEAD` or ranges in full. */
-export const loadFallback: () => Promise<typeof import("./fallback.ts")> =
-  /* @__PURE__ */ loadOnce(() => import("./fallback.ts"));
+import { fetchSizeByRange } from "./fallback.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
 export const HEAD_REFUSED: readonly number[] = [403, 405, 501];
@@ -30,6 +28,22 @@ export async function fetchSize(
   // Some servers answer HEAD with a length of 0, that of the empty body.
   const size = answer.status === 200 && contentLength(answer);
   if (size) return size;
-  const { fetchSizeByRange } = await loadFallback();
   return await fetchSizeByRange(requests, key, options);
+}
+
+/** The result for a range that starts past the end of the value, as status 416 says. */
+export async function emptyRange(
+  requests: Requests,
+  key: StoreKey,
+  range: ByteRange,
+  answer: Answer,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  await answer.cancel();
+  const size = parseContentRange(answer.headers).size ??
+    await fetchSize(requests, key, options);
+  if (size === undefined) return undefined;
+  const { start, end } = resolveByteRange(range, size);
+  if (start < end) throw unexpectedRange(answer, range);
+  return new Uint8Array();
 }
