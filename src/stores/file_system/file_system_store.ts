@@ -4,7 +4,7 @@ import { inspectAsString } from "../describe_store.ts";
 import { listFiles } from "./listing.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
-import { FileVersion } from "./file_version.ts";
+import { readRangeOf } from "./file_version.ts";
 import { assertNotTemporary } from "./path.ts";
 import { openFile, readFileRange, WHOLE } from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
@@ -485,16 +485,8 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const path = (await this.#root.find(key, options))?.path;
-    const file = path && await DENO_FILES.open(path);
-    if (!file) return undefined;
-    try {
-      return version instanceof FileVersion && version.isOf(file)
-        ? await file.read(key, range, options)
-        : undefined;
-    } finally {
-      file.close();
-    }
+    const place = { files: DENO_FILES, root: this.#root };
+    return await readRangeOf(place, version, key, range, options);
   }
 
   /**

@@ -1,4 +1,11 @@
-import { type FileState, isSameState, type OpenFile } from "./files.ts";
+import {
+  type Files,
+  type FileState,
+  isSameState,
+  type OpenFile,
+} from "./files.ts";
+import type { Folders } from "./folders.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import type { StoreVersion } from "../store_group.ts";
 
 /**
@@ -26,5 +33,25 @@ export class FileVersion implements StoreVersion {
   release(): void {
     this.#held?.close();
     this.#held = undefined;
+  }
+}
+
+/** Reads a range of a version of a value; returns `undefined` if another file is there, or none. */
+export async function readRangeOf(
+  { files, root }: { readonly files: Files; readonly root: Folders },
+  version: StoreVersion,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  const path = (await root.find(key, options))?.path;
+  const file = path && await files.open(path);
+  if (!file) return undefined;
+  try {
+    return version instanceof FileVersion && version.isOf(file)
+      ? await file.read(key, range, options)
+      : undefined;
+  } finally {
+    file.close();
   }
 }

@@ -6,7 +6,7 @@ import {
   type OpenFile,
 } from "./files.ts";
 
-/** How often files that are absent beside others are looked for, if no journal tells of a writer. */
+/** How often in succession files are absent beside others, and no journal tells of a writer, until they are missing for good. */
 const TRIES_WITHOUT_JOURNAL = 3;
 /** How long a reader waits for writers, in milliseconds. */
 const LONGEST_WAIT = 2_500;
@@ -45,15 +45,22 @@ export async function openGroup(
 ): Promise<OpenGroup> {
   const deadline = files.now() + LONGEST_WAIT;
   let pause = 0.1;
-  for (let tries = 1;; tries++) {
+  for (let triesWithoutJournal = 0;;) {
     signal?.throwIfAborted();
     const paths = await locate();
     const opened = await tryOpen(files, paths.files);
     if (opened.isOneWrite) return opened;
-    const canBeMissing = opened.isIncomplete && tries >= TRIES_WITHOUT_JOURNAL;
-    if (canBeMissing && !await isThere(files, await paths.journal())) {
-      return opened;
+    try {
+      if (opened.isIncomplete) {
+        // Once proves nothing: a writer may have finished after the files were opened.
+        const isBeingWritten = await isThere(files, await paths.journal());
+        triesWithoutJournal = isBeingWritten ? 0 : triesWithoutJournal + 1;
+      }
+    } catch (error) {
+      await closeAll(opened.files);
+      throw error;
     }
+    if (triesWithoutJournal === TRIES_WITHOUT_JOURNAL) return opened;
     await closeAll(opened.files);
     if (files.now() > deadline) throw new UnfinishedWriteError(key);
     await files.wait(pause, signal);

@@ -1,0 +1,256 @@
+/** Judges the states of an exploration. */
+import type { Process, World } from "./explore.ts";
+import {
+  type Disk,
+  NO_DESCRIPTORS,
+  operate,
+  type Request,
+} from "./simulated_disk.ts";
+import { Point, type Program } from "./simulated_process.ts";
+import { keysOf, Programs, textOf } from "./programs.ts";
+import { CODE, type Code } from "./file_system_code.ts";
+
+const MOST_OPERATIONS = 2_000;
+
+/** What a process does, and the name of its generation. */
+export type Role =
+  | "write"
+  | "delete"
+  | "update"
+  | "recover"
+  | "read"
+  | "stream"
+  | "size"
+  | "version";
+
+export interface Cast {
+  readonly role: Role;
+  readonly name: string;
+}
+
+export interface JudgeOptions {
+  readonly code: Code;
+  readonly parts: number;
+  readonly cast: readonly Cast[];
+  /** The generation at the beginning, `""` for no chunk. */
+  readonly old: string;
+  readonly isSized?: boolean;
+}
+
+/** Judges states by what must hold in each of them, also if all processes were killed there. */
+export class Judge {
+  readonly #options: JudgeOptions;
+  readonly #generations: ReadonlySet<string>;
+  readonly #roles: ReadonlyMap<string, Role>;
+  readonly #judged = new Map<string, string | undefined>();
+  /** The generation that recovery gives to each disk. */
+  readonly #recovered = new Map<string, string>();
+  readonly #starts = new Map<Program, Promise<Point>>();
+  readonly #recover: Program;
+  readonly #read: Program;
+  readonly #write: Program;
+
+  constructor(options: JudgeOptions) {
+    this.#options = options;
+    this.#generations = new Set(generations(options.old, options.cast));
+    this.#roles = new Map(options.cast.map(({ name, role }) => [name, role]));
+    const { code, parts, isSized } = options;
+    const programs = new Programs(code, parts, isSized);
+    this.#recover = programs.recover;
+    this.#write = programs.write;
+    this.#read = new Programs(CODE, parts, isSized).read;
+  }
+
+  judge(world: World): string | undefined | Promise<string | undefined> {
+    for (const { process, outcome, isLate } of world.places) {
+      if (outcome === undefined) continue;
+      const problem = process.isWriter
+        ? this.#judgeWriter(outcome, world)
+        : this.#judgeReader(outcome, isLate);
+      if (problem !== undefined) return `${process.name} ${problem}`;
+    }
+    const disk = plain(world.disk);
+    const key = JSON.stringify([disk.names, disk.inodes]);
+    if (this.#judged.has(key)) return this.#conclude(world, key);
+    return this.#judgeDisk(disk, key).then((problem) => {
+      this.#judged.set(key, problem);
+      return this.#conclude(world, key);
+    });
+  }
+
+  #conclude(world: World, key: string): string | undefined {
+    const problem = this.#judged.get(key);
+    return problem === undefined
+      ? this.#judgeEnd(world, this.#recovered.get(key)!)
+      : `killed here: ${problem}`;
+  }
+
+  #judgeReader(outcome: string, isLate: boolean): string | undefined {
+    const isKnown = outcome === "gave up" || outcome === "changed" ||
+      /^UnfinishedWriteError: Chunk/.test(outcome);
+    if (isKnown) return undefined;
+    const length = outcome.match(/^length (.*)/)?.[1];
+    if (length !== undefined) {
+      const isThere = [...this.#generations].some((each) =>
+        each !== "" && `${textOf(each, true).length}` === length
+      );
+      return isThere ? undefined : `got ${outcome}`;
+    }
+    const generation = outcome === "absent"
+      ? ""
+      : outcome.match(/^generation (.*)/)?.[1];
+    if (generation === undefined || !this.#generations.has(generation)) {
+      return `got ${outcome}`;
+    }
+    if (isLate && generation === this.#options.old) {
+      return `got ${outcome}, which had been replaced before it began`;
+    }
+  }
+
+  #judgeWriter(outcome: string, world: World): string | undefined {
+    if (outcome === "ok" || outcome === "killed") return undefined;
+    if (/^AbortError/.test(outcome)) return undefined;
+    const isFailed = /^\w+: (E[A-Z]+)$/.test(outcome);
+    if (isFailed && world.hasFailed) return undefined;
+    return `ended by ${outcome}`;
+  }
+
+  /** What is there once everybody was killed. */
+  async #judgeDisk(disk: Disk, key: string): Promise<string | undefined> {
+    const first = await this.#alone(this.#read, "reader", disk);
+    const problem = this.#judgeReader(first.outcome, false);
+    if (problem !== undefined) return `a reader ${problem}`;
+
+    const recovered = await this.#alone(this.#recover, "recovery", disk);
+    if (recovered.outcome !== "ok") return `recovery: ${recovered.outcome}`;
+    const found = this.#chunk(recovered.disk);
+    if (!this.#generations.has(found)) return `recovery leaves ${found}`;
+    this.#recovered.set(key, found);
+    const left = this.#leftovers(recovered.disk);
+    if (left.length > 0) return `recovery leaves ${left}`;
+
+    const next = await this.#alone(this.#write, "z", disk);
+    if (next.outcome !== "ok") return `the next writer: ${next.outcome}`;
+    if (this.#chunk(next.disk) !== "z") {
+      return `the next writer leaves ${this.#chunk(next.disk)}`;
+    }
+    const last = await this.#alone(this.#recover, "recovery", next.disk);
+    if (
+      this.#leftovers(last.disk).length > 0 || this.#chunk(last.disk) !== "z"
+    ) {
+      return `recovery after the next writer leaves ${this.#chunk(last.disk)}`;
+    }
+  }
+
+  /** Judges what is left when all processes have ended. */
+  #judgeEnd(world: World, recovered: string): string | undefined {
+    if (world.places.some(({ outcome }) => outcome === undefined)) return;
+    const writers = world.places.filter(({ process }) => process.isWriter);
+    const done = writers.filter(({ outcome }) => outcome === "ok")
+      .map(({ process }) => process.name);
+    if (done.length === writers.length && !world.hasFailed) {
+      const left = this.#leftovers(world.disk);
+      if (left.length > 0) return `nobody was killed, and ${left} are left`;
+      if (this.#chunk(world.disk) !== recovered) {
+        return "recovery changed a chunk";
+      }
+    }
+    const changes = done.filter((name) => this.#roles.get(name) !== "recover");
+    if (changes.length > 0 && recovered === this.#options.old) {
+      const isDelete = recovered === "" &&
+        changes.some((name) => this.#roles.get(name) === "delete");
+      if (!isDelete) return `what ${changes} wrote is lost`;
+    }
+    const isUpdated = writers.every(({ process }) =>
+      ["update", "recover"].includes(this.#roles.get(process.name)!)
+    );
+    const lost = changes.find((name) => !recovered.includes(name));
+    if (isUpdated && lost !== undefined) {
+      return `the update of ${lost} is lost: ${recovered}`;
+    }
+  }
+
+  /** The generation of the files, or what they are. */
+  #chunk(disk: Disk): string {
+    const found = keysOf(this.#options.parts).map((key) => {
+      const ino = disk.names[key];
+      return ino === undefined
+        ? ""
+        : disk.inodes[ino]!.text.replaceAll(".", "") || "(empty)";
+    });
+    return new Set(found).size === 1 ? found[0]! : `a mixture of ${found}`;
+  }
+
+  #leftovers(disk: Disk): string[] {
+    return Object.keys(disk.names).filter((name) => name.includes("/.zarr-"));
+  }
+
+  /** Runs a program by itself to its end. */
+  async #alone(
+    program: Program,
+    name: string,
+    disk: Disk,
+  ): Promise<{ outcome: string; disk: Disk }> {
+    const start = this.#starts.get(program) ?? Point.start(name, program);
+    this.#starts.set(program, start);
+    let point = await start;
+    while (point.outcome === undefined) {
+      if (point.length > MOST_OPERATIONS) return { outcome: "no end", disk };
+      const request = point.next as Request;
+      const step = operate(disk, 0, request, point.opened);
+      disk = step.disk;
+      if (request[0] === "wait") disk = { ...disk, clock: disk.clock + 1000 };
+      point = point.known(step.result) ?? await point.after(step.result);
+    }
+    return { outcome: point.outcome, disk };
+  }
+}
+
+/** All generations that a chunk may have: those of all orders of writers, of which some may be killed. */
+function generations(old: string, cast: readonly Cast[]): string[] {
+  return [
+    old,
+    ...cast.flatMap(({ role, name }, i) => {
+      const others = cast.filter((_, j) => j !== i);
+      if (role === "write") return generations(name, others);
+      if (role === "delete") return generations("", others);
+      if (role === "update") return generations(old + name, others);
+      return [];
+    }),
+  ];
+}
+
+/** The processes of a cast. */
+export function processesOf(
+  { code, parts, cast, isSized }: JudgeOptions,
+): Process[] {
+  const programs = new Programs(code, parts, isSized);
+  return cast.map(({ role, name }) => ({
+    name,
+    program: programs[role],
+    isWriter: ["write", "delete", "update", "recover"].includes(role),
+    isRecovery: role === "recover",
+  }));
+}
+
+/** A disk with a chunk of one generation. */
+export function diskOf({ parts, old, isSized }: JudgeOptions): Disk {
+  const keys = old === "" ? [] : keysOf(parts);
+  return {
+    names: Object.fromEntries(keys.map((key, i) => [key, i])),
+    inodes: keys.map(() => ({ text: textOf(old, isSized), mtime: 0 })),
+    processes: [],
+    clock: 0,
+  };
+}
+
+/** The disk when all processes were killed, without what makes no difference then: times, and the numbers of inodes. */
+function plain({ names, inodes }: Disk): Disk {
+  const sorted = Object.entries(names).sort(([a], [b]) => a < b ? -1 : 1);
+  return {
+    names: Object.fromEntries(sorted.map(([name], i) => [name, i])),
+    inodes: sorted.map(([_, ino]) => ({ text: inodes[ino]!.text, mtime: 0 })),
+    processes: [NO_DESCRIPTORS],
+    clock: 0,
+  };
+}

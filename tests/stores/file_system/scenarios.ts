@@ -1,0 +1,110 @@
+/** Scenarios of processes that use the same chunk, and what is explored of them. */
+import { type Exploration, explore } from "./explore.ts";
+import { CODE, type Code } from "./file_system_code.ts";
+import { type Cast, diskOf, Judge, processesOf, type Role } from "./judge.ts";
+
+/** What happens beside the processes' steps. */
+export interface Chances {
+  readonly parts?: number;
+  /** The generation at the beginning: `0`, or `""` for no chunk. */
+  readonly old?: string;
+  readonly kills?: number;
+  readonly ticks?: number;
+  readonly tries?: number;
+  readonly failures?: number;
+  readonly codes?: readonly string[];
+  readonly aborted?: readonly string[];
+  readonly isSized?: boolean;
+  readonly isCoarse?: boolean;
+  readonly isUnreduced?: boolean;
+}
+
+/** A scenario: roles with names, such as `write a, write b, read`. */
+export interface Line extends Chances {
+  readonly name: string;
+  readonly cast: readonly Cast[];
+  /** Whether it takes long. */
+  readonly isLong: boolean;
+}
+
+const isLong = true;
+/** Two writers, whose temporary files are created at once, and readers that try once: a second try is like a first one. */
+const two: Chances = { isCoarse: true, tries: 0 };
+
+export const SCENARIOS: readonly Line[] = [
+  // A writer beside readers of each kind.
+  line("write a, read", { kills: 1, tries: 3 }),
+  line("write a, read", { kills: 1, tries: 3, parts: 3 }),
+  line("write a, read", { kills: 1, isUnreduced: true }),
+  line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
+  line("write a, size", { kills: 1, isSized: true }),
+  line("write a, version", { kills: 1, ticks: 1 }),
+  line("write a, read, read", { kills: 1, tries: 0, parts: 3 }),
+  line("write a, read", { kills: 1, old: "", tries: 3, parts: 3 }),
+  line("delete d, read", { kills: 1, tries: 3, parts: 3 }),
+  // Two writers.
+  line("write a, write b", { kills: 1, isCoarse: true }),
+  line("write a, write b, read", { ...two, kills: 1 }),
+  line("write a, write b, stream", { ...two, kills: 1 }),
+  line("write a, write b, read", { ...two, old: "", kills: 1 }),
+  line("delete d, write b, read", { ...two, kills: 1 }),
+  line("write a, write b, version", { ...two, parts: 2 }),
+  line("delete d, write b, version", { ...two }),
+  // Recovery.
+  line("write a, recover", { kills: 1 }),
+  line("delete d, recover", { kills: 1, parts: 3 }),
+  line("write a, recover, read", { kills: 1, tries: 0, isCoarse: true }),
+  // Changes that depend on what was there.
+  line("update a, update b", { kills: 1 }),
+  line("update a, update b, read", { ...two, kills: 1 }),
+  line("update a, write b", { kills: 1, isCoarse: true }),
+  line("update a, update b", { kills: 1, parts: 1 }),
+  line("update a, write b", { kills: 1, parts: 1 }),
+  line("update a, update b", { kills: 1, old: "" }),
+  // The long ones.
+  line("write a, write b", { kills: 2, isLong }),
+  line("write a, write b", { kills: 1, isUnreduced: true, isLong }),
+  line("write a, write b, read", { kills: 1, isLong }),
+  line("write a, write b, read", { ...two, kills: 2, tries: 1, isLong }),
+  line("write a, write b, read", { ...two, kills: 1, parts: 3, isLong }),
+  line("write a, write b, size", { ...two, kills: 1, isSized: true, isLong }),
+  line("write a, write b, version", { ...two, kills: 1, ticks: 1, isLong }),
+  line("delete d, write b, version", { ...two, kills: 1, ticks: 1, isLong }),
+  line("delete d, write b, read", { ...two, kills: 1, parts: 3, isLong }),
+  line("write a, recover, read", { kills: 1, isLong }),
+  line("write a, write b, recover", { kills: 1, isCoarse: true, isLong }),
+  line("write a, recover, recover", { kills: 1, isCoarse: true, isLong }),
+  line("update a, update b, update e", { isCoarse: true, isLong }),
+  line("update a, update b, read", { kills: 1, isLong }),
+  line("update a, update b, recover", { kills: 1, isCoarse: true, isLong }),
+  line("write a, write b, write e", { isCoarse: true, isLong }),
+];
+
+function line(cast: string, chances: Chances & { isLong?: boolean }): Line {
+  const roles = cast.split(", ").map((each, i): Cast => {
+    const [role, name] = each.split(" ");
+    return { role: role as Role, name: name ?? `${role}${i}` };
+  });
+  const { isLong = false, ...rest } = chances;
+  const said = Object.entries(rest).map(([name, value]) =>
+    `${name} ${JSON.stringify(value)}`
+  );
+  return { ...rest, name: [cast, ...said].join("; "), cast: roles, isLong };
+}
+
+/** Explores a scenario with the code as it stands or with a change. */
+export async function exploreLine(
+  { name: _, cast, isLong: __, ...chances }: Line,
+  code: Code = CODE,
+  mostStates?: number,
+): Promise<Exploration> {
+  const { parts = 2, old = "0", isSized = false } = chances;
+  const options = { code, parts, cast, old, isSized };
+  const judge = new Judge(options);
+  return await explore({
+    ...chances,
+    processes: processesOf(options),
+    disk: diskOf(options),
+    judge: (world) => judge.judge(world),
+  }, mostStates);
+}
