@@ -41,8 +41,11 @@ export async function recoverFiles(
         if (!("temporary" in found)) continue;
         const file = await files.open(found.temporary);
         if (file === undefined) continue;
-        if (await file.tryLock()) dead.set(found.temporary, file);
-        else await file.close();
+        try {
+          if (await file.tryLock()) dead.set(found.temporary, file);
+        } finally {
+          if (!dead.has(found.temporary)) await file.close();
+        }
       }
       for await (const found of list()) {
         signal?.throwIfAborted();

@@ -73,8 +73,8 @@ export interface World {
   readonly places: readonly Place[];
   readonly kills: number;
   readonly failures: number;
-  /** Whether an operation has failed. */
-  readonly hasFailed: boolean;
+  /** The operations that have failed, with the codes of their errors. */
+  readonly failed: readonly string[];
   readonly ticks: number;
 }
 
@@ -167,7 +167,7 @@ async function begin(scenario: Scenario): Promise<World> {
     places,
     kills: scenario.kills ?? 0,
     failures: scenario.failures ?? 0,
-    hasFailed: false,
+    failed: [],
     ticks: scenario.ticks ?? 0,
   };
 }
@@ -240,10 +240,12 @@ class Explorer {
       const next = { ...place, point: point.aborted() };
       yield [`ABORT ${say}`, { ...world, places: world.places.with(i, next) }];
     }
-    if (world.failures > 0 && isWriter && canFail(request)) {
+    if (world.failures > 0) {
       const failures = world.failures - 1;
-      const failing = { ...world, failures, hasFailed: true };
       for (const error of codes) {
+        if (!canFail(world.disk, request, error)) continue;
+        const failed = [...world.failed, `${error} ${request[0]}`];
+        const failing = { ...world, failures, failed };
         const next = this.#apply(failing, i, { error }, world.disk);
         yield* this.#settle(next, i, `${error} ${say}`);
       }
@@ -320,7 +322,12 @@ class Explorer {
   }
 }
 
-function canFail([name]: Request): boolean {
+function canFail(disk: Disk, [name, path]: Request, code: string): boolean {
+  // Only what takes space fails for lack of it.
+  if (code === "ENOSPC") {
+    return name === "create" || name === "append" || name === "replace" ||
+      name === "openOrCreate" && disk.names[path!] === undefined;
+  }
   return name !== "now" && name !== "close" && name !== "wait";
 }
 

@@ -20,3 +20,48 @@ export const CODE: Code = {
   recoverFiles,
   readRangeOf,
 };
+
+const FOLDER = new URL("../../../src/stores/file_system/", import.meta.url);
+
+/** A change of the source: the file, a text in it that is there once, and its replacement. */
+export type Change = readonly [file: string, text: string, replacement: string];
+
+/** Runs a task with a copy of the code that has some changes. */
+export async function withChanges(
+  changes: readonly Change[],
+  task: (code: Code) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for await (const { name } of Deno.readDir(FOLDER)) {
+      const text = await Deno.readTextFile(new URL(name, FOLDER));
+      await Deno.writeTextFile(
+        `${folder}/${name}`,
+        "// @ts-nocheck a changed copy\n" + changed(name, text, changes)
+          .replaceAll('"../', `"${new URL("../", FOLDER)}`),
+      );
+    }
+    const load = (name: string) => import(`file://${folder}/${name}.ts`);
+    const { FileGroup, journalPlace } = await load("file_group");
+    const { recoverFiles } = await load("recovery");
+    const { readRangeOf } = await load("file_version");
+    await task({ FileGroup, journalPlace, recoverFiles, readRangeOf });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function changed(
+  name: string,
+  text: string,
+  changes: readonly Change[],
+): string {
+  for (const [file, part, replacement] of changes) {
+    if (`${file}.ts` !== name) continue;
+    if (text.split(part).length !== 2) {
+      throw new Error(`Expected a text once in ${name}, found it not: ${part}`);
+    }
+    text = text.replace(part, () => replacement);
+  }
+  return text;
+}

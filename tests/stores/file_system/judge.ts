@@ -52,7 +52,7 @@ export class Judge {
 
   constructor(options: JudgeOptions) {
     this.#options = options;
-    this.#generations = new Set(generations(options.old, options.cast));
+    this.#generations = new Set(serialResults(options.old, [], options.cast));
     this.#roles = new Map(options.cast.map(({ name, role }) => [name, role]));
     const { code, parts, isSized } = options;
     const programs = new Programs(code, parts, isSized);
@@ -66,8 +66,14 @@ export class Judge {
       if (outcome === undefined) continue;
       const problem = process.isWriter
         ? this.#judgeWriter(outcome, world)
-        : this.#judgeReader(outcome, isLate);
+        : this.#judgeReader(outcome, isLate, world);
       if (problem !== undefined) return `${process.name} ${problem}`;
+    }
+    // Deleting needs no free space, and has no journal without it.
+    const isDeleting = [...this.#roles.values()].includes("delete") &&
+      world.failed.some((each) => each.startsWith("ENOSPC"));
+    if (isDeleting && world.places.some(({ outcome }) => outcome !== "ok")) {
+      return undefined;
     }
     const disk = plain(world.disk);
     const key = JSON.stringify([disk.names, disk.inodes]);
@@ -85,7 +91,12 @@ export class Judge {
       : `killed here: ${problem}`;
   }
 
-  #judgeReader(outcome: string, isLate: boolean): string | undefined {
+  #judgeReader(
+    outcome: string,
+    isLate: boolean,
+    world?: World,
+  ): string | undefined {
+    if (world && isFailure(outcome, world)) return undefined;
     const isKnown = outcome === "gave up" || outcome === "changed" ||
       /^UnfinishedWriteError: Chunk/.test(outcome);
     if (isKnown) return undefined;
@@ -110,8 +121,7 @@ export class Judge {
   #judgeWriter(outcome: string, world: World): string | undefined {
     if (outcome === "ok" || outcome === "killed") return undefined;
     if (/^AbortError/.test(outcome)) return undefined;
-    const isFailed = /^\w+: (E[A-Z]+)$/.test(outcome);
-    if (isFailed && world.hasFailed) return undefined;
+    if (isFailure(outcome, world)) return undefined;
     return `ended by ${outcome}`;
   }
 
@@ -146,27 +156,35 @@ export class Judge {
   #judgeEnd(world: World, recovered: string): string | undefined {
     if (world.places.some(({ outcome }) => outcome === undefined)) return;
     const writers = world.places.filter(({ process }) => process.isWriter);
-    const done = writers.filter(({ outcome }) => outcome === "ok")
-      .map(({ process }) => process.name);
-    if (done.length === writers.length && !world.hasFailed) {
-      const left = this.#leftovers(world.disk);
-      if (left.length > 0) return `nobody was killed, and ${left} are left`;
+    const roles = (isDone: boolean) =>
+      writers.filter(({ outcome }) => (outcome === "ok") === isDone)
+        .map(({ process: { name } }) => ({
+          name,
+          role: this.#roles.get(name)!,
+        }));
+    const results = serialResults(
+      this.#options.old,
+      roles(true),
+      roles(false),
+    );
+    if (!results.includes(recovered)) {
+      return `the chunk is ${recovered}, which no order of the writers gives`;
+    }
+    const isKilled = writers.some(({ outcome }) => outcome === "killed");
+    if (isKilled) return;
+    if (roles(false).length === 0) {
       if (this.#chunk(world.disk) !== recovered) {
-        return "recovery changed a chunk";
+        return "a reader gets an error";
       }
     }
-    const changes = done.filter((name) => this.#roles.get(name) !== "recover");
-    if (changes.length > 0 && recovered === this.#options.old) {
-      const isDelete = recovered === "" &&
-        changes.some((name) => this.#roles.get(name) === "delete");
-      if (!isDelete) return `what ${changes} wrote is lost`;
-    }
-    const isUpdated = writers.every(({ process }) =>
-      ["update", "recover"].includes(this.#roles.get(process.name)!)
-    );
-    const lost = changes.find((name) => !recovered.includes(name));
-    if (isUpdated && lost !== undefined) {
-      return `the update of ${lost} is lost: ${recovered}`;
+    // What cannot be removed stays, until the next recovery.
+    const isKept = world.failed.some((each) => each.endsWith("remove")) ||
+      roles(false).some(({ role }) => role === "recover");
+    if (isKept) return;
+    const left = this.#leftovers(world.disk);
+    const isUnfinished = left.some((name) => name.includes("journal"));
+    if (left.length > 0 && (!isUnfinished || world.failed.length === 0)) {
+      return `nobody was killed, and ${left} are left`;
     }
   }
 
@@ -206,18 +224,32 @@ export class Judge {
   }
 }
 
-/** All generations that a chunk may have: those of all orders of writers, of which some may be killed. */
-function generations(old: string, cast: readonly Cast[]): string[] {
-  return [
-    old,
-    ...cast.flatMap(({ role, name }, i) => {
-      const others = cast.filter((_, j) => j !== i);
-      if (role === "write") return generations(name, others);
-      if (role === "delete") return generations("", others);
-      if (role === "update") return generations(old + name, others);
-      return [];
-    }),
-  ];
+/** Whether a process ended by an operation that has failed. */
+function isFailure(outcome: string, { failed }: World): boolean {
+  const code = outcome.match(/^\w+: (E[A-Z]+)$/)?.[1];
+  return code !== undefined && failed.some((each) => each.startsWith(code));
+}
+
+/** The generations that a chunk may have after all orders of writers, of which some need not have written. */
+function serialResults(
+  old: string,
+  done: readonly Cast[],
+  others: readonly Cast[],
+): string[] {
+  const results = done.length === 0 ? [old] : [];
+  for (const each of [...done, ...others]) {
+    const next = change(old, each) ?? old;
+    const left = (cast: readonly Cast[]) => cast.filter((one) => one !== each);
+    results.push(...serialResults(next, left(done), left(others)));
+  }
+  return results;
+}
+
+/** The generation after a process, or `undefined` if it changes nothing. */
+function change(old: string, { role, name }: Cast): string | undefined {
+  if (role === "write") return name;
+  if (role === "delete") return "";
+  return role === "update" ? old + name : undefined;
 }
 
 /** The processes of a cast. */

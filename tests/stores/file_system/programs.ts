@@ -81,7 +81,7 @@ export class Programs {
       for (const path of await list()) {
         const { name } = splitPath(path);
         if (isJournal(name)) {
-          yield { journal: journalPlace(blindRoot, FOLDER, path) };
+          yield { journal: journalPlace(blindRoot, FOLDER, path, false) };
         } else if (isTemporary(name)) yield { temporary: path };
       }
     };

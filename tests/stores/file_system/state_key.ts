@@ -3,10 +3,10 @@ import type { World } from "./explore.ts";
 
 /** A text that two states share only if they are equal. */
 export function keyOf(world: World): string {
-  const { disk, places, kills, failures, ticks } = world;
+  const { disk, places, kills, failed, ticks } = world;
   let key = `${namesOf(disk.names)}${
     inodesOf(disk.inodes)
-  }${disk.clock} ${kills} ${failures} ${ticks}`;
+  }${disk.clock} ${kills} ${failed} ${ticks}`;
   for (const process of disk.processes) key += descriptorsOf(process);
   for (const { point, outcome, isLate, waits } of places) {
     key += ` ${outcome ?? point.id} ${isLate ? waits + 100 : waits}`;

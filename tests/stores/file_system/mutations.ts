@@ -1,0 +1,295 @@
+/** Ways to take one step out of the protocol of the file store. Each must be found by a scenario. */
+import type { Change } from "./file_system_code.ts";
+
+export interface Mutation {
+  readonly name: string;
+  readonly changes: readonly Change[];
+  /** The name of the scenario that finds it. */
+  readonly scenario: string;
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  mutation(
+    "no gap: the last file is not removed first",
+    "write a, read; kills 1; tries 3",
+    [
+      "journal",
+      "  await files.remove(to[last]!);\n",
+      "",
+    ],
+  ),
+  mutation("the last file is placed first", "write a, read; kills 1; tries 3", [
+    "journal",
+    "  for (let i = 0; i <= last; i++) {",
+    "  for (const i of [last, ...Array(last).keys()]) {",
+  ]),
+  mutation("no lock", "write a, write b; kills 1; isCoarse true", [
+    "journal",
+    "if (await file.tryLock()) {",
+    "if (true) {",
+  ]),
+  mutation("no journal", "write a, read; kills 1; tries 3", [
+    "journal",
+    "      await this.#file.replace(encodeRecord(record));\n",
+    "",
+  ]),
+  mutation(
+    "the record is written before the temporary files are complete",
+    "write a, read; kills 1; tries 3",
+    [
+      "value",
+      "    await this.#temporary.file.append(bytes);",
+      "    this.late = bytes;",
+    ],
+    [
+      "file_group",
+      `        try {
+          await journal.change({`,
+      `        try {
+          const { rename } = this.#place.files;
+          journal.late = async () => {
+            for (const value of values.values()) {
+              await value.completeLate();
+            }
+          };
+          await journal.change({`,
+    ],
+    [
+      "value",
+      "  /** Closes the file, and leaves it as it is. */",
+      "  async completeLate() { await this.#temporary.file.append(this.late); }",
+    ],
+    [
+      "journal",
+      "    await rollForward(this.#files, this.#place, record);\n    this.#isUnfinished = false;\n  }\n\n  /** Whether",
+      "    await this.late?.();\n    await rollForward(this.#files, this.#place, record);\n    this.#isUnfinished = false;\n  }\n\n  /** Whether",
+    ],
+  ),
+  mutation(
+    "the journal is removed before the last file is placed",
+    "write a, read; kills 1; tries 3",
+    [
+      "journal",
+      "    await files.touch(from[i]!);",
+      "    if (i === last) await files.remove(place.path);\n    await files.touch(from[i]!);",
+    ],
+  ),
+  mutation(
+    "the next writer does not finish what was begun",
+    "write a, read; kills 1; tries 3",
+    [
+      "journal",
+      "        const left = await journal.#recover();",
+      "        const left = undefined;",
+    ],
+  ),
+  mutation(
+    "finishing always removes the last file",
+    "write a, read; kills 1; tries 3",
+    [
+      "journal",
+      "  if (!await isThere(from[last])) return;\n",
+      "",
+    ],
+  ),
+  mutation(
+    "a lock counts though its file was removed",
+    "write a, write b; kills 1; isCoarse true",
+    [
+      "journal",
+      "if (await isAt(files, file, path)) return file;",
+      "return file;",
+    ],
+  ),
+  mutation(
+    "the lock ends before the journal is removed",
+    "write a, write b; kills 1; isCoarse true",
+    [
+      "journal",
+      "        await files.remove(path);\n        return result;",
+      "        await journal.#file.close();\n        await files.remove(path);\n        return result;",
+    ],
+  ),
+  mutation(
+    "dead writers are looked for after journals",
+    "write a, recover; kills 1",
+    [
+      "recovery",
+      "          if (await file.tryLock()) dead.set(found.temporary, file);\n",
+      "",
+    ],
+    [
+      "recovery",
+      "      for (const path of dead.keys()) {",
+      `      for await (const found of list()) {
+        if (!("temporary" in found)) continue;
+        const file = await files.open(found.temporary);
+        if (file === undefined) continue;
+        if (await file.tryLock()) dead.set(found.temporary, file);
+        else await file.close();
+      }
+      for (const path of dead.keys()) {`,
+    ],
+  ),
+  mutation(
+    "recovery does not look whether writers are alive",
+    "write a, recover; kills 1",
+    [
+      "recovery",
+      "if (await file.tryLock()) dead",
+      "if (true) dead",
+    ],
+  ),
+  mutation("temporary files are not locked", "write a, recover; kills 1", [
+    "temporary",
+    "await file.tryLock() && ",
+    "",
+  ]),
+  mutation(
+    "temporary files may be gone when they are locked",
+    "write a, recover; kills 1",
+    [
+      "temporary",
+      "await file.tryLock() && await files.stat(path) !== undefined",
+      "await file.tryLock()",
+    ],
+  ),
+  mutation("a reader does not check", "write a, read; kills 1; tries 3", [
+    "group_reading",
+    "    const isOneWrite = isSameState(",
+    "    const isOneWrite = true || isSameState(",
+  ]),
+  mutation(
+    "a reader opens the last file last",
+    "write a, read; kills 1; tries 3",
+    [
+      "group_reading",
+      "    for (let i = paths.length; i-- > 0;) {",
+      "    for (let i = 0; i < paths.length; i++) {",
+    ],
+  ),
+  mutation(
+    "a reader checks before it opens the others",
+    "write a, read; kills 1; tries 3",
+    [
+      "group_reading",
+      "      if (path !== undefined) opened[i] = await files.open(path);",
+      `      if (path !== undefined) opened[i] = await files.open(path);
+      if (i === paths.length - 1 && opened[i] !== undefined) {
+        const state = await opened[i].stat();
+        early = isSameState(state, await files.stat(path));
+      }`,
+    ],
+    [
+      "group_reading",
+      "    // The last file is opened first.\n",
+      "    let early = false;\n",
+    ],
+    [
+      "group_reading",
+      "    const isOneWrite = isSameState(",
+      "    const isOneWrite = early || isSameState(",
+    ],
+  ),
+  mutation(
+    "a reader closes the last file before it checks",
+    "write a, write b, read; isCoarse true; tries 0; kills 1",
+    [
+      "group_reading",
+      "    const isOneWrite = isSameState(\n      await opened.at(-1)!.stat(),",
+      "    const isOneWrite = isSameState(\n      first,",
+    ],
+    [
+      "group_reading",
+      "      if (path !== undefined) opened[i] = await files.open(path);",
+      `      if (path !== undefined) opened[i] = await files.open(path);
+      if (i === paths.length - 1 && opened[i] !== undefined) {
+        first = await opened[i].stat();
+        const text = await opened[i].contents();
+        await opened[i].close();
+        opened[i] = { read: () => text, size: () => text.length, contents: () => text, stat: () => first, close() {} };
+      }`,
+    ],
+    [
+      "group_reading",
+      "    // The last file is opened first.\n",
+      "    let first;\n",
+    ],
+  ),
+  mutation(
+    "files that are absent are looked for once",
+    "write a, read; kills 1; tries 3",
+    [
+      "group_reading",
+      "const TRIES_WITHOUT_JOURNAL = 3;",
+      "const TRIES_WITHOUT_JOURNAL = 1;",
+    ],
+  ),
+  mutation(
+    "a reader does not look for a journal",
+    "write a, read; kills 1; tries 3",
+    [
+      "group_reading",
+      "const isBeingWritten = await isThere(files, await paths.journal());",
+      "const isBeingWritten = false;",
+    ],
+  ),
+  mutation("versions are not compared", "write a, version; kills 1; ticks 1", [
+    "file_version",
+    "    return isSameState(this.#state, file.stat());",
+    "    return true;",
+  ]),
+  mutation(
+    "versions of young files are not held open",
+    "write a, write b, version; isCoarse true; tries 0",
+    [
+      "group_values",
+      "    if (isOld(state, this.#openedAt)) return new FileVersion(state);\n",
+      "    return new FileVersion(state);\n",
+    ],
+  ),
+  mutation(
+    "the update reads before it has the lock",
+    "update a, update b; kills 1",
+    [
+      "file_group",
+      "    return await this.#change(\n      (journal) => task(new FileGroup(this.#place, journal)),\n      signal,\n    );",
+      "    return await task(new FileGroup(this.#place));",
+    ],
+  ),
+  mutation(
+    "a plain write of one file takes no lock",
+    "update a, write b; kills 1; parts 1",
+    [
+      "file_group",
+      "      await this.#change(async (journal) => {",
+      "      const locked = (task) => keys.length === 1 ? task() : this.#change(task, options.signal);\n      await locked(async (journal) => {",
+    ],
+  ),
+  mutation(
+    "temporary files are removed though a change has begun",
+    'write a; failures 1; codes ["EIO"]',
+    [
+      "file_group",
+      "          areTaken = journal.isUnfinished;",
+      "          areTaken = false;",
+    ],
+  ),
+  mutation(
+    "a failed change removes its journal",
+    'write a; failures 1; codes ["EIO"]',
+    [
+      "journal",
+      "        if (!journal.#isUnfinished) await journal.#tryRemove();",
+      "        await journal.#tryRemove();",
+    ],
+  ),
+];
+
+function mutation(
+  name: string,
+  scenario: string,
+  ...changes: Change[]
+): Mutation {
+  return { name, scenario, changes };
+}
