@@ -181,8 +181,11 @@ for (const [name, { bytes, size, failing, type }] of Object.entries(FAILING)) {
 }
 
 Deno.test("concatStream is not stored, and waits for nothing, if a write fails while a part stalls", async () => {
-  const { write } = Deno.FsFile.prototype;
+  const { write, writeSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.write = () => Promise.reject(FAILURE);
+  Deno.FsFile.prototype.writeSync = () => {
+    throw FAILURE;
+  };
   try {
     for (const from of SOURCE_KINDS) {
       for (const engine of ENGINES) {
@@ -204,6 +207,7 @@ Deno.test("concatStream is not stored, and waits for nothing, if a write fails w
     }
   } finally {
     Deno.FsFile.prototype.write = write;
+    Deno.FsFile.prototype.writeSync = writeSync;
   }
 });
 
