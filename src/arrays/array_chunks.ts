@@ -1,3 +1,4 @@
+import { hasGroups } from "../stores/has_groups.ts";
 import { arrayRoot } from "./array_root.ts";
 import { ArrayStorage } from "./array_storage.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
@@ -520,7 +521,7 @@ export class ArrayChunks {
     if (!isSharding(codec)) return await task();
     const changes = ShardChanges.of(this.#given, this.#root);
     // A group is locked once the stream has ended, so that a slow one keeps nobody out.
-    const locksLate = isStream && this.#given.group !== undefined;
+    const locksLate = isStream && hasGroups(this.#given);
     if (!locksLate) return await changes.run(key, task);
     await task().finally(() => changes.note());
   }

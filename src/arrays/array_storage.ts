@@ -1,3 +1,4 @@
+import { hasGroups } from "../stores/has_groups.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
@@ -80,7 +81,7 @@ export class ArrayStorage {
   transform(store: Store, root: string): Store {
     const { layers } = this;
     const isPlain = layers.length === 0 &&
-      (!this.#isSharded || typeof store.group !== "function");
+      (!this.#isSharded || !hasGroups(store));
     return isPlain ? store : applyParts(layers, store, {
       isChunkKey: (key) =>
         key.startsWith(`${root}/`) &&

@@ -1,3 +1,4 @@
+import { hasGroups } from "../stores/has_groups.ts";
 import {
   readRange,
   readSize,
@@ -193,7 +194,7 @@ export function applyParts<S extends Store>(
       yield* listChunks(parts, store, isChunkKey, prefix, options);
     };
   }
-  if (typeof store.group === "function") {
+  if (hasGroups(store)) {
     changing.group = (key, keys) => {
       for (const each of [key, ...keys]) assertStoreKey(each);
       const open = async () => {

@@ -1,3 +1,4 @@
+import { hasGroups } from "../stores/has_groups.ts";
 import { readSize, readValue } from "../stores/capabilities.ts";
 import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
@@ -53,14 +54,12 @@ export class StoredChunk {
   /** Returns the group of all parts, or `undefined` if the store has no groups. */
   group(): StoreGroup | undefined {
     const { store, key } = this;
-    return typeof store.group === "function"
-      ? store.group(key, this.keys())
-      : undefined;
+    return hasGroups(store) ? store.group(key, this.keys()) : undefined;
   }
 
   /** Whether parts that are read one by one may belong to different writes. */
   get needsGroup(): boolean {
-    return this.parts.length > 1 && typeof this.store.group === "function";
+    return this.parts.length > 1 && hasGroups(this.store);
   }
 
   /** Reads parts that belong to the same write, if the store has groups. */

@@ -1,3 +1,4 @@
+import { hasGroups } from "../stores/has_groups.ts";
 import { describe } from "../metadata/describe.ts";
 import { rejectOnAbort } from "../stores/abort.ts";
 import { readRange } from "../stores/capabilities.ts";
@@ -48,8 +49,8 @@ export class ShardReads {
     this.#body = body;
     this.#changes = changes;
     this.#knownChanges = changes.count;
-    const hasVersions = store.group !== undefined &&
-      body?.store.getRangeOf !== undefined;
+    const hasVersions = hasGroups(store) && body !== null &&
+      hasGroups(body.store) && body.store.getRangeOf !== undefined;
     this.#indexes = new CachedIndexes(
       store,
       layouts,
@@ -83,7 +84,7 @@ export class ShardReads {
   ): Promise<T> {
     const changes = this.#changes;
     const { count } = changes;
-    if (this.#body === null && this.#store.group !== undefined) {
+    if (this.#body === null && hasGroups(this.#store)) {
       return await this.#readInGroup(key, options, task);
     }
     if (tries > 0 || changes.running === 0) {
@@ -121,7 +122,7 @@ export class ShardReads {
     key: StoreKey,
     path: InnerPath,
   ): Promise<Uint8Array | undefined> {
-    if (this.#store.group !== undefined || this.#store.set === undefined) {
+    if (hasGroups(this.#store) || this.#store.set === undefined) {
       return await this.read(key, {}, (shard) => readInner(shard, path));
     }
     return await this.#changes.locks.read(key, async () => {

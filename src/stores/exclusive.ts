@@ -1,3 +1,4 @@
+import { hasGroups } from "./has_groups.ts";
 import { KeyLocks } from "./key_locks.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 import type { StoreGroup } from "./store_group.ts";
@@ -16,7 +17,7 @@ export async function exclusively<T>(
   task: (store: Store) => Promise<T>,
   options?: StoreOptions,
 ): Promise<T> {
-  const group = store.group?.(key, [key]);
+  const group = hasGroups(store) ? store.group(key, [key]) : undefined;
   if (group?.lock !== undefined) {
     return await group.lock((locked) => task(new GroupStore(locked)), options);
   }

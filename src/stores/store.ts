@@ -119,6 +119,9 @@ export interface Store {
    * missing, a reader beside a writer may read the values of two writes, and so may
    * everybody after a writer was killed.
    *
+   * A class that inherits this method and has a `get`, `set` or the like of its own must
+   * override this method as well; otherwise it counts as missing.
+   *
    * @param key The key of the chunk that the values are parts of.
    * @param keys The keys of the values, in the order in which they are to be stored.
    * @returns The group. Nothing is read yet.

@@ -111,7 +111,7 @@ export interface GroupWriter {
   writer(key: StoreKey): Promise<ByteWriter>;
   /**
    * Stores all values in place of the earlier ones. All keys of the group must have
-   * been given a value. Signals have no effect once it has been called.
+   * been given a value. A signal has no effect once the first value is being replaced.
    */
   close(): Promise<void>;
   /**
