@@ -6,8 +6,8 @@ import {
   type OpenFile,
 } from "./files.ts";
 
-/** How often in succession files are absent beside others, and no journal tells of a writer, until they are missing for good. */
-const TRIES_WITHOUT_JOURNAL = 3;
+/** How often the same files are found without the others, until the others are missing for good. */
+const SIGHTINGS = 3;
 /** How long a reader waits for writers, in milliseconds. */
 const LONGEST_WAIT = 2_500;
 
@@ -33,6 +33,10 @@ export interface OpenGroup {
  * same file before and after the others are opened, all files belong to one write. The
  * file stays open meanwhile, so that no other file gets its inode number.
  *
+ * Files are missing for good if three tries find the same other files, and no journal in
+ * between. If writers were at work at each try, they would be three different ones, and
+ * the second of them would have replaced the files between the first try and the third.
+ *
  * @param locate Tells where the files are; called for each try.
  * @param key The key of the chunk, for messages.
  * @throws {UnfinishedWriteError} If a writer does not come to its end in time.
@@ -45,27 +49,44 @@ export async function openGroup(
 ): Promise<OpenGroup> {
   const deadline = files.now() + LONGEST_WAIT;
   let pause = 0.1;
-  for (let triesWithoutJournal = 0;;) {
-    signal?.throwIfAborted();
-    const paths = await locate();
-    const opened = await tryOpen(files, paths.files);
-    if (opened.isOneWrite) return opened;
-    try {
-      if (opened.isIncomplete) {
-        // Once proves nothing: a writer may have finished after the files were opened.
-        const isBeingWritten = await isThere(files, await paths.journal());
-        triesWithoutJournal = isBeingWritten ? 0 : triesWithoutJournal + 1;
+  // Stay open, so that no other files get their inode numbers.
+  let earlier: readonly (OpenFile | undefined)[] = [];
+  let sightings = 0;
+  try {
+    while (true) {
+      signal?.throwIfAborted();
+      const paths = await locate();
+      const opened = await tryOpen(files, paths.files);
+      if (opened.isOneWrite) return opened;
+      const isSame = sightings > 0 && haveSameFiles(earlier, opened.files);
+      await closeAll(earlier);
+      earlier = opened.files;
+      sightings = isSame ? sightings + 1 : 1;
+      if (sightings === SIGHTINGS) {
+        earlier = [];
+        return opened;
       }
-    } catch (error) {
-      await closeAll(opened.files);
-      throw error;
+      const isBeingWritten = !opened.isIncomplete ||
+        await isThere(files, await paths.journal());
+      if (isBeingWritten) sightings = 0;
+      if (files.now() > deadline) throw new UnfinishedWriteError(key);
+      await files.wait(pause, signal);
+      pause = Math.min(50, 2 * pause);
     }
-    if (triesWithoutJournal === TRIES_WITHOUT_JOURNAL) return opened;
-    await closeAll(opened.files);
-    if (files.now() > deadline) throw new UnfinishedWriteError(key);
-    await files.wait(pause, signal);
-    pause = Math.min(50, 2 * pause);
+  } finally {
+    await closeAll(earlier);
   }
+}
+
+function haveSameFiles(
+  before: readonly (OpenFile | undefined)[],
+  after: readonly (OpenFile | undefined)[],
+): boolean {
+  return before.every((file, i) =>
+    file === undefined
+      ? after[i] === undefined
+      : isSameState(file.stat(), after[i]?.stat())
+  );
 }
 
 /** Files that were opened one after another. */

@@ -217,21 +217,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ),
   mutation(
-    "files that are absent are looked for once",
-    "write a, read; kills 1; tries 3",
-    [
-      "group_reading",
-      "const TRIES_WITHOUT_JOURNAL = 3;",
-      "const TRIES_WITHOUT_JOURNAL = 1;",
-    ],
+    "files that are absent are looked for twice",
+    "write a, write b, read; isCoarse true; tries 2; kills 0",
+    ["group_reading", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
   ),
   mutation(
     "a reader does not look for a journal",
     "write a, read; kills 1; tries 3",
     [
       "group_reading",
-      "const isBeingWritten = await isThere(files, await paths.journal());",
-      "const isBeingWritten = false;",
+      "        await isThere(files, await paths.journal());",
+      "        false;",
     ],
   ),
   mutation("versions are not compared", "write a, version; kills 1; ticks 1", [

@@ -50,6 +50,12 @@ export const SCENARIOS: readonly Line[] = [
   line("delete d, write b, read", { ...two, kills: 1 }),
   line("write a, write b, version", { ...two }),
   line("delete d, write b, version", { ...two, isLong }),
+  line("write a, write b, read", {
+    isCoarse: true,
+    tries: 2,
+    kills: 0,
+    isLong,
+  }),
   // Recovery.
   line("write a, recover", { kills: 1 }),
   line("delete d, recover", { kills: 1, parts: 3 }),
@@ -82,7 +88,7 @@ export const SCENARIOS: readonly Line[] = [
     isLong,
   }),
   line("update a, update b", { failures: 1, codes: ["EIO"], isLong }),
-  line("write a, recover", { failures: 1, codes: ["EIO"], kills: 0 }),
+  line("write a, recover", { failures: 1, codes: ["EIO"], kills: 0, isLong }),
   // Signals that are aborted.
   line("write a", { aborted: ["a"], kills: 1, parts: 3 }),
   line("write a, write b", { aborted: ["a"], isCoarse: true, isLong }),

@@ -1,0 +1,110 @@
+/** A program that writes, reads or updates one chunk of several files. */
+import * as zarr from "zarrita";
+import {
+  FileSystemStore,
+  openArrayChunks,
+  UnfinishedWriteError,
+} from "../../../mod.ts";
+import {
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../../src/zarrita/mod.ts";
+
+/** The parameters of the program. */
+export interface Work {
+  readonly folder: string;
+  /** Writes until it is killed, reads, or sets inner chunks from `first` on by `step`. */
+  readonly task: "write" | "read" | "update";
+  /** The length of a chunk in bytes. */
+  readonly length: number;
+  readonly count: number;
+  readonly first: number;
+  readonly step: number;
+}
+
+/** What a reader found. */
+export interface Findings {
+  readonly reads: number;
+  readonly mixtures: number;
+  /** The number of reads that said that the chunk is being written. */
+  readonly unfinished: number;
+  /** The number of different generations, at most 250. */
+  readonly generations: number;
+}
+
+/** The bytes of a generation, from 1 to 250. Neighbours have different lengths. */
+export function generationBytes(
+  generation: number,
+  length: number,
+): Uint8Array {
+  return new Uint8Array(length + generation % 7).fill(generation);
+}
+
+/** The generation of a chunk, or `undefined` for bytes of several generations. */
+export function generationOf(
+  bytes: Uint8Array,
+  length: number,
+): number | undefined {
+  const generation = bytes[0]!;
+  const isWhole = bytes.length === length + generation % 7 &&
+    bytes.every((byte) => byte === generation);
+  return isWhole ? generation : undefined;
+}
+
+async function write({ folder, length, first }: Work): Promise<void> {
+  const chunks = await openArrayChunks(new FileSystemStore(folder));
+  for (let i = first;; i++) {
+    const bytes = generationBytes(1 + i % 250, length);
+    if (i % 2 === 0) await chunks.set([0], bytes);
+    else await chunks.set([0], new Blob([bytes as BlobPart]).stream());
+    if (i % 9 === 8) await chunks.delete([0]);
+    if (i === first) console.log("ready");
+  }
+}
+
+async function read({ folder, length, count }: Work): Promise<void> {
+  const chunks = await openArrayChunks(new FileSystemStore(folder));
+  const generations = new Set<number | undefined>();
+  let mixtures = 0;
+  let unfinished = 0;
+  console.log("ready");
+  for (let i = 0; i < count; i++) {
+    try {
+      const bytes = i % 4 === 0
+        ? await new Response(await chunks.stream([0]) as BodyInit).bytes()
+        : await chunks.get([0]);
+      if (bytes === undefined || bytes.length === 0) continue; // Deleted.
+      const generation = generationOf(bytes, length);
+      if (generation === undefined) mixtures++;
+      generations.add(generation);
+    } catch (error) {
+      if (!(error instanceof UnfinishedWriteError)) throw error;
+      unfinished++;
+    }
+  }
+  const findings: Findings = {
+    reads: count,
+    mixtures,
+    unfinished,
+    generations: generations.size,
+  };
+  console.log(JSON.stringify(findings));
+}
+
+async function update({ folder, count, first, step }: Work): Promise<void> {
+  registerCodecs(zarr.registry);
+  const store = withZarrParts(new FileSystemStore(folder));
+  const array = await zarr.open(store, { kind: "array" });
+  console.log("ready");
+  for (let i = first; i < count; i += step) {
+    const selection = [zarr.slice(i, i + 1)];
+    if (i % 2 === 0) await zarr.set(array, selection, 1 + i % 200);
+    else await setSharded(zarr, array, selection, 1 + i % 200);
+  }
+}
+
+if (import.meta.main) {
+  const work: Work = JSON.parse(Deno.args[0]!);
+  await { write, read, update }[work.task](work);
+}
