@@ -90,6 +90,7 @@ export {
   encodeShard,
   type EncodeShardOptions,
 } from "./src/shards/encode_shard.ts";
+export type { ShardContainer } from "./src/shards/shard_container.ts";
 export {
   readInnerChunk,
   readShardIndex,

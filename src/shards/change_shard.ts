@@ -21,7 +21,7 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   isWhole?: boolean | undefined;
   /** The number of bytes at the start that are kept in any case, and that have no inner chunks. */
   headSize?: number | undefined;
-  /** The bytes at the start, in place of those that are stored, unless there is a prefix. */
+  /** The bytes at the start, in place of those that are stored, unless there is a prefix or a container. */
   head?: Uint8Array | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
@@ -43,8 +43,15 @@ export async function changeShard(
   key: StoreKey,
   layout: ShardLayout,
   changes: ShardChanges,
-  { isWhole = false, headSize = 0, head, prefix, alignment, signal }:
-    ChangeShardOptions = {},
+  {
+    isWhole = false,
+    headSize = 0,
+    head,
+    prefix,
+    alignment,
+    container,
+    signal,
+  }: ChangeShardOptions = {},
 ): Promise<void> {
   const options = signal ? { signal } : {};
   const kept = isWhole
@@ -53,10 +60,10 @@ export async function changeShard(
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
   if (chunks.some((chunk) => chunk !== undefined)) {
-    const before = prefix ?? kept?.head ?? head ??
+    const before = container ? undefined : prefix ?? kept?.head ?? head ??
       await readHead(store, key, layout, headSize, options);
-    const encoding = { prefix, alignment };
-    const shard = encodeShardAfter(before, chunks, layout, encoding);
+    const encoding = { prefix, alignment, container };
+    const shard = encodeShardAfter(before, chunks, layout, encoding, headSize);
     await write(store, key, shard, options);
   } else if (isWhole || kept !== undefined) {
     await remove(store, key, options);

@@ -1,10 +1,11 @@
 import { describe } from "../metadata/describe.ts";
 import {
-  chunkCount,
-  encodeShardIndex,
-  type ShardIndex,
-  shardIndexSize,
-} from "./shard_index.ts";
+  assertBytes,
+  containerHead,
+  type LayOut,
+  type ShardContainer,
+} from "./shard_container.ts";
+import { chunkCount, encodeShardIndex, shardIndexSize } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -22,6 +23,8 @@ export interface EncodeShardOptions {
   prefix?: Uint8Array | undefined;
   /** Inner chunks start at multiples of this number of bytes, with zeros between them. Defaults to 1. */
   alignment?: number | undefined;
+  /** The bytes of a file format around the inner chunks, in place of a prefix. The index must be at the end. */
+  container?: ShardContainer | undefined;
 }
 
 /**
@@ -29,12 +32,14 @@ export interface EncodeShardOptions {
  *
  * @param chunks The inner chunks in C order, encoded; `undefined` for absent ones.
  * @param layout The layout of the shard.
- * @param options The prefix of the shard and the alignment of its inner chunks.
+ * @param options The prefix or the container of the shard, and the alignment of its
+ * inner chunks.
  * @returns The shard, with its index.
  * @throws {RangeError} If the number of chunks is not that of the layout, if the
- * alignment is not a whole number from 1, or if there is a prefix and the index is
- * at the start.
- * @throws {TypeError} If a chunk or the prefix is not a `Uint8Array`.
+ * alignment is not a whole number from 1, if there is a prefix or a container and the
+ * index is at the start, or if the length of the container's head varies.
+ * @throws {TypeError} If a chunk, the prefix or what the container gives is not a
+ * `Uint8Array`, or if there are a prefix and a container.
  *
  * @example
  * ```ts
@@ -69,15 +74,71 @@ export function encodeShard(
 /**
  * Encodes a shard as {@linkcode encodeShard} does, with inner chunks after a head.
  *
- * @param head The first bytes of the shard. An index at the start replaces as many of
- * them as it takes.
+ * @param head The first bytes of the shard, unless there is a container. An index at
+ * the start replaces as many of them as it takes.
+ * @param headSize The number of bytes that the head of a container must have, unless 0.
  */
 export function encodeShardAfter(
   head: Uint8Array | undefined,
   chunks: readonly (Uint8Array | undefined)[],
   layout: ShardLayout,
-  { prefix, alignment = 1 }: EncodeShardOptions,
+  options: EncodeShardOptions,
+  headSize = 0,
 ): Uint8Array {
+  assertOptions(head, chunks, layout, options);
+  const { alignment = 1, container } = options;
+  const isAtStart = layout.indexLocation === "start";
+  const indexSize = shardIndexSize(layout);
+  const before = chunks.map((chunk, place) =>
+    chunk && container?.before &&
+    assertBytes(container.before(place, chunk), "before")
+  );
+  const layOut: LayOut = (headSize) => {
+    let end = Math.max(headSize, isAtStart ? indexSize : 0);
+    const index = chunks.map((chunk, place) => {
+      if (chunk === undefined) return undefined;
+      const start = end + (before[place]?.length ?? 0);
+      const offset = Math.ceil(start / alignment) * alignment;
+      end = offset + chunk.length;
+      return { offset, length: chunk.length };
+    });
+    return { index, end };
+  };
+  const first = container ? containerHead(container, layOut) : head;
+  if (container) assertHeadSize(first, headSize);
+  const { index, end } = layOut(first?.length ?? 0);
+  const tail = container?.tail &&
+    assertBytes(container.tail(index, end), "tail");
+  const indexStart = isAtStart ? 0 : end + (tail?.length ?? 0);
+  const shard = new Uint8Array(isAtStart ? end : indexStart + indexSize);
+  if (first !== undefined) shard.set(first);
+  if (tail !== undefined) shard.set(tail, end);
+  shard.set(encodeShardIndex(index, layout), indexStart);
+  chunks.forEach((chunk, place) => {
+    if (chunk === undefined) return;
+    const { offset } = index[place]!;
+    const bytes = before[place];
+    if (bytes !== undefined) shard.set(bytes, offset - bytes.length);
+    shard.set(chunk, offset);
+  });
+  return shard;
+}
+
+/** Refuses a head of a container that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */
+function assertHeadSize(head: Uint8Array | undefined, headSize: number): void {
+  const length = head?.length ?? 0;
+  if (headSize === 0 || length === headSize) return;
+  throw new RangeError(
+    `Expected a container with a head of ${headSize} bytes, as many as the head parts of the array take, found a head of ${length} bytes`,
+  );
+}
+
+function assertOptions(
+  head: Uint8Array | undefined,
+  chunks: readonly (Uint8Array | undefined)[],
+  layout: ShardLayout,
+  { prefix, alignment = 1, container }: EncodeShardOptions,
+): void {
   if (chunks.length !== chunkCount(layout)) {
     throw new RangeError(
       `Expected ${
@@ -98,23 +159,28 @@ export function encodeShardAfter(
       `Expected the bytes of a shard as Uint8Array, found ${describe(bytes)}`,
     );
   }
-  const isAtStart = layout.indexLocation === "start";
-  if (isAtStart && prefix?.length) {
+  assertFirstBytes(layout, { prefix, container });
+}
+
+/** Refuses bytes that a shard cannot begin with: two kinds of them, or any before an index at the start. */
+export function assertFirstBytes(
+  { indexLocation }: ShardLayout,
+  { prefix, container }: { prefix?: unknown; container?: unknown },
+): void {
+  if (prefix !== undefined && container !== undefined) {
+    throw new TypeError(
+      "Expected a prefix or a container, found both: the head of the container takes the place of the prefix",
+    );
+  }
+  if (indexLocation === "end") return;
+  if (prefix instanceof Uint8Array && prefix.length > 0) {
     throw new RangeError(
       `A prefix of ${prefix.length} bytes would come before the index, which this shard has at its start`,
     );
   }
-  const indexSize = shardIndexSize(layout);
-  let end = Math.max(head?.length ?? 0, isAtStart ? indexSize : 0);
-  const index: ShardIndex = chunks.map((chunk) => {
-    if (chunk === undefined) return undefined;
-    const offset = Math.ceil(end / alignment) * alignment;
-    end = offset + chunk.length;
-    return { offset, length: chunk.length };
-  });
-  const shard = new Uint8Array(isAtStart ? end : end + indexSize);
-  if (head !== undefined) shard.set(head);
-  shard.set(encodeShardIndex(index, layout), isAtStart ? 0 : end);
-  chunks.forEach((chunk, i) => chunk && shard.set(chunk, index[i]!.offset));
-  return shard;
+  if (container !== undefined) {
+    throw new RangeError(
+      'Expected a shard with its index at the end, where the container leaves it, found one with its index at the start: create the array with index_location "end"',
+    );
+  }
 }

@@ -21,7 +21,8 @@
  */
 export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
 export type { DimensionSelection } from "./selection.ts";
-export { setSharded, type SetShardedOptions } from "./set_sharded.ts";
+export { setSharded } from "./set_sharded.ts";
+export type { SetShardedOptions } from "./set_sharded_options.ts";
 export {
   withZarrParts,
   type ZarritaStore,

@@ -1,5 +1,5 @@
 import { describe } from "../metadata/describe.ts";
-import type { EncodeShardOptions } from "../shards/encode_shard.ts";
+import { assertFirstBytes } from "../shards/encode_shard.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../views/translation.ts";
@@ -10,31 +10,12 @@ import {
   type DimensionSelection,
   selectedShape,
 } from "./selection.ts";
+import type { SetShardedOptions } from "./set_sharded_options.ts";
 import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
 import { writtenValue } from "./written_value.ts";
 import type { Zarrita, ZarritaArray } from "./zarrita.ts";
-
-/**
- * Options of {@linkcode setSharded}: those of shards, and those of zarrita's `set`.
- *
- * @example A header of 64 bytes in each shard
- * ```ts
- * import type { SetShardedOptions } from "@zarr-parts/zarr-parts/zarrita";
- *
- * const options: SetShardedOptions = { prefix: new Uint8Array(64), alignment: 512 };
- * ```
- */
-export interface SetShardedOptions extends EncodeShardOptions {
-  /** Aborts the writing. Shards that are already stored stay. */
-  signal?: AbortSignal;
-  /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */
-  createQueue?: () => {
-    add(task: () => Promise<void>): void;
-    onIdle(): Promise<void[]>;
-  };
-}
 
 /**
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
@@ -58,14 +39,15 @@ export interface SetShardedOptions extends EncodeShardOptions {
  * for each dimension, or `null` for the whole array.
  * @param value The elements: a typed array of them in C order, a chunk (`data`,
  * `shape`, `stride`) of the selection's shape, or one element for all.
- * @param options `prefix` and `alignment` of the shards; `signal` and
+ * @param options `prefix` or `container`, and `alignment` of the shards; `signal` and
  * `createQueue` as for zarrita's `set`.
  * @throws {TypeError} If the array is of another store, is not sharded, has nested
- * shards or was created again with other inner chunks since it was opened, if the elements have another data type, or if an argument is missing.
+ * shards or was created again with other inner chunks since it was opened, if the elements have another data type, if an argument is missing, or if there are a prefix and a container.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
- * selection, if the selection is outside the array, if there is a prefix and the index
+ * selection, if the selection is outside the array, if there is a prefix or a container and the index
  * is at the start, or if the prefix is not as long as the head parts; nothing is
- * written then.
+ * written then. Also if the head of a container is not as long as the head parts; that
+ * shard is not written.
  * @throws {DamageError} If a stored shard is damaged that is only partly covered: a `ChecksumError` if the checksum
  * of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
@@ -132,6 +114,7 @@ export async function setSharded<A extends ZarritaArray>(
     selectedShape(selection, shape),
     array.dtype,
   );
+  assertFirstBytes(sharded.levels.layouts[0]!, options);
   assertPrefix(options.prefix, sharded);
   await sharded.runInTurn(
     () => write(zarr, array, selection, written, options),

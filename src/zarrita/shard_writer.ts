@@ -1,7 +1,7 @@
-import type { ChangeShardOptions } from "../shards/change_shard.ts";
 import { placeInShard } from "../shards/read_inner_chunk.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { outsideGrid } from "../views/plain_array.ts";
+import type { SetShardedOptions } from "./set_sharded_options.ts";
 import type { ShardedArray } from "./sharded_array.ts";
 
 /** A shard with the inner chunks to write. */
@@ -14,7 +14,7 @@ interface Pending {
 export class ShardWriter {
   readonly #array: ShardedArray;
   readonly #covers: (shard: readonly number[]) => boolean;
-  readonly #options: ChangeShardOptions;
+  readonly #options: SetShardedOptions;
   readonly #pending = new Map<StoreKey, Pending>();
   readonly #writing = new Set<Promise<void>>();
   #isAbandoned = false;
@@ -23,7 +23,7 @@ export class ShardWriter {
   constructor(
     array: ShardedArray,
     covers: (shard: readonly number[]) => boolean,
-    options: ChangeShardOptions,
+    options: SetShardedOptions,
   ) {
     this.#array = array;
     this.#covers = covers;
@@ -60,8 +60,9 @@ export class ShardWriter {
     const { shard, changes } = this.#pending.get(key)!;
     this.#pending.delete(key);
     const isWhole = this.#covers(shard);
-    const { prefix, alignment, signal } = this.#options;
-    const options = { prefix, alignment, signal, isWhole };
+    const { prefix, alignment, container: given, signal } = this.#options;
+    const container = typeof given === "function" ? given(shard) : given;
+    const options = { prefix, alignment, container, signal, isWhole };
     const writing = this.#array.inner.write(key, changes, options);
     this.#writing.add(writing);
     await writing;

@@ -1,0 +1,32 @@
+import type { EncodeShardOptions } from "../shards/encode_shard.ts";
+import type { ShardContainer } from "../shards/shard_container.ts";
+
+/**
+ * Options of `setSharded`: those of shards, and those of zarrita's `set`.
+ *
+ * @example A header of 64 bytes in each shard
+ * ```ts
+ * import type { SetShardedOptions } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const options: SetShardedOptions = { prefix: new Uint8Array(64), alignment: 512 };
+ * ```
+ */
+export interface SetShardedOptions
+  extends Omit<EncodeShardOptions, "container"> {
+  /**
+   * The bytes of a file format around the inner chunks, in place of a prefix: one
+   * container for all shards, or a function that gives that of a shard by its grid
+   * coordinates. The index must be at the end.
+   */
+  container?:
+    | ShardContainer
+    | ((shard: readonly number[]) => ShardContainer)
+    | undefined;
+  /** Aborts the writing. Shards that are already stored stay. */
+  signal?: AbortSignal;
+  /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */
+  createQueue?: () => {
+    add(task: () => Promise<void>): void;
+    onIdle(): Promise<void[]>;
+  };
+}
