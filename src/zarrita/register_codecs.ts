@@ -1,6 +1,7 @@
 import { Crc32cCodec } from "./codecs/crc32c_codec.ts";
 import { describe } from "../metadata/describe.ts";
 import { loadPackbits } from "./codecs/packbits_codec.ts";
+import { refuseUnknownCodecs } from "./codecs/unknown_codecs.ts";
 
 /**
  * The part of zarrita's `registry` that this package uses: a map from the name of a
@@ -22,7 +23,7 @@ export interface CodecRegistry {
 }
 
 /**
- * Registers two codecs in zarrita, for all stores and arrays:
+ * Registers codecs in zarrita, for all stores and arrays:
  *
  * - `crc32c` in place of zarrita's, which cannot write and does not verify. Damaged
  *   bytes are a {@linkcode ChecksumError}, or a {@linkcode DamageError} if they are too
@@ -32,6 +33,17 @@ export interface CodecRegistry {
  *   `first_bit` and `last_bit`. Other bits are not stored. Bytes of a wrong length or
  *   with wrong padding are a {@linkcode DamageError}.
  *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
+ *
+ * - `zstd`, `gzip`, `zlib` and these names with `numcodecs.` in place of zarrita's.
+ *   They use `node:zlib` in Deno and in Node. Elsewhere, `zstd` uses zarrita's decoder,
+ *   and the others the streams of the web, which have one `level`. All of them encode
+ *   and decode. Bytes that are cut short, damaged, or of another length than the
+ *   elements of the chunk once decoded are a {@linkcode DamageError}; zarrita's `zstd`
+ *   never returns for some of them.
+ *
+ * An array with codecs that zarrita does not know is then refused with the names of
+ * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
+ * process if there are two.
  *
  * Registering them again changes nothing. zarrita throws the error of a codec as the
  * `cause` of a `CodecPipelineError`. An invalid configuration of a codec is a
@@ -94,7 +106,32 @@ export function registerCodecs(
   }
   registry.set("crc32c", () => Promise.resolve(Crc32cCodec));
   registry.set("packbits", () => loadPackbits(loadBytes));
+  if (!zstdLoaders.has(registry)) {
+    zstdLoaders.set(registry, registry.get("zstd"));
+  }
+  const loadZstd = zstdLoaders.get(registry);
+  for (const name of loadZstd ? ["zstd", "numcodecs.zstd"] : []) {
+    registry.set(name, async () => {
+      const { zstdEntry } = await import("./codecs/zstd_codec.ts");
+      return zstdEntry(name, loadZstd!);
+    });
+  }
+  for (const format of ["gzip", "zlib"] as const) {
+    for (const name of [format, `numcodecs.${format}`]) {
+      registry.set(name, async () => {
+        const { deflateEntry } = await import("./codecs/deflate_codec.ts");
+        return deflateEntry(name, format);
+      });
+    }
+  }
+  refuseUnknownCodecs(registry);
 }
+
+/** zarrita's own loaders of `zstd`, before they were replaced. */
+const zstdLoaders = new WeakMap<
+  CodecRegistry,
+  (() => unknown) | undefined
+>();
 
 function isModule(
   zarr: CodecRegistry | { readonly registry: CodecRegistry },

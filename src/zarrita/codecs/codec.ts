@@ -5,6 +5,14 @@
 export interface ChunkMetadata {
   readonly dataType: string;
   readonly shape: readonly number[];
+  /** All codecs of the array, in the order in which they encode. */
+  readonly codecs?: readonly { readonly name: string }[];
+}
+
+/** A codec from bytes to bytes. */
+export interface BytesCoder {
+  encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
 /** The elements of a chunk: a typed array, or zarrita's own `BoolArray`. */

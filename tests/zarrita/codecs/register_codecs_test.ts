@@ -1,30 +1,111 @@
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import * as zarr from "zarrita";
+import { DamageError } from "../../../mod.ts";
 import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
 
-Deno.test("registerCodecs registers crc32c and packbits, and keeps the other codecs", async () => {
+const BYTES_TO_BYTES = [
+  "crc32c",
+  "gzip",
+  "numcodecs.gzip",
+  "zlib",
+  "numcodecs.zlib",
+  "zstd",
+  "numcodecs.zstd",
+];
+const REGISTERED = [...BYTES_TO_BYTES, "packbits"];
+
+Deno.test("registerCodecs registers its codecs, and keeps the other codecs", async () => {
   const before = new Map(zarr.registry);
   const registry = new Map(zarr.registry);
   registerCodecs(registry);
-  const names = new Set([...before.keys(), "crc32c", "packbits"]);
+  const names = new Set([...before.keys(), ...REGISTERED]);
   assertEquals(new Set(registry.keys()), names);
   for (const [name, load] of before) {
-    if (name === "crc32c" || name === "packbits") continue;
+    if (REGISTERED.includes(name)) continue;
     assertStrictEquals(registry.get(name), load);
   }
-  const meta = {
-    dataType: "uint8",
-    shape: [2],
-    codecs: [],
-    fillValue: null,
-  } as const;
-  const kinds: Record<string, string | undefined> = {};
-  for (const name of ["crc32c", "packbits"]) {
+  const meta = { dataType: "uint8", fillValue: null } as const;
+  for (const name of REGISTERED) {
     const entry = await registry.get(name)!();
     const codec = entry.fromConfig({}, { ...meta, shape: [2], codecs: [] });
-    kinds[name] = codec.kind;
+    const isBytes = BYTES_TO_BYTES.includes(name);
+    assertEquals(codec.kind, isBytes ? "bytes_to_bytes" : "array_to_bytes");
   }
-  assertEquals(kinds, { crc32c: "bytes_to_bytes", packbits: "array_to_bytes" });
+});
+
+for (const name of BYTES_TO_BYTES) {
+  Deno.test(`zarrita writes and reads with the ${name} of registerCodecs, and reports a cut chunk`, async () => {
+    registerCodecs(zarr);
+    registerCodecs(zarr);
+    const store = new Map<string, Uint8Array>();
+    const array = await zarr.create(store, {
+      shape: [6],
+      chunkShape: [4],
+      dtype: "int16",
+      codecs: [
+        { name: "bytes", configuration: { endian: "big" } },
+        { name, configuration: {} },
+      ],
+    });
+    const data = new Int16Array([1, -2, 300, 4, 5, 6]);
+    await zarr.set(array, null, { data, shape: [6], stride: [1] });
+    assertEquals((await zarr.get(array)).data, data);
+    store.set("/c/1", store.get("/c/1")!.slice(0, -1));
+    const { cause } = await assertRejects(
+      () => zarr.get(array),
+      zarr.CodecPipelineError,
+    );
+    assertInstanceOf(cause, DamageError);
+  });
+}
+
+Deno.test("zarrita refuses unknown codecs with all of their names, without an unhandled rejection", async () => {
+  registerCodecs(zarr);
+  const cases: [string[], string][] = [
+    [["mine"], "Unknown codec: mine"],
+    [["mine", "yours"], "Unknown codecs: mine, yours"],
+    [["a", "b", "a", "c"], "Unknown codecs: a, b, c"],
+  ];
+  for (const [names, message] of cases) {
+    const array = await zarr.create(new Map(), {
+      shape: [1],
+      chunkShape: [1],
+      dtype: "uint8",
+      codecs: [
+        { name: "bytes", configuration: {} },
+        ...names.map((name) => ({ name, configuration: {} })),
+        { name: "crc32c", configuration: {} },
+      ],
+    });
+    await assertRejects(
+      () => zarr.set(array, null, 1),
+      Error,
+      message,
+    );
+    await assertRejects(
+      () => array.getChunk([0]).then(() => zarr.set(array, [0], 2)),
+      Error,
+      message,
+    );
+    // Unhandled rejections are reported after the microtasks.
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+});
+
+Deno.test("registerCodecs leaves the registry able to add a codec that was unknown", async () => {
+  const registry = new Map(zarr.registry);
+  registerCodecs(registry);
+  const load = registry.get("crc32c")!;
+  registry.set("late", load);
+  assertStrictEquals(registry.get("late"), load);
+  await registry.get("later")!();
+  assertEquals(registry.has("later"), false);
 });
 
 Deno.test("registerCodecs can be called again", async () => {
