@@ -3,6 +3,7 @@ import type { CodeBlock } from "./pages.ts";
 import { recorded } from "./recording.ts";
 
 const ADAPTER = import.meta.resolve("../../src/zarrita/mod.ts");
+const TIFF = import.meta.resolve("../../src/containers/tiff.ts");
 const RECORDING = import.meta.resolve("./recording.ts");
 
 /**
@@ -17,6 +18,7 @@ export async function runExample(
 ): Promise<void> {
   const program = code
     .replaceAll('"@zarr-parts/zarr-parts/zarrita"', JSON.stringify(ADAPTER))
+    .replaceAll('"@zarr-parts/zarr-parts/tiff"', JSON.stringify(TIFF))
     .replaceAll('"@zarr-parts/zarr-parts"', JSON.stringify(RECORDING));
   const takeStores = async () => {
     for (const store of recorded.splice(0)) await onStore(store);

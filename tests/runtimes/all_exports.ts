@@ -1,7 +1,8 @@
 /** Imports all exports, so that a bundler keeps them, and prints their names. */
 import * as library from "../../mod.ts";
+import * as tiff from "../../src/containers/tiff.ts";
 import * as adapter from "../../src/zarrita/mod.ts";
 
-const kinds = Object.entries({ ...library, ...adapter })
+const kinds = Object.entries({ ...library, ...adapter, ...tiff })
   .map(([name, value]) => `${name}: ${typeof value}`);
 console.log(kinds.sort().join("\n"));
