@@ -55,9 +55,11 @@ export type { PlainStore } from "./src/views/store_view.ts";
 export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";
 export { ChunkKeyError } from "./src/chunk_key_encoding/chunk_key_error.ts";
 export { DefaultChunkKeyEncoding } from "./src/chunk_key_encoding/default_chunk_key_encoding.ts";
+export { FanoutChunkKeyEncoding } from "./src/chunk_key_encoding/fanout_chunk_key_encoding.ts";
 export { parseChunkKeyEncoding } from "./src/chunk_key_encoding/parse_chunk_key_encoding.ts";
 export { registerChunkKeyEncoding } from "./src/chunk_key_encoding/registry.ts";
 export { SuffixChunkKeyEncoding } from "./src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
+export { TemplateChunkKeyEncoding } from "./src/chunk_key_encoding/template_chunk_key_encoding.ts";
 export { V2ChunkKeyEncoding } from "./src/chunk_key_encoding/v2_chunk_key_encoding.ts";
 export type {
   ApplyOptions,

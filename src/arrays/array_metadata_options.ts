@@ -52,8 +52,9 @@ export interface ArrayMetadataOptions {
   /** The value of elements in absent chunks. Default: 0, `false` or `""`. */
   readonly fillValue?: unknown;
   /**
-   * The chunk key encoding: a name, its metadata, or an instance. With `suffix`,
-   * the base encoding. Default: `"default"`.
+   * The chunk key encoding: a name such as `"v2"`, its metadata, or an instance such
+   * as a `TemplateChunkKeyEncoding`. With `suffix`, the base encoding. Default:
+   * `"default"`.
    */
   readonly keyEncoding?:
     | string

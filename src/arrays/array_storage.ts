@@ -2,6 +2,8 @@ import { hasGroups } from "../stores/has_groups.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
+import { innermostEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { TemplateChunkKeyEncoding } from "../chunk_key_encoding/template_chunk_key_encoding.ts";
 import { applyParts } from "../concat_parts/composed_store.ts";
 import { checkConfiguration } from "../concat_parts/part_schema.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
@@ -11,7 +13,12 @@ import {
 } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
-import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
+import {
+  atPath,
+  below,
+  MetadataError,
+  pointer,
+} from "../metadata/metadata_error.ts";
 import type { Part } from "../splitter/part.ts";
 import type { Store } from "../stores/store.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
@@ -40,6 +47,7 @@ export class ArrayStorage {
       "/chunk_key_encoding",
       () => {
         const encoding = parseChunkKeyEncoding(metadata.chunk_key_encoding);
+        assertKeysFor(encoding, gridShape);
         for (const key of sampleKeys(encoding, gridShape.length)) {
           assertChunkKey(key);
         }
@@ -99,6 +107,19 @@ export class ArrayStorage {
     return Array.isArray(codecs) &&
       codecs.some((codec) => codec?.name === "sharding_indexed");
   }
+}
+
+/** Throws if a template is not for the array's dimensions, or not for as many chunks. */
+function assertKeysFor(
+  encoding: ChunkKeyEncoding,
+  gridShape: readonly number[],
+): void {
+  // A registered encoding may have no key for some chunks.
+  if (!(innermostEncoding(encoding) instanceof TemplateChunkKeyEncoding)) {
+    return;
+  }
+  const last = gridShape.map((count) => Math.max(count - 1, 0));
+  atPath("", () => encoding.encode(last));
 }
 
 function assertChunkKey(key: string): void {

@@ -72,6 +72,16 @@ export function splitCoordinates(
   return coordinates;
 }
 
+/** Throws for coordinates that {@linkcode joinCoordinates} refuses. */
+export function assertCoordinates(coordinates: readonly number[]): void {
+  if (!Array.isArray(coordinates)) throw notAList(coordinates);
+  for (const [dimension, coordinate] of coordinates.entries()) {
+    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
+      throw notACoordinate(dimension, coordinate);
+    }
+  }
+}
+
 /** Throws if a key has another rank than expected. */
 export function assertRank(
   key: string,

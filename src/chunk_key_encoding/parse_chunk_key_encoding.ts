@@ -1,9 +1,10 @@
-import { checkMembers, refuse } from "../metadata/check.ts";
+import { assertMember, checkMembers, refuse } from "../metadata/check.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
 import { parseExtension } from "../metadata/extension.ts";
 import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
+import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import {
   type BuiltInName,
   knownNames,
@@ -15,6 +16,7 @@ import {
   MAX_NESTING,
   SuffixChunkKeyEncoding,
 } from "./suffix_chunk_key_encoding.ts";
+import { TemplateChunkKeyEncoding } from "./template_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
 function builtInParser(name: string): ParseConfiguration | undefined {
@@ -27,6 +29,10 @@ function builtInParser(name: string): ParseConfiguration | undefined {
         new V2ChunkKeyEncoding(parseSeparator(name, configuration));
     case "suffix":
       return parseSuffix;
+    case "template":
+      return parseTemplate;
+    case "fanout":
+      return parseFanout;
   }
 }
 
@@ -34,8 +40,8 @@ function builtInParser(name: string): ParseConfiguration | undefined {
 let nesting = 0;
 
 /**
- * Parses the `chunk_key_encoding` of an array's metadata: `default`, `v2`, `suffix`
- * or a registered encoding.
+ * Parses the `chunk_key_encoding` of an array's metadata: `default`, `v2`, `suffix`,
+ * `template`, `fanout` or a registered encoding.
  *
  * @param metadata The encoding's name, or an object with the name and a configuration.
  * @returns The encoding. Missing members of the configuration have their defaults.
@@ -107,18 +113,62 @@ function parseSuffix(
   );
   const { suffix } = parsed;
   if (typeof suffix !== "string") refuse("a suffix", suffix, "/suffix");
-  const isHyphenated = parsed["base-encoding"] !== undefined;
-  if (isHyphenated && parsed.base_encoding !== undefined) {
-    throw new MetadataError(
-      'Expected "base_encoding" alone, found "base-encoding" too',
-      "/base-encoding",
-    );
-  }
-  const spelling = isHyphenated ? "base-encoding" : "base_encoding";
+  const spelling = spellingOf(parsed, "base_encoding", "base-encoding");
   const { [spelling]: base = "default" } = parsed;
   const baseEncoding = below(`/${spelling}`, () => parseChunkKeyEncoding(base));
   return atPath(
     "/suffix",
     () => new SuffixChunkKeyEncoding(suffix, baseEncoding),
+  );
+}
+
+function parseTemplate(
+  configuration: Record<string, unknown>,
+): TemplateChunkKeyEncoding {
+  const what = 'the configuration of "template"';
+  const parsed = checkMembers(configuration, what, [], [
+    "format",
+    "template",
+    "separator",
+  ]);
+  const spelling = spellingOf(parsed, "format", "template");
+  assertMember(parsed, spelling, what);
+  const { [spelling]: format, separator } = parsed;
+  if (typeof format !== "string") refuse("a format", format, `/${spelling}`);
+  if (separator !== undefined && typeof separator !== "string") {
+    refuse("a separator", separator, "/separator");
+  }
+  return atPath(
+    `/${spelling}`,
+    () => new TemplateChunkKeyEncoding(format, separator),
+  );
+}
+
+function parseFanout(
+  configuration: Record<string, unknown>,
+): FanoutChunkKeyEncoding {
+  const { max_children } = checkMembers(
+    configuration,
+    'the configuration of "fanout"',
+    [],
+    ["max_children"],
+  );
+  return atPath(
+    "/max_children",
+    () => new FanoutChunkKeyEncoding(max_children as number | undefined),
+  );
+}
+
+/** Returns the spelling of a member that a document spells in two ways. */
+function spellingOf<Written extends string, Other extends string>(
+  members: Readonly<Partial<Record<Written | Other, unknown>>>,
+  written: Written,
+  other: Other,
+): Written | Other {
+  if (members[other] === undefined) return written;
+  if (members[written] === undefined) return other;
+  throw new MetadataError(
+    `Expected "${written}" alone, found "${other}" too`,
+    `/${other}`,
   );
 }

@@ -6,7 +6,7 @@ export type ParseConfiguration = (
   configuration: Record<string, unknown>,
 ) => ChunkKeyEncoding;
 
-const BUILT_IN = ["default", "v2", "suffix"] as const;
+const BUILT_IN = ["default", "v2", "suffix", "template", "fanout"] as const;
 
 /** The name of an encoding that is part of this package. */
 export type BuiltInName = typeof BUILT_IN[number];
@@ -16,8 +16,8 @@ const registered = new Map<string, ParseConfiguration>();
 /**
  * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.
  *
- * @param name The name in metadata. It must not be empty, `default`, `v2`, `suffix`
- *   or registered already.
+ * @param name The name in metadata. It must not be empty, that of an encoding of
+ *   this package, or registered already.
  * @param parse Creates the encoding from its configuration; a missing configuration
  *   is an empty object. It should throw a `MetadataError` for unknown members, with
  *   a `path` that starts at the configuration.

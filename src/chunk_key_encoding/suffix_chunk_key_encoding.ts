@@ -3,13 +3,15 @@ import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
+import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import { assertKeyIsString } from "./grid_coordinates.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
-/** Encodings whose keys consist of names that end in a digit. Subclasses may return other keys. */
+/** Encodings whose keys consist of names, of which the last ends in a digit or is `c`. Subclasses may return other keys. */
 const SAFE_BASES = new Set<unknown>([
   DefaultChunkKeyEncoding,
   V2ChunkKeyEncoding,
+  FanoutChunkKeyEncoding,
 ]);
 
 /** The greatest depth of nested encodings, counting the innermost base. */
@@ -232,4 +234,13 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
       configuration: { suffix, base_encoding: baseEncoding.toJSON() },
     };
   }
+}
+
+/** Returns the encoding below all suffixes. */
+export function innermostEncoding(
+  encoding: ChunkKeyEncoding,
+): ChunkKeyEncoding {
+  return encoding instanceof SuffixChunkKeyEncoding
+    ? innermostEncoding(encoding.baseEncoding)
+    : encoding;
 }

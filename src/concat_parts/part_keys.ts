@@ -64,17 +64,58 @@ export function assertPartKeys(
 
 /**
  * Returns chunk keys that represent all others in checks: a text that extends some
- * chunk key to another one, such as a digit, also extends a key that ends in 0 or 1.
- * Registered encodings may not support these coordinates.
+ * chunk key to another one, such as a digit, also extends a key of coordinates that are
+ * 0, 1, or as wide as keys are padded to. Registered encodings may not support these
+ * coordinates.
  */
 export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
-  return [0, 1].flatMap((coordinate) => {
-    try {
-      return chunkKeys.encode(new Array(rank).fill(coordinate));
-    } catch {
-      return [];
-    }
-  });
+  const zeros = new Array<number>(rank).fill(0);
+  const ones = new Array<number>(rank).fill(1);
+  const wide = widen(chunkKeys, ones, [...zeros.keys()]);
+  const keys = [zeros, ones, wide].map((coordinates) =>
+    encodeIfAble(chunkKeys, coordinates)
+  );
+  return [...new Set(keys)].filter((key) => key !== undefined);
+}
+
+/**
+ * Raises each of the dimensions' coordinates to the greatest power of ten, from `power`
+ * on, that does not make the key longer. Halves the dimensions where they differ.
+ */
+function widen(
+  chunkKeys: ChunkKeys,
+  coordinates: readonly number[],
+  dimensions: readonly number[],
+  power = 10,
+): readonly number[] {
+  if (!Number.isSafeInteger(power) || dimensions.length === 0) {
+    return coordinates;
+  }
+  const raised = [...coordinates];
+  for (const dimension of dimensions) raised[dimension] = power;
+  const [before, after] = [coordinates, raised].map((all) =>
+    encodeIfAble(chunkKeys, all)?.length
+  );
+  if (after === before) {
+    return widen(chunkKeys, raised, dimensions, 10 * power);
+  }
+  if (dimensions.length === 1) return coordinates;
+  const half = dimensions.length >> 1;
+  return [dimensions.slice(0, half), dimensions.slice(half)].reduce(
+    (widened, some) => widen(chunkKeys, widened, some, power),
+    coordinates,
+  );
+}
+
+function encodeIfAble(
+  chunkKeys: ChunkKeys,
+  coordinates: readonly number[],
+): string | undefined {
+  try {
+    return chunkKeys.encode(coordinates);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

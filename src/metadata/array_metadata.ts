@@ -108,7 +108,7 @@ export interface ParsedArrayMetadata {
 }
 
 /** The greatest number of dimensions; zarr-python has 64. */
-const MOST_DIMENSIONS = 256;
+export const MOST_DIMENSIONS = 256;
 
 const MEMBERS: readonly string[] = [
   "zarr_format",

@@ -371,7 +371,7 @@ const MISTAKES: Mistake[] = [
     "an unknown chunk key encoding",
     () => encoding("Suffix"),
     "MetadataError",
-    'Unknown chunk key encoding "Suffix"; known are "default", "v2" and "suffix"',
+    'Unknown chunk key encoding "Suffix"; known are "default", "v2", "suffix", "template" and "fanout"',
   ],
   [
     "a suffix encoding without a suffix",

@@ -100,7 +100,7 @@ Deno.test("parseChunkKeyEncoding names the spelling in the path of an error", ()
     assertRefused(
       suffix({ suffix: "", [spelling]: { name: "v3" } }),
       `/configuration/${spelling}/name`,
-      'Unknown chunk key encoding "v3"; known are "default", "v2" and "suffix"',
+      'Unknown chunk key encoding "v3"; known are "default", "v2", "suffix", "template" and "fanout"',
     );
     assertRefused(
       suffix({ suffix: "", [spelling]: null }),
@@ -121,7 +121,7 @@ Deno.test("parseChunkKeyEncoding names the spelling in the path of an error", ()
         [spelling]: suffix({ suffix: "", [spelling]: "v3" }),
       }),
       `/configuration/${spelling}/configuration/${spelling}`,
-      'Unknown chunk key encoding "v3"; known are "default", "v2" and "suffix"',
+      'Unknown chunk key encoding "v3"; known are "default", "v2", "suffix", "template" and "fanout"',
     );
   }
 });
@@ -177,7 +177,7 @@ Deno.test("parseChunkKeyEncoding lists the known names for an unknown name", () 
   ) {
     const problem = `Unknown chunk key encoding ${
       JSON.stringify(name)
-    }; known are "default", "v2" and "suffix"`;
+    }; known are "default", "v2", "suffix", "template" and "fanout"`;
     assertRefused(name, "", problem);
     assertRefused({ name }, "/name", problem);
     assertRefused(

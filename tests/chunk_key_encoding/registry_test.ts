@@ -37,7 +37,7 @@ Deno.test("registerChunkKeyEncoding adds the name to the known names in messages
 });
 
 Deno.test("registerChunkKeyEncoding rejects built-in names", () => {
-  for (const name of ["default", "v2", "suffix"]) {
+  for (const name of ["default", "v2", "suffix", "template", "fanout"]) {
     assertStrictEquals(
       assertThrows(
         () => registerChunkKeyEncoding(name, () => dotted),

@@ -49,7 +49,7 @@ Deno.test("plainView refuses chunks of an array with metadata that is not unders
   const cases: [Record<string, unknown>, string][] = [
     [
       { chunk_key_encoding: { name: "fancy" } },
-      'Unknown chunk key encoding "fancy"; known are "default", "v2" and "suffix" (at /a/zarr.json#/chunk_key_encoding/name in MemoryStore(2))',
+      'Unknown chunk key encoding "fancy"; known are "default", "v2", "suffix", "template" and "fanout" (at /a/zarr.json#/chunk_key_encoding/name in MemoryStore(2))',
     ],
     [{ chunk_key_encoding: undefined }, 'Missing member "chunk_key_encoding"'],
     [

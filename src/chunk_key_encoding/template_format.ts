@@ -1,0 +1,143 @@
+import { describe } from "../metadata/describe.ts";
+
+/** A placeholder of a format. */
+export interface Placeholder {
+  /** As in the format, such as `{-1:04}`. */
+  readonly text: string;
+  /** A dimension, counted from the end if negative, or `*` for all others. */
+  readonly index: number | "*";
+  /** The least number of digits; 0 without padding. */
+  readonly width: number;
+}
+
+/** A format as texts and placeholders: each placeholder follows the text of its place. */
+export interface Format {
+  /** One more than placeholders; the texts are empty where there is none. */
+  readonly texts: readonly string[];
+  readonly placeholders: readonly Placeholder[];
+}
+
+/** The greatest width. Names of files have at most 255 bytes. */
+const WIDEST = 255;
+
+/** Texts that the draft forbids in formats. */
+const FORBIDDEN = ["..", "zarr.json"];
+
+/** An escaped brace, a placeholder, a brace that is neither, or other text. */
+const TOKEN = /\{\{|\}\}|\{(\*|0|-?[1-9]\d*)(?::0([1-9]\d*))?\}|[{}]|[^{}]+/g;
+
+/**
+ * Parses a format such as `c/{0}/{-1:04}.tiff`.
+ *
+ * @throws {RangeError} If braces are not those of a placeholder or escaped, a width
+ *   is too large, there is no placeholder, a dimension has two, or a text is forbidden.
+ */
+export function parseFormat(format: string): Format {
+  const texts = [""];
+  const placeholders: Placeholder[] = [];
+  for (const [token, index, width = "0"] of format.matchAll(TOKEN)) {
+    if (index !== undefined) {
+      if (Number(width) > WIDEST) {
+        throw invalid(
+          format,
+          `pads to more than ${WIDEST} digits with ${describe(token)}`,
+        );
+      }
+      placeholders.push({
+        text: token,
+        index: index === "*" ? "*" : Number(index),
+        width: Number(width),
+      });
+      texts.push("");
+    } else if (token === "{" || token === "}") {
+      throw invalid(
+        format,
+        `holds a single "${token}"; expected placeholders such as "{0}", "{-1:04}" and "{*}", and "{{" and "}}" for braces in keys`,
+      );
+    } else {
+      const text = token === "{{" || token === "}}" ? token[0] : token;
+      texts.push(`${texts.pop()}${text}`);
+    }
+  }
+  if (placeholders.length === 0) {
+    throw invalid(format, 'has no placeholder; expected one such as "{0}"');
+  }
+  const twice = placeholders.find(({ index }, i) =>
+    placeholders.findIndex((other) => other.index === index) < i
+  );
+  if (twice !== undefined) {
+    throw invalid(
+      format,
+      `holds {${twice.index}} twice; expected each dimension once`,
+    );
+  }
+  const forbidden = FORBIDDEN.find((text) =>
+    texts.some((part) => part.includes(text))
+  );
+  if (forbidden !== undefined) {
+    throw invalid(format, `holds "${forbidden}", which formats may not hold`);
+  }
+  return { texts, placeholders };
+}
+
+/** Returns the error for a format that cannot be used. */
+export function invalid(format: string, problem: string): RangeError {
+  return new RangeError(`Format ${describe(format)} ${problem}`);
+}
+
+/** Returns the format with `count` placeholders in place of `{*}`, if there is one. */
+export function expand(
+  { texts, placeholders }: Format,
+  separator: string,
+  count: number,
+): Format {
+  const at = placeholders.findIndex(({ index }) => index === "*");
+  if (at < 0) return { texts, placeholders };
+  const rest = placeholders[at]!;
+  return {
+    texts: [
+      ...texts.slice(0, at + 1),
+      ...new Array<string>(count - 1).fill(separator),
+      ...texts.slice(at + 1),
+    ],
+    placeholders: [
+      ...placeholders.slice(0, at),
+      ...new Array<Placeholder>(count).fill(rest),
+      ...placeholders.slice(at + 1),
+    ],
+  };
+}
+
+/** Returns the key of an expanded format where all coordinates are 0. */
+export function keyOfZeros({ texts, placeholders }: Format): string {
+  return placeholders.reduce(
+    (key, { width }, i) => key + "0".padStart(width, "0") + texts[i + 1],
+    texts[0]!,
+  );
+}
+
+/**
+ * Returns why two chunks could share a key of an expanded format, or `undefined`. The
+ * digits of coordinates that stand side by side are told apart by their widths, of
+ * which at most one may be missing.
+ */
+export function ambiguity(
+  { texts, placeholders }: Format,
+): string | undefined {
+  let unpadded = 0; // Of those that stand side by side.
+  for (const [i, { text, width }] of placeholders.entries()) {
+    const between = i === 0 ? undefined : texts[i];
+    if (between !== "") unpadded = 0;
+    if (width === 0) unpadded++;
+    if (between !== undefined && /^\d+$/.test(between)) {
+      return `has only the digits ${
+        describe(between)
+      } before ${text}, so that keys could be read in several ways; expected another character between placeholders`;
+    }
+    if (unpadded > 1) {
+      return `has nothing between two placeholders without width before ${
+        describe(texts[i + 1])
+      }, so that keys could be read in several ways; expected a text between them, or a width such as "{0:04}"`;
+    }
+  }
+}

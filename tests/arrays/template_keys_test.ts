@@ -1,0 +1,206 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  plainView,
+} from "../../mod.ts";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { contentsOf } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
+
+function template(format: string, separator?: string) {
+  return { name: "template", configuration: { format, separator } };
+}
+
+function metadata(
+  keyEncoding: { name: string; configuration?: Record<string, unknown> },
+  shape: readonly number[] = [6, 4],
+  parts?: readonly string[],
+) {
+  return arrayMetadata({
+    shape,
+    dataType: "uint8",
+    chunkShape: shape.map(() => 2),
+    keyEncoding,
+    parts,
+  });
+}
+
+Deno.test("arrays read and write chunks under the keys of a template, in place", async () => {
+  const store = new MemoryStore();
+  const tiles = template("tile_x{1:03}_y{0:03}.tif");
+  const chunks = await createArrayChunks(store, "a", metadata(tiles));
+  await chunks.set([2, 1], new Uint8Array([1, 2, 3, 4]));
+  assertEquals(Object.keys(await contentsOf(store)).sort(), [
+    "/a/tile_x001_y002.tif",
+    "/a/zarr.json",
+  ]);
+  await store.set("/a/tile_x000_y000.tif", new Uint8Array([9, 9, 9, 9]));
+  await store.set("/a/tile_x1_y0.tif", new Uint8Array([8, 8, 8, 8]));
+  const opened = await openArrayChunks(store, "a");
+  assertEquals((await Array.fromAsync(opened.list())).sort(), [[0, 0], [2, 1]]);
+
+  const array = await zarr.open.v3(
+    zarr.root(withZarrParts(store)).resolve("a"),
+    { kind: "array" },
+  );
+  const { data } = await zarr.get(array);
+  assertEquals([...data as Uint8Array], [
+    ...[9, 9, 0, 0],
+    ...[9, 9, 0, 0],
+    ...[0, 0, 0, 0],
+    ...[0, 0, 0, 0],
+    ...[0, 0, 1, 2],
+    ...[0, 0, 3, 4],
+  ]);
+  const plain = plainView(store);
+  assertEquals(await plain.get("/a/c/2/1"), new Uint8Array([1, 2, 3, 4]));
+});
+
+Deno.test("arrays with fanout keys read and write chunks in parts", async () => {
+  const store = new MemoryStore();
+  const fanout = { name: "fanout", configuration: { max_children: 100 } };
+  const chunks = await createArrayChunks(
+    store,
+    "",
+    metadata(fanout, [1000], ["", ".b:1"]),
+  );
+  await chunks.set([123], new Uint8Array([1, 2]));
+  assertEquals(Object.keys(await contentsOf(store)).sort(), [
+    "/c/1/01/23",
+    "/c/1/01/23.b",
+    "/zarr.json",
+  ]);
+  assertEquals(await chunks.get([123]), new Uint8Array([1, 2]));
+  assertEquals(await Array.fromAsync(chunks.list()), [[123]]);
+});
+
+Deno.test("arrays are refused whose dimensions or chunks a template does not cover", async () => {
+  for (
+    const [keys, shape, problem] of [
+      [template("{0}"), [], "is for 1 dimension, found 0"],
+      [template("{*}", "/"), [], "is for 1 to 256 dimensions, found 0"],
+      [template("{0}"), [6, 4], "is for 1 dimension, found 2"],
+      [template("{0}_{1}_{2}"), [6, 4], "is for 3 dimensions, found 2"],
+      [template("{0}_{-2}_{*}", "/"), [6, 4], "is for 3 to 256"],
+      [template("{0}_{-3}_{*}", "/"), [6, 4, 2], "which are the same of 3"],
+      [template("{0:01}{1:01}"), [20, 22], "at most 1 digit, since {1:01}"],
+    ] as const
+  ) {
+    for (
+      const keyEncoding of [keys, {
+        name: "suffix",
+        configuration: { suffix: ".x", base_encoding: keys },
+      }]
+    ) {
+      const error = assertThrows(
+        () => metadata(keyEncoding, shape),
+        MetadataError,
+        problem,
+      );
+      assertEquals(error.path, "/chunk_key_encoding");
+    }
+  }
+  metadata(template("{0:01}{1:01}"), [20, 20]);
+  metadata(template("{0:01}{1:01}"), [0, 20]);
+  const zarr = {
+    name: "suffix",
+    configuration: { suffix: ".json", base_encoding: template("{0}/{1}/zarr") },
+  };
+  assertThrows(
+    () => metadata(zarr),
+    MetadataError,
+    'Chunk key "2/1/zarr.json" is that of a metadata document',
+  );
+  const store = new MemoryStore();
+  const document = {
+    ...metadata(template("{0}_{1}")),
+    shape: [6],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [2] } },
+  };
+  await store.set("/zarr.json", encodeJson(document));
+  await assertRejects(
+    () => openArrayChunks(store, ""),
+    MetadataError,
+    "found 1",
+  );
+});
+
+Deno.test("arrays are refused whose parts could share a key under a template", () => {
+  for (
+    const [format, suffix, key] of [
+      ["{0}_{1}", "0", "1_10"],
+      ["{0:02}_{1:03}", "0", "10_1000"],
+      ["{1:03}/{0:02}", "7", "100/107"],
+      ["{0}{1:02}", "0", "1010"],
+      ["{0:04}/{1}5", "5", "0001/155"],
+    ] as const
+  ) {
+    assertThrows(
+      () => metadata(template(format), [6, 4], ["", `${suffix}:1`]),
+      MetadataError,
+      `Two parts could be stored under the key "${key}"`,
+    );
+  }
+  for (
+    const [format, suffix] of [
+      ["{0:02}{1:02}", "0"],
+      ["{0}_{1}.tif", "0"],
+      ["{0}_{1}", "_0"],
+      ["{0}/{1:03}", "/0"],
+      ["{0}_{1:016}", "0"],
+    ] as const
+  ) {
+    metadata(template(format), [6, 4], ["", `${suffix}:1`]);
+  }
+});
+
+Deno.test("createArrayChunks refuses templates with keys that Windows cannot hold, which are still read", async () => {
+  for (
+    const [keys, problem] of [
+      [template("a:{0}_{1}"), 'holds ":"'],
+      [template("{*}", ":"), 'holds ":"'],
+      [template("{0}/{1}."), "ends in a dot"],
+      [template("{0} /{1}"), "ends in a space"],
+      [template("{0}/com{1}"), 'holds the name "com0"'],
+      [template("{0}/{1}/NUL.tif"), 'holds the name "NUL"'],
+      [template("{0}/{1}/Zarr.JSON"), "where case does not matter"],
+    ] as const
+  ) {
+    const document = metadata(keys);
+    const store = new MemoryStore();
+    const error = await assertRejects(
+      () => createArrayChunks(store, "", document),
+      MetadataError,
+      problem,
+    );
+    assertEquals(error.path, "/chunk_key_encoding");
+    await store.set("/zarr.json", encodeJson(document));
+    const chunks = await openArrayChunks(store, "");
+    await chunks.set([2, 1], new Uint8Array(4).fill(1));
+    assertEquals(await chunks.get([2, 1]), new Uint8Array(4).fill(1));
+  }
+  await createArrayChunks(
+    new MemoryStore(),
+    "",
+    metadata(template("{0}/com{1:02}")),
+  );
+});
+
+Deno.test("arrays of 256 dimensions have template keys", async () => {
+  const shape = new Array<number>(256).fill(2);
+  for (const format of ["{*}", "{*:0255}", "{-1}x{*:016}", "{255:02}{*:03}"]) {
+    const chunks = await createArrayChunks(
+      new MemoryStore(),
+      "",
+      metadata(template(format, "_"), shape, ["", ".x:1"]),
+    );
+    const zeros = new Array<number>(256).fill(0);
+    await chunks.set(zeros, new Uint8Array([1, 2]));
+    assertEquals(await chunks.get(zeros), new Uint8Array([1, 2]));
+  }
+});

@@ -1,0 +1,344 @@
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  ChunkKeyError,
+  MetadataError,
+  parseChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+function parse(configuration: unknown): TemplateChunkKeyEncoding {
+  return parseChunkKeyEncoding({
+    name: "template",
+    configuration,
+  }) as TemplateChunkKeyEncoding;
+}
+
+Deno.test("TemplateChunkKeyEncoding encodes and decodes the examples of the draft", () => {
+  for (
+    const [format, separator, chunk, key] of [
+      ["c/{*}", "/", [11, 22, 33], "c/11/22/33"],
+      ["{*}", ".", [11, 22, 33], "11.22.33"],
+      ["prefix/{*}", "/", [11, 22, 33], "prefix/11/22/33"],
+      ["{*}.suffix", "_", [11, 22, 33], "11_22_33.suffix"],
+      ["{2}/{0}/{1}", ".", [11, 22, 33], "33/11/22"],
+      ["{-1}/{*}", "/", [11, 22, 33], "33/11/22"],
+      ["{*:04}", "/", [11, 22, 33], "0011/0022/0033"],
+      ["{*:02}", "/", [111, 2, 33], "111/02/33"],
+      ["{1:05}_{0}", undefined, [1, 42], "00042_1"],
+      ["{1:05}_{0}", undefined, [1, 123456], "123456_1"],
+      ["images/{-1}/{*:04}.jpeg", "_", [1, 2, 3], "images/3/0001_0002.jpeg"],
+      ["{2}-{0}_{1}", undefined, [1, 2, 3], "3-1_2"],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format, separator);
+    assertStrictEquals(encoding.encode(chunk), key);
+    assertEquals(encoding.decode(key), [...chunk]);
+    assertEquals(encoding.decode(key, 3 - (chunk.length === 2 ? 1 : 0)), [
+      ...chunk,
+    ]);
+  }
+});
+
+Deno.test("TemplateChunkKeyEncoding encodes and decodes other formats", () => {
+  for (
+    const [format, separator, chunk, key] of [
+      ["{0}", undefined, [0], "0"],
+      ["{-1}", undefined, [MAX], "9007199254740991"],
+      ["{{{0}}}", undefined, [7], "{7}"],
+      ["a{{b}}{0}", undefined, [7], "a{b}7"],
+      ["{{0}}{0}", undefined, [7], "{0}7"],
+      ["tile_x{1:03}_y{0:03}.tif", undefined, [3, 12], "tile_x012_y003.tif"],
+      ["{0:02}{1:02}", undefined, [99, 0], "9900"],
+      ["{0}{1:02}", undefined, [123, 4], "12304"],
+      ["{0:02}{1}", undefined, [1, 234], "01234"],
+      ["5{0}5.5", undefined, [55], "5555.5"],
+      ["{*}", "5_5", [5, 5, 5], "55_555_55"],
+      ["{*}", "_1_", [1, 1, 1], "1_1_1_1_1"],
+      ["{0:02}{*}{-1:02}", "_", [1, 2, 3], "01203"],
+      ["{0:02}{*}{-1:02}", "_", [1, 2, 3, 4], "012_304"],
+      ["{0:02}{*:03}{-1:02}", "_", [1, 2, 3, 4], "01002_00304"],
+      ["{-2}/{*}/{0}", "-", [1, 2, 3, 4], "3/2-4/1"],
+      ["💾 {0}+({1})?[x]^$|*", undefined, [1, 2], "💾 1+(2)?[x]^$|*"],
+      ["{0}.{*}", "..", [1, 2, 3], "1.2..3"],
+      ["__proto__{0}", undefined, [1], "__proto__1"],
+      ["{0:0255}", undefined, [5], "5".padStart(255, "0")],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format, separator);
+    assertStrictEquals(encoding.encode(chunk), key);
+    assertEquals(encoding.decode(key), [...chunk]);
+    assertEquals(encoding.decode(key, chunk.length), [...chunk]);
+    assertEquals(parse(encoding.toJSON().configuration), encoding);
+  }
+});
+
+Deno.test("TemplateChunkKeyEncoding.decode rejects keys that encode does not return", () => {
+  for (
+    const [format, separator, keys] of [
+      ["{0}", undefined, ["", "00", "01", "-1", "1e3", "+1", "1 ", "٣", "0x1"]],
+      ["{0}", undefined, ["9007199254740992", "9".repeat(400), "1\n", "{0}"]],
+      ["c/{0}.tif", undefined, ["c/0.TIF", "c/0xtif", "c/0.tif/", "C/0.tif"]],
+      ["c/{0}.tif", undefined, ["c/.tif", "/c/0.tif", "c/0/0.tif", "c/0.tif0"]],
+      ["{0:03}", undefined, [
+        "1",
+        "01",
+        "0001",
+        "0999",
+        "01000",
+        "9".repeat(17),
+      ]],
+      ["{0:02}{1:02}", undefined, ["000", "00000", "1", "", "00_00"]],
+      ["{0}{1:02}", undefined, ["00", "1", "00100", "0_00"]],
+      ["{*}", "_", ["", "_", "1_", "_1", "1__1", "01_1", "1_01", "1/1", "1.1"]],
+      ["{*}_1", "_1_", ["1", "1_1_1", "1_1_1_1_2", "1_2_1_1"]],
+      ["{-1}/{*}", "/", ["1", "1/", "/1", "1/2/03", ""]],
+      ["{0}/{-3}/{*}", "/", ["1/2/3"]], // Of three dimensions, {0} is {-3}.
+      ["{9}/{*}", "/", ["1/2", "1/2/3"]],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format, separator);
+    for (const key of keys) {
+      const error = assertThrows(() => encoding.decode(key), ChunkKeyError);
+      assertStrictEquals(error.key, key);
+      assertThrows(() => encoding.decode(key, 2), ChunkKeyError);
+    }
+  }
+  assertStrictEquals(
+    assertThrows(
+      () => new TemplateChunkKeyEncoding("{*}.x", "_").decode("1"),
+      ChunkKeyError,
+    ).message,
+    'Chunk key "1" is not a key of the format "{*}.x" with the separator "_"',
+  );
+});
+
+Deno.test("TemplateChunkKeyEncoding.decode rejects another rank, and wrong types", () => {
+  const encoding = new TemplateChunkKeyEncoding("{*}", "_");
+  for (const [key, rank] of [["1_2", 1], ["1_2", 3], ["1", 0]] as const) {
+    assertThrows(
+      () => encoding.decode(key, rank),
+      ChunkKeyError,
+      `expected rank ${rank}`,
+    );
+  }
+  assertThrows(() => encoding.decode("1", -1), RangeError, "the rank");
+  assertThrows(() => encoding.decode("1", "0" as never), TypeError, "the rank");
+  assertStrictEquals(
+    assertThrows(() => encoding.decode(5 as never), TypeError).message,
+    "Expected a chunk key, found 5",
+  );
+});
+
+Deno.test("TemplateChunkKeyEncoding.encode rejects coordinates and numbers of dimensions", () => {
+  const two = new TemplateChunkKeyEncoding("{0:02}{1:03}");
+  for (const wrong of [-1, 0.5, NaN, Infinity, MAX + 1]) {
+    assertThrows(() => two.encode([0, wrong]), RangeError, "of dimension 1");
+  }
+  for (const wrong of ["1", 1n, null, undefined] as never[]) {
+    assertThrows(() => two.encode([wrong, 0]), TypeError, "of dimension 0");
+  }
+  assertThrows(() => two.encode([, 0] as never), TypeError, "of dimension 0");
+  assertThrows(() => two.encode("12" as never), TypeError, "Expected a list");
+  assertStrictEquals(two.encode([99, 999]), "99999");
+  assertThrows(
+    () => two.encode([100, 999]),
+    RangeError,
+    "Expected the coordinate of dimension 0 to have at most 2 digits, since {0:02} stands beside another placeholder, found 100",
+  );
+  assertThrows(() => two.encode([99, 1000]), RangeError, "{1:03}");
+  for (
+    const [format, rank, problem] of [
+      ["{0}_{1}", 0, "is for 2 dimensions, found 0"],
+      ["{0}_{1}", 1, "is for 2 dimensions, found 1"],
+      ["{0}_{1}", 3, "is for 2 dimensions, found 3"],
+      ["{0}", 2, "is for 1 dimension, found 2"],
+      ["{*}", 0, "is for 1 to 256 dimensions, found 0"],
+      ["{*}", 257, "is for 1 to 256 dimensions, found 257"],
+      ["{0}_{*}", 1, "is for 2 to 256 dimensions, found 1"],
+      ["{2}_{*}", 2, "holds {2}, which is not one of 2 dimensions"],
+      ["{-3}_{*}", 2, "holds {-3}, which is not one of 2 dimensions"],
+      ["{0}_{-3}_{*}", 3, "holds {0} and {-3}, which are the same of 3"],
+      ["{9999999}_{*}", 2, "holds {9999999}, which is not one of 2 dimensions"],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format, "/");
+    assertThrows(
+      () => encoding.encode(new Array(rank).fill(0)),
+      RangeError,
+      `Format "${format}" ${problem}`,
+    );
+  }
+  const all = new TemplateChunkKeyEncoding("{*}", "/");
+  assertEquals(all.decode(all.encode(new Array(256).fill(1))).length, 256);
+  assertThrows(() => all.decode("1/".repeat(256) + "1"), ChunkKeyError);
+});
+
+Deno.test("parseChunkKeyEncoding refuses formats that no array, or not each chunk, could have", () => {
+  for (
+    const [format, problem, separator] of [
+      ["", 'has no placeholder; expected one such as "{0}"'],
+      ["c/0", "has no placeholder"],
+      ["{{0}}", "has no placeholder"],
+      ["{0}{1}", "has nothing between two placeholders without width"],
+      ["{0}{1:02}{2}", "has nothing between two placeholders without width"],
+      ["{0:02}{*}{-1}", "has nothing between two placeholders", "_"],
+      ["{0}5{1}", 'has only the digits "5" before {1}'],
+      ["{0:02}5{1:02}", 'has only the digits "5" before {1:02}'],
+      ["{*}5{-1}", 'has only the digits "5" before {-1}', "_"],
+      ["{0}_{0}", "holds {0} twice"],
+      ["{0}_{0:02}_{*}", "holds {0} twice", "/"],
+      ["{-1}_{-1}_{*}", "holds {-1} twice", "/"],
+      ["{*}_{*}", "holds {*} twice", "/"],
+      ["{1}", "holds {1}, which is not one of 1 dimension"],
+      ["{0}_{2}", "holds {2}, which is not one of 2 dimensions"],
+      ["{0}_{-3}", "holds {-3}, which is not one of 2 dimensions"],
+      ["{0}_{-2}", "holds {0} and {-2}, which are the same of 2 dimensions"],
+      ...["{", "}", "{}", "{0", "0}", "{0}}", "{{0}", "{ 0}", "{0 }", "{a}"]
+        .map((format) => [format, "holds a single"] as const),
+      ...["{0:}", "{0:4}", "{0:0}", "{0:00}", "{0:004}", "{0:0-4}", "{0:x}"]
+        .map((format) => [format, "holds a single"] as const),
+      ...["{00}", "{01}", "{-0}", "{--1}", "{+1}", "{1.0}", "{1e1}", "{٣}"]
+        .map((format) => [format, "holds a single"] as const),
+      ...["{**}", "{*:4}", "{:04}", "{0:04:04}", "{0,1}", "${0", "{{{0}}"]
+        .map((format) => [format, "holds a single"] as const),
+      ["{0:0256}", 'pads to more than 255 digits with "{0:0256}"'],
+      [`{0:0${"9".repeat(400)}}`, "pads to more than 255 digits"],
+      ["/{0}", 'since the key "/0" holds an empty segment'],
+      ["{0}/", "holds an empty segment"],
+      ["a//{0}", "holds an empty segment"],
+      ["./{0}", 'since the key "./0" holds the segment "."'],
+      ["{0}/./x", 'holds the segment "."'],
+      ["../{0}", 'holds "..", which formats may not hold'],
+      ["a..b{0}", 'holds "..", which formats may not hold'],
+      ["zarr.json{0}", 'holds "zarr.json", which formats may not hold'],
+      ["{0}/zarr.json", 'holds "zarr.json", which formats may not hold'],
+      ["zarr.json/{0}", 'holds "zarr.json", which formats may not hold'],
+      ["{0}/.zarray", "is that of a metadata document"],
+      ["\\{0}", "holds a backslash"],
+      ["{0}\u0000", "holds a control character (U+0000)"],
+      ["{0}\n", "holds a control character (U+000A)"],
+      ["\ud800{0}", "holds half a surrogate pair (U+D800)"],
+      ["{*}", 'since the key "0/../0" holds the segment ".."', "/../"],
+      ["{*}", "holds an empty segment", "//"],
+      ["{*}", "holds a backslash", "\\"],
+      ["a/{*}/b", "holds an empty segment", "//"],
+      [
+        "x".repeat(1022) + "{0}",
+        "Expected a format of at most 1024 characters",
+      ],
+    ] as const
+  ) {
+    const error = assertThrows(
+      () => parse({ format, ...separator !== undefined && { separator } }),
+      MetadataError,
+      problem,
+    );
+    assertStrictEquals(error.path, "/configuration/format");
+    assertThrows(
+      () => new TemplateChunkKeyEncoding(format, separator),
+      RangeError,
+      problem,
+    );
+  }
+  new TemplateChunkKeyEncoding("x".repeat(1021) + "{0}");
+});
+
+Deno.test("parseChunkKeyEncoding requires a separator for {*} that tells coordinates apart", () => {
+  for (const separator of [undefined, "", "0", "12"]) {
+    assertThrows(
+      () =>
+        parse({ format: "{*}", ...separator !== undefined && { separator } }),
+      MetadataError,
+      "Expected a separator for {*} with a character other than a digit",
+    );
+  }
+  assertStrictEquals(
+    parse({ format: "{0}_{1}", separator: "" }).encode([1, 2]),
+    "1_2",
+  );
+  assertThrows(
+    () => parse({ format: "{*}", separator: "_".repeat(1025) }),
+    MetadataError,
+    "Expected a separator of at most 1024 characters",
+  );
+});
+
+Deno.test("parseChunkKeyEncoding reads both spellings of a template's format, and no others", () => {
+  assertEquals(parse({ template: "{0}" }).toJSON(), {
+    name: "template",
+    configuration: { format: "{0}" },
+  });
+  for (
+    const [configuration, path, problem] of [
+      [undefined, "/format", 'Missing member "format"'],
+      [{}, "/format", 'Missing member "format"'],
+      [{ separator: "/" }, "/format", 'Missing member "format"'],
+      [
+        { format: "{0}", template: "{0}" },
+        "/template",
+        'Expected "format" alone, found "template" too',
+      ],
+      [{ format: null }, "/format", "Expected a format, found null"],
+      [{ template: 5 }, "/template", "Expected a format, found 5"],
+      [{ template: "{" }, "/template", "holds a single"],
+      [
+        { format: "{0}", separator: null },
+        "/separator",
+        "Expected a separator, found null",
+      ],
+      [{ format: "{0}", suffix: "" }, "/suffix", 'Unknown member "suffix"'],
+    ] as const
+  ) {
+    const error = assertThrows(
+      () =>
+        parseChunkKeyEncoding({
+          name: "template",
+          ...configuration && { configuration },
+        }),
+      MetadataError,
+      problem,
+    );
+    assertStrictEquals(error.path, `/configuration${path}`);
+  }
+});
+
+Deno.test("TemplateChunkKeyEncoding rejects arguments of another type", () => {
+  for (const wrong of [undefined, null, 1, ["{0}"], {}] as never[]) {
+    assertThrows(
+      () => new TemplateChunkKeyEncoding(wrong),
+      TypeError,
+      "Expected a format, found ",
+    );
+  }
+  for (const wrong of [null, 1, ["/"]] as never[]) {
+    assertThrows(
+      () => new TemplateChunkKeyEncoding("{*}", wrong),
+      TypeError,
+      "Expected a separator, found ",
+    );
+  }
+});
+
+Deno.test("TemplateChunkKeyEncoding is the base encoding of a suffix", () => {
+  const suffixed = parseChunkKeyEncoding({
+    name: "suffix",
+    configuration: {
+      suffix: "0.tif",
+      base_encoding: { name: "template", configuration: { format: "x{0}" } },
+    },
+  });
+  assertStrictEquals(suffixed.encode([1]), "x10.tif");
+  assertEquals(suffixed.decode("x10.tif"), [1]);
+  assertEquals(parseChunkKeyEncoding(suffixed.toJSON()), suffixed);
+  assertThrows(() => suffixed.decode("x010.tif"), ChunkKeyError, '"x010.tif"');
+
+  const zarr = new TemplateChunkKeyEncoding("{0}/zarr");
+  assertThrows(
+    () => new SuffixChunkKeyEncoding(".json", zarr).encode([0]),
+    RangeError,
+    'Chunk key "0/zarr.json" is that of a metadata document',
+  );
+});
