@@ -1,4 +1,11 @@
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import * as fc from "fast-check";
 import {
   ChunkKeyError,
   FanoutChunkKeyEncoding,
@@ -150,4 +157,74 @@ Deno.test("FanoutChunkKeyEncoding is the base encoding of a suffix", () => {
   assertEquals(tiff.decode("c/1/001/234.tiff"), [1234]);
   assertStrictEquals(tiff.encode([]), "c.tiff");
   assertEquals(parseChunkKeyEncoding(tiff.toJSON()), tiff);
+});
+
+const coordinates = fc.array(
+  fc.oneof(
+    fc.nat(1200),
+    fc.maxSafeNat(),
+    fc.constantFrom(99, 100, 999, 1000, 999_999, 1_000_000, MAX),
+  ),
+  { maxLength: 4 },
+);
+const maxChildren = fc.oneof(
+  fc.integer({ min: 100, max: 20_000 }),
+  fc.integer({ min: 100, max: MAX }),
+);
+
+/** The key by the steps of the draft, with the power of ten below `maxChildren`. */
+function encodeSlowly(chunk: readonly number[], maxChildren: number): string {
+  const power = BigInt(`1${"0".repeat(`${maxChildren}`.length - 1)}`);
+  const nodes = chunk.flatMap((coordinate) => {
+    const digits: bigint[] = [];
+    let rest = BigInt(coordinate);
+    do {
+      digits.unshift(rest % power);
+      rest /= power;
+    } while (rest > 0n);
+    const length = `${power - 1n}`.length;
+    return [
+      `${digits.length - 1}`,
+      ...digits.map((digit) => `${digit}`.padStart(length, "0")),
+    ];
+  });
+  return ["c", ...nodes].join("/");
+}
+
+Deno.test("FanoutChunkKeyEncoding.encode agrees with the steps of the draft, and decode is its inverse", () => {
+  fc.assert(fc.property(coordinates, maxChildren, (chunk, maxChildren) => {
+    const encoding = new FanoutChunkKeyEncoding(maxChildren);
+    const key = encoding.encode(chunk);
+    assertStrictEquals(key, encodeSlowly(chunk, maxChildren));
+    assertEquals(encoding.decode(key), chunk);
+    assertEquals(encoding.decode(key, chunk.length), chunk);
+    assertEquals(parseChunkKeyEncoding(encoding.toJSON()), encoding);
+  }));
+});
+
+Deno.test("FanoutChunkKeyEncoding.decode accepts a key only if encode returns it", () => {
+  const change = fc.record({
+    at: fc.nat(30),
+    remove: fc.nat(4),
+    insert: fc.constantFrom("", "/", "/0/000", "00", ..."0123456789.-c٣"),
+  });
+  let [accepted, rejected] = [0, 0];
+  fc.assert(
+    fc.property(coordinates, change, (chunk, { at, remove, insert }) => {
+      const key = encodeSlowly(chunk, 1000);
+      const start = at % (key.length + 1);
+      const changed = key.slice(0, start) + insert + key.slice(start + remove);
+      try {
+        const found = thousand.decode(changed);
+        assertStrictEquals(encodeSlowly(found, 1000), changed);
+        accepted++;
+      } catch (error) {
+        assertInstanceOf(error, ChunkKeyError);
+        assertStrictEquals(error.key, changed);
+        rejected++;
+      }
+    }),
+    { numRuns: 2000, seed: 1 },
+  );
+  assert(accepted > 100 && rejected > 200, `${accepted} and ${rejected}`);
 });

@@ -229,7 +229,9 @@ Deno.test("SuffixChunkKeyEncoding only returns keys inside the array's folder", 
 });
 
 Deno.test("parseChunkKeyEncoding returns an encoding or throws a MetadataError for any JSON", () => {
-  const names = fc.constantFrom("default", "v2", "suffix", "__proto__", "x");
+  const names = fc.constantFrom(
+    ...["default", "v2", "suffix", "template", "fanout", "__proto__", "x"],
+  );
   const { metadata } = fc.letrec((tie) => ({
     metadata: fc.oneof(
       { maxDepth: 4 },
@@ -240,6 +242,9 @@ Deno.test("parseChunkKeyEncoding returns an encoding or throws a MetadataError f
         configuration: fc.record({
           separator: fc.constantFrom("/", ".", "|", null),
           suffix: fc.constantFrom(".x", "", "/", null),
+          format: fc.constantFrom("{0}", "{*}", "{", null),
+          template: fc.constantFrom("{0}", "{*}", "{", null),
+          max_children: fc.constantFrom(1000, 250, 99, null),
           base_encoding: tie("metadata"),
           "base-encoding": tie("metadata"),
         }, { requiredKeys: [] }),
