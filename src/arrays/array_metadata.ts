@@ -54,7 +54,7 @@ import { resolveParts } from "./part_notation.ts";
  * });
  * ```
  *
- * @example Shards that are TIFF files, with a header before and an index beside them
+ * @example Shards with a suffix, a header and an index in files of their own
  * ```ts
  * import { arrayMetadata, createArrayChunks, MemoryStore, parseShardLayout } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
@@ -65,11 +65,11 @@ import { resolveParts } from "./part_notation.ts";
  *   shardShape: [5000, 5000],
  *   chunkShape: [500, 500],
  *   codecs: ["zstd"],
- *   suffix: ".tiff",
+ *   suffix: ".shard",
  *   parts: [".header:64", "", ".index"],
  * });
  * const chunks = await createArrayChunks(new MemoryStore(), "image", metadata);
- * assertEquals(chunks.key([1, 0]), "/image/c/1/0.tiff");
+ * assertEquals(chunks.key([1, 0]), "/image/c/1/0.shard");
  *
  * const layout = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
  * assertEquals(layout.chunksPerShard, [10, 10]);

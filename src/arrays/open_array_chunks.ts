@@ -119,13 +119,13 @@ export async function openArrayChunks(
  *     shape: [344, 403],
  *     dataType: "int16",
  *     chunkShape: [128, 128],
- *     suffix: ".tiff",
+ *     suffix: ".raw",
  *   }),
  * );
  *
  * const chunks = await openArrayChunks(store, "elevation");
  * assertEquals(chunks.gridShape, [3, 4]);
- * assertEquals(chunks.key([2, 3]), "/elevation/c/2/3.tiff");
+ * assertEquals(chunks.key([2, 3]), "/elevation/c/2/3.raw");
  * ```
  */
 export async function createArrayChunks(

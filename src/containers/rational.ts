@@ -1,4 +1,4 @@
-/** The fraction of two numbers below 2^32 that is nearest to a number, by its continued fraction. */
+/** A fraction of two whole numbers below 2^32 that is close to a number: the last such convergent of its continued fraction. */
 export function rational(value: number): [number, number] {
   let [before, now] = [[0, 1], [1, 0]] as [[number, number], [number, number]];
   let rest = value;

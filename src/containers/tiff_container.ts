@@ -91,16 +91,18 @@ export function tiffContainer(
   assertTiffOptions(options);
   const array = parseTiffArray(metadata, options);
   assertPixels(array, options);
+  let filled: Uint8Array | undefined;
+  const fill = () => filled ??= fillTile(array);
   return (shard) => {
     assertInGrid(shard, array);
-    return containerOf(array, [...shard], options);
+    return containerOf(array, [...shard], { ...options, fill });
   };
 }
 
 function containerOf(
   array: TiffArray,
   shard: readonly number[],
-  options: TiffOptions,
+  { fill, ...options }: TiffOptions & { fill: () => Uint8Array },
 ): ShardContainer {
   const picture = pictureOf(array, shard);
   const places = tilePlaces(array, picture);
@@ -114,7 +116,7 @@ function containerOf(
       page.some((place) => index[place] === undefined)
     );
     const isFilled = hasAbsent && !options.sparse;
-    const tile = isFilled ? fillTile(array) : new Uint8Array();
+    const tile = isFilled ? fill() : new Uint8Array();
     const encode = (absent: Tile) => {
       const tiles = resolveTiles(places, index, absent);
       const fields = pageFields(array, picture, options, tiles);

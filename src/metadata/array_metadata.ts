@@ -65,7 +65,7 @@ export interface RegularChunkGrid extends NamedConfiguration {
  *   shape: [1000, 1000],
  *   data_type: "uint8",
  *   chunk_grid: { name: "regular", configuration: { chunk_shape: [500, 500] } },
- *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".tiff" } },
+ *   chunk_key_encoding: { name: "suffix", configuration: { suffix: ".raw" } },
  *   fill_value: 0,
  *   codecs: [{ name: "bytes" }],
  * };

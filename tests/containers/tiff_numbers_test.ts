@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { elementBytes } from "../../src/containers/element_bytes.ts";
 import { rational } from "../../src/containers/rational.ts";
 
-Deno.test("rational gives the fraction that is nearest to a number", () => {
+Deno.test("rational gives fractions that equal numbers where such fractions exist, and close ones elsewhere", () => {
   const known: [number, [number, number]][] = [
     [0, [0, 1]],
     [72, [72, 1]],

@@ -185,7 +185,7 @@ testWith(
     inTempDir(async (folder) => {
       const store = new FileSystemStore(folder);
       const expected: Expected[] = [];
-      for (const compression of ["none", "zstd"]) {
+      for (const compression of ["none", "zstd", "deflate"]) {
         for (const directory of ["start", "end"] as const) {
           for (const dataType of ["uint8", "uint16", "float32"]) {
             const path = `${compression}-${directory}-${dataType}`;
