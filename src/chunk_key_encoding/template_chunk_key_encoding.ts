@@ -78,7 +78,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    * import { assertEquals, assertThrows } from "@std/assert";
    *
    * assertEquals(new TemplateChunkKeyEncoding("{0:02}{1:02}").encode([7, 42]), "0742");
-   * assertThrows(() => new TemplateChunkKeyEncoding("{0}{1}"), RangeError, "several ways");
+   * assertThrows(() => new TemplateChunkKeyEncoding("{0}{1}"), RangeError, "two chunks");
    * assertThrows(() => new TemplateChunkKeyEncoding("{0}_{0}"), RangeError, "twice");
    * ```
    */
@@ -118,10 +118,10 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    *
    * const encoding = new TemplateChunkKeyEncoding("{0:02}/{1:02}");
    * assertEquals(encoding.encode([5, 123]), "05/123");
-   * assertThrows(() => encoding.encode([5]), RangeError, "is for 2 dimensions, found 1");
+   * assertThrows(() => encoding.encode([5]), RangeError, "is for rank 2, found 1");
    *
    * const fixed = new TemplateChunkKeyEncoding("{0:02}{1:02}");
-   * assertThrows(() => fixed.encode([5, 123]), RangeError, "at most 2 digits");
+   * assertThrows(() => fixed.encode([5, 123]), RangeError, "to fit into {1:02}");
    * ```
    */
   encode(coordinates: readonly number[]): string {
@@ -132,9 +132,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
       const digits = String(coordinates[dimension]).padStart(width, "0");
       if (isFixed && digits.length > width) {
         throw new RangeError(
-          `Expected the coordinate of dimension ${dimension} to have at most ${width} digit${
-            width === 1 ? "" : "s"
-          }, since ${text} stands beside another placeholder, found ${digits}`,
+          `Expected the coordinate of dimension ${dimension} to fit into ${text}, which stands beside another placeholder, found ${digits}`,
         );
       }
       key += digits + texts[i + 1];

@@ -124,20 +124,13 @@ export function keyOfZeros({ texts, placeholders }: Format): string {
 export function ambiguity(
   { texts, placeholders }: Format,
 ): string | undefined {
-  let unpadded = 0; // Of those that stand side by side.
-  for (const [i, { text, width }] of placeholders.entries()) {
-    const between = i === 0 ? undefined : texts[i];
+  let unpadded = 0; // Of placeholders that stand side by side.
+  const wrong = placeholders.find(({ width }, i) => {
+    const between = i === 0 ? "/" : texts[i]!;
     if (between !== "") unpadded = 0;
     if (width === 0) unpadded++;
-    if (between !== undefined && /^\d+$/.test(between)) {
-      return `has only the digits ${
-        describe(between)
-      } before ${text}, so that keys could be read in several ways; expected another character between placeholders`;
-    }
-    if (unpadded > 1) {
-      return `has nothing between two placeholders without width before ${
-        describe(texts[i + 1])
-      }, so that keys could be read in several ways; expected a text between them, or a width such as "{0:04}"`;
-    }
-  }
+    return /^[0-9]+$/.test(between) || unpadded > 1;
+  });
+  return wrong &&
+    `could give two chunks one key, since ${wrong.text} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`;
 }

@@ -42,8 +42,8 @@ export function layoutOf(
   if (rank < least || rank > most) {
     throw invalid(
       source,
-      `is for ${least === most ? least : `${least} to ${most}`} dimension${
-        most === 1 ? "" : "s"
+      `is for rank ${
+        least === most ? least : `${least} to ${most}`
       }, found ${rank}`,
     );
   }
@@ -87,16 +87,14 @@ function dimensionsOf(
     if (dimension < 0 || dimension >= rank) {
       throw invalid(
         source,
-        `holds ${text}, which is not one of ${rank} dimension${
-          rank === 1 ? "" : "s"
-        }`,
+        `holds ${text}, which is out of range for rank ${rank}`,
       );
     }
     const other = named.get(dimension);
     if (other !== undefined) {
       throw invalid(
         source,
-        `holds ${other.text} and ${text}, which are the same of ${rank} dimensions`,
+        `holds ${other.text} and ${text}, which are the same dimension for rank ${rank}`,
       );
     }
     named.set(dimension, placeholder);

@@ -82,13 +82,17 @@ Deno.test("arrays with fanout keys read and write chunks in parts", async () => 
 Deno.test("arrays are refused whose dimensions or chunks a template does not cover", async () => {
   for (
     const [keys, shape, problem] of [
-      [template("{0}"), [], "is for 1 dimension, found 0"],
-      [template("{*}", "/"), [], "is for 1 to 256 dimensions, found 0"],
-      [template("{0}"), [6, 4], "is for 1 dimension, found 2"],
-      [template("{0}_{1}_{2}"), [6, 4], "is for 3 dimensions, found 2"],
-      [template("{0}_{-2}_{*}", "/"), [6, 4], "is for 3 to 256"],
-      [template("{0}_{-3}_{*}", "/"), [6, 4, 2], "which are the same of 3"],
-      [template("{0:01}{1:01}"), [20, 22], "at most 1 digit, since {1:01}"],
+      [template("{0}"), [], "is for rank 1, found 0"],
+      [template("{*}", "/"), [], "is for rank 1 to 256, found 0"],
+      [template("{0}"), [6, 4], "is for rank 1, found 2"],
+      [template("{0}_{1}_{2}"), [6, 4], "is for rank 3, found 2"],
+      [template("{0}_{-2}_{*}", "/"), [6, 4], "is for rank 3 to 256"],
+      [
+        template("{0}_{-3}_{*}", "/"),
+        [6, 4, 2],
+        "which are the same dimension for rank 3",
+      ],
+      [template("{0:01}{1:01}"), [20, 22], "to fit into {1:01}, which stands"],
     ] as const
   ) {
     for (

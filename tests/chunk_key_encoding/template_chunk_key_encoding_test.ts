@@ -146,22 +146,26 @@ Deno.test("TemplateChunkKeyEncoding.encode rejects coordinates and numbers of di
   assertThrows(
     () => two.encode([100, 999]),
     RangeError,
-    "Expected the coordinate of dimension 0 to have at most 2 digits, since {0:02} stands beside another placeholder, found 100",
+    "Expected the coordinate of dimension 0 to fit into {0:02}, which stands beside another placeholder, found 100",
   );
   assertThrows(() => two.encode([99, 1000]), RangeError, "{1:03}");
   for (
     const [format, rank, problem] of [
-      ["{0}_{1}", 0, "is for 2 dimensions, found 0"],
-      ["{0}_{1}", 1, "is for 2 dimensions, found 1"],
-      ["{0}_{1}", 3, "is for 2 dimensions, found 3"],
-      ["{0}", 2, "is for 1 dimension, found 2"],
-      ["{*}", 0, "is for 1 to 256 dimensions, found 0"],
-      ["{*}", 257, "is for 1 to 256 dimensions, found 257"],
-      ["{0}_{*}", 1, "is for 2 to 256 dimensions, found 1"],
-      ["{2}_{*}", 2, "holds {2}, which is not one of 2 dimensions"],
-      ["{-3}_{*}", 2, "holds {-3}, which is not one of 2 dimensions"],
-      ["{0}_{-3}_{*}", 3, "holds {0} and {-3}, which are the same of 3"],
-      ["{9999999}_{*}", 2, "holds {9999999}, which is not one of 2 dimensions"],
+      ["{0}_{1}", 0, "is for rank 2, found 0"],
+      ["{0}_{1}", 1, "is for rank 2, found 1"],
+      ["{0}_{1}", 3, "is for rank 2, found 3"],
+      ["{0}", 2, "is for rank 1, found 2"],
+      ["{*}", 0, "is for rank 1 to 256, found 0"],
+      ["{*}", 257, "is for rank 1 to 256, found 257"],
+      ["{0}_{*}", 1, "is for rank 2 to 256, found 1"],
+      ["{2}_{*}", 2, "holds {2}, which is out of range for rank 2"],
+      ["{-3}_{*}", 2, "holds {-3}, which is out of range for rank 2"],
+      [
+        "{0}_{-3}_{*}",
+        3,
+        "holds {0} and {-3}, which are the same dimension for rank 3",
+      ],
+      ["{9999999}_{*}", 2, "holds {9999999}, which is out of range for rank 2"],
     ] as const
   ) {
     const encoding = new TemplateChunkKeyEncoding(format, "/");
@@ -182,20 +186,27 @@ Deno.test("parseChunkKeyEncoding refuses formats that no array, or not each chun
       ["", 'has no placeholder; expected one such as "{0}"'],
       ["c/0", "has no placeholder"],
       ["{{0}}", "has no placeholder"],
-      ["{0}{1}", "has nothing between two placeholders without width"],
-      ["{0}{1:02}{2}", "has nothing between two placeholders without width"],
-      ["{0:02}{*}{-1}", "has nothing between two placeholders", "_"],
-      ["{0}5{1}", 'has only the digits "5" before {1}'],
-      ["{0:02}5{1:02}", 'has only the digits "5" before {1:02}'],
-      ["{*}5{-1}", 'has only the digits "5" before {-1}', "_"],
+      ["{0}{1}", "could give two chunks one key"],
+      ["{0}{1:02}{2}", "could give two chunks one key"],
+      [
+        "{0:02}{*}{-1}",
+        "could give two chunks one key, since {-1} follows other digits directly",
+        "_",
+      ],
+      ["{0}5{1}", "could give two chunks one key, since {1} follows"],
+      ["{0:02}5{1:02}", "could give two chunks one key, since {1:02} follows"],
+      ["{*}5{-1}", "could give two chunks one key, since {-1} follows", "_"],
       ["{0}_{0}", "holds {0} twice"],
       ["{0}_{0:02}_{*}", "holds {0} twice", "/"],
       ["{-1}_{-1}_{*}", "holds {-1} twice", "/"],
       ["{*}_{*}", "holds {*} twice", "/"],
-      ["{1}", "holds {1}, which is not one of 1 dimension"],
-      ["{0}_{2}", "holds {2}, which is not one of 2 dimensions"],
-      ["{0}_{-3}", "holds {-3}, which is not one of 2 dimensions"],
-      ["{0}_{-2}", "holds {0} and {-2}, which are the same of 2 dimensions"],
+      ["{1}", "holds {1}, which is out of range for rank 1"],
+      ["{0}_{2}", "holds {2}, which is out of range for rank 2"],
+      ["{0}_{-3}", "holds {-3}, which is out of range for rank 2"],
+      [
+        "{0}_{-2}",
+        "holds {0} and {-2}, which are the same dimension for rank 2",
+      ],
       ...["{", "}", "{}", "{0", "0}", "{0}}", "{{0}", "{ 0}", "{0 }", "{a}"]
         .map((format) => [format, "holds a single"] as const),
       ...["{0:}", "{0:4}", "{0:0}", "{0:00}", "{0:004}", "{0:0-4}", "{0:x}"]

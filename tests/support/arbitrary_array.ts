@@ -22,7 +22,7 @@ type Parts = { key_suffix: string; size?: number }[];
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 
 const base = fc.oneof(
-  fc.constantFrom("default", "v2"),
+  fc.constantFrom("default", "v2", "fanout"),
   fc.record({
     name: fc.constantFrom("default", "v2"),
     configuration: fc.record({ separator: fc.constantFrom("/", ".") }),
