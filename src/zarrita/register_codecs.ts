@@ -40,6 +40,10 @@ export interface CodecRegistry {
  *   and decode. Bytes that are cut short, damaged, or of another length than the
  *   elements of the chunk once decoded are a {@linkcode DamageError}; zarrita's `zstd`
  *   never returns for some of them.
+ * - `imagecodecs_delta`, `imagecodecs_floatpred`, `imagecodecs_lzw` and
+ *   `imagecodecs_packbits`, the codecs of TIFF, with the configurations of the Python
+ *   package imagecodecs. Predictors take integers and floats, and `dist` of
+ *   `imagecodecs_delta` is 1.
  *
  * An array with codecs that zarrita does not know is then refused with the names of
  * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
@@ -124,6 +128,11 @@ export function registerCodecs(
       });
     }
   }
+  const codecs = () => import("./codecs/imagecodecs.ts");
+  registry.set("imagecodecs_delta", async () => (await codecs()).DELTA);
+  registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
+  registry.set("imagecodecs_lzw", async () => (await codecs()).LZW);
+  registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
   refuseUnknownCodecs(registry);
 }
 

@@ -17,9 +17,16 @@ Deno.test("registerCodecs accepts only zarrita and its registry", () => {
   const registry = new Map([["bytes", () => Promise.resolve({})]]);
   registerCodecs({ registry });
   const codecs = ["gzip", "numcodecs.gzip", "zlib", "numcodecs.zlib"];
+  const tiff = ["delta", "floatpred", "lzw", "packbits"];
   assertEquals(
     [...registry.keys()],
-    ["bytes", "crc32c", "packbits", ...codecs],
+    [
+      "bytes",
+      "crc32c",
+      "packbits",
+      ...codecs,
+      ...tiff.map((name) => `imagecodecs_${name}`),
+    ],
   );
   for (
     const [argument, message] of [

@@ -6,7 +6,10 @@ export interface ChunkMetadata {
   readonly dataType: string;
   readonly shape: readonly number[];
   /** All codecs of the array, in the order in which they encode. */
-  readonly codecs?: readonly { readonly name: string }[];
+  readonly codecs?: readonly {
+    readonly name: string;
+    readonly configuration?: unknown;
+  }[];
 }
 
 /** A codec from bytes to bytes. */

@@ -10,6 +10,8 @@ import { DamageError } from "../../../mod.ts";
 import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
 
 const BYTES_TO_BYTES = [
+  "imagecodecs_lzw",
+  "imagecodecs_packbits",
   "crc32c",
   "gzip",
   "numcodecs.gzip",
@@ -18,7 +20,8 @@ const BYTES_TO_BYTES = [
   "zstd",
   "numcodecs.zstd",
 ];
-const REGISTERED = [...BYTES_TO_BYTES, "packbits"];
+const ARRAY_TO_ARRAY = ["imagecodecs_delta", "imagecodecs_floatpred"];
+const REGISTERED = [...BYTES_TO_BYTES, ...ARRAY_TO_ARRAY, "packbits"];
 
 Deno.test("registerCodecs registers its codecs, and keeps the other codecs", async () => {
   const before = new Map(zarr.registry);
@@ -30,12 +33,16 @@ Deno.test("registerCodecs registers its codecs, and keeps the other codecs", asy
     if (REGISTERED.includes(name)) continue;
     assertStrictEquals(registry.get(name), load);
   }
-  const meta = { dataType: "uint8", fillValue: null } as const;
+  const meta = { dataType: "uint16", fillValue: null } as const;
   for (const name of REGISTERED) {
     const entry = await registry.get(name)!();
     const codec = entry.fromConfig({}, { ...meta, shape: [2], codecs: [] });
-    const isBytes = BYTES_TO_BYTES.includes(name);
-    assertEquals(codec.kind, isBytes ? "bytes_to_bytes" : "array_to_bytes");
+    const kind = BYTES_TO_BYTES.includes(name)
+      ? "bytes_to_bytes"
+      : ARRAY_TO_ARRAY.includes(name)
+      ? "array_to_array"
+      : "array_to_bytes";
+    assertEquals(codec.kind, kind);
   }
 });
 
@@ -56,7 +63,9 @@ for (const name of BYTES_TO_BYTES) {
     const data = new Int16Array([1, -2, 300, 4, 5, 6]);
     await zarr.set(array, null, { data, shape: [6], stride: [1] });
     assertEquals((await zarr.get(array)).data, data);
-    store.set("/c/1", store.get("/c/1")!.slice(0, -1));
+    const chunk = store.get("/c/1")!;
+    // LZW may lack the end code, which takes up to two bytes.
+    store.set("/c/1", chunk.slice(0, name.endsWith("lzw") ? -3 : -1));
     const { cause } = await assertRejects(
       () => zarr.get(array),
       zarr.CodecPipelineError,

@@ -1,0 +1,88 @@
+/**
+ * The run lengths of TIFF, which TIFF calls PackBits: a count, and bytes to copy or a
+ * byte to repeat. Source: TIFF 6.0, section 9
+ */
+
+const LONGEST = 128;
+
+/**
+ * Encodes bytes.
+ *
+ * @param row The length of a row in bytes. No run goes on from one row to the next.
+ */
+export function encodeRuns(bytes: Uint8Array, row: number): Uint8Array {
+  const rows = Math.ceil(bytes.length / Math.max(row, 1));
+  const encoded = new Uint8Array(
+    bytes.length + rows * Math.ceil(row / LONGEST),
+  );
+  let length = 0;
+  for (let start = 0; start < bytes.length; start += row) {
+    const end = Math.min(start + row, bytes.length);
+    let copied = start; // The first byte that is not encoded yet.
+    const copy = (until: number) => {
+      while (copied < until) {
+        const piece = bytes.subarray(copied, Math.min(copied + LONGEST, until));
+        encoded[length++] = piece.length - 1;
+        encoded.set(piece, length);
+        length += piece.length;
+        copied += piece.length;
+      }
+    };
+    for (let at = start; at < end;) {
+      const run = runLength(bytes, at, Math.min(end, at + LONGEST));
+      // A run of two saves nothing between bytes that are copied.
+      if (run > 2 || run === 2 && at === copied && at + 2 === end) {
+        copy(at);
+        encoded[length++] = 257 - run;
+        encoded[length++] = bytes[at]!;
+        copied = at + run;
+      }
+      at += run;
+    }
+    copy(end);
+  }
+  return encoded.slice(0, length);
+}
+
+function runLength(bytes: Uint8Array, start: number, end: number): number {
+  let at = start + 1;
+  while (at < end && bytes[at] === bytes[start]) at++;
+  return at - start;
+}
+
+/**
+ * Decodes bytes.
+ *
+ * @param limit The most bytes to decode.
+ * @throws {SyntaxError} If the data is cut short, or longer than the limit.
+ */
+export function decodeRuns(bytes: Uint8Array, limit: number): Uint8Array {
+  const decoded = new Uint8Array(decodedLength(bytes, limit));
+  let length = 0;
+  for (let at = 0; at < bytes.length;) {
+    const count = bytes[at++]!;
+    if (count < LONGEST) {
+      decoded.set(bytes.subarray(at, at + count + 1), length);
+      length += count + 1;
+      at += count + 1;
+    } else if (count > LONGEST) {
+      decoded.fill(bytes[at++]!, length, length += 257 - count);
+    }
+  }
+  return decoded;
+}
+
+function decodedLength(bytes: Uint8Array, limit: number): number {
+  let length = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    const count = bytes[at]!;
+    at += count < LONGEST ? count + 2 : count > LONGEST ? 2 : 1;
+    if (count !== LONGEST) length += count < LONGEST ? count + 1 : 257 - count;
+  }
+  if (at > bytes.length) {
+    throw new SyntaxError(`It needs ${at} bytes, found ${bytes.length}`);
+  }
+  if (length <= limit) return length;
+  throw new SyntaxError(`It decodes to ${length} bytes`);
+}
