@@ -2,7 +2,6 @@ import { UNKNOWN_TYPE, ZARR_PARTS_LIMITS } from "./zarrita_limits.ts";
 
 // zarr-python compares the inner chunk shape with the shard shape before it is transposed.
 const TRANSPOSED = "ValueError: The array's `chunk_shape`";
-const NO_GZIP = 'CodecPipelineError: Failed to encode chunk via codec "gzip"';
 
 /** The starts of errors in writing, by program and array. */
 export const CANNOT_WRITE: Readonly<
@@ -17,10 +16,6 @@ export const CANNOT_WRITE: Readonly<
     "other/bfloat16": "TypeError: data type 'bfloat16' not understood",
   },
   "zarrita": {
-    "codecs/gzip": NO_GZIP,
-    "codecs/gzip in shards": NO_GZIP,
-    "codecs/gzip crc32c": NO_GZIP,
-    "codecs/gzip crc32c in shards": NO_GZIP,
     "shards/nested": "TypeError: Shard ",
     "other/bfloat16": UNKNOWN_TYPE,
     "other/complex64": UNKNOWN_TYPE,
