@@ -193,7 +193,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     "a reader closes the last file before it checks",
-    "write a, write b, read; isCoarse true; tries 0; kills 1",
+    "write a, write b, read; isCoarse true; tries 0",
     [
       "group_reading",
       "    const isOneWrite = isSameState(\n      await opened.at(-1)!.stat(),",

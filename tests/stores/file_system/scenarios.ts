@@ -44,7 +44,8 @@ export const SCENARIOS: readonly Line[] = [
   line("delete d, read", { kills: 1, tries: 3, parts: 3 }),
   // Two writers.
   line("write a, write b", { kills: 1, isCoarse: true }),
-  line("write a, write b, read", { ...two, kills: 1 }),
+  line("write a, write b, read", { ...two }),
+  line("write a, write b, read", { ...two, kills: 1, isLong }),
   line("write a, write b, stream", { ...two, kills: 1, isLong }),
   line("write a, write b, read", { ...two, old: "", kills: 1, isLong }),
   line("delete d, write b, read", { ...two, kills: 1 }),
@@ -102,16 +103,13 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, write b, read", { ...two, kills: 2, tries: 1, isLong }),
   line("write a, write b, read", { ...two, kills: 1, parts: 3, isLong }),
   line("write a, write b, size", { ...two, kills: 1, isSized: true, isLong }),
-  line("write a, write b, version", { ...two, kills: 1, ticks: 1, isLong }),
-  line("delete d, write b, version", { ...two, kills: 1, ticks: 1, isLong }),
+  line("write a, write b, version", { ...two, ticks: 1, isLong }),
+  line("delete d, write b, version", { ...two, ticks: 1, isLong }),
   line("delete d, write b, read", { ...two, kills: 1, parts: 3, isLong }),
   line("write a, recover, read", { kills: 1, isLong }),
-  line("write a, write b, recover", { kills: 1, isCoarse: true, isLong }),
-  line("write a, recover, recover", { kills: 1, isCoarse: true, isLong }),
   line("update a, update b, update e", { isCoarse: true, isLong }),
-  line("update a, update b, read", { kills: 1, isLong }),
-  line("update a, update b, recover", { kills: 1, isCoarse: true, isLong }),
-  line("write a, write b, write e", { isCoarse: true, isLong }),
+  line("update a, update b, read", { tries: 0, isLong }),
+  line("update a, update b, recover", { isCoarse: true, isLong }),
 ];
 
 function line(cast: string, chances: Chances & { isLong?: boolean }): Line {
