@@ -3,7 +3,7 @@ import type { CodeBlock } from "./pages.ts";
 import { recorded } from "./recording.ts";
 
 const ADAPTER = import.meta.resolve("../../src/zarrita/mod.ts");
-const TIFF = import.meta.resolve("../../src/containers/tiff.ts");
+const TIFF = import.meta.resolve("../../src/tiff/mod.ts");
 const RECORDING = import.meta.resolve("./recording.ts");
 
 /**

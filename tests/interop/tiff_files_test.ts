@@ -2,14 +2,14 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { createArrayChunks, FileSystemStore } from "../../mod.ts";
-import { tiffContainer } from "../../src/containers/tiff.ts";
+import { tiffContainer } from "../../src/tiff/mod.ts";
 import {
   registerCodecs,
   setSharded,
   withZarrParts,
 } from "../../src/zarrita/mod.ts";
-import { storeTiffs } from "../containers/store_tiffs.ts";
-import { caseOf, TIFF_CASES, type TiffCase } from "../containers/tiff_cases.ts";
+import { storeTiffs } from "../tiff/store_tiffs.ts";
+import { caseOf, TIFF_CASES, type TiffCase } from "../tiff/tiff_cases.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { findOnPath, testWith, type Tool } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";

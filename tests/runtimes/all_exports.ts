@@ -1,6 +1,6 @@
 /** Imports all exports, so that a bundler keeps them, and prints their names. */
 import * as library from "../../mod.ts";
-import * as tiff from "../../src/containers/tiff.ts";
+import * as tiff from "../../src/tiff/mod.ts";
 import * as adapter from "../../src/zarrita/mod.ts";
 
 const kinds = Object.entries({ ...library, ...adapter, ...tiff })

@@ -1,6 +1,6 @@
 import { arrayMetadata } from "../../mod.ts";
 import type { ArrayMetadata } from "../../mod.ts";
-import type { TiffOptions } from "../../src/containers/tiff.ts";
+import type { TiffOptions } from "../../src/tiff/mod.ts";
 
 /** An array in TIFF shards. */
 export interface TiffCase {
