@@ -10,12 +10,15 @@ import { openGroup } from "./group_reading.ts";
 import { FileGroupValues } from "./group_values.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
 import { journalName, relativeKey, resolveKey, splitPath } from "./path.ts";
+import type { OpenFiles } from "./open_files.ts";
 import { PendingValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
 
 /** A chunk, and the files that it consists of. */
 export interface FileGroupPlace {
   readonly files: Files;
+  /** Limits how many files are open. */
+  readonly openFiles: OpenFiles;
   readonly root: Folders;
   /** The key of the chunk. */
   readonly key: StoreKey;
@@ -44,6 +47,7 @@ export class FileGroup implements StoreGroup {
   ): Promise<T> {
     const { files: system, key, keys, root } = this.#place;
     const isLocked = this.#journal !== undefined;
+    const release = await this.#opening(keys.length);
     let openedAt = 0;
     const locate = async () => {
       openedAt = system.now();
@@ -53,22 +57,26 @@ export class FileGroup implements StoreGroup {
       const journal = () => isLocked ? undefined : this.#journalPath();
       return { files, journal };
     };
-    const { files, isIncomplete } = await openGroup(
-      system,
-      locate,
-      key,
-      signal,
-    );
-    const values = new FileGroupValues(keys, files, openedAt);
     try {
-      const result = await task(values);
-      // Under the lock, a task may use what is left of a chunk that it replaces.
-      if (isIncomplete && !isLocked) throw incomplete(key, keys, files);
-      values.close();
-      return result;
-    } catch (error) {
-      await values.abandon(error);
-      throw error;
+      const { files, isIncomplete } = await openGroup(
+        system,
+        locate,
+        key,
+        signal,
+      );
+      const values = new FileGroupValues(keys, files, openedAt);
+      try {
+        const result = await task(values);
+        // Under the lock, a task may use what is left of a chunk that it replaces.
+        if (isIncomplete && !isLocked) throw incomplete(key, keys, files);
+        values.close();
+        return result;
+      } catch (error) {
+        await values.abandon(error);
+        throw error;
+      }
+    } finally {
+      release();
     }
   }
 
@@ -82,6 +90,7 @@ export class FileGroup implements StoreGroup {
       (key) => PendingValue.open(files, root, key),
       options,
       (values) => this.#replace(values, options),
+      () => this.#opening(keys.length + 1),
     );
   }
 
@@ -114,10 +123,15 @@ export class FileGroup implements StoreGroup {
     task: (group: StoreGroup) => Promise<T>,
     { signal }: StoreOptions = {},
   ): Promise<T> {
-    return await this.#change(
-      (journal) => task(new FileGroup(this.#place, journal)),
-      signal,
-    );
+    const release = await this.#opening(this.#place.keys.length + 1);
+    try {
+      return await this.#change(
+        (journal) => task(new FileGroup(this.#place, journal)),
+        signal,
+      );
+    } finally {
+      release();
+    }
   }
 
   /** Replaces the files by values that are complete. */
@@ -162,6 +176,13 @@ export class FileGroup implements StoreGroup {
         await (areTaken ? value.close() : value.discard());
       }
     }
+  }
+
+  /** Waits until files may be opened. What runs under the lock must not wait for others. */
+  #opening(count: number): (() => void) | Promise<() => void> {
+    return this.#journal === undefined
+      ? this.#place.openFiles.take(count)
+      : () => {};
   }
 
   /** Runs a task under the lock. */
@@ -222,6 +243,9 @@ class FileGroupWriter implements GroupWriter {
   readonly #store: (
     values: ReadonlyMap<StoreKey, PendingValue>,
   ) => Promise<void>;
+  readonly #opening: () => (() => void) | Promise<() => void>;
+  /** Tells that the files of bytes are closed. Streams may take long, and do not count. */
+  #release: Promise<() => void> | undefined;
   /** The values that are open, and of them those that are complete. */
   readonly #opened = new Map<StoreKey, PendingValue>();
   readonly #complete = new Map<StoreKey, PendingValue>();
@@ -231,14 +255,18 @@ class FileGroupWriter implements GroupWriter {
     open: (key: StoreKey) => Promise<PendingValue>,
     options: StoreOptions,
     store: (values: ReadonlyMap<StoreKey, PendingValue>) => Promise<void>,
+    opening: () => (() => void) | Promise<() => void>,
   ) {
     this.#keys = keys;
     this.#open = open;
     this.#options = options;
     this.#store = store;
+    this.#opening = opening;
   }
 
   async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    this.#release ??= Promise.resolve(this.#opening());
+    await this.#release;
     const value = await this.#openValue(key);
     await value.write(bytes, this.#options);
     this.#complete.set(key, value);
@@ -255,7 +283,11 @@ class FileGroupWriter implements GroupWriter {
   async close(): Promise<void> {
     assertAllGiven(this.#keys, this.#complete);
     this.#opened.clear(); // Storing closes the files, also if it fails.
-    await this.#store(this.#complete);
+    try {
+      await this.#store(this.#complete);
+    } finally {
+      (await this.#release)?.();
+    }
   }
 
   async abort(): Promise<void> {
@@ -263,6 +295,7 @@ class FileGroupWriter implements GroupWriter {
     this.#opened.clear();
     this.#complete.clear();
     for (const value of opened) await value.discard();
+    (await this.#release)?.();
   }
 
   async #openValue(key: StoreKey): Promise<PendingValue> {

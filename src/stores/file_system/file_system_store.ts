@@ -6,6 +6,7 @@ import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf } from "./file_version.ts";
 import { assertNotTemporary } from "./path.ts";
+import { openFiles } from "./open_files.ts";
 import { openFile, readFileRange, WHOLE } from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot } from "./root.ts";
@@ -289,17 +290,27 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     try {
       assertValue(value);
-      await this.#root.find(key, options);
-      const pending = await PendingValue.open(DENO_FILES, this.#root, key);
-      try {
-        await pending.write(value, options);
-        await pending.store(options, this.#isSynced);
-      } catch (error) {
-        await pending.discard();
-        throw error;
-      }
+      const store = () => this.#store(key, value, options);
+      // Streams may take long, and do not count as open files.
+      await (value instanceof Uint8Array ? openFiles.run(1, store) : store());
     } catch (error) {
       await discard(value, error);
+      throw error;
+    }
+  }
+
+  async #store(
+    key: StoreKey,
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: StoreOptions,
+  ): Promise<void> {
+    await this.#root.find(key, options);
+    const pending = await PendingValue.open(DENO_FILES, this.#root, key);
+    try {
+      await pending.write(value, options);
+      await pending.store(options, this.#isSynced);
+    } catch (error) {
+      await pending.discard();
       throw error;
     }
   }
@@ -439,6 +450,7 @@ export class FileSystemStore implements Store {
     }
     return new FileGroup({
       files: DENO_FILES,
+      openFiles,
       root: this.#root,
       key,
       keys,
@@ -485,7 +497,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const place = { files: DENO_FILES, root: this.#root };
+    const place = { files: DENO_FILES, openFiles, root: this.#root };
     return await readRangeOf(place, version, key, range, options);
   }
 

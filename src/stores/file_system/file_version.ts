@@ -1,3 +1,4 @@
+import type { OpenFiles } from "./open_files.ts";
 import {
   type Files,
   type FileState,
@@ -38,20 +39,26 @@ export class FileVersion implements StoreVersion {
 
 /** Reads a range of a version of a value; returns `undefined` if another file is there, or none. */
 export async function readRangeOf(
-  { files, root }: { readonly files: Files; readonly root: Folders },
+  { files, openFiles, root }: {
+    readonly files: Files;
+    readonly openFiles: OpenFiles;
+    readonly root: Folders;
+  },
   version: StoreVersion,
   key: StoreKey,
   range: ByteRange,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  const path = (await root.find(key, options))?.path;
-  const file = path && await files.open(path);
-  if (!file) return undefined;
-  try {
-    return version instanceof FileVersion && version.isOf(file)
-      ? await file.read(key, range, options)
-      : undefined;
-  } finally {
-    file.close();
-  }
+  return await openFiles.run(1, async () => {
+    const path = (await root.find(key, options))?.path;
+    const file = path && await files.open(path);
+    if (!file) return undefined;
+    try {
+      return version instanceof FileVersion && version.isOf(file)
+        ? await file.read(key, range, options)
+        : undefined;
+    } finally {
+      file.close();
+    }
+  });
 }

@@ -1,4 +1,5 @@
 import { ifPresentSync } from "./absence.ts";
+import { openFiles } from "./open_files.ts";
 import { readOpenFile } from "./read_open_file.ts";
 import type { FileSystemRoot } from "./root.ts";
 import type {
@@ -29,11 +30,13 @@ export async function readFileRange(
   range: ByteRange,
   options: GetOptions,
 ): Promise<Uint8Array | undefined> {
-  const file = await openFile(root, key, options);
-  if (file === undefined) return undefined;
-  try {
-    return await readOpenFile(file, key, range, options);
-  } finally {
-    file.close();
-  }
+  return await openFiles.run(1, async () => {
+    const file = await openFile(root, key, options);
+    if (file === undefined) return undefined;
+    try {
+      return await readOpenFile(file, key, range, options);
+    } finally {
+      file.close();
+    }
+  });
 }

@@ -11,9 +11,14 @@ import { splitPath } from "../../../src/stores/file_system/path.ts";
 import { toBytes } from "../../../src/stores/stream.ts";
 import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
+import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
+
 
 const FOLDER = "/c";
 export const CHUNK = "/c/0";
+
+/** Killed programs never close their files, so that a limit would stop the others. */
+const UNLIMITED = new OpenFiles(Infinity);
 
 /** The keys of a chunk of 1 to 3 files, in storing order. */
 export function keysOf(parts: number): StoreKey[] {
@@ -135,7 +140,7 @@ export class Programs {
     try {
       for (let i = 0; i < 2; i++) {
         const bytes = await this.#code.readRangeOf(
-          { files, root },
+          { files, openFiles: UNLIMITED, root },
           version,
           first,
           { offset: 0, length: 4 },
@@ -154,6 +159,7 @@ export class Programs {
   #group(environment: Environment, root: Folders): StoreGroup {
     return new this.#code.FileGroup({
       files: environment.files,
+      openFiles: UNLIMITED,
       root,
       key: CHUNK,
       keys: this.#keys,
