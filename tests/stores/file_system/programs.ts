@@ -13,7 +13,6 @@ import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
 import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
 
-
 const FOLDER = "/c";
 export const CHUNK = "/c/0";
 
