@@ -1,9 +1,6 @@
-import { ArrayStorage } from "../arrays/array_storage.ts";
-import { flattenLayers } from "../concat_parts/flat_parts.ts";
+import { parseShardFiles } from "../arrays/shard_files.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
-import { below } from "../metadata/metadata_error.ts";
-import { shardIndexSize } from "../shards/shard_index.ts";
-import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
+import type { ShardLayout } from "../shards/shard_layout.ts";
 import { elementBytes } from "./element_bytes.ts";
 import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
 import type { TiffOptions } from "./tiff_options.ts";
@@ -56,7 +53,8 @@ export function parseTiffArray(
   document: unknown,
   { bands }: TiffOptions,
 ): TiffArray {
-  const storage = new ArrayStorage(document);
+  const { storage, layout, innerShape: tileShape, innerCodecs } =
+    parseShardFiles(document, { name: "TIFF", pieces: "tiles" });
   const { metadata, chunkShape: shardShape, gridShape } = storage;
   const { shape, data_type, fill_value } = metadata;
   const [, kind = "", digits] = /^(u?int|float)(\d+)$/.exec(
@@ -71,15 +69,10 @@ export function parseTiffArray(
       }`,
     );
   }
-  const { layout, tileShape, codecs } = parseShards(
-    metadata.codecs,
-    shardShape,
-  );
   const axes = axesOf(shape, bands);
   assertTiles(tileShape, shape, axes);
-  assertParts(storage, layout);
   const bits = Number(digits);
-  const encoding = tileEncoding(codecs, {
+  const encoding = tileEncoding(innerCodecs, {
     bits,
     isFloat: kind === "float",
     xAxis: axes.x,
@@ -97,38 +90,6 @@ export function parseTiffArray(
     sampleFormat: SAMPLE_FORMATS[kind]!,
     fillValue: fill_value,
     fillBytes: elementBytes(kind, bits, fill_value, encoding.isLittleEndian),
-  };
-}
-
-function parseShards(
-  codecs: readonly unknown[],
-  shardShape: readonly number[],
-): {
-  layout: ShardLayout;
-  tileShape: readonly number[];
-  codecs: readonly unknown[];
-} {
-  const [codec, ...others] = codecs;
-  const isSharded =
-    (codec as { name?: unknown } | undefined)?.name === "sharding_indexed";
-  if (!isSharded || others.length > 0) {
-    throw new RangeError(
-      'Expected an array with "sharding_indexed" as its only codec, since the tiles of a TIFF are inner chunks: give arrayMetadata a shardShape',
-    );
-  }
-  const layout = below("/codecs/0", () => parseShardLayout(codec, shardShape));
-  const { configuration } = codec as {
-    configuration: { chunk_shape: number[]; codecs: unknown[] };
-  };
-  if (layout.indexLocation === "start") {
-    throw new RangeError(
-      'Expected the index at the end of shards, since a TIFF begins with its own header, found it at the start: set index_location to "end"',
-    );
-  }
-  return {
-    layout,
-    tileShape: configuration.chunk_shape,
-    codecs: configuration.codecs,
   };
 }
 
@@ -183,24 +144,4 @@ function assertTiles(
       }: store bands in a dimension of their own before y and x, with bands: "first", to have each in tiles of its own`,
     );
   }
-}
-
-/** Refuses parts that would divide the TIFF: all of it must lie in the part without a size. */
-function assertParts({ layers }: ArrayStorage, layout: ShardLayout): void {
-  const { parts } = flattenLayers(layers);
-  const place = parts.findIndex(({ size }) => size === undefined);
-  const isAlone = parts.filter(({ size }) => size === undefined).length === 1;
-  const after = parts.slice(place + 1)
-    .reduce((sum, { size = 0 }) => sum + size, 0);
-  const indexSize = shardIndexSize(layout);
-  if (place === 0 && isAlone && after <= indexSize) return;
-  throw new RangeError(
-    `Expected parts that leave the TIFF whole: first the one without a size, and then none, or those of the index of ${indexSize} bytes, found ${
-      describe(
-        parts.map(({ keySuffix, size }) =>
-          size === undefined ? keySuffix : `${keySuffix}:${size}`
-        ),
-      )
-    }: for example parts: ["", ".index"]`,
-  );
 }

@@ -1,3 +1,4 @@
+import { assertShardInGrid } from "../arrays/shard_files.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ShardContainer } from "../shards/shard_container.ts";
@@ -94,7 +95,7 @@ export function tiffContainer(
   let filled: Uint8Array | undefined;
   const fill = () => filled ??= fillTile(array);
   return (shard) => {
-    assertInGrid(shard, array);
+    assertShardInGrid(shard, array.gridShape);
     return containerOf(array, [...shard], { ...options, fill });
   };
 }
@@ -214,20 +215,4 @@ function assertPixels(
       "Expected sparse tiles or noData where the fill value is not 0, found both: readers fill sparse tiles with noData, so leave out noData to have it set to the fill value",
     );
   }
-}
-
-function assertInGrid(
-  shard: readonly number[],
-  { gridShape }: TiffArray,
-): void {
-  const isInGrid = Array.isArray(shard) && shard.length === gridShape.length &&
-    gridShape.every((count, i) =>
-      Number.isInteger(shard[i]) && shard[i]! >= 0 && shard[i]! < count
-    );
-  if (isInGrid) return;
-  throw new RangeError(
-    `Expected the grid coordinates of a shard in a chunk grid of ${
-      describe(gridShape)
-    }, found ${describe(shard)}`,
-  );
 }

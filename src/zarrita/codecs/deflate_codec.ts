@@ -10,7 +10,11 @@ import {
   tooLong,
 } from "./decoded_length.ts";
 import { checkLevel } from "./level.ts";
-import { type NativeZlib, nativeZlib, pieceSize } from "./native_zlib.ts";
+import {
+  type NativeZlib,
+  nativeZlib,
+  pieceSize,
+} from "../../runtime/native_zlib.ts";
 import { ownBytes } from "./own_bytes.ts";
 import { TooLongError, transformBytes } from "./transform_bytes.ts";
 

@@ -1,0 +1,108 @@
+import { flattenLayers } from "../concat_parts/flat_parts.ts";
+import { describe } from "../metadata/describe.ts";
+import { below } from "../metadata/metadata_error.ts";
+import { shardIndexSize } from "../shards/shard_index.ts";
+import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
+import { ArrayStorage } from "./array_storage.ts";
+
+/** An array whose shards can be files of another format. All shapes are in elements. */
+export interface ShardFiles {
+  readonly storage: ArrayStorage;
+  readonly layout: ShardLayout;
+  /** The shape of inner chunks. */
+  readonly innerShape: readonly number[];
+  /** The codecs of inner chunks. */
+  readonly innerCodecs: readonly unknown[];
+  /** The number of bytes of the index that follow the file in the same object. */
+  readonly indexAfter: number;
+}
+
+/** The names of a file format and of what holds an inner chunk there. */
+export interface FileFormat {
+  /** Such as `TIFF`. */
+  readonly name: string;
+  /** Such as `tiles`. */
+  readonly pieces: string;
+}
+
+/**
+ * Parses the metadata of an array whose shards are to be files of another format.
+ *
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {RangeError} If shards cannot be whole files: the array has no shards,
+ * other codecs after them, an index at the start, or parts that divide the file.
+ */
+export function parseShardFiles(
+  document: unknown,
+  format: FileFormat,
+): ShardFiles {
+  const storage = new ArrayStorage(document);
+  const [codec, ...others] = storage.metadata.codecs as readonly unknown[];
+  const isSharded =
+    (codec as { name?: unknown } | undefined)?.name === "sharding_indexed";
+  if (!isSharded || others.length > 0) {
+    throw new RangeError(
+      `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are inner chunks: give arrayMetadata a shardShape`,
+    );
+  }
+  const layout = below(
+    "/codecs/0",
+    () => parseShardLayout(codec, storage.chunkShape),
+  );
+  if (layout.indexLocation === "start") {
+    throw new RangeError(
+      `Expected the index at the end of shards, since a shard begins with the ${format.name}, found it at the start: set index_location to "end"`,
+    );
+  }
+  const { configuration } = codec as {
+    configuration: { chunk_shape: number[]; codecs: unknown[] };
+  };
+  return {
+    storage,
+    layout,
+    innerShape: configuration.chunk_shape,
+    innerCodecs: configuration.codecs,
+    indexAfter: indexAfter(storage, layout, format),
+  };
+}
+
+/** The bytes of the index in the object of the file. Refuses parts that would divide the file. */
+function indexAfter(
+  { layers }: ArrayStorage,
+  layout: ShardLayout,
+  format: FileFormat,
+): number {
+  const { parts } = flattenLayers(layers);
+  const place = parts.findIndex(({ size }) => size === undefined);
+  const isAlone = parts.filter(({ size }) => size === undefined).length === 1;
+  const after = parts.slice(place + 1)
+    .reduce((sum, { size = 0 }) => sum + size, 0);
+  const indexSize = shardIndexSize(layout);
+  if (place === 0 && isAlone && after <= indexSize) return indexSize - after;
+  throw new RangeError(
+    `Expected parts that leave the ${format.name} whole: first the one without a size, and then none, or those of the index of ${indexSize} bytes, found ${
+      describe(
+        parts.map(({ keySuffix, size }) =>
+          size === undefined ? keySuffix : `${keySuffix}:${size}`
+        ),
+      )
+    }: for example parts: ["", ".index"]`,
+  );
+}
+
+/** Refuses coordinates outside a chunk grid. */
+export function assertShardInGrid(
+  shard: readonly number[],
+  gridShape: readonly number[],
+): void {
+  const isInGrid = Array.isArray(shard) && shard.length === gridShape.length &&
+    gridShape.every((count, i) =>
+      Number.isInteger(shard[i]) && shard[i]! >= 0 && shard[i]! < count
+    );
+  if (isInGrid) return;
+  throw new RangeError(
+    `Expected the grid coordinates of a shard in a chunk grid of ${
+      describe(gridShape)
+    }, found ${describe(shard)}`,
+  );
+}
