@@ -5,6 +5,8 @@ export interface NativeZlib {
   readonly deflateSync: NativeCoder;
   readonly gunzipSync: NativeCoder;
   readonly inflateSync: NativeCoder;
+  readonly deflateRawSync: NativeCoder;
+  readonly inflateRawSync: NativeCoder;
   /** Missing before Node 22.15. */
   readonly zstdCompressSync?: NativeCoder;
   readonly zstdDecompressSync?: NativeCoder;

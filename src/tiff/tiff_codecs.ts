@@ -22,8 +22,11 @@ export const COMPRESSION = {
 const COMPRESSIONS: Readonly<Record<string, number>> = {
   zlib: COMPRESSION.deflate,
   "numcodecs.zlib": COMPRESSION.deflate,
+  imagecodecs_zlib: COMPRESSION.deflate,
   imagecodecs_deflate: COMPRESSION.deflate,
   zstd: COMPRESSION.zstd,
+  "numcodecs.zstd": COMPRESSION.zstd,
+  imagecodecs_zstd: COMPRESSION.zstd,
   imagecodecs_lzw: COMPRESSION.lzw,
   imagecodecs_packbits: COMPRESSION.packBits,
 };
@@ -32,6 +35,12 @@ const PREDICTORS: Readonly<Record<string, 2 | 3>> = {
   imagecodecs_delta: 2,
   imagecodecs_floatpred: 3,
 };
+
+/** The names of the codecs that TIFF has, without `bytes`. */
+export const TIFF_CODECS: readonly string[] = [
+  ...Object.keys(COMPRESSIONS),
+  ...Object.keys(PREDICTORS),
+];
 
 /** What to use in place of codecs that resemble those of TIFF. */
 const ADVICE: Readonly<Record<string, string>> = {

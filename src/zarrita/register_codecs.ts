@@ -40,8 +40,9 @@ export interface CodecRegistry {
  *   and decode. Bytes that are cut short, damaged, or of another length than the
  *   elements of the chunk once decoded are a {@linkcode DamageError}; zarrita's `zstd`
  *   never returns for some of them.
- * - `imagecodecs_delta`, `imagecodecs_floatpred`, `imagecodecs_lzw` and
- *   `imagecodecs_packbits`, the codecs of TIFF, with the configurations of the Python
+ * - `imagecodecs_delta`, `imagecodecs_floatpred`, `imagecodecs_lzw`,
+ *   `imagecodecs_packbits`, `imagecodecs_deflate`, `imagecodecs_zlib` and
+ *   `imagecodecs_zstd`, the codecs of TIFF, with the configurations of the Python
  *   package imagecodecs. Predictors take integers and floats, and `dist` of
  *   `imagecodecs_delta` is 1.
  *
@@ -114,20 +115,29 @@ export function registerCodecs(
     zstdLoaders.set(registry, registry.get("zstd"));
   }
   const loadZstd = zstdLoaders.get(registry);
-  for (const name of loadZstd ? ["zstd", "numcodecs.zstd"] : []) {
+  for (const name of loadZstd ? ZSTD_NAMES : []) {
     registry.set(name, async () => {
       const { zstdEntry } = await import("./codecs/zstd_codec.ts");
       return zstdEntry(name, loadZstd!);
     });
   }
   for (const format of ["gzip", "zlib"] as const) {
-    for (const name of [format, `numcodecs.${format}`]) {
+    const names = [format, `numcodecs.${format}`];
+    for (
+      const name of format === "zlib" ? [...names, "imagecodecs_zlib"] : names
+    ) {
       registry.set(name, async () => {
         const { deflateEntry } = await import("./codecs/deflate_codec.ts");
         return deflateEntry(name, format);
       });
     }
   }
+  registry.set("imagecodecs_deflate", async () => {
+    const { imagecodecsDeflateEntry } = await import(
+      "./codecs/deflate_codec.ts"
+    );
+    return imagecodecsDeflateEntry();
+  });
   const codecs = () => import("./codecs/imagecodecs.ts");
   registry.set("imagecodecs_delta", async () => (await codecs()).DELTA);
   registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
@@ -135,6 +145,8 @@ export function registerCodecs(
   registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
   refuseUnknownCodecs(registry);
 }
+
+const ZSTD_NAMES = ["zstd", "numcodecs.zstd", "imagecodecs_zstd"];
 
 /** zarrita's own loaders of `zstd`, before they were replaced. */
 const zstdLoaders = new WeakMap<

@@ -1,3 +1,4 @@
+import { refuse } from "../../metadata/check.ts";
 import { keyOf, noteKey } from "../read_keys.ts";
 import { adler32 } from "./adler32.ts";
 import type { ChunkMetadata } from "./codec.ts";
@@ -18,8 +19,27 @@ import {
 import { ownBytes } from "./own_bytes.ts";
 import { TooLongError, transformBytes } from "./transform_bytes.ts";
 
-/** numcodecs' default for both formats. */
+/** How zlib, gzip and the streams of the web name the formats of deflated data. */
+const FORMATS = {
+  gzip: { stream: "gzip", encode: "gzipSync", decode: "gunzipSync" },
+  zlib: { stream: "deflate", encode: "deflateSync", decode: "inflateSync" },
+  deflate: {
+    stream: "deflate-raw",
+    encode: "deflateRawSync",
+    decode: "inflateRawSync",
+  },
+} as const;
+
+/** A format of deflated data. `deflate` has neither a header nor a checksum. */
+export type DeflateFormat = keyof typeof FORMATS;
+
+/** The default levels of numcodecs and imagecodecs. */
 const DEFAULT_LEVEL = 1;
+const IMAGECODECS_LEVEL = 6;
+
+/** The highest levels of zlib, and of libdeflate, which imagecodecs uses. */
+const HIGHEST_LEVEL = 9;
+const HIGHEST_LIBDEFLATE_LEVEL = 12;
 
 /** The length of the checksum at the end of zlib data. */
 const ADLER_SIZE = 4;
@@ -32,7 +52,7 @@ const ADLER_SIZE = 4;
  */
 export function deflateEntry(
   name: string,
-  format: "gzip" | "zlib",
+  format: DeflateFormat,
   native: NativeZlib | null = nativeZlib(),
 ): {
   fromConfig(configuration: unknown, metadata: ChunkMetadata): DeflateCodec;
@@ -40,9 +60,12 @@ export function deflateEntry(
   return {
     fromConfig(configuration, metadata) {
       const { level } = parseCodecConfiguration(name, ["level"], configuration);
+      const standard = name.startsWith("imagecodecs_")
+        ? IMAGECODECS_LEVEL
+        : DEFAULT_LEVEL;
       return new DeflateCodec(
         format,
-        checkLevel(level ?? DEFAULT_LEVEL, name, -1, 9),
+        checkLevel(level ?? standard, name, -1, HIGHEST_LEVEL),
         decodedLength(name, metadata),
         native,
       );
@@ -51,19 +74,53 @@ export function deflateEntry(
 }
 
 /**
- * The codecs `gzip` and `numcodecs.zlib`.
+ * Makes the codec `imagecodecs_deflate`: `zlib` with the levels of libdeflate, or with
+ * `raw` deflated data alone.
+ */
+export function imagecodecsDeflateEntry(
+  native: NativeZlib | null = nativeZlib(),
+): ReturnType<typeof deflateEntry> {
+  const name = "imagecodecs_deflate";
+  return {
+    fromConfig(configuration, metadata) {
+      const { level, raw = false } = parseCodecConfiguration(
+        name,
+        ["level", "raw"],
+        configuration,
+      );
+      if (typeof raw !== "boolean") {
+        refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
+      }
+      const checked = checkLevel(
+        level ?? IMAGECODECS_LEVEL,
+        name,
+        0,
+        HIGHEST_LIBDEFLATE_LEVEL,
+      );
+      return new DeflateCodec(
+        raw ? "deflate" : "zlib",
+        Math.min(checked, HIGHEST_LEVEL),
+        decodedLength(name, metadata),
+        native,
+      );
+    },
+  };
+}
+
+/**
+ * The codecs `gzip`, `numcodecs.zlib` and `imagecodecs_deflate`.
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/
  */
 export class DeflateCodec {
   readonly kind = "bytes_to_bytes";
-  readonly #format: "gzip" | "zlib";
+  readonly #format: DeflateFormat;
   readonly #level: number;
   readonly #expected: number | undefined;
   readonly #native: NativeZlib | null;
 
   constructor(
-    format: "gzip" | "zlib",
+    format: DeflateFormat,
     level: number,
     expected: number | undefined,
     native: NativeZlib | null,
@@ -78,12 +135,10 @@ export class DeflateCodec {
     if (this.#native === null) {
       return await transformBytes(
         bytes,
-        new CompressionStream(this.#streamFormat()),
+        new CompressionStream(FORMATS[this.#format].stream),
       );
     }
-    const { gzipSync, deflateSync } = this.#native;
-    const encodeNow = this.#format === "gzip" ? gzipSync : deflateSync;
-    return ownBytes(encodeNow(bytes, {
+    return ownBytes(this.#native[FORMATS[this.#format].encode](bytes, {
       level: this.#level,
       chunkSize: pieceSize(bytes.length),
     }));
@@ -118,9 +173,8 @@ export class DeflateCodec {
   }
 
   #decodeNatively(encoded: Uint8Array, native: NativeZlib): Uint8Array {
-    const { gunzipSync, inflateSync } = native;
-    const decodeNow = this.#format === "gzip" ? gunzipSync : inflateSync;
-    const { buffer, engine } = decodeNow(encoded, {
+    const decode = native[FORMATS[this.#format].decode];
+    const { buffer, engine } = decode(encoded, {
       info: true,
       chunkSize: pieceSize(this.#expected),
       ...(this.#expected === undefined
@@ -139,10 +193,10 @@ export class DeflateCodec {
   async #decodeByStream(encoded: Uint8Array): Promise<Uint8Array> {
     const decoded = await transformBytes(
       encoded,
-      new DecompressionStream(this.#streamFormat()),
+      new DecompressionStream(FORMATS[this.#format].stream),
       decodedLimit(this.#expected),
     );
-    if (this.#format === "gzip") return decoded;
+    if (this.#format !== "zlib") return decoded;
     const { buffer, byteOffset, length } = encoded;
     const end = length - ADLER_SIZE;
     const stored = end > 0
@@ -150,9 +204,5 @@ export class DeflateCodec {
       : undefined;
     if (stored === adler32(decoded)) return decoded;
     throw new SyntaxError("Its checksum does not match");
-  }
-
-  #streamFormat(): "gzip" | "deflate" {
-    return this.#format === "gzip" ? "gzip" : "deflate";
   }
 }

@@ -1,4 +1,7 @@
-import { deflateEntry } from "../../../src/zarrita/codecs/deflate_codec.ts";
+import {
+  deflateEntry,
+  imagecodecsDeflateEntry,
+} from "../../../src/zarrita/codecs/deflate_codec.ts";
 import { zstdEntry } from "../../../src/zarrita/codecs/zstd_codec.ts";
 import * as zarr from "zarrita";
 
@@ -18,7 +21,7 @@ export type Way = (typeof WAYS)[number];
 
 /** A codec of one way for chunks of `length` bytes, or for an unknown length. */
 export function compression(
-  name: "zstd" | "gzip" | "zlib",
+  name: "zstd" | "gzip" | "zlib" | "imagecodecs_deflate",
   way: Way,
   length?: number,
   configuration: unknown = {},
@@ -26,6 +29,8 @@ export function compression(
   const native = way === "native" ? [] : [null];
   const entry = name === "zstd"
     ? zstdEntry(name, loadPeer, ...native)
+    : name === "imagecodecs_deflate"
+    ? imagecodecsDeflateEntry(...native)
     : deflateEntry(name, name, ...native);
   return entry.fromConfig(configuration, {
     dataType: "uint8",

@@ -3,14 +3,15 @@ import {
   assertInstanceOf,
   assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { zstdCompressSync } from "node:zlib";
+import { inflateRawSync, inflateSync, zstdCompressSync } from "node:zlib";
 import { DamageError, MetadataError } from "../../../mod.ts";
 import { noteKey } from "../../../src/zarrita/read_keys.ts";
 import { compression, WAYS } from "./compression_support.ts";
 
-const NAMES = ["zstd", "gzip", "zlib"] as const;
+const NAMES = ["zstd", "gzip", "zlib", "imagecodecs_deflate"] as const;
 
 /** Bytes that compress, but not to almost nothing. */
 function sample(length: number): Uint8Array {
@@ -131,7 +132,7 @@ for (const name of NAMES) {
   });
 }
 
-for (const name of ["gzip", "zlib"] as const) {
+for (const name of ["gzip", "zlib", "imagecodecs_deflate"] as const) {
   for (const way of WAYS) {
     Deno.test(`${name} refuses bytes after the data, by the ${way} way`, async () => {
       const encoded = await compression(name, way).encode(sample(10));
@@ -145,6 +146,58 @@ for (const name of ["gzip", "zlib"] as const) {
     });
   }
 }
+
+for (const way of WAYS) {
+  Deno.test(`imagecodecs_deflate with raw has neither header nor checksum, by the ${way} way`, async () => {
+    const bytes = sample(3000);
+    const raw = compression("imagecodecs_deflate", way, 3000, { raw: true });
+    const encoded = await raw.encode(bytes);
+    assertEquals(new Uint8Array(inflateRawSync(encoded)), bytes);
+    for (const other of WAYS) {
+      const codec = compression("imagecodecs_deflate", other, 3000, {
+        raw: true,
+      });
+      assertEquals(await codec.decode(encoded), bytes);
+      const zlib = compression("zlib", other, 3000);
+      await assertRejects(() => zlib.decode(encoded), DamageError);
+      // The last bytes may hold the end of the data alone.
+      for (let cut = 0; cut < encoded.length - 8; cut++) {
+        const piece = encoded.slice(0, cut);
+        await assertRejects(() => codec.decode(piece), DamageError);
+      }
+      for (let bit = 0; bit < 8 * encoded.length; bit += 5) {
+        const flipped = encoded.slice();
+        flipped[bit >> 3]! ^= 1 << (bit & 7);
+        try {
+          assertEquals((await codec.decode(flipped)).length, bytes.length);
+        } catch (error) {
+          assertInstanceOf(error, DamageError);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("imagecodecs_deflate takes the levels of libdeflate, and refuses other members", async () => {
+  const bytes = sample(5000);
+  const lengths: number[] = [];
+  for (const level of [0, 1, 9, 10, 12, null]) {
+    const codec = compression("imagecodecs_deflate", "native", 5000, { level });
+    const encoded = await codec.encode(bytes);
+    assertEquals(new Uint8Array(inflateSync(encoded)), bytes);
+    lengths.push(encoded.length);
+  }
+  const [stored, , best, ...higher] = lengths;
+  assertEquals(stored! > 5000, true);
+  assertEquals(higher, [best!, best!, higher[2]!]);
+  const wrong = [{ level: 13 }, { level: -1 }, { raw: 1 }, { header: true }];
+  for (const configuration of wrong) {
+    assertThrows(
+      () => compression("imagecodecs_deflate", "native", 1, configuration),
+      MetadataError,
+    );
+  }
+});
 
 Deno.test("zstd writes the content size and, if configured, a checksum", async () => {
   for (const checksum of [false, true]) {

@@ -7,11 +7,15 @@ import {
 } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError } from "../../../mod.ts";
+import { TIFF_CODECS } from "../../../src/tiff/tiff_codecs.ts";
 import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
 
 const BYTES_TO_BYTES = [
   "imagecodecs_lzw",
   "imagecodecs_packbits",
+  "imagecodecs_deflate",
+  "imagecodecs_zlib",
+  "imagecodecs_zstd",
   "crc32c",
   "gzip",
   "numcodecs.gzip",
@@ -44,6 +48,17 @@ Deno.test("registerCodecs registers its codecs, and keeps the other codecs", asy
       : "array_to_bytes";
     assertEquals(codec.kind, kind);
   }
+});
+
+Deno.test("registerCodecs and tiffContainer know the same codecs, but for four that TIFF lacks", () => {
+  const known = new Set([...TIFF_CODECS, "bytes"]);
+  const registry = new Map(zarr.registry);
+  registerCodecs(registry);
+  assertEquals([...known].filter((name) => !registry.has(name)), []);
+  assertEquals(
+    new Set(REGISTERED.filter((name) => !known.has(name))),
+    new Set(["crc32c", "packbits", "gzip", "numcodecs.gzip"]),
+  );
 });
 
 for (const name of BYTES_TO_BYTES) {
