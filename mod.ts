@@ -50,6 +50,12 @@ export {
   createArrayChunks,
   openArrayChunks,
 } from "./src/arrays/open_array_chunks.ts";
+export {
+  mapKeys,
+  type MapKeysOptions,
+  type MappedStore,
+} from "./src/views/map_keys.ts";
+export type { KeyFunction, KeyTable } from "./src/views/key_mapping.ts";
 export { plainView } from "./src/views/plain_view.ts";
 export type { PlainStore } from "./src/views/store_view.ts";
 export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";

@@ -1,60 +1,14 @@
 import {
   ArrayChunks,
-  FileSystemStore,
-  HttpStore,
-  MemoryStore,
   plainView,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { type OpenedStore, testStore } from "../stores/conformance.ts";
-import { serve, storeHandler } from "../stores/loopback.ts";
+import { testStore } from "../stores/conformance.ts";
 import { encodeJson } from "../support/documents.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
-import { observed } from "../support/observed_store.ts";
-
-/** Every kind of store, empty, and a store to write into if it is read-only. */
-const STORES: Record<
-  string,
-  { lacks: (keyof Store)[]; open(): Promise<OpenedStore> }
-> = {
-  MemoryStore: {
-    lacks: [],
-    open: () => Promise.resolve(writable(new MemoryStore())),
-  },
-  FileSystemStore: {
-    lacks: [],
-    async open() {
-      const root = await Deno.makeTempDir();
-      return {
-        ...writable(new FileSystemStore(root)),
-        close: () => Deno.remove(root, { recursive: true }),
-      };
-    },
-  },
-  HttpStore: {
-    lacks: ["set", "delete", "list"],
-    open() {
-      const behind = new MemoryStore();
-      const { url, close } = serve(storeHandler(behind));
-      const store = new HttpStore(url);
-      return Promise.resolve({ ...writable(behind), store, close });
-    },
-  },
-  "a store with get and set alone": {
-    lacks: ["delete", "list"],
-    open() {
-      const memory = new MemoryStore();
-      const store = observed(memory, () => {}, ["get", "set"]);
-      return Promise.resolve({ ...writable(memory), store });
-    },
-  },
-};
-
-function writable(store: MemoryStore | FileSystemStore): OpenedStore {
-  return { store, fill: (key, bytes) => store.set(key, bytes) };
-}
+import { STORES } from "./every_store.ts";
 
 for (const [name, { lacks, open }] of Object.entries(STORES)) {
   testStore(`plainView of ${name} without arrays`, async () => {
