@@ -2,6 +2,7 @@ import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { below, MetadataError } from "../metadata/metadata_error.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
+import { FILE_RECORD_SIZE } from "../shards/file_record.ts";
 import { shardIndexSize } from "../shards/shard_index.ts";
 import type { Part } from "../splitter/part.ts";
 import type { ArrayStorage } from "./array_storage.ts";
@@ -79,12 +80,15 @@ function assertHolds(
   const between = sumOf(isAtStart ? parts.slice(0, i) : parts.slice(i + 1));
   const checksums = isAtStart ? 0 : CHECKSUM_SIZE * checksumsAfter;
   const own = hasChecksum ? CHECKSUM_SIZE : 0;
-  // The part ends, or starts, where the entries of the index do.
+  // The part ends, or starts, where the entries of the index do. Adopted files have a
+  // record before them.
   const isHeld = between !== undefined &&
     (isAtStart
       ? between === 0 && (partSize === size || partSize === size - own)
       : between <= checksums + own && between % CHECKSUM_SIZE === 0 &&
-        between + partSize! === size + checksums);
+        [0, FILE_RECORD_SIZE].some((record) =>
+          between + partSize! === size + checksums + record
+        ));
   if (isHeld) return;
   const place = isAtStart
     ? "first"

@@ -14,6 +14,7 @@ import {
 } from "./inner_extents.ts";
 import type { RangeBatches, ShardBody } from "./range_batches.ts";
 import { readShardIndex } from "./read_inner_chunk.ts";
+import { readRecordedIndex } from "./recorded_index.ts";
 import type { ShardIndex } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -24,18 +25,22 @@ export class CachedIndexes extends IndexCache {
   readonly #store: Store;
   /** The values whose versions the indexes are kept with, in a store that has versions. */
   readonly #versioned: ShardBody | undefined;
+  readonly #mayHaveRecords: boolean;
 
+  /** @param mayHaveRecords Whether the shards may be files with a record before the index. */
   constructor(
     store: Store,
     layouts: readonly ShardLayout[],
     ranges: RangeBatches,
     versioned: ShardBody | undefined,
+    mayHaveRecords: boolean,
   ) {
     super();
     this.#store = store;
     this.layouts = layouts;
     this.ranges = ranges;
     this.#versioned = versioned;
+    this.#mayHaveRecords = mayHaveRecords;
   }
 
   /**
@@ -87,12 +92,25 @@ export class CachedIndexes extends IndexCache {
     if (this.#versioned !== undefined) {
       return await this.#loadVersioned(key, this.#versioned, options);
     }
-    const index = await readShardIndex(
-      (range) => readRange(this.#store, key, range, options),
-      this.layouts[0]!,
+    const index = await this.#readIndex(this.#store, key, options);
+    return { index, isLasting: true };
+  }
+
+  #readIndex(
+    values: Pick<Store, "get" | "getRange" | "size">,
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<ShardIndex | undefined> {
+    const layout = this.layouts[0]!;
+    if (this.#mayHaveRecords) {
+      const isReadOnly = this.#store.set === undefined;
+      return readRecordedIndex(values, key, layout, isReadOnly, options);
+    }
+    return readShardIndex(
+      (range) => readRange(values, key, range, options),
+      layout,
       key,
     );
-    return { index, isLasting: true };
   }
 
   /** Reads an index together with the version of the value that it speaks of. */
@@ -110,11 +128,7 @@ export class CachedIndexes extends IndexCache {
       const group = this.#store.group!(key, [key]);
       const index = await group.read(async (values) => {
         release(); // The store may try several times.
-        const index = await readShardIndex(
-          (range) => readRange(values, key, range, options),
-          this.layouts[0]!,
-          key,
-        );
+        const index = await this.#readIndex(values, key, options);
         version = values.version(`${key}${keySuffix}`);
         return index;
       }, options);

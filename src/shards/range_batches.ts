@@ -26,6 +26,8 @@ export interface ShardBody {
   /** The text that the key of the value has after that of the shard. */
   readonly keySuffix: string;
   readonly offset: number;
+  /** The number of bytes of the parts after it; `undefined` if another one has no size. */
+  readonly tailSize?: number | undefined;
 }
 
 /** Thrown for a version of a shard that others have replaced. */

@@ -19,6 +19,7 @@ import {
   type ShardBody,
   ShardChangedError,
 } from "./range_batches.ts";
+import { mayHaveRecords } from "./recorded_index.ts";
 import type { ShardChanges } from "./shard_changes.ts";
 import { shardIndexSize } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
@@ -56,6 +57,7 @@ export class ShardReads {
       layouts,
       new RangeBatches(store, body, sizeOfLastIndex(layouts)),
       hasVersions ? body! : undefined,
+      mayHaveRecords(body, layouts[0]),
     );
   }
 

@@ -39,7 +39,12 @@ export class PlainArray implements TranslatedArray {
     const { keySuffix } = parts[place]!;
     const offset = parts.slice(0, place)
       .reduce((sum, { size }) => sum + size!, 0);
-    return { store: this.#parts, keySuffix, offset };
+    const tailSize = parts.slice(place + 1).reduce<number | undefined>(
+      (sum, { size }) =>
+        size === undefined || sum === undefined ? undefined : sum + size,
+      0,
+    );
+    return { store: this.#parts, keySuffix, offset, tailSize };
   }
 
   get gridShape(): readonly number[] {

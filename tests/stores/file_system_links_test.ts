@@ -210,3 +210,28 @@ Deno.test("FileSystemStore follows a linked root whose target changes", async ()
     }
   });
 });
+
+Deno.test("FileSystemStore.link gives a file another key", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/a", new Uint8Array([1]));
+    await store.link("/a", "/b/c/d");
+    assertEquals(await store.get("/b/c/d"), new Uint8Array([1]));
+    await store.link("/a", "/b/c/d"); // They are the same file already.
+    await store.set("/b/c/d", new Uint8Array([2]));
+    assertEquals(await store.get("/a"), new Uint8Array([1]));
+    await assertRejects(
+      () => store.link("/a", "/b/c/d"),
+      Deno.errors.AlreadyExists,
+    );
+    assertEquals(await store.get("/b/c/d"), new Uint8Array([2]));
+    await assertRejects(
+      () => store.link("/none", "/e"),
+      Deno.errors.NotFound,
+      'Key "/none" has no file',
+    );
+    for (const key of ["/b", "/.zarr-parts-tmp-1", "/../x"] as const) {
+      await assertRejects(() => store.link("/a", key), Error);
+      await assertRejects(() => store.link(key, "/f"), Error);
+    }
+  }));

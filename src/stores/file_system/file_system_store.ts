@@ -5,7 +5,7 @@ import { listFiles } from "./listing.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf } from "./file_version.ts";
-import { assertNotTemporary } from "./path.ts";
+import { assertNotTemporary, splitPath } from "./path.ts";
 import { openFiles } from "./open_files.ts";
 import { openFile, readFileRange, WHOLE } from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
@@ -380,6 +380,50 @@ export class FileSystemStore implements Store {
   async delete(key: StoreKey, options: StoreOptions = {}): Promise<void> {
     await this.#root.find(key, options);
     await this.#root.remove(key);
+  }
+
+  /**
+   * Gives a file another name beside its own, by a hard link: both are the same file,
+   * and no byte is copied. Setting or deleting the value of one key leaves the file under
+   * the other key as it is. Nothing happens if both keys have the same file already.
+   *
+   * @param key The file's path below the root.
+   * @param other The other path below the root. Folders are created as needed.
+   * @param options `signal` aborts the operation.
+   * @throws {RangeError} If a key is invalid, or that of a temporary file.
+   * @throws {Deno.errors.NotFound} If there is no such file.
+   * @throws {Deno.errors.AlreadyExists} If the other key has another file.
+   * @throws {Error} If a key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/S2A_T32TMT_B04.tif", new Uint8Array([1, 2, 3]));
+   * await store.link("/S2A_T32TMT_B04.tif", "/red/c/0/0.tif");
+   * assertEquals(await store.get("/red/c/0/0.tif"), new Uint8Array([1, 2, 3]));
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  async link(
+    key: StoreKey,
+    other: StoreKey,
+    options: StoreOptions = {},
+  ): Promise<void> {
+    const file = await this.#root.find(key, options);
+    if (file === undefined) {
+      throw new Deno.errors.NotFound(
+        `Key ${JSON.stringify(key)} has no file: ${this.#root.path}${key}`,
+      );
+    }
+    const { folder, name } = splitPath(other);
+    if (await this.#root.isSameFile(key, other, options)) return;
+    const path = await this.#root.ensureFolder(folder);
+    await Deno.link(file.path, `${path}/${name}`);
+    if (this.#isSynced) await DENO_FILES.syncFolder(path);
   }
 
   /**

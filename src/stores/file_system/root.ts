@@ -61,6 +61,21 @@ export class FileSystemRoot implements Folders {
     return { path, size: info.size };
   }
 
+  /** Whether two keys name the same file, by hard or symbolic links. */
+  async isSameFile(
+    key: StoreKey,
+    other: StoreKey,
+    options: StoreOptions,
+  ): Promise<boolean> {
+    const [a, b] = await Promise.all(
+      [key, other].map(async (key) => {
+        const file = await this.find(key as StoreKey, options);
+        return file && await ifPresent(() => Deno.stat(file.path));
+      }),
+    );
+    return !!a && !!b && a.ino !== null && a.ino === b.ino && a.dev === b.dev;
+  }
+
   /** Removes the file that a key names, or a link to it. */
   async remove(key: StoreKey): Promise<void> {
     const { folder, name } = splitPath(key);

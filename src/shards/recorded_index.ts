@@ -1,0 +1,54 @@
+import { readRange, readSize } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+} from "./file_record.ts";
+import type { ShardBody } from "./range_batches.ts";
+import {
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/** Whether a file record may lie before the indexes of shards: their part has room for it. */
+export function mayHaveRecords(
+  body: ShardBody | null,
+  layout: ShardLayout | undefined,
+): boolean {
+  return layout?.indexLocation === "end" &&
+    body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
+}
+
+/**
+ * Reads the index of a shard, and compares the length of the file with its record, if
+ * it has one. The length is not asked of a store that can only read, since that is a
+ * server as a rule: this would take one more request for each shard.
+ *
+ * @param values The store of whole shards, or a group of it.
+ * @throws {DamageError} If the file was replaced.
+ */
+export async function readRecordedIndex(
+  values: Pick<Store, "get" | "getRange" | "size">,
+  key: StoreKey,
+  layout: ShardLayout,
+  isReadOnly: boolean,
+  options: StoreOptions | undefined,
+): Promise<ShardIndex | undefined> {
+  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
+  const bytes = await readRange(
+    values,
+    key,
+    { suffixLength: length },
+    options,
+  );
+  if (bytes === undefined) return undefined;
+  const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+  if (record !== undefined && !isReadOnly) {
+    const size = await readSize(values, key, options);
+    assertFileSize(record, key, size && size - length);
+  }
+  return decodeShardIndex(bytes.subarray(FILE_RECORD_SIZE), layout, key);
+}
