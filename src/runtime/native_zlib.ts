@@ -7,6 +7,8 @@ export interface NativeZlib {
   readonly inflateSync: NativeCoder;
   readonly deflateRawSync: NativeCoder;
   readonly inflateRawSync: NativeCoder;
+  /** Missing before Node 22.2. */
+  readonly crc32?: (bytes: Uint8Array) => number;
   /** Missing before Node 22.15. */
   readonly zstdCompressSync?: NativeCoder;
   readonly zstdDecompressSync?: NativeCoder;

@@ -4,6 +4,7 @@ import { recorded } from "./recording.ts";
 
 const ADAPTER = import.meta.resolve("../../src/zarrita/mod.ts");
 const TIFF = import.meta.resolve("../../src/tiff/mod.ts");
+const ZIP = import.meta.resolve("../../src/zip/mod.ts");
 const RECORDING = import.meta.resolve("./recording.ts");
 
 /**
@@ -19,6 +20,7 @@ export async function runExample(
   const program = code
     .replaceAll('"@zarr-parts/zarr-parts/zarrita"', JSON.stringify(ADAPTER))
     .replaceAll('"@zarr-parts/zarr-parts/tiff"', JSON.stringify(TIFF))
+    .replaceAll('"@zarr-parts/zarr-parts/zip"', JSON.stringify(ZIP))
     .replaceAll('"@zarr-parts/zarr-parts"', JSON.stringify(RECORDING));
   const takeStores = async () => {
     for (const store of recorded.splice(0)) await onStore(store);

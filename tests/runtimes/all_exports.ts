@@ -2,7 +2,8 @@
 import * as library from "../../mod.ts";
 import * as tiff from "../../src/tiff/mod.ts";
 import * as adapter from "../../src/zarrita/mod.ts";
+import * as zip from "../../src/zip/mod.ts";
 
-const kinds = Object.entries({ ...library, ...adapter, ...tiff })
+const kinds = Object.entries({ ...library, ...adapter, ...tiff, ...zip })
   .map(([name, value]) => `${name}: ${typeof value}`);
 console.log(kinds.sort().join("\n"));
