@@ -9,6 +9,7 @@ import { benchJoin, benchSplit } from "./memory.ts";
 import type { Options } from "./options.ts";
 import { benchRead } from "./read.ts";
 import { benchSmall } from "./small.ts";
+import { benchVolume } from "./volume.ts";
 
 /** A benchmark that runs by its name. */
 export interface Benchmark {
@@ -27,5 +28,6 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   small: { title: "Small chunks", run: benchSmall },
   chunks: { title: "Chunks of several files", run: benchChunks },
   read: { title: "Reading with zarrita", run: benchRead },
+  volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },
 };
