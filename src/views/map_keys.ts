@@ -102,8 +102,13 @@ export type MappedStore<S extends Store = Store> =
  *
  * @example
  * ```ts
- * import { mapKeys, MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
- * import { arrayMetadata, createArrayChunks } from "@zarr-parts/zarr-parts";
+ * import {
+ *   arrayMetadata,
+ *   createArrayChunks,
+ *   mapKeys,
+ *   MemoryStore,
+ *   openArrayChunks,
+ * } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
  * const files = new MemoryStore([["/raw/T32TMT_B04.tif", new Uint8Array(4)]]);

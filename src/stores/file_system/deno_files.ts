@@ -36,15 +36,11 @@ class DenoFile implements OpenFile {
   }
 
   stat(): FileState | undefined {
-    try {
-      return stateOf(this.#file.statSync());
-    } catch (error) {
-      // Deno asks for permission for the real path.
-      if (!(error instanceof Deno.errors.NotCapable)) throw error;
-      isStatRefused = true;
-      const state = DENO_FILES.stat(this.#path) as FileState | undefined;
-      return isSameState(this.#earlier, state) ? state : undefined;
-    }
+    const told = stateOfOpen(this.#file);
+    if (told !== undefined) return told;
+    isStatRefused = true;
+    const state = DENO_FILES.stat(this.#path) as FileState | undefined;
+    return isSameState(this.#earlier, state) ? state : undefined;
   }
 
   tryLock(): boolean {
@@ -183,6 +179,16 @@ function oldState(path: string): FileState | undefined {
 function isLong(path: string): boolean {
   const info = ifPresentSync(() => Deno.lstatSync(path));
   return info !== undefined && info.size > SHORT;
+}
+
+/** The state of an open file; `undefined` without permission for its real path. */
+export function stateOfOpen(file: Deno.FsFile): FileState | undefined {
+  try {
+    return stateOf(file.statSync());
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return undefined;
+    throw error;
+  }
 }
 
 function stateOf(info: Deno.FileInfo): FileState {

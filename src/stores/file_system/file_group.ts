@@ -5,7 +5,7 @@ import type { StoreKey, StoreOptions } from "../store.ts";
 import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
 import { isAbsence, isDiskFull } from "./absence.ts";
 import type { Files, OpenFile } from "./files.ts";
-import type { Folders } from "./folders.ts";
+import type { Folders, FoundFile } from "./folders.ts";
 import { openGroup } from "./group_reading.ts";
 import { FileGroupValues } from "./group_values.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
@@ -51,8 +51,8 @@ export class FileGroup implements StoreGroup {
     let openedAt = 0;
     const locate = async () => {
       openedAt = system.now();
-      const files: (string | undefined)[] = [];
-      for (const each of keys) files.push((await root.find(each))?.path);
+      const files: (FoundFile | undefined)[] = [];
+      for (const each of keys) files.push(await root.find(each));
       // Under the lock, the journal tells of this writer alone.
       const journal = () => isLocked ? undefined : this.#journalPath();
       return { files, journal };
@@ -208,7 +208,7 @@ export class FileGroup implements StoreGroup {
   async #journalPath(): Promise<string | undefined> {
     const { key, root } = this.#place;
     const { folder, name } = splitPath(key);
-    const path = await root.follow(folder);
+    const path = await root.locate(folder);
     return path && `${path}/${await journalName(name)}`;
   }
 }

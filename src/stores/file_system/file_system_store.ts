@@ -52,6 +52,12 @@ export interface FileSystemStoreOptions {
    * begun.
    */
   onRecovery?: (key: StoreKey) => void;
+  /**
+   * The folders outside of the root, as paths or `file:` URLs, that symbolic links below
+   * the root may lead to, directly or by other links. Files in them are read and listed,
+   * and never written. None by default.
+   */
+  followLinksInto?: readonly (string | URL)[];
 }
 
 /**
@@ -71,8 +77,14 @@ export interface FileSystemStoreOptions {
  * below it; the root itself may be a link. Setting or deleting a linked value
  * replaces or removes the link, not the file it leads to. The check takes about
  * 10 µs of each read. It keeps readers of a folder that others have filled from
- * reading other files; it does not protect against a process that changes links
- * between the check and the use.
+ * reading other files; it does not protect against a process that replaces a file
+ * by a link between the check and the use.
+ *
+ * With `followLinksInto`, links may also lead to files in other folders, which are
+ * read and not written: a key in a linked folder cannot be set or deleted, and a
+ * linked value is replaced by a file of its own. Such a store checks after opening a
+ * file that the key still leads to that file. It also needs `--allow-read` for the
+ * other folders.
  *
  * The paths of keys that were read before are looked up synchronously, from the
  * cache of the operating system; everything else runs on other threads.
@@ -110,9 +122,11 @@ export class FileSystemStore implements Store {
    * store, and is created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
    * @param options `sync`: whether writes wait for the disk; `onRecovery`: told of chunks
-   * that a killed writer left half written.
-   * @throws {RangeError} If the path is empty.
-   * @throws {TypeError} If a URL is not a `file:` URL of this machine.
+   * that a killed writer left half written; `followLinksInto`: the folders that links may
+   * lead to.
+   * @throws {RangeError} If a path is empty.
+   * @throws {TypeError} If a URL is not a `file:` URL of this machine, or
+   * `followLinksInto` is not a list.
    * @throws {Error} Outside of Deno.
    *
    * @example
@@ -127,7 +141,11 @@ export class FileSystemStore implements Store {
   constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     inspectAsString(this);
     this.#isSynced = options.sync ?? false;
-    this.#root = new FileSystemRoot(root, this.#isSynced);
+    this.#root = new FileSystemRoot(
+      root,
+      this.#isSynced,
+      options.followLinksInto,
+    );
     this.#onRecovery = options.onRecovery;
   }
 

@@ -50,8 +50,8 @@ export async function readRangeOf(
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
   return await openFiles.run(1, async () => {
-    const path = (await root.find(key, options))?.path;
-    const file = path && await files.open(path);
+    const found = await root.find(key, options);
+    const file = found && await files.open(found.path);
     if (!file) return undefined;
     try {
       return version instanceof FileVersion && version.isOf(file)

@@ -1,13 +1,24 @@
 import type { StoreKey, StoreOptions } from "../store.ts";
+import type { FileState } from "./files.ts";
+
+/** The file that a key leads to. */
+export interface FoundFile {
+  /** The path of the file, without links below the root. */
+  readonly path: string;
+  /**
+   * Whether the key still leads to a file that was opened by its path; `undefined` for
+   * the state of an open file that cannot be told. Missing where no link is on the way.
+   */
+  leadsTo?(file: FileState | undefined): boolean;
+}
 
 /** Where keys lead in the file system. */
 export interface Folders {
-  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file below the root. */
-  find(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<{ readonly path: string } | undefined>;
-  /** Finds a folder; `undefined` if nothing is there. */
+  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file in a folder that may be read. */
+  find(key: StoreKey, options?: StoreOptions): Promise<FoundFile | undefined>;
+  /** Finds a folder to read; `undefined` if nothing is there. */
+  locate(folder: string): Promise<string | undefined>;
+  /** Finds a folder to change, below the root; `undefined` if nothing is there. */
   follow(folder: string): Promise<string | undefined>;
   /** Finds a folder, or the nearest existing folder above it. Creates the root. */
   nearestFolder(

@@ -5,6 +5,7 @@ import {
   isSameState,
   type OpenFile,
 } from "./files.ts";
+import type { FoundFile } from "./folders.ts";
 
 /** How often the same files are found without the others, until the others are missing for good. */
 const SIGHTINGS = 3;
@@ -14,7 +15,7 @@ const LONGEST_WAIT = 2_500;
 /** The files of a chunk. */
 export interface GroupPaths {
   /** Where each file is, the last in storing order last; `undefined` for a folder that is absent. */
-  readonly files: readonly (string | undefined)[];
+  readonly files: readonly (FoundFile | undefined)[];
   /** Where the journal is; `undefined` if its folder is absent. */
   journal(): Awaitable<string | undefined>;
 }
@@ -58,7 +59,8 @@ export async function openGroup(
       const paths = await locate();
       const opened = await tryOpen(files, paths.files);
       if (opened.isOneWrite) return opened;
-      const isSame = sightings > 0 && haveSameFiles(earlier, opened.files);
+      const isSame = sightings > 0 && opened.isIncomplete &&
+        haveSameFiles(earlier, opened.files);
       await closeAll(earlier);
       earlier = opened.files;
       sightings = isSame ? sightings + 1 : 1;
@@ -104,25 +106,32 @@ async function isThere(
 
 async function tryOpen(
   files: Files,
-  paths: readonly (string | undefined)[],
+  found: readonly (FoundFile | undefined)[],
 ): Promise<Opened> {
-  const opened: (OpenFile | undefined)[] = new Array(paths.length).fill(
+  const opened: (OpenFile | undefined)[] = new Array(found.length).fill(
     undefined,
   );
   try {
     // The last file is opened first.
-    for (let i = paths.length; i-- > 0;) {
-      const path = paths[i];
+    for (let i = found.length; i-- > 0;) {
+      const path = found[i]?.path;
       if (path !== undefined) opened[i] = await files.open(path);
     }
+    // Links may lead elsewhere by now.
+    const areCurrent = opened.every((file, i) =>
+      file === undefined || found[i]!.leadsTo?.(file.stat()) !== false
+    );
+    if (!areCurrent) {
+      return { files: opened, isOneWrite: false, isIncomplete: false };
+    }
     const absent = opened.filter((file) => file === undefined).length;
-    if (absent > 0 || paths.length === 1) {
-      const isOneWrite = absent === paths.length || paths.length === 1;
+    if (absent > 0 || found.length === 1) {
+      const isOneWrite = absent === found.length || found.length === 1;
       return { files: opened, isOneWrite, isIncomplete: !isOneWrite };
     }
     const isOneWrite = isSameState(
       await opened.at(-1)!.stat(),
-      await files.stat(paths.at(-1)!),
+      await files.stat(found.at(-1)!.path),
     );
     return { files: opened, isOneWrite, isIncomplete: false };
   } catch (error) {

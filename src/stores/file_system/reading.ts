@@ -1,4 +1,6 @@
 import { ifPresentSync } from "./absence.ts";
+import { stateOfOpen } from "./deno_files.ts";
+import type { FoundFile } from "./folders.ts";
 import { openFiles } from "./open_files.ts";
 import { readOpenFile } from "./read_open_file.ts";
 import type { FileSystemRoot } from "./root.ts";
@@ -9,6 +11,9 @@ import type {
   StoreOptions,
 } from "../store.ts";
 
+/** How often a file is opened that is replaced each time. */
+const MOST_TRIES = 100;
+
 /** The range of a whole value. */
 export const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
 
@@ -18,9 +23,29 @@ export async function openFile(
   key: StoreKey,
   options: StoreOptions,
 ): Promise<Deno.FsFile | undefined> {
-  const value = await root.find(key, options);
-  // Synchronous, as `stat` in `FileSystemRoot.find`.
-  return value && ifPresentSync(() => Deno.openSync(value.path));
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const value = await root.find(key, options);
+    // Synchronous, as `stat` in `FileSystemRoot.find`.
+    const file = value && ifPresentSync(() => Deno.openSync(value.path));
+    if (file === undefined || value?.leadsTo === undefined) return file;
+    if (isStill(value, file)) return file;
+  }
+  throw new Error(
+    `Key ${
+      JSON.stringify(key)
+    } led to another file each of ${MOST_TRIES} times that it was opened`,
+  );
+}
+
+/** Whether a key leads to a file that was opened; closes the file if not. */
+function isStill({ leadsTo }: FoundFile, file: Deno.FsFile): boolean {
+  let isStill = false;
+  try {
+    isStill = leadsTo!(stateOfOpen(file));
+  } finally {
+    if (!isStill) file.close();
+  }
+  return isStill;
 }
 
 /** Reads a range of the file of a value, unless the file is longer than `limit`. */

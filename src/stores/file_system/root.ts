@@ -3,7 +3,14 @@ import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
 import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { DENO_FILES } from "./deno_files.ts";
-import type { Folders } from "./folders.ts";
+import type { FileState } from "./files.ts";
+import type { Folders, FoundFile } from "./folders.ts";
+import {
+  type AllowedPath,
+  below,
+  joined,
+  LinkedFolders,
+} from "./linked_folders.ts";
 import { assertStoreKey } from "../store_key.ts";
 
 const MOST_CACHED = 4096;
@@ -21,9 +28,17 @@ export class FileSystemRoot implements Folders {
    */
   readonly #cached = new Set<string>();
   readonly #isSynced: boolean;
+  readonly #linked: LinkedFolders;
 
-  /** @param isSynced Whether a new folder must be on the disk before it is used. */
-  constructor(root: string | URL, isSynced = false) {
+  /**
+   * @param isSynced Whether a new folder must be on the disk before it is used.
+   * @param linked The folders outside of the root that links may lead to.
+   */
+  constructor(
+    root: string | URL,
+    isSynced = false,
+    linked: readonly (string | URL)[] = [],
+  ) {
     this.#isSynced = isSynced;
     if (!("Deno" in globalThis)) {
       throw new Error(
@@ -34,22 +49,23 @@ export class FileSystemRoot implements Folders {
     if (this.path === "") {
       throw new RangeError('Expected the path of a folder, found ""');
     }
+    this.#linked = new LinkedFolders(linked);
   }
 
-  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file below the root. */
+  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file below the root or in a linked folder. */
   async find(
     key: StoreKey,
     options: StoreOptions = {},
-  ): Promise<{ path: string; size: number } | undefined> {
+  ): Promise<FoundFile & { readonly size: number } | undefined> {
     options.signal?.throwIfAborted();
     assertStoreKey(key);
     assertNotTemporary(key);
-    const path = await this.follow(key);
+    const path = await this.locate(key);
     options.signal?.throwIfAborted();
     if (path === undefined) return undefined;
     // Synchronous: the path has just been looked up, so that the operating system
     // answers from its cache, in less time than another thread takes to start.
-    const info = ifPresentSync(() => Deno.statSync(this.path + key));
+    const info = ifPresentSync(() => Deno.statSync(path));
     if (info === undefined) return undefined;
     if (!info.isFile) {
       throw new Error(
@@ -58,7 +74,25 @@ export class FileSystemRoot implements Folders {
         }, expected a regular file: ${path}`,
       );
     }
-    return { path, size: info.size };
+    const { size } = info;
+    if (path === this.path + key && this.#linked.isEmpty) return { path, size };
+    return { path, size, leadsTo: (file) => this.#leadsTo(key, path, file) };
+  }
+
+  /** Whether a key still leads to an open file, whose path was `path`. */
+  #leadsTo(key: StoreKey, path: string, file: FileState | undefined): boolean {
+    const real = ifPresentSync(() => Deno.realPathSync(this.path + key));
+    if (real === undefined) return false;
+    let now: string | undefined = this.path + key;
+    if (!this.#isDirect(key, real)) {
+      this.#real = ifPresentSync(() => Deno.realPathSync(this.path));
+      now = this.#allowedPath(real)?.path;
+    }
+    if (now === undefined) return false;
+    const info = ifPresentSync(() => Deno.statSync(now));
+    return file === undefined
+      ? now === path
+      : info?.dev === file.dev && info.ino === file.ino;
   }
 
   /** Whether two keys name the same file, by hard or symbolic links. */
@@ -84,11 +118,33 @@ export class FileSystemRoot implements Folders {
     await ifPresent(() => Deno.remove(`${path}/${name}`));
   }
 
-  /**
-   * The path of a key, free of links below the root; `undefined` if nothing is
-   * there. Refuses a key that leads out of the root.
-   */
+  /** The path of a key to change. Refuses a key that leads out of the root. */
   async follow(key: string): Promise<string | undefined> {
+    const found = await this.#resolve(key);
+    if (found?.folder === undefined) return found?.path;
+    throw new Error(
+      `Key ${
+        JSON.stringify(key)
+      } leads out of the store's root into ${found.folder}, where the store only reads; expected the key of a file below the root, or a FileSystemStore for that folder`,
+    );
+  }
+
+  /** The path of a key to read. Refuses a key that leads out of the root and of the linked folders. */
+  async locate(key: string): Promise<string | undefined> {
+    return (await this.#resolve(key))?.path;
+  }
+
+  /** The path of a folder outside of the root that a key leads to; `undefined` for other keys. */
+  async linkedFolder(key: string): Promise<string | undefined> {
+    if (this.#linked.isEmpty) return undefined;
+    const found = await this.#resolve(key).catch(() => undefined);
+    if (found?.folder === undefined) return undefined;
+    const info = await ifPresent(() => Deno.stat(found.path));
+    return info?.isDirectory ? found.path : undefined;
+  }
+
+  /** The path of a key, free of links below the root; `undefined` if nothing is there. */
+  async #resolve(key: string): Promise<AllowedPath | undefined> {
     let real: string;
     try {
       real = this.#cached.has(key)
@@ -98,24 +154,35 @@ export class FileSystemRoot implements Folders {
       if (!isAbsence(error)) throw error;
       if (error instanceof Deno.errors.NotADirectory) await this.assertFolder();
       // An absent value behind a link that leads out is refused, too.
-      if (key !== "") await this.follow(splitPath(key).folder);
+      if (key !== "") await this.#resolve(splitPath(key).folder);
       return undefined;
     }
-    // The usual case: no link is on the way.
-    if (below(this.#real, real) === key.slice(1)) return this.path + key;
+    if (this.#isDirect(key, real)) return { path: this.path + key };
     // The root may be a link that leads elsewhere by now.
     this.#real = await ifPresent(() => Deno.realPath(this.path));
     if (this.#real === undefined) return undefined;
+    const found = this.#allowedPath(real);
+    if (found !== undefined) return found;
+    throw new Error(
+      `Key ${
+        JSON.stringify(key)
+      } leads out of the store's root: ${real} is not below ${this.#real}${
+        this.#linked.isEmpty ? "" : ` or ${this.#linked}`
+      }`,
+    );
+  }
+
+  /** Whether no link is on the way to the real path of a key, which is the usual case. */
+  #isDirect(key: string, real: string): boolean {
+    return below(this.#real, real) === key.slice(1);
+  }
+
+  /** The path to open for a real path, below the root or in a linked folder. */
+  #allowedPath(real: string): AllowedPath | undefined {
     const relative = below(this.#real, real);
-    if (relative === undefined) {
-      throw new Error(
-        `Key ${
-          JSON.stringify(key)
-        } leads out of the store's root: ${real} is not below ${this.#real}`,
-      );
-    }
+    if (relative === undefined) return this.#linked.find(real);
     // Not `real`, since permissions may name the root as a link.
-    return relative === "" ? this.path : `${this.path}/${relative}`;
+    return { path: joined(this.path, relative) };
   }
 
   /** Looks a path up on another thread, since the disk may have to be read. */
@@ -160,17 +227,4 @@ export class FileSystemRoot implements Folders {
     }
     return path;
   }
-}
-
-/** A path relative to a root: "" for the root itself, `undefined` for a path outside of it. */
-function below(
-  root: string | undefined,
-  path: string,
-): string | undefined {
-  if (root === undefined) return undefined;
-  const separator = Deno.build.os === "windows" ? "\\" : "/";
-  const inside = root.endsWith(separator) ? root : root + separator;
-  return (path + separator).startsWith(inside)
-    ? path.slice(inside.length)
-    : undefined;
 }

@@ -164,8 +164,8 @@ export const MUTATIONS: readonly Mutation[] = [
     "write a, read; kills 1; tries 3",
     [
       "group_reading",
-      "    for (let i = paths.length; i-- > 0;) {",
-      "    for (let i = 0; i < paths.length; i++) {",
+      "    for (let i = found.length; i-- > 0;) {",
+      "    for (let i = 0; i < found.length; i++) {",
     ],
   ),
   mutation(
@@ -175,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "group_reading",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
-      if (i === paths.length - 1 && opened[i] !== undefined) {
+      if (i === found.length - 1 && opened[i] !== undefined) {
         const state = await opened[i].stat();
         early = isSameState(state, await files.stat(path));
       }`,
@@ -203,7 +203,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "group_reading",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
-      if (i === paths.length - 1 && opened[i] !== undefined) {
+      if (i === found.length - 1 && opened[i] !== undefined) {
         first = await opened[i].stat();
         const text = await opened[i].contents();
         await opened[i].close();

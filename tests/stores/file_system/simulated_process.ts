@@ -296,6 +296,7 @@ class Run {
     };
     const blindRoot: Folders = {
       find: () => Promise.resolve(undefined),
+      locate: (key) => Promise.resolve(folder(key)),
       follow: (key) => Promise.resolve(folder(key)),
       nearestFolder: (key) =>
         Promise.resolve({ folder: key, path: folder(key) }),
