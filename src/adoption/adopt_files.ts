@@ -1,6 +1,6 @@
 import { ArrayChunks } from "../arrays/array_chunks.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
-import { ArrayStorage } from "../arrays/array_storage.ts";
+import { storageOf } from "../arrays/storage_of.ts";
 import { completeMetadata } from "../arrays/complete_metadata.ts";
 import { createArrayChunks } from "../arrays/open_array_chunks.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
@@ -70,7 +70,7 @@ export async function adoptFiles(
 ): Promise<AdoptedArray> {
   const document: StoreKey = `${arrayRoot(path)}/zarr.json`;
   assertWritable(store, document);
-  const written = completeMetadata(new ArrayStorage(metadata));
+  const written = completeMetadata(storageOf(metadata));
   const chunks = new ArrayChunks(store, path, written);
   const layout = parseShardLayout(written.codecs[0], chunks.chunkShape);
   const placed = files.map((file) => ({

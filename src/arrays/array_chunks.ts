@@ -395,15 +395,9 @@ export class ArrayChunks {
     bytes: Uint8Array | ReadableStream<Uint8Array>,
     options?: StoreOptions,
   ): Promise<void> {
-    let key: StoreKey;
     try {
-      key = this.key(coordinates);
+      const key = this.key(coordinates);
       assertWritable(this.#given, key);
-    } catch (error) {
-      await discard(bytes, error);
-      throw error;
-    }
-    try {
       const isStream = !(bytes instanceof Uint8Array);
       const task = () => write(this.#store, key, bytes, options);
       await this.#change(key, task, isStream);

@@ -15,8 +15,8 @@ import { parseShardLayout } from "../shards/shard_layout.ts";
 import type { Part } from "../splitter/part.ts";
 import type { ArrayMetadataOptions } from "./array_metadata_options.ts";
 import { assertOptions, assertShape } from "./array_metadata_options.ts";
-import { ArrayStorage } from "./array_storage.ts";
 import { resolveParts } from "./part_notation.ts";
+import { storageOf } from "./storage_of.ts";
 
 /**
  * Composes the whole metadata of an array, as every Zarr v3 reader expects it in
@@ -131,7 +131,7 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
     ...attributes && { attributes },
     ...dimensionNamesOf(options),
   };
-  new ArrayStorage(metadata); // Throws if, for instance, two parts could share a key.
+  storageOf(metadata); // Throws if, for instance, two parts could share a key.
   return metadata;
 }
 

@@ -1,9 +1,8 @@
 import { hasGroups } from "../stores/has_groups.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
-import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
+import { parseEncoding } from "../chunk_key_encoding/parse_encoding.ts";
 import { innermostEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
-import { TemplateChunkKeyEncoding } from "../chunk_key_encoding/template_chunk_key_encoding.ts";
 import { applyParts } from "../concat_parts/composed_store.ts";
 import { checkConfiguration } from "../concat_parts/part_schema.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
@@ -46,7 +45,7 @@ export class ArrayStorage {
     this.keyEncoding = below(
       "/chunk_key_encoding",
       () => {
-        const encoding = parseChunkKeyEncoding(metadata.chunk_key_encoding);
+        const encoding = parseEncoding(metadata.chunk_key_encoding);
         assertKeysFor(encoding, gridShape);
         for (const key of sampleKeys(encoding, gridShape.length)) {
           assertChunkKey(key);
@@ -115,9 +114,7 @@ function assertKeysFor(
   gridShape: readonly number[],
 ): void {
   // A registered encoding may have no key for some chunks.
-  if (!(innermostEncoding(encoding) instanceof TemplateChunkKeyEncoding)) {
-    return;
-  }
+  if (innermostEncoding(encoding).name !== "template") return;
   const last = gridShape.map((count) => Math.max(count - 1, 0));
   atPath("", () => encoding.encode(last));
 }

@@ -5,8 +5,8 @@ import { formatZarrJson } from "../metadata/zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { writeNew } from "../stores/write_new.ts";
-import { ArrayStorage } from "./array_storage.ts";
 import { completeMetadata } from "./complete_metadata.ts";
+import { storageOf } from "./storage_of.ts";
 
 /**
  * Completes the metadata of an array and writes it as the array's `zarr.json`.
@@ -24,7 +24,7 @@ export async function createArray(
   const key: StoreKey = `${root}/zarr.json`;
   const storeName = describeStore(store);
   const { written, bytes } = inDocument(key, storeName, () => {
-    const written = completeMetadata(new ArrayStorage(metadata));
+    const written = completeMetadata(storageOf(metadata));
     return { written, bytes: formatZarrJson(written) };
   });
   if (await writeNew(store, key, bytes, options)) return written;

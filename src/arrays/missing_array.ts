@@ -1,5 +1,6 @@
 import { describe, describeAll } from "../metadata/describe.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
+import { readSize } from "../stores/capabilities.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
@@ -21,7 +22,8 @@ export async function missingArray(
 ): Promise<MetadataError> {
   const place = `${describe(root || "/")} in ${describeStore(store)}`;
   for (const [name, node] of [[".zarray", "array"], [".zgroup", "group"]]) {
-    if (await store.get(`${root}/${name}`, options) === undefined) continue;
+    const key: StoreKey = `${root}/${name}`;
+    if (await readSize(store, key, options) === undefined) continue;
     return new MetadataError(
       `Expected a Zarr v3 array at ${place}, found a Zarr v2 ${node} (${name}); convert it to Zarr v3 first`,
     );
@@ -79,7 +81,9 @@ async function nodeAbove(
   ) {
     const above = root.slice(0, end);
     const key = `${above}${DOCUMENT}` as StoreKey;
-    if (await store.get(key, options) !== undefined) return nodesAt([above]);
+    if (await readSize(store, key, options) !== undefined) {
+      return nodesAt([above]);
+    }
     if (end === 0) break;
   }
   return "; the folder or URL may not exist";

@@ -3,7 +3,8 @@ import { describe } from "../metadata/describe.ts";
 import { below } from "../metadata/metadata_error.ts";
 import { shardIndexSize } from "../shards/shard_index.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
-import { ArrayStorage } from "./array_storage.ts";
+import type { ArrayStorage } from "./array_storage.ts";
+import { storageOf } from "./storage_of.ts";
 
 /** An array whose shards can be files of another format. All shapes are in elements. */
 export interface ShardFiles {
@@ -36,7 +37,7 @@ export function parseShardFiles(
   document: unknown,
   format: FileFormat,
 ): ShardFiles {
-  const storage = new ArrayStorage(document);
+  const storage = storageOf(document);
   const [codec, ...others] = storage.metadata.codecs as readonly unknown[];
   const isSharded =
     (codec as { name?: unknown } | undefined)?.name === "sharding_indexed";

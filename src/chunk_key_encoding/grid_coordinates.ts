@@ -3,8 +3,7 @@ import type { Separator } from "./separator.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 
 /** The range of a coordinate, for messages. */
-export const WHOLE_NUMBER =
-  `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
+export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
 
 const DIGIT_ZERO = 48;
 

@@ -6,12 +6,42 @@ export type ParseConfiguration = (
   configuration: Record<string, unknown>,
 ) => ChunkKeyEncoding;
 
+/** The encodings that are loaded when a document names one of them. */
+export const namesOnDemand = ["v2", "template", "fanout"] as const;
+
+/** The name of an encoding that is loaded on demand. */
+export type NameOnDemand = typeof namesOnDemand[number];
+
+/** The parsers of the encodings on demand. */
+export type ParseOnDemand = Readonly<Record<NameOnDemand, ParseConfiguration>>;
+
 const BUILT_IN = ["default", "v2", "suffix", "template", "fanout"] as const;
 
 /** The name of an encoding that is part of this package. */
 export type BuiltInName = typeof BUILT_IN[number];
 
 const registered = new Map<string, ParseConfiguration>();
+let onDemand: ParseOnDemand | undefined;
+
+/** Makes the encodings on demand known. */
+export function provideOnDemand(parsers: ParseOnDemand): void {
+  onDemand = parsers;
+}
+
+/** Whether the encodings on demand are known. */
+export function isOnDemandLoaded(): boolean {
+  return onDemand !== undefined;
+}
+
+/** Returns the parser of an encoding on demand. */
+export function encodingOnDemand(name: NameOnDemand): ParseConfiguration {
+  if (onDemand !== undefined) return onDemand[name];
+  throw new Error(
+    `Chunk key encoding ${
+      describe(name)
+    } is not in this bundle yet; open the array by openArrayChunks, or call parseChunkKeyEncoding first`,
+  );
+}
 
 /**
  * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.

@@ -3,16 +3,7 @@ import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 import { ChunkKeyError } from "./chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
-import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import { assertKeyIsString } from "./grid_coordinates.ts";
-import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
-
-/** Encodings whose keys consist of names, of which the last ends in a digit or is `c`. Subclasses may return other keys. */
-const SAFE_BASES = new Set<unknown>([
-  DefaultChunkKeyEncoding,
-  V2ChunkKeyEncoding,
-  FanoutChunkKeyEncoding,
-]);
 
 /** The greatest depth of nested encodings, counting the innermost base. */
 export const MAX_NESTING = 32;
@@ -106,7 +97,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
     }
     this.#isSafe = inner
       ? inner.#isSafe
-      : SAFE_BASES.has(baseEncoding.constructor);
+      : baseEncoding.constructor === DefaultChunkKeyEncoding;
     this.#ending = (inner ? inner.#ending : "0") + suffix;
     const problem = chunkKeyProblem(this.#ending);
     if (problem === undefined) return;

@@ -99,20 +99,25 @@ export function applyParts<S extends Store>(
   });
   type Loaded = Awaited<ReturnType<typeof load>>;
 
-  /** Runs a task on a chunk, after the tasks that it must not disturb. */
-  const withChunk = <T>(
+  type Operation<T> = (operations: Loaded, chunk: StoredChunk) => Promise<T>;
+
+  /**
+   * Runs an operation on a chunk, after the operations that it must not disturb, or
+   * another one on a value that is not a chunk.
+   */
+  const run = async <T>(
     lock: "read" | "write",
     key: StoreKey,
     options: StoreOptions | undefined,
-    task: (operations: Loaded, chunk: StoredChunk) => Promise<T>,
-  ): Promise<T> =>
-    locks[lock](key, async () => {
-      const operations = await load();
-      return await task(
-        operations,
-        operations.composition.valueAt(key, options),
-      );
+    operation: Operation<T>,
+    otherwise: () => Promise<T>,
+  ): Promise<T> => {
+    if (!isChunk(key)) return await otherwise();
+    return await locks[lock](key, async () => {
+      const loaded = await load();
+      return await operation(loaded, loaded.composition.valueAt(key, options));
     });
+  };
 
   function isChunk(key: StoreKey): boolean {
     assertStoreKey(key);
@@ -121,55 +126,57 @@ export function applyParts<S extends Store>(
 
   const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
     {
-      get: async (key, options) =>
-        await (isChunk(key)
-          ? withChunk("read", key, options, ({ readChunk }, c) => readChunk(c))
-          : readValue(store, key, options)),
-      getRange: async (key, range, options) =>
-        await (isChunk(key)
-          ? withChunk(
-            "read",
-            key,
-            options,
-            ({ readChunkRange }, chunk) => readChunkRange(chunk, range),
-          )
-          : readRange(store, key, range, options)),
-      stream: async (key, options) =>
-        await (isChunk(key)
-          ? withChunk(
-            "read",
-            key,
-            options,
-            ({ streamChunk }, chunk) => streamChunk(chunk),
-          )
-          : readStream(store, key, options)),
-      size: async (key, options) =>
-        await (isChunk(key)
-          ? withChunk(
-            "read",
-            key,
-            options,
-            ({ readChunkSize }, chunk) => readChunkSize(chunk),
-          )
-          : readSize(store, key, options)),
+      get: (key, options) =>
+        run(
+          "read",
+          key,
+          options,
+          ({ readChunk }, chunk) => readChunk(chunk),
+          () => readValue(store, key, options),
+        ),
+      getRange: (key, range, options) =>
+        run(
+          "read",
+          key,
+          options,
+          ({ readChunkRange }, chunk) => readChunkRange(chunk, range),
+          () => readRange(store, key, range, options),
+        ),
+      stream: (key, options) =>
+        run(
+          "read",
+          key,
+          options,
+          ({ streamChunk }, chunk) => streamChunk(chunk),
+          () => readStream(store, key, options),
+        ),
+      size: (key, options) =>
+        run(
+          "read",
+          key,
+          options,
+          ({ readChunkSize }, chunk) => readChunkSize(chunk),
+          () => readSize(store, key, options),
+        ),
     };
 
   const changing: Pick<Store, "set" | "delete" | "list" | "group"> = {};
   if (store.set) {
     changing.set = async (key, value, options) => {
       try {
-        if (!isChunk(key)) return await write(store, key, value, options);
-        assertValue(value);
-        await (value instanceof Uint8Array
-          ? withChunk(
+        if (value instanceof Uint8Array) {
+          return await run(
             "write",
             key,
             options,
             ({ writeChunk }, chunk) => writeChunk(chunk, value),
-          )
-          : load().then(({ composition, storeStream }) =>
-            storeStream(composition.valueAt(key, options), value, locks)
-          ));
+            () => write(store, key, value, options),
+          );
+        }
+        if (!isChunk(key)) return await write(store, key, value, options);
+        assertValue(value);
+        const { composition, storeStream } = await load();
+        await storeStream(composition.valueAt(key, options), value, locks);
       } catch (error) {
         await discard(value, error);
         throw error;
@@ -177,15 +184,14 @@ export function applyParts<S extends Store>(
     };
   }
   if (store.delete) {
-    changing.delete = async (key, options) => {
-      if (!isChunk(key)) return await remove(store, key, options);
-      await withChunk(
+    changing.delete = (key, options) =>
+      run(
         "write",
         key,
         options,
         ({ deleteChunk }, chunk) => deleteChunk(chunk),
+        () => remove(store, key, options),
       );
-    };
   }
   if (store.list) {
     changing.list = async function* (prefix = "/", options) {

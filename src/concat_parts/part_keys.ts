@@ -71,40 +71,29 @@ export function assertPartKeys(
 export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
   const zeros = new Array<number>(rank).fill(0);
   const ones = new Array<number>(rank).fill(1);
-  const wide = widen(chunkKeys, ones, [...zeros.keys()]);
-  const keys = [zeros, ones, wide].map((coordinates) =>
+  const keys = [zeros, ones, widest(chunkKeys, ones)].map((coordinates) =>
     encodeIfAble(chunkKeys, coordinates)
   );
   return [...new Set(keys)].filter((key) => key !== undefined);
 }
 
-/**
- * Raises each of the dimensions' coordinates to the greatest power of ten, from `power`
- * on, that does not make the key longer. Halves the dimensions where they differ.
- */
-function widen(
+/** Raises each coordinate to the greatest power of ten that does not make the key longer. */
+function widest(
   chunkKeys: ChunkKeys,
-  coordinates: readonly number[],
-  dimensions: readonly number[],
-  power = 10,
+  ones: readonly number[],
 ): readonly number[] {
-  if (!Number.isSafeInteger(power) || dimensions.length === 0) {
-    return coordinates;
+  const length = encodeIfAble(chunkKeys, ones)?.length;
+  const coordinates = [...ones];
+  for (const dimension of ones.keys()) {
+    for (let power = 10; Number.isSafeInteger(power); power *= 10) {
+      const narrower = coordinates[dimension]!;
+      coordinates[dimension] = power;
+      if (encodeIfAble(chunkKeys, coordinates)?.length === length) continue;
+      coordinates[dimension] = narrower;
+      break;
+    }
   }
-  const raised = [...coordinates];
-  for (const dimension of dimensions) raised[dimension] = power;
-  const [before, after] = [coordinates, raised].map((all) =>
-    encodeIfAble(chunkKeys, all)?.length
-  );
-  if (after === before) {
-    return widen(chunkKeys, raised, dimensions, 10 * power);
-  }
-  if (dimensions.length === 1) return coordinates;
-  const half = dimensions.length >> 1;
-  return [dimensions.slice(0, half), dimensions.slice(half)].reduce(
-    (widened, some) => widen(chunkKeys, widened, some, power),
-    coordinates,
-  );
+  return coordinates;
 }
 
 function encodeIfAble(

@@ -11,7 +11,11 @@ const DEEPEST = 500;
 export const MOST_DIGITS = 40;
 
 /** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
-const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
+const rawJSON = /* @__PURE__ */ findRawJSON();
+
+function findRawJSON(): ((source: string) => unknown) | undefined {
+  return (JSON as { rawJSON?: (source: string) => unknown }).rawJSON;
+}
 
 /**
  * Parses a metadata document: JSON in UTF-8. A whole fill value that is too long for

@@ -1,3 +1,4 @@
+import { loadEncodings } from "../chunk_key_encoding/load_encodings.ts";
 import { readDocument } from "../arrays/read_document.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
 import {
@@ -69,6 +70,7 @@ export class ViewDocuments {
     options: StoreOptions | undefined,
   ): Promise<void> {
     options?.signal?.throwIfAborted();
+    await loadEncodings(bytes);
     const document = inDocument(
       key,
       this.#storeName,

@@ -1,4 +1,4 @@
-import { ArrayStorage } from "../arrays/array_storage.ts";
+import { storageOf } from "../arrays/storage_of.ts";
 import { completeMetadata } from "../arrays/complete_metadata.ts";
 import type { ShardFiles } from "../arrays/shard_files.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
@@ -30,5 +30,5 @@ export function innerDocument(
     chunk_key_encoding: names.toJSON(),
     codecs: innerCodecs as ArrayMetadata["codecs"],
   };
-  return formatZarrJson(completeMetadata(new ArrayStorage(inner)));
+  return formatZarrJson(completeMetadata(storageOf(inner)));
 }

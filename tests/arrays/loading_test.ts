@@ -39,7 +39,7 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
-/** What reads, writes and lists chunks in parts, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
+/** What has rare keys, what reads, writes and lists chunks in parts, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
   "arrays/complete_metadata.ts",
   "arrays/complete_pipeline.ts",
@@ -47,6 +47,10 @@ const ON_FIRST_USE = [
   "arrays/index_part.ts",
   "arrays/missing_array.ts",
   "arrays/portable_keys.ts",
+  "chunk_key_encoding/encodings_on_demand.ts",
+  "chunk_key_encoding/fanout_chunk_key_encoding.ts",
+  "chunk_key_encoding/template_chunk_key_encoding.ts",
+  "chunk_key_encoding/v2_chunk_key_encoding.ts",
   "concat_parts/change_group.ts",
   "concat_parts/change_parts.ts",
   "concat_parts/chunk_writer.ts",
@@ -75,7 +79,9 @@ const ON_FIRST_USE = [
   "stores/http/fallback.ts",
   "stores/http/group.ts",
   "stores/http/group_reading.ts",
+  "stores/http/on_first_use.ts",
   "stores/http/size.ts",
+  "stores/http/unexpected_range.ts",
   "stores/http/validators.ts",
   "stores/http/version.ts",
   "stores/range_stream.ts",

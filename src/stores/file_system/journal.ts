@@ -17,7 +17,7 @@ import { splitPath } from "./path.ts";
 const LONGEST_WAIT = 120_000;
 
 /** Gives the writers of this program their turns, so that only one of them tries for the lock of a journal. */
-const turns = new KeyLocks();
+const turns = /* @__PURE__ */ new KeyLocks();
 
 /**
  * The journal of a chunk of several files, which is its lock as well. The file exists

@@ -89,4 +89,4 @@ export class OpenFiles {
 }
 
 /** The files that all file stores of this program have open for reading and writing values, except for streams. */
-export const openFiles: OpenFiles = new OpenFiles();
+export const openFiles: OpenFiles = /* @__PURE__ */ new OpenFiles();

@@ -1,7 +1,5 @@
-import { rangeHeader } from "./content_range.ts";
 import { copyBytes } from "../copy_bytes.ts";
 import { redactUrl } from "../describe_store.ts";
-import type { ByteRange } from "../store.ts";
 import { toStream } from "../stream.ts";
 
 /** The memory for a body of unknown length at first, in bytes. */
@@ -167,15 +165,4 @@ export function contentLength(answer: Answer): number | undefined {
 /** Whether the body is compressed, or was before the runtime decoded it. */
 export function isEncoded({ headers }: Answer): boolean {
   return (headers.get("content-encoding") ?? "identity") !== "identity";
-}
-
-/** An error for an answer that is not one to the range of its request. */
-export function unexpectedRange(answer: Answer, range: ByteRange): Error {
-  const found = ["content-range", "content-encoding"]
-    .map((name) => `${name} ${JSON.stringify(answer.headers.get(name))}`);
-  return new Error(
-    `Expected ${answer.url} to answer the range ${
-      rangeHeader(range)
-    }, found status ${answer.status} with ${found.join(" and ")}`,
-  );
 }

@@ -3,13 +3,9 @@ import {
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import {
-  type Answer,
-  contentLength,
-  isEncoded,
-  unexpectedRange,
-} from "./answer.ts";
+import { type Answer, contentLength, isEncoded } from "./answer.ts";
 import type { Requests } from "./requests.ts";
+import { unexpectedRange } from "./unexpected_range.ts";
 import { rangeStream } from "../range_stream.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import { toBytes } from "../stream.ts";

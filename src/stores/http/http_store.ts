@@ -2,8 +2,7 @@ import { assertByteRange } from "../byte_range.ts";
 import { inspectAsString } from "../describe_store.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
-import { loadOnce } from "../load_once.ts";
-import { loadFallback } from "./load_fallback.ts";
+import { loadOnFirstUse } from "./load_on_first_use.ts";
 import type {
   ByteRange,
   GetOptions,
@@ -14,9 +13,6 @@ import type {
 import type { StoreGroup, StoreVersion } from "../store_group.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { fetchValue } from "./value.ts";
-
-// Programs that read chunks of one object, and no inner chunks, do without this module.
-const loadGroups = /* @__PURE__ */ loadOnce(() => import("./group.ts"));
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -226,7 +222,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    const { fetchSize } = await loadFallback();
+    const { fetchSize } = await loadOnFirstUse();
     return await fetchSize(this.#requests, key, options);
   }
 
@@ -264,7 +260,7 @@ export class HttpStore implements Store {
     for (const each of [key, ...keys]) assertStoreKey(each);
     return {
       read: async (task, options) => {
-        const { readGroup } = await loadGroups();
+        const { readGroup } = await loadOnFirstUse();
         return await readGroup(this.#requests, key, keys, task, options);
       },
     };
@@ -312,7 +308,7 @@ export class HttpStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    const { fetchRangeOf } = await loadGroups();
+    const { fetchRangeOf } = await loadOnFirstUse();
     return await fetchRangeOf(version, this.#requests, key, range, options);
   }
 

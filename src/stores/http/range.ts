@@ -4,9 +4,9 @@ import {
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import { type Answer, isEncoded, unexpectedRange } from "./answer.ts";
+import { type Answer, isEncoded } from "./answer.ts";
 import type { Requests } from "./requests.ts";
-import { loadFallback } from "./load_fallback.ts";
+import { loadOnFirstUse } from "./load_on_first_use.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 
 /** Fetches a range of a value with a `Range` request. */
@@ -18,7 +18,7 @@ export async function fetchRange(
 ): Promise<Uint8Array | undefined> {
   if (lengthOfByteRange(range) === 0) {
     // A Range header cannot ask for zero bytes.
-    const { fetchSize } = await loadFallback();
+    const { fetchSize } = await loadOnFirstUse();
     const size = await fetchSize(requests, key, options);
     return size === undefined ? undefined : new Uint8Array();
   }
@@ -27,13 +27,13 @@ export async function fetchRange(
   });
   switch (answer?.status) {
     case 200: {
-      const { cutWhole } = await loadFallback();
+      const { cutWhole } = await loadOnFirstUse();
       return await cutWhole(requests, key, range, answer, options);
     }
     case 206:
       return await partialBody(answer, range);
     case 416: {
-      const { emptyRange } = await loadFallback();
+      const { emptyRange } = await loadOnFirstUse();
       return await emptyRange(requests, key, range, answer, options);
     }
   }
@@ -47,13 +47,11 @@ async function partialBody(
   const length = answeredLength(range, parseContentRange(answer.headers));
   if (length === undefined || isEncoded(answer)) {
     await answer.cancel();
+    const { unexpectedRange } = await loadOnFirstUse();
     throw unexpectedRange(answer, range);
   }
   const bytes = await answer.bytesUpTo(length);
   if (bytes?.length === length) return bytes;
-  throw new Error(
-    `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
-      bytes?.length ?? "more"
-    }`,
-  );
+  const { unexpectedLength } = await loadOnFirstUse();
+  throw unexpectedLength(answer, length, bytes);
 }

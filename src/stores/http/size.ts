@@ -1,7 +1,8 @@
-import { type Answer, contentLength, unexpectedRange } from "./answer.ts";
+import { type Answer, contentLength } from "./answer.ts";
 import { parseContentRange } from "./content_range.ts";
 import { resolveByteRange } from "../byte_range.ts";
 import type { Requests } from "./requests.ts";
+import { unexpectedRange } from "./unexpected_range.ts";
 import { fetchSizeByRange } from "./fallback.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 

@@ -1,0 +1,19 @@
+import {
+  isOnDemandLoaded,
+  namesOnDemand,
+  provideOnDemand,
+} from "./registry.ts";
+
+/** Loads the encodings on demand if a metadata document seems to name one of them. */
+export async function loadEncodings(document: Uint8Array): Promise<void> {
+  if (isOnDemandLoaded() || !mayNameOne(document)) return;
+  const { ENCODINGS_ON_DEMAND } = await import("./encodings_on_demand.ts");
+  provideOnDemand(ENCODINGS_ON_DEMAND);
+}
+
+/** Whether a document has a name of an encoding on demand, or an escape that may hide one. */
+function mayNameOne(document: Uint8Array): boolean {
+  const text = new TextDecoder().decode(document);
+  return text.includes("\\u") ||
+    namesOnDemand.some((name) => text.includes(`"${name}"`));
+}

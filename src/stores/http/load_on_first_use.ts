@@ -1,0 +1,6 @@
+import { loadOnce } from "../load_once.ts";
+
+/** Loads what programs do without that read whole chunks of one object, from servers that support ranges. */
+export const loadOnFirstUse: () => Promise<
+  typeof import("./on_first_use.ts")
+> = /* @__PURE__ */ loadOnce(() => import("./on_first_use.ts"));
