@@ -1,8 +1,4 @@
-import {
-  isOnDemandLoaded,
-  namesOnDemand,
-  provideOnDemand,
-} from "./registry.ts";
+import { isOnDemandLoaded, provideOnDemand } from "./registry.ts";
 
 /** Loads the encodings on demand if a metadata document seems to name one of them. */
 export async function loadEncodings(document: Uint8Array): Promise<void> {
@@ -11,9 +7,9 @@ export async function loadEncodings(document: Uint8Array): Promise<void> {
   provideOnDemand(ENCODINGS_ON_DEMAND);
 }
 
-/** Whether a document has a name of an encoding on demand, or an escape that may hide one. */
+/** The name of an encoding on demand, or an escape that may hide one. */
+const NAME = /"(?:v2|template|fanout)"|\\u/;
+
 function mayNameOne(document: Uint8Array): boolean {
-  const text = new TextDecoder().decode(document);
-  return text.includes("\\u") ||
-    namesOnDemand.some((name) => text.includes(`"${name}"`));
+  return NAME.test(new TextDecoder().decode(document));
 }

@@ -64,7 +64,7 @@ export function parseEncoding(metadata: unknown): ChunkKeyEncoding {
     }
     if (!mustUnderstand) {
       throw new MetadataError(
-        "Expected true or no such member, since chunk keys cannot be found without understanding their encoding, found false",
+        "Expected true or no such member, since chunk keys depend on their encoding, found false",
         "/must_understand",
       );
     }

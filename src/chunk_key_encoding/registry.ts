@@ -6,11 +6,8 @@ export type ParseConfiguration = (
   configuration: Record<string, unknown>,
 ) => ChunkKeyEncoding;
 
-/** The encodings that are loaded when a document names one of them. */
-export const namesOnDemand = ["v2", "template", "fanout"] as const;
-
-/** The name of an encoding that is loaded on demand. */
-export type NameOnDemand = typeof namesOnDemand[number];
+/** The name of an encoding that is loaded when a document names it. */
+export type NameOnDemand = "v2" | "template" | "fanout";
 
 /** The parsers of the encodings on demand. */
 export type ParseOnDemand = Readonly<Record<NameOnDemand, ParseConfiguration>>;
@@ -39,7 +36,7 @@ export function encodingOnDemand(name: NameOnDemand): ParseConfiguration {
   throw new Error(
     `Chunk key encoding ${
       describe(name)
-    } is not in this bundle yet; open the array by openArrayChunks, or call parseChunkKeyEncoding first`,
+    } is not in this bundle yet; call parseChunkKeyEncoding or openArrayChunks first`,
   );
 }
 

@@ -10,7 +10,7 @@ const { document, how }: { document: string; how: string } = JSON.parse(
   Deno.args[0]!,
 );
 const bytes = new TextEncoder().encode(document);
-const stored = new Map([["/zarr.json", bytes]]);
+const stored = new Map<string, Uint8Array>([["/zarr.json", bytes]]);
 const store = {
   get: (key: string) => Promise.resolve(stored.get(key)),
   set: (key: string, value: Uint8Array) =>

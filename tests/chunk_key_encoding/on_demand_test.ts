@@ -52,7 +52,7 @@ Deno.test("chunk key encodings are loaded when a document may name them by escap
 Deno.test("new ArrayChunks says how to load a chunk key encoding that a bundle left out", async () => {
   assertEquals(
     await run(documentOf(TEMPLATE), "new ArrayChunks"),
-    'Error: Chunk key encoding "template" is not in this bundle yet; open the array by openArrayChunks, or call parseChunkKeyEncoding first',
+    'Error: Chunk key encoding "template" is not in this bundle yet; call parseChunkKeyEncoding or openArrayChunks first',
   );
 });
 

@@ -190,7 +190,7 @@ Deno.test("parseChunkKeyEncoding lists the known names for an unknown name", () 
 
 Deno.test("parseChunkKeyEncoding rejects must_understand: false", () => {
   const problem =
-    "Expected true or no such member, since chunk keys cannot be found without understanding their encoding, found false";
+    "Expected true or no such member, since chunk keys depend on their encoding, found false";
   for (
     const metadata of [
       { name: "default" },

@@ -16,6 +16,8 @@ import { UnfinishedWriteError } from "../unfinished_write_error.ts";
 import { fetchValue } from "./value.ts";
 import { HttpVersion } from "./version.ts";
 
+export { fetchRangeOf } from "./version.ts";
+
 /** The number of times that a task is tried. */
 const TRIES = 5;
 /** The number of times that the same values are read of which only some are present. */

@@ -2,6 +2,7 @@ import { assertByteRange } from "../byte_range.ts";
 import { inspectAsString } from "../describe_store.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
+import { loadOnce } from "../load_once.ts";
 import { loadOnFirstUse } from "./load_on_first_use.ts";
 import type {
   ByteRange,
@@ -13,6 +14,9 @@ import type {
 import type { StoreGroup, StoreVersion } from "../store_group.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { fetchValue } from "./value.ts";
+
+// Programs that read chunks of one object, and no inner chunks, do without this module.
+const loadGroups = /* @__PURE__ */ loadOnce(() => import("./group.ts"));
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -260,7 +264,7 @@ export class HttpStore implements Store {
     for (const each of [key, ...keys]) assertStoreKey(each);
     return {
       read: async (task, options) => {
-        const { readGroup } = await loadOnFirstUse();
+        const { readGroup } = await loadGroups();
         return await readGroup(this.#requests, key, keys, task, options);
       },
     };
@@ -308,7 +312,7 @@ export class HttpStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    const { fetchRangeOf } = await loadOnFirstUse();
+    const { fetchRangeOf } = await loadGroups();
     return await fetchRangeOf(version, this.#requests, key, range, options);
   }
 

@@ -44,14 +44,14 @@ async function partialBody(
   answer: Answer,
   range: ByteRange,
 ): Promise<Uint8Array> {
-  const length = answeredLength(range, parseContentRange(answer.headers));
-  if (length === undefined || isEncoded(answer)) {
-    await answer.cancel();
-    const { unexpectedRange } = await loadOnFirstUse();
-    throw unexpectedRange(answer, range);
-  }
-  const bytes = await answer.bytesUpTo(length);
-  if (bytes?.length === length) return bytes;
-  const { unexpectedLength } = await loadOnFirstUse();
-  throw unexpectedLength(answer, length, bytes);
+  const length = isEncoded(answer)
+    ? undefined
+    : answeredLength(range, parseContentRange(answer.headers));
+  const bytes = length === undefined
+    ? undefined
+    : await answer.bytesUpTo(length);
+  if (bytes !== undefined && bytes.length === length) return bytes;
+  await answer.cancel();
+  const { rangeError } = await loadOnFirstUse();
+  throw rangeError(answer, range, length, bytes);
 }

@@ -13,12 +13,17 @@ export function unexpectedRange(answer: Answer, range: ByteRange): Error {
   );
 }
 
-/** An error for an answer with more or fewer bytes than its `Content-Range` says. */
-export function unexpectedLength(
+/**
+ * An error for an answer with status 206 to a range, of which `length` bytes should be
+ * sent. The length is `undefined` if the answer is not one to the range.
+ */
+export function rangeError(
   answer: Answer,
-  length: number,
+  range: ByteRange,
+  length: number | undefined,
   bytes: Uint8Array | undefined,
 ): Error {
+  if (length === undefined) return unexpectedRange(answer, range);
   return new Error(
     `Expected ${answer.url} to send ${length} bytes as its Content-Range says, found ${
       bytes?.length ?? "more"
