@@ -19,9 +19,22 @@
  *
  * @module
  */
+export { adoptTiffs } from "./adopt_tiffs.ts";
+export { describeTiff } from "./describe_tiff.ts";
 export { tiffContainer } from "./tiff_container.ts";
 export type {
   TiffGeoreference,
   TiffOptions,
   TiffResolution,
 } from "./tiff_options.ts";
+export type {
+  TiffAxis,
+  TiffDescription,
+  TiffPage,
+  TiffPlace,
+} from "./tiff_page.ts";
+export type { AdoptTiffsOptions, TiffFile } from "./adopt_options.ts";
+export type {
+  AdoptedArray,
+  AdoptionReport,
+} from "../adoption/adopted_array.ts";

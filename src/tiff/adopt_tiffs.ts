@@ -1,0 +1,260 @@
+import type { AdoptedArray } from "../adoption/adopted_array.ts";
+import {
+  adoptFiles,
+  FILES_AT_ONCE,
+  type FileToAdopt,
+} from "../adoption/adopt_files.ts";
+import { adoptedLayout, adoptedParts } from "../adoption/index_part.ts";
+import { arrayMetadata } from "../arrays/array_metadata.ts";
+import { arrayRoot } from "../arrays/array_root.ts";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
+import { describe } from "../metadata/describe.ts";
+import { assertStore } from "../stores/assert_store.ts";
+import { assertWritable, readRange, readSize } from "../stores/capabilities.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import { forEachAtOnce } from "../stores/for_each_at_once.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import {
+  type AdoptTiffsOptions,
+  assertAdoptOptions,
+  type TiffFile,
+} from "./adopt_options.ts";
+import { describeTiff } from "./describe_tiff.ts";
+import { findTiffs } from "./find_tiffs.ts";
+import { indexOf, type Mosaic, mosaicOf, type PlacedShard } from "./mosaic.ts";
+import {
+  encodeSelection,
+  type PageSelection,
+  selectPages,
+} from "./page_selection.ts";
+import {
+  commonRows,
+  differenceOf,
+  shardOf,
+  stacked,
+  type TiffShard,
+  withRows,
+} from "./tiff_shard.ts";
+
+/**
+ * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
+ * strips, as inner chunks. The files are not changed: an index is written beside each
+ * file, under the file's key and `.index`, and then the array's `zarr.json`. Only the
+ * directories of the files are read.
+ *
+ * Files at neighbouring grid coordinates make a mosaic. All have one data type, one
+ * shape of tiles, one compression and one fill value, and all but the last ones along
+ * a dimension have one length. `stack` puts each file at one place of a new first
+ * dimension.
+ *
+ * A file that is written anew after it was adopted needs a new index: call `adoptTiffs`
+ * again with `overwrite: true`. `verifyAdopted` finds such files.
+ *
+ * @param store The store that holds the files, and takes the indexes and the metadata.
+ * @param path The array's path in the store; empty for the root.
+ * @param options The names of the files, and what of them is adopted.
+ * @returns The array, and a report about its files.
+ * @throws {RangeError} If there are no files, or they cannot be one array: the message
+ * names a file, the reason, and what to do.
+ * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
+ * @throws {MetadataError} If a node or an index is there already, without `overwrite`.
+ * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
+ * read-only, or it cannot list or link files where it has to.
+ *
+ * @example Two files of a mosaic, beside each other
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { adoptTiffs, tiffContainer } from "@zarr-parts/zarr-parts/tiff";
+ * import { setSharded, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * // Two TIFFs, each of 32 × 32 pixels in tiles of 16 × 16.
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({
+ *   shape: [32, 64],
+ *   dataType: "uint8",
+ *   shardShape: [32, 32],
+ *   chunkShape: [16, 16],
+ *   keyEncoding: { name: "template", configuration: { format: "row{0}_column{1}.tif" } },
+ * });
+ * await createArrayChunks(store, "", metadata);
+ * const pixels = Uint8Array.from({ length: 2048 }, (_, i) => i % 251);
+ * const written = await zarr.open(zarr.root(withZarrParts(store)), { kind: "array" });
+ * await setSharded(zarr, written, null, pixels, { container: tiffContainer(metadata) });
+ * await store.delete("/zarr.json"); // Two files, and nothing that says what they are.
+ *
+ * const { chunks, report } = await adoptTiffs(store, "", {
+ *   chunkKeyEncoding: { name: "template", configuration: { format: "row{0}_column{1}.tif" } },
+ * });
+ * assertEquals(chunks.metadata.shape, [32, 64]);
+ * assertEquals(report.files, 2);
+ * assertEquals(report.innerChunks, 8);
+ *
+ * const array = await zarr.open(zarr.root(withZarrParts(store)), { kind: "array" });
+ * assertEquals((await zarr.get(array)).data, pixels);
+ * ```
+ */
+export async function adoptTiffs(
+  store: Store,
+  path: string,
+  options: AdoptTiffsOptions = {},
+): Promise<AdoptedArray> {
+  assertStore(store);
+  assertAdoptOptions(options);
+  const root = arrayRoot(path);
+  assertWritable(store, `${root}/zarr.json`);
+  const { signal, link, overwrite } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const { encoding, files } = await findTiffs(
+    store,
+    root,
+    options,
+    storeOptions,
+  );
+  const read = await forEachAtOnce(
+    files,
+    FILES_AT_ONCE,
+    (file) => readFile(store, file, options, storeOptions),
+  );
+  const placed = fitted(read);
+  const mosaic = mosaicOf(placed);
+  const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);
+  const contents = encodeSelection(options);
+  return await adoptFiles(
+    store,
+    path,
+    metadata,
+    placed.map(({ key, coordinates, size, shard }): FileToAdopt => {
+      const index = indexOf(shard, mosaic.chunksPerShard);
+      return { key, coordinates, size, index, contents };
+    }),
+    { link, overwrite, notes: notesOf(placed), ...storeOptions },
+  );
+}
+
+/** A file that was read. */
+interface ReadFile extends PlacedShard {
+  readonly key: StoreKey;
+  readonly size: number;
+}
+
+async function readFile(
+  store: Store,
+  { key, coordinates }: TiffFile,
+  { stack = false, fillValue, ...options }: AdoptTiffsOptions,
+  storeOptions: StoreOptions,
+): Promise<ReadFile> {
+  const name = `File ${describe(key)}`;
+  const [size, shard] = await Promise.all([
+    readSize(store, key, storeOptions),
+    readShard(store, key, options, storeOptions),
+  ]);
+  if (size === undefined) {
+    throw new Error(
+      `${name} is not there any more, in ${describeStore(store)}`,
+    );
+  }
+  const placed = stack ? stacked(shard) : shard;
+  const { dimensionNames } = placed;
+  if (coordinates.length !== dimensionNames.length) {
+    throw new RangeError(
+      `${name} is at ${
+        describe(coordinates)
+      }, where an array of it has the dimensions ${
+        describe(dimensionNames)
+      }: give one coordinate for each${
+        coordinates.length > dimensionNames.length && !stack
+          ? ", or set stack: true for a new first dimension"
+          : ""
+      }`,
+    );
+  }
+  const isSparse = shard.tiles.includes(undefined);
+  if (
+    fillValue !== undefined && isSparse &&
+    !Object.is(fillValue, shard.fillValue)
+  ) {
+    throw new RangeError(
+      `${name} leaves out tiles whose elements are ${shard.fillValue}, which the fill value ${fillValue} would change: leave out the option "fillValue"`,
+    );
+  }
+  return {
+    name,
+    key,
+    size,
+    coordinates,
+    shard: fillValue === undefined ? placed : { ...placed, fillValue },
+  };
+}
+
+/** Reads the pages of a file that are adopted. */
+export async function readShard(
+  store: Store,
+  key: StoreKey,
+  selection: PageSelection,
+  storeOptions: StoreOptions,
+): Promise<TiffShard> {
+  const description = await describeTiff(
+    (range) => readRange(store, key, range, storeOptions),
+    { key },
+  );
+  const name = `File ${describe(key)}`;
+  return shardOf(selectPages(description, selection, name), name);
+}
+
+/** Refuses files that differ. Rows without compression are divided so that all have as many in a tile. */
+function fitted(files: readonly ReadFile[]): ReadFile[] {
+  const rows = commonRows(files.map(({ shard }) => shard));
+  const fitted = rows === undefined ? [...files] : files.map((file) => ({
+    ...file,
+    shard: withRows(file.shard, rows),
+  }));
+  const [first, ...others] = fitted;
+  for (const { name, shard } of others) {
+    const difference = differenceOf(first!.shard, shard);
+    if (difference === undefined) continue;
+    throw new RangeError(
+      `${
+        first!.name
+      } and ${name} have ${difference}: files of one array agree in these; adopt them as several arrays, or convert some of them`,
+    );
+  }
+  return fitted;
+}
+
+/** The metadata of an array of files like a shard. */
+export function metadataOf(
+  shard: TiffShard,
+  { shape, shardShape, chunksPerShard }: Mosaic,
+  keyEncoding: ChunkKeyEncoding,
+  { dimensionNames = shard.dimensionNames, attributes }: AdoptTiffsOptions,
+): ArrayMetadata {
+  const { dataType, fillValue, tileShape, codecs } = shard;
+  return arrayMetadata({
+    shape,
+    dataType,
+    shardShape,
+    chunkShape: tileShape,
+    codecs,
+    fillValue: dataType.startsWith("complex") ? [fillValue, 0] : fillValue,
+    keyEncoding,
+    parts: adoptedParts(adoptedLayout(chunksPerShard)),
+    dimensionNames,
+    attributes,
+  });
+}
+
+function notesOf(files: readonly PlacedShard[]): string[] {
+  const { shape } = files[0]!.shard;
+  return shape.flatMap((_, dimension) => {
+    const first = files.reduce(
+      (least, { coordinates }) => Math.min(least, coordinates[dimension]!),
+      Infinity,
+    );
+    return first === 0 ? [] : [
+      `The first file along dimension ${dimension} has the grid coordinate ${first}: elements before it have the fill value`,
+    ];
+  });
+}
