@@ -45,6 +45,8 @@ export interface CodecRegistry {
  *   `imagecodecs_zstd`, the codecs of TIFF, with the configurations of the Python
  *   package imagecodecs. Predictors take integers and floats, and `dist` of
  *   `imagecodecs_delta` is 1.
+ * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
+ *   progressive, with the samples of libjpeg-turbo, bit for bit.
  *
  * An array with codecs that zarrita does not know is then refused with the names of
  * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
@@ -143,6 +145,10 @@ export function registerCodecs(
   registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
   registry.set("imagecodecs_lzw", async () => (await codecs()).LZW);
   registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
+  registry.set("imagecodecs_jpeg", async () => {
+    const { JpegCodec } = await import("./codecs/jpeg_codec.ts");
+    return JpegCodec;
+  });
   refuseUnknownCodecs(registry);
 }
 

@@ -134,6 +134,44 @@ for (
   results[`damaged ${key}`] = await zarr.get(array).catch(messages);
   await memory.set(key, value);
 }
+/** Codecs of TIFF, with the bytes that they encode, but for JPEG. */
+for (
+  const codecs of [
+    [{ name: "imagecodecs_delta" }, LITTLE, { name: "imagecodecs_lzw" }],
+    [LITTLE, { name: "imagecodecs_packbits" }],
+    [LITTLE, { name: "imagecodecs_deflate", configuration: { raw: true } }],
+  ]
+) {
+  const array = await zarr.create(new Map(), {
+    shape: SHAPE,
+    chunkShape: SHAPE,
+    dtype: "int16",
+    codecs: codecs.map((codec) => ({ configuration: {}, ...codec })),
+  });
+  await zarr.set(array, null, values);
+  const { data } = await zarr.get(array);
+  results[codecs.map(({ name }) => name).join(", ")] = Array.from(data);
+}
+
+const JPEG = [
+  "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHR",
+  "ofHh0aHBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wgALCAAFABABAREA/8QA",
+  "FQABAQAAAAAAAAAAAAAAAAAABAb/2gAIAQEAAAABpm//xAAYEAACAwAAAAAAAAAAAAAAAA",
+  "ACAxESIf/aAAgBAQABBQJRQNs//8QAFRABAQAAAAAAAAAAAAAAAAAAEBH/2gAIAQEABj8C",
+  "p//EABoQAAICAwAAAAAAAAAAAAAAAAABESExQWH/2gAIAQEAAT8hfF7SJKm8n//aAAgBAQ",
+  "AAABB//8QAGRABAAMBAQAAAAAAAAAAAAAAAQARIUHx/9oACAEBAAE/EBpA1wFHrHDAhUZe",
+  "s//Z",
+].join("");
+const picture = await zarr.create(
+  new Map([["/c/0/0", Uint8Array.from(atob(JPEG), (c) => c.charCodeAt(0))]]),
+  {
+    shape: [5, 16],
+    chunkShape: [5, 16],
+    dtype: "uint8",
+    codecs: [{ name: "imagecodecs_jpeg", configuration: {} }],
+  },
+);
+results.jpeg = Array.from((await zarr.get(picture)).data);
 console.log(JSON.stringify(results, null, 1));
 
 /** Returns the names and messages of an error and its causes. */

@@ -1,5 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { decodeJpeg } from "../../src/jpeg/decode_jpeg.ts";
+import { fixture } from "../jpeg/fixtures.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith, type Tool } from "../support/tools.ts";
 import { bundle, printed, printedInDeno } from "./programs.ts";
@@ -57,6 +59,17 @@ Deno.test("zarrita reads and writes arrays in parts in Deno without any permissi
     assertEquals(results[`sharded in ${store}`], reads);
   }
   assertEquals(results.header, Array(8).fill(42));
+  for (
+    const codecs of [
+      "imagecodecs_delta, bytes, imagecodecs_lzw",
+      "bytes, imagecodecs_packbits",
+      "bytes, imagecodecs_deflate",
+    ]
+  ) {
+    assertEquals(results[codecs], whole);
+  }
+  const { jpeg } = fixture("16x5x1 -progressive");
+  assertEquals(results.jpeg, Array.from(decodeJpeg(jpeg)));
   const chunks = ["0/0", "0/1", "1/0", "1/1"];
   assertEquals(
     results.keys,

@@ -1,0 +1,104 @@
+/** The colors that a picture is stored in, or decoded to. */
+export type Colors = "gray" | "rgb" | "ycbcr" | "cmyk" | "ycck" | "unknown";
+
+/** The number of components of colors; unknown colors have any number. */
+export const COLOR_COUNTS: Readonly<Record<Colors, number | undefined>> = {
+  gray: 1,
+  rgb: 3,
+  ycbcr: 3,
+  cmyk: 4,
+  ycck: 4,
+  unknown: undefined,
+};
+
+/** Writes the colors of a row of `width` pixels from the rows of its components. */
+export type ColorConverter = (
+  lines: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+) => void;
+
+/**
+ * Returns the conversion between colors, with the rounding of libjpeg.
+ *
+ * @returns `undefined` if libjpeg has none.
+ * Source: ITU-T T.871, section 7
+ */
+export function colorConverter(
+  from: Colors,
+  to: Colors,
+): ColorConverter | undefined {
+  if (from === to) return interleave;
+  switch (`${from} to ${to}`) {
+    case "ycbcr to gray":
+      return (lines, ...rest) => interleave([lines[0]!], ...rest);
+    case "gray to rgb":
+      return ([line], ...rest) => interleave([line!, line!, line!], ...rest);
+    case "ycbcr to rgb":
+      return ycbcrToRgb;
+    case "ycck to cmyk":
+      return ycckToCmyk;
+    default:
+      return undefined;
+  }
+}
+
+function interleave(
+  lines: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  if (lines.length === 1) {
+    pixels.set(lines[0]!.subarray(0, width), start);
+    return;
+  }
+  for (const [i, line] of lines.entries()) {
+    let at = start + i;
+    for (let x = 0; x < width; x++, at += lines.length) pixels[at] = line[x]!;
+  }
+}
+
+/** Factors with 16 bits after the point. */
+const CR_TO_RED = 91881; // 1.402
+const CB_TO_BLUE = 116130; // 1.772
+const CR_TO_GREEN = 46802; // 0.71414
+const CB_TO_GREEN = 22554; // 0.34414
+const HALF = 1 << 15;
+
+function ycbcrToRgb(
+  [lumas, blues, reds]: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  for (let x = 0, at = start; x < width; x++, at += 3) {
+    const luma = lumas![x]!;
+    const blue = blues![x]! - 128;
+    const red = reds![x]! - 128;
+    pixels[at] = clamp(luma + (red * CR_TO_RED + HALF >> 16));
+    pixels[at + 1] = clamp(
+      luma + (HALF - blue * CB_TO_GREEN - red * CR_TO_GREEN >> 16),
+    );
+    pixels[at + 2] = clamp(luma + (blue * CB_TO_BLUE + HALF >> 16));
+  }
+}
+
+function ycckToCmyk(
+  [lumas, blues, reds, blacks]: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  const rgb = new Uint8Array(3 * width);
+  ycbcrToRgb([lumas!, blues!, reds!], width, rgb, 0);
+  for (let x = 0, at = start; x < width; x++, at += 4) {
+    for (let i = 0; i < 3; i++) pixels[at + i] = 255 - rgb[3 * x + i]!;
+    pixels[at + 3] = blacks![x]!;
+  }
+}
+
+function clamp(value: number): number {
+  return value < 0 ? 0 : value > 255 ? 255 : value;
+}

@@ -1,0 +1,118 @@
+import type { BitReader } from "./bit_reader.ts";
+
+/** The places of coefficients in a block, in the order in which they are stored. */
+// deno-fmt-ignore
+export const ZIGZAG: Uint8Array = new Uint8Array([
+   0,  1,  8, 16,  9,  2,  3, 10, 17, 24, 32, 25, 18, 11,  4,  5,
+  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,  6,  7, 14, 21, 28,
+  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+]);
+
+/** The tables that segments define, by their numbers, 0 to 3. */
+export interface Tables {
+  /** The factors of the coefficients, in the order of a block. */
+  readonly quantization: Int32Array[];
+  readonly dc: HuffmanTable[];
+  readonly ac: HuffmanTable[];
+}
+
+const HIGHEST_TABLE = 3;
+
+/** Reads the tables of a DQT segment. */
+export function readQuantization(segment: Uint8Array, tables: Tables): void {
+  for (let i = 0; i < segment.length;) {
+    const size = segment[i]! >> 4 ? 2 : 1;
+    const number = segment[i]! & 15;
+    const end = i + 1 + 64 * size;
+    if (number > HIGHEST_TABLE || end > segment.length) {
+      throw new SyntaxError("A segment of quantization tables is damaged");
+    }
+    const table = new Int32Array(64);
+    for (let k = 0; k < 64; k++) {
+      const at = i + 1 + k * size;
+      table[ZIGZAG[k]!] = size === 1
+        ? segment[at]!
+        : segment[at]! << 8 | segment[at + 1]!;
+    }
+    tables.quantization[number] = table;
+    i = end;
+  }
+}
+
+/** Reads the tables of a DHT segment. */
+export function readHuffman(segment: Uint8Array, tables: Tables): void {
+  for (let i = 0; i < segment.length;) {
+    const isAc = segment[i]! >> 4;
+    const number = segment[i]! & 15;
+    const counts = segment.subarray(i + 1, i + 17);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const end = i + 17 + total;
+    if (isAc > 1 || number > HIGHEST_TABLE || end > segment.length) {
+      throw new SyntaxError("A segment of Huffman tables is damaged");
+    }
+    const table = new HuffmanTable(counts, segment.slice(i + 17, end));
+    (isAc ? tables.ac : tables.dc)[number] = table;
+    i = end;
+  }
+}
+
+/** The length of the codes that are found in a table, in bits. */
+const SHORT = 9;
+const LONGEST = 16;
+
+/** The codes of a DHT segment. */
+export class HuffmanTable {
+  /** The length and the symbol of each short code, followed by any bits. */
+  readonly #short = new Uint16Array(2 ** SHORT);
+  readonly #symbols: Uint8Array;
+  /** For each length, the code after the last one. */
+  readonly #ends = new Int32Array(LONGEST + 1);
+  /** For each length, what to add to a code for the place of its symbol. */
+  readonly #places = new Int32Array(LONGEST + 1);
+
+  constructor(counts: Uint8Array, symbols: Uint8Array) {
+    this.#symbols = symbols;
+    let code = 0;
+    let place = 0;
+    for (let length = 1; length <= LONGEST; length++) {
+      this.#places[length] = place - code;
+      const end = code + counts[length - 1]!;
+      if (end >= 2 ** length) { // No code has only ones.
+        throw new SyntaxError(
+          `A Huffman table has too many codes of ${length} bits`,
+        );
+      }
+      for (; code < end; code++, place++) {
+        if (length > SHORT) continue;
+        const free = SHORT - length;
+        this.#short.fill(
+          length << 8 | symbols[place]!,
+          code << free,
+          code + 1 << free,
+        );
+      }
+      this.#ends[length] = code;
+      code *= 2;
+    }
+  }
+
+  /** Reads a code, and returns its symbol. */
+  read(reader: BitReader): number {
+    const bits = reader.peek(LONGEST);
+    const short = this.#short[bits >> LONGEST - SHORT]!;
+    if (short !== 0) {
+      reader.skip(short >> 8);
+      return short & 255;
+    }
+    for (let length = SHORT + 1; length <= LONGEST; length++) {
+      const code = bits >> LONGEST - length;
+      if (code >= this.#ends[length]!) continue;
+      reader.skip(length);
+      return this.#symbols[code + this.#places[length]!]!;
+    }
+    throw new SyntaxError(
+      `The data of a scan has an unknown code before byte ${reader.offset}`,
+    );
+  }
+}
