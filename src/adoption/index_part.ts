@@ -1,3 +1,7 @@
+import type {
+  ArrayMetadata,
+  NamedConfiguration,
+} from "../metadata/array_metadata.ts";
 import {
   encodeFileRecord,
   FILE_RECORD_SIZE,
@@ -22,6 +26,25 @@ export function adoptedLayout(chunksPerShard: readonly number[]): ShardLayout {
     indexLocation: "end",
     indexEndian: "little",
     indexHasChecksum: true,
+  };
+}
+
+/** The codec of adopted shards. */
+export function adoptedSharding(
+  chunkShape: readonly number[],
+  codecs: ArrayMetadata["codecs"],
+): NamedConfiguration {
+  return {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [...chunkShape],
+      codecs,
+      index_codecs: [
+        { name: "bytes", configuration: { endian: "little" } },
+        { name: "crc32c" },
+      ],
+      index_location: "end",
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
-import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
 import { ConcatParts } from "../concat_parts/concat_parts.ts";
 import type {
   ArrayMetadata,
@@ -238,16 +238,8 @@ function transformerOf(
 function keyEncodingOf(
   { keyEncoding = new DefaultChunkKeyEncoding(), suffix }: ArrayMetadataOptions,
 ): ChunkKeyEncoding {
-  const base = isEncoding(keyEncoding)
-    ? keyEncoding
-    : parseChunkKeyEncoding(keyEncoding);
+  const base = toChunkKeyEncoding(keyEncoding);
   return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
-}
-
-function isEncoding(
-  value: string | NamedConfiguration | ChunkKeyEncoding,
-): value is ChunkKeyEncoding {
-  return typeof (value as ChunkKeyEncoding)?.encode === "function";
 }
 
 function dimensionNamesOf(

@@ -4,6 +4,7 @@ import {
   FILES_AT_ONCE,
   type FileToAdopt,
 } from "../adoption/adopt_files.ts";
+import { type Mosaic, notesOnStarts } from "../adoption/mosaic.ts";
 import { adoptedLayout, adoptedParts } from "../adoption/index_part.ts";
 import { arrayMetadata } from "../arrays/array_metadata.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
@@ -22,7 +23,7 @@ import {
 } from "./adopt_options.ts";
 import { describeTiff } from "./describe_tiff.ts";
 import { findTiffs } from "./find_tiffs.ts";
-import { indexOf, type Mosaic, mosaicOf, type PlacedShard } from "./mosaic.ts";
+import { indexOf, mosaicOfTiffs, type PlacedShard } from "./mosaic.ts";
 import {
   encodeSelection,
   type PageSelection,
@@ -119,7 +120,7 @@ export async function adoptTiffs(
     (file) => readFile(store, file, options, storeOptions),
   );
   const placed = fitted(read);
-  const mosaic = mosaicOf(placed);
+  const mosaic = mosaicOfTiffs(placed);
   const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);
   const contents = encodeSelection(options);
   return await adoptFiles(
@@ -130,7 +131,7 @@ export async function adoptTiffs(
       const index = indexOf(shard, mosaic.chunksPerShard);
       return { key, coordinates, size, index, contents };
     }),
-    { link, overwrite, notes: notesOf(placed), ...storeOptions },
+    { link, overwrite, notes: notesOnStarts(placed), ...storeOptions },
   );
 }
 
@@ -185,6 +186,7 @@ async function readFile(
     key,
     size,
     coordinates,
+    shape: placed.shape,
     shard: fillValue === undefined ? placed : { ...placed, fillValue },
   };
 }
@@ -243,18 +245,5 @@ export function metadataOf(
     parts: adoptedParts(adoptedLayout(chunksPerShard)),
     dimensionNames,
     attributes,
-  });
-}
-
-function notesOf(files: readonly PlacedShard[]): string[] {
-  const { shape } = files[0]!.shard;
-  return shape.flatMap((_, dimension) => {
-    const first = files.reduce(
-      (least, { coordinates }) => Math.min(least, coordinates[dimension]!),
-      Infinity,
-    );
-    return first === 0 ? [] : [
-      `The first file along dimension ${dimension} has the grid coordinate ${first}: elements before it have the fill value`,
-    ];
   });
 }

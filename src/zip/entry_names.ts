@@ -1,5 +1,5 @@
-import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
+import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
 import { describe } from "../metadata/describe.ts";
 import { coordinatesInShard } from "../shards/inner_extents.ts";
 import type { ShardLayout } from "../shards/shard_layout.ts";
@@ -11,9 +11,7 @@ import { MOST_16 } from "./zip_records.ts";
 export function nameEncoding(
   names: ZipOptions["names"] = "default",
 ): ChunkKeyEncoding | undefined {
-  if (typeof names === "function") return undefined;
-  const isEncoding = typeof names === "object" && "encode" in names;
-  return isEncoding ? names : parseChunkKeyEncoding(names);
+  return typeof names === "function" ? undefined : toChunkKeyEncoding(names);
 }
 
 /** The names of the inner chunks of a shard, each made and checked once. */

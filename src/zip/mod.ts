@@ -20,5 +20,11 @@
  *
  * @module
  */
+export type {
+  AdoptedArray,
+  AdoptionReport,
+} from "../adoption/adopted_array.ts";
+export { adoptZip } from "./adopt_zip.ts";
+export type { AdoptZipOptions } from "./adopt_zip_options.ts";
 export { zipContainer } from "./zip_container.ts";
 export type { ZipOptions } from "./zip_options.ts";

@@ -16,24 +16,24 @@ export interface PlacedEntry extends ZipEntry {
 }
 
 /** Stands for a number of 32 bits that zip64 has elsewhere. */
-const MOST_32 = 0xffffffff;
+export const MOST_32 = 0xffffffff;
 /** The same for 16 bits. */
 export const MOST_16 = 0xffff;
 
-const LOCAL_SIGNATURE = 0x04034b50;
-const CENTRAL_SIGNATURE = 0x02014b50;
+export const LOCAL_SIGNATURE = 0x04034b50;
+export const CENTRAL_SIGNATURE = 0x02014b50;
 /** The bytes that mark the last record. */
 export const END_MARK: readonly number[] = [0x50, 0x4b, 5, 6];
-const END_64_SIGNATURE = 0x06064b50;
-const LOCATOR_SIGNATURE = 0x07064b50;
+export const END_64_SIGNATURE = 0x06064b50;
+export const LOCATOR_SIGNATURE = 0x07064b50;
 
-const LOCAL_SIZE = 30;
-const CENTRAL_SIZE = 46;
+export const LOCAL_SIZE = 30;
+export const CENTRAL_SIZE = 46;
 export const END_SIZE = 22;
-const END_64_SIZE = 56;
-const LOCATOR_SIZE = 20;
+export const END_64_SIZE = 56;
+export const LOCATOR_SIZE = 20;
 /** The size of the identifier and the length before the numbers of a zip64 extra field. */
-const EXTRA_SIZE = 4;
+export const EXTRA_SIZE = 4;
 
 /** Unix, and version 4.5 of the specification, the first with zip64. */
 const MADE_BY = 3 << 8 | 45;
@@ -199,7 +199,8 @@ function allocate(size: number): { bytes: Uint8Array; view: DataView } {
   return { bytes, view: viewOf(bytes) };
 }
 
-function viewOf(bytes: Uint8Array): DataView {
+/** A view of bytes. */
+export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 

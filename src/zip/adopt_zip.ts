@@ -1,0 +1,204 @@
+import { adoptFiles, FILES_AT_ONCE } from "../adoption/adopt_files.ts";
+import type { AdoptedArray } from "../adoption/adopted_array.ts";
+import {
+  adoptedLayout,
+  adoptedParts,
+  adoptedSharding,
+} from "../adoption/index_part.ts";
+import { findFiles, type FoundFile } from "../adoption/find_files.ts";
+import {
+  mosaicOf,
+  notesOnStarts,
+  type PlacedFile,
+} from "../adoption/mosaic.ts";
+import { arrayRoot } from "../arrays/array_root.ts";
+import { storageOf } from "../arrays/storage_of.ts";
+import { completeMetadata } from "../arrays/complete_metadata.ts";
+import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
+import { ConcatParts } from "../concat_parts/concat_parts.ts";
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
+import { describe } from "../metadata/describe.ts";
+import { isSameJson } from "../metadata/same_json.ts";
+import { assertStore } from "../stores/assert_store.ts";
+import { assertWritable } from "../stores/capabilities.ts";
+import { forEachAtOnce } from "../stores/for_each_at_once.ts";
+import type { Store, StoreKey } from "../stores/store.ts";
+import {
+  type AdoptZipOptions,
+  assertAdoptZipOptions,
+} from "./adopt_zip_options.ts";
+import {
+  contentsOf,
+  indexOf,
+  readZippedArray,
+  type ZippedArray,
+} from "./zipped_array.ts";
+
+/**
+ * Makes an array of zip files that hold arrays, such as those of zarr-python's
+ * `ZipStore`. The files are not changed: what is added is a `zarr.json`, and an index
+ * beside each file, with `.index` after its key. Each file is a shard, and the chunks
+ * of the array inside are its inner chunks. If these are shards themselves, the array
+ * has shards of shards, which can be read and not written.
+ *
+ * Several files are put together to one array. Along each dimension, all files have the
+ * same length, a multiple of their chunks; the last ones may be shorter.
+ *
+ * The entries of the array are stored as they are, not compressed by zip. Of each file,
+ * its directory and the `zarr.json` inside are read, by three or four requests, and the
+ * headers of entries that have more than a name.
+ *
+ * @param store The store that has the files.
+ * @param path The path of the new array in the store; empty for the root.
+ * @param options Which files, and how they are read. `signal` aborts the requests.
+ * @returns The array, and a report of what was found.
+ * @throws {RangeError} If files cannot be shards of one array as they are, with the
+ * reason and a way out: entries are compressed, encrypted or there twice, arrays differ
+ * in more than their attributes, lengths do not fit together, there are no files, or a
+ * file's key is not that of its chunk, without `link`.
+ * @throws {DamageError} If a file is no zip, was cut, or has entries that overlap.
+ * @throws {MetadataError} If there is no Zarr v3 array in a file, or there is a node or
+ * an index at the place of the new array already, without `overwrite`.
+ * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
+ * read-only, cannot list where it has to, or cannot link.
+ *
+ * @example The array in a zip
+ * ```ts
+ * import {
+ *   arrayMetadata,
+ *   encodeShard,
+ *   MemoryStore,
+ *   parseShardLayout,
+ * } from "@zarr-parts/zarr-parts";
+ * import { withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { adoptZip, zipContainer } from "@zarr-parts/zarr-parts/zip";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * // A zip as zarr-python's ZipStore writes it: zarr.json, c/0 and c/1.
+ * const metadata = arrayMetadata({
+ *   shape: [4],
+ *   dataType: "uint8",
+ *   shardShape: [4],
+ *   chunkShape: [2],
+ * });
+ * const zip = encodeShard(
+ *   [new Uint8Array([1, 2]), new Uint8Array([3, 4])],
+ *   parseShardLayout(metadata.codecs[0], [4]),
+ *   { container: zipContainer(metadata, { zarrJson: "first" })([0]) },
+ * );
+ *
+ * const store = new MemoryStore([["/a/c/0.zip", zip]]);
+ * const { chunks, report } = await adoptZip(store, "a");
+ * assertEquals(chunks.metadata.shape, [4]);
+ * assertEquals(report.innerChunks, 2);
+ *
+ * const root = zarr.root(withZarrParts(store)).resolve("a");
+ * const array = await zarr.open(root, { kind: "array" });
+ * assertEquals((await zarr.get(array)).data, new Uint8Array([1, 2, 3, 4]));
+ * ```
+ */
+export async function adoptZip(
+  store: Store,
+  path: string,
+  options: AdoptZipOptions = {},
+): Promise<AdoptedArray> {
+  assertStore(store);
+  assertAdoptZipOptions(options);
+  const { key, files, array = "", link, overwrite, signal } = options;
+  const root = arrayRoot(path);
+  assertWritable(store, `${root}/zarr.json`);
+  const encoding = toChunkKeyEncoding(
+    options.chunkKeyEncoding ?? new SuffixChunkKeyEncoding(".zip"),
+  );
+  const reading = signal ? { signal } : {};
+  const found: readonly (Partial<FoundFile> & { key: StoreKey })[] =
+    key !== undefined ? [{ key }] : files ??
+      (await findFiles(store, root, [encoding], /\.zip$/i, reading)).files;
+  const zips = await forEachAtOnce(
+    found,
+    FILES_AT_ONCE,
+    async (file): Promise<PlacedZip> => {
+      const name = `File ${describe(file.key)}`;
+      const zip = await readZippedArray(store, file.key, array, reading);
+      const metadata = completeMetadata(storageOf(zip.chunks.metadata));
+      const { shape } = metadata;
+      const coordinates = shape.map(() => 0);
+      return { ...zip, name, metadata, shape, coordinates, ...file };
+    },
+  );
+  const notes = [...compare(zips), ...notesOnStarts(zips)];
+  const { metadata, chunks: { chunkShape } } = zips[0]!;
+  const mosaic = mosaicOf(zips, chunkShape, "chunks");
+  const layout = adoptedLayout(mosaic.chunksPerShard);
+  const adopted: ArrayMetadata = {
+    ...metadata,
+    shape: mosaic.shape,
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: mosaic.shardShape },
+    },
+    chunk_key_encoding: encoding.toJSON(),
+    codecs: [adoptedSharding(chunkShape, metadata.codecs)],
+    storage_transformers: [new ConcatParts(adoptedParts(layout)).toJSON()],
+  };
+  return await adoptFiles(
+    store,
+    path,
+    adopted,
+    zips.map((zip) => ({
+      ...zip,
+      index: indexOf(zip, layout),
+      contents: contentsOf(array),
+    })),
+    { link, overwrite, notes, ...reading },
+  );
+}
+
+/** A zip with its place in the array. */
+interface PlacedZip extends ZippedArray, PlacedFile {
+  readonly key: StoreKey;
+  /** The metadata of the array inside, written out. */
+  readonly metadata: ArrayMetadata;
+}
+
+/** The members of metadata that must be the same in all files. */
+const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
+/** Those of which the array has the ones of the first file. */
+const FIRST = ["attributes", "dimension_names"] as const;
+
+/** Refuses files that hold arrays of different kinds. Returns notes on what else differs. */
+function compare(zips: readonly PlacedZip[]): string[] {
+  const [first] = zips;
+  const notes: string[] = [];
+  for (const { name, coordinates, metadata } of zips) {
+    if (coordinates.length !== metadata.shape.length) {
+      throw new RangeError(
+        `${name} is at ${
+          describe(coordinates)
+        }, where its array has ${metadata.shape.length} dimensions: give one coordinate for each`,
+      );
+    }
+    const differs = (member: keyof ArrayMetadata) =>
+      !isSameJson(metadata[member] ?? null, first!.metadata[member] ?? null);
+    const different = SAME.find(differs);
+    if (different !== undefined) {
+      throw new RangeError(
+        `${first!.name} has the ${different} ${
+          JSON.stringify(first!.metadata[different])
+        }, and ${name} has ${
+          JSON.stringify(metadata[different])
+        }: files of one array agree in it; adopt them as several arrays`,
+      );
+    }
+    for (const member of FIRST.filter(differs)) {
+      notes.push(
+        `${name} has other ${member} than ${
+          describe(first!.key)
+        }, whose ${member} the array has`,
+      );
+    }
+  }
+  return notes;
+}

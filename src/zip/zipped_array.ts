@@ -1,0 +1,99 @@
+import type { ArrayChunks } from "../arrays/array_chunks.ts";
+import { arrayRoot } from "../arrays/array_root.ts";
+import { openArrayChunks } from "../arrays/open_array_chunks.ts";
+import { crc32 } from "../checksum/crc32.ts";
+import { DamageError } from "../errors/damage_error.ts";
+import { describe } from "../metadata/describe.ts";
+import type { Extent } from "../shards/inner_extents.ts";
+import { placeInShard } from "../shards/read_inner_chunk.ts";
+import type { ShardIndex } from "../shards/shard_index.ts";
+import type { ShardLayout } from "../shards/shard_layout.ts";
+import { readRange, readSize } from "../stores/capabilities.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { ZipEntries } from "./zip_entries.ts";
+
+/** An array inside a zip. */
+export interface ZippedArray {
+  /** The length of the zip in bytes. */
+  readonly size: number;
+  readonly chunks: ArrayChunks;
+  /** The extents of the chunks in the zip, with their grid coordinates. */
+  readonly extents: readonly {
+    readonly coordinates: readonly number[];
+    readonly extent: Extent;
+  }[];
+}
+
+/**
+ * Reads where the chunks of an array lie in a zip.
+ *
+ * @param path The path of the array inside the zip.
+ * @throws {DamageError} If the file is no zip, or is damaged.
+ * @throws {RangeError} If there is no file, an entry of the array is compressed, encrypted or there
+ * twice, or the chunks of the array are in parts.
+ * @throws {MetadataError} If no array of Zarr v3 is at the path.
+ */
+export async function readZippedArray(
+  store: Store,
+  key: StoreKey,
+  path: string,
+  options: StoreOptions,
+): Promise<ZippedArray> {
+  const size = await readSize(store, key, options);
+  if (size === undefined) {
+    throw new RangeError(
+      `Expected the key of a zip in ${describeStore(store)}, found ${
+        describe(key)
+      }, which has no value`,
+    );
+  }
+  const read = async (range: Extent) => {
+    if (range.length === 0) return new Uint8Array();
+    const bytes = await readRange(store, key, range, options);
+    if (bytes?.length === range.length) return bytes;
+    throw new DamageError(
+      `File ${describe(key)} has ${
+        bytes?.length ?? 0
+      } bytes of ${range.length} from ${range.offset} on: it was changed while it was read`,
+      { key },
+    );
+  };
+  const entries = await ZipEntries.open({ key, size, read });
+  const chunks = await openArrayChunks(entries, path);
+  if ((chunks.metadata.storage_transformers ?? []).length > 0) {
+    throw new RangeError(
+      `File ${
+        describe(key)
+      } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
+    );
+  }
+  const coordinates = await Array.fromAsync(chunks.list());
+  const extents = await entries.extents(coordinates.map((c) => chunks.key(c)));
+  return {
+    size,
+    chunks,
+    extents: extents.map((extent, i) => ({
+      coordinates: coordinates[i]!,
+      extent: extent!,
+    })),
+  };
+}
+
+/** The index of a shard that a zip is. */
+export function indexOf(
+  { extents }: ZippedArray,
+  layout: ShardLayout,
+): ShardIndex {
+  const count = layout.chunksPerShard.reduce((product, n) => product * n, 1);
+  const index = new Array<Extent | undefined>(count).fill(undefined);
+  for (const { coordinates, extent } of extents) {
+    index[placeInShard(coordinates, layout)] = extent;
+  }
+  return index;
+}
+
+/** The number by which the index of a file says which of its arrays it is of; 0 for that at the root. */
+export function contentsOf(path: string): number {
+  return crc32(new TextEncoder().encode(arrayRoot(path).slice(1)));
+}

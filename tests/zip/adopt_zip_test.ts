@@ -1,0 +1,364 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  type ArrayMetadata,
+  arrayMetadata,
+  type ArrayMetadataOptions,
+  createArrayChunks,
+  DamageError,
+  encodeShard,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  parseShardLayout,
+  type Store,
+  type StoreKey,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
+import {
+  adoptZip,
+  type AdoptZipOptions,
+  zipContainer,
+} from "../../src/zip/mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson } from "../support/documents.ts";
+import { makeZip } from "./make_zip.ts";
+
+async function elementsOf(store: Store, path: string): Promise<number[]> {
+  const root = zarr.root(withZarrParts(store)).resolve(path);
+  const array = await zarr.open(root, { kind: "array" });
+  return Array.from((await zarr.get(array)).data as Uint16Array);
+}
+
+async function contentsOf(store: MemoryStore) {
+  const keys = (await Array.fromAsync(store.list())).sort();
+  return await Promise.all(
+    keys.map(async (key) => [key, await store.get(key)] as const),
+  );
+}
+
+/** Metadata of an array of four elements in two chunks. */
+function small(changes: Partial<ArrayMetadataOptions> = {}): ArrayMetadata {
+  return arrayMetadata({
+    shape: [4],
+    dataType: "uint8",
+    chunkShape: [2],
+    ...changes,
+  });
+}
+
+/** A zip with an array of four elements, of which some are other than those of the first one. */
+function smallZip({ metadata = small(), at = "", add = 0, entries }: {
+  metadata?: unknown;
+  at?: string;
+  add?: number;
+  entries?: Parameters<typeof makeZip>[0];
+} = {}): Uint8Array {
+  return makeZip([
+    { name: `${at}zarr.json`, bytes: encodeJson(metadata) },
+    { name: `${at}c/0`, bytes: new Uint8Array([1, 2]).map((n) => n + add) },
+    { name: `${at}c/1`, bytes: new Uint8Array([3, 4]).map((n) => n + add) },
+    ...entries ?? [],
+  ]).file;
+}
+
+Deno.test("adoptZip puts zips together that end where the array ends, and adds one index a file", async () => {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [10, 7],
+    dataType: "uint16",
+    shardShape: [6, 6],
+    chunkShape: [2, 3],
+    fillValue: 5,
+    suffix: ".zip",
+    parts: ["", ".index"],
+    attributes: { unit: "m" },
+    dimensionNames: ["y", "x"],
+  });
+  const written = await createArrayChunks(store, "written", metadata);
+  const root = zarr.root(withZarrParts(store)).resolve("written");
+  const array = await zarr.open(root, { kind: "array" });
+  const values = Uint16Array.from({ length: 70 }, (_, i) => i * i);
+  const container = zipContainer(metadata, { zarrJson: "last" });
+  await setSharded(zarr, array, null, values, { container });
+
+  const adopted = new MemoryStore();
+  for (const shard of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
+    const zip = (await store.get(written.key(shard)))!;
+    await adopted.set(`/a/c/${shard.join("/")}.zip`, zip);
+  }
+  const before = await contentsOf(adopted);
+  const { chunks, report } = await adoptZip(adopted, "a");
+  assertEquals(report, {
+    files: 4,
+    missingFiles: 0,
+    innerChunks: 15,
+    indexBytes: 4 * 100,
+    notes: [],
+  });
+  assertEquals(await elementsOf(adopted, "a"), [...values]);
+  const { shape, fill_value, attributes, dimension_names } = chunks.metadata;
+  assertEquals({ shape, fill_value, attributes, dimension_names }, {
+    shape: [10, 7],
+    fill_value: 5,
+    attributes: { unit: "m" },
+    dimension_names: ["y", "x"],
+  });
+  assertEquals(chunks.innerChunkShape, [2, 3]);
+  const added = (await contentsOf(adopted))
+    .filter(([key]) => !before.some(([other]) => other === key));
+  assertEquals(added.map(([key, bytes]) => [key, bytes!.length]), [
+    ["/a/c/0/0.zip.index", 132],
+    ["/a/c/0/1.zip.index", 132],
+    ["/a/c/1/0.zip.index", 132],
+    ["/a/c/1/1.zip.index", 132],
+    ["/a/zarr.json", (await adopted.get("/a/zarr.json"))!.length],
+  ]);
+  for (const [key, bytes] of before) {
+    assertEquals(await adopted.get(key), bytes, key);
+  }
+});
+
+Deno.test("adoptZip adopts files by their names, by their places and by links", async () => {
+  const zips: [StoreKey, Uint8Array][] = [
+    ["/a/month_01.zip", smallZip({ add: 10 })],
+    ["/a/month_02.zip", smallZip({ add: 20 })],
+    ["/a/readme.txt", new Uint8Array(3)],
+  ];
+  const elements = [11, 12, 13, 14, 21, 22, 23, 24];
+  const store = new MemoryStore(zips);
+  const { report } = await adoptZip(store, "a", {
+    chunkKeyEncoding: new TemplateChunkKeyEncoding("month_{0:02}.zip"),
+  });
+  assertEquals(report.notes, [
+    "The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
+  ]);
+  assertEquals(await elementsOf(store, "a"), [0, 0, 0, 0, ...elements]);
+
+  await inTempDir(async (folder) => {
+    const files = new FileSystemStore(folder);
+    for (const [key, bytes] of zips) await files.set(key, bytes);
+    await adoptZip(files, "b", {
+      files: [
+        { key: "/a/month_02.zip", coordinates: [1] },
+        { key: "/a/month_01.zip", coordinates: [0] },
+      ],
+      link: true,
+    });
+    assertEquals(await elementsOf(files, "b"), elements);
+    await adoptZip(files, "c", { key: "/a/month_02.zip", link: true });
+    assertEquals(await elementsOf(files, "c"), elements.slice(4));
+  });
+});
+
+Deno.test("adoptZip adopts an array in a group, and a shard that a zip holds as entries", async () => {
+  const shard = encodeShard(
+    [new Uint8Array([1]), new Uint8Array([2])],
+    parseShardLayout(small({ shardShape: [2], chunkShape: [1] }).codecs[0], [
+      2,
+    ]),
+  );
+  const metadata = small({ shardShape: [2], chunkShape: [1] });
+  const file = makeZip([
+    { name: "zarr.json", bytes: encodeJson({ zarr_format: 3 }) },
+    { name: "zarr.json", bytes: encodeJson({ zarr_format: 3 }) },
+    { name: "x/y/zarr.json", bytes: encodeJson(metadata) },
+    { name: "x/y/c/", bytes: new Uint8Array() },
+    { name: "x/y/c/1", bytes: shard },
+    { name: "x/y/c/7", bytes: shard },
+    { name: "x/z/c/0", bytes: shard, method: 8 },
+  ]).file;
+  const store = new MemoryStore([["/a/c/0.zip", file]]);
+  const { report } = await adoptZip(store, "a", { array: "x/y" });
+  assertEquals(report.innerChunks, 1);
+  assertEquals(await elementsOf(store, "a"), [0, 0, 1, 2]);
+});
+
+Deno.test("adoptZip refuses files that are no shards of one array, with the reason and a way out", async () => {
+  type Files = readonly [StoreKey, Uint8Array][];
+  const first: [StoreKey, Uint8Array] = ["/a/c/0.zip", smallZip()];
+  const second = (metadata: unknown): Files => [
+    first,
+    ["/a/c/1.zip", smallZip({ metadata })],
+  ];
+  const refused: [
+    Files,
+    AdoptZipOptions,
+    new (message: string) => Error,
+    string,
+  ][] = [
+    [
+      second(small({ dataType: "int8" })),
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has the data_type "uint8", and File "/a/c/1.zip" has "int8": files of one array agree in it; adopt them as several arrays',
+    ],
+    [second(small({ fillValue: 3 })), {}, RangeError, "has the fill_value 0"],
+    [second(small({ codecs: ["gzip"] })), {}, RangeError, "has the codecs ["],
+    [second(small({ chunkShape: [4] })), {}, RangeError, "has the chunk_grid"],
+    [
+      second(small({ shape: [5] })),
+      {},
+      RangeError,
+      'File "/a/c/1.zip" has 5 elements along dimension 0, where those before it have 4',
+    ],
+    [
+      [
+        ["/a/c/0.zip", smallZip({ metadata: small({ shape: [3] }) })],
+        ["/a/c/1.zip", smallZip()],
+      ],
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has 3 elements along dimension 0, which its chunks of 2 do not divide',
+    ],
+    [
+      [first, ["/a/c/1.zip", smallZip({ metadata: small({ shape: [2] }) })], [
+        "/a/c/2.zip",
+        smallZip(),
+      ]],
+      {},
+      RangeError,
+      "at [0] and [1]: files of one array have the same length",
+    ],
+    [
+      [["/a/c/0/0.zip", smallZip()]],
+      {},
+      RangeError,
+      'File "/a/c/0/0.zip" is at [0, 0], where its array has 1 dimensions',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      {},
+      RangeError,
+      'Found no file below "/a" whose key is that of a chunk, such as "c/0/0.zip", among 1 keys such as "/a/data.zip"',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      { key: "/a/data.zip" },
+      RangeError,
+      'File "/a/data.zip" has not the key of its chunk [0], "/a/c/0.zip": set link: true',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      { key: "/data.zip" },
+      RangeError,
+      'Expected the key of a zip in MemoryStore(1), found "/data.zip", which has no value',
+    ],
+    [
+      [["/a/c/0.zip", smallZip({ at: "x/" })]],
+      {},
+      MetadataError,
+      'No Zarr node at "/" in zip "/a/c/0.zip": there is no "/zarr.json"; there is a node at "/x"',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        makeZip([{ name: ".zarray", bytes: new Uint8Array(2) }]).file,
+      ]],
+      {},
+      MetadataError,
+      "found a Zarr v2 array (.zarray); convert it to Zarr v3 first",
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({ metadata: small({ parts: ["", ".end:1"] }) }),
+      ]],
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has an array with storage transformers',
+    ],
+    [
+      [["/a/c/0.zip", smallZip({ metadata: { node_type: "array" } })]],
+      {},
+      MetadataError,
+      'Missing member "zarr_format"',
+    ],
+    [
+      [["/a/c/0.zip", smallZip().subarray(1)]],
+      {},
+      DamageError,
+      'File "/a/c/0.zip" has a directory of',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({
+          entries: [{ name: "c/1", bytes: new Uint8Array([9, 9]) }],
+        }),
+      ]],
+      {},
+      RangeError,
+      'has the entry "c/1" twice',
+    ],
+    [
+      [first, ["/a/zarr.json", new Uint8Array()]],
+      {},
+      MetadataError,
+      '"/a/zarr.json" is there already',
+    ],
+  ];
+  for (const [files, options, error, message] of refused) {
+    const store = new MemoryStore(files);
+    const before = await contentsOf(store);
+    await assertRejects(() => adoptZip(store, "a", options), error, message);
+    assertEquals(await contentsOf(store), before, message);
+  }
+});
+
+Deno.test("adoptZip notes attributes that differ, and has those of the first file", async () => {
+  const store = new MemoryStore([0, 1].map((n) => [
+    `/a/c/${n}.zip`,
+    smallZip({ metadata: small({ attributes: { n } }) }),
+  ]));
+  const { chunks, report } = await adoptZip(store, "a");
+  assertEquals(chunks.metadata.attributes, { n: 0 });
+  assertEquals(report.notes, [
+    'File "/a/c/1.zip" has other attributes than "/a/c/0.zip", whose attributes the array has',
+  ]);
+});
+
+Deno.test("adoptZip refuses options that are unknown or of a wrong type", async () => {
+  const wrong: [unknown, string][] = [
+    [null, "Expected the options of adoptZip as an object, found null"],
+    [
+      { keys: [] },
+      'Unknown option "keys" of adoptZip; known are "key", "files", "chunkKeyEncoding", "array", "link", "overwrite" and "signal"',
+    ],
+    [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
+    [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],
+    [{ files: [{ key: "/a", coordinates: [-1] }] }, 'the option "files"'],
+    [{ files: [] }, 'the option "files"'],
+    [{ chunkKeyEncoding: null }, 'the option "chunkKeyEncoding" to be'],
+    [{ array: 1 }, 'the option "array" to be a path, found 1'],
+    [{ link: "yes" }, 'the option "link" to be true or false, found "yes"'],
+    [
+      { key: "/a", files: [{ key: "/a", coordinates: [0] }] },
+      'Expected the option "key" or "files", found both',
+    ],
+  ];
+  for (const [options, message] of wrong) {
+    await assertRejects(
+      () => adoptZip(new MemoryStore(), "a", options as AdoptZipOptions),
+      TypeError,
+      message,
+    );
+  }
+  await assertRejects(
+    () => adoptZip(new MemoryStore(), "a", { key: "a.zip" as StoreKey }),
+    RangeError,
+    'Key "a.zip" does not start with "/"',
+  );
+  await assertRejects(
+    () => adoptZip({ get: () => Promise.resolve(undefined) }, "a"),
+    TypeError,
+  );
+});
+
+Deno.test("adoptZip stops when its signal is aborted", async () => {
+  const store = new MemoryStore([["/a/c/0.zip", smallZip()]]);
+  const signal = AbortSignal.abort(new Error("Enough"));
+  await assertRejects(() => adoptZip(store, "a", { signal }), Error, "Enough");
+  assert(await store.get("/a/zarr.json") === undefined);
+});
