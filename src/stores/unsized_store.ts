@@ -5,6 +5,9 @@ import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
 /** Whether a store pads ranges, for the stores that were asked. */
 const padding = new WeakMap<Store, Promise<boolean>>();
 
+/** How many bytes after a range are read to find one that is not 0. */
+const PROBE = 64;
+
 /**
  * Reads a range of a value in a store without `size`, which may not support ranges
  * past the end of a value: zarrita's HTTP store refuses a range that starts there,
@@ -19,12 +22,40 @@ export async function readUnsizedRange(
   try {
     const bytes = await store.getRange!(key, range, options);
     const padded = bytes !== undefined && mayBePadded(bytes) &&
-      await padsRanges(store, key, options);
+      await padsRanges(store, key, options) &&
+      !await liesInValue(store, key, range, bytes, options);
     if (!padded) return bytes;
   } catch (error) {
     if (!refusesRange(error)) throw error;
   }
   return await cutRange(store, key, range, options);
+}
+
+/**
+ * Whether a range that ends with zeros lies in its value, as far as few bytes tell: a
+ * byte after the range is not 0, or the value ends with at least as many zeros as the
+ * range. If the store had added zeros to the range, the value would end with fewer.
+ * Encoded chunks often end with a 0, so that this saves reading whole shards.
+ */
+async function liesInValue(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  bytes: Uint8Array,
+  options: StoreOptions,
+): Promise<boolean> {
+  const isZero = (byte: number) => byte === 0;
+  if ("offset" in range) {
+    const next = { offset: range.offset + bytes.length, length: PROBE };
+    const after = await store.getRange!(key, next, options);
+    if (after?.every(isZero) === false) return true;
+  }
+  let start = bytes.length;
+  while (start > 0 && bytes[start - 1] === 0) start--;
+  if (start === 0) return false; // The value may end before the range.
+  const zeros = bytes.length - start;
+  const end = await store.getRange!(key, { suffixLength: zeros }, options);
+  return end?.length === zeros && end.every(isZero);
 }
 
 /** Reads the whole value, and copies a range of it. */
