@@ -4,7 +4,7 @@ import {
   MemoryStore,
   openArrayChunks,
 } from "../mod.ts";
-import { inParts } from "../tools/demo/in_parts.ts";
+import { inParts } from "./in_parts.ts";
 
 const SOURCE = new URL("../tests/fixtures/dem.zarr", import.meta.url);
 

@@ -1,5 +1,5 @@
 import { type ArrayMetadata, arrayMetadata } from "../mod.ts";
-import { inParts } from "../tools/demo/in_parts.ts";
+import { inParts } from "./in_parts.ts";
 import { seededRandom } from "./measure.ts";
 
 /** A volume of uint16 in memory, and the metadata of an array of it. */

@@ -30,8 +30,8 @@ import { mappedGroup } from "./mapped_group.ts";
  * import { mapKeys, type MapKeysOptions, MemoryStore } from "@zarr-parts/zarr-parts";
  *
  * const options: MapKeysOptions = { path: "scene" };
- * // Shows the value of /raw/T32TMT_B04.tif as /scene/c/0/0.tiff.
- * mapKeys(new MemoryStore(), { "c/0/0.tiff": "../raw/T32TMT_B04.tif" }, options);
+ * // Shows the value of /raw/T32TMT_B04.bin as /scene/c/0/0.bin.
+ * mapKeys(new MemoryStore(), { "c/0/0.bin": "../raw/T32TMT_B04.bin" }, options);
  * ```
  */
 export interface MapKeysOptions {
@@ -111,20 +111,20 @@ export type MappedStore<S extends Store = Store> =
  * } from "@zarr-parts/zarr-parts";
  * import { assertEquals } from "@std/assert";
  *
- * const files = new MemoryStore([["/raw/T32TMT_B04.tif", new Uint8Array(4)]]);
- * const store = mapKeys(files, new Map([["/c/0.tif", "/raw/T32TMT_B04.tif"]]));
+ * const files = new MemoryStore([["/raw/T32TMT_B04.bin", new Uint8Array(4)]]);
+ * const store = mapKeys(files, new Map([["/c/0.bin", "/raw/T32TMT_B04.bin"]]));
  * const metadata = arrayMetadata({
  *   shape: [8],
  *   dataType: "uint8",
  *   chunkShape: [4],
- *   suffix: ".tif",
+ *   suffix: ".bin",
  * });
  * await createArrayChunks(store, "", metadata);
  *
  * const chunks = await openArrayChunks(store);
  * assertEquals(await chunks.get([0]), new Uint8Array(4));
  * assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
- * assertEquals((await Array.fromAsync(store.list())).sort(), ["/c/0.tif", "/zarr.json"]);
+ * assertEquals((await Array.fromAsync(store.list())).sort(), ["/c/0.bin", "/zarr.json"]);
  * ```
  *
  * @example A table in a file beside the array
@@ -133,12 +133,12 @@ export type MappedStore<S extends Store = Store> =
  * import { assertEquals } from "@std/assert";
  *
  * const folder = await Deno.makeTempDir();
- * await Deno.writeFile(`${folder}/T32TMT_B04.tif`, new Uint8Array([1, 2, 3]));
- * await Deno.writeTextFile(`${folder}/keys.json`, `{ "c/0/0.tif": "T32TMT_B04.tif" }`);
+ * await Deno.writeFile(`${folder}/T32TMT_B04.bin`, new Uint8Array([1, 2, 3]));
+ * await Deno.writeTextFile(`${folder}/keys.json`, `{ "c/0/0.bin": "T32TMT_B04.bin" }`);
  *
  * const table = JSON.parse(await Deno.readTextFile(`${folder}/keys.json`));
  * const store = mapKeys(new FileSystemStore(folder), table);
- * assertEquals(await store.getRange("/c/0/0.tif", { suffixLength: 1 }), new Uint8Array([3]));
+ * assertEquals(await store.getRange("/c/0/0.bin", { suffixLength: 1 }), new Uint8Array([3]));
  * await Deno.remove(folder, { recursive: true });
  * ```
  */

@@ -6,8 +6,8 @@ import { FileSystemStore } from "../../mod.ts";
 import { serveFolder } from "./file_server.ts";
 import { openPage, pixelsOf, shownOn, SOURCE, testOnSite } from "./page.ts";
 
-/** The number of shards of the elevation model. */
-const SHARDS = 3 * 4;
+/** The number of shards of the demo's elevation model. */
+const SHARDS = 2 * 2;
 
 /** Draws the source, which zarrita can read without this package. */
 async function expectedPixels(): Promise<Uint8ClampedArray> {
@@ -79,9 +79,9 @@ testOnSite(
         }
         assertEquals(counts, {
           "GET /dem.zarr/zarr.json": 1,
-          "GET /dem.zarr/c/0/0.shard.index": SHARDS,
+          "GET /dem.zarr/c/0/0.tiff.index": SHARDS,
           // All inner chunks of a shard are one request.
-          "GET /dem.zarr/c/0/0.shard bytes=0-0": SHARDS,
+          "GET /dem.zarr/c/0/0.tiff bytes=0-0": SHARDS,
         });
       },
     );
@@ -102,15 +102,15 @@ testOnSite(
     await t.step("and shows its progress", async () => {
       const page = await browser.newPage();
       const lastShard = Promise.withResolvers<void>();
-      await page.route("**/c/2/3.shard", async (route) => {
+      await page.route("**/c/1/1.tiff", async (route) => {
         await lastShard.promise;
         await route.continue();
       });
       await page.goto(`${server.url}/index.html?array=dem.zarr`);
-      await page.getByText("115 of 121 chunks").waitFor();
+      await page.getByText("33 of 42 chunks").waitFor();
       const progress = page.getByRole("progressbar", { name: "Chunks read" });
-      assertEquals(await progress.getAttribute("value"), "115");
-      assertEquals(await progress.getAttribute("max"), "121");
+      assertEquals(await progress.getAttribute("value"), "33");
+      assertEquals(await progress.getAttribute("max"), "42");
       assertEquals(await shownOn(page), {
         status: [`Reading ${server.url}/dem.zarr`],
         alert: [],
@@ -138,16 +138,16 @@ testOnSite(
       "and shows the URL and the reason when a connection is lost",
       async () => {
         const context = await browser.newContext();
-        await context.route("**/c/1/2.shard", (route) => route.abort());
+        await context.route("**/c/1/0.tiff", (route) => route.abort());
         const page = await openPage(context, server, "dem.zarr");
         const [url, reason] = (await shownOn(page)).alert!.join().split("\n");
-        assertStringIncludes(url!, `${server.url}/dem.zarr/c/1/2.shard`);
+        assertStringIncludes(url!, `${server.url}/dem.zarr/c/1/0.tiff`);
         assertStringIncludes(reason!, "Failed to fetch");
       },
     );
 
     await t.step("and shows what is wrong with a damaged array", async () => {
-      const shard = `${folder}/dem.zarr/c/1/2.shard`;
+      const shard = `${folder}/dem.zarr/c/1/0.tiff`;
       const assertAlert = async (...texts: string[]) => {
         const { alert, ...shown } = await shownOn(
           await openPage(browser, server, "dem.zarr"),
@@ -162,17 +162,17 @@ testOnSite(
       await withFile(
         `${shard}.index`,
         withBitFlipped,
-        () => assertAlert('The index of "/c/1/2.shard" has the CRC32C'),
+        () => assertAlert('The index of "/c/1/0.tiff" has the CRC32C'),
       );
       await withFile(
         `${shard}.index`,
         (index) => index.subarray(1),
-        () => assertAlert("/c/1/2.shard.index", "195 bytes"),
+        () => assertAlert("/c/1/0.tiff.index", "195 bytes"),
       );
       await withFile(
         shard,
         () => undefined,
-        () => assertAlert("/c/1/2.shard"),
+        () => assertAlert("/c/1/0.tiff"),
       );
       await withFile(
         `${folder}/dem.zarr/zarr.json`,

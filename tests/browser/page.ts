@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { FileSystemStore, openArrayChunks } from "../../mod.ts";
-import { storeInParts } from "../../tools/demo/store_in_parts.ts";
+import { runDemo } from "../../tools/demo/run_demo.ts";
 import { bundle } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testInChromium } from "./chromium.ts";
@@ -14,7 +13,7 @@ const EXAMPLE = at("../../examples/browser");
 /** The folder of the elevation model, written by zarr-python. */
 export const SOURCE = at("../fixtures/dem.zarr");
 
-/** A browser, and a served folder with the page and with `dem.zarr` in parts. */
+/** A browser, and a served folder with the page and with `dem.zarr` as the demo stores it. */
 export interface Site {
   readonly browser: Browser;
   readonly server: FileServer;
@@ -30,10 +29,7 @@ export function testOnSite(
     inTempDir(async (folder) => {
       await bundle(`${EXAMPLE}/main.ts`, `${folder}/main.js`);
       await Deno.copyFile(`${EXAMPLE}/index.html`, `${folder}/index.html`);
-      await storeInParts(
-        await openArrayChunks(new FileSystemStore(SOURCE)),
-        new FileSystemStore(`${folder}/dem.zarr`),
-      );
+      await runDemo(SOURCE, folder);
       const server = serveFolder(folder);
       try {
         await test({ browser, server, folder }, t);

@@ -11,43 +11,21 @@ import {
 import { storeTiffs } from "../tiff/store_tiffs.ts";
 import { caseOf, TIFF_CASES, type TiffCase } from "../tiff/tiff_cases.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { findOnPath, testWith, type Tool } from "../support/tools.ts";
-import { PYTHON, runScript } from "./python.ts";
+import { testWith } from "../support/tools.ts";
+import { assertRead, type ExpectedTiff, TIFF_TOOLS } from "./tiff_readers.ts";
 
 registerCodecs(zarr);
-
-const tiffinfo = await findOnPath(["tiffinfo"]);
-const TOOLS: Tool = "missing" in PYTHON
-  ? PYTHON
-  : tiffinfo === undefined
-  ? { missing: "no tiffinfo found; install Debian's libtiff-tools" }
-  : PYTHON;
-
-/** A TIFF, and what programs should find in it. */
-interface Expected {
-  readonly name: string;
-  readonly path: string;
-  /** The path of the elements in little endian. */
-  readonly elements: string;
-  readonly shape: readonly number[];
-  readonly dtype: string;
-  readonly readers: readonly string[];
-  readonly bands?: string;
-  readonly tags?: Record<string, unknown>;
-  readonly transform?: readonly number[];
-  readonly epsg?: number;
-}
 
 /** Stores an array, and says what each of its shards holds. */
 async function stored(
   folder: string,
   path: string,
   tiffCase: TiffCase,
-): Promise<Expected[]> {
+): Promise<ExpectedTiff[]> {
   const store = new FileSystemStore(folder);
   const { metadata, options, name } = tiffCase;
   const { chunks, shards } = await storeTiffs(store, path, tiffCase);
-  const found: Expected[] = [];
+  const found: ExpectedTiff[] = [];
   for (const [n, { shard, shape, elements }] of shards.entries()) {
     const raw = `${folder}/${path}-${n}.raw`;
     await Deno.writeFile(raw, elements);
@@ -65,27 +43,17 @@ async function stored(
   return found;
 }
 
-async function assertRead(
-  python: string,
-  folder: string,
-  expected: readonly Expected[],
-): Promise<void> {
-  const list = `${folder}/expected.json`;
-  await Deno.writeTextFile(list, JSON.stringify(expected));
-  await runScript(python, "read_tiffs.py", list);
-}
-
 function dtypeOf(dataType: string): string {
   const [, kind, bits] = /^(u?int|float)(\d+)$/.exec(dataType)!;
   return `<${kind![0]}${Number(bits) / 8}`;
 }
 
 testWith(
-  TOOLS,
+  TIFF_TOOLS,
   "tifffile, GDAL and libtiff read every shard of tiffContainer",
   (python) =>
     inTempDir(async (folder) => {
-      const expected: Expected[] = [];
+      const expected: ExpectedTiff[] = [];
       for (const [i, tiffCase] of TIFF_CASES.entries()) {
         expected.push(...await stored(folder, `${i}`, tiffCase));
       }
@@ -95,7 +63,7 @@ testWith(
 );
 
 testWith(
-  TOOLS,
+  TIFF_TOOLS,
   "GDAL puts every shard of tiffContainer in its place",
   (python) =>
     inTempDir(async (folder) => {
@@ -113,7 +81,7 @@ testWith(
       const shards = await stored(folder, "placed", tiffCase);
       const origins = [[0, 0], [0, 64], [64, 0], [64, 64]];
       assertEquals(shards.length, origins.length);
-      const expected = shards.map((shard, i): Expected => {
+      const expected = shards.map((shard, i): ExpectedTiff => {
         const [row, column] = origins[i]!;
         const [x, y] = [399960 + 30 * column!, 5300040 - 20 * row!];
         return { ...shard, transform: [30, 0, x, 0, -20, y], epsg: 32632 };
@@ -123,7 +91,7 @@ testWith(
 );
 
 testWith(
-  TOOLS,
+  TIFF_TOOLS,
   "tifffile finds description, resolution, colors and missing data",
   (python) =>
     inTempDir(async (folder) => {
@@ -179,12 +147,12 @@ testWith(
 );
 
 testWith(
-  TOOLS,
+  TIFF_TOOLS,
   "zarr-python, tifffile and zarrita read the same elements of TIFF shards with their index at the end",
   (python) =>
     inTempDir(async (folder) => {
       const store = new FileSystemStore(folder);
-      const expected: Expected[] = [];
+      const expected: ExpectedTiff[] = [];
       for (const compression of ["none", "zstd", "deflate"]) {
         for (const directory of ["start", "end"] as const) {
           for (const dataType of ["uint8", "uint16", "float32"]) {

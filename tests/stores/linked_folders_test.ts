@@ -11,6 +11,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { runOptions } from "../support/deno_program.ts";
 import { treeOf } from "../support/tree.ts";
 import { testStore } from "./conformance.ts";
 import { everyUse, listed, readAll } from "./store_values.ts";
@@ -602,11 +603,7 @@ Deno.test("FileSystemStore reads linked files with permission for the folders as
         args: [
           "run",
           "--no-prompt",
-          "--no-lock",
-          "--no-check",
-          "--import-map",
-          new URL("../../tools/offline/import_map.json", import.meta.url)
-            .pathname,
+          ...runOptions(),
           `--allow-read=${allowed.join(",")}`,
           "-",
           root,

@@ -11,11 +11,8 @@ export function startProgram(
   parameters: unknown,
   openFiles?: number,
 ): Deno.ChildProcess {
-  const isStandIn = import.meta.resolve("@std/assert").startsWith("file:");
-  const map = new URL("../../tools/offline/import_map.json", import.meta.url);
   const args = [
-    ...["run", "-A", "--no-check", "--no-lock"],
-    ...isStandIn ? ["--import-map", fileURLToPath(map)] : [],
+    ...["run", "-A", ...runOptions()],
     fileURLToPath(url),
     JSON.stringify(parameters),
   ];
@@ -27,4 +24,14 @@ export function startProgram(
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
+}
+
+/** The options of `deno run` for a program with the same standard library as this one. */
+export function runOptions(): string[] {
+  const isStandIn = import.meta.resolve("@std/assert").startsWith("file:");
+  const map = new URL("../../tools/offline/import_map.json", import.meta.url);
+  return [
+    ...["--no-check", "--no-lock"],
+    ...isStandIn ? ["--import-map", fileURLToPath(map)] : [],
+  ];
 }

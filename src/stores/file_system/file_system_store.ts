@@ -198,10 +198,10 @@ export class FileSystemStore implements Store {
    * import { assertEquals } from "@std/assert";
    *
    * const root = await Deno.makeTempDir();
-   * await Deno.writeFile(`${root}/0.tiff`, new Uint8Array([1, 2, 3]));
+   * await Deno.writeFile(`${root}/0.bin`, new Uint8Array([1, 2, 3]));
    * const store = new FileSystemStore(root);
-   * assertEquals(await store.getRange("/0.tiff", { suffixLength: 2 }), new Uint8Array([2, 3]));
-   * assertEquals(await store.getRange("/0.tiff", { suffixLength: 9 }), new Uint8Array([1, 2, 3]));
+   * assertEquals(await store.getRange("/0.bin", { suffixLength: 2 }), new Uint8Array([2, 3]));
+   * assertEquals(await store.getRange("/0.bin", { suffixLength: 9 }), new Uint8Array([1, 2, 3]));
    * await Deno.remove(root, { recursive: true });
    * ```
    */
@@ -420,9 +420,9 @@ export class FileSystemStore implements Store {
    *
    * const root = await Deno.makeTempDir();
    * const store = new FileSystemStore(root);
-   * await store.set("/S2A_T32TMT_B04.tif", new Uint8Array([1, 2, 3]));
-   * await store.link("/S2A_T32TMT_B04.tif", "/red/c/0/0.tif");
-   * assertEquals(await store.get("/red/c/0/0.tif"), new Uint8Array([1, 2, 3]));
+   * await store.set("/S2A_T32TMT_B04.bin", new Uint8Array([1, 2, 3]));
+   * await store.link("/S2A_T32TMT_B04.bin", "/red/c/0/0.bin");
+   * assertEquals(await store.get("/red/c/0/0.bin"), new Uint8Array([1, 2, 3]));
    * await Deno.remove(root, { recursive: true });
    * ```
    */

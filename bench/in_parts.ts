@@ -2,13 +2,13 @@ import {
   type ArrayMetadata,
   parseShardLayout,
   shardIndexSize,
-} from "../../mod.ts";
+} from "../mod.ts";
 
 /** The file extension of a shard. */
-export const SUFFIX = ".shard";
+const SUFFIX = ".shard";
 
 /** The key suffixes of a shard's parts: its inner chunks, and its index. */
-export const PARTS = ["", ".index"] as const;
+const PARTS = ["", ".index"] as const;
 
 /** The metadata of a sharded array with a file extension and the index of each shard as a part. */
 export function inParts(metadata: ArrayMetadata): ArrayMetadata {
@@ -29,7 +29,7 @@ export function inParts(metadata: ArrayMetadata): ArrayMetadata {
 }
 
 /** The size of a shard's index in bytes. */
-export function indexSize({ chunk_grid, codecs }: ArrayMetadata): number {
+function indexSize({ chunk_grid, codecs }: ArrayMetadata): number {
   const { chunk_shape } = chunk_grid.configuration as { chunk_shape: number[] };
   return shardIndexSize(parseShardLayout(codecs[0], chunk_shape));
 }
