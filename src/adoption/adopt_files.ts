@@ -132,7 +132,7 @@ function assertKeys(
           describe(coordinates)
         }, ${
           describe(chunkKey)
-        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or map keys by a store`,
+        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
       );
     }
     assertLinks(store);

@@ -81,7 +81,9 @@ export type MappedStore<S extends Store = Store> =
  * value that the store has under that key is not shown.
  *
  * Keys are mapped once: the target of a key is never mapped again. Writing and deleting
- * a key changes its target, together with the other parts of its chunk.
+ * a key changes its target, together with the other parts of its chunk. Writers of one
+ * shard wait for each other, also if some of them use the keys of the files; in a store
+ * without `group`, only if they use the same mapped store.
  *
  * @param store Any store.
  * @param keys The keys that values are stored under, by the keys to show: an object (as

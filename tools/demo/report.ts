@@ -26,11 +26,10 @@ export function report(
   const header = ["shard", "pixels", ...PARTS.map((part) => `.tiff${part}`)];
   const count = width * height;
   const [elevation, colour] = [elevations[0]!, colours[0]!];
-  const indexOf = (shard: ShardFiles) => shown(shard.path + PARTS[1]);
   return `
 Two arrays: the elevations, ${height} × ${width} points of int16, and their picture in
 colours. Each shard is a TIFF whose tiles are the inner chunks. Its index is in a
-file beside it, such as ${indexOf(elevation)}. Sizes in bytes:
+file beside it, such as ${shown(elevation.path + PARTS[1])}. Sizes in bytes:
 
 ${table([header, ...elevations.map(row), ...colours.map(row)])}
 
