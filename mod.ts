@@ -45,7 +45,10 @@
  */
 export { arrayMetadata } from "./src/arrays/array_metadata.ts";
 export type { ArrayMetadataOptions } from "./src/arrays/array_metadata_options.ts";
-export { ArrayChunks } from "./src/arrays/array_chunks.ts";
+export {
+  ArrayChunks,
+  type SetChunkOptions,
+} from "./src/arrays/array_chunks.ts";
 export {
   createArrayChunks,
   openArrayChunks,
@@ -98,6 +101,7 @@ export {
   encodeShard,
   type EncodeShardOptions,
 } from "./src/shards/encode_shard.ts";
+export { OtherBytesError } from "./src/shards/other_bytes_error.ts";
 export type { ShardContainer } from "./src/shards/shard_container.ts";
 export {
   readInnerChunk,

@@ -24,10 +24,40 @@ import type {
 import { assertStore } from "../stores/assert_store.ts";
 import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
+import { loadOnce } from "../stores/load_once.ts";
+import {
+  assertOtherBytes,
+  type OtherBytes,
+} from "../shards/other_bytes_option.ts";
 import { ShardChanges } from "../shards/shard_changes.ts";
 import { discard } from "../stores/stream.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
+
+/**
+ * Options of `ArrayChunks.set`.
+ *
+ * @example Replace a TIFF by another one
+ * ```ts
+ * import type { SetChunkOptions } from "@zarr-parts/zarr-parts";
+ *
+ * const options: SetChunkOptions = { otherBytes: "replace" };
+ * ```
+ */
+export interface SetChunkOptions extends StoreOptions {
+  /**
+   * What happens to a stored shard that begins with bytes of another file format:
+   * `"refuse"`, the default, keeps the shard as it is and throws an `OtherBytesError`,
+   * unless the new shard differs only in the contents of inner chunks; `"replace"`
+   * replaces the shard.
+   */
+  otherBytes?: OtherBytes | undefined;
+}
+
+// Programs that write no shards do without this module.
+const loadReplaceShard = /* @__PURE__ */ loadOnce(() =>
+  import("./replace_shard.ts")
+);
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -362,13 +392,19 @@ export class ArrayChunks {
    * Stores a chunk in its parts. If this fails, the stored chunk is unchanged, and
    * a stream is cancelled.
    *
+   * A stored shard that begins with bytes of another file format, such as a TIFF, is
+   * not replaced by a shard without them, unless `otherBytes` is `"replace"`.
+   *
    * @param coordinates Grid coordinates, one for each dimension.
    * @param bytes The encoded chunk.
-   * @param options `signal` aborts the requests.
+   * @param options `signal` aborts the requests; `otherBytes` allows a file of another
+   * format to be replaced.
    * @throws {RangeError} If the coordinates are outside the chunk grid.
    * @throws {PartSizeError} If the chunk does not fit the sizes of its parts.
    * @throws {TypeError} If the store is read-only, the value is neither a
-   * `Uint8Array` nor a stream, or more than one part has no size.
+   * `Uint8Array` nor a stream, more than one part has no size, or `otherBytes` is
+   * unknown.
+   * @throws {OtherBytesError} If a stored file of another format would be destroyed.
    * @throws {AggregateError} If the write and the restoration of the chunk fail, in a
    * store without `group`.
    *
@@ -393,13 +429,20 @@ export class ArrayChunks {
   async set(
     coordinates: readonly number[],
     bytes: Uint8Array | ReadableStream<Uint8Array>,
-    options?: StoreOptions,
+    options: SetChunkOptions = {},
   ): Promise<void> {
     try {
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
+      assertOtherBytes(options.otherBytes);
       const isStream = !(bytes instanceof Uint8Array);
-      const task = () => write(this.#store, key, bytes, options);
+      const task = async () => {
+        if (!this.#isSharded || options.otherBytes === "replace") {
+          return await write(this.#store, key, bytes, options);
+        }
+        const { replaceShard } = await loadReplaceShard();
+        await replaceShard(this.#store, key, bytes, this.#storage, options);
+      };
       await this.#change(key, task, isStream);
     } catch (error) {
       await discard(bytes, error);
@@ -511,13 +554,16 @@ export class ArrayChunks {
     task: () => Promise<void>,
     isStream = false,
   ): Promise<void> {
-    const [codec] = this.metadata.codecs ?? [];
-    if (!isSharding(codec)) return await task();
+    if (!this.#isSharded) return await task();
     const changes = ShardChanges.of(this.#given, this.#root);
     // A group is locked once the stream has ended, so that a slow one keeps nobody out.
     const locksLate = isStream && hasGroups(this.#given);
     if (!locksLate) return await changes.run(key, task);
     await task().finally(() => changes.note());
+  }
+
+  get #isSharded(): boolean {
+    return isSharding(this.metadata.codecs?.[0]);
   }
 
   /** Names the array in messages. */

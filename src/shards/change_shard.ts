@@ -1,9 +1,15 @@
-import { DamageError } from "../errors/damage_error.ts";
 import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
+import { isDamage } from "./is_damage.ts";
+import {
+  assertOthersKept,
+  findFirstBytes,
+  firstOffset,
+} from "./other_bytes.ts";
+import { OtherBytesError } from "./other_bytes_error.ts";
+import type { OtherBytes } from "./other_bytes_option.ts";
 import {
   chunkCount,
   decodeShardIndex,
@@ -23,12 +29,16 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   headSize?: number | undefined;
   /** The bytes at the start, in place of those that are stored, unless there is a prefix or a container. */
   head?: Uint8Array | undefined;
+  /** `"replace"` to lose bytes that belong to neither inner chunks, index nor head parts. Such a change is refused by default. */
+  otherBytes?: OtherBytes | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
 }
 
 /** The contents of a shard, as views of it. */
 interface KeptShard {
+  readonly shard: Uint8Array;
+  readonly index: ShardIndex;
   /** The bytes before the inner chunks, at least those of the head parts. */
   readonly head: Uint8Array;
   readonly chunks: (Uint8Array | undefined)[];
@@ -37,37 +47,55 @@ interface KeptShard {
 /**
  * Changes some inner chunks of a shard, and keeps the others and the prefix. A shard
  * without inner chunks is removed.
+ *
+ * @throws {OtherBytesError} If other bytes of the shard would be lost, or would refer
+ * to inner chunks that move.
  */
 export async function changeShard(
   store: Store,
   key: StoreKey,
   layout: ShardLayout,
   changes: ShardChanges,
-  {
-    isWhole = false,
-    headSize = 0,
-    head,
-    prefix,
-    alignment,
-    container,
-    signal,
-  }: ChangeShardOptions = {},
+  change: ChangeShardOptions = {},
 ): Promise<void> {
+  const { isWhole = false, headSize = 0, head, signal } = change;
+  const { prefix, alignment, container } = change;
   const options = signal ? { signal } : {};
+  const { isGuarded, hasPrefix } = guardOf(change, layout);
+  if (isGuarded && isWhole && !hasPrefix) {
+    const run = await findFirstBytes(store, key, layout, headSize, options);
+    if (run) throw new OtherBytesError(key, run.offset, run.length);
+  }
   const kept = isWhole
     ? undefined
     : await readShard(store, key, layout, headSize, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
+  let shard: Uint8Array | undefined;
   if (chunks.some((chunk) => chunk !== undefined)) {
     const before = container ? undefined : prefix ?? kept?.head ?? head ??
       await readHead(store, key, layout, headSize, options);
     const encoding = { prefix, alignment, container };
-    const shard = encodeShardAfter(before, chunks, layout, encoding, headSize);
-    await write(store, key, shard, options);
-  } else if (isWhole || kept !== undefined) {
-    await remove(store, key, options);
+    shard = encodeShardAfter(before, chunks, layout, encoding, headSize);
   }
+  if (isGuarded && kept !== undefined) {
+    const stored = { key, layout, headSize, ...kept };
+    assertOthersKept(stored, shard, hasPrefix);
+  }
+  if (shard !== undefined) await write(store, key, shard, options);
+  else if (isWhole || kept !== undefined) await remove(store, key, options);
+}
+
+/** Whether a change must keep other bytes of a shard, and whether the caller gives those before the first inner chunk. */
+function guardOf(
+  { container, otherBytes, prefix, headSize = 0 }: ChangeShardOptions,
+  { indexLocation }: ShardLayout,
+): { isGuarded: boolean; hasPrefix: boolean } {
+  return {
+    isGuarded: container === undefined && otherBytes !== "replace",
+    hasPrefix: prefix !== undefined && headSize === 0 &&
+      indexLocation === "end",
+  };
 }
 
 /** The first bytes of a shard that is replaced: those of a damaged shard if they can be read, else zeros. */
@@ -80,11 +108,6 @@ export async function readDamagedHead(
     if (!isDamage(error)) throw error;
     return new Uint8Array(args[3]);
   }
-}
-
-/** Whether an error says that a shard is damaged, or was left unfinished. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof DamageError || error instanceof UnfinishedWriteError;
 }
 
 /**
@@ -122,21 +145,15 @@ async function readShard(
     key,
   );
   assertShardIndex(index, layout, shard.length, key);
-  const prefixSize = isAtStart ? 0 : firstOffset(index) ?? shard.length - size;
+  const first = firstOffset(index);
+  const prefixSize = isAtStart ? 0 : first ?? shard.length - size;
   return {
+    shard,
+    index,
     // Inner chunks that lie in the head parts move behind them.
     head: shard.subarray(0, Math.max(prefixSize, headSize)),
     chunks: index.map((entry) =>
       entry && shard.subarray(entry.offset, entry.offset + entry.length)
     ),
   };
-}
-
-/** The offset of the first inner chunk, if there is one. */
-function firstOffset(index: ShardIndex): number | undefined {
-  return index.reduce<number | undefined>(
-    (first, entry) =>
-      entry?.length ? Math.min(first ?? entry.offset, entry.offset) : first,
-    undefined,
-  );
 }

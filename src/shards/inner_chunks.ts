@@ -10,7 +10,6 @@ import type {
 import {
   changeShard,
   type ChangeShardOptions,
-  isDamage,
   readDamagedHead,
   type ShardChanges as InnerChanges,
 } from "./change_shard.ts";
@@ -20,6 +19,7 @@ import {
   type InnerPath,
   readInner,
 } from "./inner_extents.ts";
+import { isDamage } from "./is_damage.ts";
 import type { ShardBody } from "./range_batches.ts";
 import { placeInShard } from "./read_inner_chunk.ts";
 import { ShardChanges } from "./shard_changes.ts";

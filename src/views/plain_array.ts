@@ -1,7 +1,7 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
+import { unsizedPart } from "../arrays/unsized_part.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
 import { splitCoordinates } from "../chunk_key_encoding/grid_coordinates.ts";
-import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import { describe } from "../metadata/describe.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ShardBody } from "../shards/range_batches.ts";
@@ -33,18 +33,8 @@ export class PlainArray implements TranslatedArray {
 
   /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
   get body(): ShardBody | null {
-    const { parts, sums } = flattenLayers(this.#storage.layers);
-    const place = parts.findIndex(({ size }) => size === undefined);
-    if (place < 0 || sums.length > 0) return null;
-    const { keySuffix } = parts[place]!;
-    const offset = parts.slice(0, place)
-      .reduce((sum, { size }) => sum + size!, 0);
-    const tailSize = parts.slice(place + 1).reduce<number | undefined>(
-      (sum, { size }) =>
-        size === undefined || sum === undefined ? undefined : sum + size,
-      0,
-    );
-    return { store: this.#parts, keySuffix, offset, tailSize };
+    const part = unsizedPart(this.#storage.layers);
+    return part ? { store: this.#parts, ...part } : null;
   }
 
   get gridShape(): readonly number[] {

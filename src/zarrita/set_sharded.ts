@@ -1,5 +1,6 @@
 import { describe } from "../metadata/describe.ts";
 import { assertFirstBytes } from "../shards/encode_shard.ts";
+import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../views/translation.ts";
@@ -21,13 +22,16 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
  * stores each shard once.
  *
- * A shard that the selection covers is replaced, whatever was stored there: parts of a
- * write that was killed, or a damaged shard. In any other shard, the inner chunks
- * outside of the selection and the bytes before the first inner chunk are kept. Head
- * parts, such as a `.header` of `concat-parts`, are always kept; in a new shard they
- * are zeros, or the `prefix`, which must be as long as all head parts together: inner
- * chunks start after them. Other bytes between inner chunks are not kept. If a prefix
- * refers to the places of inner chunks, update it.
+ * A shard that the selection covers is replaced, also one that is damaged or that a
+ * killed writer left. In any other shard, the inner chunks outside of the selection are
+ * kept. Head parts, such as a `.header` of `concat-parts`, are always kept; in a new
+ * shard they are zeros, or the `prefix`, which must be as long as all head parts
+ * together: inner chunks start after them.
+ *
+ * A shard that is also a file of another format is not destroyed: if it has other bytes
+ * that would be lost, or that inner chunks would move away from, the write is refused,
+ * unless `container` or `prefix` gives the bytes anew or `otherBytes` is `"replace"`. Of
+ * a shard that is replaced, only bytes before the first inner chunk count as such.
  *
  * Calls for the same array run one after another. Inner chunks that others change at the
  * same time are kept, also those of other programs if the store has locks, as
@@ -39,8 +43,8 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * for each dimension, or `null` for the whole array.
  * @param value The elements: a typed array of them in C order, a chunk (`data`,
  * `shape`, `stride`) of the selection's shape, or one element for all.
- * @param options `prefix` or `container`, and `alignment` of the shards; `signal` and
- * `createQueue` as for zarrita's `set`.
+ * @param options `prefix` or `container`, and `alignment` of the shards; `otherBytes`;
+ * `signal` and `createQueue` as for zarrita's `set`.
  * @throws {TypeError} If the array is of another store, is not sharded, has nested
  * shards or was created again with other inner chunks since it was opened, if the elements have another data type, if an argument is missing, or if there are a prefix and a container.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
@@ -48,6 +52,8 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * is at the start, or if the prefix is not as long as the head parts; nothing is
  * written then. Also if the head of a container is not as long as the head parts; that
  * shard is not written.
+ * @throws {OtherBytesError} If a stored shard has bytes that the write would destroy;
+ * that shard is not written.
  * @throws {DamageError} If a stored shard is damaged that is only partly covered: a `ChecksumError` if the checksum
  * of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
@@ -116,6 +122,7 @@ export async function setSharded<A extends ZarritaArray>(
   );
   assertFirstBytes(sharded.levels.layouts[0]!, options);
   assertPrefix(options.prefix, sharded);
+  assertOtherBytes(options.otherBytes);
   await sharded.runInTurn(
     () => write(zarr, array, selection, written, options),
     options.signal,

@@ -1,4 +1,5 @@
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
+import type { OtherBytes } from "../shards/other_bytes_option.ts";
 import type { ShardContainer } from "../shards/shard_container.ts";
 
 /**
@@ -22,6 +23,13 @@ export interface SetShardedOptions
     | ShardContainer
     | ((shard: readonly number[]) => ShardContainer)
     | undefined;
+  /**
+   * What happens to bytes of a stored shard that belong to neither inner chunks, index
+   * nor head parts, and that neither `prefix` nor `container` gives: `"refuse"`, the
+   * default, keeps the shard as it is and throws an `OtherBytesError`; `"replace"`
+   * gives them up.
+   */
+  otherBytes?: OtherBytes | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
   /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */

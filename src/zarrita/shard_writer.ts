@@ -60,9 +60,11 @@ export class ShardWriter {
     const { shard, changes } = this.#pending.get(key)!;
     this.#pending.delete(key);
     const isWhole = this.#covers(shard);
-    const { prefix, alignment, container: given, signal } = this.#options;
+    const { prefix, alignment, otherBytes, signal } = this.#options;
+    const { container: given } = this.#options;
     const container = typeof given === "function" ? given(shard) : given;
-    const options = { prefix, alignment, container, signal, isWhole };
+    const encoding = { prefix, alignment, container };
+    const options = { ...encoding, otherBytes, signal, isWhole };
     const writing = this.#array.inner.write(key, changes, options);
     this.#writing.add(writing);
     await writing;

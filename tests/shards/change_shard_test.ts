@@ -60,7 +60,10 @@ Deno.test("changeShard changes the given inner chunks and keeps the others and t
         ? [...chunks]
         : chunks.map(() => undefined);
       for (const [place, bytes] of changes) expected[place] = bytes;
-      await changeShard(stored, KEY, layout, new Map(changes), { isWhole });
+      await changeShard(stored, KEY, layout, new Map(changes), {
+        isWhole,
+        otherBytes: "replace",
+      });
 
       if (expected.every((chunk) => chunk === undefined)) {
         // Without a read, it is unknown whether the shard exists.
@@ -87,7 +90,9 @@ Deno.test("changeShard keeps the prefix of a shard whose inner chunks are all ab
       const shard = encodeShard([chunk, chunk, chunk], layout, { prefix });
       await stored.set(KEY, shard);
       const changes: ShardChanges = new Map([[1, countingBytes(4)]]);
-      await changeShard(stored, KEY, layout, changes);
+      await changeShard(stored, KEY, layout, changes, {
+        otherBytes: "replace",
+      });
       const found = await contents(stored, layout);
       assertEquals(found.shard.slice(0, 6), prefix);
       assertEquals(found.chunks, [chunk, countingBytes(4), chunk]);
@@ -137,7 +142,7 @@ Deno.test("changeShard deletes a shard without inner chunks, and needs no delete
   }
 });
 
-Deno.test("changeShard does not read a shard of which it keeps nothing", async () => {
+Deno.test("changeShard reads only the index of a shard of which it keeps nothing", async () => {
   for (const layout of layoutsOf(2)) {
     const stored = new MemoryStore();
     await stored.set(KEY, countingBytes(3)); // No shard at all.
@@ -150,7 +155,7 @@ Deno.test("changeShard does not read a shard of which it keeps nothing", async (
     assertEquals(await stored.get(KEY), countingBytes(3));
     log.length = 0;
     await changeShard(store, KEY, layout, changes, { isWhole: true });
-    assertEquals(log, [`set ${KEY}`]);
+    assertEquals(log, [`getRange ${KEY}`, `set ${KEY}`]);
     const found = await contents(stored, layout);
     assertEquals(found.chunks, [undefined, countingBytes(4)]);
   }

@@ -17,7 +17,7 @@ registerCodecs(zarr.registry);
 
 const PREFIX = new Uint8Array([250, 251, 252]);
 
-Deno.test("setSharded keeps the prefix of partly selected shards, and not of shards without parts that a selection without steps covers", async () => {
+Deno.test("setSharded that may replace other bytes keeps the prefix of partly selected shards, and not of shards without parts that a selection without steps covers", async () => {
   const cases = arraysOf(1)
     .filter(({ layouts }) => layouts[0]!.indexLocation === "end")
     .chain((array) => fc.tuple(fc.constant(array), selectionsOf(array.shape)));
@@ -37,7 +37,9 @@ Deno.test("setSharded keeps the prefix of partly selected shards, and not of sha
         shards: { prefix: PREFIX },
       });
       const opened = await zarr.open(withZarrParts(stored), { kind: "array" });
-      await setSharded(zarr, opened, selection, fill as never);
+      await setSharded(zarr, opened, selection, fill as never, {
+        otherBytes: "replace",
+      });
 
       const isWithoutSteps = selection.every((along) =>
         along === null ||

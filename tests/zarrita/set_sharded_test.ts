@@ -24,17 +24,25 @@ registerCodecs(zarr.registry);
 
 const HEADER = new Uint8Array([9, 8, 7]);
 
-Deno.test("setSharded stores each shard once, and reads no wholly covered shard", async () => {
+Deno.test("setSharded stores each shard once, and reads only the index of a wholly covered shard", async () => {
   const stored = await shardedStore();
   const { store, log } = logged(stored);
   const array = await openIn(store);
   log.length = 0;
   await setSharded(zarr, array, null, row(...numbers(12)));
-  assertEquals(chunkRequests(log).sort(), ["set /c/0", "set /c/1", "set /c/2"]);
+  const requests = (...keys: string[]) =>
+    ["getRange", "set"].flatMap((method) =>
+      keys.map((key) => `${method} ${key}`)
+    );
+  assertEquals(chunkRequests(log).sort(), requests("/c/0", "/c/1", "/c/2"));
 
   log.length = 0;
   await setSharded(zarr, array, [zarr.slice(4, 12)], 9);
-  assertEquals(chunkRequests(log).sort(), ["set /c/1", "set /c/2"]);
+  assertEquals(chunkRequests(log).sort(), requests("/c/1", "/c/2"));
+
+  log.length = 0;
+  await setSharded(zarr, array, null, 8, { otherBytes: "replace" });
+  assertEquals(chunkRequests(log).sort(), ["set /c/0", "set /c/1", "set /c/2"]);
 });
 
 Deno.test("setSharded reads and stores a partly covered shard once", async () => {
@@ -47,7 +55,7 @@ Deno.test("setSharded reads and stores a partly covered shard once", async () =>
   assertEquals(await readAnew(stored), numbers(12, { 2: 9, 3: 9 }));
 });
 
-Deno.test("setSharded makes shards at the edge of the array without reading them", async () => {
+Deno.test("setSharded makes shards at the edge of the array after a look at their absent index", async () => {
   const stored = new MemoryStore();
   // The last shard has one inner chunk in the array.
   const metadata = shardedMetadata({ shape: [10] });
@@ -56,7 +64,12 @@ Deno.test("setSharded makes shards at the edge of the array without reading them
   const array = await openIn(store);
   log.length = 0;
   await setSharded(zarr, array, null, row(...numbers(10)));
-  assertEquals(chunkRequests(log).sort(), ["set /c/0", "set /c/1", "set /c/2"]);
+  assertEquals(
+    chunkRequests(log).sort(),
+    ["getRange", "set"].flatMap((method) =>
+      ["/c/0", "/c/1", "/c/2"].map((key) => `${method} ${key}`)
+    ),
+  );
   assertEquals(await readAnew(stored), numbers(10));
 });
 

@@ -33,6 +33,14 @@ interface Write {
   way: "set" | "setSharded";
 }
 
+/** Arrays whose shards have no other bytes than zeros, so that inner chunks may move. */
+const writable = (levels: number): fc.Arbitrary<AnyArray> =>
+  arraysOf(levels).map((array) => {
+    const { prefix, alignment } = array.shards;
+    const zeros = new Uint8Array(prefix!.length);
+    return { ...array, shards: { prefix: zeros, alignment } };
+  });
+
 const writesOf = ({ shape }: AnyArray): fc.Arbitrary<Write> =>
   fc.record({
     selection: selectionsOf(shape),
@@ -102,7 +110,7 @@ async function assertStored(
 }
 
 Deno.test("setSharded and zarr.set change only the selected elements, in successive writes", async () => {
-  const cases = fc.nat(1).chain(arraysOf).chain((array) =>
+  const cases = fc.nat(1).chain(writable).chain((array) =>
     fc.tuple(
       fc.constant(array),
       fc.array(writesOf(array), { minLength: 1, maxLength: 4 }),
@@ -126,7 +134,7 @@ Deno.test("setSharded and zarr.set change only the selected elements, in success
 });
 
 Deno.test("setSharded and zarr.set change all selected elements in concurrent writes of different inner chunks", async () => {
-  const cases = arraysOf(1).chain((array) => {
+  const cases = writable(1).chain((array) => {
     const rows = array.chunkShapes.at(-1)![0] ?? 1;
     const length = array.shape[0] ?? 1;
     const bands = Array.from(

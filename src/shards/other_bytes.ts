@@ -1,0 +1,151 @@
+import { readRange, readSize } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { assertShardIndex } from "./assert_shard_index.ts";
+import { isDamage } from "./is_damage.ts";
+import { OtherBytesError } from "./other_bytes_error.ts";
+import {
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
+
+/** A range of bytes of a shard. */
+interface Run {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A stored shard, and what is known of its layout. */
+export interface ReadShard {
+  readonly key: StoreKey;
+  readonly shard: Uint8Array;
+  readonly index: ShardIndex;
+  readonly layout: ShardLayout;
+  /** The number of bytes of the head parts. */
+  readonly headSize: number;
+}
+
+/**
+ * Refuses a change of inner chunks that would destroy a file of another format: other
+ * bytes of the shard would be lost, or inner chunks that they may refer to would move.
+ * Zeros are unused space, as between aligned inner chunks.
+ *
+ * @param changed The shard after the change; `undefined` if it is removed.
+ * @param hasPrefix Whether the caller gives the bytes before the first inner chunk.
+ * @throws {OtherBytesError} If the change is refused.
+ */
+export function assertOthersKept(
+  { key, shard, index, layout, headSize }: ReadShard,
+  changed: Uint8Array | undefined,
+  hasPrefix: boolean,
+): void {
+  const { start, end, indexRun } = bodyOf(layout, shard.length, headSize);
+  const others: Run[] = [];
+  let offset = start;
+  for (const chunk of [...inOrder(index), { offset: end, length: 0 }]) {
+    const run = { offset, length: chunk.offset - offset };
+    const isGiven = offset === start && hasPrefix;
+    if (!isGiven && !isZero(bytesOf(shard, run))) others.push(run);
+    offset = Math.max(offset, chunk.offset + chunk.length);
+  }
+  const [first] = others;
+  if (first === undefined) return;
+  const isKept = changed?.length === shard.length &&
+    [indexRun, ...others].every((run) =>
+      isSame(bytesOf(shard, run), bytesOf(changed, run))
+    );
+  if (!isKept) throw new OtherBytesError(key, first.offset, first.length);
+}
+
+/**
+ * Finds the bytes of another file format at the start of a stored shard that is to be
+ * replaced as a whole. A shard that begins with an inner chunk may have unused bytes
+ * behind it, as killed writers and some programs leave them. A damaged shard has no
+ * such bytes, since it is repaired by being replaced.
+ */
+export async function findFirstBytes(
+  store: Store,
+  key: StoreKey,
+  layout: ShardLayout,
+  headSize: number,
+  options: StoreOptions,
+): Promise<Run | undefined> {
+  const indexSize = shardIndexSize(layout);
+  const isAtStart = layout.indexLocation === "start";
+  const range = isAtStart
+    ? { offset: 0, length: indexSize }
+    : { suffixLength: indexSize };
+  try {
+    const bytes = await readRange(store, key, range, options);
+    if (bytes === undefined) return undefined;
+    const index = decodeShardIndex(bytes, layout, key);
+    const atMost = firstRun(index, layout, Infinity, headSize);
+    if (atMost.length === 0) return undefined;
+    const size = await readSize(store, key, options);
+    if (size === undefined) return undefined;
+    assertShardIndex(index, layout, size, key);
+    const run = firstRun(index, layout, size, headSize);
+    const found = await readRange(store, key, run, options);
+    return found === undefined || isZero(found) ? undefined : run;
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The bytes before the first inner chunk that belong to neither head parts nor the index. */
+export function firstRun(
+  index: ShardIndex,
+  layout: ShardLayout,
+  size: number,
+  headSize: number,
+): Run {
+  const { start, end } = bodyOf(layout, size, headSize);
+  const first = firstOffset(index) ?? end;
+  return { offset: start, length: Math.max(0, first - start) };
+}
+
+/** The offset of the first inner chunk that has bytes, if there is one. */
+export function firstOffset(index: ShardIndex): number | undefined {
+  return index.reduce<number | undefined>(
+    (first, entry) =>
+      entry?.length ? Math.min(first ?? entry.offset, entry.offset) : first,
+    undefined,
+  );
+}
+
+/** Where inner chunks may lie in a shard, and where its index lies. */
+function bodyOf(layout: ShardLayout, size: number, headSize: number) {
+  const length = shardIndexSize(layout);
+  return layout.indexLocation === "start"
+    ? {
+      start: Math.max(headSize, length),
+      end: size,
+      indexRun: { offset: 0, length },
+    }
+    : {
+      start: headSize,
+      end: size - length,
+      indexRun: { offset: size - length, length },
+    };
+}
+
+/** The inner chunks that have bytes, by their places in the shard. */
+function inOrder(index: ShardIndex): Run[] {
+  return index.filter((entry) => entry !== undefined && entry.length > 0)
+    .map((entry) => entry!)
+    .sort((a, b) => a.offset - b.offset);
+}
+
+function bytesOf(shard: Uint8Array, { offset, length }: Run): Uint8Array {
+  return shard.subarray(offset, offset + Math.max(0, length));
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
