@@ -45,10 +45,8 @@
  */
 export { arrayMetadata } from "./src/arrays/array_metadata.ts";
 export type { ArrayMetadataOptions } from "./src/arrays/array_metadata_options.ts";
-export {
-  ArrayChunks,
-  type SetChunkOptions,
-} from "./src/arrays/array_chunks.ts";
+export { ArrayChunks } from "./src/arrays/array_chunks.ts";
+export type { SetChunkOptions } from "./src/arrays/set_chunk_options.ts";
 export {
   createArrayChunks,
   openArrayChunks,

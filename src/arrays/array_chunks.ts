@@ -1,6 +1,7 @@
-import { hasGroups } from "../stores/has_groups.ts";
 import { arrayRoot } from "./array_root.ts";
 import { ArrayStorage } from "./array_storage.ts";
+import type { SetChunkOptions } from "./set_chunk_options.ts";
+import type { ShardPlace } from "./whole_shards.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
@@ -25,38 +26,13 @@ import { assertStore } from "../stores/assert_store.ts";
 import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 import { loadOnce } from "../stores/load_once.ts";
-import {
-  assertOtherBytes,
-  type OtherBytes,
-} from "../shards/other_bytes_option.ts";
-import { ShardChanges } from "../shards/shard_changes.ts";
 import { discard } from "../stores/stream.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 
-/**
- * Options of `ArrayChunks.set`.
- *
- * @example Replace a TIFF by another one
- * ```ts
- * import type { SetChunkOptions } from "@zarr-parts/zarr-parts";
- *
- * const options: SetChunkOptions = { otherBytes: "replace" };
- * ```
- */
-export interface SetChunkOptions extends StoreOptions {
-  /**
-   * What happens to a stored shard that begins with bytes of another file format:
-   * `"refuse"`, the default, keeps the shard as it is and throws an `OtherBytesError`,
-   * unless the new shard differs only in the contents of inner chunks; `"replace"`
-   * replaces the shard.
-   */
-  otherBytes?: OtherBytes | undefined;
-}
-
 // Programs that write no shards do without this module.
-const loadReplaceShard = /* @__PURE__ */ loadOnce(() =>
-  import("./replace_shard.ts")
+const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
+  import("./whole_shards.ts")
 );
 
 /**
@@ -434,16 +410,10 @@ export class ArrayChunks {
     try {
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
-      assertOtherBytes(options.otherBytes);
-      const isStream = !(bytes instanceof Uint8Array);
-      const task = async () => {
-        if (!this.#isSharded || options.otherBytes === "replace") {
-          return await write(this.#store, key, bytes, options);
-        }
-        const { replaceShard } = await loadReplaceShard();
-        await replaceShard(this.#store, key, bytes, this.#storage, options);
-      };
-      await this.#change(key, task, isStream);
+      if (this.#isSharded) {
+        const { setShard } = await loadWholeShards();
+        await setShard(this.#place(key), bytes, options);
+      } else await write(this.#store, key, bytes, options);
     } catch (error) {
       await discard(bytes, error);
       throw error;
@@ -484,8 +454,10 @@ export class ArrayChunks {
     options?: StoreOptions,
   ): Promise<void> {
     const key = this.key(coordinates);
-    const task = () => remove(this.#store, key, options);
-    await this.#change(key, task);
+    if (this.#isSharded) {
+      const { deleteShard } = await loadWholeShards();
+      await deleteShard(this.#place(key), options);
+    } else await remove(this.#store, key, options);
   }
 
   /**
@@ -545,25 +517,18 @@ export class ArrayChunks {
     return `ArrayChunks(${this.#name()})`;
   }
 
-  /**
-   * Runs a task that stores or deletes a chunk. Changes of inner chunks of the same
-   * shard in this process wait for it, and cached indexes of the shard are forgotten.
-   */
-  async #change(
-    key: StoreKey,
-    task: () => Promise<void>,
-    isStream = false,
-  ): Promise<void> {
-    if (!this.#isSharded) return await task();
-    const changes = ShardChanges.of(this.#given, this.#root);
-    // A group is locked once the stream has ended, so that a slow one keeps nobody out.
-    const locksLate = isStream && hasGroups(this.#given);
-    if (!locksLate) return await changes.run(key, task);
-    await task().finally(() => changes.note());
-  }
-
   get #isSharded(): boolean {
     return isSharding(this.metadata.codecs?.[0]);
+  }
+
+  #place(key: StoreKey): ShardPlace {
+    return {
+      key,
+      store: this.#store,
+      given: this.#given,
+      root: this.#root,
+      storage: this.#storage,
+    };
   }
 
   /** Names the array in messages. */

@@ -39,7 +39,7 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
-/** What has rare keys, what reads, writes and lists chunks in parts, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
+/** What has rare keys, what reads, writes and lists chunks in parts, changes shards, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
   "arrays/complete_metadata.ts",
   "arrays/complete_pipeline.ts",
@@ -47,6 +47,7 @@ const ON_FIRST_USE = [
   "arrays/index_part.ts",
   "arrays/missing_array.ts",
   "arrays/portable_keys.ts",
+  "arrays/whole_shards.ts",
   "chunk_key_encoding/encodings_on_demand.ts",
   "chunk_key_encoding/fanout_chunk_key_encoding.ts",
   "chunk_key_encoding/template_chunk_key_encoding.ts",
@@ -68,6 +69,10 @@ const ON_FIRST_USE = [
   "concat_parts/write_chunk.ts",
   "metadata/complete_codecs.ts",
   "metadata/data_type.ts",
+  "shards/first_bytes.ts",
+  "shards/other_bytes.ts",
+  "shards/other_bytes_error.ts",
+  "shards/shard_changes.ts",
   "splitter/byte_sink.ts",
   "splitter/byte_source.ts",
   "splitter/joined_source.ts",

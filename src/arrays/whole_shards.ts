@@ -2,29 +2,68 @@ import { MetadataError } from "../metadata/metadata_error.ts";
 import { FirstBytes } from "../shards/first_bytes.ts";
 import { findFirstBytes } from "../shards/other_bytes.ts";
 import { OtherBytesError } from "../shards/other_bytes_error.ts";
+import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
-import { write } from "../stores/capabilities.ts";
+import { ShardChanges } from "../shards/shard_changes.ts";
+import { remove, write } from "../stores/capabilities.ts";
 import { exclusively } from "../stores/exclusive.ts";
+import { hasGroups } from "../stores/has_groups.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertValue } from "../stores/stream.ts";
 import type { ArrayStorage } from "./array_storage.ts";
+import type { SetChunkOptions } from "./set_chunk_options.ts";
 import { unsizedPart } from "./unsized_part.ts";
+
+/** Where a shard is stored. */
+export interface ShardPlace {
+  readonly key: StoreKey;
+  /** The store of whole shards. */
+  readonly store: Store;
+  /** The store below, and the prefix of the array's keys in it, without a last `/`. */
+  readonly given: Store;
+  readonly root: string;
+  readonly storage: ArrayStorage;
+}
 
 /**
  * Stores a whole shard. A stored shard that begins with bytes of another file format is
- * replaced only by one that does so, too.
+ * replaced only by one that does so, too. Changes of inner chunks in this process wait,
+ * and forget the index.
  *
- * @param store The store of whole shards.
  * @throws {OtherBytesError} If the new shard begins with an inner chunk, or is no shard.
  */
-export async function replaceShard(
-  store: Store,
-  key: StoreKey,
+export async function setShard(
+  place: ShardPlace,
   value: Uint8Array | ReadableStream<Uint8Array>,
-  storage: ArrayStorage,
-  options: StoreOptions,
+  { otherBytes, ...options }: SetChunkOptions,
 ): Promise<void> {
   assertValue(value);
+  assertOtherBytes(otherBytes);
+  const task = () =>
+    otherBytes === "replace"
+      ? write(place.store, place.key, value, options)
+      : replaceShard(place, value, options);
+  const changes = ShardChanges.of(place.given, place.root);
+  // A group is locked once the stream has ended, so that a slow one keeps nobody out.
+  const locksLate = !(value instanceof Uint8Array) && hasGroups(place.given);
+  if (!locksLate) return await changes.run(place.key, task);
+  await task().finally(() => changes.note());
+}
+
+/** Removes a shard, as {@linkcode setShard} stores one. */
+export async function deleteShard(
+  { given, root, store, key }: ShardPlace,
+  options: StoreOptions | undefined,
+): Promise<void> {
+  const changes = ShardChanges.of(given, root);
+  await changes.run(key, () => remove(store, key, options));
+}
+
+async function replaceShard(
+  { store, key, storage }: ShardPlace,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions,
+): Promise<void> {
   const layout = layoutOf(storage);
   if (layout === undefined) return await write(store, key, value, options);
   const headSize = unsizedPart(storage.layers)?.offset ?? 0;
