@@ -1,4 +1,3 @@
-import type { OtherBytes } from "../shards/other_bytes_option.ts";
 import type { StoreOptions } from "../stores/store.ts";
 
 /**
@@ -18,5 +17,5 @@ export interface SetChunkOptions extends StoreOptions {
    * unless the new shard differs only in the contents of inner chunks; `"replace"`
    * replaces the shard.
    */
-  otherBytes?: OtherBytes | undefined;
+  otherBytes?: "refuse" | "replace" | undefined;
 }

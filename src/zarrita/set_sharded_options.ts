@@ -1,5 +1,4 @@
 import type { EncodeShardOptions } from "../shards/encode_shard.ts";
-import type { OtherBytes } from "../shards/other_bytes_option.ts";
 import type { ShardContainer } from "../shards/shard_container.ts";
 
 /**
@@ -29,7 +28,7 @@ export interface SetShardedOptions
    * default, keeps the shard as it is and throws an `OtherBytesError`; `"replace"`
    * gives them up.
    */
-  otherBytes?: OtherBytes | undefined;
+  otherBytes?: "refuse" | "replace" | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
   /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */
