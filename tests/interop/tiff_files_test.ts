@@ -8,8 +8,14 @@ import {
   setSharded,
   withZarrParts,
 } from "../../src/zarrita/mod.ts";
+import { storeByZarrita } from "../tiff/store_by_zarrita.ts";
 import { storeTiffs } from "../tiff/store_tiffs.ts";
-import { caseOf, TIFF_CASES, type TiffCase } from "../tiff/tiff_cases.ts";
+import {
+  caseOf,
+  TIFF_CASES,
+  type TiffCase,
+  WRITTEN_CASES,
+} from "../tiff/tiff_cases.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { assertRead, type ExpectedTiff, TIFF_TOOLS } from "./tiff_readers.ts";
@@ -21,10 +27,11 @@ async function stored(
   folder: string,
   path: string,
   tiffCase: TiffCase,
+  storeCase = storeTiffs,
 ): Promise<ExpectedTiff[]> {
   const store = new FileSystemStore(folder);
   const { metadata, options, name } = tiffCase;
-  const { chunks, shards } = await storeTiffs(store, path, tiffCase);
+  const { chunks, shards } = await storeCase(store, path, tiffCase);
   const found: ExpectedTiff[] = [];
   for (const [n, { shard, shape, elements }] of shards.entries()) {
     const raw = `${folder}/${path}-${n}.raw`;
@@ -56,6 +63,21 @@ testWith(
       const expected: ExpectedTiff[] = [];
       for (const [i, tiffCase] of TIFF_CASES.entries()) {
         expected.push(...await stored(folder, `${i}`, tiffCase));
+      }
+      assert(expected.length > 300, `${expected.length} files were written`);
+      await assertRead(python, folder, expected);
+    }),
+);
+
+testWith(
+  TIFF_TOOLS,
+  "tifffile, GDAL and libtiff read every shard that setSharded writes with the codecs of TIFF",
+  (python) =>
+    inTempDir(async (folder) => {
+      const expected: ExpectedTiff[] = [];
+      for (const [i, tiffCase] of WRITTEN_CASES.entries()) {
+        const files = await stored(folder, `${i}`, tiffCase, storeByZarrita);
+        expected.push(files[0]!, files.at(-1)!); // A whole one, and a ragged one.
       }
       assert(expected.length > 300, `${expected.length} files were written`);
       await assertRead(python, folder, expected);

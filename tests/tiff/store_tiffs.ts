@@ -26,34 +26,22 @@ type Place = readonly number[];
 export async function storeTiffs(
   store: Store,
   path: string,
-  { metadata, options, hasAbsent }: TiffCase,
+  tiffCase: TiffCase,
 ): Promise<{ chunks: ArrayChunks; shards: StoredShard[] }> {
+  const { metadata, options } = tiffCase;
   const chunks = await createArrayChunks(store, path, metadata);
   const array = parseTiffArray(metadata, options);
   const { shape, shardShape, tileShape, gridShape, bits } = array;
   const layout = parseShardLayout(metadata.codecs[0], shardShape);
   const container = tiffContainer(metadata, options);
   const size = bits / 8;
-  const fill = array.isLittleEndian
-    ? array.fillBytes
-    : array.fillBytes.toReversed();
   const counts = layout.chunksPerShard;
-  const isAbsent = (chunk: Place) =>
-    hasAbsent && chunk.reduce((sum, c) => sum + c, 0) % 3 === 1;
-  const chunkOf = (place: Place) =>
-    place.map((p, i) => Math.floor(p / tileShape[i]!));
-  const element = (place: Place) =>
-    isAbsent(chunkOf(place))
-      ? fill
-      : elementAt(place, metadata.data_type as string);
-
-  const shards: StoredShard[] = [];
   for (const shard of slowCoordinates(gridShape)) {
     const encoded = slowCoordinates(counts).map((inner) => {
       const chunk = inner.map((c, i) => shard[i]! * counts[i]! + c);
       const start = chunk.map((c, i) => c * tileShape[i]!);
       const isOutside = start.some((p, i) => p >= shape[i]!);
-      if (isOutside || isAbsent(chunk)) return undefined;
+      if (isOutside || isAbsent(tiffCase, chunk)) return undefined;
       const bytes = new Uint8Array(
         tileShape.reduce((product, n) => product * n, size),
       );
@@ -67,19 +55,54 @@ export async function storeTiffs(
       shard,
       encodeShard(encoded, layout, { container: container(shard) }),
     );
+  }
+  return { chunks, shards: shardsOf(tiffCase) };
+}
+
+/** Whether a case leaves out an inner chunk, given by its grid coordinates. */
+function isAbsent({ hasAbsent }: TiffCase, chunk: Place): boolean {
+  return hasAbsent && chunk.reduce((sum, c) => sum + c, 0) % 3 === 1;
+}
+
+/** The elements of a region of an array, in C order and little endian. */
+export function elementsOf(
+  tiffCase: TiffCase,
+  start: Place,
+  lengths: Place,
+): Uint8Array<ArrayBuffer> {
+  const { metadata, options } = tiffCase;
+  const { tileShape, bits, isLittleEndian, fillBytes } = parseTiffArray(
+    metadata,
+    options,
+  );
+  const size = bits / 8;
+  const fill = isLittleEndian ? fillBytes : fillBytes.toReversed();
+  const elements = new Uint8Array(
+    lengths.reduce((product, n) => product * n, size),
+  );
+  slowCoordinates(lengths).forEach((within, n) => {
+    const place = within.map((p, i) => start[i]! + p);
+    const chunk = place.map((p, i) => Math.floor(p / tileShape[i]!));
+    const element = isAbsent(tiffCase, chunk)
+      ? fill
+      : elementAt(place, metadata.data_type as string);
+    elements.set(element, n * size);
+  });
+  return elements;
+}
+
+/** What all shards of an array hold. */
+export function shardsOf(tiffCase: TiffCase): StoredShard[] {
+  const { metadata, options } = tiffCase;
+  const { shape, shardShape, gridShape } = parseTiffArray(metadata, options);
+  return slowCoordinates(gridShape).map((shard) => {
     const start = shard.map((c, i) => c * shardShape[i]!);
     const lengths = shape.map((length, i) =>
       Math.min(shardShape[i]!, length - start[i]!)
     );
-    const elements = new Uint8Array(
-      lengths.reduce((product, n) => product * n, size),
-    );
-    slowCoordinates(lengths).forEach((within, n) => {
-      elements.set(element(within.map((p, i) => start[i]! + p)), n * size);
-    });
-    shards.push({ shard, shape: lengths, elements });
-  }
-  return { chunks, shards };
+    const elements = elementsOf(tiffCase, start, lengths);
+    return { shard, shape: lengths, elements };
+  });
 }
 
 /** An element in little endian that depends on its place in a way without symmetries. */

@@ -203,3 +203,65 @@ export const TIFF_CASES: readonly TiffCase[] = [
     })
   ),
 ];
+
+const FLOATS = DATA_TYPES.filter((dataType) => dataType.startsWith("float"));
+
+/** The arrays whose tiles zarrita encodes, for other programs to read. */
+export const WRITTEN_CASES: readonly TiffCase[] = [
+  ...(["little", "big"] as const).flatMap((endian) =>
+    DATA_TYPES.flatMap((dataType) => [
+      ...["lzw", "packbits"].map((compression) =>
+        caseOf({ dataType, endian, compression })
+      ),
+      ...["lzw", "deflate", "zstd"].map((compression) =>
+        caseOf({
+          dataType,
+          endian,
+          compression,
+          predictor: "imagecodecs_delta",
+          hasAbsent: true,
+          fillValue: 7,
+        })
+      ),
+    ])
+  ),
+  ...FLOATS.flatMap((dataType) =>
+    ["lzw", "deflate", "zstd"].map((compression) =>
+      caseOf({
+        dataType,
+        compression,
+        predictor: "imagecodecs_floatpred",
+        hasAbsent: true,
+        fillValue: -1.5,
+      })
+    )
+  ),
+  ...([
+    ["imagecodecs_delta", "uint8"],
+    ["imagecodecs_delta", "uint16"],
+    ["imagecodecs_floatpred", "float16"],
+    ["imagecodecs_floatpred", "float32"],
+    ["imagecodecs_floatpred", "float64"],
+    [undefined, "int32"],
+  ] as const).flatMap(([predictor, dataType]) =>
+    ["lzw", "deflate", ...predictor ? [] : ["packbits"]].flatMap(
+      (compression) => {
+        const common = {
+          ...{ dataType, compression },
+          ...predictor ? { predictor } : {},
+        };
+        return [
+          caseOf({
+            ...{ ...common, ...BANDS_LAST, axis: -2 },
+            options: { bands: "last" },
+          }),
+          caseOf({
+            ...{ ...common, ...PLANES, shardShape: [3, 64, 64] },
+            options: { bands: "first", directory: "end" },
+          }),
+          caseOf({ ...common, ...PLANES, shardShape: [3, 64, 64] }),
+        ];
+      },
+    )
+  ),
+];
