@@ -4,15 +4,11 @@ import {
   FILES_AT_ONCE,
   type FileToAdopt,
 } from "../adoption/adopt_files.ts";
-import { type Mosaic, notesOnStarts } from "../adoption/mosaic.ts";
-import { adoptedLayout, adoptedParts } from "../adoption/index_part.ts";
-import { arrayMetadata } from "../arrays/array_metadata.ts";
+import { notesOnStarts } from "../adoption/mosaic.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
-import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { assertStore } from "../stores/assert_store.ts";
-import { assertWritable, readRange, readSize } from "../stores/capabilities.ts";
+import { assertWritable, readSize } from "../stores/capabilities.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
@@ -21,22 +17,12 @@ import {
   assertAdoptOptions,
   type TiffFile,
 } from "./adopt_options.ts";
-import { describeTiff } from "./describe_tiff.ts";
+import { metadataOf } from "./adopted_metadata.ts";
 import { findTiffs } from "./find_tiffs.ts";
 import { indexOf, mosaicOfTiffs, type PlacedShard } from "./mosaic.ts";
-import {
-  encodeSelection,
-  type PageSelection,
-  selectPages,
-} from "./page_selection.ts";
-import {
-  commonRows,
-  differenceOf,
-  shardOf,
-  stacked,
-  type TiffShard,
-  withRows,
-} from "./tiff_shard.ts";
+import { encodeSelection } from "./page_selection.ts";
+import { readShard } from "./read_shard.ts";
+import { commonRows, differenceOf, stacked, withRows } from "./tiff_shard.ts";
 
 /**
  * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
@@ -191,21 +177,6 @@ async function readFile(
   };
 }
 
-/** Reads the pages of a file that are adopted. */
-export async function readShard(
-  store: Store,
-  key: StoreKey,
-  selection: PageSelection,
-  storeOptions: StoreOptions,
-): Promise<TiffShard> {
-  const description = await describeTiff(
-    (range) => readRange(store, key, range, storeOptions),
-    { key },
-  );
-  const name = `File ${describe(key)}`;
-  return shardOf(selectPages(description, selection, name), name);
-}
-
 /** Refuses files that differ. Rows without compression are divided so that all have as many in a tile. */
 function fitted(files: readonly ReadFile[]): ReadFile[] {
   const rows = commonRows(files.map(({ shard }) => shard));
@@ -224,26 +195,4 @@ function fitted(files: readonly ReadFile[]): ReadFile[] {
     );
   }
   return fitted;
-}
-
-/** The metadata of an array of files like a shard. */
-export function metadataOf(
-  shard: TiffShard,
-  { shape, shardShape, chunksPerShard }: Mosaic,
-  keyEncoding: ChunkKeyEncoding,
-  { dimensionNames = shard.dimensionNames, attributes }: AdoptTiffsOptions,
-): ArrayMetadata {
-  const { dataType, fillValue, tileShape, codecs } = shard;
-  return arrayMetadata({
-    shape,
-    dataType,
-    shardShape,
-    chunkShape: tileShape,
-    codecs,
-    fillValue: dataType.startsWith("complex") ? [fillValue, 0] : fillValue,
-    keyEncoding,
-    parts: adoptedParts(adoptedLayout(chunksPerShard)),
-    dimensionNames,
-    attributes,
-  });
 }

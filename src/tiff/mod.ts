@@ -21,6 +21,7 @@
  */
 export { adoptTiffs } from "./adopt_tiffs.ts";
 export { describeTiff } from "./describe_tiff.ts";
+export { verifyAdopted } from "./verify_adopted.ts";
 export { tiffContainer } from "./tiff_container.ts";
 export type {
   TiffGeoreference,
@@ -38,3 +39,7 @@ export type {
   AdoptedArray,
   AdoptionReport,
 } from "../adoption/adopted_array.ts";
+export type {
+  AdoptedMismatch,
+  AdoptedVerification,
+} from "../adoption/verify_files.ts";
