@@ -15,7 +15,6 @@ const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
   3: "CCITT T.4",
   4: "CCITT T.6",
   6: "old-style JPEG",
-  7: "JPEG",
   33003: "JPEG 2000",
   33005: "JPEG 2000",
   34712: "JPEG 2000",
@@ -81,6 +80,7 @@ export function codecsOf(
       `it has the lowest bit of each byte first (FillOrder ${fillOrder}): ${CONVERT}`,
     );
   }
+  if (tags.number("compression", 1) === JPEG) return [jpegOf(tags, dataType)];
   const subsampling = tags.list("ycbcrSubsampling") ?? [2, 2];
   if (
     tags.number("photometric", 1) === YCBCR && subsampling.some((n) => n > 1)
@@ -102,9 +102,44 @@ export function codecsOf(
   ];
 }
 
-/** The value of PhotometricInterpretation for colors in YCbCr. */
-const YCBCR = 6;
+/** The value of Compression for JPEG. */
+const JPEG = 7;
+/** The values of PhotometricInterpretation for colors. */
+const [RGB, YCBCR] = [2, 6];
 const FLOATPRED = "imagecodecs_floatpred";
+
+/** JPEG decodes to elements by itself. Programs agree on the colors of one and of three bands. */
+function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
+  if (dataType !== "uint8") {
+    throw new PageProblem(
+      `it is compressed by JPEG, which is for elements of uint8 and not of ${dataType}: ${CONVERT}`,
+    );
+  }
+  const samples = tags.number("planarConfiguration", 1) === 2
+    ? 1
+    : tags.number("samplesPerPixel", 1);
+  const photometric = tags.number("photometric", 1);
+  const colors = samples === 1
+    ? {}
+    : samples === 3 && photometric === RGB
+    ? { colorspace_jpeg: "RGB", colorspace_data: "RGB" }
+    : samples === 3 && photometric === YCBCR
+    ? { colorspace_jpeg: "YCbCr", colorspace_data: "RGB" }
+    : undefined;
+  if (colors === undefined) {
+    throw new PageProblem(
+      `it is compressed by JPEG with ${samples} bands that are neither RGB nor YCbCr (PhotometricInterpretation ${photometric}), which programs decode differently: ${CONVERT}`,
+    );
+  }
+  const tables = tags.list("jpegTables");
+  return {
+    name: "imagecodecs_jpeg",
+    configuration: {
+      ...tables && { tables: btoa(String.fromCharCode(...tables)) },
+      ...colors,
+    },
+  };
+}
 
 function compressorsOf(tags: PageTags): NamedConfiguration[] {
   const code = tags.number("compression", 1);

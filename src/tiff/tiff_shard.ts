@@ -76,19 +76,23 @@ export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
     return differs("shapes of tiles", a.tileShape, b.tileShape);
   }
   if (JSON.stringify(a.codecs) !== JSON.stringify(b.codecs)) {
-    return differs("codecs", namesOf(a), namesOf(b));
+    const [one, other] = [namesOf(a), namesOf(b)];
+    return isSame(one, other)
+      ? "different tables (JPEGTables) for their tiles"
+      : differs("codecs", one, other);
   }
   return Object.is(a.fillValue, b.fillValue)
     ? undefined
     : differs("fill values (GDAL_NODATA)", a.fillValue, b.fillValue);
 }
 
+/** The codecs with their configuration, without tables. */
 function namesOf({ codecs }: TiffShard): string[] {
-  return codecs.map(({ name, configuration }) =>
-    configuration === undefined
-      ? name
-      : `${name} ${JSON.stringify(configuration)}`
-  );
+  return codecs.map(({ name, configuration = {} }) => {
+    const { tables: _, ...others } = configuration;
+    const hasOthers = Object.keys(others).length > 0;
+    return hasOthers ? `${name} ${JSON.stringify(others)}` : name;
+  });
 }
 
 function differs(what: string, a: unknown, b: unknown): string {

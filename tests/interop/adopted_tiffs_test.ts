@@ -8,7 +8,11 @@ import {
   plainView,
   type Store,
 } from "../../mod.ts";
-import { adoptTiffs, type AdoptTiffsOptions } from "../../src/tiff/mod.ts";
+import {
+  adoptTiffs,
+  type AdoptTiffsOptions,
+  verifyAdopted,
+} from "../../src/tiff/mod.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -75,7 +79,11 @@ async function check(
     assertEquals(await Array.fromAsync(store.list()), before);
     return;
   }
-  const { chunks } = await adoptTiffs(store, "", options);
+  const { chunks, report } = await adoptTiffs(store, "", options);
+  assertEquals(await verifyAdopted(store, ""), {
+    files: report.files,
+    mismatches: [],
+  });
   assertEquals(chunks.metadata.shape, shape);
   if (rest.zarrita !== false) {
     const expected = await Deno.readFile(elements);

@@ -209,6 +209,43 @@ def mosaic_bands(name, data, write, planar):
     )
 
 
+def jpegs():
+    y, x = np.mgrid[0:96, 0:128]
+    waves = [np.sin(x / 17 + k) * 60 + np.cos(y / 11) * 50 + 128 for k in range(4)]
+    noisy = np.stack(waves, -1) + RNG.normal(0, 9, (96, 128, 4))
+    picture = np.clip(noisy, 0, 255).astype("u1")
+    tiles = dict(tiled=True, blockxsize=32, blockysize=16, compress="jpeg")
+    lossy = dict(lossless=False)
+    # tifffile decodes by libjpeg-turbo, as imagecodecs does.
+    mosaic("jpeg-gray", picture[..., 0], (48, 64), by_gdal(**tiles), **lossy)
+    mosaic("jpeg-strips", picture[..., 0], (48, 64), by_gdal(compress="jpeg", blockysize=16), **lossy)
+    bands = {"chunkKeyEncoding": BANDED}
+    for photometric in ["rgb", "ycbcr"]:
+        write = by_gdal(**tiles, photometric=photometric, interleave="pixel")
+        mosaic(f"jpeg-{photometric}", picture[..., :3], (48, 64), write, bands, "b0/y{y}_x{x}.tif", **lossy)
+    for tables in [0, 1]:
+        write = by_gdal(**tiles, photometric="ycbcr", interleave="pixel", jpegtablesmode=tables)
+        mosaic(f"jpeg-tables-{tables}", picture[..., :3], (48, 64), write, bands, "b0/y{y}_x{x}.tif", **lossy)
+    planes = by_gdal(**tiles, interleave="band", photometric="minisblack")
+    one("jpeg-planes", lambda path: planes(path, picture[..., :3]), 3, read)
+    write = by_tifffile(tile=(16, 32), compression="jpeg", photometric="rgb")
+    mosaic("jpeg-tifffile", picture[..., :3], (48, 64), write, bands, "b0/y{y}_x{x}.tif", **lossy)
+    pixels = by_gdal(**tiles, interleave="pixel", photometric="minisblack")
+    for count in [2, 3, 4]:
+        one(
+            f"jpeg-bands-{count}",
+            lambda path: pixels(path, picture[..., :count]),
+            3,
+            lambda path: None,
+            refused="bands that are neither RGB nor YCbCr",
+        )
+    folder = ROOT / "jpeg-other-tables"
+    folder.mkdir()
+    for i, quality in enumerate([40, 90]):
+        by_gdal(**tiles, jpeg_quality=quality)(folder / f"y0_x{i}.tif", picture[:48, :64, 0])
+    case("jpeg-other-tables", {"chunkKeyEncoding": GRID}, refused="different tables (JPEGTables)")
+
+
 def strips():
     for rows in [1, 8, 20, 40, 999]:
         for compression in [None, "zlib"]:
@@ -439,6 +476,6 @@ def refusals():
     files("nothing", "Found no file below", plain(), options={})
 
 
-for make in [mosaics, strips, stacks, overviews, special, refusals]:
+for make in [mosaics, jpegs, strips, stacks, overviews, special, refusals]:
     make()
 (ROOT / "cases.json").write_text(json.dumps(CASES), "utf-8")

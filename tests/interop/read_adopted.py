@@ -1,5 +1,6 @@
 """Compares arrays, as zarr-python and imagecodecs read them, with the elements in files."""
 
+import base64
 import json
 import sys
 import warnings
@@ -9,7 +10,7 @@ from pathlib import Path
 import imagecodecs
 import numpy as np
 import zarr
-from zarr.abc.codec import ArrayArrayCodec, BytesBytesCodec
+from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
 from zarr.registry import register_codec
 
 warnings.simplefilter("ignore")
@@ -54,7 +55,20 @@ class ToArray(Codec, ArrayArrayCodec):
         return spec.prototype.nd_buffer.from_ndarray_like(decoded.reshape(stored.shape))
 
 
-for name, base in [("lzw", ToBytes), ("packbits", ToBytes), ("delta", ToArray), ("floatpred", ToArray)]:
+class Jpeg(Codec, ArrayBytesCodec):
+    async def _decode_single(self, chunk, spec):
+        options = dict(self.options)
+        tables = options.get("tables")
+        decoded = imagecodecs.jpeg8_decode(
+            chunk.to_bytes(),
+            tables=None if tables is None else base64.b64decode(tables),
+            colorspace=options.get("colorspace_jpeg"),
+            outcolorspace=options.get("colorspace_data"),
+        )
+        return spec.prototype.nd_buffer.from_ndarray_like(decoded.reshape(spec.shape))
+
+
+for name, base in [("jpeg", Jpeg), ("lzw", ToBytes), ("packbits", ToBytes), ("delta", ToArray), ("floatpred", ToArray)]:
     codec = dataclass(frozen=True)(
         type(name, (base,), {"__annotations__": {"options": tuple}, "name": f"imagecodecs_{name}"})
     )
