@@ -1,5 +1,6 @@
 import type { Report } from "./comparison.ts";
 import { benchChunks } from "./chunks.ts";
+import { benchConvert } from "./convert.ts";
 import { benchCrc32c } from "./crc32c.ts";
 import { benchCrossovers } from "./crc32c_crossovers.ts";
 import { benchFiles } from "./files.ts";
@@ -30,4 +31,5 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },
+  convert: { title: "Converting", run: benchConvert },
 };

@@ -17,24 +17,53 @@ export async function* listChunks(
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): AsyncGenerator<StoreKey> {
-  const suffixes = parts.map((part) => part.keySuffix)
-    .sort((a, b) => b.length - a.length);
-  // The number of parts found of each chunk. The entry is deleted after the last
-  // part, so that memory stays small if a store lists the parts side by side.
-  const found = new Map<StoreKey, number>();
+  const listed = new ListedParts(parts, isChunkKey);
   for await (const key of store.list!(prefix, options)) {
-    const suffix = suffixes.find((suffix) =>
-      key.endsWith(suffix) && isChunkKey(withoutSuffix(key, suffix))
-    );
-    if (suffix === undefined) {
+    const chunk = listed.take(key);
+    if (chunk === undefined) {
       if (!isChunkKey(key)) yield key;
-      continue;
-    }
-    const chunkKey = withoutSuffix(key, suffix);
-    const count = (found.get(chunkKey) ?? 0) + 1;
-    if (count === 1 && chunkKey.startsWith(prefix)) yield chunkKey;
-    if (count === parts.length) found.delete(chunkKey);
-    else found.set(chunkKey, count);
+    } else if (chunk.isFirst && chunk.key.startsWith(prefix)) yield chunk.key;
+  }
+}
+
+/** Finds the chunks that listed keys are parts of. */
+export class ListedParts {
+  /** The key suffixes of the parts, the longest first. */
+  readonly #suffixes: readonly string[];
+  readonly #isChunkKey: (key: StoreKey) => boolean;
+  /**
+   * The number of parts found of each chunk. The entry is deleted after the last part,
+   * so that memory stays small if a store lists the parts side by side.
+   */
+  readonly #found = new Map<StoreKey, number>();
+
+  constructor(parts: readonly Part[], isChunkKey: (key: StoreKey) => boolean) {
+    this.#suffixes = parts.map((part) => part.keySuffix)
+      .sort((a, b) => b.length - a.length);
+    this.#isChunkKey = isChunkKey;
+  }
+
+  /**
+   * Takes the next key of a listing.
+   *
+   * @returns The key of the chunk, and whether this is the first of its parts;
+   * `undefined` for a key that is no part of a chunk.
+   */
+  take(key: StoreKey): { key: StoreKey; isFirst: boolean } | undefined {
+    const chunk = this.chunkOf(key);
+    if (chunk === undefined) return undefined;
+    const count = (this.#found.get(chunk) ?? 0) + 1;
+    if (count === this.#suffixes.length) this.#found.delete(chunk);
+    else this.#found.set(chunk, count);
+    return { key: chunk, isFirst: count === 1 };
+  }
+
+  /** Returns the key of the chunk that a key is a part of, or `undefined` for any other key. */
+  chunkOf(key: StoreKey): StoreKey | undefined {
+    const suffix = this.#suffixes.find((suffix) =>
+      key.endsWith(suffix) && this.#isChunkKey(withoutSuffix(key, suffix))
+    );
+    return suffix === undefined ? undefined : withoutSuffix(key, suffix);
   }
 }
 

@@ -1,5 +1,9 @@
 import { rejectOnAbort } from "../stores/abort.ts";
-import { type ByteWriter, writeAll } from "../stores/byte_io.ts";
+import {
+  type ByteReader,
+  type ByteWriter,
+  writeAll,
+} from "../stores/byte_io.ts";
 import { offerShortcut } from "../stores/shortcut.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import type { JoinedSource } from "./joined_source.ts";
@@ -9,8 +13,9 @@ import { pump } from "./pump.ts";
 const PIECE_SIZE = 64 * 1024;
 
 /**
- * A joined chunk as a stream, which a store that takes memory can write by a
- * shortcut: straight from the memory that the parts were read into.
+ * A joined chunk as a stream, with shortcuts: a store that takes memory can write it
+ * straight from the memory that the parts were read into, and whoever splits it again
+ * can have the parts read into memory of its own.
  */
 export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
@@ -47,11 +52,41 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
     cancel: fail,
   }, { highWaterMark: 0 });
   return offerShortcut(stream, {
+    // Where checksums are verified, bytes are held back in the memory that was read into.
+    ...!source.settings.hasChecksums && { reader: readerOf(source, stop) },
     drain(writer, options) {
       signal?.removeEventListener("abort", stop);
       return drain(source, writer, options);
     },
   });
+}
+
+/** Reads a source into memory of the caller. */
+function readerOf(source: JoinedSource, stop: () => void): ByteReader {
+  const { signal } = source.settings;
+  /** What is left of a piece that lies in memory of its own. */
+  let rest: Uint8Array | undefined;
+  return {
+    async read(memory) {
+      signal?.throwIfAborted();
+      if (rest === undefined) {
+        const piece = await source.next(() => memory);
+        signal?.throwIfAborted();
+        if (piece === undefined) return null;
+        if (piece.buffer === memory.buffer) return piece.length;
+        rest = piece;
+      }
+      const length = Math.min(rest.length, memory.length);
+      memory.set(rest.subarray(0, length));
+      rest = length < rest.length ? rest.subarray(length) : undefined;
+      return length;
+    },
+    close() {
+      signal?.removeEventListener("abort", stop);
+      source.cancel(new Error("The reader is closed"));
+      source.release();
+    },
+  };
 }
 
 function newPiece(): Uint8Array {

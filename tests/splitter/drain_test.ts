@@ -14,6 +14,7 @@ import {
 } from "../../mod.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
+import { takeShortcut } from "../../src/stores/shortcut.ts";
 import { filesIn, inTempDir } from "../stores/temp_dir.ts";
 import { inPieces, joined, partsOf, withChecksum } from "./oracle.ts";
 import {
@@ -223,3 +224,28 @@ function stallingSource(from: SourceKind): Pick<Source, "source" | "ends"> {
   };
   return { source, ends };
 }
+
+Deno.test("concatStream is read into memory of the caller, whatever its parts are read from", async () => {
+  for (const from of SOURCE_KINDS) {
+    // The readers of the scenario give whole pieces.
+    for (const size of from === "stream" ? [1, 2, 7, 1000] : [100, 1000]) {
+      const { stream } = join({ from, engine: "native", crc32c: "none" });
+      const reader = takeShortcut(stream, "reader")!;
+      assert(stream.locked);
+      const memory = new Uint8Array(size);
+      const pieces: Uint8Array[] = [];
+      while (true) {
+        const length = await reader.read(memory);
+        if (length === null) break;
+        assert(length >= 1 && length <= size, `${length} of ${size}`);
+        pieces.push(memory.slice(0, length));
+      }
+      await reader.close!();
+      assertEquals(joined(pieces), JOINED);
+    }
+    // A piece waits for its checksum in memory that is not the caller's.
+    const { stream } = join({ from, engine: "native", crc32c: "compute" });
+    assertStrictEquals(takeShortcut(stream, "reader"), undefined);
+    await stream.cancel();
+  }
+});

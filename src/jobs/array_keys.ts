@@ -1,0 +1,59 @@
+import type { ArrayStorage } from "../arrays/array_storage.ts";
+import { storageOf } from "../arrays/storage_of.ts";
+import { flattenLayers } from "../concat_parts/flat_parts.ts";
+import { ListedParts } from "../concat_parts/list_chunks.ts";
+import type { StoreKey } from "../stores/store.ts";
+
+/** What a listed key of an array is. */
+export type ListedKey =
+  | { readonly kind: "chunk"; readonly coordinates: readonly number[] }
+  /** A further part of a chunk, an object where a chunk in parts would be, or any other key. */
+  | { readonly kind: "part" | "stray" | "file" };
+
+/** Tells the chunks of an array from other keys below the array. */
+export class ArrayKeys {
+  readonly storage: ArrayStorage;
+  readonly #prefix: string;
+  readonly #parts: ListedParts;
+  /** The key that was decoded last: most keys are asked for several times. */
+  #latest: { key: StoreKey; coordinates: number[] | undefined } | undefined;
+
+  /** @param root The prefix of the array's keys, without a last `/`. */
+  constructor(metadata: unknown, root: string) {
+    this.storage = storageOf(metadata);
+    this.#prefix = `${root}/`;
+    const { parts } = flattenLayers(this.storage.layers);
+    this.#parts = new ListedParts(
+      parts,
+      (key) => this.#coordinatesOf(key) !== undefined,
+    );
+  }
+
+  /** Takes the next key of a listing. The first part of a chunk stands for the chunk. */
+  take(key: StoreKey): ListedKey {
+    const chunk = this.#parts.take(key);
+    if (chunk === undefined) {
+      return {
+        kind: this.#coordinatesOf(key) === undefined ? "file" : "stray",
+      };
+    }
+    if (!chunk.isFirst) return { kind: "part" };
+    return { kind: "chunk", coordinates: this.#coordinatesOf(chunk.key)! };
+  }
+
+  /** Whether a key is that of a chunk or of a part. */
+  isTaken(key: StoreKey): boolean {
+    return this.#parts.chunkOf(key) !== undefined ||
+      this.#coordinatesOf(key) !== undefined;
+  }
+
+  #coordinatesOf(key: StoreKey): number[] | undefined {
+    if (this.#latest?.key !== key) {
+      const coordinates = key.startsWith(this.#prefix)
+        ? this.storage.coordinatesOf(key.slice(this.#prefix.length))
+        : undefined;
+      this.#latest = { key, coordinates };
+    }
+    return this.#latest.coordinates;
+  }
+}

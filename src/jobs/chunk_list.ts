@@ -1,0 +1,51 @@
+/** The coordinates of many chunks in little memory: eight bytes a coordinate. */
+export class ChunkList implements Iterable<number[]> {
+  readonly #rank: number;
+  #numbers = new Float64Array(64);
+  #count = 0;
+
+  /** @param rank The number of coordinates of a chunk. */
+  constructor(rank: number) {
+    this.#rank = rank;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  push(coordinates: readonly number[]): void {
+    const end = this.#count++ * this.#rank;
+    if (end + this.#rank > this.#numbers.length) {
+      const longer = new Float64Array(2 * this.#numbers.length + this.#rank);
+      longer.set(this.#numbers);
+      this.#numbers = longer;
+    }
+    this.#numbers.set(coordinates, end);
+  }
+
+  *[Symbol.iterator](): Generator<number[]> {
+    for (let i = 0; i < this.#count; i++) {
+      const start = i * this.#rank;
+      yield Array.from(this.#numbers.subarray(start, start + this.#rank));
+    }
+  }
+}
+
+/** All chunks of a grid, the last dimension first. */
+export function* chunksOfGrid(
+  gridShape: readonly number[],
+): Generator<number[]> {
+  if (gridShape.includes(0)) return;
+  const coordinates = gridShape.map(() => 0);
+  while (true) {
+    yield [...coordinates];
+    let i = gridShape.length - 1;
+    while (i >= 0 && ++coordinates[i]! === gridShape[i]) coordinates[i--] = 0;
+    if (i < 0) return;
+  }
+}
+
+/** The number of chunks of a grid. */
+export function countOfGrid(gridShape: readonly number[]): number {
+  return gridShape.reduce((count, length) => count * length, 1);
+}

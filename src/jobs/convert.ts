@@ -1,0 +1,324 @@
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
+import { describe } from "../metadata/describe.ts";
+
+import type { Store, StoreOptions } from "../stores/store.ts";
+import { ChunkCheck } from "./chunk_checks.ts";
+import { type Claim, claimTarget, removeOld } from "./claim_target.ts";
+import {
+  assertConvertOptions,
+  type ConvertOptions,
+} from "./convert_options.ts";
+import {
+  type ConvertPlan,
+  listSource,
+  planConversion,
+} from "./convert_plan.ts";
+import { ConvertWork, type WorkItem } from "./convert_work.ts";
+import { type Copied, copyValue, isRight } from "./copy_value.ts";
+import { finishConversion } from "./finish_conversion.ts";
+import {
+  describePlace,
+  type NodeLocation,
+  type Place,
+  placeOf,
+} from "./node_location.ts";
+import { runConcurrently } from "./run_concurrently.ts";
+import { assertStillMarked, readMarker } from "./unfinished_marker.ts";
+
+/**
+ * What {@linkcode convert} did, or would do.
+ *
+ * @example
+ * ```ts
+ * import type { Conversion } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const text = ({ copied, skipped, bytes }: Conversion) =>
+ *   `${copied} copied, ${skipped} skipped, ${bytes} bytes`;
+ * ```
+ */
+export interface Conversion {
+  /** The arrays, with their new metadata. */
+  readonly arrays: readonly ConvertedArray[];
+  /** The number of chunks and other files: those of the share, if there is one. */
+  readonly total: number;
+  /** The number of chunks and other files that were copied. */
+  readonly copied: number;
+  /** The number of those that the target had already. */
+  readonly skipped: number;
+  /** The number of chunks of the grid that the source does not have, if it cannot list. */
+  readonly absent: number;
+  /** The number of bytes that were copied. */
+  readonly bytes: number;
+  /** Whether the target is finished, with its metadata. */
+  readonly isFinished: boolean;
+}
+
+/**
+ * An array that is converted.
+ *
+ * @example
+ * ```ts
+ * import type { ConvertedArray } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, chunks }: ConvertedArray) => `/${path}: ${chunks ?? "?"} chunks`;
+ * ```
+ */
+export interface ConvertedArray {
+  /** The array's path below the converted node; empty for that node. */
+  readonly path: string;
+  /** The metadata of the source. */
+  readonly from: ArrayMetadata;
+  /** The metadata of the target. */
+  readonly metadata: ArrayMetadata;
+  /** The number of stored chunks, or `undefined` if the source cannot list. */
+  readonly chunks: number | undefined;
+}
+
+/** How often a run looks whether another one has taken its place, in milliseconds. */
+const CLAIM_PERIOD = 2000;
+
+/** The number of missing chunks that a message names. */
+const MOST_NAMED = 3;
+
+/**
+ * Copies an array, or a group with all that is in it, and gives the arrays another layout:
+ * other chunk keys and other parts. Elements are neither decoded nor encoded.
+ *
+ * Chunks are copied in constant memory, if the stores have streams, and `concurrency` of
+ * them at once. The checksum of a chunk whose last codec is `crc32c`, and that of the index
+ * of a shard, are verified on the way. All members of metadata that are not about the
+ * layout, and files that belong to no chunk, are copied as they are.
+ *
+ * The metadata comes last. Until then, the target does not open, and has a file
+ * `.zarr-parts-unfinished.json`. A conversion that has failed or was killed is continued
+ * with `resume`. The source is only read.
+ *
+ * @param source The array or group: a store, or a store and a path.
+ * @param target The place for the copy, without files.
+ * @param options The new layout, and how the work is done.
+ * @returns What was done.
+ * @throws {MetadataError} If no node is at `source`, or its metadata or the new one is not
+ * valid.
+ * @throws {DamageError} If a chunk of the source is damaged.
+ * @throws {PartSizeError} If a chunk does not fit the sizes of the new parts.
+ * @throws {RangeError} If an option is out of range, the parts do not fit the codecs, or
+ * source and target lie in one another.
+ * @throws {TypeError} If an option is unknown or of a wrong type, or the target is read-only.
+ * @throws {Error} If something is at the target, chunks are missing with `finish`, the
+ * source changes meanwhile, or another program converts to the same target.
+ *
+ * @example Shards with their indexes in files of their own
+ * ```ts
+ * import { FileSystemStore, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { convert } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const source = new FileSystemStore("tests/fixtures/dem.zarr");
+ * const target = new MemoryStore(); // Or a FileSystemStore.
+ * const { copied } = await convert(source, target, {
+ *   suffix: ".shard",
+ *   parts: ["", ".index"],
+ * });
+ * assertEquals(copied, 12);
+ * assertEquals(await target.size("/c/2/3.shard.index"), 196);
+ * ```
+ *
+ * @example Back to plain Zarr
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { convert } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({ shape: [4], dataType: "uint8", chunkShape: [2], suffix: ".raw" });
+ * const chunks = await createArrayChunks(store, "depth", metadata);
+ * await chunks.set([1], new Uint8Array([7, 8]));
+ *
+ * const plain = new MemoryStore();
+ * await convert({ store, path: "depth" }, plain, { plain: true });
+ * assertEquals(await plain.get("/c/1"), new Uint8Array([7, 8]));
+ * ```
+ */
+export async function convert(
+  source: Store | NodeLocation,
+  target: Store | NodeLocation,
+  options: ConvertOptions = {},
+): Promise<Conversion> {
+  assertConvertOptions(options);
+  const [from, to] = [placeOf(source), placeOf(target)];
+  assertApart(from, to);
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const plan = await planConversion(from, to, options, storeOptions);
+  const claim = await claimTarget(plan, options);
+  const listed = await listSource(plan, storeOptions).catch(async (error) => {
+    await claim.undo();
+    throw error;
+  });
+  await assertTargetOutside(plan, listed.markers, claim, storeOptions);
+  const work = new ConvertWork(plan, listed, options.share);
+  const conversion = {
+    arrays: plan.arrays.map(({ path, source, target, stored }) => ({
+      path,
+      from: source.metadata,
+      metadata: target.metadata,
+      chunks: stored?.count,
+    })),
+    total: work.total,
+    ...NOTHING_DONE,
+  };
+  if (options.dryRun) return conversion;
+  if (claim.marker?.isRemoving) await removeOld(to, claim.marker, options);
+  const done = options.finish
+    ? await checkAll(plan, work, options)
+    : await copyAll(plan, work, claim, options);
+  if (options.share) return { ...conversion, ...done };
+  await finishConversion(plan, listed, claim, options);
+  return { ...conversion, ...done, isFinished: true };
+}
+
+type Done = Pick<
+  Conversion,
+  "copied" | "skipped" | "absent" | "bytes" | "isFinished"
+>;
+
+const NOTHING_DONE: Done = {
+  copied: 0,
+  skipped: 0,
+  absent: 0,
+  bytes: 0,
+  isFinished: false,
+};
+
+/** Copies all values, and counts what happened. */
+async function copyAll(
+  { target }: ConvertPlan,
+  work: ConvertWork,
+  { marker }: Claim,
+  options: ConvertOptions,
+): Promise<Done> {
+  const done = { ...NOTHING_DONE };
+  const skip = options.resume === "compare"
+    ? "same bytes"
+    : options.resume || options.share
+    ? "same size"
+    : undefined;
+  let checkedAt = performance.now();
+  await runConcurrently(
+    work,
+    options.concurrency ?? 4,
+    async (item, signal) => {
+      if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
+        checkedAt = performance.now();
+        await assertStillMarked(target, marker, { signal });
+      }
+      const { outcome, bytes } = await copyItem(item, skip, signal);
+      done[outcome]++;
+      done.bytes += bytes;
+      report(work, done, options);
+    },
+    options.signal,
+  );
+  return done;
+}
+
+async function copyItem(
+  { from, to, checks, isListed }: WorkItem,
+  skip: "same size" | "same bytes" | undefined,
+  signal: AbortSignal,
+): Promise<Copied> {
+  const copied = await copyValue(from, to, {
+    skip,
+    ...checks && {
+      check: (size: number) => new ChunkCheck(checks, from.key, size),
+    },
+  }, signal);
+  if (copied.outcome !== "absent") return copied;
+  if (isListed) {
+    throw new Error(
+      `${
+        describe(from.key)
+      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+    );
+  }
+  // An earlier run may have found the chunk.
+  if (skip && await to.size({ signal }) !== undefined) {
+    await to.delete({ signal });
+  }
+  return copied;
+}
+
+/** Checks that the target has all values. */
+async function checkAll(
+  { target }: ConvertPlan,
+  work: ConvertWork,
+  options: ConvertOptions,
+): Promise<Done> {
+  const done = { ...NOTHING_DONE };
+  const missing: string[] = [];
+  let count = 0;
+  await runConcurrently(
+    work,
+    options.concurrency ?? 4,
+    async (item, signal) => {
+      const { from, to } = item;
+      const size = await from.size({ signal });
+      if (size === undefined) done.absent++;
+      else if (await isRight(from, to, size, "same size", { signal })) {
+        done.skipped++;
+      } else if (count++ < MOST_NAMED) missing.push(describe(to.key));
+      report(work, done, options);
+    },
+    options.signal,
+  );
+  if (count === 0) return done;
+  throw new Error(
+    `Cannot finish the conversion to ${
+      describePlace(target)
+    }: it lacks ${count} of ${work.total} chunks and files, such as ${
+      missing.join(", ")
+    }; run their shares again`,
+  );
+}
+
+function report(
+  { total }: ConvertWork,
+  { copied, skipped, absent, bytes }: Done,
+  { onProgress }: ConvertOptions,
+): void {
+  onProgress?.({ done: copied + skipped + absent, total, bytes });
+}
+
+/** Refuses a target in the source or the other way round, in the same store. */
+function assertApart(source: Place, target: Place): void {
+  if (source.store !== target.store) return;
+  const [one, other] = [source, target].map(({ root }) => `${root}/`);
+  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
+  throw inOneAnother(source, target);
+}
+
+function inOneAnother(source: Place, target: Place): RangeError {
+  return new RangeError(
+    `Cannot convert ${describePlace(source)} to ${
+      describePlace(target)
+    }, since they lie in one another; expected a target outside of the source`,
+  );
+}
+
+/** Refuses a target that turns out to lie in the source: its marker is there. */
+async function assertTargetOutside(
+  { source, target }: ConvertPlan,
+  markers: readonly string[],
+  { marker, undo }: Claim,
+  options: StoreOptions,
+): Promise<void> {
+  if (marker === undefined) return;
+  for (const key of markers) {
+    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
+    const place = { store: source.store, root };
+    const found = await readMarker(place, options);
+    if (found?.run !== marker.run) continue;
+    await undo();
+    throw inOneAnother(source, target);
+  }
+}

@@ -1,0 +1,93 @@
+import { chunksOfGrid, countOfGrid } from "./chunk_list.ts";
+import { checksOf, type ChunkChecks } from "./chunk_checks.ts";
+import type {
+  ConvertPlan,
+  ListedSource,
+  PlannedArray,
+} from "./convert_plan.ts";
+import { chunkIn, fileIn, type StoredValue } from "./copy_value.ts";
+import { chunksOfShare, countInShare, isInShare, type Share } from "./share.ts";
+import type { StoreKey } from "../stores/store.ts";
+
+/** A chunk or a file that is converted. */
+export interface WorkItem {
+  readonly from: StoredValue;
+  readonly to: StoredValue;
+  /** The checksums of a chunk; `undefined` for a file. */
+  readonly checks: ChunkChecks | undefined;
+  /** Whether the source was found to hold the value. */
+  readonly isListed: boolean;
+}
+
+/** The chunks and the files of a conversion, or those of one share. */
+export class ConvertWork implements Iterable<WorkItem> {
+  readonly #plan: ConvertPlan;
+  readonly #listed: ListedSource;
+  readonly #share: Share | undefined;
+  /** The number of items. */
+  readonly total: number;
+
+  constructor(
+    plan: ConvertPlan,
+    listed: ListedSource,
+    share: Share | undefined,
+  ) {
+    this.#plan = plan;
+    this.#listed = listed;
+    this.#share = share;
+    this.total = this.#files().length +
+      plan.arrays.reduce((sum, array) => sum + this.#countOf(array), 0);
+  }
+
+  *[Symbol.iterator](): Generator<WorkItem> {
+    const { source, target, arrays } = this.#plan;
+    for (const array of arrays) {
+      const { metadata, chunkShape } = array.source;
+      const checks = checksOf(metadata, chunkShape);
+      for (const coordinates of this.#chunksOf(array)) {
+        yield {
+          from: chunkIn(source.store, array.source, coordinates),
+          to: chunkIn(target.store, array.target, coordinates),
+          checks,
+          isListed: array.stored !== undefined,
+        };
+      }
+    }
+    for (const file of this.#files()) {
+      yield {
+        from: fileIn(source.store, source.root + file as StoreKey),
+        to: fileIn(target.store, target.root + file as StoreKey),
+        checks: undefined,
+        isListed: true,
+      };
+    }
+  }
+
+  *#chunksOf({ path, source, stored }: PlannedArray): Generator<number[]> {
+    const all = stored ?? chunksOfGrid(source.gridShape);
+    const isIncluded = this.#share === undefined
+      ? () => true
+      : chunksOfShare(this.#share, path, source.gridShape);
+    for (const coordinates of all) {
+      if (isIncluded(coordinates)) yield coordinates;
+    }
+  }
+
+  #countOf(array: PlannedArray): number {
+    const { path, source, stored } = array;
+    if (stored === undefined) {
+      const count = countOfGrid(source.gridShape);
+      return this.#share ? countInShare(this.#share, path, count) : count;
+    }
+    if (this.#share === undefined) return stored.count;
+    let count = 0;
+    for (const _ of this.#chunksOf(array)) count++;
+    return count;
+  }
+
+  #files(): readonly StoreKey[] {
+    const { files } = this.#listed;
+    const share = this.#share;
+    return share ? files.filter((file) => isInShare(share, file)) : files;
+  }
+}

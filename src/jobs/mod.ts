@@ -1,0 +1,22 @@
+/**
+ * Jobs on whole arrays and groups, in any stores, for scripts and clusters: each takes a
+ * signal, a number of tasks at once and a share of the work, and tells its progress.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { convert } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const source = new FileSystemStore("tests/fixtures/dem.zarr");
+ * const { isFinished } = await convert(source, new MemoryStore(), { suffix: ".shard" });
+ * assertEquals(isFinished, true);
+ * ```
+ *
+ * @module
+ */
+export { type Conversion, convert, type ConvertedArray } from "./convert.ts";
+export type { ConvertOptions, ConvertProgress } from "./convert_options.ts";
+export type { LayoutOptions } from "./layout_options.ts";
+export type { NodeLocation } from "./node_location.ts";
+export type { Share } from "./share.ts";

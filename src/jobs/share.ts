@@ -1,0 +1,85 @@
+import { describe } from "../metadata/describe.ts";
+
+/**
+ * One of several equal shares of a job, for programs that work on it side by side.
+ *
+ * @example The third of sixteen
+ * ```ts
+ * import type { Share } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const share: Share = { index: 2, count: 16 };
+ * ```
+ */
+export interface Share {
+  /** The share's number, from 0 to `count - 1`. */
+  readonly index: number;
+  /** The number of shares, from 1 to 2^26. */
+  readonly count: number;
+}
+
+/** The greatest number of shares, so that products below stay whole numbers. */
+const MOST_SHARES = 2 ** 26;
+
+/** Refuses a share that is none. */
+export function assertShare(share: Share | undefined): void {
+  if (share === undefined) return;
+  const { index, count } = share;
+  const isShare = Number.isInteger(count) && count >= 1 &&
+    count <= MOST_SHARES && Number.isInteger(index) && index >= 0 &&
+    index < count;
+  if (isShare) return;
+  throw new RangeError(
+    `Expected a share with a count from 1 to 2^26 and an index from 0 to count − 1, found index ${
+      describe(index)
+    } and count ${describe(count)}`,
+  );
+}
+
+/**
+ * Returns a function that tells whether a chunk belongs to a share. Neighbouring chunks
+ * belong to different shares, and every chunk to one.
+ *
+ * @param path The array's path, so that arrays of one chunk are shared out, too.
+ */
+export function chunksOfShare(
+  { index, count }: Share,
+  path: string,
+  gridShape: readonly number[],
+): (coordinates: readonly number[]) => boolean {
+  const start = hash(path) % count;
+  return (coordinates) => {
+    let place = 0;
+    for (let i = 0; i < coordinates.length; i++) {
+      place = (place * (gridShape[i]! % count) + coordinates[i]! % count) %
+        count;
+    }
+    return (place + start) % count === index;
+  };
+}
+
+/** Whether a file belongs to a share, by its key. */
+export function isInShare({ index, count }: Share, key: string): boolean {
+  return hash(key) % count === index;
+}
+
+/** A hash from 0 to 2^32−1 (FNV-1a, with the last step of MurmurHash3). */
+export function hash(text: string): number {
+  let state = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) {
+    state = Math.imul(state ^ text.charCodeAt(i), 0x01000193);
+  }
+  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
+  return (state ^ (state >>> 16)) >>> 0;
+}
+
+/** The number of chunks of a grid that belong to a share. */
+export function countInShare(
+  { index, count }: Share,
+  path: string,
+  chunks: number,
+): number {
+  const rest = chunks % count;
+  const first = (index - hash(path) % count + count) % count;
+  return (chunks - rest) / count + (first < rest ? 1 : 0);
+}

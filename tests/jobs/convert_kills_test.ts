@@ -1,0 +1,152 @@
+/**
+ * Programs that are killed while they convert an array, and run again.
+ * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  FileSystemStore,
+  MetadataError,
+  openArrayChunks,
+} from "../../mod.ts";
+import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { startProgram } from "../support/deno_program.ts";
+import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
+import { present } from "../stores/temp_dir.ts";
+import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
+import type { Conversion } from "./convert_program.ts";
+import { digestsOf } from "./digests.ts";
+
+const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
+const KILLS = isLong ? 300 : 8;
+
+const LAYOUT: ConvertOptions = {
+  suffix: ".s",
+  parts: [".head:3", "", ".tail:2"],
+};
+
+/** Creates a group with an array of small chunks, one of long chunks, and a text. */
+async function createSource(folder: string): Promise<FileSystemStore> {
+  const store = new FileSystemStore(folder);
+  await store.set("/zarr.json", encodeJson(groupMetadata()));
+  await store.set("/readme.txt", utf8("Text"));
+  for (const [path, count, length] of [["a", 150, 9], ["b", 4, 3e6]] as const) {
+    const metadata = arrayMetadata({
+      shape: [count],
+      dataType: "uint8",
+      chunkShape: [1],
+    });
+    const chunks = await createArrayChunks(store, path, metadata);
+    for (let i = 0; i < count; i++) {
+      await chunks.set([i], countingBytes(length + i, i));
+    }
+  }
+  return store;
+}
+
+/** Runs the program, and kills it after some milliseconds, if given. Returns whether it was killed before its end. */
+async function runAndKill(
+  conversion: Conversion,
+  time: number | undefined,
+): Promise<boolean> {
+  const url = import.meta.resolve("./convert_program.ts");
+  const child = startProgram(url, conversion);
+  await child.stdin.close();
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = (await output.read()).value;
+  assert(text?.startsWith("ready\n"), text);
+  if (time !== undefined) {
+    await new Promise((resolve) => setTimeout(resolve, time));
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+  for (let part = await output.read(); !part.done; part = await output.read()) {
+    text += part.value;
+  }
+  const { success } = await child.status;
+  assertEquals(success, text!.includes("done"));
+  return !success;
+}
+
+for (const replaces of [false, true]) {
+  Deno.test(
+    `a conversion that was killed and is run again equals an uninterrupted one${
+      replaces ? ", in place of an earlier target" : ""
+    }`,
+    async () => {
+      const roots = await disks();
+      const folder = roots.at(-1)!;
+      try {
+        const [source, target, other, old] = [
+          "source",
+          "target",
+          "other",
+          "old",
+        ]
+          .map((name) => `${folder}/${name}`) as [
+            string,
+            string,
+            string,
+            string,
+          ];
+        const store = await createSource(source);
+        const before = await digestsOf(store);
+        const start = performance.now();
+        await convert(store, new FileSystemStore(other), LAYOUT);
+        const longest = 1.2 * (performance.now() - start);
+        await convert(store, new FileSystemStore(old), { keyEncoding: "v2" });
+        const expected = await digestsOf(new FileSystemStore(other));
+        let [kills, unfinished] = [0, 0];
+        while (kills < KILLS) {
+          await Deno.remove(target, { recursive: true }).catch(() => {});
+          if (replaces) {
+            await convert(
+              new FileSystemStore(old),
+              new FileSystemStore(target),
+            );
+          }
+          let isFirst = true;
+          while (true) {
+            const marker = `${target}/.zarr-parts-unfinished.json`;
+            // A run that was killed before its marker changed nothing.
+            const isBegun = !isFirst && await present(marker);
+            const isDone = !isFirst && !isBegun &&
+              (!replaces || !await present(`${target}/a/0`));
+            const options: ConvertOptions = {
+              ...LAYOUT,
+              ...isBegun || isDone
+                ? { resume: true }
+                : replaces
+                ? { overwrite: true }
+                : {},
+            };
+            const time = Math.random() * longest;
+            const work = { source, target, options };
+            isFirst = false;
+            if (!await runAndKill(work, kills < KILLS ? time : undefined)) {
+              break;
+            }
+            kills++;
+            if (await present(`${target}/zarr.json`)) continue;
+            unfinished++;
+            await assertRejects(
+              () => openArrayChunks(new FileSystemStore(target)),
+              MetadataError,
+            );
+          }
+          assertEquals(await digestsOf(new FileSystemStore(target)), expected);
+          assertEquals(await temporaryFiles(target), []);
+        }
+        assert(unfinished > 0, `${kills} programs were killed after their end`);
+        assertEquals(await digestsOf(store), before);
+      } finally {
+        for (const root of roots) await Deno.remove(root, { recursive: true });
+      }
+    },
+  );
+}
