@@ -1,5 +1,5 @@
 /** TIFFs whose names follow no rule, adopted where they are. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   FileSystemStore,
@@ -14,10 +14,12 @@ import { treeOf } from "../support/tree.ts";
 import { storeTiffs } from "./store_tiffs.ts";
 import { caseOf } from "./tiff_cases.ts";
 
+type WritableStore = Store & Required<Pick<Store, "set">>;
+
 const NAMES = ["S2A_T32TMT_B04.tif", "S2A_T32TMT_B08.tif", "other/B8A.tif"];
 
 /** Ways to give the files of a folder the keys of the chunks of the array `bands`. */
-const WAYS: Record<string, (folder: string) => Promise<Store>> = {
+const WAYS: Record<string, (folder: string) => Promise<WritableStore>> = {
   "mapKeys": (folder) =>
     Promise.resolve(
       mapKeys(
@@ -76,6 +78,23 @@ for (const [way, open] of Object.entries(WAYS)) {
       );
       const chunks = await openArrayChunks(store, "bands");
       assertEquals((await Array.fromAsync(chunks.list())).length, 3);
+      const [first] = await Array.fromAsync(chunks.list());
+      const shard = (await chunks.get(first!))!;
+      const refusal = "besides its inner chunks, as a file of another format";
+      await assertRejects(
+        () => zarr.set(array, [2, zarr.slice(1), zarr.slice(1)], 7),
+        Error,
+        refusal,
+      );
+      await assertRejects(
+        () => chunks.set(first!, shard.slice(-196)),
+        Error,
+        refusal,
+      );
+      assertEquals(await treeOf(downloads), before);
+      if (way !== "symbolic links") return;
+      // A link is replaced by a file, also if its file may be lost.
+      await chunks.set(first!, shard.slice(1), { otherBytes: "replace" });
       assertEquals(await treeOf(downloads), before);
     });
   });
