@@ -4,17 +4,15 @@ import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../views/translation.ts";
-import { overlay } from "./overlay.ts";
 import {
   assertSelection,
-  coveredRuns,
   type DimensionSelection,
   selectedShape,
 } from "./selection.ts";
 import type { SetShardedOptions } from "./set_sharded_options.ts";
-import { ShardWriter } from "./shard_writer.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
+import { writeShards } from "./write_shards.ts";
 import { writtenValue } from "./written_value.ts";
 import type { Zarrita, ZarritaArray } from "./zarrita.ts";
 
@@ -36,6 +34,11 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * Calls for the same array run one after another. Inner chunks that others change at the
  * same time are kept, also those of other programs if the store has locks, as
  * `FileSystemStore` does; of changes of the same inner chunk, the last one is kept.
+ *
+ * Few shards are in memory at the same time: as many as have 64 MiB of elements
+ * together, but at least 2 and at most 16. Beside the value, memory holds their encoded
+ * bytes twice, and decoded inner chunks of 16 MiB in all, or two if these are larger.
+ * With `createQueue`, and for texts, all shards are in memory.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
  * @param array A sharded array, opened from a store of `withZarrParts`.
@@ -153,19 +156,9 @@ async function write(
 ): Promise<void> {
   // The array may have grown since it was opened, so that fewer shards are covered.
   const sharded = await shardedArray(array, { isPresent: true });
-  const runs = coveredRuns(selection, array.shape);
-  const covers = (shard: readonly number[]) => sharded.isCovered(shard, runs);
-  const writer = new ShardWriter(sharded, covers, options);
   try {
-    await zarr.set(
-      withWriter(array, writer, sharded, covers) as never,
-      selection as never,
-      value as never,
-      options as never,
-    );
-    await writer.finish();
+    await writeShards(zarr, array, sharded, selection, value, options);
   } catch (error) {
-    await writer.abandon(); // zarrita continues with the other chunks.
     if ((error as Error | undefined)?.name !== "UnsupportedError") throw error;
     throw new TypeError(
       "Expected an array that zarr.open gave, found one that zarr.create did: open it to write it",
@@ -224,29 +217,4 @@ function assertChunks(array: ZarritaArray, { levels }: ShardedArray): void {
       describe(array.chunks)
     }: open the array again`,
   );
-}
-
-/**
- * An array that writes its chunks with a writer. Chunks at the edge of the array,
- * which zarrita reads before it writes them, are read as absent ones where their shard
- * is replaced, so that a damaged shard can be replaced.
- */
-function withWriter<A extends ZarritaArray>(
-  array: A,
-  writer: ShardWriter,
-  { levels: { gridShape, layouts } }: ShardedArray,
-  covers: (shard: readonly number[]) => boolean,
-): A {
-  const store = {
-    set: (key: StoreKey, bytes: Uint8Array) =>
-      writer.set(splitPlainKey(key)!.plainKey, bytes),
-  };
-  const { chunksPerShard } = layouts[0]!;
-  const getChunk = (coordinates: number[], ...options: []) => {
-    const shard = coordinates.map((c, i) => Math.floor(c / chunksPerShard[i]!));
-    // Chunks outside the grid are absent.
-    const read = covers(shard) ? [...gridShape] : coordinates;
-    return array.getChunk(read, ...options);
-  };
-  return overlay(array, { store, getChunk });
 }

@@ -31,7 +31,11 @@ export interface SetShardedOptions
   otherBytes?: "refuse" | "replace" | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
-  /** Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. */
+  /**
+   * Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. All
+   * inner chunks are added to it at once. By default, shards are written one after
+   * another, few at the same time.
+   */
   createQueue?: () => {
     add(task: () => Promise<void>): void;
     onIdle(): Promise<void[]>;

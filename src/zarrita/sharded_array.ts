@@ -57,6 +57,16 @@ export class ShardedArray implements TranslatedArray {
     return this.levels.gridShape;
   }
 
+  /** The shape of a shard in elements. */
+  get shardShape(): readonly number[] {
+    const { layouts, chunkShape } = this.levels;
+    return layouts.reduce(
+      (shape, { chunksPerShard }) =>
+        shape.map((length, i) => length * chunksPerShard[i]!),
+      chunkShape,
+    );
+  }
+
   /** The number of bytes of the head parts of a shard. */
   get headSize(): number {
     return this.#shards.headSize;
@@ -93,12 +103,10 @@ export class ShardedArray implements TranslatedArray {
     shard: readonly number[],
     runs: readonly Run[],
   ): boolean {
-    const { layouts, chunkShape, shape } = this.levels;
+    const { shape } = this.levels;
+    const { shardShape } = this;
     return runs.every(({ start, stop }, i) => {
-      const length = layouts.reduce(
-        (product, { chunksPerShard }) => product * chunksPerShard[i]!,
-        chunkShape[i]!,
-      );
+      const length = shardShape[i]!;
       const first = shard[i]! * length;
       return start <= first && stop >= Math.min(first + length, shape[i]!);
     });

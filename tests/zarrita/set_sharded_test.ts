@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
-import { MemoryStore } from "../../mod.ts";
+import { MemoryStore, type Store } from "../../mod.ts";
 import {
   registerCodecs,
   setSharded,
@@ -8,7 +8,7 @@ import {
 } from "../../src/zarrita/mod.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { logged } from "../support/observed_store.ts";
+import { logged, observed } from "../support/observed_store.ts";
 import {
   chunkRequests,
   numbers,
@@ -207,4 +207,23 @@ Deno.test("setSharded accepts an array from zarr.create, or advises to open it",
   const outcome = await setSharded(zarr, created, null, row(...numbers(12)))
     .then(() => "written", (error: unknown) => error instanceof TypeError);
   assertEquals(outcome === "written" || outcome === true, true);
+});
+
+Deno.test("setSharded has few shards in memory at the same time, however many it writes", async () => {
+  const metadata = shardedMetadata({ shape: [200] });
+  const stored = await shardedStore(metadata);
+  let writing = 0;
+  let most = 0;
+  const store: Store = {
+    ...observed(stored, () => {}),
+    async set(key, value) {
+      most = Math.max(most, ++writing);
+      await new Promise((resolve) => setTimeout(resolve));
+      await stored.set(key, value);
+      writing--;
+    },
+  };
+  await setSharded(zarr, await openIn(store), null, row(...numbers(200)));
+  assertEquals(most, 16);
+  assertEquals(await readAnew(stored), numbers(200));
 });
