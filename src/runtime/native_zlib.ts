@@ -37,5 +37,10 @@ export function pieceSize(length: number | undefined): number {
   return Math.min(Math.max(length ?? DEFAULT_PIECE, 64), LARGEST_PIECE);
 }
 
+/** The `maxOutputLength` of a native coder, in bytes; Node 20 has none above 4 GiB. */
+export function outputLimit(limit: number): number {
+  return Math.min(Math.max(limit, 1), 2 ** 32 - 1);
+}
+
 const DEFAULT_PIECE = 2 ** 16;
 const LARGEST_PIECE = 2 ** 24;

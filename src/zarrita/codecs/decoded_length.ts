@@ -19,34 +19,60 @@ const ADDED_BYTES: Readonly<Record<string, number>> = {
   crc32c: CHECKSUM_SIZE,
 };
 
+/** The codecs whose output is never much longer than their input. */
+const COMPRESSORS: ReadonlySet<string> = new Set([
+  ...["gzip", "zlib", "zstd", "blosc", "lz4"].flatMap((name) => [
+    name,
+    `numcodecs.${name}`,
+  ]),
+  "imagecodecs_deflate",
+  "imagecodecs_zlib",
+  "imagecodecs_zstd",
+  "imagecodecs_lzw",
+  "imagecodecs_packbits",
+]);
+
+/** What is known about the length that a chunk has when a codec has decoded it, in bytes. */
+export interface DecodedLength {
+  /** The length; `undefined` if codecs before that codec decide it. */
+  readonly exact: number | undefined;
+  /**
+   * The most bytes to decode. Somewhat longer chunks are decoded, so that errors say by
+   * how much they are too long.
+   */
+  readonly limit: number;
+}
+
 /**
- * The length that a chunk has when the codec of this name has decoded it, in bytes.
+ * Finds the length of a decoded chunk.
  *
  * @param name The name of the codec in the metadata of the array.
- * @returns `undefined` if the codecs before it may produce any length.
  */
 export function decodedLength(
   name: string,
   { dataType, shape, codecs = [] }: ChunkMetadata,
-): number | undefined {
+): DecodedLength {
   const bits = coreDataType(dataType)?.bits;
-  const place = codecs.findIndex((codec) => codec.name === name);
-  const isOnly = !codecs.some((codec, i) => i > place && codec.name === name);
-  if (bits === undefined || place < 0 || !isOnly) return undefined;
+  const places = codecs.flatMap((codec, i) => codec.name === name ? [i] : []);
+  if (bits === undefined || places.length === 0) return UNKNOWN;
   let length = shape.reduce((product, n) => product * n, bits / 8);
-  for (const codec of codecs.slice(0, place)) {
-    if (!Object.hasOwn(ADDED_BYTES, codec.name)) return undefined;
-    length += ADDED_BYTES[codec.name]!;
+  let isExact = places.length === 1;
+  for (const codec of codecs.slice(0, places.at(-1))) {
+    if (Object.hasOwn(ADDED_BYTES, codec.name)) {
+      length += ADDED_BYTES[codec.name]!;
+    } else if (COMPRESSORS.has(codec.name)) {
+      isExact = false;
+      length = limitOf(length);
+    } else return UNKNOWN;
   }
-  return length;
+  return { exact: isExact ? length : undefined, limit: limitOf(length) };
 }
 
-/**
- * The most bytes that a codec decodes where a chunk has this length. Somewhat longer
- * chunks are decoded, so that errors say by how much they are too long.
- */
-export function decodedLimit(expected: number | undefined): number {
-  return expected === undefined ? Infinity : 2 * expected + 64;
+const UNKNOWN: DecodedLength = { exact: undefined, limit: Infinity };
+
+/** More than compressors make of this many bytes. */
+function limitOf(length: number): number {
+  return 2 * length + 1024;
 }
 
 /**
@@ -56,27 +82,29 @@ export function decodedLimit(expected: number | undefined): number {
 export function assertDecodedLength(
   encoded: Uint8Array,
   found: number,
-  expected: number | undefined,
+  { exact, limit }: DecodedLength,
   name: string,
 ): void {
-  if (expected === undefined || found === expected) return;
-  if (keyOf(encoded) !== "" && found <= decodedLimit(expected)) return;
+  if (exact === undefined || found === exact) return;
+  if (keyOf(encoded) !== "" && found <= limit) return;
   throw damaged(
     encoded,
-    `decodes to ${found} bytes by ${name}, where its elements take ${expected}`,
+    `decodes to ${found} bytes by ${name}, where its elements take ${exact}`,
   );
 }
 
-/** The error for encoded bytes that are longer than expected once decoded. */
+/** The error for encoded bytes that are longer than the limit once decoded. */
 export function tooLong(
   encoded: Uint8Array,
-  expected: number,
+  { exact, limit }: DecodedLength,
   name: string,
   cause?: unknown,
 ): DamageError {
   return damaged(
     encoded,
-    `decodes to more than ${expected} bytes by ${name}, where its elements take ${expected}`,
+    exact === undefined
+      ? `decodes to more than ${limit} bytes by ${name}, where its elements take less`
+      : `decodes to more than ${exact} bytes by ${name}, where its elements take ${exact}`,
     cause,
   );
 }

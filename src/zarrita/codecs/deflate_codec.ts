@@ -6,14 +6,15 @@ import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
   assertDecodedLength,
   damaged,
+  type DecodedLength,
   decodedLength,
-  decodedLimit,
   tooLong,
 } from "./decoded_length.ts";
 import { checkLevel } from "./level.ts";
 import {
   type NativeZlib,
   nativeZlib,
+  outputLimit,
   pieceSize,
 } from "../../runtime/native_zlib.ts";
 import { ownBytes } from "./own_bytes.ts";
@@ -116,18 +117,18 @@ export class DeflateCodec {
   readonly kind = "bytes_to_bytes";
   readonly #format: DeflateFormat;
   readonly #level: number;
-  readonly #expected: number | undefined;
+  readonly #length: DecodedLength;
   readonly #native: NativeZlib | null;
 
   constructor(
     format: DeflateFormat,
     level: number,
-    expected: number | undefined,
+    length: DecodedLength,
     native: NativeZlib | null,
   ) {
     this.#format = format;
     this.#level = level;
-    this.#expected = expected;
+    this.#length = length;
     this.#native = native;
   }
 
@@ -153,7 +154,7 @@ export class DeflateCodec {
     } catch (cause) {
       const { message, code } = cause as Error & { code?: string };
       if (cause instanceof TooLongError || code === "ERR_BUFFER_TOO_LARGE") {
-        throw tooLong(encoded, this.#expected!, this.#format, cause);
+        throw tooLong(encoded, this.#length, this.#format, cause);
       }
       throw damaged(
         encoded,
@@ -164,7 +165,7 @@ export class DeflateCodec {
     assertDecodedLength(
       encoded,
       decoded.length,
-      this.#expected,
+      this.#length,
       this.#format,
     );
     const key = keyOf(encoded);
@@ -176,10 +177,8 @@ export class DeflateCodec {
     const decode = native[FORMATS[this.#format].decode];
     const { buffer, engine } = decode(encoded, {
       info: true,
-      chunkSize: pieceSize(this.#expected),
-      ...(this.#expected === undefined
-        ? {}
-        : { maxOutputLength: decodedLimit(this.#expected) }),
+      chunkSize: pieceSize(this.#length.exact),
+      maxOutputLength: outputLimit(this.#length.limit),
     }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
     if (engine.bytesWritten !== encoded.length) {
       throw new SyntaxError(
@@ -194,7 +193,7 @@ export class DeflateCodec {
     const decoded = await transformBytes(
       encoded,
       new DecompressionStream(FORMATS[this.#format].stream),
-      decodedLimit(this.#expected),
+      this.#length.limit,
     );
     if (this.#format !== "zlib") return decoded;
     const { buffer, byteOffset, length } = encoded;

@@ -19,8 +19,8 @@ import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
   assertDecodedLength,
   damaged,
+  type DecodedLength,
   decodedLength,
-  decodedLimit,
 } from "./decoded_length.ts";
 import { elementBytes } from "./element_bytes.ts";
 import { decodeLzw, encodeLzw } from "./lzw.ts";
@@ -42,11 +42,10 @@ export const LZW: Entry = {
   fromConfig(configuration, metadata) {
     const name = "imagecodecs_lzw";
     parseCodecConfiguration(name, [], configuration);
-    const expected = decodedLength(name, metadata);
-    const limit = decodedLimit(expected);
-    return bytesCodec(name, expected, {
+    const length = decodedLength(name, metadata);
+    return bytesCodec(name, length, {
       encode: encodeLzw,
-      decode: (bytes) => decodeLzw(bytes, expected, limit),
+      decode: (bytes) => decodeLzw(bytes, length.exact, length.limit),
     });
   },
 };
@@ -56,16 +55,15 @@ export const PACKBITS: Entry = {
   fromConfig(configuration, metadata) {
     const name = "imagecodecs_packbits";
     const { axis } = parseCodecConfiguration(name, ["axis"], configuration);
-    const expected = decodedLength(name, metadata);
+    const length = decodedLength(name, metadata);
     const shape = storedShape(name, metadata);
     const row = axis === undefined || axis === null
       ? Infinity
       : rowOf(shape, checkAxis(name, axis, shape.length)) *
         numberSize(name, metadata.dataType);
-    const limit = decodedLimit(expected);
-    return bytesCodec(name, expected, {
+    return bytesCodec(name, length, {
       encode: (bytes) => encodeRuns(bytes, Math.min(row, bytes.length)),
-      decode: (bytes) => decodeRuns(bytes, limit),
+      decode: (bytes) => decodeRuns(bytes, length.limit),
     });
   },
 };
@@ -109,7 +107,7 @@ export const FLOATPRED: Entry = {
 
 function bytesCodec(
   name: string,
-  expected: number | undefined,
+  length: DecodedLength,
   coder: {
     encode(b: Uint8Array): Uint8Array;
     decode(b: Uint8Array): Uint8Array;
@@ -126,7 +124,7 @@ function bytesCodec(
         if (!(error instanceof SyntaxError)) throw error;
         throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
       }
-      assertDecodedLength(encoded, decoded.length, expected, name);
+      assertDecodedLength(encoded, decoded.length, length, name);
       const key = keyOf(encoded);
       if (key !== "") noteKey(decoded, key); // For the next codecs.
       return decoded;

@@ -5,14 +5,15 @@ import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
   assertDecodedLength,
   damaged,
+  type DecodedLength,
   decodedLength,
-  decodedLimit,
   tooLong,
 } from "./decoded_length.ts";
 import { checkLevel } from "./level.ts";
 import {
   type NativeZlib,
   nativeZlib,
+  outputLimit,
   pieceSize,
 } from "../../runtime/native_zlib.ts";
 import { ownBytes } from "./own_bytes.ts";
@@ -22,6 +23,12 @@ import { withContentSize, type ZstdFrame, zstdFrames } from "./zstd_frames.ts";
 export interface ZstdEntry {
   fromConfig(configuration: { level: number }): BytesCoder;
 }
+
+/**
+ * The bytes above the limit that zarrita's decoder may decode from a frame without its
+ * length, since the blocks of the frame do not tell the length of what they hold.
+ */
+const MOST_EXCESS = 2 ** 26;
 
 /** zstd's own default. */
 const DEFAULT_LEVEL = 3;
@@ -48,8 +55,8 @@ export function zstdEntry(
         level: checkLevel(level ?? DEFAULT_LEVEL, name, -131072, 22),
         checksum: checksum === true,
       };
-      const expected = decodedLength(name, metadata);
-      return new ZstdCodec(parsed, expected, loadPeer, native);
+      const length = decodedLength(name, metadata);
+      return new ZstdCodec(parsed, length, loadPeer, native);
     },
   };
 }
@@ -58,19 +65,19 @@ export function zstdEntry(
 export class ZstdCodec {
   readonly kind = "bytes_to_bytes";
   readonly #configuration: { level: number; checksum: boolean };
-  readonly #expected: number | undefined;
+  readonly #length: DecodedLength;
   readonly #native: NativeZlib | null;
   readonly #loadPeer: () => unknown;
   #peer: Promise<BytesCoder> | undefined;
 
   constructor(
     configuration: { level: number; checksum: boolean },
-    expected: number | undefined,
+    length: DecodedLength,
     loadPeer: () => unknown,
     native: NativeZlib | null,
   ) {
     this.#configuration = configuration;
-    this.#expected = expected;
+    this.#length = length;
     this.#loadPeer = loadPeer;
     this.#native = native;
   }
@@ -97,18 +104,21 @@ export class ZstdCodec {
       (sum, { contentSize }) => sum + (contentSize ?? 0),
       0,
     );
-    const limit = decodedLimit(this.#expected) - known;
-    if (limit < 0) throw tooLong(encoded, this.#expected!, "zstd");
+    let left = this.#length.limit - known;
+    if (left < 0) throw tooLong(encoded, this.#length, "zstd");
     const unsized = frames.filter((frame) => frame.contentSize === undefined);
-    const rest = unsized.length === 1 && this.#expected !== undefined
-      ? this.#expected - known
+    const rest = unsized.length === 1 && this.#length.exact !== undefined
+      ? this.#length.exact - known
       : undefined;
     const pieces: Uint8Array[] = [];
     for (const frame of frames) {
-      pieces.push(await this.#decodeFrame(encoded, frame, limit, rest));
+      const piece = await this.#decodeFrame(encoded, frame, left, rest);
+      if (frame.contentSize === undefined) left -= piece.length;
+      if (left < 0) throw tooLong(encoded, this.#length, "zstd");
+      pieces.push(piece);
     }
     const decoded = pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
-    assertDecodedLength(encoded, decoded.length, this.#expected, "zstd");
+    assertDecodedLength(encoded, decoded.length, this.#length, "zstd");
     const key = keyOf(encoded);
     if (key !== "") noteKey(decoded, key); // For the next codecs.
     return decoded;
@@ -132,8 +142,15 @@ export class ZstdCodec {
       if (this.#native?.zstdDecompressSync) {
         decoded = ownBytes(this.#native.zstdDecompressSync(bytes, {
           chunkSize: pieceSize(contentSize ?? rest),
-          maxOutputLength: Math.max(most, 1),
+          maxOutputLength: outputLimit(most),
         }));
+      } else if (
+        contentSize === undefined && rest === undefined &&
+        mostBytes > limit + MOST_EXCESS
+      ) {
+        throw new SyntaxError(
+          `A frame without its length may have up to ${mostBytes} bytes`,
+        );
       } else {
         // zarrita's decoder has no limit but the content size in the header.
         const sized = contentSize === undefined && rest !== undefined
