@@ -17,7 +17,15 @@ Deno.test("registerCodecs accepts only zarrita and its registry", () => {
   const registry = new Map([["bytes", () => Promise.resolve({})]]);
   registerCodecs({ registry });
   const codecs = ["gzip", "numcodecs.gzip", "zlib", "numcodecs.zlib"];
-  const tiff = ["delta", "floatpred", "lzw", "packbits"];
+  const tiff = [
+    "zlib",
+    "deflate",
+    "delta",
+    "floatpred",
+    "lzw",
+    "packbits",
+    "jpeg",
+  ];
   assertEquals(
     [...registry.keys()],
     [
