@@ -12,8 +12,6 @@ import {
   type PlacedFile,
 } from "../adoption/mosaic.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
-import { storageOf } from "../arrays/storage_of.ts";
-import { completeMetadata } from "../arrays/complete_metadata.ts";
 import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
 import { ConcatParts } from "../concat_parts/concat_parts.ts";
@@ -30,6 +28,7 @@ import {
 } from "./adopt_zip_options.ts";
 import {
   contentsOf,
+  differentMember,
   indexOf,
   readZippedArray,
   type ZippedArray,
@@ -122,14 +121,13 @@ export async function adoptZip(
     async (file): Promise<PlacedZip> => {
       const name = `File ${describe(file.key)}`;
       const zip = await readZippedArray(store, file.key, array, reading);
-      const metadata = completeMetadata(storageOf(zip.chunks.metadata));
-      const { shape } = metadata;
+      const { shape } = zip.metadata;
       const coordinates = shape.map(() => 0);
-      return { ...zip, name, metadata, shape, coordinates, ...file };
+      return { ...zip, name, shape, coordinates, ...file };
     },
   );
   const notes = [...compare(zips), ...notesOnStarts(zips)];
-  const { metadata, chunks: { chunkShape } } = zips[0]!;
+  const { metadata, chunkShape } = zips[0]!;
   const mosaic = mosaicOf(zips, chunkShape, "chunks");
   const layout = adoptedLayout(mosaic.chunksPerShard);
   const adopted: ArrayMetadata = {
@@ -159,13 +157,9 @@ export async function adoptZip(
 /** A zip with its place in the array. */
 interface PlacedZip extends ZippedArray, PlacedFile {
   readonly key: StoreKey;
-  /** The metadata of the array inside, written out. */
-  readonly metadata: ArrayMetadata;
 }
 
-/** The members of metadata that must be the same in all files. */
-const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
-/** Those of which the array has the ones of the first file. */
+/** The members of metadata of which the array has those of the first file. */
 const FIRST = ["attributes", "dimension_names"] as const;
 
 /** Refuses files that hold arrays of different kinds. Returns notes on what else differs. */
@@ -180,9 +174,7 @@ function compare(zips: readonly PlacedZip[]): string[] {
         }, where its array has ${metadata.shape.length} dimensions: give one coordinate for each`,
       );
     }
-    const differs = (member: keyof ArrayMetadata) =>
-      !isSameJson(metadata[member] ?? null, first!.metadata[member] ?? null);
-    const different = SAME.find(differs);
+    const different = differentMember(metadata, first!.metadata);
     if (different !== undefined) {
       throw new RangeError(
         `${first!.name} has the ${different} ${
@@ -192,7 +184,9 @@ function compare(zips: readonly PlacedZip[]): string[] {
         }: files of one array agree in it; adopt them as several arrays`,
       );
     }
-    for (const member of FIRST.filter(differs)) {
+    for (const member of FIRST) {
+      const [one, other] = [metadata[member], first!.metadata[member]];
+      if (isSameJson(one ?? null, other ?? null)) continue;
       notes.push(
         `${name} has other ${member} than ${
           describe(first!.key)

@@ -26,5 +26,10 @@ export type {
 } from "../adoption/adopted_array.ts";
 export { adoptZip } from "./adopt_zip.ts";
 export type { AdoptZipOptions } from "./adopt_zip_options.ts";
+export type {
+  AdoptedMismatch,
+  AdoptedVerification,
+} from "../adoption/verify_files.ts";
+export { verifyAdoptedZip } from "./verify_adopted_zip.ts";
 export { zipContainer } from "./zip_container.ts";
 export type { ZipOptions } from "./zip_options.ts";

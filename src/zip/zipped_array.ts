@@ -1,9 +1,12 @@
-import type { ArrayChunks } from "../arrays/array_chunks.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
+import { completeMetadata } from "../arrays/complete_metadata.ts";
 import { openArrayChunks } from "../arrays/open_array_chunks.ts";
+import { storageOf } from "../arrays/storage_of.ts";
 import { crc32 } from "../checksum/crc32.ts";
 import { DamageError } from "../errors/damage_error.ts";
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
+import { isSameJson } from "../metadata/same_json.ts";
 import type { Extent } from "../shards/inner_extents.ts";
 import { placeInShard } from "../shards/read_inner_chunk.ts";
 import type { ShardIndex } from "../shards/shard_index.ts";
@@ -13,11 +16,18 @@ import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { ZipEntries } from "./zip_entries.ts";
 
+const DOCUMENT = "/zarr.json";
+/** The members of metadata that must be the same for all files of an array. */
+const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
+
 /** An array inside a zip. */
 export interface ZippedArray {
   /** The length of the zip in bytes. */
   readonly size: number;
-  readonly chunks: ArrayChunks;
+  /** The metadata of the array, written out. */
+  readonly metadata: ArrayMetadata;
+  /** The shape of its chunks in elements. */
+  readonly chunkShape: readonly number[];
   /** The extents of the chunks in the zip, with their grid coordinates. */
   readonly extents: readonly {
     readonly coordinates: readonly number[];
@@ -28,7 +38,8 @@ export interface ZippedArray {
 /**
  * Reads where the chunks of an array lie in a zip.
  *
- * @param path The path of the array inside the zip.
+ * @param array The path of the array inside the zip, or the number that
+ * {@linkcode contentsOf} gives for the path.
  * @throws {DamageError} If the file is no zip, or is damaged.
  * @throws {RangeError} If there is no file, an entry of the array is compressed, encrypted or there
  * twice, or the chunks of the array are in parts.
@@ -37,7 +48,7 @@ export interface ZippedArray {
 export async function readZippedArray(
   store: Store,
   key: StoreKey,
-  path: string,
+  array: string | number,
   options: StoreOptions,
 ): Promise<ZippedArray> {
   const size = await readSize(store, key, options);
@@ -60,6 +71,9 @@ export async function readZippedArray(
     );
   };
   const entries = await ZipEntries.open({ key, size, read });
+  const path = typeof array === "string"
+    ? array
+    : await pathOf(entries, array, key);
   const chunks = await openArrayChunks(entries, path);
   if ((chunks.metadata.storage_transformers ?? []).length > 0) {
     throw new RangeError(
@@ -68,11 +82,13 @@ export async function readZippedArray(
       } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
     );
   }
+  const metadata = completeMetadata(storageOf(chunks.metadata));
   const coordinates = await Array.fromAsync(chunks.list());
   const extents = await entries.extents(coordinates.map((c) => chunks.key(c)));
   return {
     size,
-    chunks,
+    metadata,
+    chunkShape: chunks.chunkShape,
     extents: extents.map((extent, i) => ({
       coordinates: coordinates[i]!,
       extent: extent!,
@@ -91,6 +107,32 @@ export function indexOf(
     index[placeInShard(coordinates, layout)] = extent;
   }
   return index;
+}
+
+/** Finds the path of an array by its number. */
+async function pathOf(
+  entries: ZipEntries,
+  contents: number,
+  key: StoreKey,
+): Promise<string> {
+  for await (const entry of entries.list()) {
+    if (!entry.endsWith(DOCUMENT)) continue;
+    const path = entry.slice(0, -DOCUMENT.length);
+    if (contentsOf(path) === contents) return path;
+  }
+  throw new RangeError(
+    `File ${describe(key)} has no array at the path that was adopted`,
+  );
+}
+
+/** The first member of metadata in which an array differs from another of the same files, or `undefined`. */
+export function differentMember(
+  metadata: ArrayMetadata,
+  other: Pick<ArrayMetadata, typeof SAME[number]>,
+): typeof SAME[number] | undefined {
+  return SAME.find((member) =>
+    !isSameJson(metadata[member] ?? null, other[member] ?? null)
+  );
 }
 
 /** The number by which the index of a file says which of its arrays it is of; 0 for that at the root. */

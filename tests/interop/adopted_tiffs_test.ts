@@ -1,130 +1,16 @@
 /** TIFF files that other programs wrote, adopted as arrays, and read by other programs. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import * as zarr from "zarrita";
-import {
-  FileSystemStore,
-  HttpStore,
-  MemoryStore,
-  plainView,
-  type Store,
-} from "../../mod.ts";
-import {
-  adoptTiffs,
-  type AdoptTiffsOptions,
-  verifyAdopted,
-} from "../../src/tiff/mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
-import { serve, storeHandler } from "../stores/loopback.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
+import { adoptTiffs, verifyAdopted } from "../../src/tiff/mod.ts";
 import { testWith } from "../support/tools.ts";
-import { PYTHON, runScript } from "./python.ts";
-
-registerCodecs(zarr);
-
-/** A case of `make_tiffs.py`. */
-interface Case {
-  readonly name: string;
-  readonly options: AdoptTiffsOptions;
-  /** A part of the message of the refusal, or `null`. */
-  readonly refused: string | null;
-  /** The file of the elements. */
-  readonly elements: string;
-  readonly shape: number[];
-  readonly dtype: string;
-  /** The SHA-256 of each file before it is adopted. */
-  readonly checksums: Record<string, string>;
-  /** `false` if zarrita does not have the data type. */
-  readonly zarrita?: false;
-}
-
-async function readBy(store: Store): Promise<[number[], Uint8Array]> {
-  const root = zarr.root(withZarrParts(store));
-  const array = await zarr.open(root, { kind: "array" });
-  const { data, shape } = await zarr.get(array);
-  const { buffer, byteOffset, byteLength } = data as Uint8Array;
-  return [shape, new Uint8Array(buffer, byteOffset, byteLength)];
-}
-
-async function checksumsOf(
-  folder: string,
-  names: readonly string[],
-): Promise<Record<string, string>> {
-  const entries = names.map(async (name) => {
-    const bytes = await Deno.readFile(`${folder}/${name}`);
-    const digest = await crypto.subtle.digest("SHA-256", bytes);
-    return [name, new Uint8Array(digest).toHex()] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** Copies the plain view of an array into a folder. */
-async function storePlain(store: Store, folder: string): Promise<void> {
-  const view = plainView(store);
-  const plain = new FileSystemStore(folder);
-  for await (const key of view.list!("/")) {
-    if (!/^\/(?:zarr\.json|c\/.*\d)$/.test(key)) continue;
-    await plain.set(key, (await view.get(key))!);
-  }
-}
-
-async function check(
-  folder: string,
-  { name, options, refused, elements, shape, checksums, ...rest }: Case,
-): Promise<void> {
-  const files = `${folder}/${name}`;
-  const store = new FileSystemStore(files);
-  if (refused !== null) {
-    const before = await Array.fromAsync(store.list());
-    await assertRejects(() => adoptTiffs(store, "", options), Error, refused);
-    assertEquals(await Array.fromAsync(store.list()), before);
-    return;
-  }
-  const { chunks, report } = await adoptTiffs(store, "", options);
-  assertEquals(await verifyAdopted(store, ""), {
-    files: report.files,
-    mismatches: [],
-  });
-  assertEquals(chunks.metadata.shape, shape);
-  if (rest.zarrita !== false) {
-    const expected = await Deno.readFile(elements);
-    assertEquals(await readBy(store), [shape, expected]);
-    const memory = new MemoryStore();
-    for await (const key of store.list()) {
-      await memory.set(key, (await store.get(key))!);
-    }
-    const server = serve(storeHandler(memory));
-    try {
-      const http = new HttpStore(server.url);
-      assertEquals(await readBy(http), [shape, expected]);
-    } finally {
-      await server.close();
-    }
-  }
-  assertEquals(await checksumsOf(files, Object.keys(checksums)), checksums);
-  await storePlain(store, `${folder}/plain/${name}`);
-}
+import { assertAdopted } from "./adopted_files.ts";
+import { PYTHON } from "./python.ts";
 
 testWith(
   PYTHON,
   "TIFF files of tifffile and GDAL are read as arrays with the same bits, by zarrita, over HTTP and by zarr-python",
   (python) =>
-    inTempDir(async (folder) => {
-      await runScript(python, "make_tiffs.py", folder);
-      const cases: Case[] = JSON.parse(
-        await Deno.readTextFile(`${folder}/cases.json`),
-      );
-      const wrong: string[] = [];
-      for (const each of cases) {
-        await check(folder, each).catch((error) => {
-          wrong.push(`${each.name}: ${error.message.slice(0, 400)}`);
-        });
-      }
-      assertEquals(wrong, []);
-      const read = cases.filter(({ refused }) => refused === null)
-        .map((each) => ({ ...each, path: `${folder}/plain/${each.name}` }));
-      assert(read.length > 250, `${read.length} cases`);
-      const list = `${folder}/read.json`;
-      await Deno.writeTextFile(list, JSON.stringify(read));
-      await runScript(python, "read_adopted.py", list);
+    assertAdopted(python, "make_tiffs.py", {
+      adopt: adoptTiffs,
+      verify: verifyAdopted,
+      least: 251,
     }),
 );

@@ -19,21 +19,12 @@ import { zipContainer, type ZipOptions } from "../../src/zip/mod.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { utf8 } from "../support/documents.ts";
-import { findOnPath, testWith, type Tool } from "../support/tools.ts";
+import { testWith } from "../support/tools.ts";
 import { parseSlowZip } from "../zip/slow_zip.ts";
-import { PYTHON, runScript } from "./python.ts";
+import { runScript } from "./python.ts";
+import { ZIP_TOOLS } from "./zip_tools.ts";
 
 registerCodecs(zarr);
-
-const missing: string[] = [];
-for (const name of ["unzip", "zip"]) {
-  if (await findOnPath([name]) === undefined) missing.push(name);
-}
-const TOOLS: Tool = "missing" in PYTHON
-  ? PYTHON
-  : missing.length > 0
-  ? { missing: `no ${missing.join(" and no ")} found; install it` }
-  : PYTHON;
 
 /** A zip or an array, and what programs should find in it. */
 interface Expected {
@@ -105,7 +96,7 @@ const CASES: readonly ZipCase[] = [
 ];
 
 testWith(
-  TOOLS,
+  ZIP_TOOLS,
   "Info-ZIP, zipfile and zarr-python's ZipStore read every shard of zipContainer as zarrita does",
   (python) =>
     inTempDir(async (folder) => {
@@ -177,7 +168,7 @@ testWith(
 );
 
 testWith(
-  TOOLS,
+  ZIP_TOOLS,
   "Info-ZIP and zipfile read shards of zipContainer with 65,535 and 65,536 entries without bytes",
   (python) =>
     inTempDir(async (folder) => {
@@ -200,7 +191,7 @@ testWith(
 );
 
 testWith(
-  TOOLS,
+  ZIP_TOOLS,
   "Info-ZIP and zipfile read shards of zipContainer that are longer than 4 GiB",
   (python) =>
     inTempDir(async (folder) => {

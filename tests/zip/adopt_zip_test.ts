@@ -19,6 +19,7 @@ import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
 import {
   adoptZip,
   type AdoptZipOptions,
+  verifyAdoptedZip,
   zipContainer,
 } from "../../src/zip/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -354,6 +355,90 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     () => adoptZip({ get: () => Promise.resolve(undefined) }, "a"),
     TypeError,
   );
+});
+
+Deno.test("verifyAdoptedZip finds files whose index is not right any more", async () => {
+  const at = "x/y/";
+  /** A zip of the same length as the adopted one, unless changed. */
+  const zipOf = (
+    chunks: [number[], number[]],
+    changes: { metadata?: ArrayMetadata; at?: string; method?: number } = {},
+  ) => {
+    const { metadata = small(), method = 0 } = changes;
+    const path = changes.at ?? at;
+    return makeZip([
+      { name: `${path}zarr.json`, bytes: encodeJson(metadata) },
+      ...chunks.map((chunk, i) => ({
+        name: `${path}c/${i}`,
+        bytes: new Uint8Array(chunk),
+        method,
+      })),
+    ]).file;
+  };
+  const same: [number[], number[]] = [[1, 2, 3], [4]];
+  const before = zipOf(same);
+  const replaced: [string, Uint8Array | undefined, string | undefined][] = [
+    ["the same file", before, undefined],
+    ["other bytes in the same places", zipOf([[9, 9, 9], [9]]), undefined],
+    [
+      "entries elsewhere",
+      zipOf([[1, 2], [3, 4]]),
+      "inner chunk 0 has 2 bytes from",
+    ],
+    [
+      "a longer file",
+      zipOf([[1, 2, 3], [4, 5]]),
+      `is ${
+        before.length + 1
+      } bytes long, where its index was made for ${before.length}`,
+    ],
+    [
+      "another array",
+      zipOf(same, { metadata: small({ fillValue: 7 }) }),
+      "the file has an array with the fill_value 7, where the array has 0",
+    ],
+    [
+      "an array of another shape",
+      zipOf(same, { metadata: small({ shape: [3] }) }),
+      "the file has an array of the shape [3], where its shard has [4]",
+    ],
+    [
+      "other chunks",
+      zipOf(same, { metadata: small({ chunkShape: [4] }) }),
+      "the file has an array with the chunk_grid",
+    ],
+    [
+      "an array elsewhere",
+      zipOf(same, { at: "x/z/" }),
+      "has no array at the path that was adopted",
+    ],
+    [
+      "metadata that is not valid",
+      zipOf(same, { metadata: { ...small(), zarr_format: 4 } }),
+      "Expected 3 as zarr_format, found 4",
+    ],
+    ["compressed entries", zipOf(same, { method: 8 }), "compressed by deflate"],
+    ["no zip", new Uint8Array(before.length), "does not end with the last"],
+    ["no file", undefined, "the file is missing, and its index is there"],
+  ];
+  for (const [what, file, reason] of replaced) {
+    const store = new MemoryStore([
+      ["/a/c/0.zip", before],
+      ["/a/c/1.zip", before],
+    ]);
+    await adoptZip(store, "a", { array: "x/y" });
+    if (file === undefined) await store.delete("/a/c/1.zip");
+    else await store.set("/a/c/1.zip", file);
+    const { files, mismatches } = await verifyAdoptedZip(store, "a");
+    assertEquals(files, 2);
+    assertEquals(
+      mismatches.map(({ key }) => key),
+      reason === undefined ? [] : ["/a/c/1.zip"],
+      what,
+    );
+    const found = mismatches[0]?.reason ?? "";
+    assert(found.includes(reason ?? ""), `${what}: ${found}`);
+  }
 });
 
 Deno.test("adoptZip stops when its signal is aborted", async () => {

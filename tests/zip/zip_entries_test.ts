@@ -281,3 +281,57 @@ Deno.test("ZipEntries finds local headers that contradict the directory", async 
 function changed(bytes: Uint8Array, at: number, byte: number): Uint8Array {
   return bytes.with(at, byte);
 }
+
+Deno.test("ZipEntries gives extents that lie in the file and do not overlap, or an error about damage, for any bytes", async () => {
+  const made = Array.from({ length: 4 }, (_, i) => ({
+    name: `c/${i}`,
+    bytes: new Uint8Array(i * 3).fill(7),
+    localExtra: i % 2 * 9,
+    isZip64: i === 3,
+    hasDescriptor: i === 1,
+  }));
+  const zips = [false, true].map((isZip64) => makeZip(made, { isZip64 }).file);
+  const change = fc.record({
+    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    byte: fc.constantFrom(0, 1, 8, 0x7f, 0x80, 0xff, 0x50),
+    removed: fc.constantFrom(0, 0, 0, 1, 7),
+  });
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...zips),
+      fc.array(change, { minLength: 1, maxLength: 3 }),
+      async (file, changes) => {
+        let bytes = file;
+        for (const { at, byte, removed } of changes) {
+          const place = Math.floor(at * bytes.length);
+          bytes = bytes.with(place, byte);
+          bytes = Uint8Array.of(
+            ...bytes.subarray(0, place),
+            ...bytes.subarray(place + removed),
+          );
+        }
+        try {
+          const { entries } = await open(bytes);
+          const keys = await Array.fromAsync(entries.list());
+          const extents = await entries.extents(keys);
+          const inOrder = extents.map((extent) => extent!)
+            .sort((a, b) => a.offset - b.offset);
+          inOrder.reduce((end, { offset, length }) => {
+            assert(offset >= end + 30 && offset + length <= bytes.length);
+            return offset + length;
+          }, 0);
+        } catch (error) {
+          // Others, such as those of DataView, would be mistakes of the parser.
+          const isExpected = (error instanceof DamageError ||
+            error instanceof RangeError) &&
+            error.message.startsWith('File "/a.zip"');
+          if (!isExpected) throw error;
+          refused++;
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  );
+  assert(refused > 500, `${refused} were refused`);
+});
