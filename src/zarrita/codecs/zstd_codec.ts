@@ -159,7 +159,10 @@ export class ZstdCodec {
         decoded = await (await this.#loadedPeer()).decode(sized);
       }
     } catch (cause) {
-      const { message } = cause as Error;
+      const { message, code } = cause as Error & { code?: string };
+      if (code === "ERR_BUFFER_TOO_LARGE" && contentSize === undefined) {
+        throw tooLong(encoded, this.#length, "zstd", cause);
+      }
       throw damaged(encoded, `is not decoded by zstd: ${message}`, cause);
     }
     if (contentSize === undefined || decoded.length === contentSize) {
