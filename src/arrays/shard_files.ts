@@ -1,8 +1,11 @@
 import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import { describe } from "../metadata/describe.ts";
 import { below } from "../metadata/metadata_error.ts";
+import { encodeFileRecord, FILE_RECORD_SIZE } from "../shards/file_record.ts";
+import type { ShardContainer } from "../shards/shard_container.ts";
 import { shardIndexSize } from "../shards/shard_index.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
+import { joinBytes } from "../stores/join_bytes.ts";
 import type { ArrayStorage } from "./array_storage.ts";
 import { storageOf } from "./storage_of.ts";
 
@@ -16,6 +19,8 @@ export interface ShardFiles {
   readonly innerCodecs: readonly unknown[];
   /** The number of bytes of the index that follow the file in the same object. */
   readonly indexAfter: number;
+  /** Whether a record of the file lies before the index in the part of the index, as for adopted files. */
+  readonly hasRecord: boolean;
 }
 
 /** The names of a file format and of what holds an inner chunk there. */
@@ -63,23 +68,42 @@ export function parseShardFiles(
     layout,
     innerShape: configuration.chunk_shape,
     innerCodecs: configuration.codecs,
-    indexAfter: indexAfter(storage, layout, format),
+    ...indexPlace(storage, layout, format),
   };
 }
 
-/** The bytes of the index in the object of the file. Refuses parts that would divide the file. */
-function indexAfter(
+/** Adds the record of the file to what a container gives, if the index has one. */
+export function withFileRecord(
+  container: ShardContainer,
+  { hasRecord }: Pick<ShardFiles, "hasRecord">,
+): ShardContainer {
+  return !hasRecord ? container : {
+    ...container,
+    tail(index, offset) {
+      const tail = container.tail?.(index, offset) ?? new Uint8Array();
+      const size = offset + tail.length;
+      return joinBytes([tail, encodeFileRecord({ size, contents: 0 })]);
+    },
+  };
+}
+
+/** The place of the index beside the file. Refuses parts that would divide the file. */
+function indexPlace(
   { layers }: ArrayStorage,
   layout: ShardLayout,
   format: FileFormat,
-): number {
+): Pick<ShardFiles, "indexAfter" | "hasRecord"> {
   const { parts } = flattenLayers(layers);
   const place = parts.findIndex(({ size }) => size === undefined);
   const isAlone = parts.filter(({ size }) => size === undefined).length === 1;
   const after = parts.slice(place + 1)
     .reduce((sum, { size = 0 }) => sum + size, 0);
   const indexSize = shardIndexSize(layout);
-  if (place === 0 && isAlone && after <= indexSize) return indexSize - after;
+  const hasRecord = parts.length === 2 &&
+    after === FILE_RECORD_SIZE + indexSize;
+  if (place === 0 && isAlone && (after <= indexSize || hasRecord)) {
+    return { indexAfter: Math.max(0, indexSize - after), hasRecord };
+  }
   throw new RangeError(
     `Expected parts that leave the ${format.name} whole: first the one without a size, and then none, or those of the index of ${indexSize} bytes, found ${
       describe(

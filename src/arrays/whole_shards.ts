@@ -4,6 +4,7 @@ import { findFirstBytes } from "../shards/other_bytes.ts";
 import { OtherBytesError } from "../shards/other_bytes_error.ts";
 import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
+import { mayHaveRecords } from "../shards/recorded_index.ts";
 import { ShardChanges } from "../shards/shard_changes.ts";
 import { remove, write } from "../stores/capabilities.ts";
 import { exclusively } from "../stores/exclusive.ts";
@@ -66,9 +67,16 @@ async function replaceShard(
 ): Promise<void> {
   const layout = layoutOf(storage);
   if (layout === undefined) return await write(store, key, value, options);
-  const headSize = unsizedPart(storage.layers)?.offset ?? 0;
+  const part = unsizedPart(storage.layers);
+  const headSize = part?.offset ?? 0;
+  const stored = {
+    key,
+    layout,
+    headSize,
+    mayHaveRecords: mayHaveRecords(part, layout),
+  };
   const checkStored = async (store: Store) => {
-    const run = await findFirstBytes(store, key, layout, headSize, options);
+    const run = await findFirstBytes(store, stored, options);
     if (run === undefined) return undefined;
     const bytes = new FirstBytes(layout, headSize);
     const assertOthers = () => {

@@ -2,11 +2,17 @@ import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+} from "./file_record.ts";
 import { isDamage } from "./is_damage.ts";
 import {
   assertOthersKept,
   findFirstBytes,
   firstOffset,
+  type StoredShard,
 } from "./other_bytes.ts";
 import { OtherBytesError } from "./other_bytes_error.ts";
 import type { OtherBytes } from "./other_bytes_option.ts";
@@ -27,6 +33,8 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   isWhole?: boolean | undefined;
   /** The number of bytes at the start that are kept in any case, and that have no inner chunks. */
   headSize?: number | undefined;
+  /** Whether a record of a file may lie before the index. */
+  mayHaveRecords?: boolean | undefined;
   /** The bytes at the start, in place of those that are stored, unless there is a prefix or a container. */
   head?: Uint8Array | undefined;
   /** `"replace"` to lose bytes that belong to neither inner chunks, index nor head parts. Such a change is refused by default. */
@@ -59,16 +67,16 @@ export async function changeShard(
   change: ChangeShardOptions = {},
 ): Promise<void> {
   const { isWhole = false, headSize = 0, head, signal } = change;
+  const { mayHaveRecords = false } = change;
   const { prefix, alignment, container } = change;
   const options = signal ? { signal } : {};
+  const stored = { key, layout, headSize, mayHaveRecords };
   const { isGuarded, hasPrefix } = guardOf(change, layout);
   if (isGuarded && isWhole && !hasPrefix) {
-    const run = await findFirstBytes(store, key, layout, headSize, options);
+    const run = await findFirstBytes(store, stored, options);
     if (run) throw new OtherBytesError(key, run.offset, run.length);
   }
-  const kept = isWhole
-    ? undefined
-    : await readShard(store, key, layout, headSize, options);
+  const kept = isWhole ? undefined : await readShard(store, stored, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
   for (const [place, bytes] of changes) chunks[place] = bytes;
   let shard: Uint8Array | undefined;
@@ -79,8 +87,7 @@ export async function changeShard(
     shard = encodeShardAfter(before, chunks, layout, encoding, headSize);
   }
   if (isGuarded && kept !== undefined) {
-    const stored = { key, layout, headSize, ...kept };
-    assertOthersKept(stored, shard, hasPrefix);
+    assertOthersKept({ ...stored, ...kept }, shard, hasPrefix);
   }
   if (shard !== undefined) await write(store, key, shard, options);
   else if (isWhole || kept !== undefined) await remove(store, key, options);
@@ -130,9 +137,7 @@ async function readHead(
 
 async function readShard(
   store: Store,
-  key: StoreKey,
-  layout: ShardLayout,
-  headSize: number,
+  { key, layout, headSize, mayHaveRecords }: StoredShard,
   options: StoreOptions,
 ): Promise<KeptShard | undefined> {
   const shard = await readValue(store, key, options);
@@ -144,6 +149,12 @@ async function readShard(
     layout,
     key,
   );
+  if (mayHaveRecords) {
+    const end = shard.length - size;
+    const start = Math.max(0, end - FILE_RECORD_SIZE);
+    const record = decodeFileRecord(shard.subarray(start, end));
+    if (record) assertFileSize(record, key, start);
+  }
   assertShardIndex(index, layout, shard.length, key);
   const first = firstOffset(index);
   const prefixSize = isAtStart ? 0 : first ?? shard.length - size;

@@ -1,6 +1,5 @@
-import { assertShardIndex } from "./assert_shard_index.ts";
 import { isDamage } from "./is_damage.ts";
-import { firstRun } from "./other_bytes.ts";
+import { firstRun, liesIn } from "./other_bytes.ts";
 import { decodeShardIndex, shardIndexSize } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -47,7 +46,7 @@ export class FirstBytes {
     const layout = this.#layout;
     try {
       const index = decodeShardIndex(this.#index, layout);
-      assertShardIndex(index, layout, this.#size);
+      if (!liesIn(index, layout, this.#size)) return false;
       const run = firstRun(index, layout, this.#size, this.#headSize);
       return this.#firstByte < run.offset + run.length;
     } catch (error) {

@@ -22,6 +22,7 @@ import {
 import { isDamage } from "./is_damage.ts";
 import type { ShardBody } from "./range_batches.ts";
 import { placeInShard } from "./read_inner_chunk.ts";
+import { mayHaveRecords } from "./recorded_index.ts";
 import { ShardChanges } from "./shard_changes.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 import { ShardReads } from "./shard_reads.ts";
@@ -48,6 +49,7 @@ export class InnerChunks {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #headSize: number;
+  readonly #mayHaveRecords: boolean;
   readonly #changes: ShardChanges;
   readonly #reads: ShardReads;
   readonly #batches = new Map<string, Batch>();
@@ -69,6 +71,7 @@ export class InnerChunks {
     this.#store = store;
     this.#layouts = layouts;
     this.#headSize = headSize;
+    this.#mayHaveRecords = mayHaveRecords(body, layouts[0]);
     this.#changes = changes;
     this.#reads = new ShardReads(store, layouts, body, changes);
   }
@@ -125,6 +128,7 @@ export class InnerChunks {
         );
       }
       const headSize = this.#headSize;
+      const mayHaveRecords = this.#mayHaveRecords;
       const change = (more: ChangeShardOptions) =>
         exclusively(
           this.#store,
@@ -132,6 +136,7 @@ export class InnerChunks {
           (store) =>
             changeShard(store, key, layout!, changes, {
               headSize,
+              mayHaveRecords,
               ...options,
               ...more,
             }),

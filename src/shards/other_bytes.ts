@@ -1,6 +1,6 @@
 import { readRange, readSize } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertShardIndex } from "./assert_shard_index.ts";
+import { decodeFileRecord, FILE_RECORD_SIZE } from "./file_record.ts";
 import { isDamage } from "./is_damage.ts";
 import { OtherBytesError } from "./other_bytes_error.ts";
 import {
@@ -16,14 +16,20 @@ interface Run {
   readonly length: number;
 }
 
-/** A stored shard, and what is known of its layout. */
-export interface ReadShard {
+/** A shard in a store. */
+export interface StoredShard {
   readonly key: StoreKey;
-  readonly shard: Uint8Array;
-  readonly index: ShardIndex;
   readonly layout: ShardLayout;
   /** The number of bytes of the head parts. */
   readonly headSize: number;
+  /** Whether a record of a file may lie before the index. */
+  readonly mayHaveRecords: boolean;
+}
+
+/** A shard that was read. */
+export interface ReadShard extends StoredShard {
+  readonly shard: Uint8Array;
+  readonly index: ShardIndex;
 }
 
 /**
@@ -66,25 +72,33 @@ export function assertOthersKept(
  */
 export async function findFirstBytes(
   store: Store,
-  key: StoreKey,
-  layout: ShardLayout,
-  headSize: number,
+  { key, layout, headSize, mayHaveRecords }: StoredShard,
   options: StoreOptions,
 ): Promise<Run | undefined> {
   const indexSize = shardIndexSize(layout);
   const isAtStart = layout.indexLocation === "start";
-  const range = isAtStart
-    ? { offset: 0, length: indexSize }
-    : { suffixLength: indexSize };
+  const length = indexSize + (mayHaveRecords ? FILE_RECORD_SIZE : 0);
+  const range = isAtStart ? { offset: 0, length } : { suffixLength: length };
   try {
     const bytes = await readRange(store, key, range, options);
     if (bytes === undefined) return undefined;
-    const index = decodeShardIndex(bytes, layout, key);
+    if (mayHaveRecords) {
+      const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+      const size = record && await readSize(store, key, options);
+      const end = size === undefined ? undefined : size - length;
+      // Another file than that of the index: nothing in it is known.
+      if (record && end !== undefined && end !== record.size) {
+        return end > headSize
+          ? { offset: headSize, length: end - headSize }
+          : undefined;
+      }
+    }
+    const index = decodeShardIndex(bytes.slice(-indexSize), layout, key);
     const atMost = firstRun(index, layout, Infinity, headSize);
     if (atMost.length === 0) return undefined;
     const size = await readSize(store, key, options);
     if (size === undefined) return undefined;
-    assertShardIndex(index, layout, size, key);
+    if (!liesIn(index, layout, size)) return undefined;
     const run = firstRun(index, layout, size, headSize);
     const found = await readRange(store, key, run, options);
     return found === undefined || isZero(found) ? undefined : run;
@@ -112,6 +126,19 @@ export function firstOffset(index: ShardIndex): number | undefined {
     (first, entry) =>
       entry?.length ? Math.min(first ?? entry.offset, entry.offset) : first,
     undefined,
+  );
+}
+
+/** Whether all inner chunks lie in a shard. They may share bytes, as tiles of a TIFF do. */
+export function liesIn(
+  index: ShardIndex,
+  layout: ShardLayout,
+  size: number,
+): boolean {
+  const { start, end } = bodyOf(layout, size, 0);
+  return start <= end && index.every((entry) =>
+    entry === undefined ||
+    entry.offset >= start && entry.offset + entry.length <= end
   );
 }
 

@@ -15,7 +15,7 @@ import type { ShardLayout } from "./shard_layout.ts";
 
 /** Whether a file record may lie before the indexes of shards: their part has room for it. */
 export function mayHaveRecords(
-  body: ShardBody | null,
+  body: Pick<ShardBody, "tailSize"> | null | undefined,
   layout: ShardLayout | undefined,
 ): boolean {
   return layout?.indexLocation === "end" &&

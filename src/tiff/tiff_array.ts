@@ -13,6 +13,8 @@ export interface TiffArray extends TileEncoding {
   /** The shape of inner chunks, which are the tiles. */
   readonly tileShape: readonly number[];
   readonly layout: ShardLayout;
+  /** Whether a record of the file lies before the index in the part of the index. */
+  readonly hasRecord: boolean;
   readonly axes: Axes;
   readonly bits: number;
   /** The value of the tag SampleFormat. */
@@ -53,8 +55,11 @@ export function parseTiffArray(
   document: unknown,
   { bands }: TiffOptions,
 ): TiffArray {
-  const { storage, layout, innerShape: tileShape, innerCodecs } =
-    parseShardFiles(document, { name: "TIFF", pieces: "tiles" });
+  const { innerShape: tileShape, ...files } = parseShardFiles(document, {
+    name: "TIFF",
+    pieces: "tiles",
+  });
+  const { storage, layout, innerCodecs, hasRecord } = files;
   const { metadata, chunkShape: shardShape, gridShape } = storage;
   const { shape, data_type, fill_value } = metadata;
   const [, kind = "", digits] = /^(u?int|float)(\d+)$/.exec(
@@ -85,6 +90,7 @@ export function parseTiffArray(
     gridShape,
     tileShape,
     layout,
+    hasRecord,
     axes,
     bits,
     sampleFormat: SAMPLE_FORMATS[kind]!,

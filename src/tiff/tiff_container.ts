@@ -1,4 +1,4 @@
-import { assertShardInGrid } from "../arrays/shard_files.ts";
+import { assertShardInGrid, withFileRecord } from "../arrays/shard_files.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ShardContainer } from "../shards/shard_container.ts";
@@ -96,7 +96,8 @@ export function tiffContainer(
   const fill = () => filled ??= fillTile(array);
   return (shard) => {
     assertShardInGrid(shard, array.gridShape);
-    return containerOf(array, [...shard], { ...options, fill });
+    const container = containerOf(array, [...shard], { ...options, fill });
+    return withFileRecord(container, array);
   };
 }
 

@@ -2,6 +2,7 @@ import {
   assertShardInGrid,
   parseShardFiles,
   type ShardFiles,
+  withFileRecord,
 } from "../arrays/shard_files.ts";
 import { crc32 } from "../checksum/crc32.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
@@ -98,7 +99,10 @@ export function zipContainer(
     assertShardInGrid(shard, gridShape);
     const bytes = documentOf(shard);
     const document = bytes && { bytes, isFirst: zarrJson === "first" };
-    return containerOf(files, [...shard], { entryNames, document, modified });
+    return withFileRecord(
+      containerOf(files, [...shard], { entryNames, document, modified }),
+      files,
+    );
   };
 }
 
