@@ -68,7 +68,10 @@ export function assertOthersKept(
  * Finds the bytes of another file format at the start of a stored shard that is to be
  * replaced as a whole. A shard that begins with an inner chunk may have unused bytes
  * behind it, as killed writers and some programs leave them. A damaged shard has no
- * such bytes, since it is repaired by being replaced.
+ * such bytes, since it is repaired by being replaced, unless it may be an adopted file.
+ *
+ * @throws {DamageError} If a file that may be adopted lacks its index, or the index is
+ * damaged.
  */
 export async function findFirstBytes(
   store: Store,
@@ -103,7 +106,7 @@ export async function findFirstBytes(
     const found = await readRange(store, key, run, options);
     return found === undefined || isZero(found) ? undefined : run;
   } catch (error) {
-    if (isDamage(error)) return undefined;
+    if (isDamage(error) && !mayHaveRecords) return undefined;
     throw error;
   }
 }
