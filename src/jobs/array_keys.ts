@@ -1,5 +1,6 @@
 import type { ArrayStorage } from "../arrays/array_storage.ts";
 import { storageOf } from "../arrays/storage_of.ts";
+import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import { ListedParts } from "../concat_parts/list_chunks.ts";
 import type { StoreKey } from "../stores/store.ts";
@@ -15,6 +16,7 @@ export class ArrayKeys {
   readonly storage: ArrayStorage;
   readonly #prefix: string;
   readonly #parts: ListedParts;
+  readonly #suffixes: readonly string[];
   /** The key that was decoded last: most keys are asked for several times. */
   #latest: { key: StoreKey; coordinates: number[] | undefined } | undefined;
 
@@ -23,6 +25,7 @@ export class ArrayKeys {
     this.storage = storageOf(metadata);
     this.#prefix = `${root}/`;
     const { parts } = flattenLayers(this.storage.layers);
+    this.#suffixes = parts.map(({ keySuffix }) => keySuffix);
     this.#parts = new ListedParts(
       parts,
       (key) => this.#coordinatesOf(key) !== undefined,
@@ -45,6 +48,23 @@ export class ArrayKeys {
   isTaken(key: StoreKey): boolean {
     return this.#parts.chunkOf(key) !== undefined ||
       this.#coordinatesOf(key) !== undefined;
+  }
+
+  /** Whether a key is that of a part of a chunk, or of a chunk, outside of the grid. */
+  isOutsideGrid(key: StoreKey): boolean {
+    const { keyEncoding, gridShape } = this.storage;
+    const relative = key.slice(this.#prefix.length);
+    return ["", ...this.#suffixes].some((suffix) => {
+      if (!relative.endsWith(suffix)) return false;
+      const chunk = relative.slice(0, relative.length - suffix.length);
+      try {
+        keyEncoding.decode(chunk, gridShape.length);
+        return this.storage.coordinatesOf(chunk) === undefined;
+      } catch (error) {
+        if (error instanceof ChunkKeyError) return false;
+        throw error;
+      }
+    });
   }
 
   #coordinatesOf(key: StoreKey): number[] | undefined {

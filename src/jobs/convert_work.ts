@@ -1,4 +1,8 @@
-import { chunksOfGrid, countOfGrid } from "./chunk_list.ts";
+import {
+  type ArrayOfJob,
+  chunksToDo,
+  countToDo,
+} from "./array_chunks_to_do.ts";
 import { checksOf, type ChunkChecks } from "./chunk_checks.ts";
 import type {
   ConvertPlan,
@@ -6,7 +10,7 @@ import type {
   PlannedArray,
 } from "./convert_plan.ts";
 import { chunkIn, fileIn, type StoredValue } from "./copy_value.ts";
-import { chunksOfShare, countInShare, isInShare, type Share } from "./share.ts";
+import { isInShare, type Share } from "./share.ts";
 import type { StoreKey } from "../stores/store.ts";
 
 /** A chunk or a file that is converted. */
@@ -36,7 +40,10 @@ export class ConvertWork implements Iterable<WorkItem> {
     this.#listed = listed;
     this.#share = share;
     this.total = this.#files().length +
-      plan.arrays.reduce((sum, array) => sum + this.#countOf(array), 0);
+      plan.arrays.reduce(
+        (sum, array) => sum + countToDo(arrayOfJob(array), share),
+        0,
+      );
   }
 
   *[Symbol.iterator](): Generator<WorkItem> {
@@ -44,7 +51,7 @@ export class ConvertWork implements Iterable<WorkItem> {
     for (const array of arrays) {
       const { metadata, chunkShape } = array.source;
       const checks = checksOf(metadata, chunkShape);
-      for (const coordinates of this.#chunksOf(array)) {
+      for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
         yield {
           from: chunkIn(source.store, array.source, coordinates),
           to: chunkIn(target.store, array.target, coordinates),
@@ -63,31 +70,13 @@ export class ConvertWork implements Iterable<WorkItem> {
     }
   }
 
-  *#chunksOf({ path, source, stored }: PlannedArray): Generator<number[]> {
-    const all = stored ?? chunksOfGrid(source.gridShape);
-    const isIncluded = this.#share === undefined
-      ? () => true
-      : chunksOfShare(this.#share, path, source.gridShape);
-    for (const coordinates of all) {
-      if (isIncluded(coordinates)) yield coordinates;
-    }
-  }
-
-  #countOf(array: PlannedArray): number {
-    const { path, source, stored } = array;
-    if (stored === undefined) {
-      const count = countOfGrid(source.gridShape);
-      return this.#share ? countInShare(this.#share, path, count) : count;
-    }
-    if (this.#share === undefined) return stored.count;
-    let count = 0;
-    for (const _ of this.#chunksOf(array)) count++;
-    return count;
-  }
-
   #files(): readonly StoreKey[] {
     const { files } = this.#listed;
     const share = this.#share;
     return share ? files.filter((file) => isInShare(share, file)) : files;
   }
+}
+
+function arrayOfJob({ path, source, stored }: PlannedArray): ArrayOfJob {
+  return { path, gridShape: source.gridShape, stored };
 }

@@ -17,6 +17,9 @@
  */
 export { type Conversion, convert, type ConvertedArray } from "./convert.ts";
 export type { ConvertOptions, ConvertProgress } from "./convert_options.ts";
+export type { Finding, Rule } from "./finding.ts";
 export type { LayoutOptions } from "./layout_options.ts";
 export type { NodeLocation } from "./node_location.ts";
 export type { Share } from "./share.ts";
+export { type Verification, verify } from "./verify.ts";
+export type { VerifyOptions } from "./verify_options.ts";

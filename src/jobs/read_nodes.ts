@@ -24,31 +24,49 @@ export interface Node {
  * The nodes of a group are those that the store lists or, if it cannot list, those in
  * the group's consolidated metadata.
  *
+ * @param onInvalid Called with the key of each document that is not JSON, and is left out.
+ * By default, such a document is an error.
  * @throws {MetadataError} If no node is there, a document is not JSON, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
   place: Place,
   options: StoreOptions,
+  onInvalid?: (key: StoreKey, error: MetadataError) => void,
 ): Promise<Node[]> {
-  const root = await readNode(place, "", options);
+  const read = async (path: string) => {
+    try {
+      return await readNode(place, path, options);
+    } catch (error) {
+      const isReported = error instanceof MetadataError && onInvalid;
+      if (!isReported) throw error;
+      onInvalid(documentKey(place, path), error);
+      return "invalid";
+    }
+  };
+  const root = await read("");
+  if (root === "invalid") return [];
   if (root === undefined) {
     throw await missingArray(place.store, place.root, options);
   }
   if (isArrayDocument(root.document)) return [root];
   const nodes = [root];
   for (const path of await pathsBelow(place, root, options)) {
-    const node = await readNode(place, path, options);
-    if (node !== undefined) nodes.push(node);
-    else {
-      throw new MetadataError(
-        `The consolidated metadata names a node at ${
-          JSON.stringify(path)
-        }, and there is none`,
-        "/consolidated_metadata",
-        at(place, ""),
-      );
+    const node = await read(path);
+    if (node === "invalid") continue;
+    if (node !== undefined) {
+      nodes.push(node);
+      continue;
     }
+    const missing = new MetadataError(
+      `The consolidated metadata names a node at ${
+        JSON.stringify(path)
+      }, and there is none`,
+      "/consolidated_metadata",
+      at(place, ""),
+    );
+    if (onInvalid === undefined) throw missing;
+    onInvalid(documentKey(place, path), missing);
   }
   return nodes;
 }

@@ -21,6 +21,7 @@ export function checksummedMetadata(
     dataType: "uint8",
     shardShape: [2, 2],
     chunkShape: [1, 2],
+    codecs: [{ name: "bytes" }, { name: "of another program" }],
     indexLocation,
     attributes: { scale: 0.5 },
   });
