@@ -1,5 +1,6 @@
 import type { Report } from "./comparison.ts";
 import { benchChunks } from "./chunks.ts";
+import { benchCodecs } from "./codecs.ts";
 import { benchConvert } from "./convert.ts";
 import { benchCrc32c } from "./crc32c.ts";
 import { benchCrossovers } from "./crc32c_crossovers.ts";
@@ -28,6 +29,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   kinds: { title: "Kinds of sources and sinks", run: benchKinds },
   small: { title: "Small chunks", run: benchSmall },
   chunks: { title: "Chunks of several files", run: benchChunks },
+  codecs: { title: "Codecs", run: benchCodecs },
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },

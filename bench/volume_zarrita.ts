@@ -6,13 +6,14 @@ import {
   withZarrParts,
 } from "../src/zarrita/mod.ts";
 import type { Volume } from "./volume_data.ts";
+import { ZARRITA_CODECS } from "./zarrita_codecs.ts";
 
 /** The codec `zstd` of zarrita, and that of this package. */
 export type Codecs = "zarrita's codecs" | "registerCodecs";
 
 const ZSTD = "zstd" as const;
 const loaders: Record<Codecs, (() => unknown) | undefined> = {
-  "zarrita's codecs": zarr.registry.get(ZSTD),
+  "zarrita's codecs": ZARRITA_CODECS.get(ZSTD),
   registerCodecs: (registerCodecs(zarr), zarr.registry.get(ZSTD)),
 };
 

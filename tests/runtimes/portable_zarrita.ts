@@ -172,6 +172,22 @@ const picture = await zarr.create(
   },
 );
 results.jpeg = Array.from((await zarr.get(picture)).data);
+
+const unknown = await zarr.create(new Map([["/c/0", new Uint8Array(1)]]), {
+  shape: [1],
+  chunkShape: [1],
+  dtype: "uint8",
+  codecs: ["bytes", "mine", "yours"].map((name) => ({
+    name,
+    configuration: {},
+  })),
+});
+results.unknown = [
+  await zarr.get(unknown).catch(messages),
+  await zarr.set(unknown, null, 1).catch(messages),
+];
+// An unhandled rejection would end the process here.
+await new Promise((resolve) => setTimeout(resolve));
 console.log(JSON.stringify(results, null, 1));
 
 /** Returns the names and messages of an error and its causes. */

@@ -68,6 +68,8 @@ Deno.test("zarrita reads and writes arrays in parts in Deno without any permissi
   ) {
     assertEquals(results[codecs], whole);
   }
+  const unknown = ["UnknownCodecError: Unknown codecs: mine, yours"];
+  assertEquals(results.unknown, [unknown, unknown]);
   const { jpeg } = fixture("16x5x1 -progressive");
   assertEquals(results.jpeg, Array.from(decodeJpeg(jpeg)));
   const chunks = ["0/0", "0/1", "1/0", "1/1"];

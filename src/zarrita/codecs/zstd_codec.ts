@@ -30,7 +30,7 @@ export interface ZstdEntry {
  */
 const MOST_EXCESS = 2 ** 26;
 
-/** zstd's own default. */
+/** zstd's own default, which the level 0 stands for; zarrita's encoder takes 0 as 1. */
 const DEFAULT_LEVEL = 3;
 
 /**
@@ -52,7 +52,8 @@ export function zstdEntry(
       const { level = DEFAULT_LEVEL, checksum = false } =
         parseCodecConfiguration(name, ["level", "checksum"], configuration);
       const parsed = {
-        level: checkLevel(level ?? DEFAULT_LEVEL, name, -131072, 22),
+        level: checkLevel(level ?? DEFAULT_LEVEL, name, -131072, 22) ||
+          DEFAULT_LEVEL,
         checksum: checksum === true,
       };
       const length = decodedLength(name, metadata);

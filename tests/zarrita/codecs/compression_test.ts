@@ -209,6 +209,18 @@ Deno.test("zstd writes the content size and, if configured, a checksum", async (
 });
 
 for (const way of WAYS) {
+  Deno.test(`zstd takes the level 0, and none, as 3, by the ${way} way`, async () => {
+    const lengths = await Promise.all([{ level: 0 }, {}, { level: 3 }].map(
+      async (configuration) =>
+        (await compression("zstd", way, 5000, configuration)
+          .encode(sample(5000))).length,
+    ));
+    assertEquals(new Set(lengths).size, 1);
+    const { length } = await compression("zstd", way, 5000, { level: 1 })
+      .encode(sample(5000));
+    assertEquals(length === lengths[0], false);
+  });
+
   Deno.test(`zstd decodes frames without content size, and several frames, by the ${way} way`, async () => {
     const unsized = new Uint8Array(zstdCompressSync(sample(9000)));
     assertEquals(unsized[4]! >> 6, 0);
