@@ -1,11 +1,16 @@
 import { coreDataType } from "../metadata/data_type.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { splitPlainKey } from "../views/translation.ts";
+import { withEncodingThreads } from "./codecs/encode_natively.ts";
 import { LimitedTasks } from "./limited_tasks.ts";
 import { overlay } from "./overlay.ts";
-import { coveredRuns, type DimensionSelection } from "./selection.ts";
+import {
+  coveredRuns,
+  type DimensionSelection,
+  selectedShape,
+} from "./selection.ts";
 import type { SetShardedOptions } from "./set_sharded_options.ts";
-import { isDivisible, piecesOf, type ShardPiece } from "./shard_pieces.ts";
+import { isDivisible, piecesOf } from "./shard_pieces.ts";
 import { ShardWriter } from "./shard_writer.ts";
 import type { ShardedArray } from "./sharded_array.ts";
 import type { Zarrita, ZarritaArray } from "./zarrita.ts";
@@ -15,6 +20,8 @@ const CHUNK_WINDOW = 16 * 1024 * 1024;
 /** How many bytes of elements lie in the shards that are written at the same time, unless two shards take more. */
 const SHARD_WINDOW = 64 * 1024 * 1024;
 const MOST_SHARDS = 16;
+/** The fewest bytes of elements that are encoded by several threads, which take some 50 ms to start. */
+const THREADED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Writes elements by zarrita's `set`, shard after shard: so few shards are in memory at
@@ -49,25 +56,24 @@ export async function writeShards(
     writers.delete(writer);
   }
 
-  const { chunkBytes, shardBytes } = sizesOf(sharded, array.dtype);
+  const bytesOf = byteCounter(array.dtype);
+  const chunkBytes = bytesOf(sharded.levels.chunkShape);
   const tasks = new LimitedTasks(
     Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)),
   );
   const limited = { ...options, createQueue: () => tasks.queue() };
-  const shards = Math.floor(SHARD_WINDOW / shardBytes);
+  const shards = Math.floor(SHARD_WINDOW / bytesOf(sharded.shardShape));
+  const most = Math.min(MOST_SHARDS, Math.max(2, shards));
   const pieces = options.createQueue === undefined && isDivisible(value)
     ? piecesOf(selection, value, array.shape, sharded.shardShape)
     : undefined;
+  const writing = pieces === undefined
+    ? () => write({ selection, value }, options)
+    : () => forEach(pieces, (piece) => write(piece, limited), most);
+  const isLarge =
+    bytesOf(selectedShape(selection, array.shape)) >= THREADED_BYTES;
   try {
-    if (pieces === undefined) await write({ selection, value }, options);
-    else {
-      const writing = (piece: ShardPiece) => write(piece, limited);
-      await forEach(
-        pieces,
-        writing,
-        Math.min(MOST_SHARDS, Math.max(2, shards)),
-      );
-    }
+    await (isLarge ? withEncodingThreads(writing) : writing());
   } catch (error) {
     tasks.close();
     // zarrita continues with the other chunks.
@@ -89,15 +95,11 @@ async function forEach<T>(
   await Promise.all(Array.from({ length: most }, work));
 }
 
-/** The sizes of decoded inner chunks and shards. Elements without a fixed size count as 8 bytes. */
-function sizesOf(
-  { levels: { chunkShape }, shardShape }: ShardedArray,
-  dataType: string,
-): { chunkBytes: number; shardBytes: number } {
+/** Counts the bytes of the elements in a shape. Elements without a fixed size count as 8 bytes. */
+function byteCounter(dataType: string): (shape: readonly number[]) => number {
   const elementBytes = (coreDataType(dataType)?.bits ?? 64) / 8;
-  const bytesOf = (shape: readonly number[]) =>
+  return (shape) =>
     shape.reduce((product, length) => product * length, elementBytes);
-  return { chunkBytes: bytesOf(chunkShape), shardBytes: bytesOf(shardShape) };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   decodedLength,
   tooLong,
 } from "./decoded_length.ts";
+import { encodeNatively } from "./encode_natively.ts";
 import { checkLevel } from "./level.ts";
 import {
   type NativeZlib,
@@ -139,10 +140,11 @@ export class DeflateCodec {
         new CompressionStream(FORMATS[this.#format].stream),
       );
     }
-    return ownBytes(this.#native[FORMATS[this.#format].encode](bytes, {
+    const { encode } = FORMATS[this.#format];
+    return await encodeNatively(this.#native, encode, bytes, {
       level: this.#level,
       chunkSize: pieceSize(bytes.length),
-    }));
+    });
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {

@@ -9,6 +9,7 @@ import {
   decodedLength,
   tooLong,
 } from "./decoded_length.ts";
+import { encodeNatively } from "./encode_natively.ts";
 import { checkLevel } from "./level.ts";
 import {
   type NativeZlib,
@@ -89,14 +90,14 @@ export class ZstdCodec {
       return await (await this.#loadedPeer()).encode(bytes);
     }
     const { constants } = this.#native;
-    return ownBytes(this.#native.zstdCompressSync(bytes, {
+    return await encodeNatively(this.#native, "zstdCompressSync", bytes, {
       chunkSize: pieceSize(bytes.length),
       pledgedSrcSize: bytes.length, // So that the frame has its content size.
       params: {
         [constants.ZSTD_c_compressionLevel!]: level,
         [constants.ZSTD_c_checksumFlag!]: checksum ? 1 : 0,
       },
-    }));
+    });
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {
