@@ -18,6 +18,15 @@
 export { type Conversion, convert, type ConvertedArray } from "./convert.ts";
 export type { ConvertOptions, ConvertProgress } from "./convert_options.ts";
 export type { Finding, Rule } from "./finding.ts";
+export { inspect } from "./inspect.ts";
+export type {
+  InspectedArray,
+  InspectedChunk,
+  InspectedGroup,
+  InspectedPart,
+  Inspection,
+  InspectOptions,
+} from "./inspection.ts";
 export type { LayoutOptions } from "./layout_options.ts";
 export type { NodeLocation } from "./node_location.ts";
 export type { Share } from "./share.ts";
