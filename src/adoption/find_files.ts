@@ -68,7 +68,9 @@ async function listKeys(
       }, which has no "list" method: give them by the option "files"`,
     );
   }
-  return await Array.fromAsync(store.list(`${root}/`, options));
+  const keys: StoreKey[] = [];
+  for await (const key of store.list(`${root}/`, options)) keys.push(key);
+  return keys;
 }
 
 function decode(

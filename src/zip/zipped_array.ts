@@ -83,7 +83,8 @@ export async function readZippedArray(
     );
   }
   const metadata = completeMetadata(storageOf(chunks.metadata));
-  const coordinates = await Array.fromAsync(chunks.list());
+  const coordinates: number[][] = [];
+  for await (const chunk of chunks.list()) coordinates.push(chunk);
   const extents = await entries.extents(coordinates.map((c) => chunks.key(c)));
   return {
     size,

@@ -308,6 +308,46 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
   }
 });
 
+Deno.test("adoptZip reads the length, the end and the zarr.json of a file", async () => {
+  const entries = Array.from({ length: 2000 }, (_, i) => ({
+    name: `c/${i}`,
+    bytes: new Uint8Array(100),
+  }));
+  const metadata = small({ shape: [4000] });
+  const document = { name: "zarr.json", bytes: encodeJson(metadata) };
+  const few = makeZip([document, ...entries.slice(0, 1000)]).file;
+  const many = makeZip([
+    document,
+    ...entries,
+    ...entries.map((entry) => ({
+      ...entry,
+      name: `other/${entry.name}`,
+    })),
+  ]).file;
+  for (const [file, expected] of [[few, 2], [many, 3]] as const) {
+    const memory = new MemoryStore([["/a/c/0.zip", file]]);
+    const ranges: number[] = [];
+    let sizes = 0;
+    const store: Store = {
+      get: (key) => memory.get(key),
+      set: (key, value) => memory.set(key, value),
+      list: (prefix) => memory.list(prefix),
+      size(key) {
+        if (key === "/a/c/0.zip") sizes++;
+        return memory.size(key);
+      },
+      async getRange(key, range) {
+        const bytes = await memory.getRange(key, range);
+        ranges.push(bytes!.length);
+        return bytes;
+      },
+    };
+    await adoptZip(store, "a");
+    assertEquals([sizes, ranges.length], [1, expected]);
+    assertEquals(ranges.at(-1), document.bytes.length);
+  }
+});
+
 Deno.test("adoptZip notes attributes that differ, and has those of the first file", async () => {
   const store = new MemoryStore([0, 1].map((n) => [
     `/a/c/${n}.zip`,

@@ -33,7 +33,7 @@ export function makeZip(
     /** Whether there are records of zip64. */
     isZip64?: boolean;
     /** Other numbers in the last records. */
-    end?: { count?: number; start?: number; size?: number; disk?: number };
+    end?: { count?: number; onDisk?: number; disk?: number };
   } = {},
 ): MadeZip {
   const file: number[] = [];
@@ -119,6 +119,7 @@ export function makeZip(
     start,
     size: file.length - start,
     disk: 0,
+    onDisk: end.count ?? entries.length,
     ...end,
   };
   const endAt = file.length;
@@ -129,7 +130,8 @@ export function makeZip(
     put(45, 2);
     put(directory.disk, 4);
     put(0, 4);
-    for (const _ of "12") put(directory.count, 8);
+    put(directory.onDisk, 8);
+    put(directory.count, 8);
     put(directory.size, 8);
     put(directory.start, 8);
     put(0x07064b50, 4);
@@ -140,7 +142,8 @@ export function makeZip(
   put(0x06054b50, 4);
   put(directory.disk, 2);
   put(0, 2);
-  for (const _ of "12") put(isZip64 ? 0xffff : directory.count, 2);
+  put(isZip64 ? 0xffff : directory.onDisk, 2);
+  put(isZip64 ? 0xffff : directory.count, 2);
   put(isZip64 ? 0xffffffff : directory.size, 4);
   put(isZip64 ? 0xffffffff : directory.start, 4);
   put(text(comment).length, 2);

@@ -95,6 +95,14 @@ Deno.test("ZipEntries makes one request for a directory near the end, two for a 
   const apart = await open(makeZip(large).file);
   await apart.entries.extents(keys.slice(0, 5));
   assertEquals(apart.requests.slice(1), [30 + 3, 33, 33, 33, 33]);
+
+  // Headers that are close to each other, in more bytes than one request should read.
+  const wide = extra.slice(0, 80)
+    .map((entry) => ({ ...entry, bytes: new Uint8Array(30_000) }));
+  const parts = await open(makeZip(wide).file);
+  await parts.entries.extents(keys.slice(0, 80));
+  assertEquals(parts.requests.slice(1).length, 3);
+  assert(Math.max(...parts.requests.slice(1)) <= 2 ** 20);
 });
 
 Deno.test("ZipEntries lists no folders and no keys that leave the root, and refuses long values on demand", async () => {
@@ -173,6 +181,16 @@ Deno.test("ZipEntries finds files that were cut, joined or damaged", async () =>
       "where its last record says 1",
     ],
     ["volumes", makeZip(two, { end: { disk: 1 } }).file, "one of several"],
+    [
+      "a volume with some entries",
+      makeZip(two, { end: { onDisk: 1 } }).file,
+      "one of several volumes",
+    ],
+    [
+      "a volume with some entries in zip64",
+      makeZip(two, { end: { onDisk: 1 }, isZip64: true }).file,
+      "one of several volumes",
+    ],
     [
       "volumes in zip64",
       makeZip(two, { end: { disk: 1 }, isZip64: true }).file,
