@@ -1,14 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
-  type ArrayMetadata,
   arrayMetadata,
   createArrayChunks,
   MemoryStore,
   OtherBytesError,
 } from "../../mod.ts";
 import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
-import { adoptZip, zipContainer } from "../../src/zip/mod.ts";
+import { adoptZip, verifyAdoptedZip, zipContainer } from "../../src/zip/mod.ts";
 import { parseSlowZip } from "./slow_zip.ts";
 
 /** An array of one shard, written as a zip. */
@@ -92,14 +91,26 @@ Deno.test("setSharded of a part with a container writes a whole zip again", asyn
   );
 });
 
-Deno.test("zipContainer refuses the metadata of adopted zips, whose indexes have a record of the file", async () => {
+Deno.test("setSharded with a container writes an adopted zip anew, which can be verified and adopted again", async () => {
   const { store } = await written([2], ["", ".index"]);
   await store.delete("/a/zarr.json");
   const { chunks } = await adoptZip(store, "a", { overwrite: true });
-  const metadata: ArrayMetadata = chunks.metadata;
-  await assertRejects(
-    () => Promise.resolve().then(() => zipContainer(metadata)),
-    RangeError,
-    'found ["", ".index:84"]: for example parts: ["", ".index"]',
-  );
+  const container = zipContainer(chunks.metadata, { zarrJson: "first" });
+  const array = await open(store);
+  await setSharded(zarr, array, [zarr.slice(2, 4)], 9, { container });
+
+  const expected = Uint8Array.from([1, 2, 9, 9, 5, 6]);
+  assertEquals((await zarr.get(await open(store))).data, expected);
+  const { entries } = parseSlowZip((await store.get("/a/c/0.zip"))!);
+  assertEquals(entries.map(({ name }) => name), [
+    "zarr.json",
+    "c/0",
+    "c/1",
+    "c/2",
+  ]);
+  const verified = { files: 1, mismatches: [] };
+  assertEquals(await verifyAdoptedZip(store, "a"), verified);
+  await adoptZip(store, "a", { overwrite: true });
+  assertEquals(await verifyAdoptedZip(store, "a"), verified);
+  assertEquals((await zarr.get(await open(store))).data, expected);
 });
