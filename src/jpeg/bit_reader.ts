@@ -6,7 +6,7 @@ export class BitReader {
   /** The bits that are read next, in the low `#count` bits. */
   #buffer = 0;
   #count = 0;
-  /** How many of the bits come after the end of the segment. */
+  /** The number of bits in the buffer that come after the end of the segment. */
   #padding = 0;
   #isAtMarker = false;
 

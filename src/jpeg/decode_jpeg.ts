@@ -1,12 +1,8 @@
-import { END_MARKER, findMarker } from "./bit_reader.ts";
-import {
-  COLOR_COUNTS,
-  type ColorConverter,
-  colorConverter,
-  type Colors,
-} from "./colors.ts";
+import type { Colors } from "./colors.ts";
+import { type Conversion, conversionOf, type Headers } from "./conversion.ts";
 import { FrameDecoder } from "./frame_decoder.ts";
 import { type Frame, isFrameMarker, readFrame } from "./frame.ts";
+import { numberAt, segments } from "./segments.ts";
 import { readHuffman, readQuantization, type Tables } from "./tables.ts";
 import { upsampler } from "./upsample.ts";
 
@@ -27,7 +23,6 @@ export interface JpegOptions {
 }
 
 const DHT = 0xc4;
-const SOI = 0xd8;
 const SOS = 0xda;
 const DQT = 0xdb;
 const DRI = 0xdd;
@@ -71,7 +66,12 @@ export function decodeJpeg(
     if (isFrameMarker(marker)) {
       if (picture) throw new SyntaxError("Expected one frame, found two");
       const frame = readFrame(marker, segment);
-      const colors = conversionOf(frame, headers, options);
+      const colors = conversionOf(
+        frame,
+        headers,
+        options.storedColors,
+        options.colors,
+      );
       options.assertShape?.([frame.height, frame.width, colors.count]);
       picture = { frame, colors, decoder: new FrameDecoder(frame) };
     }
@@ -86,105 +86,14 @@ export function decodeJpeg(
   return pixelsOf(frame, decoder, colors);
 }
 
-/** A marker with the bytes of its segment, which ends at `end`. */
-interface Segment {
-  readonly marker: number;
-  readonly segment: Uint8Array;
-  readonly end: number;
-}
-
-/** Finds the segments of a file. `next` takes the place where to continue, if not at the end. */
-function* segments(
-  bytes: Uint8Array,
-): Generator<Segment, void, number | undefined> {
-  if (bytes[0] !== 0xff || bytes[1] !== SOI) {
-    throw new SyntaxError(
-      "Expected a JPEG file, which starts with the bytes 0xff and 0xd8",
-    );
-  }
-  let place = 2;
-  while (true) {
-    const { marker, end } = findMarker(bytes, place);
-    if (marker === END_MARKER) return;
-    place = end;
-    if (marker < 0xc0 || marker >= 0xd0 && marker <= SOI) continue; // No segment.
-    const length = numberAt(bytes, end);
-    if (length < 2 || end + length > bytes.length) {
-      throw new SyntaxError(
-        `The segment at ${end - 2} has ${length} bytes, of ${bytes.length}`,
-      );
-    }
-    place = end + length;
-    const segment = bytes.subarray(end + 2, place);
-    place = (yield { marker, segment, end: place }) ?? place;
-  }
-}
-
 function readTables(marker: number, segment: Uint8Array, tables: Tables): void {
   if (marker === DQT) readQuantization(segment, tables);
   if (marker === DHT) readHuffman(segment, tables);
 }
 
-/** The number of two bytes at a place; 0 beyond the end. */
-function numberAt(bytes: Uint8Array, place: number): number {
-  return (bytes[place] ?? 0) << 8 | (bytes[place + 1] ?? 0);
-}
-
 function startsWith(bytes: Uint8Array, text: string): boolean {
   return bytes.length >= text.length &&
     Array.from(text).every((each, i) => bytes[i] === each.charCodeAt(0));
-}
-
-/** What segments say about the colors of a picture. */
-interface Headers {
-  isJfif: boolean;
-  /** The transform in Adobe's segment. */
-  adobe: number | undefined;
-}
-
-/** How colors are converted, and the number of samples of a pixel then. */
-interface Conversion {
-  readonly convert: ColorConverter;
-  readonly count: number;
-}
-
-function conversionOf(
-  frame: Frame,
-  headers: Headers,
-  { storedColors, colors }: JpegOptions,
-): Conversion {
-  const components = frame.components.length;
-  const from = storedColors ?? colorsOf(frame, headers);
-  if (components !== (COLOR_COUNTS[from] ?? components)) {
-    throw new SyntaxError(
-      `Expected ${
-        COLOR_COUNTS[from]
-      } components for the colors ${from}, found ${components}`,
-    );
-  }
-  const to = colors ??
-    (from === "ycbcr" ? "rgb" : from === "ycck" ? "cmyk" : from);
-  const convert = colorConverter(from, to);
-  if (convert) return { convert, count: COLOR_COUNTS[to] ?? components };
-  throw new SyntaxError(`The colors ${from} are not converted to ${to}`);
-}
-
-/** The colors that libjpeg takes a picture to have. */
-function colorsOf({ components }: Frame, { isJfif, adobe }: Headers): Colors {
-  switch (components.length) {
-    case 1:
-      return "gray";
-    case 3: {
-      if (isJfif) return "ycbcr";
-      if (adobe !== undefined) return adobe === 0 ? "rgb" : "ycbcr";
-      const names = components.map(({ id }) => String.fromCharCode(id));
-      return names.join("") === "RGB" ? "rgb" : "ycbcr";
-    }
-    case 4:
-      return adobe === undefined || adobe === 0 ? "cmyk" : "ycck";
-    default:
-      return "unknown";
-  }
 }
 
 function pixelsOf(

@@ -31,7 +31,7 @@ const values = new Int32Array(64);
  * Transforms a block of coefficients into samples.
  *
  * @param coefficients Has the block at `start`, row by row.
- * @param factors What the coefficients are multiplied by.
+ * @param factors The quantization table, by which the coefficients are multiplied.
  * @param samples Gets 8 rows of 8 samples from `place` on, `stride` apart.
  */
 export function inverseDct(
@@ -59,9 +59,9 @@ export function inverseDct(
 /**
  * Transforms 8 of the values, which are `step` apart.
  *
- * @param factor What a first value alone is multiplied by.
- * @param shift The bits by which it is rounded then.
- * @param fullShift The bits by which results are rounded otherwise.
+ * @param factor Multiplies the first value where all others are 0.
+ * @param shift The bits by which that product is rounded.
+ * @param fullShift The bits by which the results are rounded otherwise.
  */
 function transform(
   start: number,

@@ -8,14 +8,14 @@ import {
 } from "./scan.ts";
 import { type HuffmanTable, ZIGZAG } from "./tables.ts";
 
-/** Adds what a scan of a progressive picture holds to the coefficients of blocks. */
+/** Adds the bits of a scan of a progressive picture to the coefficients of blocks. */
 export class ProgressiveDecoder implements BlockDecoder {
   /** The coefficients of each component, block by block. */
   readonly #coefficients: readonly Int16Array[];
   readonly #scan: Scan;
   /** The first coefficient of the last block of each component. */
   readonly #earlier: Int32Array;
-  /** How many blocks are skipped, since their coefficients have ended. */
+  /** The number of next blocks that have no further coefficients. */
   #ended = 0;
 
   constructor(coefficients: readonly Int16Array[], scan: Scan) {

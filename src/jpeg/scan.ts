@@ -30,7 +30,7 @@ export interface BlockDecoder {
     component: ScanComponent,
     block: number,
   ): void;
-  /** Forgets what earlier blocks say about later ones. */
+  /** Starts anew after a restart marker: later blocks do not depend on earlier ones. */
   restart(): void;
 }
 

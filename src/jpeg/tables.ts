@@ -68,7 +68,7 @@ export class HuffmanTable {
   readonly #symbols: Uint8Array;
   /** For each length, the code after the last one. */
   readonly #ends = new Int32Array(LONGEST + 1);
-  /** For each length, what to add to a code for the place of its symbol. */
+  /** For each length, the difference between the place of a symbol and its code. */
   readonly #places = new Int32Array(LONGEST + 1);
 
   constructor(counts: Uint8Array, symbols: Uint8Array) {

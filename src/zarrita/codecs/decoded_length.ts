@@ -32,7 +32,7 @@ const COMPRESSORS: ReadonlySet<string> = new Set([
   "imagecodecs_packbits",
 ]);
 
-/** What is known about the length that a chunk has when a codec has decoded it, in bytes. */
+/** The length of a chunk that a codec has decoded, in bytes, as far as it is known. */
 export interface DecodedLength {
   /** The length; `undefined` if codecs before that codec decide it. */
   readonly exact: number | undefined;
