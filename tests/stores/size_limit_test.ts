@@ -107,6 +107,44 @@ Deno.test("HttpStore.get stops reading at limit whatever Content-Length says", a
   }
 });
 
+Deno.test("HttpStore.get stops reading at limit where a server sends Content-Length beside chunks", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    using connection = await listener.accept();
+    await connection.read(new Uint8Array(4096));
+    const answer =
+      "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n0123456789abc\r\n0\r\n\r\n";
+    await connection.write(new TextEncoder().encode(answer));
+  })();
+  const store = new HttpStore(`http://127.0.0.1:${listener.addr.port}`);
+  await assertRejects(
+    () => store.get("/k", { limit: 12 }),
+    SizeLimitError,
+    'Expected at most 12 bytes of "/k", found',
+  );
+  await answering;
+});
+
+Deno.test("HttpStore reads a body at once, which is faster, where its length is certain", async () => {
+  const { arrayBuffer } = Response.prototype;
+  let count = 0;
+  Response.prototype.arrayBuffer = function () {
+    count++;
+    return arrayBuffer.call(this);
+  };
+  const { url, close } = serve(storeHandler(new MemoryStore([["/k", VALUE]])));
+  try {
+    const store = new HttpStore(url);
+    await store.getRange("/k", { offset: 7, length: 8 });
+    assertEquals(count, 1);
+    await store.get("/k", { limit: LENGTH });
+    assertEquals(count, 2);
+  } finally {
+    Response.prototype.arrayBuffer = arrayBuffer;
+    await close();
+  }
+});
+
 Deno.test("HttpStore.get with a limit returns bytes that fill their memory", async () => {
   for (const times of [0, 1, 2, 700]) {
     for (const length of [undefined, 0, 1, 100 * times, 100 * times + 1]) {

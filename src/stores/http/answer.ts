@@ -1,9 +1,5 @@
-import { copyBytes } from "../copy_bytes.ts";
 import { redactUrl } from "../describe_store.ts";
-import { toStream } from "../stream.ts";
-
-/** The memory for a body of unknown length at first, in bytes. */
-const FIRST_CAPACITY = 64 * 1024;
+import { joinBytes } from "../join_bytes.ts";
 
 /** The response of a server, whose body must be read or cancelled. */
 export class Answer {
@@ -43,48 +39,37 @@ export class Answer {
 
   /**
    * Reads the body if it has at most `most` bytes. A longer body is cancelled, and
-   * the result is `undefined`. `Content-Length` is not relied on: a page of another
-   * origin sees that of a compressed body, but not that it is compressed.
+   * the result is `undefined`. `Content-Length` is relied on only where the runtime
+   * lets no body be longer: not if the body comes in chunks, or was made by a function
+   * of the caller and so has no URL. Nor for a page of another origin, which does not
+   * see whether the body is compressed.
    */
   async bytesUpTo(most: number): Promise<Uint8Array | undefined> {
-    const length = contentLength(this);
-    if (length !== undefined && length > most) {
-      await this.cancel();
-      return undefined;
-    }
-    let bytes = new Uint8Array(Math.min(length ?? FIRST_CAPACITY, most));
-    let filled = 0;
-    for (;;) {
+    const length = contentLength(this) ?? NaN;
+    const { url, type, headers } = this.#response;
+    const isFramed = url && type !== "cors" &&
+      !headers.has("transfer-encoding");
+    if (isFramed && length <= most) return await this.bytes();
+    let size = length > most ? length : 0;
+    const pieces: Uint8Array[] = [];
+    while (size <= most) {
       const piece = await this.#read();
-      if (piece === undefined) break;
-      const end = filled + piece.length;
-      if (end > most) {
-        await this.cancel();
-        return undefined;
-      }
-      if (end > bytes.length) {
-        const longer = new Uint8Array(
-          Math.min(Math.max(end, 2 * bytes.length), most),
-        );
-        longer.set(bytes.subarray(0, filled));
-        bytes = longer;
-      }
-      bytes.set(piece, filled);
-      filled = end;
+      if (!piece) return joinBytes(pieces);
+      pieces.push(piece);
+      size += piece.length;
     }
-    // A view would keep all of the memory.
-    return filled === bytes.length ? bytes : copyBytes(bytes, 0, filled);
+    await this.cancel();
   }
 
   /** Returns the body as a stream. Only one way of reading may be used, once. */
   stream(): ReadableStream<Uint8Array> {
-    if (this.#response.body === null) return toStream(new Uint8Array());
+    if (!this.#response.body) return new Blob().stream();
     this.#reader = this.#response.body.getReader();
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         const piece = await this.#read();
-        if (piece === undefined) controller.close();
-        else controller.enqueue(piece);
+        if (piece) controller.enqueue(piece);
+        else controller.close();
       },
       cancel: (reason) => this.cancel(reason),
     }, { highWaterMark: 0 });

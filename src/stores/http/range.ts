@@ -50,7 +50,7 @@ async function partialBody(
   const bytes = length === undefined
     ? undefined
     : await answer.bytesUpTo(length);
-  if (bytes !== undefined && bytes.length === length) return bytes;
+  if (bytes && bytes.length === length) return bytes;
   await answer.cancel();
   const { rangeError } = await loadOnFirstUse();
   throw rangeError(answer, range, length, bytes);

@@ -11,9 +11,9 @@ export async function fetchValue(
 ): Promise<Uint8Array | undefined> {
   const { limit } = options;
   const answer = await requests.send(key, options, [200]);
-  if (answer === undefined || limit === undefined) return answer?.bytes();
+  if (!answer || limit === undefined) return answer?.bytes();
   const bytes = await answer.bytesUpTo(limit);
-  if (bytes !== undefined) return bytes;
+  if (bytes) return bytes;
   const length = contentLength(answer) ?? 0;
   throw new SizeLimitError(key, limit, length > limit ? length : undefined);
 }
