@@ -1,4 +1,5 @@
 import type { Report } from "./comparison.ts";
+import { benchAdopt } from "./adopt.ts";
 import { benchChunks } from "./chunks.ts";
 import { benchCodecs } from "./codecs.ts";
 import { benchConvert } from "./convert.ts";
@@ -33,5 +34,6 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },
+  adopt: { title: "Adopting TIFF files", run: benchAdopt },
   convert: { title: "Converting", run: benchConvert },
 };
