@@ -1,0 +1,162 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+
+/** An option of a command. */
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  /** The name of the value in the help, such as `TEXT`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+/** A command of the command line. */
+export interface Command {
+  readonly name: string;
+  /** The names of the arguments, such as `SOURCE TARGET`. */
+  readonly operands: readonly string[];
+  readonly summary: string;
+  readonly options: Readonly<Record<string, CommandOption>>;
+  readonly examples: readonly string[];
+  /** Runs the command, and returns the exit status. */
+  run(args: Arguments, io: Io): Promise<number>;
+}
+
+/** The arguments of a command. */
+export interface Arguments {
+  readonly operands: readonly string[];
+  /** The text of an option, if it was given. */
+  text(name: string): string | undefined;
+  /** Whether an option was given. */
+  has(name: string): boolean;
+}
+
+/** Where a command writes, and what stops it. */
+export interface Io {
+  /** Writes a line to standard output. */
+  print(line: string): void;
+  /** Writes to standard error. */
+  note(text: string): void;
+  /** Whether standard error is a terminal, which shows progress. */
+  readonly isTerminal: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Wrong usage of the command line. */
+export class UsageError extends Error {}
+
+/** The options that every command has. */
+export const COMMON: Command["options"] = {
+  json: { type: "boolean", help: "print JSON" },
+  quiet: { type: "boolean", help: "print errors only" },
+  help: { type: "boolean", help: "print this help" },
+};
+
+/**
+ * Parses the arguments of a command.
+ *
+ * @throws {UsageError} If an option is unknown or lacks its value, or the number of
+ * operands is wrong.
+ */
+export async function parseCommand(
+  command: Command,
+  args: readonly string[],
+): Promise<Arguments> {
+  const options: ParseArgsConfig["options"] = {};
+  for (const [name, { type }] of Object.entries(optionsOf(command))) {
+    options[name] = { type };
+  }
+  const { values, positionals } = await parse(command, args, options);
+  const isHelp = values.help === true;
+  if (!isHelp && positionals.length !== command.operands.length) {
+    throw new UsageError(
+      `Expected ${command.operands.join(" and ")}, found ${
+        positionals.length === 0
+          ? "nothing"
+          : positionals.map((each) => JSON.stringify(each)).join(" ")
+      }`,
+    );
+  }
+  return {
+    operands: positionals,
+    text: (name) => values[name] as string | undefined,
+    has: (name) => values[name] !== undefined && values[name] !== false,
+  };
+}
+
+async function parse(
+  command: Command,
+  args: readonly string[],
+  options: NonNullable<ParseArgsConfig["options"]>,
+) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
+    const name = /'--?([^' =]+)/.exec(message)?.[1] ?? "";
+    if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+      const known = Object.keys(optionsOf(command));
+      const nearest = await nearestOf(name, known);
+      throw new UsageError(
+        `Unknown option --${name}${
+          nearest === undefined ? "" : `; did you mean --${nearest}?`
+        }`,
+      );
+    }
+    const option = optionsOf(command)[name];
+    throw new UsageError(
+      option?.type === "string"
+        ? `Expected a value after --${name}, such as --${name}=${option.value}`
+        : `Expected --${name} without a value`,
+    );
+  }
+}
+
+/** The name that is the most like a wrong one. */
+export async function nearestOf(
+  name: string,
+  known: readonly string[],
+): Promise<string | undefined> {
+  const { closest, distance } = await import("fastest-levenshtein");
+  const nearest = closest(name, [...known]);
+  const isNear = distance(name, nearest) <= Math.max(2, name.length / 3);
+  return isNear ? nearest : undefined;
+}
+
+/** All options of a command, by name. */
+function optionsOf(command: Command): Command["options"] {
+  return { ...command.options, ...COMMON };
+}
+
+/** The help of a command, in 80 columns. */
+export function helpOf(command: Command): string {
+  const entries = Object.entries(optionsOf(command)).map((
+    [name, { value, help }],
+  ) => [`--${name}${value === undefined ? "" : ` ${value}`}`, help] as const);
+  const width = Math.max(...entries.map(([option]) => option.length));
+  return [
+    `zarr-parts ${command.name} ${command.operands.join(" ")} [options]`,
+    "",
+    command.summary,
+    "",
+    "Options:",
+    ...entries.flatMap(([option, help]) => wrapped(option.padEnd(width), help)),
+    "",
+    "Examples:",
+    ...command.examples.map((example) => `  ${example}`),
+  ].join("\n");
+}
+
+/** A line of help that goes on below itself. */
+function wrapped(option: string, help: string): string[] {
+  const width = 76 - option.length;
+  const lines = [""];
+  for (const word of help.split(" ")) {
+    const last = lines.at(-1)!;
+    if (last.length + word.length + 1 <= width) {
+      lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
+    } else lines.push(word);
+  }
+  const [first, ...rest] = lines;
+  const indent = " ".repeat(option.length + 4);
+  return [`  ${option}  ${first}`, ...rest.map((line) => indent + line)];
+}

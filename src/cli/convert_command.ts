@@ -1,0 +1,200 @@
+import type { NamedConfiguration } from "../metadata/array_metadata.ts";
+import type { ArrayMetadata } from "../metadata/array_metadata.ts";
+import { parseZarrJson } from "../metadata/zarr_json.ts";
+import { type Conversion, convert } from "../jobs/convert.ts";
+import type { LayoutOptions } from "../jobs/layout_options.ts";
+import { MARKER } from "../jobs/unfinished_marker.ts";
+import type { Store } from "../stores/store.ts";
+import {
+  type Arguments,
+  type Command,
+  type Io,
+  UsageError,
+} from "./command.ts";
+import { bytesText, countText, jsonText } from "./format.ts";
+import { openStore } from "./open_store.ts";
+import { ProgressLine } from "./progress.ts";
+import { concurrencyOf, SHARE_HELP, shareOf } from "./share_option.ts";
+
+/** `zarr-parts convert SOURCE TARGET` */
+export const CONVERT: Command = {
+  name: "convert",
+  operands: ["SOURCE", "TARGET"],
+  summary:
+    "Copies an array or a group, and gives its arrays other chunk keys and parts.\nWhat no option names stays as it is.",
+  options: {
+    suffix: {
+      type: "string",
+      value: "TEXT",
+      help: "the end of all chunk keys, such as .tiff; none with ''",
+    },
+    encoding: {
+      type: "string",
+      value: "NAME",
+      help: "the chunk key encoding: default, v2 or fanout",
+    },
+    separator: {
+      type: "string",
+      value: "TEXT",
+      help: "between coordinates in chunk keys: / or .",
+    },
+    template: {
+      type: "string",
+      value: "FORMAT",
+      help: "chunk keys by a format, such as tile_{0:03}_{1:03}",
+    },
+    parts: {
+      type: "string",
+      value: "LIST",
+      help:
+        "the parts of a chunk, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
+    },
+    plain: { type: "boolean", help: "plain Zarr, for any other program" },
+    metadata: {
+      type: "string",
+      value: "FILE",
+      help: "a zarr.json with any other layout, for one array",
+    },
+    resume: {
+      type: "boolean",
+      help: "continue a conversion that was stopped",
+    },
+    compare: {
+      type: "boolean",
+      help: "with --resume, compare all bytes of what is there",
+    },
+    overwrite: { type: "boolean", help: "remove what is at TARGET first" },
+    "dry-run": { type: "boolean", help: "say what would be done" },
+    share: { type: "string", value: "K/N", help: SHARE_HELP },
+    finish: {
+      type: "boolean",
+      help: "check that all shares are done, and write the metadata",
+    },
+    concurrency: {
+      type: "string",
+      value: "N",
+      help: "copy N chunks at once; 4 if not given",
+    },
+  },
+  examples: [
+    "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
+    "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
+    "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
+  ],
+  async run(args, io) {
+    const [from, to] = args.operands as [string, string];
+    if (/^https?:/i.test(to)) {
+      throw new UsageError(
+        `Cannot write to ${JSON.stringify(to)}, a web server`,
+      );
+    }
+    const [source, target] = [openStore(from), openStore(to)];
+    const layout = await layoutOf(args);
+    const progress = new ProgressLine(io, args.has("quiet"));
+    const share = shareOf(args);
+    const concurrency = concurrencyOf(args);
+    try {
+      const conversion = await convert(source, target, {
+        ...layout,
+        ...share && { share },
+        ...concurrency && { concurrency },
+        ...args.has("resume") || args.has("compare")
+          ? { resume: args.has("compare") ? "compare" : true }
+          : {},
+        overwrite: args.has("overwrite"),
+        dryRun: args.has("dry-run"),
+        finish: args.has("finish"),
+        signal: io.signal,
+        onProgress: ({ done, total, bytes }) =>
+          progress.update(done, total, bytes),
+      });
+      progress.clear();
+      report(conversion, args, to, io);
+      return 0;
+    } catch (error) {
+      progress.clear();
+      await explain(target, to, io);
+      throw error;
+    }
+  },
+};
+
+async function layoutOf(args: Arguments): Promise<LayoutOptions> {
+  const [suffix, parts, file] = ["suffix", "parts", "metadata"].map((name) =>
+    args.text(name)
+  );
+  const keyEncoding = encodingOf(args);
+  return {
+    ...keyEncoding && { keyEncoding },
+    ...suffix !== undefined && { suffix },
+    ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
+    ...args.has("plain") && { plain: true },
+    ...file !== undefined && {
+      metadata: parseZarrJson(await Deno.readFile(file)) as ArrayMetadata,
+    },
+  };
+}
+
+function encodingOf(args: Arguments): NamedConfiguration | undefined {
+  const [name, separator, format] = ["encoding", "separator", "template"]
+    .map((option) => args.text(option));
+  if (format !== undefined) {
+    if (name !== undefined) {
+      throw new UsageError("Expected --template or --encoding, found both");
+    }
+    const configuration = { format, ...separator && { separator } };
+    return { name: "template", configuration };
+  }
+  if (name === undefined && separator === undefined) return undefined;
+  return {
+    name: name ?? "default",
+    ...separator !== undefined && { configuration: { separator } },
+  };
+}
+
+function report(
+  conversion: Conversion,
+  args: Arguments,
+  target: string,
+  io: Io,
+): void {
+  if (args.has("json")) return io.print(jsonText(conversion));
+  if (args.has("quiet")) return;
+  const { arrays, total, copied, skipped, bytes, isFinished } = conversion;
+  if (args.has("dry-run")) {
+    for (const { path, metadata, chunks } of arrays) {
+      const { chunk_key_encoding, storage_transformers = [] } = metadata;
+      io.print(
+        `/${path}: ${
+          chunks === undefined ? "" : `${countText(chunks)} `
+        }chunks`,
+      );
+      io.print(
+        `  ${JSON.stringify({ chunk_key_encoding, storage_transformers })}`,
+      );
+    }
+    return io.print(
+      `${countText(total)} chunks and files would be copied to ${target}`,
+    );
+  }
+  const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
+  io.print(
+    `${countText(copied)} chunks and files (${
+      bytesText(bytes)
+    }) copied to ${target}${there}`,
+  );
+  if (!isFinished) {
+    io.print(
+      "When all shares are done, run the command with --finish in place of --share",
+    );
+  }
+}
+
+/** Says how to go on, if the target was left unfinished. */
+async function explain(target: Store, place: string, io: Io): Promise<void> {
+  const marker = await target.get(MARKER).catch(() => undefined);
+  if (marker === undefined) return;
+  io.note(
+    `${place} is not finished: run the same command with --resume to continue\n`,
+  );
+}

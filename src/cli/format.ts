@@ -1,0 +1,44 @@
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** A number of bytes, such as `1.5 MB`. */
+export function bytesText(bytes: number): string {
+  let unit = 0;
+  let amount = bytes;
+  while (amount >= 999.5 && unit < UNITS.length - 1) {
+    amount /= 1000;
+    unit++;
+  }
+  const digits = unit === 0 || amount >= 99.95 ? 0 : amount >= 9.995 ? 1 : 2;
+  return `${amount.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+/** A whole number with commas between thousands. */
+export function countText(count: number): string {
+  return count.toLocaleString("en");
+}
+
+/** Lengths along dimensions, such as `128 × 120`. */
+export function shapeText(shape: readonly number[]): string {
+  return shape.length === 0
+    ? "no dimensions"
+    : shape.map(countText).join(" × ");
+}
+
+/** A duration, such as `1:05` or `2:00:00`. */
+export function timeText(seconds: number): string {
+  const whole = Math.round(seconds);
+  const two = (number: number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60)];
+  return hours > 0
+    ? `${hours}:${two(minutes % 60)}:${two(whole % 60)}`
+    : `${minutes}:${two(whole % 60)}`;
+}
+
+/** JSON in which absent inner chunks are null, and large whole numbers are texts. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, each) => typeof each === "bigint" ? String(each) : each,
+    2,
+  );
+}

@@ -1,0 +1,57 @@
+import { inspect } from "../jobs/inspect.ts";
+import { type Command, UsageError } from "./command.ts";
+import { drawNode } from "./draw_array.ts";
+import { drawShard } from "./draw_shard.ts";
+import { jsonText } from "./format.ts";
+import { openStore } from "./open_store.ts";
+
+/** `zarr-parts inspect PLACE` */
+export const INSPECT: Command = {
+  name: "inspect",
+  operands: ["PLACE"],
+  summary:
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, all nodes.",
+  options: {
+    chunk: {
+      type: "string",
+      value: "I,J",
+      help: "the chunk to show, with a map of its inner chunks",
+    },
+    sizes: { type: "boolean", help: "sum up the lengths of all chunks" },
+  },
+  examples: [
+    "zarr-parts inspect data.zarr",
+    "zarr-parts inspect https://example.com/data.zarr --chunk 0,1",
+  ],
+  async run(args, io) {
+    const [place] = args.operands as [string];
+    const text = args.text("chunk");
+    if (text !== undefined && !/^\d*(,\d+)*$/.test(text)) {
+      throw new UsageError(
+        `Expected --chunk=I,J with grid coordinates, such as 0,1, found ${
+          JSON.stringify(text)
+        }`,
+      );
+    }
+    const inspection = await inspect(openStore(place), "", {
+      ...text !== undefined && {
+        chunk: text === "" ? [] : text.split(",").map(Number),
+      },
+      sizes: args.has("sizes"),
+      signal: io.signal,
+    });
+    if (args.has("json")) {
+      io.print(jsonText(inspection));
+      return 0;
+    }
+    if (args.has("quiet")) return 0;
+    for (const node of inspection.nodes) {
+      for (const line of drawNode(node, place)) io.print(line);
+      if (text === undefined || node.kind !== "array" || !node.chunk?.index) {
+        continue;
+      }
+      for (const line of drawShard(node.chunk.index)) io.print(line);
+    }
+    return 0;
+  },
+};

@@ -1,0 +1,144 @@
+/**
+ * The command line: `deno run -A jsr:@zarr-parts/zarr-parts/cli`, or `zarr-parts` after
+ * `deno install -g -A -n zarr-parts jsr:@zarr-parts/zarr-parts/cli`.
+ *
+ * @example
+ * ```ts
+ * import { main } from "@zarr-parts/zarr-parts/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const status = await main(["inspect", "tests/fixtures/dem.zarr", "--quiet"]);
+ * assertEquals(status, 0);
+ * ```
+ *
+ * @module
+ */
+import { MetadataError } from "../metadata/metadata_error.ts";
+import {
+  type Command,
+  helpOf,
+  type Io,
+  nearestOf,
+  parseCommand,
+  UsageError,
+} from "./command.ts";
+
+/** The commands by name, with what each does in a line. */
+const COMMANDS: Readonly<
+  Record<string, { line: string; load(): Promise<Command> }>
+> = {
+  inspect: {
+    line: "show how arrays and groups are laid out",
+    load: async () => (await import("./inspect_command.ts")).INSPECT,
+  },
+  convert: {
+    line: "copy arrays and groups to other chunk keys and parts",
+    load: async () => (await import("./convert_command.ts")).CONVERT,
+  },
+  verify: {
+    line: "find damage and leftovers in arrays and groups",
+    load: async () => (await import("./verify_command.ts")).VERIFY,
+  },
+};
+
+/** The exit status of a program that was stopped by Ctrl-C. */
+const INTERRUPTED = 130;
+
+/**
+ * Runs the command line.
+ *
+ * @param args The arguments, without the name of the program.
+ * @returns The exit status: 0, 1 for findings or failed work, 2 for wrong usage, 130 after
+ * Ctrl-C.
+ *
+ * @example
+ * ```ts
+ * import { main } from "@zarr-parts/zarr-parts/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["verify", "tests/fixtures/dem.zarr", "--quiet"]), 0);
+ * ```
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) Deno.exit(INTERRUPTED);
+    controller.abort(new Error("Stopped by Ctrl-C"));
+  };
+  const io: Io = {
+    print: (line) => writeAll(Deno.stdout, `${line}\n`),
+    note: (text) => writeAll(Deno.stderr, text),
+    isTerminal: Deno.stderr.isTerminal(),
+    signal: controller.signal,
+  };
+  Deno.addSignalListener("SIGINT", interrupt);
+  try {
+    return await run(args, io);
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    if (controller.signal.aborted) {
+      io.note("Stopped\n");
+      return INTERRUPTED;
+    }
+    io.note(`zarr-parts: ${messageOf(error)}\n`);
+    return error instanceof UsageError || error instanceof RangeError ? 2 : 1;
+  } finally {
+    Deno.removeSignalListener("SIGINT", interrupt);
+  }
+}
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const [name = "--help", ...rest] = args;
+  if (name === "--help" || name === "help") {
+    io.print(overview());
+    return args.length === 0 ? 2 : 0;
+  }
+  if (!Object.hasOwn(COMMANDS, name)) {
+    const nearest = await nearestOf(name, Object.keys(COMMANDS));
+    throw new UsageError(
+      `Unknown command ${JSON.stringify(name)}; ${
+        nearest === undefined
+          ? `known are ${Object.keys(COMMANDS).join(", ")}`
+          : `did you mean ${nearest}?`
+      }`,
+    );
+  }
+  const command = await COMMANDS[name]!.load();
+  const parsed = await parseCommand(command, rest);
+  if (parsed.has("help")) {
+    io.print(helpOf(command));
+    return 0;
+  }
+  return await command.run(parsed, io);
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
+  return [
+    "zarr-parts COMMAND [arguments]",
+    "",
+    "Commands:",
+    ...Object.entries(COMMANDS).map(([name, { line }]) =>
+      `  ${name.padEnd(width)}  ${line}`
+    ),
+    "",
+    "zarr-parts COMMAND --help prints the options of a command, with examples.",
+  ].join("\n");
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isOwn = error instanceof UsageError || error instanceof MetadataError;
+  return isOwn || error.message !== "" ? error.message : error.name;
+}
+
+/** Writes a text at once. Throws `BrokenPipe` if nobody reads any more. */
+function writeAll(
+  to: { writeSync(bytes: Uint8Array): number },
+  text: string,
+): void {
+  let bytes = new TextEncoder().encode(text);
+  while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,75 @@
+import type { Finding } from "../jobs/finding.ts";
+import { verify } from "../jobs/verify.ts";
+import { type Command, UsageError } from "./command.ts";
+import { countText, jsonText } from "./format.ts";
+import { openStore } from "./open_store.ts";
+import { ProgressLine } from "./progress.ts";
+import { concurrencyOf, SHARE_HELP, shareOf } from "./share_option.ts";
+
+/** The severities, and what `--fail-on` makes of each. */
+const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
+
+/** `zarr-parts verify PLACE` */
+export const VERIFY: Command = {
+  name: "verify",
+  operands: ["PLACE"],
+  summary:
+    "Checks the documents, parts, checksums and shard indexes of an array or a group,\nand prints a line for each finding. The exit status is 1 if there are errors.",
+  options: {
+    deep: { type: "boolean", help: "decode all chunks and inner chunks" },
+    "fail-on": {
+      type: "string",
+      value: "SEVERITY",
+      help: "the least severity with exit status 1: error, warning or note",
+    },
+    share: { type: "string", value: "K/N", help: SHARE_HELP },
+    concurrency: {
+      type: "string",
+      value: "N",
+      help: "verify N chunks at once; 4 if not given",
+    },
+  },
+  examples: [
+    "zarr-parts verify data.zarr",
+    "zarr-parts verify https://example.com/data.zarr --deep --json",
+  ],
+  async run(args, io) {
+    const least = args.text("fail-on") ?? "error";
+    const rank = SEVERITIES.indexOf(least as Finding["severity"]);
+    if (rank < 0) {
+      throw new UsageError(
+        `Expected --fail-on=error, warning or note, found ${
+          JSON.stringify(least)
+        }`,
+      );
+    }
+    const [place] = args.operands as [string];
+    const [share, concurrency] = [shareOf(args), concurrencyOf(args)];
+    const progress = new ProgressLine(io, args.has("quiet"));
+    const isText = !args.has("json");
+    let hasFailed = false;
+    const result = await verify(openStore(place), "", {
+      deep: args.has("deep"),
+      ...share && { share },
+      ...concurrency && { concurrency },
+      signal: io.signal,
+      onProgress: ({ done, total }) => progress.update(done, total),
+      onFinding(finding) {
+        const { severity, rule, message } = finding;
+        hasFailed ||= SEVERITIES.indexOf(severity) >= rank;
+        progress.clear();
+        if (isText) io.print(`${severity} ${rule}: ${message}`);
+      },
+    }).finally(() => progress.clear());
+    if (!isText) io.print(jsonText(result));
+    else if (!args.has("quiet")) {
+      const sum = Object.values(result.counts).reduce((sum, n) => sum + n, 0);
+      io.print(
+        `${countText(result.chunks)} chunks verified, ${
+          sum === 0 ? "nothing" : countText(sum)
+        } found`,
+      );
+    }
+    return hasFailed ? 1 : 0;
+  },
+};

@@ -1,0 +1,291 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  FileSystemStore,
+  openArrayChunks,
+} from "../../mod.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { checksummed } from "../jobs/checksummed.ts";
+import { digestsOf } from "../jobs/digests.ts";
+import { cliCommand, runCli } from "./run_cli.ts";
+
+const DEM = "tests/fixtures/dem.zarr";
+
+/** Wrong usage, and what the message says. */
+const MISTAKES: [string[], string][] = [
+  [["convrt"], "did you mean convert?"],
+  [["xyzzy"], "known are inspect, convert, verify"],
+  [["convert", "a", "b", "--sufix", ".x"], "did you mean --suffix?"],
+  [["convert", "a", "b", "--zzzzzzzz"], "Unknown option --zzzzzzzz\n"],
+  [["convert", "a"], 'Expected SOURCE and TARGET, found "a"'],
+  [["inspect"], "Expected PLACE, found nothing"],
+  [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
+  [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
+  [["convert", DEM, "b", "--plain", "--suffix", ".x"], '"plain" and "suffix"'],
+  [
+    ["convert", DEM, "b", "--template", "{0}", "--encoding", "v2"],
+    "found both",
+  ],
+  [["convert", DEM, "http://example.com/"], "a web server"],
+  [["convert", DEM, "b", "--share", "0/3"], 'such as 3/16, found "0/3"'],
+  [["convert", DEM, "b", "--share", "4/3"], 'found "4/3"'],
+  [["convert", DEM, "b", "--concurrency", "0"], 'from 1, found "0"'],
+  [["convert", DEM, "b", "--parts", ".index,"], "expected it as the last part"],
+  [["verify", DEM, "--fail-on", "x"], "error, warning or note"],
+  [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
+  [["inspect", DEM, "--chunk", "9,9"], "whose shape is [3, 4]"],
+  [["inspect", "s3://bucket/x"], "with http:, https: or file:"],
+];
+
+Deno.test("the command line answers wrong usage with status 2, and says what would be right", async () => {
+  for (const [args, message] of MISTAKES) {
+    const { code, out, err } = await runCli(...args);
+    assertEquals([code, out], [2, ""], args.join(" "));
+    assert(err.startsWith("zarr-parts: "), err);
+    assertStringIncludes(err, message);
+  }
+  assertEquals(await present("b"), false);
+});
+
+Deno.test("the command line answers failed work with status 1, and names the place", async () => {
+  await inTempDir(async (folder) => {
+    const { code, out, err } = await runCli("inspect", `${folder}/nothing`);
+    assertEquals([code, out], [1, ""]);
+    assertStringIncludes(err, `FileSystemStore(${folder}/nothing)`);
+    const refused = await runCli("convert", DEM, DEM);
+    assertEquals(refused.code, 1);
+    assertStringIncludes(refused.err, "a node is there already");
+  });
+});
+
+Deno.test("the help of each command has examples and fits in 80 columns", async () => {
+  const none = await runCli();
+  const overview = await runCli("--help");
+  assertEquals([none.code, overview.code], [2, 0]);
+  assertEquals(none.out, overview.out);
+  for (const command of ["inspect", "convert", "verify"]) {
+    assertStringIncludes(overview.out, command);
+    const { code, out, err } = await runCli(command, "--help");
+    assertEquals([code, err], [0, ""]);
+    assertStringIncludes(out, `  zarr-parts ${command} `);
+    const long = out.split("\n").filter((line) => line.length > 80);
+    assertEquals(long, []);
+  }
+});
+
+Deno.test("inspect draws an array, and a map of inner chunks", async () => {
+  const { code, out, err } = await runCli("inspect", DEM, "--chunk", "2,3");
+  assertEquals([code, err], [0, ""]);
+  assertEquals(
+    out,
+    `${DEM}  array
+  shape         344 × 403 (latitude, longitude)
+  data type     int16
+  shards        128 × 120, a grid of 3 × 4
+  inner chunks  32 × 40
+  codecs        sharding_indexed [bytes, zstd]
+  keys          default
+  stored        12 of 12 shards
+  shard 2, 3, 4,645 bytes
+    ─ /c/2/3  4,645  data, index
+    index of 196 bytes at 4,449; 6 of 12 inner chunks, up to 1.50 kB
+    █░·
+    █░·
+    ▓░·
+    ···
+`,
+  );
+});
+
+Deno.test("inspect shows the nodes of a group, the parts of a chunk, and JSON", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/zarr.json", encodeJson(groupMetadata()));
+    await checksummed(store, 50, "plain");
+    const parts = ".h:3,,.index,.crc32c";
+    const converted = await runCli(
+      ...["convert", `${folder}/plain`, `${folder}/parts`],
+      ...["--parts", parts, "--suffix", ".s", "--quiet"],
+    );
+    assertEquals(converted, { code: 0, out: "", err: "" });
+    const { out } = await runCli("inspect", folder, "--sizes");
+    const lines = out.split("\n");
+    assertEquals(lines[0], `${folder}  group`);
+    assertStringIncludes(out, "\n/parts  array\n");
+    assertStringIncludes(out, "stored        3 of 6 shards, 275 B\n");
+    // Shards differ in length, and any may be listed first.
+    const data = /│ .*\.s +(\d+) +data/.exec(out)![1];
+    assertEquals(["48", "50"].includes(data!), true);
+    const drawing = lines.findIndex((line) => line.includes("┌"));
+    assertEquals(
+      lines.slice(drawing, drawing + 4).map((line) =>
+        line.replace(/\/parts\/c\/\d\/\d/, "KEY")
+      ),
+      [
+        "    ┌ KEY.s.h        3  data",
+        `    │ KEY.s         ${data}  data`,
+        "    │ KEY.s.index   36  index",
+        "    └ KEY.s.crc32c   4  checksum",
+      ],
+    );
+    const json = await runCli("inspect", folder, "--json");
+    const { nodes } = JSON.parse(json.out);
+    assertEquals(nodes.map(({ path }: { path: string }) => path), [
+      "",
+      "parts",
+      "plain",
+    ]);
+  });
+});
+
+Deno.test("convert copies from files and over HTTP, and back to plain", async () => {
+  await inTempDir(async (folder) => {
+    const dem = new FileSystemStore(DEM);
+    const { url, close } = serve(storeHandler(dem));
+    try {
+      const first = await runCli(
+        ...["convert", url, `${folder}/a`, "--suffix", ".shard"],
+        ...["--parts", ",.index"],
+      );
+      assertEquals(first.code, 0, first.err);
+      assertStringIncludes(first.out, `12 chunks and files (182 kB) copied`);
+    } finally {
+      await close();
+    }
+    const chunks = await openArrayChunks(new FileSystemStore(`${folder}/a`));
+    assertEquals(chunks.key([1, 1]), "/c/1/1.shard");
+    for (
+      const [name, args, key] of [
+        ["plain", ["--plain"], "/c/1/1"],
+        ["v2", ["--encoding", "v2", "--parts", "-"], "/1.1.".slice(0, 4)],
+        ["dots", ["--separator", ".", "--suffix", ""], "/c.1.1"],
+        ["template", ["--template", "t_{1:02}_{0:02}.bin"], "/t_01_01.bin"],
+        ["file", ["--metadata", `${DEM}/zarr.json`], "/c/1/1"],
+      ] as const
+    ) {
+      const target = `${folder}/${name}`;
+      const { code, err } = await runCli(
+        "convert",
+        `${folder}/a`,
+        target,
+        ...args,
+      );
+      assertEquals([code, err], [0, ""], name);
+      const copy = await openArrayChunks(new FileSystemStore(target));
+      assertEquals(copy.key([1, 1]), key, name);
+      assertEquals(await copy.get([1, 1]), await chunks.get([1, 1]), name);
+    }
+  });
+});
+
+Deno.test("convert says what it would do, and works in shares", async () => {
+  await inTempDir(async (folder) => {
+    const target = `${folder}/a`;
+    const args = ["convert", DEM, target, "--suffix", ".s"];
+    const dry = await runCli(...args, "--dry-run");
+    assertStringIncludes(dry.out, "12 chunks and files would be copied");
+    assertEquals(await present(target), false);
+    for (const number of ["2", "1", "3"]) {
+      const { code, out } = await runCli(...args, "--share", `${number}/3`);
+      assertEquals(code, 0);
+      assertStringIncludes(out, "run the command with --finish");
+      const early = await runCli(...args, "--finish");
+      assertEquals(early.code, number === "3" ? 0 : 1);
+    }
+    const again = await runCli(...args, "--resume", "--json");
+    assertEquals(JSON.parse(again.out).skipped, 12);
+  });
+});
+
+Deno.test("convert stops at Ctrl-C, says how to go on, and goes on", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(`${folder}/a`);
+    const metadata = arrayMetadata({
+      shape: [3000],
+      dataType: "uint8",
+      chunkShape: [1],
+    });
+    const chunks = await createArrayChunks(store, "", metadata);
+    for (let i = 0; i < 3000; i++) await chunks.set([i], Uint8Array.of(i));
+    const args = [
+      "convert",
+      `${folder}/a`,
+      `${folder}/b`,
+      "--concurrency",
+      "1",
+    ];
+    const [program, ...rest] = cliCommand(args);
+    const child = new Deno.Command(program!, {
+      args: rest,
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    while (!await present(`${folder}/b/c`)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    assertEquals(code, 130);
+    const text = new TextDecoder().decode(stderr);
+    assertStringIncludes(
+      text,
+      "run the same command with --resume to continue",
+    );
+    assertStringIncludes(text, "Stopped\n");
+    const again = await runCli(...args, "--resume", "--compare");
+    assertEquals([again.code, again.err], [0, ""]);
+    const copy = new FileSystemStore(`${folder}/b`);
+    assertEquals(await digestsOf(copy), await digestsOf(store));
+  });
+});
+
+Deno.test("verify prints a line for each finding, and fails on those that it is asked for", async () => {
+  await inTempDir(async (folder) => {
+    await checksummed(new FileSystemStore(folder), 50);
+    const sound = await runCli("verify", folder, "--deep");
+    assertEquals(sound, {
+      code: 0,
+      out: "3 chunks verified, nothing found\n",
+      err: "",
+    });
+    await Deno.writeTextFile(`${folder}/notes.txt`, "Notes");
+    const [note, strict] = await Promise.all([
+      runCli("verify", folder),
+      runCli("verify", folder, "--fail-on", "note"),
+    ]);
+    assertEquals([note.code, strict.code], [0, 1]);
+    assertEquals(
+      note.out,
+      'note unknown-file: "/notes.txt" belongs to no chunk\n3 chunks verified, 1 found\n',
+    );
+    const file = `${folder}/c/0/0`;
+    const bytes = await Deno.readFile(file);
+    bytes[0]! ^= 1;
+    await Deno.writeFile(file, bytes);
+    const damaged = await runCli("verify", folder, "--json");
+    assertEquals([damaged.code, damaged.err], [1, ""]);
+    const { counts, isSound } = JSON.parse(damaged.out);
+    assertEquals(counts, { "unknown-file": 1, "chunk-checksum": 1 });
+    assertEquals(isSound, false);
+  });
+});
+
+Deno.test("a closed pipe ends the command line quietly", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const long = { ...groupMetadata(), attributes: { text: "x".repeat(1e6) } };
+    await store.set("/zarr.json", encodeJson(long));
+    const quoted = cliCommand(["inspect", folder, "--json"])
+      .map((text) => `'${text}'`).join(" ");
+    const { stdout, stderr } = await new Deno.Command("sh", {
+      args: ["-c", `${quoted} | head -c 1`],
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    assertEquals(new TextDecoder().decode(stdout), "{");
+    assertEquals(new TextDecoder().decode(stderr), "");
+  });
+});
