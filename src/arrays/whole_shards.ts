@@ -1,7 +1,7 @@
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { FirstBytes } from "../shards/first_bytes.ts";
 import { findFirstBytes } from "../shards/other_bytes.ts";
-import { OtherBytesError } from "../shards/other_bytes_error.ts";
+import { otherBytesLost } from "../shards/refuse_loss.ts";
 import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
 import { mayHaveRecords } from "../shards/recorded_index.ts";
@@ -81,7 +81,7 @@ async function replaceShard(
     const bytes = new FirstBytes(layout, headSize);
     const assertOthers = () => {
       if (bytes.areOthers()) return;
-      throw new OtherBytesError(key, run.offset, run.length);
+      throw otherBytesLost(key, run);
     };
     return { bytes, assertOthers };
   };

@@ -14,7 +14,8 @@ import {
   firstOffset,
   type StoredShard,
 } from "./other_bytes.ts";
-import { OtherBytesError } from "./other_bytes_error.ts";
+import { assertWholeFile } from "./recorded_index.ts";
+import { otherBytesLost } from "./refuse_loss.ts";
 import type { OtherBytes } from "./other_bytes_option.ts";
 import {
   chunkCount,
@@ -74,7 +75,10 @@ export async function changeShard(
   const { isGuarded, hasPrefix } = guardOf(change, layout);
   if (isGuarded && isWhole && !hasPrefix) {
     const run = await findFirstBytes(store, stored, options);
-    if (run) throw new OtherBytesError(key, run.offset, run.length);
+    if (run) throw otherBytesLost(key, run);
+  }
+  if (container && change.otherBytes !== "replace" && mayHaveRecords) {
+    await assertWholeFile(store, key, layout, options);
   }
   const kept = isWhole ? undefined : await readShard(store, stored, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);

@@ -2,7 +2,7 @@ import { readRange, readSize } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { decodeFileRecord, FILE_RECORD_SIZE } from "./file_record.ts";
 import { isDamage } from "./is_damage.ts";
-import { OtherBytesError } from "./other_bytes_error.ts";
+import { otherBytesLost } from "./refuse_loss.ts";
 import {
   decodeShardIndex,
   type ShardIndex,
@@ -61,7 +61,7 @@ export function assertOthersKept(
     [indexRun, ...others].every((run) =>
       isSame(bytesOf(shard, run), bytesOf(changed, run))
     );
-  if (!isKept) throw new OtherBytesError(key, first.offset, first.length);
+  if (!isKept) throw otherBytesLost(key, first);
 }
 
 /**

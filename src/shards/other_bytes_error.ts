@@ -1,5 +1,3 @@
-import { describe } from "../metadata/describe.ts";
-
 /**
  * Thrown if a write would destroy a shard that is also a file of another format, such
  * as a TIFF: bytes that belong to neither inner chunks, index nor head parts would be
@@ -44,27 +42,27 @@ export class OtherBytesError extends Error {
   readonly length: number;
 
   /**
-   * Constructs an error that says what to do instead.
+   * Constructs an error about a shard.
    *
-   * @param key The key of the shard.
-   * @param offset Where the first of the other bytes lie in the shard.
-   * @param length The number of bytes there.
+   * @param message What would be lost, and what to do instead.
+   * @param options `key`: the key of the shard; `offset` and `length`: where the first
+   * of the other bytes lie in the shard, and their number.
    *
    * @example
    * ```ts
    * import { OtherBytesError } from "@zarr-parts/zarr-parts";
-   * import { assertStringIncludes } from "@std/assert";
+   * import { assertEquals } from "@std/assert";
    *
-   * const { message } = new OtherBytesError("/c/0.tiff", 0, 8);
-   * assertStringIncludes(message, 'Shard "/c/0.tiff" has 8 bytes at offset 0');
+   * const message = 'Shard "/c/0.tiff" begins with the directory of a TIFF';
+   * const error = new OtherBytesError(message, { key: "/c/0.tiff", offset: 0, length: 8 });
+   * assertEquals(error.key, "/c/0.tiff");
    * ```
    */
-  constructor(key: string, offset: number, length: number) {
-    super(
-      `Shard ${describe(key)} has ${length} byte${
-        length === 1 ? "" : "s"
-      } at offset ${offset} besides its inner chunks, as a file of another format has, and this write would lose them or make them wrong: write it by setSharded with the container or the prefix of that format, or lose them by otherBytes: "replace", an option of setSharded and ArrayChunks.set`,
-    );
+  constructor(
+    message: string,
+    { key, offset, length }: { key: string; offset: number; length: number },
+  ) {
+    super(message);
     this.key = key;
     this.offset = offset;
     this.length = length;

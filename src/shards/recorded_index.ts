@@ -5,7 +5,9 @@ import {
   decodeFileRecord,
   FILE_RECORD_SIZE,
 } from "./file_record.ts";
+import { isDamage } from "./is_damage.ts";
 import type { ShardBody } from "./range_batches.ts";
+import { restOfFileLost } from "./refuse_loss.ts";
 import {
   decodeShardIndex,
   type ShardIndex,
@@ -20,6 +22,31 @@ export function mayHaveRecords(
 ): boolean {
   return layout?.indexLocation === "end" &&
     body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
+}
+
+/**
+ * Refuses a file of which the array has only a part, since a container does not write
+ * the rest. Nothing is known of a damaged shard.
+ *
+ * @param values The store of whole shards.
+ * @throws {OtherBytesError} If the record of the file says so.
+ */
+export async function assertWholeFile(
+  values: Store,
+  key: StoreKey,
+  layout: ShardLayout,
+  options: StoreOptions,
+): Promise<void> {
+  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = await readRange(values, key, { suffixLength }, options);
+  } catch (error) {
+    if (isDamage(error)) return;
+    throw error;
+  }
+  const record = bytes && decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+  if (record && record.contents !== 0) throw restOfFileLost(key, record.size);
 }
 
 /**

@@ -250,6 +250,50 @@ for (const [name, kind] of Object.entries(KINDS)) {
   });
 }
 
+Deno.test("setSharded with a container does not lose the other pages of a TIFF of which one was adopted", async () => {
+  await inStores(async (store) => {
+    const metadata = arrayMetadata({
+      shape: [2, 16, 16],
+      dataType: "uint8",
+      shardShape: [2, 16, 16],
+      chunkShape: [1, 16, 16],
+    });
+    const layout = parseShardLayout(metadata.codecs[0], [2, 16, 16]);
+    const pages = [1, 2].map((value) => new Uint8Array(256).fill(value));
+    const file = encodeShard(pages, layout, {
+      container: tiffContainer(metadata)([0, 0, 0]),
+    });
+    const key = "/a/c/0/0.tiff";
+    await store.set(key, file);
+    const { chunks } = await adoptTiffs(store, "a", { page: 1 });
+    const before = await contentsOf(store);
+    const array = await open(store);
+    const container = tiffContainer(chunks.metadata);
+    for (const selection of [[0, 0], null]) {
+      const error = await assertRejects(
+        () => setSharded(zarr, array, selection, 9, { container }),
+        OtherBytesError,
+      );
+      assertEquals(
+        error.message,
+        'File "/a/c/0/0.tiff" was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first',
+      );
+      assertEquals([error.key, error.offset, error.length], [
+        key,
+        0,
+        file.length,
+      ]);
+      assertEquals(await contentsOf(store), before);
+    }
+    const options = { container, otherBytes: "replace" } as const;
+    await setSharded(zarr, array, [0, 0], 9, options);
+    await setSharded(zarr, array, [0, 1], 8, { container }); // No other pages by now.
+    const expected = new Uint8Array(256).fill(2).with(0, 9).with(1, 8);
+    assertEquals((await zarr.get(await open(store))).data, expected);
+    await describeTiffOf((await store.get(key))!);
+  });
+});
+
 async function describeTiffOf(file: Uint8Array): Promise<void> {
   const store = new MemoryStore([["/file", file]]);
   const { pages } = await describeTiff((range) =>
