@@ -57,7 +57,7 @@ export function assertOthersKept(
   }
   const [first] = others;
   if (first === undefined) return;
-  const isKept = changed?.length === shard.length &&
+  const isKept = changed !== undefined &&
     [indexRun, ...others].every((run) =>
       isSame(bytesOf(shard, run), bytesOf(changed, run))
     );

@@ -224,11 +224,15 @@ for (const [name, kind] of Object.entries(KINDS)) {
         }
         assertEquals(await contentsOf(store), before);
       }
-      await setSharded(zarr, await open(store), null, 200, {
-        container: container(chunks.metadata),
-      });
-      const { data } = await zarr.get(await open(store));
-      assertEquals(data, all(ELEMENTS));
+      for (const index of [undefined, new Uint8Array(9)]) {
+        const given = { container: container(chunks.metadata) };
+        await setSharded(zarr, await open(store), null, 200, given);
+        const { data } = await zarr.get(await open(store));
+        assertEquals(data, all(ELEMENTS));
+        // A damaged index is replaced, too.
+        if (index) await store.set(`${key}.index`, index);
+        else await store.delete(`${key}.index`);
+      }
     });
   });
 
