@@ -4,12 +4,8 @@ import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import { assertSizeLimit } from "../stores/size_limit_error.ts";
 import type { GetOptions, Store, StoreKey } from "../stores/store.ts";
 import { keyProblem } from "../stores/store_key.ts";
-import {
-  damaged,
-  type ListedEntry,
-  readZipDirectory,
-  type ZipFile,
-} from "./zip_directory.ts";
+import { type ListedEntry, readZipDirectory } from "./zip_directory.ts";
+import { damaged, type ZipFile } from "./zip_file.ts";
 import { LOCAL_SIGNATURE, LOCAL_SIZE, viewOf } from "./zip_records.ts";
 
 /** Local headers with at most this many bytes between them are read by one request. */

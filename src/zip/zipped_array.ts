@@ -1,3 +1,4 @@
+import type { ArrayChunks } from "../arrays/array_chunks.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
 import { completeMetadata } from "../arrays/complete_metadata.ts";
 import { openArrayChunks } from "../arrays/open_array_chunks.ts";
@@ -6,6 +7,7 @@ import { crc32 } from "../checksum/crc32.ts";
 import { DamageError } from "../errors/damage_error.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
+import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
 import type { Extent } from "../shards/inner_extents.ts";
 import { placeInShard } from "../shards/read_inner_chunk.ts";
@@ -74,7 +76,7 @@ export async function readZippedArray(
   const path = typeof array === "string"
     ? array
     : await pathOf(entries, array, key);
-  const chunks = await openArrayChunks(entries, path);
+  const chunks = await openInside(entries, path);
   if ((chunks.metadata.storage_transformers ?? []).length > 0) {
     throw new RangeError(
       `File ${
@@ -95,6 +97,30 @@ export async function readZippedArray(
       extent: extent!,
     })),
   };
+}
+
+/** Opens an array in a zip. Where another node is, the error says how to name the array. */
+async function openInside(
+  entries: ZipEntries,
+  path: string,
+): Promise<ArrayChunks> {
+  try {
+    return await openArrayChunks(entries, path);
+  } catch (cause) {
+    const isMissing = cause instanceof MetadataError &&
+      ["", "/node_type"].includes(cause.path);
+    if (!isMissing) throw cause;
+    const document = `${arrayRoot(path)}${DOCUMENT}`;
+    for await (const key of entries.list()) {
+      if (!key.endsWith(DOCUMENT) || key === document) continue;
+      throw new MetadataError(
+        `${cause.message}: name the array by the option "array"`,
+        "",
+        { cause },
+      );
+    }
+    throw cause;
+  }
 }
 
 /** The index of a shard that a zip is. */

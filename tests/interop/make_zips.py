@@ -105,7 +105,7 @@ def zip_stores():
     stored("twice", refused="twice: write the file again", change=write_again)
     data = elements()
     zip_store(file("group"), data, at="x/y")
-    case("group", refused="Expected an array, found a group")
+    case("group", refused='name the array by the option "array"')
     group = file("in-group")
     with zipfile.ZipFile(file("group")) as source, zipfile.ZipFile(group, "w") as target:
         for path in dict.fromkeys(source.namelist()):

@@ -1,5 +1,6 @@
 /** Shards that are zip files, read by other programs. */
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import * as zarr from "zarrita";
 import {
   arrayMetadata,
@@ -237,8 +238,56 @@ testWith(
     }),
 );
 
+testWith(
+  ZIP_TOOLS,
+  "Info-ZIP and zipfile read shards of zipContainer with inner chunks of any names and lengths",
+  (python) =>
+    inTempDir(async (folder) => {
+      const chunk = fc.record({
+        name: fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }),
+        bytes: fc.option(fc.uint8Array({ maxLength: 3000 }), { freq: 4 }),
+      });
+      const chunks = fc.uniqueArray(chunk, {
+        selector: ({ name }) => name,
+        minLength: 1,
+        maxLength: 20,
+      });
+      const shards = fc.sample(chunks, { numRuns: 60, seed: 11 });
+      const expected: Expected[] = [];
+      for (const [i, entries] of shards.entries()) {
+        const { container, layout } = containerOf(entries.length, {
+          // A letter before each makes a name of any text.
+          names: ([n]) =>
+            `x${entries[n!]!.name.replaceAll(/[\\/\p{C}]/gu, "_")}${n}`,
+        });
+        const shard = encodeShard(
+          entries.map(({ bytes }) => bytes ?? undefined),
+          layout,
+          { container },
+        );
+        const zip = shard.subarray(0, -shardIndexSize(layout));
+        const path = `${folder}/${i}.zip`;
+        await Deno.writeFile(path, zip);
+        const found = parseSlowZip(zip).entries;
+        assertEquals(
+          found.map(({ bytes }) => bytes),
+          entries.flatMap(({ bytes }) => bytes ? [bytes] : []),
+        );
+        expected.push({
+          name: `shard ${i}`,
+          path,
+          // Info-ZIP takes a zip without entries for an error.
+          readers: found.length > 0 ? READERS : ["zipfile"],
+          entries: found.map(({ name, bytes }) => [name, bytes.toBase64()]),
+          comment: "",
+        });
+      }
+      await assertRead(python, folder, expected);
+    }),
+);
+
 /** The container and the layout of a shard of some inner chunks, with its index beside it. */
-function containerOf(count: number) {
+function containerOf(count: number, options?: ZipOptions) {
   const metadata = arrayMetadata({
     shape: [count],
     dataType: "uint8",
@@ -247,7 +296,7 @@ function containerOf(count: number) {
     ...SIDECAR,
   });
   return {
-    container: zipContainer(metadata)([0]),
+    container: zipContainer(metadata, options)([0]),
     layout: parseShardLayout(metadata.codecs[0], [count]),
   };
 }

@@ -250,7 +250,28 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       [["/a/c/0.zip", smallZip({ at: "x/" })]],
       {},
       MetadataError,
-      'No Zarr node at "/" in zip "/a/c/0.zip": there is no "/zarr.json"; there is a node at "/x"',
+      'No Zarr node at "/" in zip "/a/c/0.zip": there is no "/zarr.json"; there is a node at "/x": name the array by the option "array"',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({
+          at: "x/",
+          entries: [{
+            name: "zarr.json",
+            bytes: encodeJson({ zarr_format: 3, node_type: "group" }),
+          }],
+        }),
+      ]],
+      {},
+      MetadataError,
+      'Expected an array, found a group; there is a node at "/x" (at /zarr.json#/node_type in zip "/a/c/0.zip"): name the array by the option "array"',
+    ],
+    [
+      [["/a/c/0.zip", smallZip()]],
+      { array: "x" },
+      MetadataError,
+      'there is no "/x/zarr.json"',
     ],
     [
       [[
