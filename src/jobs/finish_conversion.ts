@@ -1,6 +1,7 @@
 import { write } from "../stores/capabilities.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import type { Claim } from "./claim_target.ts";
+import type { ConvertOptions } from "./convert_options.ts";
 import {
   type ConvertPlan,
   fingerprintOf,
@@ -8,6 +9,7 @@ import {
 } from "./convert_plan.ts";
 import { isSameBytes } from "./is_same_file.ts";
 import { describePlace, documentKey } from "./node_location.ts";
+import { removeStaleChunks } from "./stale_chunks.ts";
 import { assertStillMarked, removeMarker } from "./unfinished_marker.ts";
 
 /**
@@ -20,13 +22,17 @@ export async function finishConversion(
   plan: ConvertPlan,
   listed: ListedSource,
   { marker }: Claim,
-  options: StoreOptions,
+  options: ConvertOptions,
 ): Promise<void> {
   const { target, documents } = plan;
   await assertUnchanged(plan, listed, options);
   // Without a marker, the target was finished before, with the same documents.
   if (marker === undefined) return;
   await assertStillMarked(target, marker, options);
+  if (options.resume || options.finish) {
+    const { signal } = options;
+    await removeStaleChunks(plan, signal ? { signal } : {});
+  }
   for (const [path, bytes] of documents) {
     await write(target.store, documentKey(target, path), bytes, options);
   }

@@ -128,6 +128,44 @@ Deno.test("convert with resume skips what is there, and rewrites chunks of anoth
   assertEquals(await contentsOf(target), expected);
 });
 
+Deno.test("convert removes chunks that an earlier run copied, and that are gone", async () => {
+  for (const wrap of [(store: Store) => store, withoutVersions]) {
+    const { source } = await example();
+    const target = new MemoryStore();
+    await assertRejects(
+      () =>
+        convert(source, wrap(target), {
+          ...LAYOUT,
+          onProgress({ done, total }) {
+            if (done === total) throw new Error("Killed");
+          },
+        }),
+      Error,
+      "Killed",
+    );
+    for (const key of ["/a/c/0/0", "/b/c/c/1/2"] as const) {
+      await source.delete(key);
+    }
+    await target.set("/a/mine.txt", utf8("Kept"));
+    await convert(source, wrap(target), { ...LAYOUT, resume: true });
+    const fresh = new MemoryStore();
+    await convert(source, fresh, LAYOUT);
+    await fresh.set("/a/mine.txt", utf8("Kept"));
+    assertEquals(await contentsOf(target), await contentsOf(fresh));
+  }
+});
+
+Deno.test("convert leaves chunks in a finished target that the source does not have", async () => {
+  const { source } = await example();
+  const target = new MemoryStore();
+  await convert(source, target, LAYOUT);
+  const chunks = await openArrayChunks(target, "a");
+  await chunks.set([0, 1], new Uint8Array(60));
+  const before = await contentsOf(target);
+  await convert(source, target, { ...LAYOUT, resume: true });
+  assertEquals(await contentsOf(target), before);
+});
+
 Deno.test("convert continues only the same conversion", async () => {
   const { source } = await example();
   const target = new MemoryStore();
