@@ -14,7 +14,7 @@ import {
 import { bytesText, countText, jsonText } from "./format.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
-import { concurrencyOf, SHARE_HELP, shareOf } from "./share_option.ts";
+import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
 /** `zarr-parts convert SOURCE TARGET` */
 export const CONVERT: Command = {
@@ -65,16 +65,11 @@ export const CONVERT: Command = {
     },
     overwrite: { type: "boolean", help: "remove what is at TARGET first" },
     "dry-run": { type: "boolean", help: "say what would be done" },
-    share: { type: "string", value: "K/N", help: SHARE_HELP },
     finish: {
       type: "boolean",
       help: "check that all shares are done, and write the metadata",
     },
-    concurrency: {
-      type: "string",
-      value: "N",
-      help: "copy N chunks at once; 4 if not given",
-    },
+    ...SHARE_OPTIONS,
   },
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
@@ -91,7 +86,10 @@ export const CONVERT: Command = {
     const [source, target] = [openStore(from), openStore(to)];
     const layout = await layoutOf(args);
     const progress = new ProgressLine(io, args.has("quiet"));
-    const share = shareOf(args);
+    // The last step takes no share.
+    const share = args.has("finish") && !args.has("share")
+      ? undefined
+      : shareOf(args, io);
     const concurrency = concurrencyOf(args);
     try {
       const conversion = await convert(source, target, {

@@ -1,14 +1,37 @@
 import type { Share } from "../jobs/share.ts";
-import { type Arguments, UsageError } from "./command.ts";
+import {
+  type Arguments,
+  type CommandOption,
+  type Io,
+  UsageError,
+} from "./command.ts";
+import { schedulerShare } from "./scheduler_share.ts";
 
-/** The help of the option `--share`. */
-export const SHARE_HELP =
-  "do one of N equal shares of the work, K from 1 to N; all shares are the same in every program";
+/** The options that say which share of the work is done, and how much of it at once. */
+export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  share: {
+    type: "string",
+    value: "K/N",
+    help:
+      "do one of N equal shares of the work, K from 1 to N; if not given, Slurm's variables say it",
+  },
+  shares: {
+    type: "string",
+    value: "N",
+    help:
+      "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
+  },
+  concurrency: {
+    type: "string",
+    value: "N",
+    help: "work on N chunks at once; 4 if not given",
+  },
+};
 
-/** Parses `--share K/N`. */
-export function shareOf(args: Arguments): Share | undefined {
+/** The share by the options or else by the scheduler, which is told on standard error. */
+export function shareOf(args: Arguments, io: Io): Share | undefined {
   const text = args.text("share");
-  if (text === undefined) return undefined;
+  if (text === undefined) return schedulersShare(args, io);
   const [, number, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
   const isShare = Number(number) >= 1 && Number(number) <= Number(count);
   if (!isShare) {
@@ -18,16 +41,36 @@ export function shareOf(args: Arguments): Share | undefined {
       }`,
     );
   }
-  return { index: Number(number) - 1, count: Number(count) };
+  // The only share is all of the work.
+  return count === "1"
+    ? undefined
+    : { index: Number(number) - 1, count: Number(count) };
+}
+
+function schedulersShare(args: Arguments, io: Io): Share | undefined {
+  const given = schedulerShare(
+    (name) => Deno.env.get(name),
+    numberOf(args, "shares"),
+  );
+  if (given === undefined) return undefined;
+  const { share: { index, count }, variable } = given;
+  if (!args.has("quiet")) {
+    io.note(`Share ${index + 1} of ${count}, by ${variable}\n`);
+  }
+  return given.share;
 }
 
 /** Parses `--concurrency N`. */
 export function concurrencyOf(args: Arguments): number | undefined {
-  const text = args.text("concurrency");
+  return numberOf(args, "concurrency");
+}
+
+function numberOf(args: Arguments, name: string): number | undefined {
+  const text = args.text(name);
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
   throw new UsageError(
-    `Expected --concurrency=N with a whole number from 1, found ${
+    `Expected --${name}=N with a whole number from 1, found ${
       JSON.stringify(text)
     }`,
   );

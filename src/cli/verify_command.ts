@@ -4,7 +4,7 @@ import { type Command, UsageError } from "./command.ts";
 import { countText, jsonText } from "./format.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
-import { concurrencyOf, SHARE_HELP, shareOf } from "./share_option.ts";
+import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
 /** The severities, and what `--fail-on` makes of each. */
 const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
@@ -22,12 +22,7 @@ export const VERIFY: Command = {
       value: "SEVERITY",
       help: "the least severity with exit status 1: error, warning or note",
     },
-    share: { type: "string", value: "K/N", help: SHARE_HELP },
-    concurrency: {
-      type: "string",
-      value: "N",
-      help: "verify N chunks at once; 4 if not given",
-    },
+    ...SHARE_OPTIONS,
   },
   examples: [
     "zarr-parts verify data.zarr",
@@ -44,7 +39,7 @@ export const VERIFY: Command = {
       );
     }
     const [place] = args.operands as [string];
-    const [share, concurrency] = [shareOf(args), concurrencyOf(args)];
+    const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     let hasFailed = false;

@@ -10,7 +10,7 @@ import { inTempDir, present } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { checksummed } from "../jobs/checksummed.ts";
 import { digestsOf } from "../jobs/digests.ts";
-import { cliCommand, runCli } from "./run_cli.ts";
+import { cliCommand, runCli, runCliIn } from "./run_cli.ts";
 
 const DEM = "tests/fixtures/dem.zarr";
 
@@ -197,6 +197,37 @@ Deno.test("convert says what it would do, and works in shares", async () => {
     }
     const again = await runCli(...args, "--resume", "--json");
     assertEquals(JSON.parse(again.out).skipped, 12);
+  });
+});
+
+Deno.test("convert and verify take their share from a scheduler, and finish without", async () => {
+  await inTempDir(async (folder) => {
+    const target = `${folder}/a`;
+    const args = ["convert", DEM, target, "--suffix", ".s"];
+    const slurm = (id: number) => ({
+      SLURM_ARRAY_TASK_ID: `${id}`,
+      SLURM_ARRAY_TASK_MIN: "1",
+      SLURM_ARRAY_TASK_MAX: "3",
+      SLURM_ARRAY_TASK_STEP: "1",
+      SLURM_ARRAY_TASK_COUNT: "3",
+    });
+    const runs = await Promise.all(
+      [1, 2, 3].map((id) => runCliIn(slurm(id), ...args)),
+    );
+    runs.forEach(({ code, err, out }, i) => {
+      assertEquals(code, 0, err);
+      assertEquals(err, `Share ${i + 1} of 3, by SLURM_ARRAY_TASK_ID\n`);
+      assertStringIncludes(out, "4 chunks and files");
+    });
+    const end = await runCliIn(slurm(2), ...args, "--finish");
+    assertEquals([end.code, end.err], [0, ""]);
+    const index = { JOB_COMPLETION_INDEX: "0" };
+    const unclear = await runCliIn(index, "verify", target);
+    assertEquals(unclear.code, 2);
+    const share = await runCliIn(index, "verify", target, "--shares", "2");
+    assertStringIncludes(share.out, "6 chunks verified, nothing found");
+    const all = await runCliIn(index, "verify", target, "--share", "1/1");
+    assertStringIncludes(all.out, "12 chunks verified, nothing found");
   });
 });
 

@@ -17,9 +17,18 @@ export interface CliResult {
 
 /** Runs the command line to its end. */
 export async function runCli(...args: string[]): Promise<CliResult> {
+  return await runCliIn({}, ...args);
+}
+
+/** Runs the command line to its end, with environment variables. */
+export async function runCliIn(
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<CliResult> {
   const [program, ...rest] = cliCommand(args);
   const { code, stdout, stderr } = await new Deno.Command(program!, {
     args: rest,
+    env,
     stdout: "piped",
     stderr: "piped",
   }).output();
