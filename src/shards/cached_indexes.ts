@@ -14,7 +14,11 @@ import {
 } from "./inner_extents.ts";
 import type { RangeBatches, ShardBody } from "./range_batches.ts";
 import { readShardIndex } from "./read_inner_chunk.ts";
-import { readRecordedIndex } from "./recorded_index.ts";
+import {
+  noteRecord,
+  readRecordedIndex,
+  type RecordedIndex,
+} from "./recorded_index.ts";
 import type { ShardIndex } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -92,25 +96,26 @@ export class CachedIndexes extends IndexCache {
     if (this.#versioned !== undefined) {
       return await this.#loadVersioned(key, this.#versioned, options);
     }
-    const index = await this.#readIndex(this.#store, key, options);
+    const { index } = await this.#readIndex(this.#store, key, options);
     return { index, isLasting: true };
   }
 
-  #readIndex(
+  async #readIndex(
     values: Pick<Store, "get" | "getRange" | "size">,
     key: StoreKey,
     options: StoreOptions,
-  ): Promise<ShardIndex | undefined> {
+  ): Promise<RecordedIndex> {
     const layout = this.layouts[0]!;
     if (this.#mayHaveRecords) {
       const isReadOnly = this.#store.set === undefined;
-      return readRecordedIndex(values, key, layout, isReadOnly, options);
+      return await readRecordedIndex(values, key, layout, isReadOnly, options);
     }
-    return readShardIndex(
+    const index = await readShardIndex(
       (range) => readRange(values, key, range, options),
       layout,
       key,
     );
+    return { index };
   }
 
   /** Reads an index together with the version of the value that it speaks of. */
@@ -128,8 +133,9 @@ export class CachedIndexes extends IndexCache {
       const group = this.#store.group!(key, [key]);
       const index = await group.read(async (values) => {
         release(); // The store may try several times.
-        const index = await this.#readIndex(values, key, options);
+        const { index, record } = await this.#readIndex(values, key, options);
         version = values.version(`${key}${keySuffix}`);
+        noteRecord(version, record);
         return index;
       }, options);
       // An absent shard may be created at any time, unless the store says otherwise.

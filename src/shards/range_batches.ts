@@ -3,6 +3,7 @@ import { readRange, readSize, requestRange } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { StoreVersion } from "../stores/store_group.ts";
 import { assertInner, type Extent, type InnerPath } from "./inner_extents.ts";
+import { assertRecorded } from "./recorded_index.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
@@ -153,6 +154,7 @@ export class RangeBatches {
     const valueKey: StoreKey = `${key}${keySuffix}`;
     const bytes = await store.getRangeOf!(version, valueKey, range, options);
     if (bytes === undefined) throw new ShardChangedError();
+    assertRecorded(version, key);
     if (bytes.length !== length) throw new NotInBodyError();
     return bytes;
   }

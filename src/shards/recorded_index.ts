@@ -1,12 +1,13 @@
 import { readRange, readSize } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import type { StoreVersion } from "../stores/store_group.ts";
 import {
   assertFileSize,
   decodeFileRecord,
   FILE_RECORD_SIZE,
+  type FileRecord,
 } from "./file_record.ts";
 import { isDamage } from "./is_damage.ts";
-import type { ShardBody } from "./range_batches.ts";
 import { restOfFileLost } from "./refuse_loss.ts";
 import {
   decodeShardIndex,
@@ -17,11 +18,35 @@ import type { ShardLayout } from "./shard_layout.ts";
 
 /** Whether a file record may lie before the indexes of shards: their part has room for it. */
 export function mayHaveRecords(
-  body: Pick<ShardBody, "tailSize"> | null | undefined,
+  body: { readonly tailSize?: number | undefined } | null | undefined,
   layout: ShardLayout | undefined,
 ): boolean {
   return layout?.indexLocation === "end" &&
     body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
+}
+
+/** An index, and the record of its file if it has one. */
+export interface RecordedIndex {
+  readonly index: ShardIndex | undefined;
+  readonly record?: FileRecord | undefined;
+}
+
+/** The records of files by the versions that tell their lengths later. */
+const records = new WeakMap<StoreVersion, FileRecord>();
+
+/** Notes the record of a file, for {@linkcode assertRecorded}. */
+export function noteRecord(
+  version: StoreVersion | undefined,
+  record: FileRecord | undefined,
+): void {
+  if (version && record) records.set(version, record);
+}
+
+/** Refuses a version of a file whose length the store knows by now, if it is not that of the record. */
+export function assertRecorded(version: StoreVersion, key: StoreKey): void {
+  if (version.size === undefined) return;
+  const record = records.get(version);
+  if (record !== undefined) assertFileSize(record, key, version.size);
 }
 
 /**
@@ -52,7 +77,8 @@ export async function assertWholeFile(
 /**
  * Reads the index of a shard, and compares the length of the file with its record, if
  * it has one. The length is not asked of a store that can only read, since that is a
- * server as a rule: this would take one more request for each shard.
+ * server as a rule: this would take one more request for each shard. Its responses
+ * tell the length later.
  *
  * @param values The store of whole shards, or a group of it.
  * @throws {DamageError} If the file was replaced.
@@ -63,7 +89,7 @@ export async function readRecordedIndex(
   layout: ShardLayout,
   isReadOnly: boolean,
   options: StoreOptions | undefined,
-): Promise<ShardIndex | undefined> {
+): Promise<RecordedIndex> {
   const length = FILE_RECORD_SIZE + shardIndexSize(layout);
   const bytes = await readRange(
     values,
@@ -71,11 +97,16 @@ export async function readRecordedIndex(
     { suffixLength: length },
     options,
   );
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined) return { index: undefined };
   const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
   if (record !== undefined && !isReadOnly) {
     const size = await readSize(values, key, options);
     assertFileSize(record, key, size && size - length);
   }
-  return decodeShardIndex(bytes.subarray(FILE_RECORD_SIZE), layout, key);
+  const index = decodeShardIndex(
+    bytes.subarray(FILE_RECORD_SIZE),
+    layout,
+    key,
+  );
+  return { index, record };
 }

@@ -30,6 +30,8 @@ export interface StoreVersion {
    * until `release` is called, as it does for files that were written a moment ago.
    */
   readonly isLasting: boolean;
+  /** The length of the value in bytes, as far as the store knows it without a request. */
+  readonly size?: number | undefined;
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void;
 }

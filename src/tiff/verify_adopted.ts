@@ -18,9 +18,9 @@ import { commonRows, stacked, type TiffShard, withRows } from "./tiff_shard.ts";
  * the indexes that `adoptTiffs` wrote.
  *
  * A file that was written anew needs a new index, since its tiles may lie elsewhere.
- * Readers notice a file of another length by themselves, except over HTTP. This
- * function also finds files of the same length whose tiles lie elsewhere. Files whose
- * tiles have the same places have the right index, whatever the tiles hold.
+ * Readers notice most files of another length by themselves. This function also finds
+ * files of the same length whose tiles lie elsewhere. Files whose tiles have the same
+ * places have the right index, whatever the tiles hold.
  *
  * @param store The store that holds the array.
  * @param path The array's path in the store; empty for the root.

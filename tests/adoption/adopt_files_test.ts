@@ -5,6 +5,7 @@ import {
   arrayMetadata,
   DamageError,
   FileSystemStore,
+  HttpStore,
   MemoryStore,
   MetadataError,
   plainView,
@@ -17,6 +18,7 @@ import {
 } from "../../src/adoption/adopt_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adoption/index_part.ts";
 import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 
 const LAYOUT = adoptedLayout([2]);
@@ -205,6 +207,31 @@ Deno.test("an adopted file of another length than when it was adopted is a Damag
           await assertNoticed(store, length);
         }),
     );
+    await t.step(`over HTTP, ${length} bytes`, async () => {
+      const store = new MemoryStore();
+      await open(store);
+      await store.set("/a/c/0.raw", new Uint8Array(length));
+      const requests: string[] = [];
+      const handler = storeHandler(store);
+      const server = serve((request) => {
+        requests.push(new URL(request.url).pathname);
+        return handler(request);
+      });
+      try {
+        const error = await assertRejects(
+          () => elementsOf(new HttpStore(server.url)),
+          DamageError,
+        );
+        assertEquals(error.key, "/a/c/0.raw");
+        assertEquals(error.message.includes(`is ${length} bytes long`), true);
+        assertEquals(requests.filter((path) => path.includes("/c/")), [
+          "/a/c/0.raw.index",
+          "/a/c/0.raw",
+        ]);
+      } finally {
+        await server.close();
+      }
+    });
     await t.step(`in a store without groups, ${length} bytes`, async () => {
       const memory = new MemoryStore();
       const store: Store = {

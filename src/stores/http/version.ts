@@ -46,6 +46,11 @@ export class HttpVersion implements StoreVersion {
     return this.#expected ??= this.#found.get(this.key);
   }
 
+  /** The length of the value, as `Content-Range` of a response told it. */
+  get size(): number | undefined {
+    return this.expected?.size;
+  }
+
   /** Whether a response has this version. */
   async matches(
     value: Validators,
