@@ -28,7 +28,8 @@ const C_3_072711026 = 25172;
 const values = new Int32Array(64);
 
 /**
- * Transforms a block of coefficients into samples.
+ * Transforms a block of coefficients into samples. Samples out of range are clamped, as
+ * by the vector code of libjpeg-turbo.
  *
  * @param coefficients Has the block at `start`, row by row.
  * @param factors The quantization table, by which the coefficients are multiplied.

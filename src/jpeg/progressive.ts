@@ -37,7 +37,7 @@ export class ProgressiveDecoder implements BlockDecoder {
       if (earlierBit === 0) this.#decodeAc(reader, table, all, start);
       else this.#refineAc(reader, table, all, start);
     } else if (earlierBit === 0) {
-      const bits = needTable(dc).read(reader) & 15;
+      const bits = needTable(dc).read(reader);
       if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
       all[start] = this.#earlier[place]! << lowBit;
     } else if (reader.read(1) === 1) all[start]! |= 1 << lowBit;
@@ -113,7 +113,10 @@ export class ProgressiveDecoder implements BlockDecoder {
   }
 
   #refine(reader: BitReader, all: Int16Array, at: number, one: number): void {
-    if (reader.read(1) === 1) all[at]! += all[at]! < 0 ? -one : one;
+    if (reader.read(1) === 0) return;
+    const value = all[at]!;
+    // The bit is set already if scans contradict each other.
+    if ((value & one) === 0) all[at] = value + (value < 0 ? -one : one);
   }
 }
 

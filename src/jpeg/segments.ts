@@ -29,7 +29,14 @@ export function* segments(
     const { marker, end } = findMarker(bytes, place);
     if (marker === END_MARKER) return;
     place = end;
-    if (marker < 0xc0 || marker >= 0xd0 && marker <= SOI) continue; // No segment.
+    if (isAlone(marker)) continue;
+    if (!isKnown(marker)) {
+      throw new SyntaxError(
+        `Unexpected marker 0xff${
+          marker.toString(16).padStart(2, "0")
+        } before byte ${end}`,
+      );
+    }
     const length = numberAt(bytes, end);
     if (length < 2 || end + length > bytes.length) {
       throw new SyntaxError(
@@ -40,6 +47,17 @@ export function* segments(
     const segment = bytes.subarray(end + 2, place);
     place = (yield { marker, segment, end: place }) ?? place;
   }
+}
+
+/** Whether a marker has no segment: TEM, and the restart markers. */
+function isAlone(marker: number): boolean {
+  return marker === 1 || marker >= 0xd0 && marker <= 0xd7;
+}
+
+/** Whether a marker is defined, but not for hierarchical files or extensions. */
+function isKnown(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xef &&
+      ![0xc8, SOI, 0xde, 0xdf].includes(marker) || marker === 0xfe;
 }
 
 /** The number of two bytes at a place; 0 beyond the end. */

@@ -25,7 +25,7 @@ export class SequentialDecoder implements BlockDecoder {
     block: number,
   ): void {
     const coefficients = this.#block.fill(0);
-    const bits = needTable(dc).read(reader) & 15;
+    const bits = needTable(dc).read(reader);
     if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
     coefficients[0] = this.#earlier[place]!;
     const table = needTable(ac);

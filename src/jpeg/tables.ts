@@ -18,6 +18,8 @@ export interface Tables {
 }
 
 const HIGHEST_TABLE = 3;
+/** The most bits of a first coefficient, which its symbol tells. */
+const MOST_BITS = 15;
 
 /** Reads the tables of a DQT segment. */
 export function readQuantization(segment: Uint8Array, tables: Tables): void {
@@ -48,10 +50,13 @@ export function readHuffman(segment: Uint8Array, tables: Tables): void {
     const counts = segment.subarray(i + 1, i + 17);
     const total = counts.reduce((sum, count) => sum + count, 0);
     const end = i + 17 + total;
-    if (isAc > 1 || number > HIGHEST_TABLE || end > segment.length) {
+    const symbols = segment.slice(i + 17, end);
+    const isDamaged = isAc > 1 || number > HIGHEST_TABLE ||
+      end > segment.length || !isAc && symbols.some((bits) => bits > MOST_BITS);
+    if (isDamaged) {
       throw new SyntaxError("A segment of Huffman tables is damaged");
     }
-    const table = new HuffmanTable(counts, segment.slice(i + 17, end));
+    const table = new HuffmanTable(counts, symbols);
     (isAc ? tables.ac : tables.dc)[number] = table;
     i = end;
   }

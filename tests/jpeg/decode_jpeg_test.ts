@@ -335,6 +335,21 @@ const REFUSED: [string, Uint8Array, string][] = [
     changed(BASELINE, DQT, 2, 200),
     "The segment at 20 has 51267 bytes",
   ],
+  [
+    "a reserved marker",
+    changed(BASELINE, DQT, 1, 0x1d),
+    "Unexpected marker 0xff1d",
+  ],
+  [
+    "a second start",
+    changed(BASELINE, DQT, 1, 0xd8),
+    "Unexpected marker 0xffd8",
+  ],
+  [
+    "a Huffman table with 16 bits of a first coefficient",
+    changed(BASELINE, DHT, 21, 16),
+    "A segment of Huffman tables is damaged",
+  ],
   ["two frames", twice(BASELINE, SOF0), "Expected one frame, found two"],
   [
     "restart markers in a wrong order",
