@@ -7,8 +7,14 @@ import { assertRecorded } from "./recorded_index.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
-/** Larger ranges are not combined, since the cost of their requests is small beside that of their bytes. */
+/** No larger range is requested for several calls. */
 const LARGEST_RANGE = 2 * 1024 * 1024;
+/**
+ * In stores that can write, ranges of this length or more are not combined, since
+ * requests for files cost less than a second copy of their bytes. A store that can only
+ * read is a server as a rule.
+ */
+const LARGE_EXTENT = 128 * 1024;
 
 /** A call that waits for a range. */
 interface Read {
@@ -45,6 +51,8 @@ export class RangeBatches {
   readonly #store: Store;
   readonly #body: ShardBody | null;
   readonly #indexSize: number;
+  /** Ranges of this length or more are not combined with others. */
+  readonly #largeExtent: number;
   /** The calls of the current microtask after its first one. */
   #others: Read[] | undefined;
 
@@ -58,6 +66,9 @@ export class RangeBatches {
     this.#store = store;
     this.#body = body;
     this.#indexSize = indexSize;
+    this.#largeExtent = typeof store.set === "function"
+      ? LARGE_EXTENT
+      : Infinity;
   }
 
   /**
@@ -113,7 +124,9 @@ export class RangeBatches {
     }
     const first = add(reads, key, extent, options, version, path);
     for (const batch of batchesOf(reads)) {
-      for (const group of together(batch)) this.#readTogether(group);
+      for (const group of together(batch, this.#largeExtent)) {
+        this.#readTogether(group);
+      }
     }
     return await first;
   }
@@ -223,20 +236,28 @@ function batchesOf(reads: readonly Read[]): Read[][] {
   return batches;
 }
 
-/** Groups reads that are combined into one request. */
-function together(reads: readonly Read[]): Read[][] {
+/**
+ * Groups reads that are combined into one request.
+ *
+ * @param largeExtent The length from which a range is combined only with ranges in it.
+ */
+function together(reads: readonly Read[], largeExtent: number): Read[][] {
   const groups: Read[][] = [];
   let start = 0;
   let end = -Infinity;
+  let isLarge = false;
   for (
     const read of reads.toSorted((a, b) => a.extent.offset - b.extent.offset)
   ) {
     const { extent } = read;
-    const fits = extent.offset - end <= LARGEST_GAP &&
-      Math.max(end, endOf(extent)) - start <= LARGEST_RANGE;
+    const fits = endOf(extent) <= end ||
+      !isLarge && extent.length < largeExtent &&
+        extent.offset - end <= LARGEST_GAP &&
+        endOf(extent) - start <= LARGEST_RANGE;
     if (!fits) {
       groups.push([]);
       start = extent.offset;
+      isLarge = extent.length >= largeExtent;
     }
     groups.at(-1)!.push(read);
     end = fits ? Math.max(end, endOf(extent)) : endOf(extent);

@@ -6,6 +6,7 @@ import { countingBytes } from "../support/bytes.ts";
 
 const GAP = 4 * 1024;
 const MOST = 2 * 1024 * 1024;
+const LARGE = 128 * 1024;
 
 /** A store of one value that notes the ranges it is asked for. */
 function noting(value: Uint8Array): { store: Store; ranges: ByteRange[] } {
@@ -69,19 +70,60 @@ Deno.test("RangeBatches joins exactly adjacent ranges into one read", async () =
 });
 
 Deno.test("RangeBatches joins at most two mebibytes into one read", async () => {
+  const length = MOST / 32;
   for (const [more, requests] of [[0, 1], [1, 2]] as const) {
     const { store, ranges } = noting(new Uint8Array(MOST + 1));
     const batches = new RangeBatches(store);
-    await Promise.all([
-      batches.read("/v", { offset: 0, length: 10 }, undefined),
-      batches.read("/v", { offset: 10, length: MOST - 10 + more }, undefined),
-    ]);
+    await Promise.all(
+      Array.from({ length: 32 }, (_, i) => {
+        const last = i === 31 ? length + more : length;
+        const extent = { offset: i * length, length: last };
+        return batches.read("/v", extent, undefined);
+      }),
+    );
     assertEquals(ranges.length, requests);
   }
   const { store, ranges } = noting(new Uint8Array(MOST + 1));
   const whole = { offset: 0, length: MOST + 1 };
   const bytes = await new RangeBatches(store).read("/v", whole, undefined);
   assertEquals([bytes?.length, ranges.length], [MOST + 1, 1]);
+});
+
+Deno.test("RangeBatches joins no range of 128 KiB or more with another that it does not contain, in a store that can write", async () => {
+  const cases: [number[][], number][] = [
+    [[[0, LARGE - 1], [LARGE - 1, LARGE - 1]], 1],
+    [[[0, LARGE - 1], [LARGE - 1, LARGE]], 2],
+    [[[0, LARGE], [LARGE, LARGE - 1]], 2],
+    [[[0, LARGE], [LARGE, 10], [LARGE + 10, 10]], 2],
+    [[[0, 10], [10, LARGE], [LARGE + 10, 10]], 3],
+    [[[0, LARGE], [LARGE - 1, 2]], 2],
+    [[[0, LARGE], [0, LARGE]], 1],
+    [[[0, LARGE], [LARGE - 10, 10]], 1],
+  ];
+  const value = countingBytes(2 * LARGE);
+  for (const [extents, requests] of cases) {
+    const { store, ranges } = noting(value);
+    const set = () => Promise.resolve();
+    const batches = new RangeBatches({ ...store, set });
+    const read = await Promise.all(
+      extents.map(([offset = 0, length = 0]) =>
+        batches.read("/v", { offset, length }, undefined)
+      ),
+    );
+    read.forEach((bytes, i) => {
+      const [offset = 0, length = 0] = extents[i]!;
+      assertEquals(bytes, value.slice(offset, offset + length));
+    });
+    assertEquals(ranges.length, requests, JSON.stringify(extents));
+    ranges.length = 0;
+    const server = new RangeBatches(store);
+    await Promise.all(
+      extents.map(([offset = 0, length = 0]) =>
+        server.read("/v", { offset, length }, undefined)
+      ),
+    );
+    assertEquals(ranges.length, 1);
+  }
 });
 
 Deno.test("RangeBatches returns bytes that keep no other bytes in memory", async () => {
