@@ -29,7 +29,8 @@ const values = new Int32Array(64);
 
 /**
  * Transforms a block of coefficients into samples. Samples out of range are clamped, as
- * by the vector code of libjpeg-turbo.
+ * by the vector code of libjpeg-turbo, which differs only where damage makes values of
+ * more than 16 bits.
  *
  * @param coefficients Has the block at `start`, row by row.
  * @param factors The quantization table, by which the coefficients are multiplied.
