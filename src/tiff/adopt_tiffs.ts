@@ -6,6 +6,7 @@ import {
 } from "../adoption/adopt_files.ts";
 import { notesOnStarts } from "../adoption/mosaic.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
+import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import { assertStore } from "../stores/assert_store.ts";
 import { assertWritable, readSize } from "../stores/capabilities.ts";
@@ -141,6 +142,16 @@ async function readFile(
   if (size === undefined) {
     throw new Error(
       `${name} is not there any more, in ${describeStore(store)}`,
+    );
+  }
+  const end = shard.tiles.reduce(
+    (most, tile) => tile ? Math.max(most, tile.offset + tile.length) : most,
+    0,
+  );
+  if (end > size) {
+    throw new DamageError(
+      `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew`,
+      { key },
     );
   }
   const placed = stack ? stacked(shard) : shard;

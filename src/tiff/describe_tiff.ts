@@ -13,7 +13,8 @@ const loadReader = /* @__PURE__ */ loadOnce(() =>
  * are at the start of the file, two where they are at its end, and one more for tables
  * of tiles that are long.
  *
- * Pages whose tiles cannot be chunks of a Zarr array say why in `problem`.
+ * Pages whose tiles cannot be chunks of a Zarr array say why in `problem`. A stack of
+ * ImageJ or tifffile that has one directory for all planes has one page for each plane.
  *
  * @param read Reads a range of the file.
  * @param options `key`: the key of the file, for messages.

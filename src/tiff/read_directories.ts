@@ -5,6 +5,7 @@ import {
   DirectoryReader,
   TiffError,
 } from "./directory_reader.ts";
+import { withPlanes } from "./contiguous_stack.ts";
 import { describePage } from "./describe_page.ts";
 import type { TiffDescription } from "./tiff_page.ts";
 import { MissingFileError, RangeSource } from "./range_source.ts";
@@ -18,7 +19,7 @@ export async function describeDirectories(
   const pages = directories.map((directory) =>
     describePage(directory, isLittleEndian)
   );
-  return { pages };
+  return { pages: withPlanes(pages) };
 }
 
 /**

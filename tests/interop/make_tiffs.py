@@ -321,6 +321,13 @@ def stacks():
         3,
         tifffile.imread,
     )
+    for name, options in {"imagej-one-directory": dict(imagej=True), "tifffile-one-directory": dict(photometric="minisblack")}.items():
+        one(
+            name,
+            lambda path: tifffile.imwrite(path, planes, truncate=True, rowsperstrip=15, **options),
+            3,
+            tifffile.imread,
+        )
     hyper = elements((3, 2, 30, 40), "float32")
     one(
         "imagej-hyperstack",

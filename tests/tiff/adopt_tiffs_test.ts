@@ -16,6 +16,7 @@ import {
 import {
   adoptTiffs,
   type AdoptTiffsOptions,
+  describeTiff,
   tiffContainer,
   verifyAdopted,
 } from "../../src/tiff/mod.ts";
@@ -363,6 +364,65 @@ Deno.test("adoptTiffs makes an array of each overview, by links or by mapped key
     await assertLevels(storeOf);
     assertEquals(await memory.get("/scene.tif"), file);
   });
+});
+
+Deno.test("adoptTiffs refuses a file that is cut short", async () => {
+  const file = tiffOf(square(0, 0));
+  const store = new MemoryStore([["/c/0/0.tif", file.slice(0, -1)]]);
+  await assertRejects(
+    () => adoptTiffs(store, ""),
+    DamageError,
+    'File "/c/0/0.tif" is 3071 bytes long, where its tiles end at 3072',
+  );
+  await store.set("/c/0/0.tif", file);
+  await adoptTiffs(store, "");
+});
+
+Deno.test("describeTiff tells planes that one directory stands for, or that they cannot be found", async () => {
+  const planes = async (description: string, more: TiffEntry[] = []) => {
+    const file = tiffOf({ y: 0, x: 0, height: 32, width: 16 }, [
+      [270, "ascii", `${description}\0`],
+      ...more,
+    ]);
+    const { pages } = await describeTiff((range) =>
+      new MemoryStore([["/a", file]]).getRange("/a", range)
+    );
+    return pages;
+  };
+  const imageJ = "ImageJ=1.53t\nslices=3\nimages=3\nloop=false\n";
+  const found = await planes(imageJ);
+  assertEquals(
+    found.map(({ tiles }) => tiles.map((tile) => tile!.offset)),
+    [[2048, 2304], [2560, 2816], [3072, 3328]],
+  );
+  const truncated = (await planes('{"shape": [2, 32, 16], "truncated": true}'))
+    .length;
+  assertEquals(truncated, 2);
+  for (
+    const other of [
+      "images=3",
+      "ImageJ=1.53t\nimages=1\n",
+      '{"shape": [2, 32, 16]}',
+      '{"shape": ["a", null], "truncated": true}',
+      "{",
+    ]
+  ) {
+    const [page, ...others] = await planes(other);
+    assertEquals([page!.problem, others.length], [undefined, 0], other);
+  }
+  for (
+    const more of [
+      [[259, "short", [8]]],
+      [[324, "long", [2048, 2500]]],
+      [[256, "long", [15]]],
+      [[270, "ascii", "ImageJ=1\nimages=999999999\n\0"]],
+      [[270, "ascii", '{"shape": [3, 32, 8], "truncated": true}\0']],
+    ] satisfies TiffEntry[][]
+  ) {
+    const [page, ...others] = await planes(imageJ, more);
+    assertEquals(others.length, 0);
+    assert(page!.problem?.includes("planes, of which the directory has one"));
+  }
 });
 
 Deno.test("adoptTiffs refuses what is there already, and replaces it with overwrite", async () => {
