@@ -1,6 +1,11 @@
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { FirstBytes } from "../shards/first_bytes.ts";
-import { findFirstBytes } from "../shards/other_bytes.ts";
+import {
+  findFirstBytes,
+  readFirstBytes,
+  type StoredShard,
+} from "../shards/other_bytes.ts";
+import { isDamage } from "../shards/is_damage.ts";
 import { otherBytesLost } from "../shards/refuse_loss.ts";
 import { assertOtherBytes } from "../shards/other_bytes_option.ts";
 import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
@@ -75,37 +80,48 @@ async function replaceShard(
     headSize,
     mayHaveRecords: mayHaveRecords(part, layout),
   };
-  const checkStored = async (store: Store) => {
-    const run = await findFirstBytes(store, stored, options);
-    if (run === undefined) return undefined;
-    const bytes = new FirstBytes(layout, headSize);
-    const assertOthers = () => {
-      if (bytes.areOthers()) return;
-      throw otherBytesLost(key, run);
-    };
-    return { bytes, assertOthers };
+  const run = await storedFirstBytes(store, stored, options);
+  if (run === undefined) return await write(store, key, value, options);
+  const bytes = new FirstBytes(layout, headSize);
+  const assertOthers = () => {
+    if (!bytes.areOthers()) throw otherBytesLost(key, run);
   };
   if (value instanceof Uint8Array) {
-    return await exclusively(store, key, async (locked) => {
-      const check = await checkStored(locked);
-      check?.bytes.add(value);
-      check?.assertOthers();
-      await write(locked, key, value, options);
-    }, options);
+    bytes.add(value);
+    assertOthers();
+    return await write(store, key, value, options);
   }
-  // A slow stream keeps nobody out.
-  const check = await exclusively(store, key, checkStored, options);
-  const stream = check && value.pipeThrough(
+  const checked = value.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(piece, controller) {
         // The store refuses pieces that are no bytes.
-        if (piece instanceof Uint8Array) check.bytes.add(piece);
+        if (piece instanceof Uint8Array) bytes.add(piece);
         controller.enqueue(piece);
       },
-      flush: () => check.assertOthers(),
+      flush: assertOthers,
     }),
   );
-  await write(store, key, stream ?? value, options);
+  await write(store, key, checked, options);
+}
+
+/** Finds the bytes of another file format without the lock of the shard, which few shards need. */
+async function storedFirstBytes(
+  store: Store,
+  stored: StoredShard,
+  options: StoreOptions,
+): ReturnType<typeof findFirstBytes> {
+  try {
+    return await readFirstBytes(store, stored, options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    // Whoever has the lock first finishes what a killed writer left.
+    return await exclusively(
+      store,
+      stored.key,
+      (locked) => findFirstBytes(locked, stored, options),
+      options,
+    );
+  }
 }
 
 /** The layout of shards; `undefined` if it is not understood, or if other codecs change the bytes of shards. */

@@ -75,6 +75,20 @@ export function assertOthersKept(
  */
 export async function findFirstBytes(
   store: Store,
+  stored: StoredShard,
+  options: StoreOptions,
+): Promise<Run | undefined> {
+  try {
+    return await readFirstBytes(store, stored, options);
+  } catch (error) {
+    if (isDamage(error) && !stored.mayHaveRecords) return undefined;
+    throw error;
+  }
+}
+
+/** Finds what {@linkcode findFirstBytes} does, and throws for any damaged shard. */
+export async function readFirstBytes(
+  store: Store,
   { key, layout, headSize, mayHaveRecords }: StoredShard,
   options: StoreOptions,
 ): Promise<Run | undefined> {
@@ -82,33 +96,28 @@ export async function findFirstBytes(
   const isAtStart = layout.indexLocation === "start";
   const length = indexSize + (mayHaveRecords ? FILE_RECORD_SIZE : 0);
   const range = isAtStart ? { offset: 0, length } : { suffixLength: length };
-  try {
-    const bytes = await readRange(store, key, range, options);
-    if (bytes === undefined) return undefined;
-    if (mayHaveRecords) {
-      const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-      const size = record && await readSize(store, key, options);
-      const end = size === undefined ? undefined : size - length;
-      // Another file than that of the index: nothing in it is known.
-      if (record && end !== undefined && end !== record.size) {
-        return end > headSize
-          ? { offset: headSize, length: end - headSize }
-          : undefined;
-      }
+  const bytes = await readRange(store, key, range, options);
+  if (bytes === undefined) return undefined;
+  if (mayHaveRecords) {
+    const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+    const size = record && await readSize(store, key, options);
+    const end = size === undefined ? undefined : size - length;
+    // Another file than that of the index: nothing in it is known.
+    if (record && end !== undefined && end !== record.size) {
+      return end > headSize
+        ? { offset: headSize, length: end - headSize }
+        : undefined;
     }
-    const index = decodeShardIndex(bytes.slice(-indexSize), layout, key);
-    const atMost = firstRun(index, layout, Infinity, headSize);
-    if (atMost.length === 0) return undefined;
-    const size = await readSize(store, key, options);
-    if (size === undefined) return undefined;
-    if (!liesIn(index, layout, size)) return undefined;
-    const run = firstRun(index, layout, size, headSize);
-    const found = await readRange(store, key, run, options);
-    return found === undefined || isZero(found) ? undefined : run;
-  } catch (error) {
-    if (isDamage(error) && !mayHaveRecords) return undefined;
-    throw error;
   }
+  const index = decodeShardIndex(bytes.slice(-indexSize), layout, key);
+  const atMost = firstRun(index, layout, Infinity, headSize);
+  if (atMost.length === 0) return undefined;
+  const size = await readSize(store, key, options);
+  if (size === undefined) return undefined;
+  if (!liesIn(index, layout, size)) return undefined;
+  const run = firstRun(index, layout, size, headSize);
+  const found = await readRange(store, key, run, options);
+  return found === undefined || isZero(found) ? undefined : run;
 }
 
 /** The bytes before the first inner chunk that belong to neither head parts nor the index. */
