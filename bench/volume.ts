@@ -7,6 +7,7 @@ import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
 import { makeVolume } from "./volume_data.ts";
 import { ZarrPython } from "./volume_peer.ts";
+import { measureVolumePeaks } from "./volume_memory.ts";
 import { measureReading } from "./volume_reading.ts";
 import { measureWriting } from "./volume_writing.ts";
 
@@ -19,6 +20,8 @@ export async function benchVolume(options: Options): Promise<Report> {
   try {
     const { path } = folders[0]!;
     tables.push(...await measureReading(path, volume, effort));
+    const { byteLength } = volume.data;
+    tables.push(await measureVolumePeaks(`${path}/plain`, byteLength));
     const python = await ZarrPython.start(path, volume);
     if (typeof python === "string") {
       console.log(`zarr-python is not measured: ${python}\n`);

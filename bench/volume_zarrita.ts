@@ -51,7 +51,7 @@ export async function createVolume(
 /** Writes all elements of an array by `setSharded`. */
 export async function writeElements(
   array: VolumeArray,
-  { data }: Volume,
+  { data }: Pick<Volume, "data">,
 ): Promise<void> {
   await setSharded(zarr, array, null, data);
 }
