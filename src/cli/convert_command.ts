@@ -1,6 +1,7 @@
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { parseZarrJson } from "../metadata/zarr_json.ts";
+import { namedCodecs } from "../jobs/change_layout.ts";
 import { type Conversion, convert } from "../jobs/convert.ts";
 import type { LayoutOptions } from "../jobs/layout_options.ts";
 import { MARKER } from "../jobs/unfinished_marker.ts";
@@ -49,6 +50,11 @@ export const CONVERT: Command = {
       help:
         "the parts of a chunk, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
     },
+    container: {
+      type: "string",
+      value: "FORMAT",
+      help: "make each shard a file of this format: tiff or zip",
+    },
     plain: { type: "boolean", help: "plain Zarr, for any other program" },
     metadata: {
       type: "string",
@@ -74,6 +80,7 @@ export const CONVERT: Command = {
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
+    "zarr-parts convert a.zarr b.zarr --container tiff --suffix .tif --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
   ],
   async run(args, io) {
@@ -84,7 +91,7 @@ export const CONVERT: Command = {
       );
     }
     const [source, target] = [openStore(from), openStore(to)];
-    const layout = await layoutOf(args);
+    const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
     // The last step takes no share.
     const share = args.has("finish") && !args.has("share")
@@ -130,6 +137,30 @@ async function layoutOf(args: Arguments): Promise<LayoutOptions> {
     ...file !== undefined && {
       metadata: parseZarrJson(await Deno.readFile(file)) as ArrayMetadata,
     },
+  };
+}
+
+/** The container of all arrays that have shards. */
+async function containerOf(
+  args: Arguments,
+): Promise<Pick<LayoutOptions, "container">> {
+  const format = args.text("container");
+  if (format === undefined) return {};
+  const containers = {
+    tiff: async () => (await import("../tiff/tiff_container.ts")).tiffContainer,
+    zip: async () => (await import("../zip/zip_container.ts")).zipContainer,
+  };
+  if (!Object.hasOwn(containers, format)) {
+    throw new UsageError(
+      `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
+    );
+  }
+  const container = await containers[format as keyof typeof containers]();
+  return {
+    container: (metadata) =>
+      namedCodecs(metadata)[0]?.name === "sharding_indexed"
+        ? container(metadata)
+        : undefined,
   };
 }
 

@@ -21,7 +21,7 @@ import type { LayoutOptions } from "./layout_options.ts";
 
 /** Refuses options that contradict each other. */
 export function assertLayout(options: LayoutOptions): void {
-  const { metadata, plain, ...others } = options;
+  const { metadata, plain, container: _, ...others } = options;
   const given = [
     ...metadata === undefined ? [] : ["metadata"],
     ...plain ? ["plain"] : [],

@@ -82,7 +82,8 @@ const MOST_NAMED = 3;
 
 /**
  * Copies an array, or a group with all that is in it, and gives the arrays another layout:
- * other chunk keys and other parts. Elements are neither decoded nor encoded.
+ * other chunk keys and other parts, and shards that are files of other formats. Elements are
+ * neither decoded nor encoded.
  *
  * Chunks are copied in constant memory, if the stores have streams, and `concurrency` of
  * them at once. The checksum of a chunk whose last codec is `crc32c`, and that of the index
@@ -223,12 +224,13 @@ async function copyAll(
 }
 
 async function copyItem(
-  { from, to, checks, isListed }: WorkItem,
+  { from, to, checks, contain, isListed }: WorkItem,
   skip: "same size" | "same bytes" | undefined,
   signal: AbortSignal,
 ): Promise<Copied> {
   const copied = await copyValue(from, to, {
     skip,
+    change: contain,
     ...checks && {
       check: (size: number) => new ChunkCheck(checks, from.key, size),
     },
@@ -261,8 +263,10 @@ async function checkAll(
     work,
     options.concurrency ?? 4,
     async (item, signal) => {
-      const { from, to } = item;
-      const size = await from.size({ signal });
+      const { from, to, contain } = item;
+      const size = contain
+        ? sizeOf(await from.get({ signal }), contain)
+        : await from.size({ signal });
       if (size === undefined) done.absent++;
       else if (await isRight(from, to, size, "same size", { signal })) {
         done.skipped++;
@@ -279,6 +283,14 @@ async function checkAll(
       missing.join(", ")
     }; run their shares again`,
   );
+}
+
+/** The length of a value once it is changed. */
+function sizeOf(
+  bytes: Uint8Array | undefined,
+  change: (bytes: Uint8Array) => Uint8Array,
+): number | undefined {
+  return bytes && change(bytes).length;
 }
 
 function report(

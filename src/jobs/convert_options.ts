@@ -76,6 +76,7 @@ const KNOWN = [
   "parts",
   "plain",
   "metadata",
+  "container",
   "concurrency",
   "resume",
   "overwrite",

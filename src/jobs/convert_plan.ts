@@ -8,6 +8,7 @@ import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey, StoreOptions } from "../stores/store.ts";
 import { ArrayKeys } from "./array_keys.ts";
 import { changeLayout } from "./change_layout.ts";
+import { type ContainShard, containShards } from "./contain_shard.ts";
 import { ChunkList } from "./chunk_list.ts";
 import type { LayoutOptions } from "./layout_options.ts";
 import { listHierarchy } from "./list_hierarchy.ts";
@@ -23,6 +24,8 @@ export interface PlannedArray {
   readonly target: ArrayChunks;
   /** The stored chunks of the source; `undefined` if it cannot list. */
   readonly stored: ChunkList | undefined;
+  /** Lays out shards anew; `undefined` if chunks are copied as they are. */
+  readonly contain: ContainShard | undefined;
 }
 
 /** The documents of a conversion, and its arrays. */
@@ -65,10 +68,15 @@ export async function planConversion(
     documents.set(node.path, bytes);
     if (!isArrayDocument(node.document)) continue;
     const from = chunksAt(source, node.path, node.document);
+    const to = chunksAt(target, node.path, parseZarrJson(bytes));
     arrays.unshift({
       path: node.path,
       source: from,
-      target: chunksAt(target, node.path, parseZarrJson(bytes)),
+      target: to,
+      contain: ofArray(node.path, () => {
+        const container = layout.container?.(to.metadata, node.path);
+        return container && containShards(to, container);
+      }),
       stored: canList ? new ChunkList(from.gridShape.length) : undefined,
     });
   }
@@ -186,19 +194,19 @@ function convertedDocument(
           return takeOver(
             node as Readonly<Record<string, unknown>>,
             array,
-            changeLayoutOf(metadata, whole, layout) as unknown as typeof array,
+            ofArray(
+              whole,
+              () => changeLayout(metadata, whole, layout),
+            ) as unknown as typeof array,
           );
         })),
   );
 }
 
-function changeLayoutOf(
-  metadata: ArrayMetadata,
-  path: string,
-  layout: LayoutOptions,
-): ArrayMetadata {
+/** Names the array in errors about options. */
+function ofArray<T>(path: string, task: () => T): T {
   try {
-    return changeLayout(metadata, path, layout);
+    return task();
   } catch (error) {
     for (const ErrorClass of [RangeError, TypeError]) {
       if (!(error instanceof ErrorClass)) continue;

@@ -19,6 +19,8 @@ export interface WorkItem {
   readonly to: StoredValue;
   /** The checksums of a chunk; `undefined` for a file. */
   readonly checks: ChunkChecks | undefined;
+  /** Lays out the bytes of a shard anew; `undefined` for values that are copied as they are. */
+  readonly contain: ((bytes: Uint8Array) => Uint8Array) | undefined;
   /** Whether the source was found to hold the value. */
   readonly isListed: boolean;
 }
@@ -52,8 +54,12 @@ export class ConvertWork implements Iterable<WorkItem> {
       const { metadata, chunkShape } = array.source;
       const checks = checksOf(metadata, chunkShape);
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
+        const from = chunkIn(source.store, array.source, coordinates);
+        const { contain } = array;
         yield {
-          from: chunkIn(source.store, array.source, coordinates),
+          from,
+          contain: contain &&
+            ((bytes) => contain(bytes, coordinates, from.key)),
           to: chunkIn(target.store, array.target, coordinates),
           checks,
           isListed: array.stored !== undefined,
@@ -65,6 +71,7 @@ export class ConvertWork implements Iterable<WorkItem> {
         from: fileIn(source.store, source.root + file as StoreKey),
         to: fileIn(target.store, target.root + file as StoreKey),
         checks: undefined,
+        contain: undefined,
         isListed: true,
       };
     }

@@ -8,6 +8,7 @@ import {
   write,
 } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { toStream } from "../stores/stream.ts";
 import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { checkedStream, type PassingBytes } from "./checked_stream.ts";
 import { isSameStream } from "./is_same_stream.ts";
@@ -71,6 +72,8 @@ export interface CopyOptions {
   readonly skip?: "same size" | "same bytes" | undefined;
   /** Checks the bytes of a value of a length. */
   check?(size: number): PassingBytes;
+  /** Changes the bytes of a value, which is read whole. */
+  readonly change?: ((bytes: Uint8Array) => Uint8Array) | undefined;
 }
 
 /** What happened to a value, and how many bytes were copied. */
@@ -83,10 +86,11 @@ export interface Copied {
 export async function copyValue(
   from: StoredValue,
   to: StoredValue,
-  { skip, check }: CopyOptions,
+  { skip, check, change }: CopyOptions,
   signal: AbortSignal,
 ): Promise<Copied> {
   const options = { signal };
+  if (change) return await copyChanged(from, to, change, skip, options);
   let bytes = from.hasSize ? undefined : await from.get(options);
   const size = from.hasSize ? await from.size(options) : bytes?.length;
   if (size === undefined) return ABSENT;
@@ -110,6 +114,25 @@ export async function copyValue(
   const passing = check?.(size);
   await to.set(passing ? checkedStream(stream, passing) : stream, options);
   return { outcome: "copied", bytes: size };
+}
+
+/** Changes a value and stores it, unless the target has it already. */
+async function copyChanged(
+  from: StoredValue,
+  to: StoredValue,
+  change: (bytes: Uint8Array) => Uint8Array,
+  skip: CopyOptions["skip"],
+  options: StoreOptions,
+): Promise<Copied> {
+  const bytes = await from.get(options);
+  if (bytes === undefined) return ABSENT;
+  const changed = change(bytes);
+  const value = { ...from, stream: () => Promise.resolve(toStream(changed)) };
+  if (skip && await isRight(value, to, changed.length, skip, options)) {
+    return { outcome: "skipped", bytes: 0 };
+  }
+  await to.set(changed, options);
+  return { outcome: "copied", bytes: changed.length };
 }
 
 const ABSENT: Copied = { outcome: "absent", bytes: 0 };

@@ -3,6 +3,7 @@ import type {
   ArrayMetadata,
   NamedConfiguration,
 } from "../metadata/array_metadata.ts";
+import type { ShardContainer } from "../shards/shard_container.ts";
 import type { Part } from "../splitter/part.ts";
 
 /**
@@ -47,5 +48,17 @@ export interface LayoutOptions {
   readonly metadata?:
     | ArrayMetadata
     | ((metadata: ArrayMetadata, path: string) => ArrayMetadata)
+    | undefined;
+  /**
+   * Puts the bytes of a file format around the inner chunks of each shard:
+   * `tiffContainer` or `zipContainer`, or a function that calls one of them with
+   * options. Called with the new metadata of each array and its path; an array for which
+   * it returns `undefined` keeps its shards as they are. Each shard is held in memory.
+   */
+  readonly container?:
+    | ((
+      metadata: ArrayMetadata,
+      path: string,
+    ) => ((shard: readonly number[]) => ShardContainer) | undefined)
     | undefined;
 }

@@ -5,13 +5,16 @@ import type { ConvertPlan } from "./convert_plan.ts";
  * mean equal keys and parts of all chunks.
  */
 export async function planDigest(
-  { nodes, documents }: Pick<ConvertPlan, "nodes" | "documents">,
+  { nodes, documents, arrays }: ConvertPlan,
 ): Promise<string> {
   const texts: string[] = [];
   const decoder = new TextDecoder();
   for (const { path, bytes } of nodes) {
     texts.push(path, decoder.decode(bytes));
     texts.push(decoder.decode(documents.get(path)));
+  }
+  for (const { path, contain } of arrays) {
+    if (contain) texts.push(`container of ${path}`);
   }
   const bytes = new TextEncoder().encode(JSON.stringify(texts));
   const digest = await crypto.subtle.digest("SHA-256", bytes);

@@ -34,6 +34,7 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--share", "4/3"], 'found "4/3"'],
   [["convert", DEM, "b", "--concurrency", "0"], 'from 1, found "0"'],
   [["convert", DEM, "b", "--parts", ".index,"], "expected it as the last part"],
+  [["convert", DEM, "b", "--container", "png"], "tiff or zip"],
   [["verify", DEM, "--fail-on", "x"], "error, warning or note"],
   [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
   [["inspect", DEM, "--chunk", "9,9"], "whose shape is [3, 4]"],

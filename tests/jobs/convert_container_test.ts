@@ -1,0 +1,208 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  type ArrayChunks,
+  arrayMetadata,
+  ChecksumError,
+  createArrayChunks,
+  encodeShard,
+  MemoryStore,
+  openArrayChunks,
+  parseShardLayout,
+  readInnerChunk,
+  type ShardContainer,
+} from "../../mod.ts";
+import { convert, type ConvertOptions, verify } from "../../src/jobs/mod.ts";
+import { tiffContainer } from "../../src/tiff/mod.ts";
+import { zipContainer } from "../../src/zip/mod.ts";
+import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { checksummed, checksummedMetadata, STORED } from "./checksummed.ts";
+
+/** An array of 2 × 2 shards of 2 × 2 inner chunks, some of which are absent. */
+async function picture(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [120, 128],
+    dataType: "uint8",
+    shardShape: [64, 64],
+    chunkShape: [32, 32],
+  });
+  const chunks = await createArrayChunks(store, "", metadata);
+  const layout = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
+  for (const [i, shard] of [[0, 0], [0, 1], [1, 1]].entries()) {
+    const inner = [0, 1, 2, 3].map((place) =>
+      place === i ? undefined : countingBytes(1024, 10 * i + place)
+    );
+    await chunks.set(shard, encodeShard(inner, layout));
+  }
+  return store;
+}
+
+/** All inner chunks of an array, by shard and place. */
+async function innerChunksOf(
+  chunks: ArrayChunks,
+): Promise<Record<string, number[] | undefined>> {
+  const layout = parseShardLayout(chunks.metadata.codecs[0], chunks.chunkShape);
+  const found: Record<string, number[] | undefined> = {};
+  const [rows, columns] = layout.chunksPerShard as [number, number];
+  for await (const shard of chunks.list()) {
+    const { codecs } = chunks.metadata;
+    const end = (await chunks.size(shard))! - 4 * (codecs.length - 1);
+    for (let place = 0; place < rows * columns; place++) {
+      const bytes = await readInnerChunk(
+        (range) =>
+          chunks.getRange(
+            shard,
+            "offset" in range ? range : {
+              offset: end - range.suffixLength,
+              length: range.suffixLength,
+            },
+          ),
+        layout,
+        [Math.floor(place / columns), place % columns],
+      );
+      found[`${shard} ${place}`] = bytes && Array.from(bytes);
+    }
+  }
+  return found;
+}
+
+for (
+  const [name, container, magic] of [
+    ["TIFF", tiffContainer, [0x49, 0x49]],
+    ["zip", zipContainer, [0x50, 0x4b]],
+  ] as const
+) {
+  const options: ConvertOptions = {
+    suffix: ".x",
+    parts: ["", ".index"],
+    container: (metadata) => container(metadata),
+  };
+
+  Deno.test(`convert makes each shard a ${name} file, with the same inner chunks`, async () => {
+    const stored = await picture();
+    const target = new MemoryStore();
+    await convert(stored, target, options);
+    const [source, chunks] = await Promise.all(
+      [stored, target].map((store) => openArrayChunks(store)),
+    );
+    assertEquals(await innerChunksOf(chunks!), await innerChunksOf(source!));
+    const file = (await target.get("/c/1/1.x"))!;
+    assertEquals([...file.subarray(0, 2)], [...magic]);
+    const { findings } = await verify(target, "", { deep: true });
+    assertEquals(findings, []);
+
+    // The inner chunks of the files become plain shards again.
+    const plain = new MemoryStore();
+    await convert(target, plain, { plain: true, container: () => () => ({}) });
+    assertEquals(
+      await innerChunksOf(await openArrayChunks(plain)),
+      await innerChunksOf(source!),
+    );
+  });
+
+  Deno.test(`convert continues ${name} files, and makes them in shares`, async () => {
+    const stored = await picture();
+    const expected = new MemoryStore();
+    await convert(stored, expected, options);
+    const target = new MemoryStore();
+    for (const index of [1, 0]) {
+      await convert(stored, target, { ...options, share: { index, count: 2 } });
+    }
+    await target.delete("/c/0/0.x");
+    await assertRejects(
+      () => convert(stored, target, { ...options, finish: true }),
+      Error,
+      'lacks 1 of 3 chunks and files, such as "/c/0/0.x"',
+    );
+    // Without a container, the target would be another one.
+    const { container: _, ...without } = options;
+    await assertRejects(
+      () => convert(stored, target, { ...without, resume: true }),
+      Error,
+      "with another layout",
+    );
+    for (const resume of [true, "compare"] as const) {
+      const { copied, skipped } = await convert(stored, target, {
+        ...options,
+        resume,
+      });
+      assertEquals([copied, skipped], resume === true ? [1, 2] : [0, 3]);
+    }
+    assertEquals(await contentsOf(target), await contentsOf(expected));
+  });
+}
+
+/** A container whose head tells the coordinates of the shard. */
+const NAMED = (shard: readonly number[]): ShardContainer => ({
+  head: () => Uint8Array.of(7, ...shard),
+});
+
+Deno.test("convert puts containers around shards with checksums behind them", async () => {
+  const source = new MemoryStore();
+  await checksummed(source, 40);
+  const target = new MemoryStore();
+  await convert(source, target, { container: () => NAMED });
+  const { findings } = await verify(target, "", { deep: true });
+  assertEquals(findings, []);
+  const chunks = await openArrayChunks(target);
+  for (const coordinates of STORED) {
+    const head = await chunks.getRange(coordinates, { offset: 0, length: 3 });
+    assertEquals(head, Uint8Array.of(7, ...coordinates));
+  }
+  assertEquals(
+    await innerChunksOf(chunks),
+    await innerChunksOf(await openArrayChunks(source)),
+  );
+});
+
+Deno.test("convert refuses damaged shards, in place of putting a container around them", async () => {
+  for (const place of [5, -2, -20]) {
+    const source = new MemoryStore();
+    await checksummed(source, 40);
+    const bytes = (await source.get("/c/1/2"))!;
+    bytes[place < 0 ? bytes.length + place : place]! ^= 1;
+    await source.set("/c/1/2", bytes);
+    const target = new MemoryStore();
+    await assertRejects(
+      () => convert(source, target, { container: () => NAMED }),
+      ChecksumError,
+      "/c/1/2",
+    );
+    assertEquals(await target.get("/c/1/2"), undefined);
+  }
+});
+
+Deno.test("convert refuses containers for arrays without shards or with an index at the start, and writes nothing", async () => {
+  const source = new MemoryStore();
+  await createArrayChunks(
+    source,
+    "a",
+    arrayMetadata({ shape: [4], dataType: "uint8", chunkShape: [2] }),
+  );
+  await checksummed(source, 40, "b", checksummedMetadata("start"));
+  for (
+    const [path, message] of [
+      ["a", "found an array without shards"],
+      ["b", "index at the end"],
+    ] as const
+  ) {
+    const target = new MemoryStore();
+    await assertRejects(
+      () =>
+        convert({ store: source, path }, target, { container: () => NAMED }),
+      RangeError,
+      message,
+    );
+    assertEquals(await contentsOf(target), {});
+  }
+  // A function chooses the arrays of a group.
+  await checksummed(source, 40, "c");
+  await source.set("/zarr.json", encodeJson(groupMetadata()));
+  const target = new MemoryStore();
+  await convert(source, target, {
+    container: (_, path) => path === "c" ? NAMED : undefined,
+  });
+  assertEquals((await target.get("/c/c/1/2"))![0], 7);
+  assert(await target.get("/b/c/1/2"));
+});
