@@ -80,7 +80,7 @@ export const CONVERT: Command = {
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
-    "zarr-parts convert a.zarr b.zarr --container tiff --suffix .tif --parts ,.index",
+    "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
   ],
   async run(args, io) {
