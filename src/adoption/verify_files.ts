@@ -61,6 +61,8 @@ export interface AdoptedVerification {
 /** A file that is verified. */
 export interface FileToVerify {
   readonly key: StoreKey;
+  /** The length of the file in bytes. */
+  readonly size: number;
   readonly coordinates: readonly number[];
   readonly chunks: ArrayChunks;
   /** Which contents of the file the index is of. */
@@ -115,7 +117,13 @@ export async function verifyFiles(
       const { contents } = record;
       return differenceOf(
         stored,
-        await indexOf({ key, coordinates: shard, chunks, contents }),
+        await indexOf({
+          key,
+          size: length,
+          coordinates: shard,
+          chunks,
+          contents,
+        }),
       );
     } catch (error) {
       if (isAboutFile(error)) return (error as Error).message;

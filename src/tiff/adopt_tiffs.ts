@@ -135,15 +135,11 @@ async function readFile(
   storeOptions: StoreOptions,
 ): Promise<ReadFile> {
   const name = `File ${describe(key)}`;
-  const [size, shard] = await Promise.all([
-    readSize(store, key, storeOptions),
-    readShard(store, key, options, storeOptions),
-  ]);
+  const size = await readSize(store, key, storeOptions);
   if (size === undefined) {
-    throw new Error(
-      `${name} is not there any more, in ${describeStore(store)}`,
-    );
+    throw new Error(`There is no ${name} in ${describeStore(store)}`);
   }
+  const shard = await readShard(store, { key, size }, options, storeOptions);
   const end = shard.tiles.reduce(
     (most, tile) => tile ? Math.max(most, tile.offset + tile.length) : most,
     0,

@@ -17,7 +17,8 @@ const loadReader = /* @__PURE__ */ loadOnce(() =>
  * ImageJ or tifffile that has one directory for all planes has one page for each plane.
  *
  * @param read Reads a range of the file.
- * @param options `key`: the key of the file, for messages.
+ * @param options `key`: the key of the file, for messages; `size`: the length of the
+ * file in bytes, which saves a request for long tables at its end.
  * @returns The pages.
  * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
  * @throws {Error} If there is no file.
@@ -50,8 +51,11 @@ const loadReader = /* @__PURE__ */ loadOnce(() =>
  */
 export async function describeTiff(
   read: ReadShardRange,
-  { key = "" }: { key?: string | undefined } = {},
+  { key = "", size }: {
+    key?: string | undefined;
+    size?: number | undefined;
+  } = {},
 ): Promise<TiffDescription> {
   const { describeDirectories } = await loadReader();
-  return await describeDirectories(read, key);
+  return await describeDirectories(read, key, size);
 }

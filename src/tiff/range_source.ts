@@ -7,6 +7,8 @@ const FIRST_READ = 64 * 1024;
 const SMALL_READ = 16 * 1024;
 /** The most bytes that are read with a directory. */
 const LARGEST_READ = 1024 * 1024;
+/** The most bytes from the first directory to the end of the file that are read at once. */
+const LARGEST_REST = 2 * 1024 * 1024;
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 32 * 1024;
 
@@ -27,13 +29,15 @@ export class RangeSource {
   #wanted: Extent[] = [];
   #batch: Promise<void> | undefined;
   #asked: Extent[] = [];
-  /** The end of the file, once a request has shown it. */
-  #end = Infinity;
+  /** The end of the file, if it is known or once a request has shown it. */
+  #end: number;
   #ahead = FIRST_READ;
   #endOfDirectory = 0;
 
-  constructor(read: ReadShardRange) {
+  /** @param size The length of the file in bytes, if it is known. */
+  constructor(read: ReadShardRange, size = Infinity) {
     this.#read = read;
+    this.#end = size;
   }
 
   /** Reads the start of the file, which is at most {@linkcode FIRST_READ} bytes. */
@@ -75,7 +79,12 @@ export class RangeSource {
         ? Math.min(this.#ahead * 4, LARGEST_READ)
         : SMALL_READ;
     }
-    const length = Math.max(least, this.#ahead);
+    // A first directory that is not at the start is at the end, with its tables.
+    const rest = this.#pieces.length === 1 ? this.#end - offset : Infinity;
+    const length = Math.max(
+      least,
+      rest <= LARGEST_REST ? rest : this.#ahead,
+    );
     this.#endOfDirectory = offset + length;
     await this.read({ offset, length });
   }

@@ -14,8 +14,13 @@ import { MissingFileError, RangeSource } from "./range_source.ts";
 export async function describeDirectories(
   read: ReadShardRange,
   key: string,
+  size: number | undefined,
 ): Promise<TiffDescription> {
-  const { isLittleEndian, directories } = await readDirectories(read, key);
+  const { isLittleEndian, directories } = await readDirectories(
+    read,
+    key,
+    size,
+  );
   const pages = directories.map((directory) =>
     describePage(directory, isLittleEndian)
   );
@@ -32,6 +37,7 @@ export async function describeDirectories(
 async function readDirectories(
   read: ReadShardRange,
   key: string,
+  size: number | undefined,
 ): Promise<{ isLittleEndian: boolean; directories: readonly Directory[] }> {
   let failure: { error: unknown } | undefined;
   const source = new RangeSource(async (range) => {
@@ -41,7 +47,7 @@ async function readDirectories(
       failure ??= { error };
       throw error;
     }
-  });
+  }, size);
   const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
   try {
     const reader = new DirectoryReader(source);

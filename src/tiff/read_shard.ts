@@ -8,13 +8,13 @@ import { shardOf, type TiffShard } from "./tiff_shard.ts";
 /** Reads the pages of a file that are adopted. */
 export async function readShard(
   store: Store,
-  key: StoreKey,
+  { key, size }: { readonly key: StoreKey; readonly size: number },
   selection: PageSelection,
   storeOptions: StoreOptions,
 ): Promise<TiffShard> {
   const description = await describeTiff(
     (range) => readRange(store, key, range, storeOptions),
-    { key },
+    { key, size },
   );
   const name = `File ${describe(key)}`;
   return shardOf(selectPages(description, selection, name), name);

@@ -66,9 +66,12 @@ export async function verifyAdopted(
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
   return await verifyFiles(store, path, options, async (file) => {
-    const { key, contents, chunks: { chunkShape, innerChunkShape } } = file;
+    const { contents, chunks: { chunkShape, innerChunkShape } } = file;
     const selection = decodeSelection(contents);
-    const shard = fitted(await readShard(store, key, selection, options), file);
+    const shard = fitted(
+      await readShard(store, file, selection, options),
+      file,
+    );
     assertSame(shard, file);
     const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
     return indexOf(shard, chunksPerShard);

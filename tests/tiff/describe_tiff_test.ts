@@ -6,7 +6,7 @@ import {
   parseShardLayout,
   shardIndexSize,
 } from "../../mod.ts";
-import { describeTiff, type TiffPage } from "../../src/tiff/mod.ts";
+import { adoptTiffs, describeTiff, type TiffPage } from "../../src/tiff/mod.ts";
 import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
 import { pictureOf, tilePlaces } from "../../src/tiff/tiff_fields.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
@@ -251,6 +251,54 @@ Deno.test("describeTiff takes at most 3 requests over HTTP", async (t) => {
           await server.close();
         }
       });
+    }
+  }
+});
+
+Deno.test("adoptTiffs takes at most 3 requests for each file over HTTP, that for its length included", async () => {
+  const cases: [string, TiffDirectory[], number, boolean][] = [
+    ["one page at the start", [tiledPage(16, false)], 8, false],
+    ["one page at the end", [tiledPage(16, false)], 5_000_000, false],
+    ["100,000 tiles at the start", [tiledPage(320, true)], 16, true],
+    ["100,000 tiles at the end", [tiledPage(320, true)], 20_000_000, true],
+  ];
+  for (const [name, directories, start, isBig] of cases) {
+    const bytes = buildTiff({
+      isBig,
+      start,
+      directories,
+      ...start < 100 && { size: 15_000_000 },
+    });
+    const requests: string[] = [];
+    const handler = storeHandler(new MemoryStore([["/c/0/0.tif", bytes]]));
+    const server = serve((request) => {
+      const { pathname } = new URL(request.url);
+      const range = request.headers.get("range");
+      if (pathname === "/c/0/0.tif") {
+        requests.push(`${request.method} ${range}`);
+      }
+      return handler(request);
+    });
+    try {
+      const http = new HttpStore(server.url);
+      const written = new MemoryStore();
+      const isWritten = (key: string) => !key.endsWith(".tif");
+      await adoptTiffs(
+        {
+          get: (key) => (isWritten(key) ? written : http).get(key),
+          getRange: (key, range) =>
+            (isWritten(key) ? written : http).getRange(key, range),
+          size: (key) => (isWritten(key) ? written : http).size(key),
+          set: (key, value) => written.set(key, value),
+          delete: (key) => written.delete(key),
+        },
+        "",
+        { files: [{ coordinates: [0, 0], key: "/c/0/0.tif" }] },
+      );
+      assert(requests.length <= 3, `${name}: ${requests.join(", ")}`);
+      assertEquals(requests[0], "HEAD null", name);
+    } finally {
+      await server.close();
     }
   }
 });
