@@ -77,6 +77,10 @@ for (
           if (!isMixed) assertStringIncludes(String(error), "No space left");
           if (await memory.get("/zarr.json") === undefined) {
             await assertRejects(() => openArrayChunks(memory), MetadataError);
+          } else {
+            // Whatever opens has everything.
+            const { [MARKER]: _, ...found } = await contentsOf(memory);
+            assertEquals(found, expected, `after ${n} writes`);
           }
         }
         if (await memory.get(MARKER) !== undefined) {

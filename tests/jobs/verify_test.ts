@@ -224,6 +224,11 @@ const DAMAGES: Record<
     found: [["inner-chunk-checksum", "/nested/c/0"]],
     needs: "deep",
   },
+  "a bit of the checksum of a nested shard": {
+    damage: flip("/nested/c/0", -33),
+    found: [["inner-chunk-checksum", "/nested/c/0"]],
+    needs: "deep",
+  },
   "gzip data of another length": {
     damage: async (store: Store) =>
       await store.set!(
