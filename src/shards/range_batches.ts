@@ -10,9 +10,10 @@ const LARGEST_GAP = 4 * 1024;
 /** No larger range is requested for several calls. */
 const LARGEST_RANGE = 2 * 1024 * 1024;
 /**
- * In stores that can write, ranges of this length or more are not combined, since
- * requests for files cost less than a second copy of their bytes. A store that can only
- * read is a server as a rule.
+ * Ranges of this length or more are not combined in stores that can write and tell no
+ * versions, such as zarrita's for files: their requests cost no more than a second copy
+ * of the bytes. A request costs more in a store that checks the version of a file each
+ * time, and in one that can only read, which is a server as a rule.
  */
 const LARGE_EXTENT = 128 * 1024;
 
@@ -66,9 +67,8 @@ export class RangeBatches {
     this.#store = store;
     this.#body = body;
     this.#indexSize = indexSize;
-    this.#largeExtent = typeof store.set === "function"
-      ? LARGE_EXTENT
-      : Infinity;
+    const { set, getRangeOf } = body?.store ?? store;
+    this.#largeExtent = set && !getRangeOf ? LARGE_EXTENT : Infinity;
   }
 
   /**
