@@ -104,6 +104,8 @@ export function codecsOf(
 
 /** The value of Compression for JPEG. */
 const JPEG = 7;
+/** The most bytes of tables for JPEG; all that there can be take less than 2 KiB. */
+const LONGEST_TABLES = 2 ** 14;
 /** The values of PhotometricInterpretation for colors. */
 const [RGB, YCBCR] = [2, 6];
 const FLOATPRED = "imagecodecs_floatpred";
@@ -132,6 +134,11 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
     );
   }
   const tables = tags.list("jpegTables");
+  if (tables !== undefined && tables.length > LONGEST_TABLES) {
+    throw new PageProblem(
+      `it has tables of ${tables.length} bytes for JPEG, where ${LONGEST_TABLES} are the most: ${CONVERT}`,
+    );
+  }
   return {
     name: "imagecodecs_jpeg",
     configuration: {

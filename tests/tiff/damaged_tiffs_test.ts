@@ -198,6 +198,16 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
       "its tile 0 has 255 bytes, where its elements take 256",
     ],
     [
+      "long tables for JPEG",
+      page([259, "short", [7]], [347, "byte", new Array(200_000).fill(0)]),
+      "tables of 200000 bytes for JPEG",
+    ],
+    [
+      "JPEG of other elements",
+      page([259, "short", [7]], [258, "short", [16]]),
+      "JPEG, which is for elements of uint8 and not of uint16",
+    ],
+    [
       "old-style JPEG",
       page([259, "short", [6]]),
       "compressed by old-style JPEG",
@@ -240,7 +250,7 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
   ];
   for (const [name, directory, problem] of cases) {
     await t.step(name, async () => {
-      const bytes = buildTiff({ directories: [directory], size: 600 });
+      const bytes = buildTiff({ directories: [directory] });
       const { pages: [found] } = await describe(bytes);
       assert(found!.problem?.includes(problem), String(found!.problem));
       const store = new MemoryStore([["/c/0/0.tif", bytes]]);
