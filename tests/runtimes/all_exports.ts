@@ -1,9 +1,15 @@
 /** Imports all exports, so that a bundler keeps them, and prints their names. */
 import * as library from "../../mod.ts";
+import * as jobs from "../../src/jobs/mod.ts";
 import * as tiff from "../../src/tiff/mod.ts";
 import * as adapter from "../../src/zarrita/mod.ts";
 import * as zip from "../../src/zip/mod.ts";
 
-const kinds = Object.entries({ ...library, ...adapter, ...tiff, ...zip })
-  .map(([name, value]) => `${name}: ${typeof value}`);
+const kinds = Object.entries({
+  ...library,
+  ...adapter,
+  ...jobs,
+  ...tiff,
+  ...zip,
+}).map(([name, value]) => `${name}: ${typeof value}`);
 console.log(kinds.sort().join("\n"));
