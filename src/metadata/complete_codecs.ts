@@ -8,8 +8,11 @@ const STAGES = ["array to array", "array to bytes", "bytes to bytes"] as const;
 
 /** The index of each known codec's stage. */
 const STAGE_OF: ReadonlyMap<string, number> = new Map([
+  ["imagecodecs_delta", 0],
+  ["imagecodecs_floatpred", 0],
   ["transpose", 0],
   ["bytes", 1],
+  ["imagecodecs_jpeg", 1],
   ["packbits", 1],
   ["sharding_indexed", 1],
   ["vlen-bytes", 1],
@@ -17,6 +20,15 @@ const STAGE_OF: ReadonlyMap<string, number> = new Map([
   ["blosc", 2],
   ["crc32c", 2],
   ["gzip", 2],
+  ["imagecodecs_deflate", 2],
+  ["imagecodecs_lzw", 2],
+  ["imagecodecs_packbits", 2],
+  ["imagecodecs_zlib", 2],
+  ["imagecodecs_zstd", 2],
+  ["numcodecs.gzip", 2],
+  ["numcodecs.zlib", 2],
+  ["numcodecs.zstd", 2],
+  ["zlib", 2],
   ["zstd", 2],
 ]);
 

@@ -98,6 +98,18 @@ Deno.test("arrayMetadata writes out the codecs, with the byte order where it mat
     [{ codecs: ["jpeg2k"] }, [{ name: "jpeg2k" }]],
     [{ codecs: ["toString"] }, [{ name: "toString" }]],
     [{ codecs: ["mine", "zstd"] }, [{ name: "mine" }, zstd]],
+    ...["imagecodecs_lzw", "imagecodecs_packbits", "numcodecs.zlib"].map((
+      name,
+    ): [object, unknown[]] => [
+      { codecs: [name] },
+      [{ name: "bytes" }, { name }],
+    ]),
+    [{ dataType: "int16", codecs: ["imagecodecs_delta", "zlib"] }, [
+      { name: "imagecodecs_delta" },
+      little,
+      { name: "zlib" },
+    ]],
+    [{ codecs: ["imagecodecs_jpeg"] }, [{ name: "imagecodecs_jpeg" }]],
     [
       {
         dataType: { name: "numpy.datetime64", configuration: { unit: "s" } },
