@@ -14,7 +14,7 @@ const ZARRITA = "zarrita";
 /** The length of a chunk of 64³ elements of uint16. */
 const SIZE = 2 * 64 ** 3;
 
-/** What zarr-python and numcodecs take if no level is given. */
+/** The level of zarr-python and numcodecs if none is given. */
 const LEVELS = { zstd: 3, gzip: 5, zlib: 1 } as const;
 
 type Name = keyof typeof LEVELS;

@@ -10,7 +10,7 @@ import { standardPackages } from "./standard_library.ts";
 const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("../src/zarrita/mod.ts"));
 
-/** What a program imports, and its target: the most bytes that it should load at start. */
+/** The imports of a program, and its target: the most bytes that it should load at start. */
 const PROGRAMS: readonly { imports: string; from: string; target?: number }[] =
   [
     { imports: "{ crc32c }", from: MOD, target: 6_000 },

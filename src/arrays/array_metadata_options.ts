@@ -4,7 +4,7 @@ import { describe, describeAll } from "../metadata/describe.ts";
 import type { Part } from "../splitter/part.ts";
 
 /**
- * What `arrayMetadata` makes an array's metadata of.
+ * The properties of an array, from which `arrayMetadata` composes its metadata.
  *
  * @example
  * ```ts

@@ -114,7 +114,7 @@ async function storedFirstBytes(
     return await readFirstBytes(store, stored, options);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // Whoever has the lock first finishes what a killed writer left.
+    // Taking the lock finishes the write of a killed program.
     return await exclusively(
       store,
       stored.key,

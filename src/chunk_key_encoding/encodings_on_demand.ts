@@ -7,7 +7,7 @@ import { spellingOf } from "./spelling.ts";
 import { TemplateChunkKeyEncoding } from "./template_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
-/** The encodings that few arrays have, so that programs load them when a document names them. */
+/** The encodings that are loaded when a document names one of them, since few arrays have them. */
 export const ENCODINGS_ON_DEMAND: ParseOnDemand = {
   v2: (configuration) =>
     new V2ChunkKeyEncoding(parseSeparator("v2", configuration)),

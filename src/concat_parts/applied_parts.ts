@@ -2,7 +2,7 @@ import type { Part } from "../splitter/part.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 
-/** What a composed store is composed of. */
+/** The store below a composed store, and the parts of its chunks. */
 export interface AppliedParts {
   /**
    * The parts of a chunk, those of each part, and so on; the last ones are values of the

@@ -1,4 +1,4 @@
-/** What composed stores do with chunks. Loaded on first use. */
+/** The operations of composed stores on chunks. Loaded on first use. */
 export { composedGroup } from "./composed_group.ts";
 export { Composition } from "./composition.ts";
 export { listChunks } from "./list_chunks.ts";

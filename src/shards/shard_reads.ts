@@ -24,7 +24,7 @@ import type { ShardChanges } from "./shard_changes.ts";
 import { shardIndexSize } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
-/** How often a shard is read that others replace meanwhile. */
+/** The number of times that a shard is read if others replace it meanwhile. */
 const MOST_TRIES = 10;
 
 /** Reads the shards of a store, each in one state, by indexes that are cached. */

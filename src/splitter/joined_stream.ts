@@ -13,9 +13,9 @@ import { pump } from "./pump.ts";
 const PIECE_SIZE = 64 * 1024;
 
 /**
- * A joined chunk as a stream, with shortcuts: a store that takes memory can write it
- * straight from the memory that the parts were read into, and whoever splits it again
- * can have the parts read into memory of its own.
+ * A joined chunk as a stream, with shortcuts: a store that takes memory can write the
+ * chunk straight from the memory that the parts were read into, and a splitter can have
+ * the parts read into its own memory.
  */
 export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
@@ -64,7 +64,7 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
 /** Reads a source into memory of the caller. */
 function readerOf(source: JoinedSource, stop: () => void): ByteReader {
   const { signal } = source.settings;
-  /** What is left of a piece that lies in memory of its own. */
+  /** The rest of a piece that lies in memory of its own. */
   let rest: Uint8Array | undefined;
   return {
     async read(memory) {

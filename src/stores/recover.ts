@@ -2,7 +2,7 @@ import { describeStore } from "./describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
 /**
- * What {@linkcode recover} did.
+ * A report of what {@linkcode recover} did.
  *
  * @example
  * ```ts

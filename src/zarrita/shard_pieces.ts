@@ -1,6 +1,6 @@
 import { type DimensionSelection, strideOf } from "./selection.ts";
 
-/** What is written into one shard: a selection in it, and the value of the selected elements. */
+/** The share of a write that changes one shard: a selection, and the value of the selected elements. */
 export interface ShardPiece {
   readonly selection: DimensionSelection[];
   readonly value: unknown;

@@ -39,7 +39,7 @@ async function loadedBy(
 
 const READERS = ["arrays/open_array_chunks.ts", "stores/http/http_store.ts"];
 
-/** What has rare keys, what reads, writes and lists chunks in parts, changes shards, creates arrays, explains a missing array, and helps with servers that lack HEAD or ranges. */
+/** The modules for rare keys, for chunks in parts, changes of shards, new and missing arrays, and servers that lack HEAD or ranges. */
 const ON_FIRST_USE = [
   "arrays/complete_metadata.ts",
   "arrays/complete_pipeline.ts",

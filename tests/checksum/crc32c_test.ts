@@ -10,7 +10,7 @@ const LENGTHS = [0, 1, 100, 300, 5000, 40_000, 300_000, 1_000_001];
 
 const counting = Uint8Array.from({ length: 32 }, (_, i) => i);
 
-/** What RFC 3720 says in B.4, and the customary check value. */
+/** The examples of RFC 3720, B.4, and the customary check value. */
 const CHECK_VALUES: [string, Uint8Array, number][] = [
   ["32 zeros", new Uint8Array(32), 0x8a9136aa],
   ["32 ones", new Uint8Array(32).fill(0xff), 0x62a8ab43],

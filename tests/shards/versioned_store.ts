@@ -1,12 +1,12 @@
 import type { MemoryStore, Store, StoreVersion } from "../../mod.ts";
 
-/** What a store of versions tells, and how. */
+/** The behaviour of a store that tells versions. */
 export interface Told {
   /** Whether its versions are lasting. */
   isLasting: boolean;
   /** Whether it tells versions of absent values. */
   ofAbsent: boolean;
-  /** How often each task of a group runs. */
+  /** The number of times that each task of a group runs. */
   runs: number;
   /** Called before each request, and at the end of each reading of a group. Fails it by throwing. */
   onRequest(request: string): Promise<void> | void;

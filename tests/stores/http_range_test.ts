@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { ByteRange } from "../../mod.ts";
+import { type ByteRange, HttpStore } from "../../mod.ts";
 import { observedBody, stub, URL_ } from "./http_stub.ts";
 
 const VALUE = new Uint8Array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -334,4 +334,23 @@ Deno.test("HttpStore requests a whole value again if its decoding is uncertain",
     assertEquals(body.cancelled(), true);
     assertEquals(requests.at(-1)!.headers.get("range"), null);
   }
+});
+
+Deno.test("HttpStore.getRange says which body is shorter than its Content-Range", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    using connection = await listener.accept();
+    await connection.read(new Uint8Array(4096));
+    const answer = "HTTP/1.1 206 Partial Content\r\n" +
+      "Content-Range: bytes 0-9/100\r\nContent-Length: 7\r\n" +
+      "Connection: close\r\n\r\n1234567";
+    await connection.write(new TextEncoder().encode(answer));
+  })();
+  const store = new HttpStore(`http://127.0.0.1:${listener.addr.port}`);
+  await assertRejects(
+    () => store.getRange("/k", { offset: 0, length: 10 }),
+    Error,
+    "as its Content-Range says, found 7",
+  );
+  await answering;
 });

@@ -34,7 +34,7 @@ Deno.test("withZarrParts stores the documents of zarr.create, for new and existi
       const stored = new MemoryStore();
       if (before) await stored.set("/zarr.json", encodeJson(before));
       const store = withZarrParts(stored);
-      await store.get("/c/0").catch(() => {}); // What stood there is known.
+      await store.get("/c/0").catch(() => {}); // The wrapper knows the earlier document.
       await zarr.create(store, {
         shape: [12],
         chunkShape: [4],

@@ -44,7 +44,7 @@ const LAYOUTS = {
 /** The first of the bytes that a refusal names, as offset and length among the pieces. */
 type Named = readonly [offset: number, length: number];
 
-/** What is refused: `undefined` for what is written. */
+/** A shard, and the bytes that refusals of writes name; `undefined` for writes that are not refused. */
 interface Expected {
   /** Pieces of a shard after its head parts, or after an index at its start. */
   readonly pieces: Pieces;

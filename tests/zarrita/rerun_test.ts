@@ -32,7 +32,7 @@ const SHARDED: Readonly<Record<string, Partial<ArrayMetadataOptions>>> = {
     parts: [".index", ""],
   },
 };
-/** What a killed job, a full disk or a stray program may leave of one part. */
+/** The states in which a killed job, a full disk or a stray program may leave one part. */
 const DAMAGE: Readonly<
   Record<string, (bytes: Uint8Array) => Uint8Array | undefined>
 > = {

@@ -11,7 +11,7 @@ import {
   storeAsTiffs,
 } from "./store_as_tiffs.ts";
 
-/** What the demo has stored and compared. */
+/** A report of what the demo has stored and compared. */
 export interface DemoResult {
   /** The elevations as they were read from TIFF files. */
   readonly model: ElevationModel;

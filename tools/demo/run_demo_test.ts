@@ -18,7 +18,7 @@ const SOURCE = at("../../tests/fixtures/dem.zarr");
 
 Deno.test("runDemo() stores TIFF files with their indexes and a map, and names them", async () => {
   await inTempDir(async (folder) => {
-    // What an earlier run has left is replaced, and all else stays.
+    // Files of an earlier run are replaced, and all others stay.
     await Deno.mkdir(`${folder}/dem.zarr/c/9`, { recursive: true });
     await Deno.writeTextFile(`${folder}/dem.png`, "earlier");
     await Deno.writeTextFile(`${folder}/notes.txt`, "mine");

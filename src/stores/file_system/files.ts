@@ -3,7 +3,7 @@ import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
 /** A value, or a promise of it: what takes no time need not wait for a turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** What tells a file from others, and from its later states. */
+/** The properties that tell a file from others, and from its later states. */
 export interface FileState {
   readonly dev: number;
   /** `null` where the file system has no inode numbers, as on Windows. */

@@ -7,7 +7,7 @@ import {
 } from "./files.ts";
 import type { FoundFile } from "./folders.ts";
 
-/** How often the same files are found without the others, until the others are missing for good. */
+/** The number of times that the same files are found without the others, until the others count as missing. */
 const SIGHTINGS = 3;
 /** How long a reader waits for writers, in milliseconds. */
 const LONGEST_WAIT = 2_500;

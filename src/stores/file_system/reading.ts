@@ -11,7 +11,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 
-/** How often a file is opened that is replaced each time. */
+/** The number of times that a file is opened if it is replaced each time. */
 const MOST_TRIES = 100;
 
 /** The range of a whole value. */

@@ -10,7 +10,7 @@ export type Leftover =
   | { readonly temporary: string }
   | { readonly journal: JournalPlace };
 
-/** What {@linkcode recoverFiles} tells of its work. */
+/** The functions that {@linkcode recoverFiles} reports its work to. */
 export interface RecoveryEvents {
   /** A change that a killed writer had begun is finished. */
   finished(journal: JournalPlace, record: JournalRecord): void;

@@ -66,7 +66,7 @@ export class GroupReading implements Requests {
     return this.#last;
   }
 
-  /** What the responses told of each value, with `undefined` for absent ones. */
+  /** The validators of each value, as responses told them; `undefined` for absent values. */
   get found(): ReadonlyMap<StoreKey, Validators | undefined> {
     return this.#found;
   }

@@ -1,4 +1,4 @@
-/** What asks for sizes, and what servers need that do not support `HEAD` or ranges in full. */
+/** Requests for sizes, and reading from servers that support `HEAD` or ranges only in part. */
 export { cutWhole } from "./fallback.ts";
 export { emptyRange, fetchSize } from "./size.ts";
 export { rangeError } from "./unexpected_range.ts";

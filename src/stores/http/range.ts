@@ -51,7 +51,7 @@ async function partialBody(
     ? undefined
     : await answer.bytesUpTo(length);
   if (bytes && bytes.length === length) return bytes;
-  await answer.cancel();
+  if (length === undefined) await answer.cancel();
   const { rangeError } = await loadOnFirstUse();
   throw rangeError(answer, range, length, bytes);
 }

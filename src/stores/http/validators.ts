@@ -16,7 +16,7 @@ const RESOLUTION = 1000;
 /** The clocks of writer and server do not agree if they differ by more, in milliseconds. */
 const SKEW = 10_000;
 
-/** What the headers of a response tell about the version of a value. */
+/** The version of a value, as the headers of a response tell it. */
 export interface Validators {
   /** The write that the value belongs to. */
   readonly generation: string | undefined;

@@ -41,7 +41,7 @@ export class HttpVersion implements StoreVersion {
 
   release(): void {}
 
-  /** What a response with this version tells, unless that is not known yet. */
+  /** The validators of a response with this version, once they are known. */
   get expected(): Validators | undefined {
     return this.#expected ??= this.#found.get(this.key);
   }

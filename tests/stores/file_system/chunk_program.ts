@@ -23,7 +23,7 @@ export interface Work {
   readonly step: number;
 }
 
-/** What a reader found. */
+/** A report of a reader. */
 export interface Findings {
   readonly reads: number;
   readonly mixtures: number;

@@ -36,14 +36,14 @@ export interface Scenario {
   readonly disk: Disk;
   /** How many processes are killed at the most. */
   readonly kills?: number;
-  /** How often the clock goes on by two seconds at the most. */
+  /** The greatest number of times that the clock goes on by two seconds. */
   readonly ticks?: number;
   /** How many operations fail at the most, and the codes of their errors. */
   readonly failures?: number;
   readonly codes?: readonly string[];
   /** Names of the processes whose signals may be aborted. */
   readonly aborted?: readonly string[];
-  /** How often a reader waits before it is given up. */
+  /** The number of times that a reader waits before the exploration gives it up. */
   readonly tries?: number;
   /** Whether temporary files are created together with the operation before. */
   readonly isCoarse?: boolean;
@@ -61,9 +61,9 @@ export interface Place {
   readonly outcome: string | undefined;
   /** Whether this is a reader, and a writer had finished before it began. */
   readonly isLate: boolean;
-  /** How often a reader has waited. */
+  /** The number of times that a reader has waited. */
   readonly waits: number;
-  /** What was touched by private operations since the last step that others can tell. */
+  /** The names that private operations touched since the last step that others can tell. */
   readonly touched: readonly Touch[];
 }
 

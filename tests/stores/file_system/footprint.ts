@@ -98,7 +98,7 @@ function kindOf(disk: Disk, process: number, [name, a]: Request): string {
   return isNamed && isOwn ? `${name} temporary` : name;
 }
 
-/** What an operation reads and changes. */
+/** The names that an operation reads and changes. */
 export function touchesOf(
   disk: Disk,
   process: number,

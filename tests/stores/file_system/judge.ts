@@ -12,7 +12,7 @@ import { CODE, type Code } from "./file_system_code.ts";
 
 const MOST_OPERATIONS = 2_000;
 
-/** What a process does, and the name of its generation. */
+/** The work of a process, and the name of its generation. */
 export type Role =
   | "write"
   | "delete"
@@ -125,7 +125,7 @@ export class Judge {
     return `ended by ${outcome}`;
   }
 
-  /** What is there once everybody was killed. */
+  /** Judges the disk after all processes were killed. */
   async #judgeDisk(disk: Disk, key: string): Promise<string | undefined> {
     const first = await this.#alone(this.#read, "reader", disk);
     const problem = this.#judgeReader(first.outcome, false);
@@ -177,7 +177,7 @@ export class Judge {
         return "a reader gets an error";
       }
     }
-    // What cannot be removed stays, until the next recovery.
+    // Files that cannot be removed stay until the next recovery.
     const isKept = world.failed.some((each) => each.endsWith("remove")) ||
       roles(false).some(({ role }) => role === "recover");
     if (isKept) return;

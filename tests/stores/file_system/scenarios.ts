@@ -3,7 +3,7 @@ import { type Exploration, explore } from "./explore.ts";
 import { CODE, type Code } from "./file_system_code.ts";
 import { type Cast, diskOf, Judge, processesOf, type Role } from "./judge.ts";
 
-/** What happens beside the processes' steps. */
+/** The events beside the steps of the processes. */
 export interface Chances {
   readonly parts?: number;
   /** The generation at the beginning: `0`, or `""` for no chunk. */

@@ -9,7 +9,7 @@ export interface Inode {
   readonly mtime: number;
 }
 
-/** What one process has opened and locked. */
+/** The files that one process has opened and locked. */
 export interface Descriptors {
   /** The inode numbers of open files, by handle. */
   readonly open: Readonly<Record<number, number>>;

@@ -13,7 +13,7 @@ import type {
 import type { Folders } from "../../../src/stores/file_system/folders.ts";
 import type { Request, Result, Value } from "./simulated_disk.ts";
 
-/** What a process works with. */
+/** The environment of a process. */
 export interface Environment {
   /** The name of the process, which its temporary files have too. */
   readonly name: string;
