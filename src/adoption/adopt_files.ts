@@ -41,9 +41,9 @@ export interface FileToAdopt {
 
 /** Options of {@linkcode adoptFiles}. */
 export interface AdoptFilesOptions extends StoreOptions {
-  /** Whether files whose keys are not those of their chunks are linked to these. */
+  /** Whether a file with another key than its chunk is linked to the chunk's key. */
   link?: boolean | undefined;
-  /** Whether indexes and metadata that are there already are replaced. */
+  /** Whether existing indexes and metadata are replaced. */
   overwrite?: boolean | undefined;
   /** Notes for the report. */
   notes?: readonly string[] | undefined;

@@ -1,7 +1,7 @@
 import type { ArrayChunks } from "../arrays/array_chunks.ts";
 
 /**
- * What was found in the files of an adopted array.
+ * The counts of files and inner chunks of an adopted array.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export interface AdoptionReport {
   readonly innerChunks: number;
   /** The length of all indexes that were written, in bytes. */
   readonly indexBytes: number;
-  /** What may not be as intended, such as grid coordinates that do not start at 0. */
+  /** Notes on unusual properties, such as grid coordinates that do not start at 0. */
   readonly notes: readonly string[];
 }
 
@@ -43,6 +43,6 @@ export interface AdoptionReport {
 export interface AdoptedArray {
   /** The array; its chunks are the files. */
   readonly chunks: ArrayChunks;
-  /** What was found. */
+  /** The counts, and notes. */
   readonly report: AdoptionReport;
 }

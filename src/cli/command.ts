@@ -29,7 +29,7 @@ export interface Arguments {
   has(name: string): boolean;
 }
 
-/** Where a command writes, and what stops it. */
+/** The output of a command, and the signal that stops it. */
 export interface Io {
   /** Writes a line to standard output. */
   print(line: string): void;

@@ -13,7 +13,6 @@
  *
  * @module
  */
-import { MetadataError } from "../metadata/metadata_error.ts";
 import {
   type Command,
   helpOf,
@@ -22,6 +21,7 @@ import {
   parseCommand,
   UsageError,
 } from "./command.ts";
+import { withOptionNames } from "./option_names.ts";
 
 /** The commands by name, with what each does in a line. */
 const COMMANDS: Readonly<
@@ -128,8 +128,7 @@ function overview(): string {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isOwn = error instanceof UsageError || error instanceof MetadataError;
-  return isOwn || error.message !== "" ? error.message : error.name;
+  return error.message === "" ? error.name : withOptionNames(error.message);
 }
 
 /** Writes a text at once. Throws `BrokenPipe` if nobody reads any more. */

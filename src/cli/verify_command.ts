@@ -2,6 +2,7 @@ import type { Finding } from "../jobs/finding.ts";
 import { verify } from "../jobs/verify.ts";
 import { type Command, UsageError } from "./command.ts";
 import { countText, jsonText } from "./format.ts";
+import { withOptionNames } from "./option_names.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
@@ -53,7 +54,9 @@ export const VERIFY: Command = {
         const { severity, rule, message } = finding;
         hasFailed ||= SEVERITIES.indexOf(severity) >= rank;
         progress.clear();
-        if (isText) io.print(`${severity} ${rule}: ${message}`);
+        if (isText) {
+          io.print(`${severity} ${rule}: ${withOptionNames(message)}`);
+        }
       },
     }).finally(() => progress.clear());
     if (!isText) io.print(jsonText(result));

@@ -1,4 +1,5 @@
-import { type ChunkList, chunksOfGrid, countOfGrid } from "./chunk_list.ts";
+import { chunksOfGrid, countOfGrid } from "../arrays/chunks_of_grid.ts";
+import type { ChunkList } from "./chunk_list.ts";
 import { chunksOfShare, countInShare, type Share } from "./share.ts";
 
 /** The chunks of an array that a job has to do with. */

@@ -5,7 +5,7 @@ import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import { ListedParts } from "../concat_parts/list_chunks.ts";
 import type { StoreKey } from "../stores/store.ts";
 
-/** What a listed key of an array is. */
+/** The kind of a listed key of an array. */
 export type ListedKey =
   | { readonly kind: "chunk"; readonly coordinates: readonly number[] }
   /** A further part of a chunk, an object where a chunk in parts would be, or any other key. */

@@ -4,7 +4,7 @@ import { joinedStream } from "../splitter/joined_stream.ts";
 import { openNative } from "../splitter/native_splitter.ts";
 import { settingsOf } from "../splitter/settings.ts";
 
-/** What is told of the bytes of a stream. */
+/** Receives the bytes of a stream in their order. */
 export interface PassingBytes {
   take(bytes: Uint8Array): void;
   /** Called at the end of the stream, which fails if this throws. */

@@ -116,7 +116,7 @@ async function goOn(
     throw new Error(
       `Cannot continue the conversion to ${
         describePlace(target)
-      }: it was begun from another source or with another layout; expected the same options, or overwrite`,
+      }: it was begun from another source or with another layout; expected the same options, or the option "overwrite"`,
     );
   }
   if (options.dryRun) return NO_CLAIM;
@@ -236,7 +236,7 @@ function exists(target: Place, what: string): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
-    }: ${what}; expected a place without files, or the option overwrite`,
+    }: ${what}; expected a place without files, or the option "overwrite"`,
   );
 }
 
@@ -244,6 +244,6 @@ function unfinished(target: Place): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
-    }: a conversion to it is unfinished, or another program is at work on it; expected the option resume or overwrite`,
+    }: a conversion to it is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"`,
   );
 }

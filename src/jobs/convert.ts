@@ -26,7 +26,7 @@ import { runConcurrently } from "./run_concurrently.ts";
 import { assertStillMarked, readMarker } from "./unfinished_marker.ts";
 
 /**
- * What {@linkcode convert} did, or would do.
+ * The result of {@linkcode convert}.
  *
  * @example
  * ```ts

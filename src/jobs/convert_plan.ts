@@ -38,7 +38,7 @@ export interface ConvertPlan {
   readonly arrays: readonly PlannedArray[];
 }
 
-/** What else is in the source. */
+/** The chunks and files of the source. */
 export interface ListedSource {
   /** The keys of files that belong to no chunk, relative to the outermost node. */
   readonly files: readonly StoreKey[];

@@ -19,7 +19,7 @@ const SMALL = 1024 * 1024;
 /** A chunk or a file in a store. */
 export interface StoredValue {
   readonly key: StoreKey;
-  /** Whether its length can be asked for without reading it. */
+  /** Whether the store tells the value's length without reading it. */
   readonly hasSize: boolean;
   size(options: StoreOptions): Promise<number | undefined>;
   get(options: StoreOptions): Promise<Uint8Array | undefined>;
@@ -76,7 +76,7 @@ export interface CopyOptions {
   readonly change?: ((bytes: Uint8Array) => Uint8Array) | undefined;
 }
 
-/** What happened to a value, and how many bytes were copied. */
+/** The outcome for a value, and the number of bytes that were copied. */
 export interface Copied {
   readonly outcome: "copied" | "skipped" | "absent";
   readonly bytes: number;

@@ -56,13 +56,13 @@ export type Rule =
  * ```
  */
 export interface Finding {
-  /** The stable name of what is wrong. */
+  /** The stable name of the kind of finding. */
   readonly rule: Rule;
   /** `"error"` for data that is not readable or wrong, `"warning"` and `"note"` for leftovers. */
   readonly severity: "error" | "warning" | "note";
   /** The key of the document, the chunk, the part or the file. */
   readonly key: StoreKey;
-  /** What is wrong, and what would be right. */
+  /** A sentence that names the error, the key and the expected state. */
   readonly message: string;
   /** The grid coordinates, for findings about chunks. */
   readonly coordinates?: readonly number[];

@@ -61,6 +61,6 @@ function changed({ source, target }: ConvertPlan): Error {
       describePlace(source)
     } has changed while it was converted, and the conversion to ${
       describePlace(target)
-    } is left unfinished; run it again with the option overwrite when nobody writes`,
+    } is left unfinished; run it again with the option "overwrite" when nobody writes`,
   );
 }

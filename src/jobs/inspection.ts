@@ -83,7 +83,7 @@ export interface InspectedArray {
   readonly innerChunkShape: readonly number[] | undefined;
   /** The parts of each chunk, in order. One part with the suffix `""` if there are none. */
   readonly parts: readonly InspectedPart[];
-  /** What is stored; `undefined` if nothing was counted, or the store cannot list. */
+  /** The number of stored chunks; `undefined` if nothing was counted, or the store cannot list. */
   readonly stored:
     | { readonly chunks: number; readonly bytes: number | undefined }
     | undefined;
@@ -106,7 +106,7 @@ export interface InspectedPart {
   readonly keySuffix: string;
   /** The size in bytes; `undefined` for the part that takes the rest. */
   readonly size: number | undefined;
-  /** What the part holds of the index of a shard and of the checksum of a chunk, as far as its place tells. */
+  /** The contents of the part, as far as its place tells: data, the index of a shard, the checksum of a chunk. */
   readonly holds: readonly ("data" | "index" | "checksum")[];
 }
 

@@ -4,7 +4,7 @@ import { documentKey, pathIn, type Place } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
 import { hash } from "./share.ts";
 
-/** What a listing of a hierarchy is told of. */
+/** The callbacks of a listing of a hierarchy. */
 export interface ListingEvents {
   /** A chunk of the array at a path. */
   chunk(path: string, coordinates: readonly number[]): void;

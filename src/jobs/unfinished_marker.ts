@@ -9,18 +9,18 @@ export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
 
 /** Tells that a conversion is not finished. It is stored in the target meanwhile. */
 export interface UnfinishedMarker {
-  /** What to do, for people who find the file. */
+  /** Advice for people who find the file. */
   readonly help: string;
   /** Identifies the run that writes, unless there are several shares. */
   readonly run: string;
   /** Identifies the documents of the source and of the target. */
   readonly plan: string;
-  /** Whether what was at the target before is still being removed. */
+  /** Whether the earlier contents of the target are still being removed. */
   readonly isRemoving: boolean;
 }
 
 const HELP =
-  "This conversion is not finished: run it again with the option resume, or remove this folder";
+  'This conversion is not finished: run it again with the option "resume" of convert, or --resume on the command line; or remove this folder';
 
 /** Creates the marker of a new run. */
 export function newMarker(plan: string, isRemoving: boolean): UnfinishedMarker {

@@ -30,7 +30,7 @@ import { assertVerifyOptions, type VerifyOptions } from "./verify_options.ts";
  * ```
  */
 export interface Verification {
-  /** What was found, up to 1,000 findings. `onFinding` is told of all. */
+  /** The first 1,000 findings. `onFinding` is called with all of them. */
   readonly findings: readonly Finding[];
   /** The number of findings of each kind that was found. */
   readonly counts: Readonly<Partial<Record<Rule, number>>>;
@@ -54,7 +54,7 @@ export interface Verification {
  * @param path The path of the array or the group; empty for the root.
  * @param options `deep`: decodes all chunks; `onFinding`, `onProgress`, `share`,
  * `concurrency` and `signal`.
- * @returns What was found.
+ * @returns The findings, and the numbers of chunks and arrays.
  * @throws {MetadataError} If no node is at `path`.
  * @throws {TypeError} If `store` is not a store, or an option is unknown.
  * @throws {RangeError} If `path` is not names joined by `/`, or an option is out of range.
@@ -195,7 +195,7 @@ async function listAll(
     file(key, path) {
       if (key.endsWith(MARKER)) {
         const message =
-          "A conversion to this place is not finished: run it again with the option resume";
+          'A conversion to this place is not finished: run it again with the option "resume"';
         findings.addShared(finding("conversion-unfinished", key, message));
       } else if (path !== undefined) {
         const { gridShape } = byPath.get(path)!;

@@ -27,7 +27,7 @@ export interface VerifiedArray {
   readonly level: ChunkLevel;
 }
 
-/** What a chunk was found to be. */
+/** The result of {@linkcode verifyChunk}. */
 export interface VerifiedChunk {
   readonly isPresent: boolean;
   readonly findings: readonly Finding[];

@@ -1,11 +1,11 @@
+import { type FileToVerify, MismatchError } from "../adoption/verify_file.ts";
 import {
   type AdoptedVerification,
-  type FileToVerify,
-  MismatchError,
   verifyFiles,
 } from "../adoption/verify_files.ts";
 import { describe } from "../metadata/describe.ts";
 import { isSameJson } from "../metadata/same_json.ts";
+import type { ShardIndex } from "../shards/shard_index.ts";
 import type { Store, StoreOptions } from "../stores/store.ts";
 import { metadataOf } from "./adopted_metadata.ts";
 import { indexOf } from "./mosaic.ts";
@@ -65,17 +65,21 @@ export async function verifyAdopted(
   path: string,
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
-  return await verifyFiles(store, path, options, async (file) => {
-    const { contents, chunks: { chunkShape, innerChunkShape } } = file;
-    const selection = decodeSelection(contents);
-    const shard = fitted(
-      await readShard(store, file, selection, options),
-      file,
-    );
-    assertSame(shard, file);
-    const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
-    return indexOf(shard, chunksPerShard);
-  });
+  return await verifyFiles(store, path, options, makeTiffIndex);
+}
+
+/** Makes the index of an adopted TIFF anew. */
+export async function makeTiffIndex(
+  store: Store,
+  file: FileToVerify,
+  options: StoreOptions,
+): Promise<ShardIndex> {
+  const { contents, chunks: { chunkShape, innerChunkShape } } = file;
+  const selection = decodeSelection(contents);
+  const shard = fitted(await readShard(store, file, selection, options), file);
+  assertSame(shard, file);
+  const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
+  return indexOf(shard, chunksPerShard);
 }
 
 /** Gives a shard the dimensions and the rows that `adoptTiffs` gave it. */

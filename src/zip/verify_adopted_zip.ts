@@ -1,7 +1,6 @@
+import { type FileToVerify, MismatchError } from "../adoption/verify_file.ts";
 import {
   type AdoptedVerification,
-  type FileToVerify,
-  MismatchError,
   verifyFiles,
 } from "../adoption/verify_files.ts";
 import type {
@@ -11,6 +10,7 @@ import type {
 import { describe } from "../metadata/describe.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
+import type { ShardIndex } from "../shards/shard_index.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
 import type { Store, StoreOptions } from "../stores/store.ts";
 import {
@@ -64,20 +64,23 @@ export async function verifyAdoptedZip(
   path: string,
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
-  return await verifyFiles(store, path, options, async (file) => {
-    const { key, contents, chunks } = file;
-    const zip = await readZippedArray(store, key, contents, options)
-      .catch((error) => {
-        if (!(error instanceof MetadataError)) throw error;
-        throw new MismatchError(error.message, { cause: error });
-      });
-    assertSame(zip, file);
-    const layout = parseShardLayout(
-      chunks.metadata.codecs[0],
-      chunks.chunkShape,
-    );
-    return indexOf(zip, layout);
-  });
+  return await verifyFiles(store, path, options, makeZipIndex);
+}
+
+/** Makes the index of an adopted zip anew. */
+export async function makeZipIndex(
+  store: Store,
+  file: FileToVerify,
+  options: StoreOptions,
+): Promise<ShardIndex> {
+  const { key, contents, chunks: { metadata, chunkShape } } = file;
+  const zip = await readZippedArray(store, key, contents, options)
+    .catch((error) => {
+      if (!(error instanceof MetadataError)) throw error;
+      throw new MismatchError(error.message, { cause: error });
+    });
+  assertSame(zip, file);
+  return indexOf(zip, parseShardLayout(metadata.codecs[0], chunkShape));
 }
 
 /** Refuses a file that is not a shard of its array any more. */

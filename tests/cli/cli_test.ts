@@ -24,7 +24,10 @@ const MISTAKES: [string[], string][] = [
   [["inspect"], "Expected PLACE, found nothing"],
   [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
   [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
-  [["convert", DEM, "b", "--plain", "--suffix", ".x"], '"plain" and "suffix"'],
+  [
+    ["convert", DEM, "b", "--plain", "--suffix", ".x"],
+    "--plain and --suffix both",
+  ],
   [
     ["convert", DEM, "b", "--template", "{0}", "--encoding", "v2"],
     "found both",
@@ -59,6 +62,7 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     const refused = await runCli("convert", DEM, DEM);
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.err, "a node is there already");
+    assertStringIncludes(refused.err, "files, or --overwrite\n");
   });
 });
 

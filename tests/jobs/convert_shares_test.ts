@@ -8,7 +8,7 @@ import {
   hash,
   isInShare,
 } from "../../src/jobs/share.ts";
-import { chunksOfGrid, countOfGrid } from "../../src/jobs/chunk_list.ts";
+import { chunksOfGrid, countOfGrid } from "../../src/arrays/chunks_of_grid.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

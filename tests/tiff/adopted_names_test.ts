@@ -32,14 +32,14 @@ const WAYS: Record<string, (folder: string) => Promise<WritableStore>> = {
     ),
   "symbolic links": async (folder) => {
     for (const [i, name] of NAMES.entries()) {
-      const place = `${folder}/root/bands/c/${i}/0`;
+      const place = `${folder}/store/bands/c/${i}/0`;
       await Deno.mkdir(place, { recursive: true });
       await Deno.symlink(
         `../../../../../downloads/${name}`,
         `${place}/0.tif`,
       );
     }
-    return new FileSystemStore(`${folder}/root`, {
+    return new FileSystemStore(`${folder}/store`, {
       followLinksInto: [`${folder}/downloads`],
     });
   },

@@ -508,3 +508,40 @@ Deno.test("adoptZip stops when its signal is aborted", async () => {
   await assertRejects(() => adoptZip(store, "a", { signal }), Error, "Enough");
   assert(await store.get("/a/zarr.json") === undefined);
 });
+
+Deno.test("verifyAdoptedZip tells files apart whose coordinates differ at the end only", async () => {
+  const ones = Array.from({ length: 59 }, () => 1);
+  const metadata = small({ shape: [...ones, 4], chunkShape: [...ones, 2] });
+  const zip = makeZip([{ name: "zarr.json", bytes: encodeJson(metadata) }])
+    .file;
+  const zeros = "0/".repeat(59) as "0/";
+  const store = new MemoryStore([
+    [`/c/${zeros}0.zip`, zip],
+    [`/c/${zeros}1.zip`, zip],
+  ]);
+  await adoptZip(store, "");
+  await store.set(`/c/${zeros}0.zip`, new Uint8Array(9));
+  const { files, mismatches } = await verifyAdoptedZip(store, "");
+  assertEquals(files, 2);
+  assertEquals(mismatches.map(({ key }) => key), [`/c/${zeros}0.zip`]);
+});
+
+Deno.test("verifyAdoptedZip asks for the places of a large grid one after another in a store that cannot list", async () => {
+  const stored = new MemoryStore([["/c/0.zip", smallZip()]]);
+  const { chunks } = await adoptZip(stored, "");
+  const metadata = { ...chunks.metadata, shape: [4 * 2 ** 40] };
+  await stored.set("/zarr.json", encodeJson(metadata));
+  const controller = new AbortController();
+  let requests = 0;
+  const store: Store = {
+    get: (key) => stored.get(key),
+    size(key) {
+      if (++requests === 100) controller.abort(new Error("Enough"));
+      return stored.size(key);
+    },
+  };
+  const { signal } = controller;
+  const verified = verifyAdoptedZip(store, "", { signal });
+  await assertRejects(() => verified, Error, "Enough");
+  assert(requests < 200, `${requests} requests`);
+});

@@ -1,0 +1,71 @@
+/** The options of functions that have another name on the command line. */
+const RENAMED: Readonly<Record<string, string>> = {
+  keyEncoding: "encoding",
+  chunkKeyEncoding: "template",
+};
+
+/** The options of functions that the command line has. */
+const NAMES = [
+  "keyEncoding",
+  "chunkKeyEncoding",
+  "suffix",
+  "parts",
+  "plain",
+  "metadata",
+  "container",
+  "resume",
+  "overwrite",
+  "dryRun",
+  "share",
+  "finish",
+  "concurrency",
+  "link",
+  "stack",
+  "page",
+  "overview",
+  "fillValue",
+  "array",
+];
+
+/** Matches `the option "a"`, `the options "a" and "b"`, and `set a: true`. */
+const QUOTED = new RegExp(
+  `\\b(?:the )?(?:O|o)ptions? ("(?:${NAMES.join("|")})"(?:(?: and | or )"(?:${
+    NAMES.join("|")
+  })")*)`,
+  "g",
+);
+const ASSIGNED = new RegExp(`\\b(?:set )?(${NAMES.join("|")}): true\\b`, "g");
+
+/** Advice about functions, and the same advice about commands. */
+const ADVICE: readonly (readonly [string, string])[] = [
+  ["by recover(store)", "by zarr-parts repair"],
+  ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
+];
+
+/**
+ * Puts the names of the command line in place of those of functions: `--dry-run` for
+ * `the option "dryRun"`.
+ */
+export function withOptionNames(message: string): string {
+  const renamed = message
+    .replaceAll(
+      QUOTED,
+      (_, names: string) =>
+        names.replaceAll(/"(\w+)"/g, (_, name: string) => optionOf(name)),
+    )
+    .replaceAll(
+      ASSIGNED,
+      (text, name: string) =>
+        `${text.startsWith("set ") ? "give " : ""}${optionOf(name)}`,
+    );
+  return ADVICE.reduce(
+    (text, [from, to]) => text.replaceAll(from, to),
+    renamed,
+  );
+}
+
+function optionOf(name: string): string {
+  const renamed = RENAMED[name] ??
+    name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${renamed}`;
+}

@@ -1,0 +1,34 @@
+import { assertEquals } from "@std/assert";
+import { withOptionNames } from "../../src/cli/option_names.ts";
+
+/** Messages of functions, and the same ones on the command line. */
+const MESSAGES: [string, string][] = [
+  [
+    'expected the option "resume" or "overwrite"',
+    "expected --resume or --overwrite",
+  ],
+  [
+    'Expected one of the options "dryRun" and "finish", found both',
+    "Expected one of --dry-run and --finish, found both",
+  ],
+  [
+    'Options "plain" and "keyEncoding" both say how',
+    "--plain and --encoding both say how",
+  ],
+  ["set link: true to give it", "give --link to give it"],
+  ["again with overwrite: true", "again with --overwrite"],
+  [
+    "finish the write by recover(store)",
+    "finish the write by zarr-parts repair",
+  ],
+  // Keys and values are not options.
+  ['Key "/overwrite" and "resume"', 'Key "/overwrite" and "resume"'],
+  ['the option "files"', 'the option "files"'],
+  ["unresume: true", "unresume: true"],
+];
+
+Deno.test("withOptionNames puts names of the command line in place of those of functions", () => {
+  for (const [message, expected] of MESSAGES) {
+    assertEquals(withOptionNames(message), expected);
+  }
+});
