@@ -13,7 +13,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
-import { openStore } from "./open_store.ts";
+import { openStore, openWritableStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
@@ -85,12 +85,7 @@ export const CONVERT: Command = {
   ],
   async run(args, io) {
     const [from, to] = args.operands as [string, string];
-    if (/^https?:/i.test(to)) {
-      throw new UsageError(
-        `Cannot write to ${JSON.stringify(to)}, a web server`,
-      );
-    }
-    const [source, target] = [openStore(from), openStore(to)];
+    const [source, target] = [openStore(from), openWritableStore(to)];
     const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
     // The last step takes no share.

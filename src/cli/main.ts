@@ -39,6 +39,10 @@ const COMMANDS: Readonly<
     line: "find damage and leftovers in arrays and groups",
     load: async () => (await import("./verify_command.ts")).VERIFY,
   },
+  repair: {
+    line: "finish interrupted writes, and remove what they have left",
+    load: async () => (await import("./repair_command.ts")).REPAIR,
+  },
 };
 
 /** The exit status of a program that was stopped by Ctrl-C. */

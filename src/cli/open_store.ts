@@ -15,3 +15,11 @@ export function openStore(place: string): Store {
     }: expected a path, or a URL with http:, https: or file:`,
   );
 }
+
+/** Opens the store of a path that is written to. */
+export function openWritableStore(place: string): Store {
+  if (!/^https?:/i.test(place)) return openStore(place);
+  throw new UsageError(
+    `Cannot write to ${JSON.stringify(place)}, a web server`,
+  );
+}

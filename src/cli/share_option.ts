@@ -7,6 +7,15 @@ import {
 } from "./command.ts";
 import { schedulerShare } from "./scheduler_share.ts";
 
+/** The option that says how many chunks are worked on at once. */
+export const CONCURRENCY_OPTION: Readonly<Record<string, CommandOption>> = {
+  concurrency: {
+    type: "string",
+    value: "N",
+    help: "work on N chunks at once; 4 if not given",
+  },
+};
+
 /** The options that say which share of the work is done, and how much of it at once. */
 export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
   share: {
@@ -21,11 +30,7 @@ export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
     help:
       "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
   },
-  concurrency: {
-    type: "string",
-    value: "N",
-    help: "work on N chunks at once; 4 if not given",
-  },
+  ...CONCURRENCY_OPTION,
 };
 
 /** The share by the options or else by the scheduler, which is told on standard error. */

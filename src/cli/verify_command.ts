@@ -1,14 +1,11 @@
-import type { Finding } from "../jobs/finding.ts";
 import { verify } from "../jobs/verify.ts";
-import { type Command, UsageError } from "./command.ts";
+import type { Command } from "./command.ts";
+import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { countText, jsonText } from "./format.ts";
 import { withOptionNames } from "./option_names.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
-
-/** The severities, and what `--fail-on` makes of each. */
-const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
 
 /** `zarr-parts verify PLACE` */
 export const VERIFY: Command = {
@@ -18,11 +15,7 @@ export const VERIFY: Command = {
     "Checks the documents, parts, checksums and shard indexes of an array or a group,\nand prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
     deep: { type: "boolean", help: "decode all chunks and inner chunks" },
-    "fail-on": {
-      type: "string",
-      value: "SEVERITY",
-      help: "the least severity with exit status 1: error, warning or note",
-    },
+    ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
   },
   examples: [
@@ -30,15 +23,7 @@ export const VERIFY: Command = {
     "zarr-parts verify https://example.com/data.zarr --deep --json",
   ],
   async run(args, io) {
-    const least = args.text("fail-on") ?? "error";
-    const rank = SEVERITIES.indexOf(least as Finding["severity"]);
-    if (rank < 0) {
-      throw new UsageError(
-        `Expected --fail-on=error, warning or note, found ${
-          JSON.stringify(least)
-        }`,
-      );
-    }
+    const fails = failsOn(args);
     const [place] = args.operands as [string];
     const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
     const progress = new ProgressLine(io, args.has("quiet"));
@@ -52,7 +37,7 @@ export const VERIFY: Command = {
       onProgress: ({ done, total }) => progress.update(done, total),
       onFinding(finding) {
         const { severity, rule, message } = finding;
-        hasFailed ||= SEVERITIES.indexOf(severity) >= rank;
+        hasFailed ||= fails(finding);
         progress.clear();
         if (isText) {
           io.print(`${severity} ${rule}: ${withOptionNames(message)}`);

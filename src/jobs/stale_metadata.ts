@@ -16,32 +16,68 @@ export function staleMetadata(
   nodes: readonly Node[],
   invalid: readonly Finding[],
 ): Finding[] {
+  const findings: Finding[] = [];
+  changeStale(place, nodes, invalid, (group, path, _own, node) => {
+    findings.push(finding(
+      "consolidated-metadata-differs",
+      documentKey(place, group),
+      `The consolidated metadata of ${describe(`/${path}`)} in ${
+        describeStore(place.store)
+      } is not what the node's own document says`,
+    ));
+    return node;
+  });
+  return findings;
+}
+
+/**
+ * Puts the documents of nodes into the consolidated metadata of their groups. Nodes
+ * without a document of their own stay as they are.
+ *
+ * @param invalid The findings about documents that were left out.
+ * @returns The nodes in the same order, with the same documents where nothing changes.
+ */
+export function withFreshMetadata(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: readonly Finding[],
+): Node[] {
+  return changeStale(place, nodes, invalid, (_group, _path, own, node) => {
+    if (!isMembers(own)) return node;
+    const inner = isMembers(node) ? node.consolidated_metadata : undefined;
+    const fresh = withoutNodes(own) as Record<string, unknown>;
+    return inner === undefined
+      ? fresh
+      : { ...fresh, consolidated_metadata: inner };
+  });
+}
+
+/**
+ * Changes the documents in consolidated metadata that are not those of their nodes.
+ *
+ * @param change Called with the path of the group, the path of the node, the node's own
+ * document if there is one, and the document in the consolidated metadata.
+ */
+function changeStale(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: readonly Finding[],
+  change: (group: string, path: string, own: unknown, node: unknown) => unknown,
+): Node[] {
   const documents = new Map(
     nodes.map(({ path, document }) => [path, document]),
   );
-  const findings: Finding[] = [];
-  for (const { path, document } of nodes) {
-    changeNodes(document, (node, below) => {
-      const whole = [path, below].filter((name) => name !== "").join("/");
-      const isReported = invalid.some(({ key }) =>
-        key === documentKey(place, whole)
-      );
-      const own = documents.get(whole);
-      const isSame = below === "" || isReported ||
+  const reported = new Set<string>(invalid.map(({ key }) => key));
+  return nodes.map((group) => ({
+    ...group,
+    document: changeNodes(group.document, (node, below) => {
+      const path = [group.path, below].filter((name) => name !== "").join("/");
+      const own = documents.get(path);
+      const isSame = below === "" || reported.has(documentKey(place, path)) ||
         isSameJson(withoutNodes(node), withoutNodes(own));
-      if (!isSame) {
-        findings.push(finding(
-          "consolidated-metadata-differs",
-          documentKey(place, path),
-          `The consolidated metadata of ${describe(`/${whole}`)} in ${
-            describeStore(place.store)
-          } is not what the node's own document says`,
-        ));
-      }
-      return node;
-    });
-  }
-  return findings;
+      return isSame ? node : change(group.path, path, own, node);
+    }),
+  }));
 }
 
 /** A document without the nodes that it consolidates. */

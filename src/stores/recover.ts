@@ -36,6 +36,8 @@ export interface Recovery {
 export interface RecoverOptions extends StoreOptions {
   /** The path of the array or group to recover, such as `temperature`. The whole store by default. */
   path?: string;
+  /** Whether nothing is changed. The result then says what `recover` would do. */
+  dryRun?: boolean;
 }
 
 /** A store whose writers may leave something when they are killed. */
@@ -52,8 +54,8 @@ interface RecoverableStore {
  * chunks that are only read, and for the temporary files.
  *
  * @param store A store of this package that can write, not a view of it.
- * @param options `path`: the array or group to recover; `signal` aborts the work, which
- * can be repeated.
+ * @param options `path`: the array or group to recover; `dryRun`: whether nothing is
+ * changed; `signal` aborts the work, which can be repeated.
  * @returns What was done.
  * @throws {TypeError} If the store cannot be recovered: it is read-only, or a view.
  *

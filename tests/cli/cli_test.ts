@@ -3,8 +3,10 @@ import {
   arrayMetadata,
   createArrayChunks,
   FileSystemStore,
+  MemoryStore,
   openArrayChunks,
 } from "../../mod.ts";
+import { convert } from "../../src/jobs/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
@@ -17,7 +19,7 @@ const DEM = "tests/fixtures/dem.zarr";
 /** Wrong usage, and what the message says. */
 const MISTAKES: [string[], string][] = [
   [["convrt"], "did you mean convert?"],
-  [["xyzzy"], "known are inspect, convert, verify"],
+  [["xyzzy"], "known are inspect, convert"],
   [["convert", "a", "b", "--sufix", ".x"], "did you mean --suffix?"],
   [["convert", "a", "b", "--zzzzzzzz"], "Unknown option --zzzzzzzz\n"],
   [["convert", "a"], 'Expected SOURCE and TARGET, found "a"'],
@@ -39,6 +41,8 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--parts", ".index,"], "expected it as the last part"],
   [["convert", DEM, "b", "--container", "png"], "tiff or zip"],
   [["verify", DEM, "--fail-on", "x"], "error, warning or note"],
+  [["repair", DEM, "--fail-on", "x"], "error, warning or note"],
+  [["repair", "https://example.com/"], "a web server"],
   [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
   [["inspect", DEM, "--chunk", "9,9"], "whose shape is [3, 4]"],
   [["inspect", "s3://bucket/x"], "with http:, https: or file:"],
@@ -71,7 +75,7 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
   const overview = await runCli("--help");
   assertEquals([none.code, overview.code], [2, 0]);
   assertEquals(none.out, overview.out);
-  for (const command of ["inspect", "convert", "verify"]) {
+  for (const command of ["inspect", "convert", "verify", "repair"]) {
     assertStringIncludes(overview.out, command);
     const { code, out, err } = await runCli(command, "--help");
     assertEquals([code, err], [0, ""]);
@@ -306,6 +310,45 @@ Deno.test("verify prints a line for each finding, and fails on those that it is 
     const { counts, isSound } = JSON.parse(damaged.out);
     assertEquals(counts, { "unknown-file": 1, "chunk-checksum": 1 });
     assertEquals(isSound, false);
+  });
+});
+
+Deno.test("repair prints what it does, and fails on what it leaves", async () => {
+  await inTempDir(async (folder) => {
+    const plain = new MemoryStore();
+    await checksummed(plain, 50);
+    const store = new FileSystemStore(folder);
+    await convert(plain, store, { parts: ["", ".tail:40"] });
+    await Deno.writeFile(`${folder}/c/.zarr-parts-tmp-1`, new Uint8Array(1500));
+    const dry = await runCli("repair", folder, "--dry-run");
+    assertEquals(dry, {
+      code: 0,
+      out:
+        "would remove 1 temporary file, 1.50 kB\n1 can be repaired, nothing left\n",
+      err: "",
+    });
+    const { code, out } = await runCli("repair", folder);
+    assertEquals(
+      [code, out],
+      [0, "removed 1 temporary file, 1.50 kB\n1 repaired, nothing left\n"],
+    );
+    await store.delete("/c/0/0.tail");
+    await store.set("/notes.txt", new Uint8Array(1));
+    const [quiet, json] = await Promise.all([
+      runCli("repair", folder, "--quiet"),
+      runCli("repair", folder, "--json"),
+    ]);
+    assertEquals([quiet.code, json.code], [1, 1]);
+    const lines = quiet.out.split("\n").sort();
+    assertEquals(lines.length, 3);
+    assertStringIncludes(lines[1]!, "error part-missing: ");
+    assertStringIncludes(lines[1]!, "restore the chunk from a copy");
+    assertStringIncludes(lines[2]!, 'note unknown-file: "/notes.txt"');
+    assertEquals(JSON.parse(json.out).unrepaired.length, 2);
+    await store.delete("/c/0/0");
+    assertEquals((await runCli("repair", folder)).code, 0);
+    const strict = await runCli("repair", folder, "--fail-on", "note");
+    assertEquals(strict.code, 1);
   });
 });
 

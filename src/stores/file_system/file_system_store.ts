@@ -567,7 +567,8 @@ export class FileSystemStore implements Store {
    * Finishes what killed writers left. Call `recover` instead, which works for
    * every store that can be recovered.
    *
-   * @param options `path`: the node to recover; `signal` aborts the work.
+   * @param options `path`: the node to recover; `dryRun`: whether nothing is changed;
+   * `signal` aborts the work.
    * @returns What was done.
    * @throws {RangeError} If the path is not names joined by `/`.
    * @throws {Error} If the root is a file, or the path leads out of it.

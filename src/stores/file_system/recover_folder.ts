@@ -3,6 +3,7 @@ import type { Recovery } from "../recover.ts";
 import { ifPresent } from "./absence.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { journalPlace } from "./file_group.ts";
+import { findLeftovers } from "./find_leftovers.ts";
 import { isJournal, isTemporary } from "./path.ts";
 import { type Leftover, recoverFiles } from "./recovery.ts";
 import type { FileSystemRoot } from "./root.ts";
@@ -11,7 +12,10 @@ import type { FileSystemRoot } from "./root.ts";
 export async function recoverFolder(
   root: FileSystemRoot,
   folder: string,
-  { signal, isSynced }: StoreOptions & { isSynced: boolean },
+  { signal, isSynced, dryRun = false }: StoreOptions & {
+    isSynced: boolean;
+    dryRun?: boolean | undefined;
+  },
 ): Promise<Recovery> {
   await root.assertFolder();
   const written = new Set<StoreKey>();
@@ -35,7 +39,8 @@ export async function recoverFolder(
     }
   }
 
-  await recoverFiles(DENO_FILES, () => walk(folder), {
+  const run = dryRun ? findLeftovers : recoverFiles;
+  await run(DENO_FILES, () => walk(folder), {
     finished(journal, record) {
       const found = record.action === "delete" ? deleted : written;
       found.add(`${folders.get(journal)! as StoreKey}/${record.chunk}`);

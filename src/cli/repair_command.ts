@@ -1,0 +1,86 @@
+import { repair } from "../jobs/repair.ts";
+import type { Command } from "./command.ts";
+import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
+import { bytesText, countText, jsonText } from "./format.ts";
+import { openWritableStore } from "./open_store.ts";
+import { withOptionNames } from "./option_names.ts";
+import { ProgressLine } from "./progress.ts";
+import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
+
+/** `zarr-parts repair PATH` */
+export const REPAIR: Command = {
+  name: "repair",
+  operands: ["PATH"],
+  summary:
+    "Finishes the writes of programs that were killed, removes their temporary\nfiles, and brings consolidated metadata up to date. Prints what it cannot\nrepair, with the reason.",
+  options: {
+    deep: { type: "boolean", help: "decode all chunks and inner chunks" },
+    "dry-run": { type: "boolean", help: "say what would be done" },
+    ...FAIL_ON_OPTION,
+    ...CONCURRENCY_OPTION,
+  },
+  examples: [
+    "zarr-parts repair data.zarr --dry-run",
+    "zarr-parts repair data.zarr --fail-on warning",
+  ],
+  async run(args, io) {
+    const fails = failsOn(args);
+    const [place] = args.operands as [string];
+    const concurrency = concurrencyOf(args);
+    const progress = new ProgressLine(io, args.has("quiet"));
+    const isText = !args.has("json");
+    const isDry = args.has("dry-run");
+    const isDone = isText && !args.has("quiet");
+    let [repairs, failures, left] = [0, 0, 0];
+    const { recovery, ...result } = await repair(openWritableStore(place), "", {
+      deep: args.has("deep"),
+      dryRun: isDry,
+      ...concurrency && { concurrency },
+      signal: io.signal,
+      onProgress: ({ done, total }) => progress.update(done, total),
+      onRepaired({ rule, message }) {
+        repairs++;
+        progress.clear();
+        if (isDone) {
+          io.print(
+            `${isDry ? "would repair" : "repaired"} ${rule}: ${message}`,
+          );
+        }
+      },
+      onUnrepaired({ finding, reason }) {
+        left++;
+        if (fails(finding)) failures++;
+        progress.clear();
+        const { severity, rule, message } = finding;
+        if (isText) {
+          io.print(
+            `${severity} ${rule}: ${withOptionNames(`${message}; ${reason}`)}`,
+          );
+        }
+      },
+    }).finally(() => progress.clear());
+    if (!isText) io.print(jsonText({ recovery, ...result }));
+    if (isDone) {
+      const { written, deleted, temporary } = recovery;
+      const done = isDry ? "would finish" : "finished";
+      for (const key of written) io.print(`${done} the write of ${key}`);
+      for (const key of deleted) io.print(`${done} the deletion of ${key}`);
+      if (temporary.files > 0) {
+        io.print(
+          `${isDry ? "would remove" : "removed"} ${
+            countText(temporary.files)
+          } temporary ${temporary.files === 1 ? "file" : "files"}, ${
+            bytesText(temporary.bytes)
+          }`,
+        );
+      }
+      repairs += written.length + deleted.length + temporary.files;
+      io.print(
+        `${countText(repairs)} ${isDry ? "can be repaired" : "repaired"}, ${
+          left === 0 ? "nothing" : countText(left)
+        } left`,
+      );
+    }
+    return failures > 0 ? 1 : 0;
+  },
+};

@@ -1,0 +1,197 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+} from "../../mod.ts";
+import { convert, repair, verify } from "../../src/jobs/mod.ts";
+import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
+import { journalName } from "../../src/stores/file_system/path.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
+import { treeOf } from "../support/tree.ts";
+import { checksummed } from "./checksummed.ts";
+import { DAMAGES, example, SIZE } from "./damages.ts";
+import { digestsOf } from "./digests.ts";
+
+const NOTHING = { written: [], deleted: [], temporary: { files: 0, bytes: 0 } };
+
+for (const [name, { damage, found }] of Object.entries(DAMAGES)) {
+  Deno.test(`repair leaves ${name} as it is, and says why`, async () => {
+    const store = await example();
+    await damage(store);
+    const before = await digestsOf(store);
+    for (const dryRun of [true, false]) {
+      const repaired: unknown[] = [];
+      const unrepaired: unknown[] = [];
+      const result = await repair(store, "", {
+        dryRun,
+        deep: true,
+        onRepaired: (finding) => repaired.push(finding),
+        onUnrepaired: (each) => unrepaired.push(each),
+      });
+      // Consolidated metadata has the right document of a damaged node.
+      const left = result.unrepaired
+        .filter(({ finding: { rule } }) =>
+          rule !== "consolidated-metadata-differs"
+        );
+      assertEquals(
+        left.map(({ finding: { rule, key } }) => [rule, `${key}`]),
+        found,
+      );
+      assertEquals(left.every(({ reason }) => /; \w/.test(reason)), true);
+      assertEquals([repaired, unrepaired], [
+        result.repaired,
+        result.unrepaired,
+      ]);
+      const { isSound } = await verify(store, "", { deep: true });
+      assertEquals(result.isSound, isSound);
+      assertEquals(result.recovery, NOTHING);
+      assertEquals(await digestsOf(store), before);
+    }
+  });
+}
+
+Deno.test("repair changes nothing in whole arrays", async () => {
+  const store = await example();
+  const before = await digestsOf(store);
+  assertEquals(await repair(store), {
+    recovery: NOTHING,
+    repaired: [],
+    unrepaired: [],
+    isSound: true,
+  });
+  assertEquals(await digestsOf(store), before);
+});
+
+Deno.test("repair brings the consolidated metadata of nested groups up to date", async () => {
+  const store = await example();
+  // The inner group consolidates one array, and the outer one all nodes, one of them inside of the group.
+  const right = await readJson(store, "/raw/zarr.json");
+  const stale = { ...right, attributes: { age: "old" } };
+  const gone = { ...right, attributes: { age: "gone" } };
+  const inner = groupMetadata({ raw: stale });
+  await store.set("/g/zarr.json", encodeJson(inner));
+  await store.set("/g/raw/zarr.json", encodeJson(right));
+  const outer = await readJson(store, "/zarr.json");
+  const { metadata } = outer.consolidated_metadata;
+  metadata.g = groupMetadata({ raw: stale });
+  metadata["g/raw"] = stale;
+  metadata.gone = gone;
+  await store.set("/zarr.json", encodeJson({ ...outer, attributes: { a: 1 } }));
+  const before = await digestsOf(store);
+
+  const dry = await repair(store, "", { dryRun: true });
+  assertEquals(await digestsOf(store), before);
+  const result = await repair(store);
+  assertEquals(result, dry);
+  assertEquals(result.repaired.map(({ key }) => key), [
+    "/zarr.json",
+    "/zarr.json",
+    "/g/zarr.json",
+  ]);
+  const [{ finding, reason }] = result.unrepaired as [
+    typeof result.unrepaired[0],
+  ];
+  assertEquals([finding.key, result.unrepaired.length], ["/zarr.json", 1]);
+  assertEquals(finding.message.includes('"/gone"'), true);
+  assertEquals(reason.includes("no valid document of its own"), true);
+  assertEquals(result.isSound, true);
+
+  assertEquals(
+    (await readJson(store, "/g/zarr.json")).consolidated_metadata.metadata,
+    { raw: right },
+  );
+  const repaired = await readJson(store, "/zarr.json");
+  assertEquals(repaired.attributes, { a: 1 });
+  assertEquals(repaired.consolidated_metadata.metadata, {
+    ...metadata,
+    g: groupMetadata({ raw: right }),
+    "g/raw": right,
+    gone,
+  });
+  const again = await repair(store);
+  assertEquals([again.repaired, again.unrepaired], [[], result.unrepaired]);
+});
+
+/** Creates an array with chunks in two parts, one of them half written, one half deleted, and a temporary file. */
+async function interrupted(folder: string): Promise<FileSystemStore> {
+  const plain = new MemoryStore();
+  await checksummed(plain, SIZE);
+  const store = new FileSystemStore(folder);
+  await convert(plain, { store, path: "a" }, { parts: ["", ".tail:40"] });
+  const chunks = `${folder}/a/c`;
+  // A writer of 1/2 was killed between two renames.
+  const [one, other] = [1, 2].map((i) => `.zarr-parts-tmp-${i}`);
+  const written = encodeRecord({
+    chunk: "2",
+    action: "replace",
+    files: [[one!, "2.tail"], [other!, "2"]],
+  });
+  await Deno.rename(`${chunks}/1/2`, `${chunks}/1/${other}`);
+  await Deno.writeFile(`${chunks}/1/${await journalName("2")}`, written);
+  // A writer that deletes 1/0 was killed between two files.
+  const deleted = encodeRecord({
+    chunk: "0",
+    action: "delete",
+    files: ["0.tail", "0"],
+  });
+  await Deno.remove(`${chunks}/1/0`);
+  await Deno.writeFile(`${chunks}/1/${await journalName("0")}`, deleted);
+  await Deno.writeFile(`${folder}/a/.zarr-parts-tmp-3`, new Uint8Array(7));
+  return store;
+}
+
+Deno.test("repair finishes interrupted writes, and removes temporary files", async () => {
+  await inTempDir(async (folder) => {
+    const store = await interrupted(folder);
+    const before = await treeOf(folder);
+    using living = await Deno.open(`${folder}/a/.zarr-parts-tmp-4`, {
+      create: true,
+      write: true,
+    });
+    await living.lock(true);
+    const dry = await repair(store, "a", { dryRun: true });
+    await Deno.remove(`${folder}/a/.zarr-parts-tmp-4`);
+    assertEquals(await treeOf(folder), before);
+    assertEquals(dry, {
+      recovery: {
+        written: ["/a/c/1/2"],
+        deleted: ["/a/c/1/0"],
+        temporary: { files: 1, bytes: 7 },
+      },
+      repaired: [],
+      unrepaired: [],
+      isSound: true,
+    });
+    assertEquals(await repair(store, "a"), dry);
+    const chunks = await openArrayChunks(store, "a");
+    assertEquals(await Array.fromAsync(chunks.list()), [[0, 0], [1, 2]]);
+    assertEquals((await verify(store, "a")).findings, []);
+    const names = Object.keys(await treeOf(folder));
+    assertEquals(names.filter((name) => name.includes("tmp")), []);
+  });
+});
+
+Deno.test("repair refuses stores that it cannot write, and places without a node", async () => {
+  await assertRejects(
+    () => repair(new HttpStore("http://localhost:1/"), ""),
+    TypeError,
+    "read-only",
+  );
+  await inTempDir(async (folder) => {
+    const file = `${folder}/.zarr-parts-tmp-1`;
+    await Deno.writeFile(file, new Uint8Array(7));
+    const store = new FileSystemStore(folder);
+    await assertRejects(() => repair(store), MetadataError, "No Zarr node");
+    assertEquals((await Deno.stat(file)).size, 7);
+  });
+  const wrong = { overwrite: true } as Record<string, unknown>;
+  await assertRejects(
+    () => repair(new MemoryStore(), "", wrong),
+    TypeError,
+    'Unknown option "overwrite"; known are "dryRun", "deep"',
+  );
+});
