@@ -1,4 +1,4 @@
-import type { Share } from "../jobs/share.ts";
+import type { Share } from "../arrays/share.ts";
 import { UsageError } from "./command.ts";
 
 /** Gives the value of an environment variable. */

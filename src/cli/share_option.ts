@@ -1,4 +1,4 @@
-import type { Share } from "../jobs/share.ts";
+import type { Share } from "../arrays/share.ts";
 import {
   type Arguments,
   type CommandOption,

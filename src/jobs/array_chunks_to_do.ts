@@ -1,6 +1,6 @@
 import { chunksOfGrid, countOfGrid } from "../arrays/chunks_of_grid.ts";
 import type { ChunkList } from "./chunk_list.ts";
-import { chunksOfShare, countInShare, type Share } from "./share.ts";
+import { chunksOfShare, countInShare, type Share } from "../arrays/share.ts";
 
 /** The chunks of an array that a job has to do with. */
 export interface ArrayOfJob {

@@ -5,7 +5,7 @@ import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
-import { isSameBytes, isSameFile } from "./is_same_file.ts";
+import { isSameBytes, isSameFile } from "../stores/is_same_file.ts";
 import { describePlace, documentKey, type Place } from "./node_location.ts";
 import { planDigest } from "./plan_digest.ts";
 import {

@@ -2,7 +2,7 @@ import { describe, describeAll } from "../metadata/describe.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import { assertLayout } from "./change_layout.ts";
 import type { LayoutOptions } from "./layout_options.ts";
-import { assertShare, type Share } from "./share.ts";
+import { assertShare, type Share } from "../arrays/share.ts";
 
 /**
  * Options of {@linkcode convert}.

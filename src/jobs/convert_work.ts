@@ -10,7 +10,7 @@ import type {
   PlannedArray,
 } from "./convert_plan.ts";
 import { chunkIn, fileIn, type StoredValue } from "./copy_value.ts";
-import { isInShare, type Share } from "./share.ts";
+import { isInShare, type Share } from "../arrays/share.ts";
 import type { StoreKey } from "../stores/store.ts";
 
 /** A chunk or a file that is converted. */

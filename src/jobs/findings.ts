@@ -1,5 +1,5 @@
 import type { Finding, Rule } from "./finding.ts";
-import { isInShare } from "./share.ts";
+import { isInShare } from "../arrays/share.ts";
 import type { VerifyOptions } from "./verify_options.ts";
 
 /** The greatest number of findings that are kept. */

@@ -7,7 +7,7 @@ import {
   fingerprintOf,
   type ListedSource,
 } from "./convert_plan.ts";
-import { isSameBytes } from "./is_same_file.ts";
+import { isSameBytes } from "../stores/is_same_file.ts";
 import { describePlace, documentKey } from "./node_location.ts";
 import { removeStaleChunks } from "./stale_chunks.ts";
 import { assertStillMarked, removeMarker } from "./unfinished_marker.ts";

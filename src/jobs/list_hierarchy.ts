@@ -2,7 +2,7 @@ import type { StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ArrayKeys } from "./array_keys.ts";
 import { documentKey, pathIn, type Place } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
-import { hash } from "./share.ts";
+import { hash } from "../arrays/share.ts";
 
 /** The callbacks of a listing of a hierarchy. */
 export interface ListingEvents {

@@ -31,6 +31,6 @@ export type { LayoutOptions } from "./layout_options.ts";
 export type { NodeLocation } from "./node_location.ts";
 export { type Repair, repair } from "./repair.ts";
 export type { RepairOptions, Unrepaired } from "./repair_options.ts";
-export type { Share } from "./share.ts";
+export type { Share } from "../arrays/share.ts";
 export { type Verification, verify } from "./verify.ts";
 export type { VerifyOptions } from "./verify_options.ts";

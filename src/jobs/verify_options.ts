@@ -2,7 +2,7 @@ import { describe, describeAll } from "../metadata/describe.ts";
 import type { StoreOptions } from "../stores/store.ts";
 import { assertConcurrency } from "./convert_options.ts";
 import type { Finding } from "./finding.ts";
-import { assertShare, type Share } from "./share.ts";
+import { assertShare, type Share } from "../arrays/share.ts";
 
 /**
  * Options of {@linkcode verify}.

@@ -7,7 +7,7 @@ import {
   countInShare,
   hash,
   isInShare,
-} from "../../src/jobs/share.ts";
+} from "../../src/arrays/share.ts";
 import { chunksOfGrid, countOfGrid } from "../../src/arrays/chunks_of_grid.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";

@@ -1,5 +1,5 @@
-import { hasGroups } from "../stores/has_groups.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { hasGroups } from "./has_groups.ts";
+import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
 /** A value of a store. */
 interface Value {
