@@ -14,6 +14,12 @@ import type {
 } from "./store_group.ts";
 import { abortable, toStream } from "./stream.ts";
 
+/** The tags of values in memory, by the arrays of their bytes. */
+const tags = /* @__PURE__ */ new WeakMap<Uint8Array, string>();
+/** The part of all tags that those of other processes do not have. */
+let process: string | undefined;
+let lastTag = 0;
+
 /** The version of a value in memory: the array of its bytes, which is never changed. */
 export class MemoryVersion implements StoreVersion {
   readonly isLasting = true;
@@ -21,6 +27,19 @@ export class MemoryVersion implements StoreVersion {
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
+  }
+
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  get tag(): string {
+    let tag = tags.get(this.bytes);
+    if (tag === undefined) {
+      process ??= crypto.randomUUID().slice(0, 13);
+      tags.set(this.bytes, tag = `${process}-${++lastTag}`);
+    }
+    return tag;
   }
 
   release(): void {}

@@ -32,6 +32,13 @@ export interface StoreVersion {
   readonly isLasting: boolean;
   /** The length of the value in bytes, as far as the store knows it without a request. */
   readonly size?: number | undefined;
+  /**
+   * A text that no other version of the value has, as entity tags need it. `undefined` if
+   * the store cannot promise that, as for files that were written a moment ago.
+   */
+  readonly tag?: string | undefined;
+  /** When the value was stored, in milliseconds since 1970, if the store knows it. */
+  readonly modified?: number | undefined;
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void;
 }

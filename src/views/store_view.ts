@@ -19,13 +19,10 @@ import {
   toStream,
 } from "../stores/stream.ts";
 import { TranslatedArrays } from "./translated_arrays.ts";
-import {
-  type Place,
-  splitPlainKey,
-  type TranslatedArray,
-  type Translation,
-} from "./translation.ts";
+import { type Place, splitPlainKey, type Translation } from "./translation.ts";
+import { placeInView } from "./place_in_view.ts";
 import { isDocument, rootOf, ViewDocuments } from "./view_documents.ts";
+import { writeViewDocument } from "./write_view_document.ts";
 
 /**
  * A store that shows all arrays plain. It can read, and it can write, delete and
@@ -62,21 +59,8 @@ export function viewStore<S extends Store>(
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
 
-  /**
-   * Returns where the value of a key is stored, for keys of no documents; `undefined`
-   * for a key outside the chunk grid of its array.
-   */
-  function placeOf(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-  ): Place | undefined | Promise<Place | undefined> {
-    options?.signal?.throwIfAborted();
-    const parts = splitPlainKey(key);
-    const array = parts && arrays.at(parts.root);
-    const placeIn = (array: TranslatedArray | undefined) =>
-      array ? array.placeOf(parts!.plainKey) : { store, key };
-    return array instanceof Promise ? array.then(placeIn) : placeIn(array);
-  }
+  const placeOf = (key: StoreKey, options: StoreOptions | undefined) =>
+    placeInView(store, arrays, key, options);
 
   /** Returns the place of a value to change, and refuses keys outside the chunk grid. */
   async function placeToChange(
@@ -145,7 +129,8 @@ export function viewStore<S extends Store>(
           const bytes = value instanceof Uint8Array
             ? value
             : await toBytes(value, options);
-          return await documents.write(key, bytes, options);
+          const view = { store, translation, arrays };
+          return await writeViewDocument(view, key, bytes, options);
         }
         const place = await placeToChange(key, options);
         await write(place.store, place.key, value, options);

@@ -1,26 +1,16 @@
-import { loadEncodings } from "../chunk_key_encoding/load_encodings.ts";
 import { readDocument } from "../arrays/read_document.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
-import {
-  changeNodes,
-  isArrayDocument,
-  nodePaths,
-} from "../metadata/node_documents.ts";
-import {
-  changeZarrJson,
-  parseExactZarrJson,
-  parseZarrJson,
-} from "../metadata/zarr_json.ts";
+import { changeNodes, isArrayDocument } from "../metadata/node_documents.ts";
+import { changeZarrJson } from "../metadata/zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { write } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertStoreKey, keyProblem } from "../stores/store_key.ts";
+import { assertStoreKey } from "../stores/store_key.ts";
 import type { TranslatedArrays } from "./translated_arrays.ts";
 import type { Translation } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** Reads and writes the documents of a view. */
+/** Reads the documents of a view. */
 export class ViewDocuments {
   readonly #store: Store;
   /** The store's name in messages. */
@@ -63,59 +53,11 @@ export class ViewDocuments {
       );
   }
 
-  /** Converts a document to the one that is stored, and writes it. */
-  async write(
-    key: StoreKey,
-    bytes: Uint8Array,
-    options: StoreOptions | undefined,
-  ): Promise<void> {
-    options?.signal?.throwIfAborted();
-    await loadEncodings(bytes);
-    const document = inDocument(
-      key,
-      this.#storeName,
-      () => parseZarrJson(bytes),
-    );
-    const stored = new Map<string, unknown>();
-    for (const path of nodePaths(document)) {
-      stored.set(path, await this.#stored(rootOf(key), path, options));
-    }
-    const toStored = (node: unknown, path: string) =>
-      this.#translation.toStored(node, stored.get(path));
-    const value = inDocument(
-      key,
-      this.#storeName,
-      () =>
-        changeZarrJson(bytes, (document) => changeNodes(document, toStored)),
-    );
-    try {
-      await write(this.#store, key, value, options);
-    } finally {
-      this.#arrays.invalidate(rootOf(key));
-    }
-  }
-
   /** Caches an array's document, so that the array's chunks need no second read. */
   #cache(key: StoreKey, document: unknown, bytes: Uint8Array): void {
     if (isArrayDocument(document)) {
       this.#arrays.cacheDocument(rootOf(key), bytes);
     } else this.#arrays.delete(rootOf(key));
-  }
-
-  /** Reads the stored document of a node; returns `undefined` for a missing or invalid one. */
-  async #stored(
-    root: string,
-    path: string,
-    options: StoreOptions | undefined,
-  ): Promise<unknown> {
-    const key = `${path === "" ? root : `${root}/${path}`}${DOCUMENT}`;
-    if (keyProblem(key.slice(1)) !== undefined) return undefined;
-    const bytes = await readDocument(this.#store, key as StoreKey, options);
-    try {
-      return bytes && parseExactZarrJson(bytes);
-    } catch {
-      return undefined; // The write repairs an invalid document.
-    }
   }
 }
 

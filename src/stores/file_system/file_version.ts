@@ -26,6 +26,20 @@ export class FileVersion implements StoreVersion {
     return this.#held === undefined;
   }
 
+  get size(): number {
+    return this.#state.size;
+  }
+
+  /** Held files have no tag, since later files may get their inode numbers. */
+  get tag(): string | undefined {
+    const { ino, mtime } = this.#state;
+    return this.isLasting ? `${ino ?? 0}-${mtime}` : undefined;
+  }
+
+  get modified(): number {
+    return this.#state.mtime;
+  }
+
   /** Whether an open file is the one of this version. */
   isOf(file: OpenFile): boolean {
     return isSameState(this.#state, file.stat());

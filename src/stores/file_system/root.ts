@@ -2,6 +2,7 @@ import { ensureDir } from "@std/fs/ensure-dir";
 import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
 import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import { FolderKeyError } from "../folder_key_error.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import type { FileState } from "./files.ts";
 import type { Folders, FoundFile } from "./folders.ts";
@@ -68,7 +69,8 @@ export class FileSystemRoot implements Folders {
     const info = ifPresentSync(() => Deno.statSync(path));
     if (info === undefined) return undefined;
     if (!info.isFile) {
-      throw new Error(
+      const ErrorClass = info.isDirectory ? FolderKeyError : Error;
+      throw new ErrorClass(
         `Key ${JSON.stringify(key)} names ${
           info.isDirectory ? "a folder" : "a special file"
         }, expected a regular file: ${path}`,

@@ -51,6 +51,21 @@ export class HttpVersion implements StoreVersion {
     return this.expected?.size;
   }
 
+  /** Values that were written a moment ago have no tag, since later ones may have the same headers. */
+  get tag(): string | undefined {
+    const value = this.expected;
+    if (value === undefined || value.generation !== undefined) {
+      return value?.generation;
+    }
+    return !tellsVersion(value) || youthOf(value) > 0
+      ? undefined
+      : `${value.etag?.slice(1, -1) ?? ""}-${value.modified ?? ""}`;
+  }
+
+  get modified(): number | undefined {
+    return this.expected?.modified;
+  }
+
   /** Whether a response has this version. */
   async matches(
     value: Validators,

@@ -1,0 +1,117 @@
+import { resolveByteRange } from "../stores/byte_range.ts";
+import type { StoreKey } from "../stores/store.ts";
+import type { Ask } from "./chunk_values.ts";
+import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
+import type { Deadline } from "./deadline.ts";
+import { contentTypeOf } from "./content_type.ts";
+import { parseRangeHeader } from "./range_header.ts";
+import type { ShownStore } from "./shown_store.ts";
+import type { Value } from "./value.ts";
+
+/** How often a value that changes meanwhile is looked up. */
+const TRIES = 5;
+
+/** The status, the headers and the body of an answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
+}
+
+/** Answers `GET` and `HEAD`. Returns `undefined` for an absent value. */
+export async function answerRead(
+  shown: ShownStore,
+  key: StoreKey,
+  { method, headers }: Request,
+  deadline: Deadline,
+): Promise<Answer | undefined> {
+  const isHead = method === "HEAD";
+  // Only GET has ranges (RFC 9110, section 14.2).
+  const range = isHead ? undefined : parseRangeHeader(headers.get("range"));
+  const ask: Ask = isHead || mayBeUnmodified(headers)
+    ? undefined
+    : range ?? "all";
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const value = await shown.find(key, ask, deadline);
+    if (value === undefined) return undefined;
+    try {
+      const answer = await answerValue(value);
+      if (answer !== undefined) return answer;
+      shown.forget(key);
+    } finally {
+      value.release();
+    }
+  }
+  throw new Error(`The value of ${key} changes all the time`);
+
+  async function answerValue(value: Value): Promise<Answer | undefined> {
+    const { size } = value;
+    const validated = validatorsOf(value);
+    const always = validatorHeaders(validated);
+    const failed = failedCondition(headers, true, validated);
+    const isRange = range !== undefined && allowsRange(headers, validated);
+    const { start, end } = resolveByteRange(
+      isRange ? range : { offset: 0, length: size },
+      size,
+    );
+    // The last bytes of an empty value are all of it.
+    const isUnsatisfiable = isRange && start === end &&
+      !(size === 0 && "suffixLength" in range && range.suffixLength > 0);
+    const status = failed ??
+      (isUnsatisfiable ? 416 : isRange && size > 0 ? 206 : 200);
+    const needsBody = status < 300 && !isHead && start < end;
+    if (!needsBody && !await value.isCurrent(deadline)) return undefined;
+    if (status === 304) return { status, headers: always };
+    if (status === 412) {
+      return {
+        status,
+        headers: always,
+        body: "A condition of the request does not hold\n",
+      };
+    }
+    if (status === 416) {
+      return {
+        status,
+        headers: { ...always, "content-range": `bytes */${size}` },
+        body: `Expected a range of ${size} bytes\n`,
+      };
+    }
+    const body = needsBody ? await value.open(start, end, deadline) : undefined;
+    if (needsBody && body === undefined) return undefined;
+    return {
+      status,
+      headers: {
+        ...always,
+        "accept-ranges": "bytes",
+        "content-length": `${end - start}`,
+        "content-type": contentTypeOf(key),
+        ...status === 206 && {
+          "content-range": `bytes ${start}-${end - 1}/${size}`,
+        },
+      },
+      ...body && { body },
+    };
+  }
+}
+
+/** Returns the entity tag and the date of a value as headers show them. */
+export function validatorsOf(
+  { tag, modified }: Value,
+): { etag: string | undefined; modified: number | undefined } {
+  return {
+    etag: tag === undefined ? undefined : `"${encodeURIComponent(tag)}"`,
+    modified: modified === undefined
+      ? undefined
+      : Math.floor(modified / 1000) * 1000,
+  };
+}
+
+function validatorHeaders(
+  { etag, modified }: ReturnType<typeof validatorsOf>,
+): Record<string, string> {
+  return {
+    ...etag !== undefined && { etag },
+    ...modified !== undefined &&
+      { "last-modified": new Date(modified).toUTCString() },
+  };
+}

@@ -1,0 +1,84 @@
+/** What conditions compare: the entity tag and the date of a value, as headers show them. */
+export interface Validated {
+  /** The entity tag with its quotes, a strong one. */
+  readonly etag: string | undefined;
+  /** `Last-Modified` in milliseconds since 1970, a whole number of seconds. */
+  readonly modified: number | undefined;
+}
+
+/** Whether a request has a condition that may make its body unnecessary. */
+export function mayBeUnmodified(headers: Headers): boolean {
+  return headers.has("if-none-match") || headers.has("if-modified-since");
+}
+
+/**
+ * Evaluates the conditions of a request for a present value, in the order of RFC 9110,
+ * section 13.2.2. Returns the status 304 or 412, or `undefined` to go on.
+ */
+export function failedCondition(
+  headers: Headers,
+  isReading: boolean,
+  { etag, modified }: Validated,
+): 304 | 412 | undefined {
+  const match = headers.get("if-match");
+  if (match !== null) {
+    if (!matches(match, etag, false)) return 412;
+  } else {
+    const since = dateOf(headers.get("if-unmodified-since"));
+    if (since !== undefined && modified !== undefined && modified > since) {
+      return 412;
+    }
+  }
+  const noneMatch = headers.get("if-none-match");
+  if (noneMatch !== null) {
+    if (matches(noneMatch, etag, true)) return isReading ? 304 : 412;
+  } else if (isReading) {
+    const since = dateOf(headers.get("if-modified-since"));
+    if (since !== undefined && modified !== undefined && modified <= since) {
+      return 304;
+    }
+  }
+}
+
+/** Whether `If-Range` lets a range be sent (RFC 9110, section 13.1.5). */
+export function allowsRange(
+  headers: Headers,
+  { etag, modified }: Validated,
+  now: number = Date.now(),
+): boolean {
+  const condition = headers.get("if-range");
+  if (condition === null) return true;
+  if (condition.includes('"')) return condition === etag;
+  // A date is a strong validator only if it is older than the response.
+  return modified !== undefined && dateOf(condition) === modified &&
+    modified + 1000 <= now;
+}
+
+/** Whether a list of entity tags holds one; `*` stands for that of any present value. */
+function matches(
+  list: string,
+  etag: string | undefined,
+  isWeak: boolean,
+): boolean {
+  if (list.trim() === "*") return true;
+  if (etag === undefined) return false;
+  for (
+    const [tag, weak] of list.matchAll(/(W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)
+  ) {
+    if (weak === undefined) {
+      if (tag === etag) return true;
+    } else if (isWeak && tag.slice(2) === etag) return true;
+  }
+  return false;
+}
+
+/** Parses a date of HTTP; returns `undefined` for any other text, which is to be ignored. */
+function dateOf(text: string | null): number | undefined {
+  if (text === null || !HTTP_DATE.test(text)) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** The three forms of RFC 9110, section 5.6.7. */
+const HTTP_DATE =
+  /^[A-Z][a-z]{2,8},? (?:\d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})$/;

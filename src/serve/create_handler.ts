@@ -1,0 +1,126 @@
+import { assertStore } from "../stores/assert_store.ts";
+import { loadOnce } from "../stores/load_once.ts";
+import type { Store } from "../stores/store.ts";
+import { type Answer, answerRead } from "./answer.ts";
+import { Deadline } from "./deadline.ts";
+import { failureMessage, isOfNoValue } from "./failure.ts";
+import type { HandlerOptions } from "./options.ts";
+import { parseOptions } from "./parse_options.ts";
+import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
+import { preflight, toResponse } from "./response.ts";
+
+/**
+ * Creates a function that answers HTTP requests for the values of a store, so that any
+ * Zarr client reads its arrays: by default as plain Zarr, whatever chunk key encoding
+ * and parts they have. It runs in Deno without permissions of its own, in Node 20 and in
+ * edge functions.
+ *
+ * The path of a request is a key of the store, percent-encoded. `GET` and `HEAD` follow
+ * RFC 9110: a single `Range` (several are answered by the whole value), `If-Range`,
+ * `If-Match`, `If-None-Match`, `If-Modified-Since` and `If-Unmodified-Since`, with a
+ * strong `ETag` that is made from the versions of a chunk's parts, and `Last-Modified`
+ * where the store knows it. `OPTIONS` answers the preflights of browsers. Values that
+ * were written to files or to a web server less than 3 seconds ago have no `ETag` yet.
+ *
+ * A body of more than 4 MiB is read piece by piece, as fast as the client takes it, and
+ * a client that leaves ends the reading. Once the version of a chunk is known, a range of
+ * the chunk takes one request to the store for each part that it lies in. The first
+ * request for a chunk also looks up all other parts.
+ *
+ * | status | when |
+ * | --- | --- |
+ * | 200, 206, 304 | the value, a range of it, or that it has not changed |
+ * | 400 | the path is the key of no value, for any store |
+ * | 404 | there is no such value |
+ * | 405 | the method is not allowed; `Allow` lists those that are |
+ * | 412, 416 | a condition does not hold, or the range starts after the value's end |
+ * | 502 | the value is damaged or lacks a part, or the store failed or took too long |
+ *
+ * A failure in the middle of a body ends the connection, so that nobody takes the bytes
+ * for all.
+ *
+ * @param store Any store. One that tells versions gives entity tags:
+ * `FileSystemStore`, `MemoryStore` or `HttpStore`. Of any other store, and of inner
+ * chunks, values of up to 4 MiB have the digest of their bytes as entity tag.
+ * @param options How arrays are shown, and what clients may do.
+ * @returns The handler. It never rejects.
+ * @throws {TypeError} If `store` is not a store, or if an option has a wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example Every Zarr client reads arrays in parts
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { createHandler } from "@zarr-parts/zarr-parts/serve";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({
+ *   shape: [4],
+ *   dataType: "uint8",
+ *   chunkShape: [4],
+ *   codecs: ["crc32c"],
+ *   suffix: ".bin",
+ *   parts: ["", ".crc32c"],
+ * });
+ * const chunks = await createArrayChunks(store, "dem", metadata);
+ * await chunks.set([0], new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]));
+ *
+ * const handler = createHandler(store); // Deno.serve(handler)
+ * const response = await handler(
+ *   new Request("http://localhost/dem/c/0", { headers: { range: "bytes=-6" } }),
+ * );
+ * assertEquals(response.status, 206);
+ * assertEquals(response.headers.get("content-range"), "bytes 2-7/8");
+ * assertEquals(await response.bytes(), new Uint8Array([3, 4, 5, 6, 7, 8]));
+ * const document = await handler(new Request("http://localhost/dem/zarr.json"));
+ * assertEquals((await document.json()).chunk_key_encoding.name, "default");
+ * ```
+ */
+export function createHandler(
+  store: Store,
+  options: HandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  assertStore(store);
+  const parsed = parseOptions(options);
+  const { cacheControl, mount, onError, timeout, write } = parsed;
+  const methods = write ? [...READING, "PUT", "DELETE"] : READING;
+  const allow = methods.join(", ");
+  // Loaded by the first request, so that edge functions start fast.
+  const load = loadOnce(async () => {
+    const { ShownStore, translationOf } = await import("./shown_store.ts");
+    const translation = await translationOf(parsed.form);
+    return new ShownStore(store, { ...parsed, translation });
+  });
+
+  async function answer(
+    request: Request,
+    deadline: Deadline,
+  ): Promise<Answer> {
+    const { method, url } = request;
+    if (!methods.includes(method)) {
+      const body = `Expected one of the methods ${allow}\n`;
+      return { status: 405, headers: { allow }, body };
+    }
+    if (method === "OPTIONS") return preflight(allow, write !== undefined);
+    const path = pathBelow(mount, url);
+    const found = path === undefined ? NOT_FOUND : keyOfPath(path);
+    if ("status" in found) return found;
+    const shown = await load();
+    return await answerRead(shown, found.key, request, deadline) ?? NOT_FOUND;
+  }
+
+  return async (request) => {
+    const deadline = new Deadline(timeout, request.signal, (error) => {
+      onError(error, request);
+    });
+    const answered = await answer(request, deadline).catch((error): Answer => {
+      if (isOfNoValue(error)) return NOT_FOUND;
+      deadline.fail(error);
+      return { status: 502, body: `${failureMessage(error)}\n` };
+    });
+    const isHead = request.method === "HEAD";
+    return toResponse(answered, { isHead, cacheControl });
+  };
+}
+
+const READING: readonly string[] = ["GET", "HEAD", "OPTIONS"];

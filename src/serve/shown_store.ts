@@ -1,0 +1,140 @@
+import type { Store, StoreKey } from "../stores/store.ts";
+import { PLAIN } from "../views/plain_translation.ts";
+import { placeInView } from "../views/place_in_view.ts";
+import { TranslatedArrays } from "../views/translated_arrays.ts";
+import {
+  type Place,
+  splitPlainKey,
+  type Translation,
+} from "../views/translation.ts";
+import { isDocument, rootOf, ViewDocuments } from "../views/view_documents.ts";
+import { BoundedCache } from "./bounded_cache.ts";
+import { type Ask, ChunkValues } from "./chunk_values.ts";
+import { Deadline } from "./deadline.ts";
+import type { ServedForm } from "./options.ts";
+import { digestOf, type Value, valueInMemory } from "./value.ts";
+
+/** How a store is shown, and for how long documents and versions are kept. */
+export interface ShownStoreOptions {
+  /** How nodes are changed; `undefined` shows them as they are stored. */
+  readonly translation: Translation | undefined;
+  /** How long documents and versions are kept, in milliseconds. */
+  readonly lifetime: number;
+  /** The most versions that are kept. */
+  readonly versions: number;
+  /** The most bytes of documents that are kept. */
+  readonly documentBytes: number;
+  /** How long the store may take for a document, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** Looks up the values that a store shows. */
+export class ShownStore {
+  readonly #store: Store;
+  readonly #chunks: ChunkValues;
+  readonly #view: View | undefined;
+
+  constructor(store: Store, options: ShownStoreOptions) {
+    const { lifetime, versions, translation } = options;
+    this.#store = store;
+    this.#chunks = new ChunkValues({ lifetime, limit: versions });
+    this.#view = translation && new View(store, translation, options);
+  }
+
+  /** Looks up a value. Returns `undefined` for an absent one. */
+  async find(
+    key: StoreKey,
+    ask: Ask,
+    deadline: Deadline,
+  ): Promise<Value | undefined> {
+    if (this.#view && isDocument(key)) {
+      return await deadline.run(() => this.#view!.document(key));
+    }
+    const place = this.#view
+      ? await deadline.run(() => this.#view!.placeOf(key))
+      : { store: this.#store, key };
+    return place && await this.#chunks.find(key, place, ask, deadline);
+  }
+
+  /** Drops what is known of a value that was changed. */
+  forget(key: StoreKey): void {
+    this.#chunks.forget(key);
+    if (isDocument(key)) this.#view?.forget(key);
+  }
+}
+
+/** The documents of a view, and the places of its chunks. */
+class View {
+  readonly #store: Store;
+  readonly #arrays: TranslatedArrays;
+  readonly #documents: ViewDocuments;
+  readonly #kept: BoundedCache<Value>;
+  readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
+  readonly #timeout: number;
+
+  constructor(
+    store: Store,
+    translation: Translation,
+    { lifetime, documentBytes, timeout }: ShownStoreOptions,
+  ) {
+    this.#store = store;
+    this.#arrays = new TranslatedArrays(store, translation);
+    this.#documents = new ViewDocuments(store, translation, this.#arrays);
+    this.#timeout = timeout;
+    this.#kept = new BoundedCache<Value>({
+      lifetime,
+      limit: documentBytes,
+      weightOf: ({ size }) => size + 1024,
+      onRemoval: (key) => this.#arrays.delete(rootOf(key as StoreKey)),
+    });
+  }
+
+  /** Returns a document as it is shown, from memory if it was read lately. */
+  document(key: StoreKey): Value | undefined | Promise<Value | undefined> {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    let reading = this.#reading.get(key);
+    if (reading === undefined) {
+      reading = this.#read(key).finally(() => this.#reading.delete(key));
+      this.#reading.set(key, reading);
+    }
+    return reading;
+  }
+
+  /** Returns where the value of a key is stored; `undefined` for a key outside the chunk grid. */
+  async placeOf(key: StoreKey): Promise<Place | undefined> {
+    const chunk = splitPlainKey(key);
+    const document = chunk &&
+      await this.document(`${chunk.root}/zarr.json` as StoreKey);
+    return document === undefined
+      ? { store: this.#store, key }
+      : await placeInView(this.#store, this.#arrays, key);
+  }
+
+  forget(key: StoreKey): void {
+    this.#kept.delete(key);
+    this.#arrays.invalidate(rootOf(key));
+  }
+
+  /** Reads a document for all requests that wait for it, whoever of them leaves. */
+  async #read(key: StoreKey): Promise<Value | undefined> {
+    const { changes } = this.#arrays;
+    const bytes = await new Deadline(this.#timeout).run((options) =>
+      this.#documents.read(key, options)
+    );
+    if (bytes === undefined) return undefined;
+    const value = valueInMemory(bytes, await digestOf(bytes));
+    if (this.#arrays.changes === changes) this.#kept.set(key, value);
+    return value;
+  }
+}
+
+/** Returns how the nodes of a store are changed. */
+export async function translationOf(
+  form: ServedForm,
+): Promise<Translation | undefined> {
+  if (form === "stored") return undefined;
+  if (form === "plain") return PLAIN;
+  const module = await import("../zarrita/inner_chunk_translation.ts");
+  return module.INNER_CHUNKS;
+}

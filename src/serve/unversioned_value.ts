@@ -1,0 +1,46 @@
+import { readRange, readSize, readValue } from "../stores/capabilities.ts";
+import type { Place } from "../views/translation.ts";
+import type { Deadline } from "./deadline.ts";
+import { digestOf, type Value, valueInMemory, WINDOW } from "./value.ts";
+import { windowStream } from "./window_stream.ts";
+
+/**
+ * Looks up a value whose versions the store does not tell, or an inner chunk, which is
+ * read whole. Values in memory have the digest of their bytes as their tag.
+ */
+export async function unversionedValue(
+  { store, key }: Place,
+  deadline: Deadline,
+): Promise<Value | undefined> {
+  const isWhole = typeof store.stream !== "function" ||
+    typeof store.size !== "function";
+  const size = isWhole
+    ? undefined
+    : await deadline.run((options) => readSize(store, key, options));
+  if (isWhole || size !== undefined && size <= WINDOW) {
+    const bytes = await deadline.run((options) =>
+      readValue(store, key, options)
+    );
+    return bytes && valueInMemory(bytes, await digestOf(bytes));
+  }
+  if (size === undefined) return undefined;
+  const read = (start: number, end: number) =>
+    deadline.run((options) => {
+      const range = { offset: start, length: end - start };
+      return readRange(store, key, range, options);
+    });
+  return {
+    size,
+    tag: undefined,
+    modified: undefined,
+    isCurrent: () => Promise.resolve(true),
+    async open(start, end) {
+      const windowEnd = Math.min(start + WINDOW, end);
+      const first = await read(start, windowEnd);
+      if (first?.length !== windowEnd - start) return undefined;
+      if (end === windowEnd) return first;
+      return windowStream(first, start, end, read, deadline, () => {});
+    },
+    release() {},
+  };
+}

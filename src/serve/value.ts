@@ -1,0 +1,58 @@
+import type { Deadline } from "./deadline.ts";
+
+/** The most bytes that an answer keeps in memory, apart from those of the next piece. */
+export const WINDOW: number = 4 * 1024 * 1024;
+
+/** Part of a body: one piece, or a stream for bodies of more than one window. */
+export type Body = Uint8Array | ReadableStream<Uint8Array>;
+
+/** A present value that a request asks for. */
+export interface Value {
+  /** The length in bytes. */
+  readonly size: number;
+  /** A text that no other version of the value has, if there is one. */
+  readonly tag: string | undefined;
+  /** When the value was stored, in milliseconds since 1970, if that is known. */
+  readonly modified: number | undefined;
+  /** Asks whether the value has not changed since it was looked up. */
+  isCurrent(deadline: Deadline): Promise<boolean>;
+  /**
+   * Opens the bytes from `start` to `end`, of which there is at least one. Returns
+   * `undefined` if the value has changed since it was looked up.
+   */
+  open(
+    start: number,
+    end: number,
+    deadline: Deadline,
+  ): Promise<Body | undefined>;
+  /** Ends the use of the value, unless a stream is open: it does so at its end. */
+  release(): void;
+}
+
+/** Returns a value in memory. */
+export function valueInMemory(
+  bytes: Uint8Array,
+  tag: string | undefined,
+): Value {
+  return {
+    size: bytes.length,
+    tag,
+    modified: undefined,
+    isCurrent: () => Promise.resolve(true),
+    open: (start, end) => Promise.resolve(bytes.subarray(start, end)),
+    release() {},
+  };
+}
+
+/** Returns a text that other bytes do not have. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest(
+    "SHA-256",
+    bytes as Uint8Array<ArrayBuffer>,
+  );
+  return new Uint8Array(digest, 0, 16).toHex?.() ??
+    Array.from(
+      new Uint8Array(digest, 0, 16),
+      (byte) => byte.toString(16).padStart(2, "0"),
+    ).join("");
+}

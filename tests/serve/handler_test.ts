@@ -1,0 +1,413 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { FileSystemStore, MemoryStore, type Store } from "../../mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import {
+  bytesOf,
+  CHUNK,
+  createInParts,
+  HEADER_SIZE,
+  served,
+  storeInParts,
+} from "./serving.ts";
+
+const PATH = "/dem/c/2/1";
+
+Deno.test("createHandler shows documents as plain Zarr, consolidated metadata included", async () => {
+  const get = served(await storeInParts());
+  const array = await get("/dem/zarr.json");
+  assertEquals(array.headers.get("content-type"), "application/json");
+  const document = await array.json();
+  assertEquals(document.chunk_key_encoding, {
+    name: "default",
+    configuration: { separator: "/" },
+  });
+  assertEquals("storage_transformers" in document, false);
+  const group = await (await get("/zarr.json")).json();
+  assertEquals(group.consolidated_metadata.metadata.dem, document);
+});
+
+Deno.test("createHandler sends all headers of a value", async () => {
+  const get = served(await storeInParts());
+  const response = await get(PATH);
+  const { headers } = response;
+  assertMatch(headers.get("etag")!, /^"[\w.-]+"$/);
+  const etag = headers.get("etag")!;
+  assertEquals(Object.fromEntries(headers), {
+    "accept-ranges": "bytes",
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers":
+      "Accept-Ranges, Age, Content-Encoding, Content-Length, Content-Range, Date, ETag, Last-Modified",
+    "cache-control": "no-cache, no-transform",
+    "content-length": "1000",
+    "content-type": "application/octet-stream",
+    "cross-origin-resource-policy": "cross-origin",
+    "etag": etag,
+    "x-content-type-options": "nosniff",
+  });
+  assertEquals(await bytesOf(response), CHUNK);
+  const head = await get(PATH, { method: "HEAD" });
+  assertEquals(Object.fromEntries(head.headers), Object.fromEntries(headers));
+  assertEquals(head.body, null);
+  assertEquals(get.errors, []);
+});
+
+/** Requests for the chunk, the status of the answer, and the first and last byte of its body. */
+const RANGES: [range: string, status: number, first?: number, last?: number][] =
+  [
+    ["bytes=0-0", 206, 0, 0],
+    ["bytes=0-999", 206, 0, 999],
+    ["bytes=0-1000", 206, 0, 999],
+    ["bytes=63-64", 206, 63, 64],
+    ["bytes=963-964", 206, 963, 964],
+    ["bytes=62-965", 206, 62, 965],
+    ["bytes=999-", 206, 999, 999],
+    ["bytes=1000-", 416],
+    ["bytes=1000-1000", 416],
+    ["bytes=-1", 206, 999, 999],
+    ["bytes=-36", 206, 964, 999],
+    ["bytes=-37", 206, 963, 999],
+    ["bytes=-937", 206, 63, 999],
+    ["bytes=-1000", 206, 0, 999],
+    ["bytes=-1001", 206, 0, 999],
+    ["bytes=-0", 416],
+    ["bytes=00-007", 206, 0, 7],
+    ["BYTES=1-2", 206, 1, 2],
+    ["bytes= 1-2 ,", 206, 1, 2],
+    ["bytes=9007199254740991-", 416],
+    ["bytes=99999999999999999999-99999999999999999999", 416],
+    ["bytes=1-99999999999999999999", 206, 1, 999],
+    ["bytes=-99999999999999999999", 206, 0, 999],
+    // Malformed, in another unit, or several: the whole value.
+    ["bytes=2-1", 200, 0, 999],
+    ["bytes=99999999999999999999-9", 200, 0, 999],
+    ["bytes=-", 200, 0, 999],
+    ["bytes=", 200, 0, 999],
+    ["bytes", 200, 0, 999],
+    ["bytes=a-b", 200, 0, 999],
+    ["bytes=1", 200, 0, 999],
+    ["bytes=--1", 200, 0, 999],
+    ["bytes=+1-2", 200, 0, 999],
+    ["bytes=1-2-3", 200, 0, 999],
+    ["bytes=0x1-2", 200, 0, 999],
+    ["items=1-2", 200, 0, 999],
+    ["bytes=0-1,3-4", 200, 0, 999],
+    ["bytes=-1,-2", 200, 0, 999],
+  ];
+
+Deno.test("createHandler answers a Range, known versions or not", async () => {
+  const store = await storeInParts();
+  for (const seconds of [0, 30]) {
+    const get = served(store, { keep: { seconds } });
+    for (const [range, status, first, last] of RANGES) {
+      const message = `${range}, kept for ${seconds} seconds`;
+      const response = await get(PATH, { headers: { range } });
+      assertEquals(response.status, status, message);
+      const shown = response.headers.get("content-range");
+      if (status === 416) {
+        assertEquals(shown, "bytes */1000", message);
+        await response.body?.cancel();
+        continue;
+      }
+      const isRange = status === 206;
+      const expected = isRange ? `bytes ${first}-${last}/1000` : null;
+      assertEquals(shown, expected, message);
+      const bytes = await bytesOf(response);
+      assertEquals(bytes, CHUNK.slice(first, last! + 1), message);
+    }
+  }
+});
+
+Deno.test("createHandler ignores a Range of HEAD", async () => {
+  const get = served(await storeInParts());
+  const range = "bytes=0-9";
+  const response = await get(PATH, { method: "HEAD", headers: { range } });
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("content-length"), "1000");
+});
+
+Deno.test("createHandler evaluates conditions by the entity tag", async () => {
+  const get = served(await storeInParts());
+  const etag = (await get(PATH, { method: "HEAD" })).headers.get("etag")!;
+  const range = "bytes=0-9";
+  const cases: [Record<string, string>, number][] = [
+    [{ "if-match": etag }, 200],
+    [{ "if-match": "*" }, 200],
+    [{ "if-match": `"x", ${etag}` }, 200],
+    [{ "if-match": '"x"' }, 412],
+    [{ "if-match": `W/${etag}` }, 412],
+    [{ "if-match": "x" }, 412],
+    [{ "if-match": etag, range }, 206],
+    [{ "if-match": '"x"', range }, 412],
+    [{ "if-none-match": etag }, 304],
+    [{ "if-none-match": `W/${etag}` }, 304],
+    [{ "if-none-match": `"x", "y",${etag}` }, 304],
+    [{ "if-none-match": "*" }, 304],
+    [{ "if-none-match": '"x"' }, 200],
+    [{ "if-none-match": '"x"', range }, 206],
+    [{ "if-none-match": etag, range }, 304],
+    [{ "if-match": '"x"', "if-none-match": etag }, 412],
+    [{ "if-range": etag, range }, 206],
+    [{ "if-range": '"x"', range }, 200],
+    [{ "if-range": `W/${etag}`, range }, 200],
+    [{ "if-range": '"x"', range: "bytes=5000-" }, 200],
+    [{ "if-range": etag, range: "bytes=5000-" }, 416],
+    [{ "if-range": "Wed, 01 Jan 2025 00:00:00 GMT", range }, 200],
+  ];
+  for (const [headers, status] of cases) {
+    const response = await get(PATH, { headers });
+    const message = JSON.stringify(headers);
+    assertEquals(response.status, status, message);
+    assertEquals(response.headers.get("etag"), etag, message);
+    const body = await response.bytes();
+    if (status === 200) assertEquals(body, CHUNK, message);
+    if (status === 206) assertEquals(body, CHUNK.slice(0, 10), message);
+    if (status === 304) assertEquals(body.length, 0, message);
+  }
+});
+
+Deno.test("createHandler evaluates conditions by the time of files, to the second", async () => {
+  await inTempDir(async (folder) => {
+    await createInParts(new FileSystemStore(folder));
+    const parts = [".header", "", ".index"];
+    for (const part of parts) {
+      const date = new Date("2026-01-02T03:04:05.678Z");
+      await Deno.utime(`${folder}/dem/c/2/1.shard${part}`, date, date);
+    }
+    const get = served(new FileSystemStore(folder));
+    const same = "Fri, 02 Jan 2026 03:04:05 GMT";
+    const before = "Fri, 02 Jan 2026 03:04:04 GMT";
+    const after = "Fri, 02 Jan 2026 03:04:06 GMT";
+    const range = "bytes=0-9";
+    const cases: [Record<string, string>, number][] = [
+      [{}, 200],
+      [{ "if-modified-since": before }, 200],
+      [{ "if-modified-since": same }, 304],
+      [{ "if-modified-since": after }, 304],
+      [{ "if-modified-since": "Friday, 02-Jan-26 03:04:05 GMT" }, 304],
+      [{ "if-modified-since": "Fri Jan  2 03:04:05 2026" }, 304],
+      [{ "if-modified-since": "2026-01-03" }, 200],
+      [{ "if-modified-since": same, "if-none-match": '"x"' }, 200],
+      [{ "if-unmodified-since": before }, 412],
+      [{ "if-unmodified-since": same }, 200],
+      [{ "if-unmodified-since": before, "if-match": "*" }, 200],
+      [{ "if-range": same, range }, 206],
+      [{ "if-range": before, range }, 200],
+      [{ "if-range": after, range }, 200],
+    ];
+    for (const [headers, status] of cases) {
+      const response = await get(PATH, { headers });
+      const message = JSON.stringify(headers);
+      assertEquals(response.status, status, message);
+      assertEquals(response.headers.get("last-modified"), same, message);
+      await response.body?.cancel();
+    }
+  });
+});
+
+Deno.test("createHandler gives no entity tag to files that were written a moment ago", async () => {
+  await inTempDir(async (folder) => {
+    await createInParts(new FileSystemStore(folder));
+    const get = served(new FileSystemStore(folder));
+    const response = await get(PATH);
+    assertEquals(response.headers.has("etag"), false);
+    assertEquals(await bytesOf(response), CHUNK);
+    // Nothing holds the files open: the sanitizer of resources would find them.
+    assertEquals((await get(PATH, { method: "HEAD" })).status, 200);
+  });
+});
+
+Deno.test("createHandler has another entity tag for each version", async () => {
+  const store = new MemoryStore();
+  const chunks = await createInParts(store);
+  const get = served(store);
+  const tags = new Set<string>();
+  for (let i = 0; i < 5; i++) {
+    await chunks.set([2, 1], CHUNK); // The same bytes are a version, too.
+    const response = await get(PATH, { headers: { range: "bytes=1-2" } });
+    assertEquals(await bytesOf(response), CHUNK.slice(1, 3));
+    const etag = response.headers.get("etag")!;
+    tags.add(etag);
+    const old = [...tags].filter((tag) => tag !== etag).join();
+    const again = await get(PATH, { headers: { "if-match": old || '"x"' } });
+    assertEquals(again.status, 412);
+  }
+  assertEquals(tags.size, 5);
+});
+
+/** Paths that are no values, and the status of the answer. */
+const NO_VALUES: [path: string, status: number][] = [
+  ["/dem/c/2/0", 404],
+  ["/dem/c/3/0", 404],
+  ["/dem/c/2", 404],
+  ["/dem/c/2/1/0", 404],
+  ["/dem/c/02/1", 404],
+  ["/dem/c", 404],
+  ["/dem", 404],
+  ["/dem/", 404],
+  ["/", 404],
+  ["", 404],
+  ["/no/zarr.json", 404],
+  ["/no/c/0", 404],
+  ["/zarr.json/zarr.json", 404],
+  ["/dem/.zarr-parts-tmp-journal-1", 404],
+  [`/${"a".repeat(300)}`, 404],
+  [`/${"a/".repeat(400)}b`, 404],
+  [`/${"a".repeat(1024)}`, 400],
+  ["/dem//c/2/1", 400],
+  ["/dem/%2e%2e/x", 404], // The URL is /x.
+  ["/dem/..%2fzarr.json", 400],
+  ["/dem/..%5czarr.json", 400],
+  ["/dem/%2fzarr.json", 400],
+  ["/%00", 400],
+  ["/dem/c/2%001", 400],
+  ["/%0a", 400],
+  ["/%", 400],
+  ["/%zz", 400],
+  ["/%ff", 400],
+  ["/%ed%a0%80", 400],
+  ["/%C3%A9", 404],
+];
+
+Deno.test("createHandler answers 400 or 404 for what is no value", async () => {
+  await inTempDir(async (folder) => {
+    const files = new FileSystemStore(`${folder}/root`);
+    await createInParts(files);
+    await Deno.writeTextFile(`${folder}/zarr.json`, "{}");
+    const stores: Store[] = [await storeInParts(), files];
+    for (const store of stores) {
+      const get = served(store);
+      for (const [path, status] of NO_VALUES) {
+        const response = await get(path);
+        assertEquals(response.status, status, `${path} of ${store}`);
+        assertEquals(response.headers.get("cache-control"), "no-store");
+        await bytesOf(response);
+      }
+      assertEquals(get.errors, []);
+    }
+  });
+});
+
+Deno.test("createHandler shows other values as they are stored", async () => {
+  const store = await storeInParts();
+  const readme = new TextEncoder().encode("Elevation");
+  await store.set("/dem/read me#1.txt", readme);
+  const get = served(store);
+  const response = await get("/dem/read%20me%231.txt?version=3");
+  assertEquals(await bytesOf(response), readme);
+  assertStringIncludes(response.headers.get("content-type")!, "text/plain");
+  const part = await get("/dem/c/2/1.shard.header");
+  assertEquals(await bytesOf(part), CHUNK.slice(0, HEADER_SIZE));
+});
+
+Deno.test("createHandler shows a store as it is stored", async () => {
+  const store = await storeInParts();
+  const get = served(store, { form: "stored" });
+  const document = await get("/dem/zarr.json");
+  assertEquals(await bytesOf(document), await store.get("/dem/zarr.json"));
+  assertEquals(document.headers.has("etag"), true);
+  assertEquals((await get(PATH)).status, 404);
+  const part = await get(`${PATH}.shard.header`);
+  assertEquals(await bytesOf(part), CHUNK.slice(0, HEADER_SIZE));
+});
+
+Deno.test("createHandler serves a store below a mount", async () => {
+  const store = await storeInParts();
+  for (const mount of ["/a/data", "/a/data/"]) {
+    const get = served(store, { mount });
+    assertEquals(await bytesOf(await get(`/a/data${PATH}`)), CHUNK);
+    for (const path of [PATH, "/a/dataset/zarr.json", "/a/data", "/a"]) {
+      const response = await get(path);
+      assertEquals(response.status, 404, path);
+      await response.body?.cancel();
+    }
+  }
+});
+
+Deno.test("createHandler answers OPTIONS, and refuses other methods", async () => {
+  const get = served(await storeInParts());
+  const options = await get(PATH, { method: "OPTIONS" });
+  assertEquals(options.status, 204);
+  const { headers } = options;
+  assertEquals(headers.get("allow"), "GET, HEAD, OPTIONS");
+  assertEquals(
+    headers.get("access-control-allow-methods"),
+    "GET, HEAD, OPTIONS",
+  );
+  assertEquals(
+    headers.get("access-control-allow-headers"),
+    "Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range",
+  );
+  assertEquals(headers.get("access-control-max-age"), "86400");
+  for (const method of ["POST", "PUT", "DELETE", "PATCH", "PROPFIND", "get2"]) {
+    const response = await get(PATH, { method });
+    assertEquals(response.status, 405, method);
+    assertEquals(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("createHandler adds no-transform to Cache-Control", async () => {
+  const store = await storeInParts();
+  const cases = [
+    ["public, max-age=60", "public, max-age=60, no-transform"],
+    ["no-transform, max-age=1", "no-transform, max-age=1"],
+  ];
+  for (const [cacheControl, expected] of cases) {
+    const get = served(store, { cacheControl: cacheControl! });
+    const response = await get(PATH, { method: "HEAD" });
+    assertEquals(response.headers.get("cache-control"), expected!);
+  }
+});
+
+Deno.test("createHandler sends a value of no bytes", async () => {
+  const store = new MemoryStore([["/empty", new Uint8Array()]]);
+  const get = served(store);
+  const cases: [string | undefined, number][] = [
+    [undefined, 200],
+    ["bytes=0-", 416],
+    ["bytes=0-9", 416],
+    ["bytes=-0", 416],
+    ["bytes=-5", 200], // RFC 9110 lets a server ignore it, and no Content-Range fits.
+  ];
+  for (const [range, status] of cases) {
+    const response = await get("/empty", range ? { headers: { range } } : {});
+    assertEquals(response.status, status, range);
+    if (status === 200) assertEquals((await bytesOf(response)).length, 0);
+    else assertEquals(response.headers.get("content-range"), "bytes */0");
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("createHandler reads stores that tell no versions", async () => {
+  const stored = new Map(await entriesOf(await storeInParts()));
+  const get = served(stored as unknown as Store);
+  const response = await get(PATH);
+  assertEquals(await bytesOf(response), CHUNK);
+  const etag = response.headers.get("etag")!;
+  assert(etag);
+  const range = await get(PATH, {
+    headers: { range: "bytes=-40", "if-match": etag },
+  });
+  assertEquals(range.status, 206);
+  assertEquals(await bytesOf(range), CHUNK.slice(-40));
+  stored.set("/dem/c/2/1.shard.header", new Uint8Array(HEADER_SIZE));
+  const changed = await get(PATH, { headers: { "if-match": etag } });
+  assertEquals(changed.status, 412);
+  await changed.body?.cancel();
+});
+
+async function entriesOf(
+  store: MemoryStore,
+): Promise<[string, Uint8Array][]> {
+  const keys = await Array.fromAsync(store.list());
+  return await Promise.all(
+    keys.map(async (key) =>
+      [key, (await store.get(key))!] as [string, Uint8Array]
+    ),
+  );
+}
