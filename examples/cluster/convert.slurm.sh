@@ -1,14 +1,19 @@
 #!/bin/sh
-# Converts an array with 16 tasks of Slurm, and writes the metadata when all are done:
+# Converts an array by 16 tasks of Slurm, writes the metadata when they have ended, and
+# verifies the result:
 #
 #     sh convert.slurm.sh data.zarr parts.zarr
 #
-# A task that fails or is preempted may run again, at any time:
-# sbatch --array=3 with the same command, and --share=4/16 in place of the variables.
+# Slurm starts a preempted task again, and the task continues. If a task fails, the job
+# with --finish fails too, and says what is missing. Run the script again then: chunks
+# that are there are not copied again.
+#
+# ZARR_PARTS is the program: zarr-parts, if it is not set.
 set -eu
-source=$1
-target=$2
-convert="zarr-parts convert $source $target --suffix .shard --parts ,.index"
+export SOURCE="$1" TARGET="$2" ZARR_PARTS="${ZARR_PARTS:-zarr-parts}"
+convert='$ZARR_PARTS convert "$SOURCE" "$TARGET" --suffix .shard --parts ,.index'
 
-job=$(sbatch --parsable --requeue --array=0-15 --wrap "$convert")
-sbatch --dependency="afterok:$job" --wrap "$convert --finish"
+tasks=$(sbatch --parsable --requeue --array=0-15 --wrap "$convert")
+last=$(sbatch --parsable --dependency="afterany:$tasks" --wrap "$convert --finish")
+sbatch --dependency="afterok:$last" --kill-on-invalid-dep=yes --array=0-3 \
+  --wrap '$ZARR_PARTS verify "$TARGET"'

@@ -32,6 +32,10 @@ export function schedulerShare(
 /** The task of a job array, and in it the task of a step. */
 function slurmShare(env: Environment): GivenShare | undefined {
   const array = slurmArray(env);
+  // The script of a job is no task of a step, though it has the variables of task 0.
+  const isScript = env("SLURM_JOB_ID") !== undefined &&
+    env("SLURM_STEP_ID") === undefined;
+  if (isScript) return array;
   const [task, tasks] = [env("SLURM_PROCID"), env("SLURM_NTASKS")];
   if (task === undefined || tasks === undefined || Number(tasks) <= 1) {
     return array;

@@ -20,6 +20,7 @@ const slurmTask = (index: number, count: number): Variables => ({
   SLURM_PROCID: `${index}`,
   SLURM_NTASKS: `${count}`,
 });
+const JOB: Variables = { SLURM_JOB_ID: "17" };
 
 /** Variables, the number of shares that is given, and the share: index and count. */
 const CASES: [Variables, number | undefined, [number, number] | undefined][] = [
@@ -34,6 +35,10 @@ const CASES: [Variables, number | undefined, [number, number] | undefined][] = [
   [slurmTask(2, 3), undefined, [2, 3]],
   [{ ...slurmArray(2, [1, 4]), ...slurmTask(2, 3) }, undefined, [5, 12]],
   [{ ...slurmArray(3, [3, 3]), ...slurmTask(2, 3) }, undefined, [2, 3]],
+  // Of a step, and of the script that starts steps of three tasks.
+  [{ ...slurmTask(2, 3), ...JOB, SLURM_STEP_ID: "0" }, undefined, [2, 3]],
+  [{ ...slurmTask(0, 3), ...JOB }, undefined, undefined],
+  [{ ...slurmArray(2, [1, 4]), ...slurmTask(0, 3), ...JOB }, undefined, [1, 4]],
   [{ JOB_COMPLETION_INDEX: "4" }, 5, [4, 5]],
   [{ JOB_COMPLETION_INDEX: "0" }, 1, undefined],
   [{ AWS_BATCH_JOB_ARRAY_INDEX: "0" }, 9, [0, 9]],
