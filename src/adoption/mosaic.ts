@@ -41,7 +41,9 @@ export function mosaicOf(
 }
 
 /** Notes on dimensions along which no file is the first. */
-export function notesOnStarts(files: readonly PlacedFile[]): string[] {
+export function notesOnStarts(
+  files: readonly Pick<PlacedFile, "coordinates">[],
+): string[] {
   return files[0]!.coordinates.flatMap((_, dimension) => {
     const first = files.reduce(
       (least, { coordinates }) => Math.min(least, coordinates[dimension]!),

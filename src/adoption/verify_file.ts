@@ -55,41 +55,70 @@ export async function mismatchOf(
 ): Promise<string | undefined> {
   const key = chunks.key(coordinates);
   try {
-    const [size, part] = await Promise.all([
-      readSize(store, key, options),
-      readValue(store, `${key}${INDEX_SUFFIX}`, options),
-    ]);
-    if (size === undefined && part === undefined) return undefined;
-    if (size === undefined) {
-      return "the file is missing, and its index is there";
-    }
-    if (part === undefined) return "the file has no index";
-    const layout = parseShardLayout(
-      chunks.metadata.codecs[0],
-      chunks.chunkShape,
-    );
-    const length = FILE_RECORD_SIZE + shardIndexSize(layout);
-    if (part.length !== length) {
-      return `the index has ${part.length} bytes, where the array has indexes of ${length}`;
-    }
-    const record = decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
-    if (record === undefined) return "the index has no record of its file";
-    assertFileSize(record, key, size);
-    const stored = decodeShardIndex(
-      part.subarray(FILE_RECORD_SIZE),
-      layout,
-      `${key}${INDEX_SUFFIX}`,
-    );
-    const { contents } = record;
+    const stored = await readAdopted(store, chunks, coordinates, options);
+    if (stored === undefined) return undefined;
+    const { size, contents } = stored;
     const file = { key, size, coordinates, chunks, contents };
-    return differenceOf(stored, await makeIndex(store, file, options));
+    return differenceOf(stored.index, await makeIndex(store, file, options));
   } catch (error) {
     if (isAboutFile(error)) return (error as Error).message;
     throw error;
   }
 }
 
-function isAboutFile(error: unknown): boolean {
+/** The stored index of an adopted file. */
+export interface AdoptedIndex {
+  /** The length of the file in bytes. */
+  readonly size: number;
+  readonly contents: number;
+  readonly index: ShardIndex;
+}
+
+/**
+ * Reads the index of an adopted file, and compares its record with the length of the file.
+ *
+ * @returns `undefined` if there is neither file nor index.
+ * @throws {MismatchError} If one of them is missing, or the index has no record.
+ * @throws {DamageError} If the file has another length, or the index is damaged.
+ */
+export async function readAdopted(
+  store: Store,
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+  options: StoreOptions,
+): Promise<AdoptedIndex | undefined> {
+  const key = chunks.key(coordinates);
+  const [size, part] = await Promise.all([
+    readSize(store, key, options),
+    readValue(store, `${key}${INDEX_SUFFIX}`, options),
+  ]);
+  if (size === undefined && part === undefined) return undefined;
+  if (size === undefined) {
+    throw new MismatchError("the file is missing, and its index is there");
+  }
+  if (part === undefined) throw new MismatchError("the file has no index");
+  const layout = parseShardLayout(chunks.metadata.codecs[0], chunks.chunkShape);
+  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
+  if (part.length !== length) {
+    throw new MismatchError(
+      `the index has ${part.length} bytes, where the array has indexes of ${length}`,
+    );
+  }
+  const record = decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
+  if (record === undefined) {
+    throw new MismatchError("the index has no record of its file");
+  }
+  assertFileSize(record, key, size);
+  const index = decodeShardIndex(
+    part.subarray(FILE_RECORD_SIZE),
+    layout,
+    `${key}${INDEX_SUFFIX}`,
+  );
+  return { size, contents: record.contents, index };
+}
+
+/** Whether an error is about a file, and not about the store. */
+export function isAboutFile(error: unknown): boolean {
   return error instanceof MismatchError || error instanceof RangeError ||
     error instanceof DamageError;
 }

@@ -4,7 +4,7 @@ import { ArrayStorage } from "../arrays/array_storage.ts";
 import { chunksOfGrid } from "../arrays/chunks_of_grid.ts";
 import { openArrayChunks } from "../arrays/open_array_chunks.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { FILES_AT_ONCE } from "./adopt_files.ts";
+import { FILES_AT_ONCE } from "./placed_files.ts";
 import { INDEX_SUFFIX } from "./index_part.ts";
 import { type MakeIndex, mismatchOf } from "./verify_file.ts";
 

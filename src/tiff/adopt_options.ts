@@ -1,7 +1,13 @@
+import {
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
+  assertAdoption,
+  isBoolean,
+} from "../adoption/adoption_options.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
-import type { StoreKey, StoreOptions } from "../stores/store.ts";
+import type { StoreKey } from "../stores/store.ts";
 import { MOST_OVERVIEWS, MOST_PAGES } from "./page_selection.ts";
 
 /**
@@ -34,7 +40,7 @@ export interface TiffFile {
  * };
  * ```
  */
-export interface AdoptTiffsOptions extends StoreOptions {
+export interface AdoptTiffsOptions extends AdoptionOptions {
   /**
    * The names of the files below the path of the array. By default, `default` keys with
    * the suffix `.tiff` or `.tif`, such as `c/0/1.tiff`.
@@ -46,8 +52,6 @@ export interface AdoptTiffsOptions extends StoreOptions {
     | undefined;
   /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
   readonly files?: readonly TiffFile[] | undefined;
-  /** Whether each file also gets the key of its chunk, by a hard link. */
-  readonly link?: boolean | undefined;
   /** Whether each file is one element along a new first dimension. */
   readonly stack?: boolean | undefined;
   /**
@@ -63,8 +67,6 @@ export interface AdoptTiffsOptions extends StoreOptions {
   readonly dimensionNames?: readonly (string | null)[] | undefined;
   /** The user's own metadata. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether indexes and metadata that are there already are replaced. */
-  readonly overwrite?: boolean | undefined;
 }
 
 /** For each option: what it must be, and whether a value is that. */
@@ -74,12 +76,12 @@ const OPTIONS: Readonly<
     readonly [string, (value: unknown) => boolean]
   >
 > = {
+  ...ADOPTION_OPTIONS,
   chunkKeyEncoding: [
     "a chunk key encoding",
     (value) => typeof value === "string" || typeof value === "object",
   ],
   files: ["a list of { coordinates, key }", isFiles],
-  link: isBoolean(),
   stack: isBoolean(),
   page: isPlace(MOST_PAGES),
   overview: isPlace(MOST_OVERVIEWS),
@@ -89,8 +91,6 @@ const OPTIONS: Readonly<
   ],
   dimensionNames: ["a list of names", Array.isArray],
   attributes: ["an object", (value) => typeof value === "object"],
-  overwrite: isBoolean(),
-  signal: ["an AbortSignal", (value) => typeof value === "object"],
 };
 
 /** Refuses options that are unknown or of a wrong type. */
@@ -118,10 +118,7 @@ export function assertAdoptOptions(options: AdoptTiffsOptions): void {
       }`,
     );
   }
-}
-
-function isBoolean(): [string, (value: unknown) => boolean] {
-  return ["true or false", (value) => typeof value === "boolean"];
+  assertAdoption(options);
 }
 
 function isPlace(most: number): [string, (value: unknown) => boolean] {

@@ -1,10 +1,9 @@
 import type { AdoptedArray } from "../adoption/adopted_array.ts";
-import {
-  adoptFiles,
-  FILES_AT_ONCE,
-  type FileToAdopt,
-} from "../adoption/adopt_files.ts";
+import { adoptFiles } from "../adoption/adopt_files.ts";
+import { countSteps } from "../adoption/adoption_steps.ts";
 import { notesOnStarts } from "../adoption/mosaic.ts";
+import { FILES_AT_ONCE, type FileToAdopt } from "../adoption/placed_files.ts";
+import { filesOfShare, type SharedFile } from "../adoption/share_of_files.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
 import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
@@ -46,7 +45,9 @@ import { commonRows, differenceOf, stacked, withRows } from "./tiff_shard.ts";
  * @throws {RangeError} If there are no files, or they cannot be one array: the message
  * names a file, the reason, and what to do.
  * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
- * @throws {MetadataError} If a node or an index is there already, without `overwrite`.
+ * @throws {MetadataError} If a node or another index is there already, without
+ * `overwrite`.
+ * @throws {Error} If `finish` is set, and a file has not its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, or it cannot list or link files where it has to.
  *
@@ -93,7 +94,7 @@ export async function adoptTiffs(
   assertAdoptOptions(options);
   const root = arrayRoot(path);
   assertWritable(store, `${root}/zarr.json`);
-  const { signal, link, overwrite } = options;
+  const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const { encoding, files } = await findTiffs(
     store,
@@ -101,11 +102,18 @@ export async function adoptTiffs(
     options,
     storeOptions,
   );
-  const read = await forEachAtOnce(
-    files,
-    FILES_AT_ONCE,
-    (file) => readFile(store, file, options, storeOptions),
+  const toRead = filesOfShare(files, options);
+  const own = toRead.filter(({ isOwn }) => isOwn).length;
+  const onStep = countSteps(
+    toRead.length,
+    options.finish ? files.length : own,
+    options,
   );
+  const read = await forEachAtOnce(toRead, FILES_AT_ONCE, async (file) => {
+    const found = await readFile(store, file, options, storeOptions);
+    onStep();
+    return found;
+  });
   const placed = fitted(read);
   const mosaic = mosaicOfTiffs(placed);
   const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);
@@ -114,11 +122,13 @@ export async function adoptTiffs(
     store,
     path,
     metadata,
-    placed.map(({ key, coordinates, size, shard }): FileToAdopt => {
-      const index = indexOf(shard, mosaic.chunksPerShard);
-      return { key, coordinates, size, index, contents };
-    }),
-    { link, overwrite, notes: notesOnStarts(placed), ...storeOptions },
+    placed.filter(({ isOwn }) => isOwn).map(
+      ({ key, coordinates, size, shard }): FileToAdopt => {
+        const index = indexOf(shard, mosaic.chunksPerShard);
+        return { key, coordinates, size, index, contents };
+      },
+    ),
+    { ...options, notes: notesOnStarts(files), all: files, onStep },
   );
 }
 
@@ -126,11 +136,12 @@ export async function adoptTiffs(
 interface ReadFile extends PlacedShard {
   readonly key: StoreKey;
   readonly size: number;
+  readonly isOwn: boolean;
 }
 
 async function readFile(
   store: Store,
-  { key, coordinates }: TiffFile,
+  { key, coordinates, isOwn }: SharedFile<TiffFile>,
   { stack = false, fillValue, ...options }: AdoptTiffsOptions,
   storeOptions: StoreOptions,
 ): Promise<ReadFile> {
@@ -178,6 +189,7 @@ async function readFile(
     name,
     key,
     size,
+    isOwn,
     coordinates,
     shape: placed.shape,
     shard: fillValue === undefined ? placed : { ...placed, fillValue },

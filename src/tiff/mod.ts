@@ -43,3 +43,5 @@ export type {
   AdoptedMismatch,
   AdoptedVerification,
 } from "../adoption/verify_files.ts";
+export type { AdoptionOptions } from "../adoption/adoption_options.ts";
+export type { Share } from "../arrays/share.ts";

@@ -1,5 +1,6 @@
-import { adoptFiles, FILES_AT_ONCE } from "../adoption/adopt_files.ts";
+import { adoptFiles } from "../adoption/adopt_files.ts";
 import type { AdoptedArray } from "../adoption/adopted_array.ts";
+import { countSteps } from "../adoption/adoption_steps.ts";
 import {
   adoptedLayout,
   adoptedParts,
@@ -11,6 +12,8 @@ import {
   notesOnStarts,
   type PlacedFile,
 } from "../adoption/mosaic.ts";
+import { FILES_AT_ONCE } from "../adoption/placed_files.ts";
+import { filesOfShare } from "../adoption/share_of_files.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
 import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
@@ -58,7 +61,8 @@ import {
  * file's key is not that of its chunk, without `link`.
  * @throws {DamageError} If a file is no zip, was cut, or has entries that overlap.
  * @throws {MetadataError} If there is no Zarr v3 array in a file, or there is a node or
- * an index at the place of the new array already, without `overwrite`.
+ * another index at the place of the new array already, without `overwrite`.
+ * @throws {Error} If `finish` is set, and a file has not its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, cannot list where it has to, or cannot link.
  *
@@ -105,7 +109,7 @@ export async function adoptZip(
 ): Promise<AdoptedArray> {
   assertStore(store);
   assertAdoptZipOptions(options);
-  const { key, files, array = "", link, overwrite, signal } = options;
+  const { key, files, array = "", signal } = options;
   const root = arrayRoot(path);
   assertWritable(store, `${root}/zarr.json`);
   const encoding = toChunkKeyEncoding(
@@ -115,18 +119,30 @@ export async function adoptZip(
   const found: readonly (Partial<FoundFile> & { key: StoreKey })[] =
     key !== undefined ? [{ key }] : files ??
       (await findFiles(store, root, [encoding], /\.zip$/i, reading)).files;
+  const toRead = filesOfShare(found, options);
+  const own = toRead.filter(({ isOwn }) => isOwn).length;
+  const onStep = countSteps(
+    toRead.length,
+    options.finish ? found.length : own,
+    options,
+  );
   const zips = await forEachAtOnce(
-    found,
+    toRead,
     FILES_AT_ONCE,
     async (file): Promise<PlacedZip> => {
       const name = `File ${describe(file.key)}`;
       const zip = await readZippedArray(store, file.key, array, reading);
       const { shape } = zip.metadata;
       const coordinates = shape.map(() => 0);
+      onStep();
       return { ...zip, name, shape, coordinates, ...file };
     },
   );
-  const notes = [...compare(zips), ...notesOnStarts(zips)];
+  const all = found.map(({ key, coordinates }) => ({
+    key,
+    coordinates: coordinates ?? zips[0]!.coordinates,
+  }));
+  const notes = [...compare(zips), ...notesOnStarts(all)];
   const { metadata, chunkShape } = zips[0]!;
   const mosaic = mosaicOf(zips, chunkShape, "chunks");
   const layout = adoptedLayout(mosaic.chunksPerShard);
@@ -145,18 +161,19 @@ export async function adoptZip(
     store,
     path,
     adopted,
-    zips.map((zip) => ({
+    zips.filter(({ isOwn }) => isOwn).map((zip) => ({
       ...zip,
       index: indexOf(zip, layout),
       contents: contentsOf(array),
     })),
-    { link, overwrite, notes, ...reading },
+    { ...options, notes, all, onStep },
   );
 }
 
 /** A zip with its place in the array. */
 interface PlacedZip extends ZippedArray, PlacedFile {
   readonly key: StoreKey;
+  readonly isOwn: boolean;
 }
 
 /** The members of metadata of which the array has those of the first file. */

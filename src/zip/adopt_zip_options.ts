@@ -1,7 +1,12 @@
+import {
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
+  assertAdoption,
+} from "../adoption/adoption_options.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { describe, describeAll } from "../metadata/describe.ts";
-import type { StoreKey, StoreOptions } from "../stores/store.ts";
+import type { StoreKey } from "../stores/store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 
 /**
@@ -18,7 +23,7 @@ import { assertStoreKey } from "../stores/store_key.ts";
  * };
  * ```
  */
-export interface AdoptZipOptions extends StoreOptions {
+export interface AdoptZipOptions extends AdoptionOptions {
   /** The key of the only zip. By default, all files are adopted whose keys `chunkKeyEncoding` decodes. */
   key?: StoreKey | undefined;
   /** The zips: the grid coordinates of each shard, and the key of its file. */
@@ -39,16 +44,13 @@ export interface AdoptZipOptions extends StoreOptions {
     | undefined;
   /** The path of the array inside the zips. Defaults to `""`, the root. */
   array?: string | undefined;
-  /** Whether a file whose key is not that of its chunk gets that key, too, by a hard link. Defaults to `false`. */
-  link?: boolean | undefined;
-  /** Whether indexes and metadata that are there already are replaced. Defaults to `false`. */
-  overwrite?: boolean | undefined;
 }
 
 /** For each option: what it must be, and whether a value is that. */
 const OPTIONS: Readonly<
   Record<keyof AdoptZipOptions, readonly [string, (value: unknown) => boolean]>
 > = {
+  ...ADOPTION_OPTIONS,
   key: ["the key of a zip", (value) => typeof value === "string"],
   files: ["a list of coordinates and keys", isFiles],
   chunkKeyEncoding: [
@@ -56,9 +58,6 @@ const OPTIONS: Readonly<
     (value) => ["string", "object"].includes(typeof value) && value !== null,
   ],
   array: ["a path", (value) => typeof value === "string"],
-  link: ["true or false", (value) => typeof value === "boolean"],
-  overwrite: ["true or false", (value) => typeof value === "boolean"],
-  signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
 };
 
 /** Refuses options that are unknown or of a wrong type. */
@@ -86,6 +85,7 @@ export function assertAdoptZipOptions(options: AdoptZipOptions): void {
       }`,
     );
   }
+  assertAdoption(options);
   const { key, files } = options;
   if (key !== undefined && files !== undefined) {
     throw new TypeError('Expected the option "key" or "files", found both');

@@ -33,3 +33,5 @@ export type {
 export { verifyAdoptedZip } from "./verify_adopted_zip.ts";
 export { zipContainer } from "./zip_container.ts";
 export type { ZipOptions } from "./zip_options.ts";
+export type { AdoptionOptions } from "../adoption/adoption_options.ts";
+export type { Share } from "../arrays/share.ts";

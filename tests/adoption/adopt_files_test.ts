@@ -12,10 +12,8 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import {
-  adoptFiles,
-  type FileToAdopt,
-} from "../../src/adoption/adopt_files.ts";
+import { adoptFiles } from "../../src/adoption/adopt_files.ts";
+import type { FileToAdopt } from "../../src/adoption/placed_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adoption/index_part.ts";
 import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";

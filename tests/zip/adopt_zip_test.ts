@@ -386,7 +386,7 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     [null, "Expected the options of adoptZip as an object, found null"],
     [
       { keys: [] },
-      'Unknown option "keys" of adoptZip; known are "key", "files", "chunkKeyEncoding", "array", "link", "overwrite" and "signal"',
+      'Unknown option "keys" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding" and "array"',
     ],
     [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
     [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],

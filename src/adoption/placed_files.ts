@@ -1,0 +1,120 @@
+import type { ArrayChunks } from "../arrays/array_chunks.ts";
+import { describe } from "../metadata/describe.ts";
+import { MetadataError } from "../metadata/metadata_error.ts";
+import type { ShardIndex } from "../shards/shard_index.ts";
+import type { ShardLayout } from "../shards/shard_layout.ts";
+import { readSize, readValue } from "../stores/capabilities.ts";
+import { describeStore } from "../stores/describe_store.ts";
+import { forEachAtOnce } from "../stores/for_each_at_once.ts";
+import { isSameBytes, isSameFile } from "../stores/is_same_file.ts";
+import { assertLinks } from "../stores/link.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { encodeIndexPart, INDEX_SUFFIX } from "./index_part.ts";
+
+/** The number of files that are worked on at the same time. */
+export const FILES_AT_ONCE = 16;
+
+/** A file that becomes a shard of an array. */
+export interface FileToAdopt {
+  /** The grid coordinates of the shard. */
+  readonly coordinates: readonly number[];
+  /** The key of the file in the store. */
+  readonly key: StoreKey;
+  /** The length of the file in bytes. */
+  readonly size: number;
+  /** The extents of its inner chunks. */
+  readonly index: ShardIndex;
+  /** Which contents of the file the index is of, as in its record. Defaults to 0. */
+  readonly contents?: number;
+}
+
+/** A file with the key of its chunk, and the part that is stored beside it. */
+export interface PlacedFile {
+  readonly key: StoreKey;
+  readonly chunkKey: StoreKey;
+  readonly partKey: StoreKey;
+  readonly part: Uint8Array;
+}
+
+/**
+ * Gives files the keys of their chunks.
+ *
+ * @throws {RangeError} If two files have the same coordinates, or a file's key is not
+ * that of its chunk, without `link`.
+ * @throws {TypeError} If the store cannot link where it has to.
+ */
+export function placeFiles(
+  store: Store,
+  chunks: ArrayChunks,
+  layout: ShardLayout,
+  files: readonly FileToAdopt[],
+  link: boolean,
+): PlacedFile[] {
+  assertKeys(store, chunks, files, link);
+  return files.map(({ coordinates, key, size, index, contents = 0 }) => {
+    const chunkKey = chunks.key(coordinates);
+    const part = encodeIndexPart({ size, contents }, index, layout);
+    return { key, chunkKey, partKey: `${chunkKey}${INDEX_SUFFIX}`, part };
+  });
+}
+
+/** Refuses files that share a chunk, or have other keys than their chunks. */
+export function assertKeys(
+  store: Store,
+  chunks: ArrayChunks,
+  files: readonly Pick<FileToAdopt, "coordinates" | "key">[],
+  link: boolean,
+): void {
+  const seen = new Map<StoreKey, StoreKey>();
+  for (const { key, coordinates } of files) {
+    const chunkKey = chunks.key(coordinates);
+    const other = seen.get(chunkKey);
+    if (other !== undefined) {
+      throw new RangeError(
+        `Expected one file for the chunk ${describe(coordinates)}, found ${
+          describe(other)
+        } and ${describe(key)}`,
+      );
+    }
+    seen.set(chunkKey, key);
+    if (key === chunkKey) continue;
+    if (!link) {
+      throw new RangeError(
+        `File ${describe(key)} has not the key of its chunk ${
+          describe(coordinates)
+        }, ${
+          describe(chunkKey)
+        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
+      );
+    }
+    assertLinks(store);
+  }
+}
+
+/** Refuses to replace a document, another file or another index. */
+export async function assertNew(
+  store: Store,
+  document: StoreKey,
+  files: readonly PlacedFile[],
+  options: StoreOptions,
+): Promise<void> {
+  const refuse = (key: StoreKey) => {
+    throw new MetadataError(
+      `Cannot adopt files: ${
+        describe(key)
+      } is there already; remove it, or set overwrite: true`,
+      "",
+      { document, store: describeStore(store) },
+    );
+  };
+  if (await readSize(store, document, options) !== undefined) refuse(document);
+  await forEachAtOnce(files, FILES_AT_ONCE, async (file) => {
+    const { key, chunkKey, partKey, part } = file;
+    const found = await readValue(store, partKey, options);
+    if (found !== undefined && !isSameBytes(found, part)) refuse(partKey);
+    if (key === chunkKey) return;
+    if (await readSize(store, chunkKey, options) === undefined) return;
+    const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
+    if (!await isSameFile(from!, to!, options)) refuse(chunkKey);
+  });
+}
