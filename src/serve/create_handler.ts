@@ -1,5 +1,6 @@
 import { assertStore } from "../stores/assert_store.ts";
 import { loadOnce } from "../stores/load_once.ts";
+import { describeStore } from "../stores/describe_store.ts";
 import type { Store } from "../stores/store.ts";
 import { type Answer, answerRead } from "./answer.ts";
 import { Deadline } from "./deadline.ts";
@@ -8,6 +9,7 @@ import type { HandlerOptions } from "./options.ts";
 import { parseOptions } from "./parse_options.ts";
 import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
 import { preflight, toResponse } from "./response.ts";
+import type { ShownStore } from "./shown_store.ts";
 
 /**
  * Creates a function that answers HTTP requests for the values of a store, so that any
@@ -33,6 +35,8 @@ import { preflight, toResponse } from "./response.ts";
  * | 400 | the path is the key of no value, for any store |
  * | 404 | there is no such value |
  * | 405 | the method is not allowed; `Allow` lists those that are |
+ * | 201, 204 | the value was stored anew, or replaced or deleted |
+ * | 403, 408, 413, 415 | the request may not change the value, its body stalls, is too long or is encoded |
  * | 412, 416 | a condition does not hold, or the range starts after the value's end |
  * | 502 | the value is damaged or lacks a part, or the store failed or took too long |
  *
@@ -84,6 +88,7 @@ export function createHandler(
   const parsed = parseOptions(options);
   const { cacheControl, mount, onError, timeout, write } = parsed;
   const methods = write ? [...READING, "PUT", "DELETE"] : READING;
+  if (write) assertChangeable(store);
   const allow = methods.join(", ");
   // Loaded by the first request, so that edge functions start fast.
   const load = loadOnce(async () => {
@@ -103,10 +108,20 @@ export function createHandler(
     }
     if (method === "OPTIONS") return preflight(allow, write !== undefined);
     const path = pathBelow(mount, url);
-    const found = path === undefined ? NOT_FOUND : keyOfPath(path);
+    if (path === undefined) return NOT_FOUND;
+    const page = parsed.index && asksForPage(request)
+      ? await answerPage(await load(), path, deadline)
+      : undefined;
+    if (page !== undefined) return page;
+    const found = keyOfPath(path);
     if ("status" in found) return found;
     const shown = await load();
-    return await answerRead(shown, found.key, request, deadline) ?? NOT_FOUND;
+    const { key } = found;
+    if (method === "PUT" || method === "DELETE") {
+      const { answerWrite } = await import("./answer_write.ts");
+      return await answerWrite(shown, key, request, deadline, parsed);
+    }
+    return await answerRead(shown, key, request, deadline) ?? NOT_FOUND;
   }
 
   return async (request) => {
@@ -118,9 +133,48 @@ export function createHandler(
       deadline.fail(error);
       return { status: 502, body: `${failureMessage(error)}\n` };
     });
+    if (request.body && !request.bodyUsed) {
+      await request.body.cancel().catch(() => {});
+    }
     const isHead = request.method === "HEAD";
     return toResponse(answered, { isHead, cacheControl });
   };
+}
+
+/** Whether a browser asks for a page. */
+function asksForPage({ method, headers }: Request): boolean {
+  return (method === "GET" || method === "HEAD") &&
+    /\btext\/html\b/i.test(headers.get("accept") ?? "");
+}
+
+/** Answers with the page of a node. Returns `undefined` for paths that lead to no node. */
+async function answerPage(
+  shown: ShownStore,
+  path: string,
+  deadline: Deadline,
+): Promise<Answer | undefined> {
+  const found = path === "/" ? { key: "" } : keyOfPath(path.replace(/\/$/, ""));
+  if ("status" in found) return undefined;
+  const { nodePage } = await import("./page/node_page.ts");
+  const body = await nodePage(shown, found.key, deadline);
+  if (body === undefined) return undefined;
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    vary: "accept",
+  };
+  return { status: 200, headers, body };
+}
+
+/** Refuses a store that clients cannot change. */
+function assertChangeable(store: Store): void {
+  if (typeof store.set === "function" && typeof store.delete === "function") {
+    return;
+  }
+  throw new TypeError(
+    `Expected a store with "set" and "delete" methods for the option write, found ${
+      describeStore(store)
+    }`,
+  );
 }
 
 const READING: readonly string[] = ["GET", "HEAD", "OPTIONS"];

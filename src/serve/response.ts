@@ -12,20 +12,19 @@ const COMMON = {
 const CONDITIONS =
   "Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range";
 
-/** Builds a response. Texts are for people, and may not be cached. */
+/** Builds a response. Errors may not be cached. */
 export function toResponse(
   { status, headers, body }: Answer,
   { isHead, cacheControl }: { isHead: boolean; cacheControl: string },
 ): Response {
   const isText = typeof body === "string";
-  const isValue = status < 400 || status === 412 || status === 416;
   return new Response(
     isHead || status === 304 ? null : body as BodyInit | null | undefined,
     {
       status,
       headers: {
         ...COMMON,
-        "cache-control": isValue ? cacheControl : "no-store",
+        "cache-control": status < 400 ? cacheControl : "no-store",
         ...isText && {
           "content-type": "text/plain; charset=utf-8",
           "content-length": `${new TextEncoder().encode(body).length}`,

@@ -56,6 +56,14 @@ export class ShownStore {
     return place && await this.#chunks.find(key, place, ask, deadline);
   }
 
+  /** Returns the store to write a value to, under the key that it is shown under. */
+  async target(key: StoreKey, deadline: Deadline): Promise<Store> {
+    const view = this.#view;
+    if (view === undefined) return this.#store;
+    await deadline.run(() => view.placeOf(key)); // Knows the array as it is now.
+    return await view.writable();
+  }
+
   /** Drops what is known of a value that was changed. */
   forget(key: StoreKey): void {
     this.#chunks.forget(key);
@@ -67,6 +75,7 @@ export class ShownStore {
 class View {
   readonly #store: Store;
   readonly #arrays: TranslatedArrays;
+  readonly #translation: Translation;
   readonly #documents: ViewDocuments;
   readonly #kept: BoundedCache<Value>;
   readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
@@ -78,6 +87,7 @@ class View {
     { lifetime, documentBytes, timeout }: ShownStoreOptions,
   ) {
     this.#store = store;
+    this.#translation = translation;
     this.#arrays = new TranslatedArrays(store, translation);
     this.#documents = new ViewDocuments(store, translation, this.#arrays);
     this.#timeout = timeout;
@@ -109,6 +119,13 @@ class View {
     return document === undefined
       ? { store: this.#store, key }
       : await placeInView(this.#store, this.#arrays, key);
+  }
+
+  /** Returns the view as a store that can be written. */
+  async writable(): Promise<Store> {
+    const { viewStore } = await import("../views/store_view.ts");
+    const arrays = this.#arrays;
+    return viewStore(this.#store, this.#translation, { arrays });
   }
 
   forget(key: StoreKey): void {

@@ -1,0 +1,127 @@
+import { PartSizeError } from "../splitter/part_size_error.ts";
+import { MetadataError } from "../metadata/metadata_error.ts";
+import { remove, write } from "../stores/capabilities.ts";
+import { SizeLimitError } from "../stores/size_limit_error.ts";
+import type { Store, StoreKey } from "../stores/store.ts";
+import { isDocument } from "../views/view_documents.ts";
+import { type Answer, validatorsOf } from "./answer.ts";
+import { failedCondition } from "./conditions.ts";
+import type { Deadline } from "./deadline.ts";
+import type { ParsedOptions } from "./parse_options.ts";
+import { announcedLength, BodyError, readBody } from "./request_body.ts";
+import type { ShownStore } from "./shown_store.ts";
+
+/** Answers `PUT` and `DELETE`. */
+export async function answerWrite(
+  shown: ShownStore,
+  key: StoreKey,
+  request: Request,
+  deadline: Deadline,
+  options: ParsedOptions,
+): Promise<Answer> {
+  const { headers, method } = request;
+  const { authorize, limit } = options.write!;
+  const refusal = await isAllowed(authorize, key, request, options.onError)
+    ? refusalOf(headers, limit)
+    : { status: 403, body: "The request is not allowed to change the value\n" };
+  if (refusal !== undefined) return refusal;
+  const isPresent = await evaluate(shown, key, headers, deadline);
+  if (isPresent === undefined) {
+    return { status: 412, body: "A condition of the request does not hold\n" };
+  }
+  try {
+    const target = await shown.target(key, deadline);
+    if (method === "DELETE") {
+      await deadline.run((options) => remove(target, key, options));
+      return { status: 204 };
+    }
+    await put(target, key, request, deadline, { ...options, limit });
+    return { status: isPresent ? 204 : 201 };
+  } catch (error) {
+    const status = statusOf(error, key);
+    if (status === undefined) throw error;
+    // The message of a MetadataError names the store.
+    const { message } = error as Error;
+    const text = error instanceof MetadataError ? error.problem : message;
+    return { status, body: `${text}\n` };
+  } finally {
+    shown.forget(key);
+  }
+}
+
+async function isAllowed(
+  authorize: NonNullable<ParsedOptions["write"]>["authorize"],
+  key: StoreKey,
+  request: Request,
+  onError: ParsedOptions["onError"],
+): Promise<boolean> {
+  try {
+    return await authorize(request, key) === true;
+  } catch (error) {
+    onError(error, request);
+    return false;
+  }
+}
+
+/** Returns the answer to a request that cannot be carried out, by its headers. */
+function refusalOf(headers: Headers, limit: number): Answer | undefined {
+  if (headers.has("content-range")) {
+    return {
+      status: 400,
+      body: "Expected the whole value, found Content-Range\n",
+    };
+  }
+  if ((headers.get("content-encoding") ?? "identity") !== "identity") {
+    return { status: 415, body: "Expected a body without Content-Encoding\n" };
+  }
+  const length = announcedLength(headers) ?? 0;
+  if (length <= limit) return undefined;
+  return {
+    status: 413,
+    body: `Expected a body of at most ${limit} bytes, found ${length}\n`,
+  };
+}
+
+/** Evaluates the conditions of a request. Returns whether the value is present; `undefined` if a condition does not hold. */
+async function evaluate(
+  shown: ShownStore,
+  key: StoreKey,
+  headers: Headers,
+  deadline: Deadline,
+): Promise<boolean | undefined> {
+  shown.forget(key); // A kept version may be that of an earlier value.
+  const value = await shown.find(key, undefined, deadline);
+  value?.release();
+  const failed = value === undefined
+    ? headers.has("if-match")
+    : failedCondition(headers, false, validatorsOf(value)) !== undefined;
+  return failed ? undefined : value !== undefined;
+}
+
+async function put(
+  target: Store,
+  key: StoreKey,
+  request: Request,
+  deadline: Deadline,
+  { limit, timeout }: { limit: number; timeout: number },
+): Promise<void> {
+  let writing!: Promise<void>;
+  // The time of the store starts once the client has sent all.
+  const bodyEnd = new Promise<void>((ended) => {
+    const body = readBody(request, { key, limit, timeout, ended });
+    writing = write(target, key, body, { signal: deadline.signal });
+  });
+  await Promise.race([writing, bodyEnd]);
+  await deadline.run(() => writing);
+}
+
+/** Returns the status of an error that the client made; `undefined` for other errors. */
+function statusOf(error: unknown, key: StoreKey): number | undefined {
+  if (error instanceof BodyError) return error.status;
+  if (error instanceof SizeLimitError) return 413;
+  // The value does not fit the parts of its array, or lies outside of the chunk grid.
+  const isUnfit = error instanceof PartSizeError ||
+    error instanceof RangeError ||
+    error instanceof MetadataError && isDocument(key);
+  return isUnfit ? 400 : undefined;
+}

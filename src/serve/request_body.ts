@@ -1,0 +1,85 @@
+import { SizeLimitError } from "../stores/size_limit_error.ts";
+import type { StoreKey } from "../stores/store.ts";
+
+/** A client did not send the body that it announced. */
+export class BodyError extends Error {
+  readonly status: 400 | 408;
+
+  constructor(status: 400 | 408, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/**
+ * Passes on the body of a request. More bytes than `limit` are a `SizeLimitError` of the
+ * stream; fewer than `Content-Length`, and a client that pauses for too long, are a
+ * `BodyError`.
+ *
+ * @param timeout The longest pause in milliseconds.
+ * @param ended Called at the end of the body.
+ */
+export function readBody(
+  { body, headers }: Request,
+  { key, limit, timeout, ended }: {
+    key: StoreKey;
+    limit: number;
+    timeout: number;
+    ended: () => void;
+  },
+): ReadableStream<Uint8Array> {
+  const reader = body?.getReader();
+  const announced = announcedLength(headers);
+  let length = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value } = await readInTime(reader, timeout);
+      if (value !== undefined) {
+        length += value.length;
+        if (length <= limit) return controller.enqueue(value);
+        await reader?.cancel().catch(() => {});
+        throw new SizeLimitError(key, limit);
+      }
+      if (announced !== undefined && announced !== length) {
+        throw new BodyError(
+          400,
+          `Expected a body of ${announced} bytes, found ${length}`,
+        );
+      }
+      ended();
+      controller.close();
+    },
+    async cancel(reason) {
+      await reader?.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Returns the length that a request announces, if it does. */
+export function announcedLength(headers: Headers): number | undefined {
+  const length = headers.get("content-length");
+  return length === null ? undefined : Number(length);
+}
+
+async function readInTime(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  timeout: number,
+): Promise<{ value?: Uint8Array | undefined }> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new BodyError(408, `No bytes of the body came for ${timeout} ms`));
+      reader?.cancel().catch(() => {});
+    }, timeout);
+  });
+  try {
+    return await Promise.race([reader?.read() ?? {}, late]);
+  } catch (error) {
+    if (error instanceof BodyError) throw error;
+    throw new BodyError(400, "The body of the request ended early", {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}

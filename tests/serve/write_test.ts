@@ -1,0 +1,269 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { MemoryStore, openArrayChunks } from "../../mod.ts";
+import { createHandler, type WriteOptions } from "../../src/serve/mod.ts";
+import { contentsOf, countingBytes } from "../support/bytes.ts";
+import {
+  bytesOf,
+  CHUNK,
+  HEADER_SIZE,
+  served,
+  storeInParts,
+} from "./serving.ts";
+
+const ALLOWED: WriteOptions = { authorize: () => true };
+const PATH = "/dem/c/0/1";
+const VALUE = countingBytes(500, 7) as Uint8Array<ArrayBuffer>;
+
+/** A body that is a stream, and so has no announced length. */
+function streamOf(
+  bytes: Uint8Array,
+  announced?: number,
+): RequestInit {
+  const body = new ReadableStream({
+    start(controller) {
+      for (let i = 0; i < bytes.length; i += 100) {
+        controller.enqueue(bytes.slice(i, i + 100));
+      }
+      controller.close();
+    },
+  });
+  const headers = announced === undefined
+    ? undefined
+    : { "content-length": `${announced}` };
+  return { body, ...headers && { headers } };
+}
+
+Deno.test("createHandler stores a chunk in its parts, and deletes it", async () => {
+  const store = await storeInParts();
+  const request = served(store, { write: ALLOWED });
+  for (const init of [{ body: VALUE }, streamOf(VALUE)]) {
+    const created = await request(PATH, { method: "PUT", ...init });
+    assertEquals(created.status, 201);
+    const chunks = await openArrayChunks(store, "dem");
+    assertEquals(await chunks.get([0, 1]), VALUE);
+    assertEquals(
+      await store.get("/dem/c/0/1.shard.header"),
+      VALUE.slice(0, HEADER_SIZE),
+    );
+    const replaced = await request(PATH, {
+      method: "PUT",
+      body: CHUNK.slice(),
+    });
+    assertEquals(replaced.status, 204);
+    assertEquals(await bytesOf(await request(PATH)), CHUNK);
+    for (let i = 0; i < 2; i++) { // Deleting an absent value is no error.
+      assertEquals((await request(PATH, { method: "DELETE" })).status, 204);
+      const absent = await request(PATH);
+      assertEquals(absent.status, 404);
+      await absent.body?.cancel();
+    }
+    assertEquals(await store.get("/dem/c/0/1.shard"), undefined);
+  }
+  assertEquals(request.errors, []);
+});
+
+Deno.test("createHandler keeps the parts of an array whose document is written back", async () => {
+  const store = await storeInParts();
+  const before = await contentsOf(store);
+  const request = served(store, { write: ALLOWED });
+  const shown = await request("/dem/zarr.json");
+  const text = (await shown.text()).replace("[10, 7]", "[10, 7]");
+  const status = (await request("/dem/zarr.json", {
+    method: "PUT",
+    body: JSON.stringify({ ...JSON.parse(text), attributes: { unit: "m" } }),
+  })).status;
+  assertEquals(status, 204);
+  const stored = JSON.parse(
+    new TextDecoder().decode(await store.get("/dem/zarr.json")),
+  );
+  assertEquals(stored.attributes, { unit: "m" });
+  assertEquals(stored.storage_transformers.length, 1);
+  const again = await (await request("/dem/zarr.json")).json();
+  assertEquals(again.attributes, { unit: "m" });
+  assertEquals(Object.keys(await contentsOf(store)), Object.keys(before));
+});
+
+Deno.test("createHandler refuses what it may not write, and changes nothing", async () => {
+  const store = await storeInParts();
+  const before = await contentsOf(store);
+  const limit = 1000;
+  const etag = (await served(store)("/dem/c/2/1")).headers.get("etag")!;
+  const cases: [path: string, init: RequestInit, status: number][] = [
+    [PATH, { body: new Uint8Array(limit + 1) }, 413],
+    [PATH, streamOf(new Uint8Array(limit + 1)), 413],
+    [PATH, streamOf(new Uint8Array(10), limit + 1), 413],
+    [PATH, streamOf(new Uint8Array(200), 201), 400],
+    [PATH, streamOf(new Uint8Array(200), 199), 400],
+    // The header and the index take 100 bytes.
+    [PATH, { body: new Uint8Array(99) }, 400],
+    [PATH, streamOf(new Uint8Array(99)), 400],
+    ["/dem/c/3/0", { body: VALUE }, 400],
+    ["/dem//c/0/0", { body: VALUE }, 400],
+    ["/dem/zarr.json", { body: "{" }, 400],
+    ["/dem/.zarr-parts-tmp-x", { body: VALUE }, 404],
+    [
+      PATH,
+      { body: VALUE, headers: { "content-range": "bytes 0-499/500" } },
+      400,
+    ],
+    [PATH, { body: VALUE, headers: { "content-encoding": "gzip" } }, 415],
+    [PATH, { body: VALUE, headers: { "if-match": "*" } }, 412],
+    ["/dem/c/2/1", { body: VALUE, headers: { "if-none-match": "*" } }, 412],
+    ["/dem/c/2/1", { body: VALUE, headers: { "if-match": '"x"' } }, 412],
+    ["/dem/c/2/1", { body: VALUE, headers: { "if-none-match": etag } }, 412],
+  ];
+  const request = served(store, { write: { ...ALLOWED, limit } });
+  for (const [path, init, status] of cases) {
+    const response = await request(path, { method: "PUT", ...init });
+    const message = `${path} ${JSON.stringify(init.headers)}`;
+    assertEquals(response.status, status, message);
+    assertEquals(response.headers.get("cache-control"), "no-store", message);
+    await response.body?.cancel();
+    assertEquals(await contentsOf(store), before, message);
+  }
+  assertEquals(request.errors, []);
+  const allowed = await request("/dem/c/2/1", {
+    method: "PUT",
+    body: new Uint8Array(limit),
+    headers: { "if-match": etag },
+  });
+  assertEquals(allowed.status, 204);
+});
+
+Deno.test("createHandler asks whether a request may change a value", async () => {
+  const store = await storeInParts();
+  const before = await contentsOf(store);
+  const failure = new Error("No such user");
+  const asked: string[] = [];
+  const request = served(store, {
+    write: {
+      authorize({ headers, method }, key) {
+        asked.push(`${method} ${key}`);
+        if (headers.get("authorization") === "broken") throw failure;
+        return headers.get("authorization") === "Bearer 1";
+      },
+    },
+  });
+  for (const method of ["PUT", "DELETE"]) {
+    for (const authorization of ["", "Bearer 2", "broken"]) {
+      const response = await request("/dem/c/2/1", {
+        method,
+        headers: { authorization },
+        ...method === "PUT" && { body: VALUE },
+      });
+      assertEquals(response.status, 403);
+      await response.body?.cancel();
+    }
+  }
+  assertEquals(await contentsOf(store), before);
+  assertEquals(asked, [
+    ...new Array(3).fill("PUT /dem/c/2/1"),
+    ...new Array(3).fill("DELETE /dem/c/2/1"),
+  ]);
+  assertEquals(request.errors, [failure, failure]);
+  const headers = { authorization: "Bearer 1" };
+  const allowed = await request("/dem/c/2/1", { method: "DELETE", headers });
+  assertEquals(allowed.status, 204);
+});
+
+Deno.test("createHandler allows PUT and DELETE in preflights if it allows writing", async () => {
+  const request = served(await storeInParts(), { write: ALLOWED });
+  const { headers } = await request(PATH, { method: "OPTIONS" });
+  assertEquals(headers.get("allow"), "GET, HEAD, OPTIONS, PUT, DELETE");
+  assertStringIncludes(
+    headers.get("access-control-allow-headers")!,
+    "Authorization, Content-Type",
+  );
+});
+
+Deno.test("createHandler stores inner chunks in their shard", async () => {
+  const store = new MemoryStore();
+  const document = {
+    zarr_format: 3,
+    node_type: "array",
+    shape: [8],
+    data_type: "uint8",
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [8] } },
+    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
+    fill_value: 0,
+    codecs: [{
+      name: "sharding_indexed",
+      configuration: {
+        chunk_shape: [2],
+        codecs: [{ name: "bytes" }],
+        index_codecs: [{ name: "bytes", configuration: { endian: "little" } }],
+      },
+    }],
+  };
+  const put = (path: string, body: BodyInit) =>
+    request(path, { method: "PUT", body });
+  const request = served(store, { form: "inner chunks", write: ALLOWED });
+  await store.set(
+    "/zarr.json",
+    new TextEncoder().encode(JSON.stringify(document)),
+  );
+  for (const chunk of [1, 3]) {
+    const status =
+      (await put(`/c/${chunk}`, new Uint8Array(2).fill(chunk))).status;
+    assertEquals(status, 201);
+  }
+  const shown = await (await request("/zarr.json")).json();
+  assertEquals(shown.chunk_grid.configuration.chunk_shape, [2]);
+  assertEquals(shown.codecs.map(({ name }: { name: string }) => name), [
+    "bytes",
+  ]);
+  assertEquals(await bytesOf(await request("/c/3")), new Uint8Array([3, 3]));
+  const range = await request("/c/1", { headers: { range: "bytes=-1" } });
+  assertEquals(range.headers.get("content-range"), "bytes 1-1/2");
+  assertEquals(await bytesOf(range), new Uint8Array([1]));
+  const absent = await request("/c/2");
+  assertEquals(absent.status, 404);
+  await absent.body?.cancel();
+  assertEquals((await store.get("/c/0.shard"))!.length, 4 + 4 * 16);
+  assertEquals((await request("/c/1", { method: "DELETE" })).status, 204);
+  assertEquals((await store.get("/c/0.shard"))!.length, 2 + 4 * 16);
+});
+
+Deno.test("createHandler allows writing to stores that can be changed", () => {
+  const store = { get: () => Promise.resolve(undefined) };
+  assertThrows(
+    () => createHandler(store, { write: ALLOWED }),
+    TypeError,
+    'Expected a store with "set" and "delete" methods for the option write',
+  );
+});
+
+Deno.test("createHandler refuses invalid options", () => {
+  const cases: [unknown, typeof TypeError | typeof RangeError, string][] = [
+    [{ form: "raw" }, RangeError, 'Expected form to be "plain" or'],
+    [{ plain: true }, TypeError, 'Unknown option "plain"'],
+    [
+      { mount: "data" },
+      RangeError,
+      'Expected mount to be a path such as "/data"',
+    ],
+    [{ mount: "/a/../b" }, RangeError, "Expected mount"],
+    [
+      { timeout: -1 },
+      RangeError,
+      "Expected timeout to be a number of at least 0",
+    ],
+    [{ timeout: NaN }, RangeError, "Expected timeout"],
+    [{ keep: { seconds: "1" } }, TypeError, "Expected keep.seconds"],
+    [{ keep: { versions: -1 } }, RangeError, "Expected keep.versions"],
+    [{ write: {} }, TypeError, "Expected write.authorize to be a function"],
+    [{ write: { ...ALLOWED, limit: -1 } }, RangeError, "Expected write.limit"],
+  ];
+  for (const [options, ErrorClass, message] of cases) {
+    assertThrows(
+      () => createHandler(new MemoryStore(), options as Record<string, never>),
+      ErrorClass,
+      message,
+    );
+  }
+  assertThrows(
+    () => createHandler("https://example.org" as never),
+    TypeError,
+    'use new HttpStore("https://example.org")',
+  );
+});
