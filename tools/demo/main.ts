@@ -1,41 +1,47 @@
 /**
- * Stores an elevation model that zarr-python wrote as an array in TIFF files, reads it
- * back through zarrita, compares every element, and draws it: `deno task demo`
+ * Shows the command line on an elevation model that zarr-python wrote, stores the model
+ * in TIFF files, reads it back through zarrita, compares every element, and draws it:
+ * `deno task demo`
  */
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { removeIfPresent } from "./remove_if_present.ts";
+import { showCommands } from "./show_commands.ts";
 
 const USAGE = `Usage: deno task demo
 
-Stores the elevation model tests/fixtures/dem.zarr as TIFF files in demo-output/,
-reads them back through zarrita, compares every element, and draws a map. What an
-earlier run left in demo-output/ is replaced. There are no options.`;
+Runs the commands inspect, convert and verify on the elevation model
+tests/fixtures/dem.zarr, stores it as TIFF files in demo-output/, reads them back
+through zarrita, compares every element, and draws a map. What an earlier run left
+in demo-output/ is replaced. There are no options.`;
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** A path as a command of the user can take it; `deno task` changes the folder. */
-const shown = (path: string) =>
-  relative(Deno.env.get("INIT_CWD") || Deno.cwd(), join(ROOT, path)) || ".";
+/** A path as a command of the user can take it. */
+const shown = (path: string) => relative(Deno.cwd(), join(ROOT, path)) || ".";
 
 if (Deno.args.length > 0) {
   const isHelp = Deno.args.every((argument) => /^(-h|--help)$/.test(argument));
   (isHelp ? console.log : console.error)(USAGE);
   Deno.exit(isHelp ? 0 : 2);
 }
-console.log(
-  `Storing ${shown("tests/fixtures/dem.zarr")} as TIFF files in ${
-    shown("demo-output")
-  } …`,
-);
+Deno.chdir(Deno.env.get("INIT_CWD") || "."); // `deno task` has changed the folder.
 const started = performance.now();
 try {
-  // Loaded here, so that the line above comes first.
+  const [model, output] = ["tests/fixtures/dem.zarr", "demo-output"];
+  const [source, target] = [shown(model), shown(`${output}/parts.zarr`)];
+  await removeIfPresent(target);
+  await showCommands([
+    ["inspect", source, "--chunk", "2,3"],
+    ["convert", source, target, "--suffix", ".shard", "--parts", ",.index"],
+    ["verify", target, "--deep"],
+    ["inspect", target],
+  ]);
+  console.log(`Storing ${source} as TIFF files in ${shown(output)} …`);
+  // Loaded here, so that the lines above come first.
   const { runDemo } = await import("./run_demo.ts");
   const { report } = await import("./report.ts");
-  const result = await runDemo(
-    join(ROOT, "tests/fixtures/dem.zarr"),
-    join(ROOT, "demo-output"),
-  );
+  const result = await runDemo(join(ROOT, model), join(ROOT, output));
   console.log(report(result, (path) => shown(relative(ROOT, path))));
   console.log(`Done in ${(performance.now() - started).toFixed(0)} ms`);
 } catch (error) {

@@ -27,21 +27,20 @@ export function report(
   const count = width * height;
   const [elevation, colour] = [elevations[0]!, colours[0]!];
   return `
-Two arrays: the elevations, ${height} × ${width} points of int16, and their picture in
-colours. Each shard is a TIFF whose tiles are the inner chunks. Its index is in a
-file beside it, such as ${shown(elevation.path + PARTS[1])}. Sizes in bytes:
+Two arrays: the elevations, ${height} × ${width} points of int16, and their picture
+in colours. Each shard is a TIFF whose tiles are the inner chunks. Its index is
+a file beside it, such as ${shown(elevation.path + PARTS[1])}.
+Sizes in bytes:
 
 ${table([header, ...elevations.map(row), ...colours.map(row)])}
 
-Read from these files by zarrita through withZarrParts, and compared with what was
-stored: ${count} elevations and ${
-    3 * count
-  } colour values, without a difference.
+Read from these files by zarrita through withZarrParts, and compared with what
+was stored: ${count} elevations and ${3 * count} colour values, no difference.
 
 The map shows the Jacksboro fault in Tennessee, USA, from ${
     degrees(box.south)
-  }° to ${degrees(box.north)}° N and from
-${degrees(box.west)}° to ${degrees(box.east)}° W: ${
+  }° to ${degrees(box.north)}° N and
+from ${degrees(box.west)}° to ${degrees(box.east)}° W: ${
     kilometres(width, spacing.x)
   } from west to east, ${kilometres(height, spacing.y)} from north to south, and
 from ${lowest} m (green) to ${highest} m (white). North is up, and the bar is ${
@@ -57,6 +56,11 @@ What to open:
       a shard of the elevations in metres, in QGIS, in its place; to an image
       viewer, numbers of this size in 16 bits are nearly black
 
-What to read: ${shown("README.md")}, ${shown("docs/tiff.md")}
+What to try: zarr-parts with an array of yours. In this folder, the command is
+  npx -y deno@2.9.6 task cli --help
+
+What to read: ${shown("README.md")}, ${shown("docs/command-line.md")}, ${
+    shown("docs/tiff.md")
+  }
 `;
 }

@@ -5,6 +5,7 @@ import { assertSame } from "./assert_same.ts";
 import { type BoundingBox, georeferenceOf } from "./georeference.ts";
 import { mapImage } from "./map_image.ts";
 import { readPicture } from "./read_picture.ts";
+import { removeIfPresent } from "./remove_if_present.ts";
 import {
   type Picture,
   type ShardFiles,
@@ -83,14 +84,6 @@ export async function runDemo(
 
   await Deno.writeFile(map, mapImage(model));
   return { model, box, elevations, colours, map };
-}
-
-async function removeIfPresent(path: string): Promise<void> {
-  try {
-    await Deno.remove(path, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 /** Keeps red, green and blue of each pixel. */

@@ -132,3 +132,19 @@ Deno.test("the demo explains itself, and refuses arguments", async () => {
     assertStringIncludes(text, "Usage: deno task demo");
   }
 });
+
+Deno.test("the demo shows commands, names their files, and fits in 80 columns", async () => {
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", ...runOptions(), at("./main.ts")],
+    cwd: at("../.."),
+    env: { INIT_CWD: "" },
+  }).output();
+  const lines = new TextDecoder().decode(stdout).split("\n");
+  assertEquals(code, 0);
+  assertEquals(lines.filter((line) => line.length > 80), []);
+  assertEquals(
+    lines.flatMap((line) => /^\$ zarr-parts (\w+)/.exec(line)?.[1] ?? []),
+    ["inspect", "convert", "verify", "inspect"],
+  );
+  assertStringIncludes(lines.join("\n"), "12 chunks verified, nothing found");
+});
