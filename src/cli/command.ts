@@ -11,10 +11,12 @@ export interface CommandOption {
 /** A command of the command line. */
 export interface Command {
   readonly name: string;
-  /** The names of the arguments, such as `SOURCE TARGET`. */
+  /** The names of the arguments, such as `SOURCE TARGET`. A last one with `…` is any number of arguments. */
   readonly operands: readonly string[];
   readonly summary: string;
   readonly options: Readonly<Record<string, CommandOption>>;
+  /** Options of which only one may be given. */
+  readonly exclusive?: readonly (readonly [string, string])[];
   readonly examples: readonly string[];
   /** Runs the command, and returns the exit status. */
   run(args: Arguments, io: Io): Promise<number>;
@@ -53,8 +55,8 @@ export const COMMON: Command["options"] = {
 /**
  * Parses the arguments of a command.
  *
- * @throws {UsageError} If an option is unknown or lacks its value, or the number of
- * operands is wrong.
+ * @throws {UsageError} If an option is unknown, lacks its value or excludes another one, or
+ * the number of operands is wrong.
  */
 export async function parseCommand(
   command: Command,
@@ -66,7 +68,7 @@ export async function parseCommand(
   }
   const { values, positionals } = await parse(command, args, options);
   const isHelp = values.help === true;
-  if (!isHelp && positionals.length !== command.operands.length) {
+  if (!isHelp && !isCount(command, positionals.length)) {
     throw new UsageError(
       `Expected ${command.operands.join(" and ")}, found ${
         positionals.length === 0
@@ -75,11 +77,25 @@ export async function parseCommand(
       }`,
     );
   }
+  const both = command.exclusive?.find((pair) =>
+    pair.every((name) => values[name] !== undefined)
+  );
+  if (both !== undefined && !isHelp) {
+    throw new UsageError(
+      `Expected --${both[0]} or --${both[1]}, found both`,
+    );
+  }
   return {
     operands: positionals,
     text: (name) => values[name] as string | undefined,
     has: (name) => values[name] !== undefined && values[name] !== false,
   };
+}
+
+function isCount({ operands }: Command, count: number): boolean {
+  return operands.at(-1)?.endsWith("…")
+    ? count >= operands.length
+    : count === operands.length;
 }
 
 async function parse(

@@ -15,7 +15,12 @@ import {
 import { bytesText, countText, jsonText } from "./format.ts";
 import { openStore, openWritableStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
-import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
+import {
+  ALL_SHARES,
+  concurrencyOf,
+  SHARE_OPTIONS,
+  shareOf,
+} from "./share_option.ts";
 
 /** `zarr-parts convert SOURCE TARGET` */
 export const CONVERT: Command = {
@@ -77,6 +82,13 @@ export const CONVERT: Command = {
     },
     ...SHARE_OPTIONS,
   },
+  exclusive: [
+    ["template", "encoding"],
+    ["resume", "overwrite"],
+    ["share", "finish"],
+    ["share", "overwrite"],
+    ["finish", "overwrite"],
+  ],
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
@@ -163,9 +175,6 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
   const [name, separator, format] = ["encoding", "separator", "template"]
     .map((option) => args.text(option));
   if (format !== undefined) {
-    if (name !== undefined) {
-      throw new UsageError("Expected --template or --encoding, found both");
-    }
     const configuration = { format, ...separator && { separator } };
     return { name: "template", configuration };
   }
@@ -208,9 +217,7 @@ function report(
     }) copied to ${target}${there}`,
   );
   if (!isFinished) {
-    io.print(
-      "When all shares are done, run the command with --finish in place of --share",
-    );
+    io.print(ALL_SHARES);
   }
 }
 

@@ -35,6 +35,10 @@ const COMMANDS: Readonly<
     line: "copy arrays and groups to other chunk keys and parts",
     load: async () => (await import("./convert_command.ts")).CONVERT,
   },
+  adopt: {
+    line: "make an array of TIFF or zip files, which stay as they are",
+    load: async () => (await import("./adopt_command.ts")).ADOPT,
+  },
   verify: {
     line: "find damage and leftovers in arrays and groups",
     load: async () => (await import("./verify_command.ts")).VERIFY,

@@ -16,8 +16,8 @@ export const CONCURRENCY_OPTION: Readonly<Record<string, CommandOption>> = {
   },
 };
 
-/** The options that say which share of the work is done, and how much of it at once. */
-export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
+/** The options that say which share of the work is done. */
+export const SHARE_ONLY_OPTIONS: Readonly<Record<string, CommandOption>> = {
   share: {
     type: "string",
     value: "K/N",
@@ -30,8 +30,17 @@ export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
     help:
       "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
   },
+};
+
+/** The options that say which share of the work is done, and how much of it at once. */
+export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  ...SHARE_ONLY_OPTIONS,
   ...CONCURRENCY_OPTION,
 };
+
+/** The advice that follows the work on a share. */
+export const ALL_SHARES =
+  "When all shares are done, run the command with --finish in place of --share";
 
 /** The share by the options or else by the scheduler, which is told on standard error. */
 export function shareOf(args: Arguments, io: Io): Share | undefined {

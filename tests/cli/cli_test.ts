@@ -34,6 +34,7 @@ const MISTAKES: [string[], string][] = [
     ["convert", DEM, "b", "--template", "{0}", "--encoding", "v2"],
     "found both",
   ],
+  [["convert", DEM, "b", "--resume", "--overwrite"], "--resume or --overwrite"],
   [["convert", DEM, "http://example.com/"], "a web server"],
   [["convert", DEM, "b", "--share", "0/3"], 'such as 3/16, found "0/3"'],
   [["convert", DEM, "b", "--share", "4/3"], 'found "4/3"'],
@@ -75,7 +76,7 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
   const overview = await runCli("--help");
   assertEquals([none.code, overview.code], [2, 0]);
   assertEquals(none.out, overview.out);
-  for (const command of ["inspect", "convert", "verify", "repair"]) {
+  for (const command of ["inspect", "convert", "adopt", "verify", "repair"]) {
     assertStringIncludes(overview.out, command);
     const { code, out, err } = await runCli(command, "--help");
     assertEquals([code, err], [0, ""]);

@@ -1,0 +1,262 @@
+import type { AdoptedArray } from "../adoption/adopted_array.ts";
+import type { AdoptionOptions } from "../adoption/adoption_options.ts";
+import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
+import { readSize } from "../stores/capabilities.ts";
+import type { Store, StoreKey } from "../stores/store.ts";
+import {
+  type Arguments,
+  type Command,
+  type Io,
+  UsageError,
+} from "./command.ts";
+import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
+import { bytesText, countText, jsonText, shapeText } from "./format.ts";
+import { ProgressLine } from "./progress.ts";
+import { ALL_SHARES, SHARE_ONLY_OPTIONS, shareOf } from "./share_option.ts";
+
+/** `zarr-parts adopt FILES… --into PATH` */
+export const ADOPT: Command = {
+  name: "adopt",
+  operands: ["FILES…"],
+  summary:
+    "Makes an array of TIFF or zip files, which stay as they are: writes an index\nbeside each file, and the zarr.json of the array. FILES may be folders.",
+  options: {
+    into: { type: "string", value: "PATH", help: "the folder of the array" },
+    template: {
+      type: "string",
+      value: "FORMAT",
+      help:
+        "the names of the files, such as row{0}_column{1}.tif; if not given, c/0/1.tif and the like",
+    },
+    separator: {
+      type: "string",
+      value: "TEXT",
+      help: "between the coordinates of {*} in --template",
+    },
+    link: {
+      type: "boolean",
+      help:
+        "give each file the name of its chunk, too, by a hard link in the folder of the array",
+    },
+    stack: {
+      type: "boolean",
+      help:
+        "make each TIFF one element of a new first dimension, in the order given",
+    },
+    page: {
+      type: "string",
+      value: "N",
+      help: "one page of each TIFF, from 0; all if not given",
+    },
+    overview: {
+      type: "string",
+      value: "N",
+      help: "an overview in place of the page, from 1, the largest",
+    },
+    "fill-value": {
+      type: "string",
+      value: "NUMBER",
+      help: "the value of elements that no TIFF has",
+    },
+    array: {
+      type: "string",
+      value: "PATH",
+      help: "the path of the array inside the zips",
+    },
+    overwrite: { type: "boolean", help: "replace indexes and zarr.json" },
+    "dry-run": { type: "boolean", help: "say what would be done" },
+    finish: {
+      type: "boolean",
+      help: "check that all shares are done, and write the metadata",
+    },
+    ...SHARE_ONLY_OPTIONS,
+  },
+  exclusive: [["share", "finish"]],
+  examples: [
+    "zarr-parts adopt survey/*.tif --into survey --template 'row{0}_column{1}.tif'",
+    "zarr-parts adopt scene.tif --into scene.zarr --link",
+    "zarr-parts adopt downloads/*.tif --into days.zarr --link --stack",
+    "zarr-parts adopt survey --into survey --template '{0}_{1}.zip' --dry-run",
+  ],
+  async run(args, io) {
+    const into = args.text("into");
+    if (into === undefined) {
+      throw new UsageError(
+        "Expected --into=PATH with the folder of the array, found none",
+      );
+    }
+    const link = args.has("link");
+    const found = await findAdopted(args.operands, into, {
+      template: args.text("template"),
+      separator: args.text("separator"),
+      link,
+    });
+    const progress = new ProgressLine(io, args.has("quiet"));
+    const share = args.has("finish") && !args.has("share")
+      ? undefined
+      : shareOf(args, io);
+    const options: AdoptionOptions = {
+      link,
+      overwrite: args.has("overwrite"),
+      dryRun: args.has("dry-run"),
+      finish: args.has("finish"),
+      ...share && { share },
+      signal: io.signal,
+      onProgress: ({ done, total }) => progress.update(done, total),
+    };
+    const store = new FileSystemStore(found.root);
+    const adopt = found.format === "zip" ? adoptZips : adoptTiffs;
+    const adopted = await adopt(store, found, args, options)
+      .catch((error) => {
+        throw withFolder(error, found.root);
+      })
+      .finally(() => progress.clear());
+    report(adopted, args, into, io);
+    if (share && !args.has("quiet") && !args.has("json")) io.print(ALL_SHARES);
+    return 0;
+  },
+};
+
+/** Adds the folder of the store to an error that names a file by its key. */
+function withFolder(error: unknown, root: string): unknown {
+  const isAboutKey = error instanceof Error &&
+    !(error instanceof UsageError) && !error.message.includes(root);
+  if (isAboutKey) error.message += ` (in ${root})`;
+  return error;
+}
+
+async function adoptTiffs(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  options: AdoptionOptions,
+): Promise<AdoptedArray> {
+  if (args.has("array")) throw new UsageError("--array is for zip files only");
+  const { adoptTiffs } = await import("../tiff/adopt_tiffs.ts");
+  const [page, overview] = ["page", "overview"].map((name) =>
+    wholeNumber(args, name)
+  );
+  const stack = args.has("stack");
+  const rankOf = async (key: StoreKey) => {
+    const { readShard } = await import("../tiff/read_shard.ts");
+    const size = await readSize(store, key);
+    if (size === undefined) return 0;
+    const selection = { page, overview };
+    const shard = await readShard(store, { key, size }, selection, {});
+    return shard.shape.length + (stack ? 1 : 0);
+  };
+  const files = await placed(found, stack, rankOf);
+  const fillValue = numberOf(args, "fill-value");
+  return await adoptTiffs(store, found.path, {
+    ...options,
+    chunkKeyEncoding: found.encoding,
+    files,
+    stack,
+    page,
+    overview,
+    fillValue,
+  });
+}
+
+async function adoptZips(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  options: AdoptionOptions,
+): Promise<AdoptedArray> {
+  for (const name of ["stack", "page", "overview", "fill-value"]) {
+    if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
+  }
+  const { adoptZip } = await import("../zip/adopt_zip.ts");
+  const array = args.text("array") ?? "";
+  const rankOf = async (key: StoreKey) => {
+    const { readZippedArray } = await import("../zip/zipped_array.ts");
+    const { metadata } = await readZippedArray(store, key, array, {});
+    return metadata.shape.length;
+  };
+  return await adoptZip(store, found.path, {
+    ...options,
+    chunkKeyEncoding: found.encoding,
+    files: await placed(found, false, rankOf),
+    array,
+  });
+}
+
+/** Gives files the coordinates that their order says: one after another in a stack, or a single file. */
+async function placed(
+  { files }: FilesToAdopt,
+  stack: boolean,
+  rankOf: (key: StoreKey) => Promise<number>,
+): Promise<{ key: StoreKey; coordinates: readonly number[] }[]> {
+  const [first] = files;
+  const rank = first!.coordinates === undefined ? await rankOf(first!.key) : 0;
+  if (rank > 0 && files.length > 1 && !stack) {
+    throw new UsageError(
+      `Expected --template or --stack, which say the places of ${
+        countText(files.length)
+      } files in the array`,
+    );
+  }
+  return files.map(({ key, coordinates }, i) => ({
+    key,
+    coordinates: coordinates ??
+      Array.from({ length: rank }, (_, n) => n === 0 ? i : 0),
+  }));
+}
+
+function report(
+  { chunks, report }: AdoptedArray,
+  args: Arguments,
+  into: string,
+  io: Io,
+): void {
+  const { metadata } = chunks;
+  if (args.has("json")) return io.print(jsonText({ ...report, metadata }));
+  if (args.has("quiet")) return;
+  const { files, missingFiles, innerChunks, indexBytes, notes } = report;
+  const done = args.has("dry-run") ? "would be adopted" : "adopted";
+  io.print(
+    `${countText(files)} ${
+      files === 1 ? "file" : "files"
+    } ${done} into ${into}`,
+  );
+  io.print(
+    `  ${shapeText(metadata.shape)} elements, ${
+      countText(innerChunks)
+    } inner chunks, indexes of ${bytesText(indexBytes)}`,
+  );
+  if (missingFiles > 0) {
+    const [place, whose] = missingFiles === 1
+      ? ["place has", "its"]
+      : ["places have", "their"];
+    io.print(
+      `  ${
+        countText(missingFiles)
+      } ${place} no file: ${whose} elements have the fill value`,
+    );
+  }
+  for (const note of notes) io.print(`  ${note}`);
+}
+
+function wholeNumber(args: Arguments, name: string): number | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `Expected --${name}=N with a whole number, found ${JSON.stringify(text)}`,
+  );
+}
+
+/** A number, as a bigint where only that is exact. */
+function numberOf(args: Arguments, name: string): number | bigint | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  const number = text.trim() === "" ? NaN : Number(text);
+  if (Number.isNaN(number) && text !== "NaN") {
+    throw new UsageError(
+      `Expected --${name} with a number, found ${JSON.stringify(text)}`,
+    );
+  }
+  const isLong = /^-?\d+$/.test(text) && !Number.isSafeInteger(number);
+  return isLong ? BigInt(text) : number;
+}

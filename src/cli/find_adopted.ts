@@ -1,0 +1,245 @@
+import { dirname, join, relative, resolve, sep } from "node:path";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
+import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
+import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
+import { TemplateChunkKeyEncoding } from "../chunk_key_encoding/template_chunk_key_encoding.ts";
+import type { StoreKey } from "../stores/store.ts";
+import { UsageError } from "./command.ts";
+
+/** The formats of files, by the ends of their names. */
+const FORMATS = [
+  { format: "zip", extension: /\.zip$/i },
+  { format: "tiff", extension: /\.(?:tiff?|btf|tf8)$/i },
+] as const;
+
+/** A file of an array. */
+interface FileToAdopt {
+  readonly key: StoreKey;
+  /** The grid coordinates; `undefined` if the order of the files gives them. */
+  readonly coordinates: readonly number[] | undefined;
+}
+
+/** Where files and their array lie. */
+export interface FilesToAdopt {
+  readonly format: "tiff" | "zip";
+  /** The folder of the store. */
+  readonly root: string;
+  /** The path of the array in the store. */
+  readonly path: string;
+  readonly encoding: ChunkKeyEncoding;
+  readonly files: readonly FileToAdopt[];
+}
+
+/**
+ * Finds the files that an array is made of.
+ *
+ * @param given Paths of files, or of folders in which files are searched for.
+ * @param into The folder of the array.
+ * @param options `template`: a format of names; `link`: whether files keep their names and
+ * get others beside them.
+ * @throws {UsageError} If files lie elsewhere than they may, or have names that do not
+ * say their coordinates.
+ */
+export async function findAdopted(
+  given: readonly string[],
+  into: string,
+  { template, separator, link }: {
+    template: string | undefined;
+    separator: string | undefined;
+    link: boolean;
+  },
+): Promise<FilesToAdopt> {
+  const folder = resolve(into);
+  const named = template === undefined
+    ? undefined
+    : new TemplateChunkKeyEncoding(template, separator);
+  const { paths, found } = await listFiles(given, template);
+  const isSearched = named === undefined && !link;
+  const all = [
+    ...paths,
+    ...isSearched ? found.filter((path) => isChunk(folder, path)) : found,
+  ];
+  if (all.length === 0) {
+    throw new UsageError(
+      `Expected TIFF or zip files, found none in ${
+        given.map(quoted).join(", ")
+      }${
+        isSearched
+          ? " with names such as c/0/1.tif; --template says other names"
+          : ""
+      }`,
+    );
+  }
+  const format = formatOf(all);
+  if (!link) assertInside(all, folder, into);
+  const suffix = new SuffixChunkKeyEncoding(
+    extensionOf(all[0]!) ?? (format === "zip" ? ".zip" : ".tiff"),
+  );
+  const root = link ? commonFolder([folder, ...all.map(dirname)]) : folder;
+  const files: FileToAdopt[] = [];
+  for (const [i, path] of all.entries()) {
+    const key: StoreKey = `/${slashed(relative(root, path))}`;
+    const name = link
+      ? lastSegments(path, template)
+      : slashed(relative(folder, path));
+    const coordinates = link && named === undefined
+      ? undefined
+      : decode(named ?? suffix, name);
+    const isPlaced = coordinates !== undefined || link && named === undefined;
+    if (isPlaced) files.push({ key, coordinates });
+    // Folders may hold other files, too.
+    else if (i < paths.length) throw misnamed(path, into, named, suffix);
+  }
+  if (files.length === 0) {
+    throw new UsageError(
+      `No file in ${given.map(quoted).join(", ")} fits --template ${
+        quoted(template!)
+      }: expected names such as ${exampleOf(named!)}`,
+    );
+  }
+  return {
+    format,
+    root,
+    path: slashed(relative(root, folder)),
+    encoding: link ? suffix : named ?? suffix,
+    files,
+  };
+}
+
+/** An error about a file whose name does not say its coordinates. */
+function misnamed(
+  path: string,
+  into: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  { suffix }: SuffixChunkKeyEncoding,
+): UsageError {
+  return new UsageError(
+    named === undefined
+      ? `File ${
+        quoted(path)
+      } has not the name of a chunk: expected names such as c/0/1${suffix} in ${
+        quoted(into)
+      }, --template for other names with numbers, such as --template 'row{0}_column{1}${suffix}', or --link`
+      : `File ${quoted(path)} does not fit --template ${
+        quoted(named.format)
+      }: expected names such as ${exampleOf(named)}`,
+  );
+}
+
+/** Whether a file in the folder of an array has a name such as `c/0/1.tif`. */
+function isChunk(folder: string, path: string): boolean {
+  const encoding = new SuffixChunkKeyEncoding(extensionOf(path) ?? "");
+  return decode(encoding, slashed(relative(folder, path))) !== undefined;
+}
+
+function extensionOf(path: string): string | undefined {
+  return /\.[^./\\]+$/.exec(path)?.[0];
+}
+
+/** The paths of given files, and of the files in given folders. */
+async function listFiles(
+  given: readonly string[],
+  template: string | undefined,
+): Promise<{ paths: string[]; found: string[] }> {
+  const [paths, found]: [string[], string[]] = [[], []];
+  const extension = /\.[^.{}]*$/.exec(template ?? "")?.[0];
+  const isOfFormat = (name: string) =>
+    extension === undefined
+      ? FORMATS.some(({ extension }) => extension.test(name))
+      : name.endsWith(extension);
+  async function walk(folder: string): Promise<void> {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      const path = join(folder, name);
+      if (isDirectory) await walk(path);
+      else if (isOfFormat(name)) found.push(path);
+    }
+  }
+  for (const each of given) {
+    const path = resolve(each);
+    const { isDirectory } = await Deno.stat(path);
+    if (isDirectory) await walk(path);
+    else paths.push(path);
+  }
+  return { paths, found: found.sort() };
+}
+
+/** The format of files, by their names. */
+function formatOf(paths: readonly string[]): "tiff" | "zip" {
+  const isZip = (path: string) => FORMATS[0].extension.test(path);
+  const zip = paths.find(isZip);
+  if (zip === undefined) return "tiff";
+  const other = paths.find((path) => !isZip(path));
+  if (other === undefined) return "zip";
+  throw new UsageError(
+    `Expected files of one format, found ${quoted(zip)} and ${quoted(other)}`,
+  );
+}
+
+function assertInside(
+  paths: readonly string[],
+  folder: string,
+  into: string,
+): void {
+  const outside = paths.find((path) => {
+    const way = relative(folder, path);
+    return way === ".." || way.startsWith(`..${sep}`) || resolve(way) === way;
+  });
+  if (outside === undefined) return;
+  throw new UsageError(
+    `File ${quoted(outside)} is not in ${
+      quoted(into)
+    }, the folder of the array: expected --into with a folder that holds the files, or --link, which gives each file a second name there`,
+  );
+}
+
+/** The innermost folder that holds all folders. */
+function commonFolder(folders: readonly string[]): string {
+  return folders.reduce((common, folder) => {
+    while (folder !== common && !folder.startsWith(withEnd(common))) {
+      common = dirname(common);
+    }
+    return common;
+  });
+}
+
+function withEnd(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}
+
+/** The end of a path, as many segments as a format has. */
+function lastSegments(path: string, template: string | undefined): string {
+  const count = template?.split("/").length ?? 1;
+  return path.split(sep).slice(-count).join("/");
+}
+
+function decode(
+  encoding: ChunkKeyEncoding,
+  name: string,
+): number[] | undefined {
+  try {
+    return encoding.decode(name);
+  } catch (error) {
+    if (error instanceof ChunkKeyError) return undefined;
+    throw error;
+  }
+}
+
+function exampleOf(encoding: ChunkKeyEncoding): string {
+  for (let rank = 1; rank < 6; rank++) {
+    try {
+      return encoding.encode(Array.from({ length: rank }, (_, i) => i));
+    } catch {
+      // The format is for another number of dimensions.
+    }
+  }
+  return JSON.stringify(encoding.toJSON());
+}
+
+/** A path with `/` between names, as in keys. */
+function slashed(path: string): string {
+  return path.replaceAll(sep, "/");
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

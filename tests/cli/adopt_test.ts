@@ -1,0 +1,272 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import * as zarr from "zarrita";
+import { FileSystemStore } from "../../mod.ts";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { mosaicOf, tiffOf, zipOf } from "../adoption/tiled_files.ts";
+import { digestsOf } from "../jobs/digests.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
+import { treeOf } from "../support/tree.ts";
+import { runCli, runCliIn } from "./run_cli.ts";
+
+/** Writes files into a folder. Returns their paths. */
+async function writeFiles(
+  folder: string,
+  files: Readonly<Record<string, Uint8Array>>,
+): Promise<string[]> {
+  await Deno.mkdir(folder, { recursive: true });
+  const paths: string[] = [];
+  for (const [name, bytes] of Object.entries(files)) {
+    await Deno.writeFile(`${folder}/${name}`, bytes);
+    paths.push(`${folder}/${name}`);
+  }
+  return paths;
+}
+
+/** The first element of each file of an array, by the file's grid coordinates. */
+async function valuesOf(folder: string): Promise<unknown[][]> {
+  const root = zarr.root(withZarrParts(new FileSystemStore(folder)));
+  const array = await zarr.open(root, { kind: "array" });
+  const stride = (length: number) => zarr.slice(0, length, 16);
+  const [rows, columns] = array.shape.slice(-2);
+  const before = array.shape.slice(0, -2).map(() => null);
+  const { data, shape } = await zarr.get(array, [
+    ...before,
+    stride(rows!),
+    stride(columns!),
+  ]);
+  const values = Array.from(data as Uint8Array);
+  const width = shape.at(-1)!;
+  return Array.from(
+    { length: values.length / width },
+    (_, i) => values.slice(i * width, (i + 1) * width),
+  );
+}
+
+const VALUES = [
+  [0, 1, 2, 3],
+  [16, 17, 0, 19],
+  [32, 33, 34, 35],
+];
+
+for (
+  const [format, files] of [
+    ["tif", mosaicOf(tiffOf, ".tif")],
+    ["zip", mosaicOf(zipOf, ".zip")],
+  ] as const
+) {
+  Deno.test(`adopt makes an array of the ${format} files of a folder`, async () => {
+    await inTempDir(async (folder) => {
+      const place = `${folder}/survey`;
+      const paths = await writeFiles(place, files);
+      await Deno.writeTextFile(`${place}/notes.txt`, "Notes");
+      const before = await treeOf(place);
+      const template = ["--template", `y{0}_x{1}.${format}`];
+      const dry = await runCli(
+        ...["adopt", ...paths, "--into", place, ...template, "--dry-run"],
+      );
+      assertEquals(dry, {
+        code: 0,
+        out: `11 files would be adopted into ${place}
+  48 × 64 elements, 11 inner chunks, indexes of 220 B
+  1 place has no file: its elements have the fill value
+`,
+        err: "",
+      });
+      assertEquals(await treeOf(place), before);
+      // The folder stands for all files in it that the template names.
+      const done = await runCli("adopt", place, "--into", place, ...template);
+      assertEquals(done, {
+        ...dry,
+        out: dry.out.replace("would be adopted", "adopted"),
+      });
+      assertEquals(await valuesOf(place), VALUES);
+      const { [`/zarr.json`]: _, ...after } = await treeOf(place);
+      const indexed = Object.keys(after)
+        .filter((name) => !name.endsWith(".index"));
+      assertEquals(indexed, Object.keys(before));
+      for (const name of indexed) assertEquals(after[name], before[name]);
+
+      const again = await runCli("adopt", place, "--into", place, ...template);
+      assertEquals(again.code, 1);
+      assertStringIncludes(
+        again.err,
+        "is there already; remove it, or give --overwrite (at /zarr.json in",
+      );
+      const json = await runCli(
+        ...["adopt", place, "--into", place, ...template],
+        ...["--overwrite", "--json"],
+      );
+      const { files: count, missingFiles, metadata } = JSON.parse(json.out);
+      assertEquals([count, missingFiles, metadata.shape], [11, 1, [48, 64]]);
+    });
+  });
+
+  Deno.test(`adopt links ${format} files of other names into the folder of the array`, async () => {
+    await inTempDir(async (folder) => {
+      const paths = await writeFiles(`${folder}/files`, files);
+      const before = await treeOf(`${folder}/files`);
+      const place = `${folder}/arrays/new.zarr`;
+      const { code, err } = await runCli(
+        ...["adopt", ...paths, "--into", place, "--link"],
+        ...["--template", `y{0}_x{1}.${format}`],
+      );
+      assertEquals([code, err], [0, ""]);
+      assertEquals(await valuesOf(place), VALUES);
+      assertEquals(await treeOf(`${folder}/files`), before);
+      const [one, other] = await Promise.all([
+        Deno.stat(`${folder}/files/y2_x3.${format}`),
+        Deno.stat(`${place}/c/2/3.${format}`),
+      ]);
+      assertEquals(one.ino, other.ino);
+    });
+  });
+
+  Deno.test(`adopt links a single ${format} file, and divides many among shares`, async () => {
+    await inTempDir(async (folder) => {
+      const [path] = await writeFiles(folder, {
+        [`any.${format}`]: Object.values(files)[5]!,
+      });
+      const one = `${folder}/one`;
+      assertEquals(
+        (await runCli("adopt", path!, "--into", one, "--link")).code,
+        0,
+      );
+      assertEquals(await valuesOf(one), [[17]]);
+
+      const place = `${folder}/many`;
+      await writeFiles(place, files);
+      const args = ["adopt", place, "--into", place, "--template"];
+      args.push(`y{0}_x{1}.${format}`);
+      const early = await runCli(...args, "--finish");
+      assertEquals(early.code, 1);
+      assertStringIncludes(early.err, "11 of 11 files have no index");
+      await Promise.all(["1/2", "2/2"].map(async (share) => {
+        const { code, out } = await runCli(...args, "--share", share);
+        assertEquals(code, 0);
+        assertStringIncludes(out, "run the command with --finish");
+      }));
+      const kubernetes = { JOB_COMPLETION_INDEX: "1" };
+      const scheduled = await runCliIn(kubernetes, ...args, "--shares", "2");
+      assertEquals([scheduled.code, scheduled.err], [
+        0,
+        "Share 2 of 2, by JOB_COMPLETION_INDEX\n",
+      ]);
+      const end = await runCliIn(kubernetes, ...args, "--finish");
+      assertEquals([end.code, end.err], [0, ""]);
+      assertEquals(await valuesOf(place), VALUES);
+    });
+  });
+}
+
+Deno.test("adopt stacks TIFFs in their order, and takes a fill value", async () => {
+  await inTempDir(async (folder) => {
+    const paths = await writeFiles(folder, {
+      "b.tif": tiffOf(20),
+      "a.tif": tiffOf(10),
+      "c.tif": tiffOf(30),
+    });
+    const place = `${folder}/days`;
+    const { code, err } = await runCli(
+      ...["adopt", ...paths, "--into", place, "--link", "--stack"],
+      ...["--fill-value", "7"],
+    );
+    assertEquals([code, err], [0, ""]);
+    assertEquals(await valuesOf(place), [[20], [10], [30]]);
+    const text = await Deno.readTextFile(`${place}/zarr.json`);
+    assertEquals(JSON.parse(text).fill_value, 7);
+  });
+});
+
+Deno.test("adopt takes thousands of files", async () => {
+  await inTempDir(async (folder) => {
+    const place = `${folder}/many`;
+    const file = tiffOf(9);
+    const names = Array.from({ length: 3000 }, (_, i) => `tile_${i}_0.tif`);
+    const paths = await writeFiles(
+      place,
+      Object.fromEntries(names.map((name) => [name, file])),
+    );
+    const { code, out } = await runCli(
+      ...["adopt", ...paths, "--into", place],
+      ...["--template", "tile_{0}_{1}.tif"],
+    );
+    assertEquals(code, 0);
+    assertStringIncludes(out, "3,000 files adopted");
+  });
+});
+
+/** Wrong usage, and what the message says. `FILES` stands for two TIFFs, and `DIR` for their folder. */
+const MISTAKES: [string, number, string][] = [
+  ["FILES", 2, "Expected --into=PATH with the folder of the array, found none"],
+  ["--into DIR", 2, "Expected FILES…, found nothing"],
+  [
+    "FILES --into DIR",
+    2,
+    'y0_x0.tif" has not the name of a chunk: expected names such as c/0/1.tif',
+  ],
+  [
+    "FILES --into DIR --template z{0}_{1}.tif",
+    2,
+    'does not fit --template "z{0}_{1}.tif": expected names such as z0_1.tif',
+  ],
+  [
+    "DIR --into DIR --template z{0}_{1}.tif",
+    2,
+    "expected names such as z0_1.tif",
+  ],
+  [
+    "DIR --into DIR",
+    2,
+    'found none in "DIR" with names such as c/0/1.tif; --template',
+  ],
+  [
+    "FILES --into DIR/new",
+    2,
+    'is not in "DIR/new", the folder of the array: expected --into with a folder that holds the files, or --link',
+  ],
+  [
+    "FILES --into DIR/new --link",
+    2,
+    "Expected --template or --stack, which say the places of 2 files",
+  ],
+  ["FILES DIR/a.zip --into DIR", 2, "Expected files of one format, found"],
+  ["DIR/a.zip --into DIR/new --link --page 1", 2, "--page is for TIFFs only"],
+  ["FILES --into DIR/new --link --array x", 2, "--array is for zip files only"],
+  ["FILES --into DIR --template {*}.tif", 2, "Expected a separator for {*}"],
+  ["FILES --into DIR --link --stack --page x", 2, 'number, found "x"'],
+  ["FILES --into DIR --link --stack --fill-value x", 2, 'number, found "x"'],
+  ["DIR/none.tif --into DIR --link", 1, "No such file"],
+  ["FILES --into DIR --link --stack --overview 3", 2, "has no overview 3"],
+  [
+    "DIR/a.zip --into DIR/new --link",
+    1,
+    'File "/a.zip" does not end with the last record of a zip: it is no zip, was cut, or has bytes after the zip (in DIR)',
+  ],
+  [
+    "FILES --into DIR --template y{0}_x{1}.tif --share 1/2 --finish",
+    2,
+    "Expected --share or --finish, found both",
+  ],
+];
+
+Deno.test("adopt answers mistakes, says what would be right, and writes nothing", async () => {
+  await inTempDir(async (folder) => {
+    const files = await writeFiles(folder, {
+      "y0_x0.tif": tiffOf(1),
+      "y0_x1.tif": tiffOf(2),
+    });
+    await Deno.writeTextFile(`${folder}/a.zip`, "no zip");
+    const store = new FileSystemStore(folder);
+    const before = await digestsOf(store);
+    for (const [line, status, message] of MISTAKES) {
+      const args = line.split(" ").flatMap((word) =>
+        word === "FILES" ? files : [word.replace("DIR", folder)]
+      );
+      const { code, out, err } = await runCli("adopt", ...args);
+      assertEquals([code, out], [status, ""], `${line}: ${err}`);
+      assertStringIncludes(err.replaceAll(folder, "DIR"), message, line);
+      assertEquals(await digestsOf(store), before, line);
+    }
+    assertEquals(await present(`${folder}/new`), false);
+  });
+});
