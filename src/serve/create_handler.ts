@@ -125,7 +125,7 @@ export function createHandler(
   }
 
   return async (request) => {
-    const deadline = new Deadline(timeout, request.signal, (error) => {
+    const deadline = new Deadline(timeout, request, (error) => {
       onError(error, request);
     });
     const answered = await answer(request, deadline).catch((error): Answer => {

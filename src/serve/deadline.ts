@@ -1,5 +1,11 @@
 import { rejectOnAbort } from "../stores/abort.ts";
 
+/**
+ * The time in milliseconds after which a step asks whether its client has left. Most
+ * steps end before, and need not: Deno warns programs that use the signal of a request.
+ */
+const PATIENCE = 1_000;
+
 /** The store behind a handler took too long. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -12,22 +18,22 @@ export class DeadlineError extends Error {
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #milliseconds: number;
+  readonly #client: Request | undefined;
   readonly #onFailure: (error: unknown) => void;
+  #isWatching = false;
 
   /**
-   * @param client Aborts when the client leaves.
+   * @param client The request, whose signal aborts when the client leaves.
    * @param onFailure Called by `fail`, unless the client has left.
    */
   constructor(
     milliseconds: number,
-    client?: AbortSignal,
+    client?: Request,
     onFailure: (error: unknown) => void = () => {},
   ) {
     this.#milliseconds = milliseconds;
+    this.#client = client;
     this.#onFailure = onFailure;
-    const leave = () => this.abort(client!.reason);
-    if (client?.aborted) leave();
-    else client?.addEventListener("abort", leave, { once: true });
   }
 
   /** The signal for the store. */
@@ -53,20 +59,35 @@ export class Deadline {
     step: (options: { signal: AbortSignal }) => T | Promise<T>,
   ): Promise<T> {
     const { signal } = this;
-    const timer = setTimeout(() =>
-      this.abort(
-        new DeadlineError(
-          `Expected the store to answer within ${this.#milliseconds} ms`,
-        ),
-      ), this.#milliseconds);
+    signal.throwIfAborted();
+    const result = step({ signal });
+    if (!(result instanceof Promise)) return result;
+    const wait = Math.min(PATIENCE, this.#milliseconds);
+    let timer = setTimeout(() => {
+      this.#watchClient();
+      timer = setTimeout(() => this.#expire(), this.#milliseconds - wait);
+    }, wait);
     try {
-      signal.throwIfAborted();
-      return await rejectOnAbort(
-        Promise.resolve(step({ signal })),
-        signal,
-      );
+      return await rejectOnAbort(result, signal);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #expire(): void {
+    this.abort(
+      new DeadlineError(
+        `Expected the store to answer within ${this.#milliseconds} ms`,
+      ),
+    );
+  }
+
+  #watchClient(): void {
+    if (this.#isWatching || this.#client === undefined) return;
+    this.#isWatching = true;
+    const { signal } = this.#client;
+    const leave = () => this.abort(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
   }
 }
