@@ -15,6 +15,9 @@ import type { StoreKey } from "../stores/store.ts";
  *   inner chunks outside of the shard or over one another
  * - `inner-chunk-checksum`, `inner-chunk-decoding`: likewise for an inner chunk, if the
  *   verification is deep
+ * - `adopted-file-changed`: an adopted file that has another length than its index was made
+ *   for, inner chunks at other places, or another array
+ * - `adopted-file-record`: the index of an adopted file that does not tell the file's length
  * - `chunk-outside-grid`: a chunk that no reader asks for
  * - `stray-object`: an object at the key of a chunk that is stored in other parts
  * - `unknown-file`: a file in an array that belongs to no chunk
@@ -40,6 +43,8 @@ export type Rule =
   | "index-extents"
   | "inner-chunk-checksum"
   | "inner-chunk-decoding"
+  | "adopted-file-changed"
+  | "adopted-file-record"
   | "chunk-outside-grid"
   | "stray-object"
   | "unknown-file";
@@ -83,6 +88,8 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "index-extents": "error",
   "inner-chunk-checksum": "error",
   "inner-chunk-decoding": "error",
+  "adopted-file-changed": "error",
+  "adopted-file-record": "warning",
   "chunk-outside-grid": "warning",
   "stray-object": "warning",
   "unknown-file": "note",

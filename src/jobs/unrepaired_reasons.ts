@@ -2,6 +2,8 @@ import type { Rule } from "./finding.ts";
 
 const FROM_COPY =
   "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";
+const PART =
+  "its right bytes are stored nowhere else; restore the chunk from a copy of the array, write it again, or adopt its file again";
 const LEFTOVER = "it may still be wanted; remove it if it is not";
 
 /** For each rule: why a finding is not repaired, and what to do. */
@@ -12,8 +14,8 @@ export const REASONS: Readonly<Record<Rule, string>> = {
     "the node has no valid document of its own; restore that document, or consolidate the metadata anew",
   "conversion-unfinished":
     'only the conversion knows what is missing; run convert again with the option "resume"',
-  "part-missing": FROM_COPY,
-  "part-size": FROM_COPY,
+  "part-missing": PART,
+  "part-size": PART,
   "chunk-unfinished":
     "a program is writing the chunk; repair it again when nobody writes",
   "chunk-size": FROM_COPY,
@@ -23,6 +25,10 @@ export const REASONS: Readonly<Record<Rule, string>> = {
   "index-extents": FROM_COPY,
   "inner-chunk-checksum": FROM_COPY,
   "inner-chunk-decoding": FROM_COPY,
+  "adopted-file-changed":
+    'only you know which file is right; restore the file, or adopt the files again with the option "overwrite"',
+  "adopted-file-record":
+    'the file may be another one; adopt the files again with the option "overwrite"',
   "chunk-outside-grid": LEFTOVER,
   "stray-object": LEFTOVER,
   "unknown-file": LEFTOVER,

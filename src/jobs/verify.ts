@@ -1,3 +1,4 @@
+import { isAdopted } from "../adoption/is_adopted.ts";
 import { ArrayChunks } from "../arrays/array_chunks.ts";
 import { describe } from "../metadata/describe.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
@@ -45,7 +46,8 @@ export interface Verification {
 /**
  * Verifies an array, or a group with everything in it: that all documents are valid, that
  * each chunk has all parts with their sizes, that checksums are right, that the inner chunks
- * of a shard lie in the shard and apart from one another, and that nothing is left over.
+ * of a shard lie in the shard and apart from one another, that adopted files are those
+ * that were adopted, and that nothing is left over.
  *
  * The chunks are those that the store lists. If it cannot list, each chunk of the grid is
  * asked for, and nothing that is left over is found.
@@ -156,12 +158,17 @@ function openArrays(
         ? data_type
         : data_type.name;
       const root = key.slice(0, -"/zarr.json".length);
+      const level = chunkLevel(codecs ?? [], chunkShape, dataType);
+      const keys = new ArrayKeys(metadata, root);
       return [{
         path,
+        store,
         chunks,
         gridShape,
-        level: chunkLevel(codecs ?? [], chunkShape, dataType),
-        keys: new ArrayKeys(metadata, root),
+        level,
+        keys,
+        isAdopted: level.shards?.after === 0 &&
+          isAdopted(keys.storage, level.shards.layout),
         stored: typeof store.list === "function"
           ? new ChunkList(gridShape.length)
           : undefined,

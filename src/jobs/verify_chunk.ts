@@ -13,18 +13,22 @@ import {
 import { PartSizeError } from "../splitter/part_size_error.ts";
 import type { ByteWriter } from "../stores/byte_io.ts";
 import { takeShortcut } from "../stores/shortcut.ts";
-import type { ByteRange, StoreOptions } from "../stores/store.ts";
+import type { ByteRange, Store, StoreOptions } from "../stores/store.ts";
 import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { ChunkCheck } from "./chunk_checks.ts";
 import type { ChunkLevel, ShardLevel } from "./chunk_levels.ts";
 import { checkedStream } from "./checked_stream.ts";
 import { decodeChunk } from "./decode_chunk.ts";
 import { type Finding, finding, type Rule } from "./finding.ts";
+import { changeOfFile, hasRightSize } from "./verify_adopted_file.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
+  readonly store: Store;
   readonly chunks: ArrayChunks;
   readonly level: ChunkLevel;
+  /** Whether its shards are adopted files. */
+  readonly isAdopted: boolean;
 }
 
 /** The result of {@linkcode verifyChunk}. */
@@ -90,6 +94,37 @@ class ChunkVerification {
 
   /** Returns whether the chunk is present. */
   async run(): Promise<boolean> {
+    const { store, chunks, isAdopted } = this.#array;
+    if (!isAdopted) return await this.#verifyStored();
+    let hasRecord: boolean | undefined;
+    const isUnchanged = await this.#try(async () => {
+      const place = { store, key: chunks.key(this.#coordinates) };
+      hasRecord = await hasRightSize(place, this.#options);
+    }, "adopted-file-changed");
+    if (!isUnchanged) return true;
+    const isPresent = await this.#verifyStored();
+    if (this.findings.length > 0) return isPresent;
+    if (hasRecord === false) {
+      this.#add(
+        "adopted-file-record",
+        `The index of ${
+          describe(this.#key)
+        } has no record of its file, so that readers do not notice if the file is replaced`,
+      );
+    } else if (hasRecord) {
+      const change = await changeOfFile(
+        store,
+        chunks,
+        this.#coordinates,
+        this.#options,
+      );
+      if (change !== undefined) this.#add("adopted-file-changed", change);
+    }
+    return isPresent;
+  }
+
+  /** Verifies the chunk as it is stored. Returns whether it is present. */
+  async #verifyStored(): Promise<boolean> {
     const { chunks, level } = this.#array;
     let size: number | undefined;
     const isRead = await this.#try(async () => {

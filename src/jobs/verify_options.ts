@@ -20,7 +20,7 @@ import { assertShare, type Share } from "../arrays/share.ts";
 export interface VerifyOptions extends StoreOptions {
   /**
    * Whether all chunks and inner chunks are decoded, as far as their codecs are at hand:
-   * `crc32c`, `gzip`, `zlib`, and `zstd` where the runtime has it.
+   * `crc32c`, `gzip`, `zlib`, those of TIFF, and `zstd` where the runtime has it.
    */
   readonly deep?: boolean | undefined;
   /** The number of chunks that are verified at once, from 1. Default: 4. */
