@@ -8,7 +8,7 @@ import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
 /** Commands that other tests run, or that need what is not in a clone. */
 const NOT_HERE =
-  /^(npx -y deno@\S+ task (demo|test)\b|npx jsr |deno (add|install|serve) )/;
+  /^(npx -y deno@\S+ task (demo|test)\b|npx jsr |(STORE_URL=\S+ )?deno (add|install|run|serve) |zarr-parts serve )/;
 const CLI = /^(zarr-parts|npx -y deno@\S+ task cli) /;
 
 /** The command lines of the README, without comments. */
