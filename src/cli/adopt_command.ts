@@ -13,6 +13,7 @@ import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
 import { bytesText, countText, jsonText, shapeText } from "./format.ts";
 import { ProgressLine } from "./progress.ts";
 import { ALL_SHARES, SHARE_ONLY_OPTIONS, shareOf } from "./share_option.ts";
+import { withFolder } from "./with_folder.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
 export const ADOPT: Command = {
@@ -116,14 +117,6 @@ export const ADOPT: Command = {
     return 0;
   },
 };
-
-/** Adds the folder of the store to an error that names a file by its key. */
-function withFolder(error: unknown, root: string): unknown {
-  const isAboutKey = error instanceof Error &&
-    !(error instanceof UsageError) && !error.message.includes(root);
-  if (isAboutKey) error.message += ` (in ${root})`;
-  return error;
-}
 
 async function adoptTiffs(
   store: Store,

@@ -51,6 +51,14 @@ const COMMANDS: Readonly<
     line: "finish interrupted writes, and remove what they have left",
     load: async () => (await import("./repair_command.ts")).REPAIR,
   },
+  split: {
+    line: "split a single file into parts",
+    load: async () => (await import("./split_command.ts")).SPLIT,
+  },
+  join: {
+    line: "join parts to a single file",
+    load: async () => (await import("./join_command.ts")).JOIN,
+  },
 };
 
 /** The exit status of a program that was stopped by Ctrl-C. */

@@ -14,6 +14,16 @@ import { checksummed } from "../jobs/checksummed.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { cliCommand, runCli, runCliIn } from "./run_cli.ts";
 
+const COMMANDS = [
+  "inspect",
+  "convert",
+  "adopt",
+  "verify",
+  "repair",
+  "split",
+  "join",
+];
+
 const DEM = "tests/fixtures/dem.zarr";
 
 /** Wrong usage, and what the message says. */
@@ -76,7 +86,7 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
   const overview = await runCli("--help");
   assertEquals([none.code, overview.code], [2, 0]);
   assertEquals(none.out, overview.out);
-  for (const command of ["inspect", "convert", "adopt", "verify", "repair"]) {
+  for (const command of COMMANDS) {
     assertStringIncludes(overview.out, command);
     const { code, out, err } = await runCli(command, "--help");
     assertEquals([code, err], [0, ""]);
