@@ -5,8 +5,6 @@ import {
   encodeShard,
   FileSystemStore,
   parseShardLayout,
-  type Store,
-  type StoreKey,
 } from "../mod.ts";
 import { convert, type ConvertOptions } from "../src/jobs/mod.ts";
 import { MIB, randomBytes } from "./bytes.ts";
@@ -23,6 +21,8 @@ import {
   makeFolders,
   removeFolders,
 } from "./folders.ts";
+import { measureConvertPeaks } from "./convert_memory.ts";
+import { measurePlans } from "./convert_plans.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
@@ -31,14 +31,37 @@ const SHARDS = 64;
 const SHARD = 64 * MIB;
 const QUICK_SHARD = MIB;
 
-/** The rows: from which layout to which. */
-const WORKS: [string, ConvertOptions, ConvertOptions][] = [
-  ["other keys", {}, { suffix: ".shard" }],
-  ["to parts", {}, { parts: ["", ".index"] }],
-  ["from parts", { parts: ["", ".index"] }, { plain: true }],
+/** A row of the tables: from which layout to which. */
+interface Work {
+  readonly label: string;
+  readonly from: ConvertOptions;
+  readonly to: ConvertOptions;
+  /** The arguments by which `zarrs_reencode` does the same. */
+  readonly zarrs?: readonly string[];
+}
+
+const WORKS: readonly Work[] = [
+  { label: "other keys", from: {}, to: { suffix: ".shard" } },
+  {
+    label: "another separator",
+    from: {},
+    to: {
+      keyEncoding: { name: "default", configuration: { separator: "." } },
+    },
+    zarrs: ["--separator", "."],
+  },
+  { label: "to parts", from: {}, to: { parts: ["", ".index"] } },
+  {
+    label: "from parts",
+    from: { parts: ["", ".index"] },
+    to: { plain: true },
+  },
 ];
 
-/** Arrays of 4 GiB in memory and on disk, and the time to plan many chunks. */
+/** The converter of zarrs, which decodes and encodes chunks. */
+const ZARRS = "zarrs_reencode";
+
+/** Arrays of 4 GiB in memory and on disk, the memory, and the time to plan many chunks. */
 export async function benchConvert(options: Options): Promise<Report> {
   const shard = options.quick ? QUICK_SHARD : SHARD;
   const effort: Effort = options.quick
@@ -53,9 +76,12 @@ export async function benchConvert(options: Options): Promise<Report> {
     const counts = options.quick ? [1e3, 1e4] : [1e4, 1e5, 1e6];
     return {
       comparisons,
-      tables: [await measurePlans(counts)],
+      tables: [
+        await measurePeaks(folders[0]!, shard),
+        await measurePlans(counts),
+      ],
       note:
-        `${SHARDS} shards, whose checksums of indexes are verified, each time into a new folder, without waiting for the disk. Load average before: ${
+        `${SHARDS} shards, whose checksums of indexes are verified, each time into a new folder, without waiting for the disk. zarrs_reencode is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
           Deno.loadavg()[0]!.toFixed(2)
         } on ${navigator.hardwareConcurrency} cores.`,
     };
@@ -88,7 +114,11 @@ async function measureFolder(
     if (isDisk) await command("sync", []);
   };
   const rows = [];
-  for (const [label, from, to] of WORKS) {
+  const hasZarrs = await command(ZARRS, ["--version"]).then(
+    () => true,
+    () => false,
+  );
+  for (const { label, from, to, zarrs } of WORKS) {
     await Deno.remove(source, { recursive: true }).catch(() => {});
     await makeArray(source, shard, from);
     const contestant = (
@@ -112,6 +142,9 @@ async function measureFolder(
       contestant("cp -r", () => command("cp", ["-r", source, target])),
       contestant("convert, 1 at once", convertAtOnce(1)),
       contestant("convert", convertAtOnce(4)),
+      ...hasZarrs && zarrs
+        ? [contestant(ZARRS, () => command(ZARRS, [...zarrs, source, target]))]
+        : [],
     ], effort);
     const goals = [{ of: "convert", against: ["cp -r"], least: 0.9 }];
     rows.push({ labels: [label], timings, goals });
@@ -119,6 +152,14 @@ async function measureFolder(
   await prepare();
   await Deno.remove(source, { recursive: true });
   return { ...comparison, rows };
+}
+
+async function measurePeaks({ path }: Folder, shard: number): Promise<Table> {
+  const source = `${path}/source`;
+  await makeArray(source, shard, {});
+  const table = await measureConvertPeaks(source, `${path}/target`);
+  await Deno.remove(source, { recursive: true });
+  return table;
 }
 
 /** Makes an array of shards of random bytes in a folder. */
@@ -142,52 +183,4 @@ async function makeArray(
   for (let i = 0; i < SHARDS; i++) {
     await chunks.set([i], encodeShard(bytes, shards));
   }
-}
-
-/** The time and the memory of dry runs on arrays of many chunks. */
-async function measurePlans(counts: readonly number[]): Promise<Table> {
-  const rows: string[][] = [];
-  for (const count of counts) {
-    const store = manyChunks(count);
-    const start = performance.now();
-    const { total } = await convert(store, new Map() as unknown as Store, {
-      suffix: ".s",
-      dryRun: true,
-    });
-    const time = performance.now() - start;
-    const { rss } = Deno.memoryUsage();
-    rows.push([
-      total.toLocaleString("en"),
-      (time / 1e3).toFixed(2),
-      (1e3 * time / count).toFixed(2),
-      (rss / MIB).toFixed(0),
-    ]);
-  }
-  return {
-    title: "Planning many chunks of two parts",
-    head: ["Chunks", "s", "µs a chunk", "MiB of the process"],
-    rows,
-  };
-}
-
-/** A store that lists chunks of two parts, and holds none. */
-function manyChunks(count: number): Store {
-  const metadata = arrayMetadata({
-    shape: [count / 100, 100],
-    dataType: "uint8",
-    chunkShape: [1, 1],
-    parts: ["", ".x:4"],
-  });
-  const document = new TextEncoder().encode(JSON.stringify(metadata));
-  return {
-    get: (key: StoreKey) =>
-      Promise.resolve(key === "/zarr.json" ? document : undefined),
-    async *list(): AsyncGenerator<StoreKey> {
-      for (let i = 0; i < count; i++) {
-        const key: StoreKey = `/c/${Math.floor(i / 100)}/${i % 100}`;
-        yield key;
-        yield `${key}.x`;
-      }
-    },
-  };
 }

@@ -1,7 +1,7 @@
-import { chooseStandardLibrary } from "../tools/standard_library.ts";
 import { MIB } from "./bytes.ts";
 import { sizeText } from "./comparison.ts";
 import { freeSpace } from "./folders.ts";
+import { peakOf } from "./peak_of.ts";
 import {
   PARTS_MADE,
   PARTS_TO_JOIN,
@@ -29,19 +29,11 @@ export async function measurePeaks(
 ): Promise<Table> {
   const title = "Peak memory above that of an idle program, in MiB";
   const head = ["Work", "MiB", `≤ ${MOST / MIB}`];
-  if (Deno.build.os !== "linux") {
+  const program = "peak_memory_program.ts";
+  const idle = await peakOf(program, [folder, "idle"]);
+  if (idle === undefined) {
     return { title: `${title}: measured on Linux only`, head, rows: [] };
   }
-  const { run } = await chooseStandardLibrary();
-  async function peakOf(task: string): Promise<number> {
-    const program = new URL("peak_memory_program.ts", import.meta.url).href;
-    const args = ["run", "--no-check", "-A", program, folder, task];
-    const { code, output } = await run(args, { output: "piped" });
-    if (code !== 0) throw new Error(`Measuring memory failed: ${output}`);
-    return Number(output.trim().split("\n").at(-1));
-  }
-
-  const idle = await peakOf("idle");
   const rows: string[][] = [];
   for (const shard of shards) {
     const size = sizeText(shard);
@@ -55,7 +47,7 @@ export async function measurePeaks(
       await makeSparse(folder, PARTS_TO_JOIN[i]!, partSize);
     }
     for (const task of TASKS) {
-      const above = await peakOf(task) - idle;
+      const above = (await peakOf(program, [folder, task]))! - idle;
       rows.push([
         `${task}, ${size}`,
         (above / MIB).toFixed(1),

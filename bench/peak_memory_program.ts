@@ -9,6 +9,7 @@ import {
   splitStream,
 } from "../mod.ts";
 import { SHARD_PARTS } from "./engines.ts";
+import { printPeak } from "./peak_of.ts";
 
 const [folder = "", task = ""] = Deno.args;
 const store = new FileSystemStore(folder);
@@ -38,7 +39,4 @@ const tasks: Record<string, () => Promise<unknown>> = {
     await store.set("/copy", (await parts.stream("/part"))!),
 };
 await tasks[task]!();
-
-const status = await Deno.readTextFile("/proc/self/status");
-const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/m.exec(status)!;
-console.log(Number(kibibytes) * 1024);
+await printPeak();

@@ -1,5 +1,5 @@
-import { chooseStandardLibrary } from "../tools/standard_library.ts";
 import { MIB } from "./bytes.ts";
+import { peakOf } from "./peak_of.ts";
 import type { Table } from "./table.ts";
 
 /** The tasks of `volume_memory_program.ts`, by what they do. */
@@ -23,21 +23,14 @@ export async function measureVolumePeaks(
 ): Promise<Table> {
   const title = "Peak memory beside the volume and that of an idle program";
   const head = ["", "MiB"];
-  if (Deno.build.os !== "linux") {
+  const program = "volume_memory_program.ts";
+  const idle = await peakOf(program, [folder, "idle"]);
+  if (idle === undefined) {
     return { title: `${title}: measured on Linux only`, head, rows: [] };
   }
-  const { run } = await chooseStandardLibrary();
-  async function peakOf(task: string): Promise<number> {
-    const program = new URL("volume_memory_program.ts", import.meta.url).href;
-    const args = ["run", "--no-check", "-A", program, folder, task];
-    const { code, output } = await run(args, { output: "piped" });
-    if (code !== 0) throw new Error(`Measuring memory failed: ${output}`);
-    return Number(output.trim().split("\n").at(-1));
-  }
-  const idle = await peakOf("idle");
   const rows: string[][] = [];
   for (const [name, task] of Object.entries(TASKS)) {
-    const beside = await peakOf(task) - idle - volume;
+    const beside = (await peakOf(program, [folder, task]))! - idle - volume;
     rows.push([name, (beside / MIB).toFixed(0)]);
   }
   return { title, head, rows };

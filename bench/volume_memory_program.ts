@@ -14,6 +14,7 @@ import {
   useCodecs,
   writeElements,
 } from "./volume_zarrita.ts";
+import { printPeak } from "./peak_of.ts";
 
 const [folder = "", task = ""] = Deno.args;
 useCodecs("registerCodecs");
@@ -39,7 +40,4 @@ const tasks: Record<string, () => Promise<void>> = {
   },
 };
 await tasks[task]!();
-
-const status = await Deno.readTextFile("/proc/self/status");
-const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/m.exec(status)!;
-console.log(Number(kibibytes) * 1024);
+await printPeak();
