@@ -53,12 +53,13 @@ export const CONVERT: Command = {
       type: "string",
       value: "LIST",
       help:
-        "the parts of a chunk, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
+        "the parts of a chunk, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
     },
     container: {
       type: "string",
       value: "FORMAT",
-      help: "make each shard a file of this format: tiff or zip",
+      help:
+        "make each shard a file of this format, tiff or zip; arrays without shards in a group keep their layout",
     },
     plain: { type: "boolean", help: "plain Zarr, for any other program" },
     metadata: {
@@ -98,7 +99,11 @@ export const CONVERT: Command = {
   async run(args, io) {
     const [from, to] = args.operands as [string, string];
     const [source, target] = [openStore(from), openWritableStore(to)];
-    const layout = { ...await layoutOf(args), ...await containerOf(args) };
+    const layout = {
+      ...await layoutOf(args),
+      ...await containerOf(args),
+      ...whereOf(args),
+    };
     const progress = new ProgressLine(io, args.has("quiet"));
     // The last step takes no share.
     const share = args.has("finish") && !args.has("share")
@@ -147,7 +152,7 @@ async function layoutOf(args: Arguments): Promise<LayoutOptions> {
   };
 }
 
-/** The container of all arrays that have shards. */
+/** The container of all arrays that get the layout. */
 async function containerOf(
   args: Arguments,
 ): Promise<Pick<LayoutOptions, "container">> {
@@ -163,11 +168,17 @@ async function containerOf(
     );
   }
   const container = await containers[format as keyof typeof containers]();
-  return {
-    container: (metadata) =>
-      namedCodecs(metadata)[0]?.name === "sharding_indexed"
-        ? container(metadata)
-        : undefined,
+  return { container: (metadata) => container(metadata) };
+}
+
+/** Arrays of a group that have no shards keep their layout where options are about shards. */
+function whereOf(args: Arguments): Pick<LayoutOptions, "where"> {
+  const parts = args.text("parts")?.split(",") ?? [];
+  const isAboutShards = args.text("container") !== undefined ||
+    parts.some((part) => part.endsWith(".index"));
+  return !isAboutShards ? {} : {
+    where: (metadata, path) =>
+      path === "" || namedCodecs(metadata)[0]?.name === "sharding_indexed",
   };
 }
 

@@ -18,10 +18,11 @@ import { isSameJson } from "../metadata/same_json.ts";
 import { chunkSizes } from "../splitter/chunk_size.ts";
 import { PLAIN } from "../views/plain_translation.ts";
 import type { LayoutOptions } from "./layout_options.ts";
+import { writtenOut } from "./same_document.ts";
 
 /** Refuses options that contradict each other. */
 export function assertLayout(options: LayoutOptions): void {
-  const { metadata, plain, container: _, ...others } = options;
+  const { metadata, plain, ...others } = options;
   const given = [
     ...metadata === undefined ? [] : ["metadata"],
     ...plain ? ["plain"] : [],
@@ -51,6 +52,7 @@ export function changeLayout(
   path: string,
   options: LayoutOptions,
 ): ArrayMetadata {
+  if (options.where?.(metadata, path) === false) return metadata;
   const changed = changedMetadata(metadata, path, options);
   if (isSameJson(changed, metadata)) return metadata;
   const storage = storageOf(changed);
@@ -108,7 +110,7 @@ const OF_CHUNKS = ["shape", "data_type", "chunk_grid", "codecs", "fill_value"];
 function assertSameChunks(changed: ArrayMetadata, metadata: ArrayMetadata) {
   for (const name of OF_CHUNKS) {
     const [before, after] = [metadata, changed].map((each) =>
-      unabridged((each as unknown as Record<string, unknown>)[name])
+      writtenOutAll((each as unknown as Record<string, unknown>)[name])
     );
     if (isSameJson(before, after)) continue;
     // A source without a fill value may be given one.
@@ -122,13 +124,6 @@ function assertSameChunks(changed: ArrayMetadata, metadata: ArrayMetadata) {
   }
 }
 
-/** Writes short-hands of extensions out, so that equal ones compare equal. */
-function unabridged(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unabridged);
-  if (typeof value === "string") return { name: value };
-  if (typeof value !== "object" || value === null) return value;
-  const { configuration = {}, ...rest } = value as NamedConfiguration;
-  return Object.keys(configuration).length === 0
-    ? rest
-    : { ...rest, configuration };
+function writtenOutAll(value: unknown): unknown {
+  return Array.isArray(value) ? value.map(writtenOut) : writtenOut(value);
 }

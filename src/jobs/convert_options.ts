@@ -77,6 +77,7 @@ const KNOWN = [
   "plain",
   "metadata",
   "container",
+  "where",
   "concurrency",
   "resume",
   "overwrite",

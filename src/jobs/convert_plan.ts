@@ -74,6 +74,7 @@ export async function planConversion(
       source: from,
       target: to,
       contain: ofArray(node.path, () => {
+        if (layout.where?.(from.metadata, node.path) === false) return;
         const container = layout.container?.(to.metadata, node.path);
         return container && containShards(to, container);
       }),

@@ -61,4 +61,11 @@ export interface LayoutOptions {
       path: string,
     ) => ((shard: readonly number[]) => ShardContainer) | undefined)
     | undefined;
+  /**
+   * Whether an array gets the new layout, by its metadata and its path. An array for
+   * which this returns `false` keeps the layout that it has.
+   */
+  readonly where?:
+    | ((metadata: ArrayMetadata, path: string) => boolean)
+    | undefined;
 }

@@ -1,10 +1,10 @@
 import { describe } from "../metadata/describe.ts";
 import { changeNodes, isMembers } from "../metadata/node_documents.ts";
-import { isSameJson } from "../metadata/same_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import { type Finding, finding } from "./finding.ts";
 import { documentKey, type Place } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
+import { isSameDocument } from "./same_document.ts";
 
 /**
  * Compares the consolidated metadata of groups with the documents of their nodes.
@@ -74,7 +74,7 @@ function changeStale(
       const path = [group.path, below].filter((name) => name !== "").join("/");
       const own = documents.get(path);
       const isSame = below === "" || reported.has(documentKey(place, path)) ||
-        isSameJson(withoutNodes(node), withoutNodes(own));
+        isSameDocument(withoutNodes(node), withoutNodes(own));
       return isSame ? node : change(group.path, path, own, node);
     }),
   }));

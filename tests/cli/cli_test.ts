@@ -201,6 +201,46 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
   });
 });
 
+Deno.test("convert gives arrays of a group without shards no layout of shards", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(`${folder}/a`);
+    await store.set("/zarr.json", encodeJson(groupMetadata()));
+    await runCli("convert", DEM, `${folder}/a/shards`);
+    const metadata = arrayMetadata({
+      shape: [2],
+      dataType: "uint8",
+      chunkShape: [2],
+    });
+    const chunks = await createArrayChunks(store, "chunks", metadata);
+    await chunks.set([0], new Uint8Array(2));
+    const parts = ["--suffix", ".s", "--parts", ",.index"];
+    for (const options of [parts, [...parts, "--container", "zip"]]) {
+      const target = `${folder}/${options.length}`;
+      const { code, err } = await runCli(
+        "convert",
+        `${folder}/a`,
+        target,
+        ...options,
+      );
+      assertEquals([code, err], [0, ""]);
+      const copy = new FileSystemStore(target);
+      const [whole, shards] = await Promise.all(
+        ["chunks", "shards"].map((path) => openArrayChunks(copy, path)),
+      );
+      assertEquals(whole!.key([0]), "/chunks/c/0");
+      assertEquals(shards!.key([0, 0]), "/shards/c/0/0.s");
+      assertEquals(await present(`${target}/shards/c/0/0.s.index`), true);
+    }
+    for (const options of [["--parts", ",.index"], ["--container", "zip"]]) {
+      const { code, err } = await runCli(
+        ...["convert", `${folder}/a/chunks`, `${folder}/b`, ...options],
+      );
+      assertEquals([code, await present(`${folder}/b`)], [2, false], err);
+      assertStringIncludes(err, "shard");
+    }
+  });
+});
+
 Deno.test("convert says what it would do, and works in shares", async () => {
   await inTempDir(async (folder) => {
     const target = `${folder}/a`;

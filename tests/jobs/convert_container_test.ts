@@ -206,3 +206,32 @@ Deno.test("convert refuses containers for arrays without shards or with an index
   assertEquals((await target.get("/c/c/1/2"))![0], 7);
   assert(await target.get("/b/c/1/2"));
 });
+
+Deno.test("convert leaves arrays as they are for which the option where says no", async () => {
+  const source = new MemoryStore([["/zarr.json", encodeJson(groupMetadata())]]);
+  await checksummed(source, 9, "a");
+  await checksummed(source, 9, "b");
+  const asked: string[] = [];
+  const options: ConvertOptions = {
+    suffix: ".s",
+    parts: ["", ".index", ".crc32c"],
+    container: () => NAMED,
+    where({ attributes }, path) {
+      asked.push(`${path} ${attributes?.scale}`);
+      return path === "b";
+    },
+  };
+  const target = new MemoryStore();
+  await convert(source, target, options);
+  assertEquals(new Set(asked), new Set(["a 0.5", "b 0.5"]));
+  const [before, after] = await Promise.all([source, target].map(contentsOf));
+  const keysOfA = Object.keys(before!).filter((key) => key.startsWith("/a/"));
+  for (const key of keysOfA) assertEquals(after![key], before![key], key);
+  const keysOfB = STORED.flatMap(([i, j]) =>
+    ["", ".index", ".crc32c"].map((part) => `/b/c/${i}/${j}.s${part}`)
+  );
+  assertEquals(
+    Object.keys(after!),
+    ["/zarr.json", "/b/zarr.json", ...keysOfA, ...keysOfB].sort(),
+  );
+});

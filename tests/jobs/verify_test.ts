@@ -11,6 +11,7 @@ import {
 import { convert, type Rule, verify } from "../../src/jobs/mod.ts";
 import { journalName } from "../../src/stores/file_system/path.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { observed } from "../support/observed_store.ts";
 import { checksummed } from "./checksummed.ts";
@@ -223,4 +224,70 @@ Deno.test("verify fails if the store cannot be read", async () => {
     }
   });
   await assertRejects(() => verify(failing), Error, "Connection lost");
+});
+
+const LITTLE = { name: "bytes", configuration: { endian: "little" } };
+
+/** A document as TensorStore writes it, and as zarr-python consolidates it. */
+const ABRIDGED = {
+  zarr_format: 3,
+  node_type: "array",
+  shape: [4],
+  data_type: "uint8",
+  chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
+  chunk_key_encoding: { name: "default" },
+  fill_value: 0,
+  codecs: [{
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [2],
+      codecs: [{ name: "bytes" }],
+      index_codecs: [LITTLE, "crc32c"],
+    },
+  }],
+};
+const WRITTEN_OUT = {
+  ...ABRIDGED,
+  attributes: {},
+  chunk_key_encoding: { name: "default", configuration: { separator: "/" } },
+  codecs: [{
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [2],
+      codecs: [{ name: "bytes", configuration: {} }],
+      index_codecs: [LITTLE, { name: "crc32c" }],
+      index_location: "end",
+    },
+  }],
+  storage_transformers: [],
+};
+
+/** Changes of a document, and whether they change its meaning. */
+const CHANGES: [Record<string, unknown>, isDifferent: boolean][] = [
+  [{}, false],
+  [{ dimension_names: null }, false],
+  [{ attributes: { a: 1 } }, true],
+  [{ dimension_names: ["x"] }, true],
+  [{ chunk_key_encoding: "default" }, false],
+  [{ chunk_key_encoding: "v2" }, true],
+  [{ chunk_key_encoding: { name: "of another program" } }, true],
+  [{
+    chunk_key_encoding: { name: "default", configuration: { separator: "." } },
+  }, true],
+  [{ codecs: [{ name: "bytes" }] }, true],
+  [{ data_type: { name: "uint8", configuration: {} } }, false],
+  [{ fill_value: 1 }, true],
+];
+
+Deno.test("verify accepts consolidated metadata in which defaults are written out", async () => {
+  for (const [change, isDifferent] of CHANGES) {
+    const node = { ...WRITTEN_OUT, ...change };
+    const store = new MemoryStore([
+      ["/zarr.json", encodeJson(groupMetadata({ a: node }))],
+      ["/a/zarr.json", encodeJson(ABRIDGED)],
+    ]);
+    const { counts } = await verify(store);
+    const expected = isDifferent ? { "consolidated-metadata-differs": 1 } : {};
+    assertEquals(counts, expected, JSON.stringify(change));
+  }
 });

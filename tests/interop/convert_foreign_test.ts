@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { FileSystemStore } from "../../mod.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith } from "../support/tools.ts";
+import { PYTHON, runScript } from "./python.ts";
+
+/** The nodes that `foreign_arrays.py` writes, and the options that give them another layout. */
+const CONVERSIONS: readonly [source: string, options: string][] = [
+  ["group.zarr", "--plain"],
+  ["group.zarr", "--suffix .shard --parts ,.index"],
+  ["group.zarr", "--suffix .x --parts .head:1,"],
+  ["group.zarr", "--encoding fanout"],
+  ["group.zarr", "--encoding v2 --separator /"],
+  ["group.zarr", "--separator . --suffix .y"],
+  ["group.zarr", "--container zip --suffix .zip --parts ,.index"],
+  ["image.zarr", "--container tiff --suffix .tiff --parts ,.index"],
+  ["image.zarr", "--template tile_{1:03}_{0:03}.raw --parts .a:7,"],
+  ["first.zarr", "--parts .index,.data"],
+  ["first.zarr", "--suffix .z"],
+];
+
+testWith(
+  PYTHON,
+  "the command line converts nodes of zarr-python and TensorStore to any layout and back, from files and over HTTP",
+  async (python, t) => {
+    await inTempDir(async (folder) => {
+      await runScript(python, "foreign_arrays.py", "write", folder);
+      const server = serve(storeHandler(new FileSystemStore(folder)));
+      const pairs: string[] = [];
+      try {
+        for (const [i, [source, text]] of CONVERSIONS.entries()) {
+          // A web server cannot list, so that chunks are found by the grid.
+          const place = i % 2 === 0 ? folder : server.url;
+          await t.step(`${source} ${text}`, async () => {
+            const stored = `${folder}/${i}`;
+            await run(
+              "convert",
+              `${place}/${source}`,
+              stored,
+              ...text.split(" "),
+            );
+            await run("verify", stored, "--deep", "--fail-on", "note");
+            await run("convert", stored, `${stored}.back`, "--plain");
+            pairs.push(`${stored}.back`, `${folder}/${source}`);
+          });
+        }
+      } finally {
+        await server.close();
+      }
+      await t.step(
+        "both read the same elements and metadata",
+        () => runScript(python, "foreign_arrays.py", "compare", ...pairs),
+      );
+    });
+  },
+);
+
+async function run(...args: string[]): Promise<void> {
+  const { code, out, err } = await runCli(...args);
+  assertEquals([code, err], [0, ""], out);
+}
