@@ -1,5 +1,6 @@
 /** Runs all checks that a change must pass: `deno task ok` */
 import config from "../deno.json" with { type: "json" };
+import { isPageBuilt } from "./build_page.ts";
 import { isBuilt } from "./build_wasm.ts";
 import type { DenoResult } from "./deno.ts";
 import { checkPublishOffline, PUBLISH_CHECK } from "./publish_check.ts";
@@ -14,9 +15,9 @@ const TYPED = ["mod.ts", "src", "tests", "bench", "examples", "tools"];
 await step("Format", () => run(["fmt", "--check"], { output }));
 await step("Lint", () => run(["lint"], { output }));
 await step("Types", () => run(["check", ...TYPED], { output }));
-await step("Wasm module, compiled again", async () => ({
-  code: await isBuilt() ? 0 : 1,
-  output: "The committed module is another one: deno task build",
+await step("Wasm modules and script of pages, built again", async () => ({
+  code: await isBuilt() && await isPageBuilt() ? 0 : 1,
+  output: "A committed file is not that of its sources: deno task build",
 }));
 await step(
   "Documentation",

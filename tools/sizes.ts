@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputChunk, type OutputOptions, rolldown } from "rolldown";
-import { standardPackages } from "./standard_library.ts";
+import { ALIASES } from "./bundle_aliases.ts";
 
 const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
 const SERVE = fileURLToPath(import.meta.resolve("../src/serve/mod.ts"));
@@ -33,16 +33,6 @@ const PROGRAMS: readonly {
   { imports: "{ withZarrParts, registerCodecs }", from: ZARRITA },
   { imports: "*", from: MOD },
 ];
-
-/** The standard library, by its stand-ins: bundlers do not take packages from JSR. */
-const ALIASES = Object.fromEntries(
-  standardPackages().flatMap(({ name, standIns }) =>
-    Object.entries(standIns).map(([path, module]) => [
-      name + path.slice(1),
-      fileURLToPath(new URL(module, new URL("offline/", import.meta.url))),
-    ])
-  ),
-);
 
 const folder = await Deno.makeTempDir();
 try {

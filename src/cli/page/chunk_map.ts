@@ -1,0 +1,94 @@
+import type { ArrayChunks } from "../../arrays/array_chunks.ts";
+import type { StoreOptions } from "../../stores/store.ts";
+import type { PictureAxes } from "./picture_axes.ts";
+
+/** The most cells of a map along a dimension. */
+const MOST_CELLS = 64;
+/** The most chunks that are listed for a map. */
+const MOST_CHUNKS = 300_000;
+
+/** A map of the stored chunks of an array along the two dimensions of its pictures. */
+export interface ChunkMap {
+  readonly rows: number;
+  readonly columns: number;
+  /** The number of chunks along both dimensions that a cell stands for. */
+  readonly step: readonly [number, number];
+  /** The number of stored chunks of each cell, row by row. */
+  readonly counts: Uint32Array;
+  /** The number of chunks of the grid that a whole cell stands for. */
+  readonly most: number;
+  /** The number of stored chunks. */
+  readonly stored: number;
+  /** Whether the listing was stopped before its end. */
+  readonly isCut: boolean;
+  /** The coordinates of the first stored chunk. */
+  readonly first: readonly number[] | undefined;
+}
+
+/** Lists the chunks of an array, and counts those of each cell of a map. */
+export async function mapChunks(
+  chunks: ArrayChunks,
+  axes: PictureAxes,
+  options: StoreOptions,
+): Promise<ChunkMap> {
+  const { gridShape } = chunks;
+  const height = lengthAlong(gridShape, axes.rows);
+  const width = lengthAlong(gridShape, axes.columns);
+  const step = [
+    Math.max(1, Math.ceil(height / MOST_CELLS)),
+    Math.max(1, Math.ceil(width / MOST_CELLS)),
+  ] as const;
+  const rows = Math.ceil(height / step[0]);
+  const columns = Math.ceil(width / step[1]);
+  const counts = new Uint32Array(rows * columns);
+  let stored = 0;
+  let isCut = false;
+  let first: readonly number[] | undefined;
+  for await (const coordinates of chunks.list(options)) {
+    if (first === undefined || isBefore(coordinates, first)) {
+      first = coordinates;
+    }
+    const [row, column] = cellOf({ step }, axes, coordinates);
+    counts[row * columns + column]!++;
+    if (++stored === MOST_CHUNKS) {
+      isCut = true;
+      break;
+    }
+  }
+  const slices = gridShape.reduce((a, b) => a * b, 1) / (height * width);
+  const most = slices * Math.min(step[0], height) * Math.min(step[1], width);
+  return { rows, columns, step, counts, most, stored, isCut, first };
+}
+
+/** The row and the column of the cell that stands for a chunk. */
+export function cellOf(
+  { step }: Pick<ChunkMap, "step">,
+  { rows, columns }: PictureAxes,
+  coordinates: readonly number[],
+): [number, number] {
+  return [
+    Math.floor(placeAlong(coordinates, rows) / step[0]),
+    Math.floor(placeAlong(coordinates, columns) / step[1]),
+  ];
+}
+
+/** The length of a shape along a dimension; 1 without one. */
+export function lengthAlong(
+  shape: readonly number[],
+  axis: number | undefined,
+): number {
+  return axis === undefined ? 1 : shape[axis] ?? 1;
+}
+
+function placeAlong(
+  coordinates: readonly number[],
+  axis: number | undefined,
+): number {
+  return axis === undefined ? 0 : coordinates[axis] ?? 0;
+}
+
+/** Whether coordinates come first in row-major order. */
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  const i = a.findIndex((each, i) => each !== b[i]);
+  return i >= 0 && a[i]! < b[i]!;
+}

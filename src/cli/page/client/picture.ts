@@ -1,0 +1,229 @@
+/// <reference lib="dom" />
+import * as zarr from "zarrita";
+import { addPalettes, addSlider } from "./controls.ts";
+import { paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
+import { append, numberText } from "./elements.ts";
+import { drawLine } from "./line.ts";
+import type { PictureAxes } from "../picture_axes.ts";
+import { numbersOf, transpose, windowOf } from "./slices.ts";
+
+/** An array, as its page describes it. */
+export interface DescribedArray {
+  readonly url: string;
+  readonly shape: readonly number[];
+  readonly names: readonly (string | null)[];
+  /** The dimensions of its pictures. */
+  readonly axes: PictureAxes;
+  /** The chunk that the page shows, if one is stored. */
+  readonly chunk?: readonly number[];
+  readonly chunkShape: readonly number[];
+  readonly innerChunkShape?: readonly number[];
+}
+
+/** Shows pictures of an array, with controls for its dimensions. */
+export async function showPicture(
+  view: HTMLElement,
+  described: DescribedArray,
+): Promise<void> {
+  const status = append(view, "p", "Reading …", "muted");
+  status.role = "status";
+  try {
+    const store = new zarr.FetchStore(described.url);
+    const array = await zarr.open.v3(store, { kind: "array" });
+    if (array.shape.includes(0)) {
+      status.textContent = "The array has no elements.";
+    } else if (array.shape.length === 0) {
+      status.textContent = `The only element is ${await zarr.get(array, [])}.`;
+    } else await new Picture(view, status, array, described).draw();
+  } catch (error) {
+    showError(status, error);
+  }
+}
+
+/** A picture of a part of an array, which its controls choose. */
+class Picture {
+  readonly #status: HTMLElement;
+  readonly #array: zarr.Array<zarr.DataType, zarr.FetchStore>;
+  readonly #described: DescribedArray;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #axes: PictureAxes;
+  /** An element along each dimension: that of the picture, or one of its first chunk. */
+  readonly #starts: number[];
+  #palette = "Dusk";
+  #reading = new AbortController();
+  /** The numbers of the picture, row by row. */
+  #values: ArrayLike<number> = [];
+
+  constructor(
+    view: HTMLElement,
+    status: HTMLElement,
+    array: zarr.Array<zarr.DataType, zarr.FetchStore>,
+    described: DescribedArray,
+  ) {
+    const { shape, axes, chunk, chunkShape } = described;
+    this.#status = status;
+    this.#array = array;
+    this.#described = described;
+    this.#axes = axes;
+    this.#starts = shape.map((_, i) => (chunk?.[i] ?? 0) * chunkShape[i]!);
+    this.#canvas = append(view, "canvas");
+    this.#canvas.role = "img";
+    view.prepend(this.#canvas);
+    this.#addControls(append(view, "div", "", "controls"));
+    this.#canvas.onpointermove = (event) => this.#describeElement(event);
+    this.#canvas.onpointerleave = () => this.#describe();
+  }
+
+  /** Reads the elements that the controls choose, and draws them. */
+  async draw(): Promise<void> {
+    this.#reading.abort();
+    const { signal } = this.#reading = new AbortController();
+    this.#status.classList.remove("alert");
+    try {
+      const { data, shape } = await zarr.get(this.#array, this.#selection(), {
+        signal,
+      });
+      if (signal.aborted) return;
+      const numbers = numbersOf(data);
+      if (numbers === undefined) {
+        this.#status.textContent =
+          `Elements of type ${this.#array.dtype} have no picture.`;
+        return;
+      }
+      this.#paint(numbers, shape);
+      this.#describe();
+    } catch (error) {
+      if (!signal.aborted) showError(this.#status, error);
+    }
+  }
+
+  #addControls(controls: HTMLElement): void {
+    const { shape } = this.#described;
+    shape.forEach((length, i) => {
+      const { start, stop, step } = this.#window(i);
+      const isWhole = this.#isShown(i) ? stop - start === length : length === 1;
+      if (isWhole || i === this.#axes.colors) return;
+      const last = windowOf(length, step, length - 1).start;
+      const [range, value] = this.#isShown(i)
+        ? [{ step, last }, start]
+        : [{ step: 1, last: length - 1 }, this.#starts[i]!];
+      addSlider(controls, this.#name(i), range, value, (value) => {
+        this.#starts[i] = value;
+        this.draw();
+      });
+    });
+    if (this.#axes.colors !== undefined || shape.length === 1) return;
+    addPalettes(controls, this.#palette, (name) => {
+      this.#palette = name;
+      this.draw();
+    });
+  }
+
+  #name(i: number): string {
+    return this.#described.names[i] ?? `dimension ${i}`;
+  }
+
+  /** Whether a dimension is one of the two of the picture. */
+  #isShown(i: number): boolean {
+    return i === this.#axes.rows || i === this.#axes.columns;
+  }
+
+  /** The elements of a dimension that the picture shows. */
+  #window(i: number): { start: number; stop: number; step: number } {
+    const { shape, chunkShape, innerChunkShape } = this.#described;
+    const chunk = (innerChunkShape ?? chunkShape)[i]!;
+    return windowOf(shape[i]!, chunk, this.#starts[i]!);
+  }
+
+  #selection(): (number | zarr.Slice | null)[] {
+    return this.#starts.map((start, i) => {
+      if (i === this.#axes.colors) return null;
+      if (!this.#isShown(i)) return start;
+      const window = this.#window(i);
+      return zarr.slice(window.start, window.stop);
+    });
+  }
+
+  /** @param shape The lengths of the dimensions that the picture shows, in their order. */
+  #paint(numbers: ArrayLike<number>, shape: readonly number[]): void {
+    const { rows, columns, colors } = this.#axes;
+    const order = [rows, columns, colors].filter((i) => i !== undefined);
+    const sorted = order.toSorted((a, b) => a - b);
+    const places = order.map((i) => sorted.indexOf(i));
+    const values = transpose(numbers, shape, places);
+    this.#values = values;
+    this.#canvas.classList.toggle("line", rows === undefined);
+    if (rows === undefined) return drawLine(this.#canvas, values);
+    const [height = 1, width = 1, samples] = places.map((i) => shape[i]!);
+    const pixels = samples === undefined
+      ? this.#paintNumbers(values)
+      : paintSamples(values, samples, this.#brightest(values));
+    Object.assign(this.#canvas, { width, height });
+    const image = new ImageData(pixels, width, height);
+    this.#canvas.getContext("2d")!.putImageData(image, 0, 0);
+  }
+
+  #paintNumbers(values: ArrayLike<number>): Uint8ClampedArray<ArrayBuffer> {
+    const fill = Number(this.#array.fillValue ?? NaN);
+    const range = rangeOf(values, fill) ?? { low: 0, high: 0 };
+    return paint(values, range, PALETTES[this.#palette]!, fill);
+  }
+
+  /** The sample that is drawn with full brightness. */
+  #brightest(values: ArrayLike<number>): number {
+    if (this.#array.dtype === "uint8") return 255;
+    return rangeOf(values, undefined)?.high || 1;
+  }
+
+  /** Tells which elements the picture shows, and their range. */
+  #describe(): void {
+    const places = this.#described.shape.flatMap((length, i) => {
+      const { start, stop } = this.#window(i);
+      const isWhole = !this.#isShown(i) || stop - start === length;
+      return isWhole ? [] : [`${this.#name(i)} ${start} to ${stop - 1}`];
+    });
+    const range = rangeOf(this.#values, undefined);
+    const values = range === undefined
+      ? "no numbers"
+      : `values from ${numberText(range.low)} to ${numberText(range.high)}`;
+    const text = [...places, values].join(", ");
+    this.#status.textContent = text;
+    this.#canvas.ariaLabel = `A picture with ${text}`;
+  }
+
+  /** Tells the value of the element under the pointer. */
+  #describeElement({ offsetX, offsetY }: PointerEvent): void {
+    const { rows, columns, colors } = this.#axes;
+    if (rows === undefined || this.#values.length === 0) return;
+    const { width, height, clientWidth, clientHeight } = this.#canvas;
+    const column = Math.floor(offsetX / clientWidth * width);
+    const row = Math.floor(offsetY / clientHeight * height);
+    const isInside = column >= 0 && column < width && row >= 0 && row < height;
+    if (!isInside) return;
+    const samples = this.#values.length / (width * height);
+    const first = (row * width + column) * samples;
+    const values = Array.from(
+      { length: samples },
+      (_, i) => numberText(this.#values[first + i]!),
+    );
+    const place = this.#starts.flatMap((start, i) => {
+      if (i === colors) return [];
+      if (i === rows) return [this.#window(i).start + row];
+      return [i === columns ? this.#window(i).start + column : start];
+    });
+    this.#status.textContent = `[${place.join(", ")}]  ${values.join(", ")}`;
+  }
+}
+
+function showError(status: HTMLElement, error: unknown): void {
+  console.error(error);
+  status.classList.add("alert");
+  status.textContent = `No picture: ${explain(error)}`;
+}
+
+/** The messages of an error and of its causes. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  return cause === undefined ? message : `${message}: ${explain(cause)}`;
+}

@@ -1,0 +1,89 @@
+import type { Store } from "../../stores/store.ts";
+import { findNodes, type Hierarchy } from "./hierarchy.ts";
+import { answerAsset, ASSETS } from "./assets.ts";
+import { nodePage } from "./node_page.ts";
+
+/** The time for which the hierarchy of a store is not read again, in milliseconds. */
+const HIERARCHY_AGE = 5000;
+
+const HTML_HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Cache-Control": "no-cache",
+  "Vary": "Accept",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/**
+ * The pages that show the nodes of a store to people: one a node, at the node's own URL, for
+ * requests that accept HTML. Programs that ask for `zarr.json` or chunks get no page.
+ */
+export class IndexPages {
+  readonly #store: Store;
+  readonly #title: string;
+  readonly #mount: string;
+  #hierarchy:
+    | { readonly time: number; readonly nodes: Promise<Hierarchy> }
+    | undefined;
+
+  /**
+   * @param store The store, as it is stored.
+   * @param title The name of the store, such as its folder.
+   * @param mount The path before all URLs of the store: empty, or with a first `/`.
+   */
+  constructor(store: Store, title: string, mount = "") {
+    this.#store = store;
+    this.#title = title;
+    this.#mount = mount;
+  }
+
+  /** Answers a request of a browser for a page or a file of it. Returns `undefined` for all others. */
+  async answer(request: Request): Promise<Response | undefined> {
+    const { method, headers } = request;
+    if (method !== "GET" && method !== "HEAD") return undefined;
+    const url = new URL(request.url);
+    if (!url.pathname.startsWith(`${this.#mount}/`)) return undefined;
+    const path = url.pathname.slice(this.#mount.length);
+    if (path.startsWith(ASSETS)) {
+      return await answerAsset(path.slice(ASSETS.length));
+    }
+    if (!headers.get("Accept")?.includes("text/html")) return undefined;
+    const name = nodeOf(path);
+    if (name === undefined) return undefined;
+    const hierarchy = await this.#nodes();
+    const page = await nodePage({
+      store: this.#store,
+      title: this.#title,
+      root: `${url.origin}${this.#mount}`,
+      hierarchy,
+      path: name,
+      chunk: url.searchParams.get("chunk"),
+    }, request.signal);
+    if (page === undefined) return undefined;
+    const { html, policy, status } = page;
+    return new Response(method === "HEAD" ? null : html, {
+      status,
+      headers: { ...HTML_HEADERS, "Content-Security-Policy": policy },
+    });
+  }
+
+  #nodes(): Promise<Hierarchy> {
+    const known = this.#hierarchy;
+    const now = performance.now();
+    if (known && now - known.time < HIERARCHY_AGE) return known.nodes;
+    const nodes = findNodes(this.#store).catch((error) => ({
+      nodes: [],
+      gap: error instanceof Error ? error.message : String(error),
+    }));
+    this.#hierarchy = { time: now, nodes };
+    return nodes;
+  }
+}
+
+/** The path of a node as URLs name it, or `undefined` for names that no node has. */
+function nodeOf(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname).replace(/^\/+|\/+$/g, "");
+  } catch {
+    return undefined;
+  }
+}

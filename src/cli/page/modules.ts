@@ -1,0 +1,51 @@
+import config from "../../../deno.json" with { type: "json" };
+
+/** The modules of npm packages that pages run, by the names that scripts import. */
+const SPECIFIERS: ReadonlyMap<string, string> = new Map([
+  ["zarrita", config.imports.zarrita],
+  ["@zarrita/storage/fetch", `${config.imports["@zarrita/storage"]}/fetch`],
+  ["numcodecs/blosc", `${config.imports.numcodecs}/blosc`],
+  ["numcodecs/lz4", `${config.imports.numcodecs}/lz4`],
+  ["numcodecs/zstd", `${config.imports.numcodecs}/zstd`],
+]);
+
+/**
+ * The import map of pages.
+ *
+ * @param folder The URL or path below which modules are served, with a last `/`.
+ */
+export function importMap(folder: string): string {
+  const imports: Record<string, string> = {};
+  for (const name of SPECIFIERS.keys()) {
+    imports[name] = `${folder}${encodeURIComponent(name)}/`;
+  }
+  return JSON.stringify({ imports });
+}
+
+/**
+ * Reads a module of an installed npm package, and installs the package if need be.
+ *
+ * @param path The encoded name of a module, `/`, and the path of another module relative
+ * to it; an empty path for the module itself.
+ */
+export async function moduleText(path: string): Promise<string | undefined> {
+  const [, encoded, relative] = /^([^/]+)\/(.*)$/.exec(path) ?? [];
+  const name = SPECIFIERS.keys().find((name) =>
+    encodeURIComponent(name) === encoded
+  );
+  if (name === undefined) return undefined;
+  const specifier = SPECIFIERS.get(name)!;
+  // Deno downloads a package when a module of it is imported, unless it is there.
+  await import(specifier);
+  const entry = new URL(import.meta.resolve(specifier));
+  const module = new URL(relative!, entry);
+  const isInPackage = module.href.startsWith(new URL(".", entry).href) &&
+    module.pathname.endsWith(".js");
+  if (!isInPackage) return undefined;
+  try {
+    return await Deno.readTextFile(relative === "" ? entry : module);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+/** A program that opens an array, and how. */
+export interface Snippet {
+  readonly program: string;
+  readonly code: string;
+  readonly note?: string;
+}
+
+/** Describes how other programs open an array that is served as plain Zarr. */
+export function snippetsFor(
+  url: string,
+  rank: number,
+  hasShards: boolean,
+): Snippet[] {
+  const text = JSON.stringify(url);
+  const gdal = `ZARR:"/vsicurl/${url}"`;
+  const indices = Array.from({ length: Math.max(0, rank - 2) }, () => ":0");
+  const gdalNote = hasShards
+    ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
+    : undefined;
+  return [
+    {
+      program: "zarr-python",
+      code: `import zarr
+
+array = zarr.open_array(${text}, mode="r")
+print(array.shape, array.dtype)`,
+      note: "pip install zarr fsspec aiohttp requests",
+    },
+    {
+      program: "zarrita",
+      code: `import * as zarr from "zarrita";
+
+const store = new zarr.FetchStore(${text});
+const array = await zarr.open(store, { kind: "array" });
+console.log(array.shape, array.dtype);`,
+    },
+    {
+      program: "TensorStore",
+      code: `import tensorstore as ts
+
+array = ts.open({
+    "driver": "zarr3",
+    "kvstore": ${JSON.stringify(`${url}/`)},
+}).result()
+print(array.shape, array.dtype)`,
+    },
+    {
+      program: "GDAL",
+      code: `gdalmdiminfo '${gdal}'`,
+      ...gdalNote && { note: gdalNote },
+    },
+    {
+      program: "QGIS",
+      code: `layer = QgsRasterLayer('${gdal}${
+        indices.length > 0 ? `:/${indices.join("")}` : ""
+      }', "array")
+QgsProject.instance().addMapLayer(layer)`,
+      note: `In the Python console.${gdalNote ? ` ${gdalNote}` : ""}`,
+    },
+  ];
+}

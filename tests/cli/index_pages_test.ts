@@ -1,0 +1,232 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import fc from "fast-check";
+import {
+  arrayMetadata,
+  crc32c,
+  createArrayChunks,
+  HttpStore,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { mapChunks } from "../../src/cli/page/chunk_map.ts";
+import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
+
+const GROUP = new TextEncoder().encode(
+  '{"zarr_format":3,"node_type":"group","attributes":{}}',
+);
+
+/** A store with a group, an array in parts in it, and one shard of the array. */
+async function exampleStore(): Promise<MemoryStore> {
+  const store = new MemoryStore([["/zarr.json", GROUP]]);
+  const chunks = await createArrayChunks(
+    store,
+    "maps/elevation",
+    arrayMetadata({
+      shape: [40, 60],
+      dataType: "uint8",
+      shardShape: [20, 20],
+      chunkShape: [10, 10],
+      suffix: ".shard",
+      parts: ["", ".index"],
+      attributes: { note: "</script><script>alert(1)</script>" },
+    }),
+  );
+  const index = new Uint8Array(68).fill(255);
+  new DataView(index.buffer).setUint32(64, crc32c(index.subarray(0, 64)), true);
+  await chunks.set([1, 2], new Uint8Array([...new Uint8Array(100), ...index]));
+  return store;
+}
+
+function ask(
+  pages: IndexPages,
+  path: string,
+  init?: RequestInit,
+): Promise<Response | undefined> {
+  return pages.answer(
+    new Request(`http://host${path}`, {
+      headers: { Accept: "text/html,*/*" },
+      ...init,
+    }),
+  );
+}
+
+async function textOf(pages: IndexPages, path: string): Promise<string> {
+  const response = await ask(pages, path);
+  assertEquals(response?.status, 200, path);
+  return await response!.text();
+}
+
+Deno.test("pages answer browsers that ask for nodes, and nobody else", async () => {
+  const pages = new IndexPages(await exampleStore(), "data");
+  const json = { headers: { Accept: "*/*" } };
+  const cases: [string, RequestInit | undefined, number | undefined][] = [
+    ["/", undefined, 200],
+    ["/maps", undefined, 200],
+    ["/maps/elevation/", undefined, 200],
+    ["/maps/elevation?chunk=1,2", undefined, 200],
+    ["/maps/elevation?chunk=9,9", undefined, 200],
+    ["/maps/elevation?chunk=-1,a", undefined, 200],
+    ["/", { method: "HEAD", headers: { Accept: "text/html" } }, 200],
+    ["/", json, undefined],
+    ["/maps/elevation", json, undefined],
+    ["/", { method: "POST" }, undefined],
+    ["/zarr.json", undefined, undefined],
+    ["/maps/elevation/c/1/2", undefined, undefined],
+    ["/maps/elevatio", undefined, undefined],
+    ["/%E0%A4%A", undefined, undefined],
+    ["/__page__/page.css", json, 200],
+    ["/__page__/script.js", json, 200],
+    ["/__page__/other.js", json, 404],
+    ["/__page__/modules/zarrita/", json, 200],
+    ["/__page__/modules/zarrita/util.js", json, 200],
+    ["/__page__/modules/numcodecs%2Fzstd/", json, 200],
+    ["/__page__/modules/zarrita/missing.js", json, 404],
+    ["/__page__/modules/zarrita/..%2f..%2fpackage.json", json, 404],
+    ["/__page__/modules/zarrita/%2e%2e%2f%2e%2e%2fx.js", json, 404],
+    ["/__page__/modules/zarrita//etc/passwd.js", json, 404],
+    ["/__page__/modules/zarrita/http://host/x.js", json, 404],
+    ["/__page__/modules/zarrita/file:///etc/x.js", json, 404],
+    ["/__page__/modules/fs/", json, 404],
+    ["/__page__/modules/%E0%A4%A/", json, 404],
+  ];
+  for (const [path, init, status] of cases) {
+    const response = await ask(pages, path, init);
+    assertEquals(response?.status, status, path);
+    await response?.body?.cancel();
+  }
+});
+
+Deno.test("a page shows the nodes, the layout, the stored chunks and the parts of one", async () => {
+  const pages = new IndexPages(await exampleStore(), "data", "/mount");
+  const text = await textOf(pages, "/mount/maps/elevation");
+  const shown = [
+    'href="/mount/maps/elevation"',
+    'href="http://host/mount/maps/elevation/zarr.json"',
+    "40 × 60",
+    "1 of 6 shards is stored.",
+    "Shard 1, 2",
+    "168 B in 2 objects, with 0 of 4 inner chunks of 10 × 10",
+    "<code>c/1/2.shard</code>",
+    "<code>c/1/2.shard.index</code>",
+    "zarr.open_array(&quot;http://host/mount/maps/elevation&quot;",
+  ];
+  for (const part of shown) assert(text.includes(part), part);
+  const absent = await textOf(pages, "/mount/maps/elevation?chunk=0,1");
+  assert(absent.includes("all its elements have the fill value"));
+  assertEquals(await ask(pages, "/maps/elevation"), undefined);
+});
+
+Deno.test("a page escapes the texts of a store, and runs no script but its own", async () => {
+  const store = await exampleStore();
+  const evil = "<img src=x onerror=alert(1)>";
+  await store.set(`/${evil}/zarr.json`, GROUP);
+  const pages = new IndexPages(store, evil);
+  for (const path of ["/", "/maps/elevation", `/${encodeURIComponent(evil)}`]) {
+    const response = await ask(pages, path);
+    const text = await response!.text();
+    assertEquals(text.includes("<img"), false, path);
+    assertEquals(text.includes("alert(1)</script>"), false, path);
+    const policy = response!.headers.get("Content-Security-Policy")!;
+    const [, nonce] = /'nonce-([^']+)'/.exec(policy) ?? [];
+    assertMatch(policy, /^default-src 'none'; .*base-uri 'none'/);
+    assert(text.includes(`<script type="importmap" nonce="${nonce}">`), path);
+  }
+});
+
+Deno.test("a page says what is wrong with a node, and does not pass it off as absent", async () => {
+  const store = await exampleStore();
+  await store.set("/broken/zarr.json", new Uint8Array([123]));
+  await store.delete("/maps/elevation/c/1/2.shard.index");
+  const pages = new IndexPages(store, "data");
+  for (
+    const [path, text] of [
+      ["/broken", "/broken/zarr.json"],
+      ["/maps/elevation", "c/1/2.shard.index"],
+    ] as const
+  ) {
+    const response = await ask(pages, path);
+    assertEquals(response?.status, 502, path);
+    assert((await response!.text()).includes(text), path);
+  }
+});
+
+Deno.test("pages of a store that cannot list show its consolidated nodes, or what is missing", async () => {
+  const example = await exampleStore();
+  const unlisted: Store = { get: (key) => example.get(key) };
+  const text = await textOf(new IndexPages(unlisted, "data"), "/");
+  assert(text.includes("has no consolidated metadata"));
+  const array = new IndexPages(unlisted, "data");
+  assert(
+    (await textOf(array, "/maps/elevation")).includes("cannot list its keys"),
+  );
+  assertEquals(await ask(array, "/maps/other"), undefined);
+});
+
+Deno.test("a failing store is an error of the page, without its stack", async () => {
+  const store = new HttpStore("http://host", {
+    fetch: () => Promise.resolve(new Response("secret", { status: 403 })),
+  });
+  const response = await ask(new IndexPages(store, "data"), "/");
+  assertEquals(response?.status, 502);
+  const text = await response!.text();
+  assert(text.includes("403"), text);
+  assertEquals(text.includes("    at "), false);
+});
+
+Deno.test("mapChunks counts the stored chunks of each cell", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 3 }),
+      fc.array(fc.array(fc.nat(149), { minLength: 3, maxLength: 3 }), {
+        maxLength: 20,
+      }),
+      async (gridShape, places) => {
+        const store = new MemoryStore();
+        const chunks = await createArrayChunks(
+          store,
+          "",
+          arrayMetadata({
+            shape: gridShape,
+            dataType: "uint8",
+            chunkShape: gridShape.map(() => 1),
+          }),
+        );
+        const stored = new Map<StoreKey, number[]>();
+        for (const place of places) {
+          const coordinates = gridShape.map((length, i) => place[i]! % length);
+          stored.set(chunks.key(coordinates), coordinates);
+          await chunks.set(coordinates, new Uint8Array(1));
+        }
+        const axes = choosePictureAxes(gridShape, [], "uint8");
+        const map = await mapChunks(chunks, axes, {});
+        const length = (i: number | undefined) =>
+          i === undefined ? 1 : gridShape[i]!;
+        const counts = new Uint32Array(map.rows * map.columns);
+        for (const coordinates of stored.values()) {
+          const row = axes.rows === undefined ? 0 : coordinates[axes.rows]!;
+          const column = axes.columns === undefined
+            ? 0
+            : coordinates[axes.columns]!;
+          counts[
+            Math.floor(row / map.step[0]) * map.columns +
+            Math.floor(column / map.step[1])
+          ]!++;
+        }
+        assertEquals(map.counts, counts);
+        assertEquals(map.stored, stored.size);
+        assert(map.rows * map.step[0] >= length(axes.rows));
+        assert(map.columns * map.step[1] >= length(axes.columns));
+        assert(map.rows <= 64 && map.columns <= 64);
+        const sorted = [...stored.values()].sort((a, b) => {
+          const i = a.findIndex((each, i) => each !== b[i]);
+          return i < 0 ? 0 : a[i]! - b[i]!;
+        });
+        assertEquals(map.first, sorted[0]);
+        assert(counts.every((count) => count <= map.most));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

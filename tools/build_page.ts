@@ -1,0 +1,36 @@
+/**
+ * Bundles the script of the pages that `zarr-parts serve` shows, without zarrita, which
+ * pages load on their own: `deno task build`
+ */
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { ALIASES } from "./bundle_aliases.ts";
+
+const PAGE = new URL("../src/cli/page/", import.meta.url);
+const SCRIPT = new URL("script.js", PAGE);
+
+async function bundle(): Promise<string> {
+  const build = await rolldown({
+    input: fileURLToPath(new URL("client/main.ts", PAGE)),
+    platform: "browser",
+    external: ["zarrita"],
+    resolve: { alias: ALIASES },
+  });
+  const { output: [script] } = await build.generate({
+    minify: true,
+    codeSplitting: false,
+  });
+  await build.close();
+  return `// Bundled from client/ by deno task build. Do not edit.\n${script.code}`;
+}
+
+/** Whether the committed script is that of the present sources. */
+export async function isPageBuilt(): Promise<boolean> {
+  return await bundle() === await Deno.readTextFile(SCRIPT);
+}
+
+if (import.meta.main) {
+  const text = await bundle();
+  await Deno.writeTextFile(SCRIPT, text);
+  console.log(`${fileURLToPath(SCRIPT)}: ${text.length} characters`);
+}
