@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { ALIASES } from "./bundle_aliases.ts";
 
-const PAGE = new URL("../src/cli/page/", import.meta.url);
-const SCRIPT = new URL("script.js", PAGE);
+const MAIN = new URL("../page/main.ts", import.meta.url);
+const SCRIPT = new URL("../src/cli/page/script.js", import.meta.url);
 
 async function bundle(): Promise<string> {
   const build = await rolldown({
-    input: fileURLToPath(new URL("client/main.ts", PAGE)),
+    input: fileURLToPath(MAIN),
     platform: "browser",
     external: ["zarrita"],
     resolve: { alias: ALIASES },
@@ -21,7 +21,7 @@ async function bundle(): Promise<string> {
     codeSplitting: false,
   });
   await build.close();
-  return `// Bundled from client/ by deno task build. Do not edit.\n${script.code}`;
+  return `// Bundled from page/ by deno task build. Do not edit.\n${script.code}`;
 }
 
 /** Whether the committed script is that of the present sources. */

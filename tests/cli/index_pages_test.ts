@@ -9,9 +9,19 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
+import config from "../../deno.json" with { type: "json" };
 import { mapChunks } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { MODULES } from "../../src/cli/page/modules.ts";
 import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
+
+Deno.test("pages load the versions of npm packages that deno.json pins", () => {
+  for (const [name, specifier] of MODULES) {
+    const [pinned, version] = Object.entries(config.imports)
+      .find(([pinned]) => name === pinned || name.startsWith(`${pinned}/`))!;
+    assertEquals(specifier, version + name.slice(pinned.length));
+  }
+});
 
 const GROUP = new TextEncoder().encode(
   '{"zarr_format":3,"node_type":"group","attributes":{}}',

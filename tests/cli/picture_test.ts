@@ -1,14 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  paint,
-  paintSamples,
-  rangeOf,
-} from "../../src/cli/page/client/colors.ts";
-import {
-  numbersOf,
-  transpose,
-  windowOf,
-} from "../../src/cli/page/client/slices.ts";
+import { paint, paintSamples, rangeOf } from "../../page/colors.ts";
+import { numbersOf, transpose, windowOf } from "../../page/slices.ts";
 import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
 
 Deno.test("choosePictureAxes takes dimensions named as places, or the last ones, and colors", () => {

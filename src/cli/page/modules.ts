@@ -1,12 +1,10 @@
-import config from "../../../deno.json" with { type: "json" };
-
 /** The modules of npm packages that pages run, by the names that scripts import. */
-const SPECIFIERS: ReadonlyMap<string, string> = new Map([
-  ["zarrita", config.imports.zarrita],
-  ["@zarrita/storage/fetch", `${config.imports["@zarrita/storage"]}/fetch`],
-  ["numcodecs/blosc", `${config.imports.numcodecs}/blosc`],
-  ["numcodecs/lz4", `${config.imports.numcodecs}/lz4`],
-  ["numcodecs/zstd", `${config.imports.numcodecs}/zstd`],
+export const MODULES: ReadonlyMap<string, string> = new Map([
+  ["zarrita", "npm:zarrita@0.7.5"],
+  ["@zarrita/storage/fetch", "npm:@zarrita/storage@0.2.0/fetch"],
+  ["numcodecs/blosc", "npm:numcodecs@0.3.2/blosc"],
+  ["numcodecs/lz4", "npm:numcodecs@0.3.2/lz4"],
+  ["numcodecs/zstd", "npm:numcodecs@0.3.2/zstd"],
 ]);
 
 /**
@@ -16,7 +14,7 @@ const SPECIFIERS: ReadonlyMap<string, string> = new Map([
  */
 export function importMap(folder: string): string {
   const imports: Record<string, string> = {};
-  for (const name of SPECIFIERS.keys()) {
+  for (const name of MODULES.keys()) {
     imports[name] = `${folder}${encodeURIComponent(name)}/`;
   }
   return JSON.stringify({ imports });
@@ -30,11 +28,11 @@ export function importMap(folder: string): string {
  */
 export async function moduleText(path: string): Promise<string | undefined> {
   const [, encoded, relative] = /^([^/]+)\/(.*)$/.exec(path) ?? [];
-  const name = SPECIFIERS.keys().find((name) =>
+  const name = MODULES.keys().find((name) =>
     encodeURIComponent(name) === encoded
   );
   if (name === undefined) return undefined;
-  const specifier = SPECIFIERS.get(name)!;
+  const specifier = MODULES.get(name)!;
   // Deno downloads a package when a module of it is imported, unless it is there.
   await import(specifier);
   const entry = new URL(import.meta.resolve(specifier));

@@ -4,7 +4,7 @@ import { addPalettes, addSlider } from "./controls.ts";
 import { paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
 import { append, numberText } from "./elements.ts";
 import { drawLine } from "./line.ts";
-import type { PictureAxes } from "../picture_axes.ts";
+import type { PictureAxes } from "../src/cli/page/picture_axes.ts";
 import { numbersOf, transpose, windowOf } from "./slices.ts";
 
 /** An array, as its page describes it. */
