@@ -19,6 +19,5 @@ if (url === undefined) {
 export default {
   fetch: createHandler(new HttpStore(url), {
     cacheControl: Deno.env.get("CACHE_CONTROL") ?? "public, max-age=60",
-    index: true,
   }),
 } satisfies Deno.ServeDefaultExport;

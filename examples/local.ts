@@ -11,7 +11,6 @@ import { createHandler } from "@zarr-parts/zarr-parts/serve";
 const [folder = ".", port = "8000"] = Deno.args;
 
 const handler = createHandler(new FileSystemStore(folder), {
-  index: true,
   keep: { seconds: 1 }, // The documents of a folder are read fast.
 });
 Deno.serve(

@@ -7,6 +7,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { openStore } from "./open_store.ts";
+import { IndexPages } from "./page/index_pages.ts";
 
 const DEFAULT_PORT = 8000;
 /** How many ports after one that is in use are tried for a suggestion. */
@@ -57,17 +58,21 @@ export const SERVE: Command = {
     const mount = args.text("mount");
     const handler = createHandler(store, {
       form: formOf(args),
-      index: true,
       ...mount !== undefined && { mount },
       // Reading a document of a folder takes less than a millisecond.
       ...isFolder && { keep: { seconds: 1 } },
       onError: (error, { method, url }) =>
         io.note(`zarr-parts: ${method} ${new URL(url).pathname}: ${error}\n`),
     });
+    const pages = new IndexPages(
+      store,
+      titleOf(place),
+      (mount ?? "").replace(/\/$/, ""),
+    );
     const line = args.has("json") ? jsonLine : textLine;
     const server = listen(args, async (request, info) => {
       const start = performance.now();
-      const response = await handler(request);
+      const response = await pages.answer(request) ?? await handler(request);
       if (!isQuiet) {
         const { completed } = info;
         const log = (isComplete: boolean) =>
@@ -96,6 +101,13 @@ function formOf(args: Arguments): ServedForm {
     : args.has("inner-chunks")
     ? "inner chunks"
     : "plain";
+}
+
+/** The last name of a path or a URL. */
+function titleOf(place: string): string {
+  const path = /^[a-z]+:\/\//i.test(place) ? new URL(place).pathname : place;
+  const names = path.split(/[/\\]/);
+  return names.findLast((name) => name !== "" && name !== ".") ?? place;
 }
 
 /** Refuses a path that is no folder, which a store takes for an empty one. */

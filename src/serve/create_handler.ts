@@ -9,7 +9,6 @@ import type { HandlerOptions } from "./options.ts";
 import { parseOptions } from "./parse_options.ts";
 import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
 import { preflight, toResponse } from "./response.ts";
-import type { ShownStore } from "./shown_store.ts";
 
 /**
  * Creates a function that answers HTTP requests for the values of a store, so that any
@@ -109,10 +108,6 @@ export function createHandler(
     if (method === "OPTIONS") return preflight(allow, write !== undefined);
     const path = pathBelow(mount, url);
     if (path === undefined) return NOT_FOUND;
-    const page = parsed.index && asksForPage(request)
-      ? await answerPage(await load(), path, deadline)
-      : undefined;
-    if (page !== undefined) return page;
     const found = keyOfPath(path);
     if ("status" in found) return found;
     const shown = await load();
@@ -139,30 +134,6 @@ export function createHandler(
     const isHead = request.method === "HEAD";
     return toResponse(answered, { isHead, cacheControl });
   };
-}
-
-/** Whether a browser asks for a page. */
-function asksForPage({ method, headers }: Request): boolean {
-  return (method === "GET" || method === "HEAD") &&
-    /\btext\/html\b/i.test(headers.get("accept") ?? "");
-}
-
-/** Answers with the page of a node. Returns `undefined` for paths that lead to no node. */
-async function answerPage(
-  shown: ShownStore,
-  path: string,
-  deadline: Deadline,
-): Promise<Answer | undefined> {
-  const found = path === "/" ? { key: "" } : keyOfPath(path.replace(/\/$/, ""));
-  if ("status" in found) return undefined;
-  const { nodePage } = await import("./page/node_page.ts");
-  const body = await nodePage(shown, found.key, deadline);
-  if (body === undefined) return undefined;
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    vary: "accept",
-  };
-  return { status: 200, headers, body };
 }
 
 /** Refuses a store that clients cannot change. */

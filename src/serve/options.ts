@@ -87,11 +87,6 @@ export interface HandlerOptions {
   /** The path that the root of the store is served at, such as `/data`. `/` by default. */
   mount?: string;
   /**
-   * Whether browsers that open the path of a group or an array, such as `/`, get a page
-   * about it: requests with `Accept: text/html`. Off by default.
-   */
-  index?: boolean;
-  /**
    * The header `Cache-Control` of values. `no-cache` by default: caches ask each time
    * whether a value has changed. `no-transform` is always added, since a value that is
    * compressed on its way has other ranges.

@@ -7,7 +7,6 @@ export interface ParsedOptions {
   readonly form: ServedForm;
   /** Empty, or a path without a `/` at its end. */
   readonly mount: string;
-  readonly index: boolean;
   readonly cacheControl: string;
   /** How long documents and versions are kept, in milliseconds. */
   readonly lifetime: number;
@@ -22,7 +21,6 @@ const FORMS: readonly ServedForm[] = ["plain", "inner chunks", "stored"];
 const NAMES = [
   "form",
   "mount",
-  "index",
   "cacheControl",
   "keep",
   "write",
@@ -41,7 +39,6 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
   const {
     form = "plain",
     mount = "/",
-    index = false,
     cacheControl = "no-cache",
     keep: { seconds = 30, versions = 4096, documentBytes = 2 ** 24 } = {},
     timeout = 30_000,
@@ -63,7 +60,6 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
   return {
     form,
     mount: parseMount(mount),
-    index,
     cacheControl: /\bno-transform\b/i.test(cacheControl)
       ? cacheControl
       : `${cacheControl}, no-transform`,

@@ -351,56 +351,6 @@ Deno.test("createHandler answers OPTIONS, and refuses other methods", async () =
   }
 });
 
-Deno.test("createHandler answers browsers with the page of a node", async () => {
-  const store = await storeInParts();
-  await store.set(
-    "/<b>/zarr.json",
-    new TextEncoder().encode(
-      '{"zarr_format":3,"node_type":"group","attributes":{"a":"<script>"}}',
-    ),
-  );
-  const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
-  const get = served(store, { index: true, mount: "/data" });
-  for (
-    const path of [
-      "/data",
-      "/data/",
-      "/data/dem",
-      "/data/dem/",
-      "/data/%3Cb%3E",
-    ]
-  ) {
-    const response = await get(path, { headers });
-    assertEquals(response.status, 200, path);
-    assertEquals(
-      response.headers.get("content-type"),
-      "text/html; charset=utf-8",
-    );
-    assertEquals(response.headers.get("vary"), "accept");
-    const text = new TextDecoder().decode(await bytesOf(response));
-    assertEquals(/<b>|<script>/.test(text), false, path);
-    const head = await get(path, { headers, method: "HEAD" });
-    assertEquals(
-      head.headers.get("content-length"),
-      response.headers.get("content-length"),
-    );
-    for (
-      const other of [await get(path), await served(store)(path, { headers })]
-    ) {
-      assertEquals(other.status, 404, path);
-      await other.body?.cancel();
-    }
-  }
-  for (const path of [`/data${PATH}`, "/data/dem/zarr.json"]) {
-    const response = await get(path, { headers });
-    assertEquals(response.headers.get("content-type")!.startsWith("app"), true);
-    await bytesOf(response);
-  }
-  const absent = await get("/data/no", { headers });
-  assertEquals(absent.status, 404);
-  await absent.body?.cancel();
-});
-
 Deno.test("createHandler adds no-transform to Cache-Control", async () => {
   const store = await storeInParts();
   const cases = [

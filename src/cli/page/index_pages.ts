@@ -1,3 +1,4 @@
+import { pathBelow } from "../../serve/request_key.ts";
 import type { Store } from "../../stores/store.ts";
 import { findNodes, type Hierarchy } from "./hierarchy.ts";
 import { answerAsset, ASSETS } from "./assets.ts";
@@ -40,15 +41,15 @@ export class IndexPages {
   async answer(request: Request): Promise<Response | undefined> {
     const { method, headers } = request;
     if (method !== "GET" && method !== "HEAD") return undefined;
-    const url = new URL(request.url);
-    if (!url.pathname.startsWith(`${this.#mount}/`)) return undefined;
-    const path = url.pathname.slice(this.#mount.length);
-    if (path.startsWith(ASSETS)) {
+    const acceptsHtml = headers.get("Accept")?.includes("text/html");
+    if (!acceptsHtml && !request.url.includes(ASSETS)) return undefined;
+    const path = pathBelow(this.#mount, request.url);
+    if (path?.startsWith(ASSETS)) {
       return await answerAsset(path.slice(ASSETS.length));
     }
-    if (!headers.get("Accept")?.includes("text/html")) return undefined;
-    const name = nodeOf(path);
+    const name = acceptsHtml && path !== undefined ? nodeOf(path) : undefined;
     if (name === undefined) return undefined;
+    const url = new URL(request.url);
     const hierarchy = await this.#nodes();
     const page = await nodePage({
       store: this.#store,

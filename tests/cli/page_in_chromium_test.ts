@@ -1,0 +1,145 @@
+import { assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
+import { FileSystemStore, MemoryStore, type StoreKey } from "../../mod.ts";
+import { paint, PALETTES, rangeOf } from "../../page/colors.ts";
+import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { convert } from "../../src/jobs/mod.ts";
+import { createHandler } from "../../src/serve/mod.ts";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { testInChromium } from "../browser/chromium.ts";
+import { pixelsOf } from "../browser/page.ts";
+
+const SOURCE = new FileSystemStore("tests/fixtures/dem.zarr");
+
+/** An elevation model in parts, and a stack of three times the model in four shards each. */
+async function exampleStore(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await convert(SOURCE, { store, path: "dem" }, {
+    suffix: ".shard",
+    parts: ["", ".index"],
+  });
+  const root = zarr.root(withZarrParts(store));
+  const stack = await zarr.create(root.resolve("stack"), {
+    shape: [3, 20, 30],
+    chunkShape: [1, 10, 30],
+    dtype: "int32",
+    fillValue: 0,
+  });
+  const elements = Int32Array.from({ length: 600 }, (_, i) => i + 1);
+  await zarr.set(stack, [2, null, null], {
+    data: elements,
+    shape: [20, 30],
+    stride: [30, 1],
+  });
+  return store;
+}
+
+/** The picture of elements, as red, green, blue and alpha. */
+function pictureOf(values: ArrayLike<number>, fill: number) {
+  return paint(values, rangeOf(values, fill)!, PALETTES.Dusk!, fill);
+}
+
+testInChromium(
+  "a page draws pictures of its array, and shows other chunks",
+  async (browser, t) => {
+    const store = await exampleStore();
+    const handler = createHandler(store);
+    const pages = new IndexPages(store, "example");
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      async (request) => await pages.answer(request) ?? await handler(request),
+    );
+    const origin = `http://127.0.0.1:${server.addr.port}`;
+    const page = await browser.newPage({
+      viewport: { width: 390, height: 844 },
+    });
+    const problems: string[] = [];
+    page.on("request", (request) => {
+      const url = request.url();
+      const isOwn = url.startsWith(origin) || url.startsWith("data:");
+      if (!isOwn) problems.push(url);
+    });
+    page.on("response", (response) => {
+      const url = response.url();
+      const isAbsent = url.startsWith(`${origin}/stack/c/1/`);
+      if (response.status() >= 400 && !isAbsent) problems.push(url);
+    });
+    page.on("console", (message) => {
+      const isOfResponse = message.text().startsWith("Failed to load resource");
+      if (message.type() !== "error" || isOfResponse) return;
+      problems.push(message.text());
+    });
+    page.on("pageerror", (error) => problems.push(error.message));
+    const status = page.locator("#view [role=status]");
+    const waitFor = (text: string) =>
+      status.filter({ hasText: text }).waitFor();
+    try {
+      await t.step("of two dimensions", async () => {
+        await page.goto(`${origin}/dem`);
+        await waitFor("values from");
+        const array = await zarr.open.v3(SOURCE, { kind: "array" });
+        const { data } = await zarr.get(
+          array as zarr.Array<"int16", FileSystemStore>,
+        );
+        const { width, pixels } = await pixelsOf(page);
+        assertEquals(width, 403);
+        assertEquals(pixels, pictureOf(data, Number(array.fillValue)));
+      });
+      await t.step("of other colors", async () => {
+        const before = (await pixelsOf(page)).pixels;
+        await page.locator("select").selectOption("Gray");
+        await page.waitForFunction((first) => {
+          const canvas = document.querySelector("canvas")!;
+          const { data } = canvas.getContext("2d")!.getImageData(0, 0, 1, 1);
+          return data.join() !== first;
+        }, before.slice(0, 4).join());
+      });
+      await t.step("of the slice that a slider chooses", async () => {
+        await page.goto(`${origin}/stack`);
+        await waitFor("values from"); // The first stored slice.
+        const elements = Array.from({ length: 600 }, (_, i) => i + 1);
+        assertEquals((await pixelsOf(page)).pixels, pictureOf(elements, 0));
+        await page.locator("input[type=range]").fill("1");
+        await waitFor("values from 0 to 0");
+      });
+      await t.step("with the value under the pointer", async () => {
+        await page.goto(`${origin}/stack`);
+        await waitFor("values from");
+        const box = (await page.locator("canvas").boundingBox())!;
+        await page.locator("canvas").hover({
+          position: { x: box.width * 4.5 / 30, y: box.height * 3.5 / 20 },
+        });
+        await waitFor("[2, 3, 4] 95");
+      });
+      await t.step(
+        "and goes to the chunk that is clicked on the map",
+        async () => {
+          const map = page.locator("svg[data-steps]");
+          const box = (await map.boundingBox())!;
+          await map.click({
+            position: { x: box.width / 2, y: box.height * 3 / 4 },
+          });
+          await page.waitForURL(`${origin}/stack?chunk=2%2C1%2C0`);
+          await page.getByRole("heading", { name: "Chunk 2, 1, 0" }).waitFor();
+          await waitFor("values from");
+        },
+      );
+      await t.step("in the width of a phone, light and dark", async () => {
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          for (const path of ["/", "/dem", "/stack"] as StoreKey[]) {
+            await page.goto(origin + path);
+            const width = await page.evaluate(() =>
+              document.documentElement.scrollWidth
+            );
+            assertEquals(width, 390, path);
+          }
+        }
+      });
+      assertEquals(problems, []);
+    } finally {
+      await page.close();
+      await server.shutdown();
+    }
+  },
+);
