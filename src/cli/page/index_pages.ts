@@ -7,6 +7,9 @@ import { nodePage } from "./node_page.ts";
 /** The time for which the hierarchy of a store is not read again, in milliseconds. */
 const HIERARCHY_AGE = 5000;
 
+/** The time that a store may take for a page, in milliseconds. */
+const LONGEST_TIME = 30_000;
+
 const HTML_HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-cache",
@@ -58,7 +61,7 @@ export class IndexPages {
       hierarchy,
       path: name,
       chunk: url.searchParams.get("chunk"),
-    }, request.signal);
+    }, AbortSignal.timeout(LONGEST_TIME));
     if (page === undefined) return undefined;
     const { html, policy, status } = page;
     return new Response(method === "HEAD" ? null : html, {

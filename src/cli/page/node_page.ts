@@ -57,7 +57,6 @@ export async function nodePage(
       : groupContent(node, below);
     return await render(request, content, 200);
   } catch (error) {
-    if (signal.aborted) throw error;
     if (!isKnown && error instanceof MetadataError) return undefined;
     const message = error instanceof Error ? error.message : String(error);
     const content = html`<p class="alert" role="alert">${message}</p>`;
