@@ -29,8 +29,15 @@ export async function deno(
     stderr: output,
   });
   if (output === "inherit") {
-    const { code } = await command.spawn().status;
-    return { code, output: "" };
+    // A terminal sends Ctrl-C to all programs in it: the child decides when to stop.
+    const ignore = () => {};
+    Deno.addSignalListener("SIGINT", ignore);
+    try {
+      const { code } = await command.spawn().status;
+      return { code, output: "" };
+    } finally {
+      Deno.removeSignalListener("SIGINT", ignore);
+    }
   }
   const { code, stdout, stderr } = await command.output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -66,6 +66,7 @@ export async function parseCommand(
   for (const [name, { type }] of Object.entries(optionsOf(command))) {
     options[name] = { type };
   }
+  options.help!.short = "h";
   const { values, positionals } = await parse(command, args, options);
   const isHelp = values.help === true;
   if (!isHelp && !isCount(command, positionals.length)) {

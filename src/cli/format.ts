@@ -14,7 +14,7 @@ export function bytesText(bytes: number): string {
 
 /** A whole number with commas between thousands. */
 export function countText(count: number): string {
-  return count.toLocaleString("en");
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Lengths along dimensions, such as `128 × 120`. */

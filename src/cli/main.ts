@@ -109,7 +109,7 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const [name = "--help", ...rest] = args;
-  if (name === "--help" || name === "help") {
+  if (["--help", "-h", "help"].includes(name)) {
     io.print(overview());
     return args.length === 0 ? 2 : 0;
   }

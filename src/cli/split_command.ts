@@ -12,7 +12,7 @@ export const SPLIT: Command = {
   name: "split",
   operands: ["FILE"],
   summary:
-    "Splits a file into parts, all of which appear together at the end. The file stays.",
+    "Splits a file into parts, which appear together at the end. The file stays.",
   options: {
     to: {
       type: "string",

@@ -12,6 +12,7 @@ import { inTempDir, present } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { checksummed } from "../jobs/checksummed.ts";
 import { digestsOf } from "../jobs/digests.ts";
+import { type Command, parseCommand } from "../../src/cli/command.ts";
 import { cliCommand, runCli, runCliIn } from "./run_cli.ts";
 
 const COMMANDS = [
@@ -93,6 +94,22 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
     assertStringIncludes(out, `  zarr-parts ${command} `);
     const long = out.split("\n").filter((line) => line.length > 80);
     assertEquals(long, []);
+  }
+});
+
+Deno.test("the examples in the help of each command are commands", async () => {
+  for (const name of COMMANDS) {
+    const module = await import(`../../src/cli/${name}_command.ts`);
+    const command: Command = module[name.toUpperCase()];
+    for (const example of command.examples) {
+      const [program, given, ...args] = example.match(/'[^']*'|\S+/g)!
+        .map((word) => word.replaceAll("'", ""));
+      assertEquals([program, given], ["zarr-parts", name]);
+      const { operands } = await parseCommand(command, args);
+      assertEquals(operands.length >= command.operands.length, true);
+    }
+    const short = await runCli(name, "-h");
+    assertStringIncludes(short.out, `zarr-parts ${name} `);
   }
 });
 
