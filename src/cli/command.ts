@@ -13,6 +13,8 @@ export interface Command {
   readonly name: string;
   /** The names of the arguments, such as `SOURCE TARGET`. A last one with `…` is any number of arguments. */
   readonly operands: readonly string[];
+  /** The names of the arguments with an option that changes them. */
+  readonly operandsWith?: Readonly<Record<string, readonly string[]>>;
   readonly summary: string;
   readonly options: Readonly<Record<string, CommandOption>>;
   /** Options of which only one may be given. */
@@ -69,9 +71,12 @@ export async function parseCommand(
   options.help!.short = "h";
   const { values, positionals } = await parse(command, args, options);
   const isHelp = values.help === true;
-  if (!isHelp && !isCount(command, positionals.length)) {
+  const changed = Object.entries(command.operandsWith ?? {})
+    .find(([name]) => values[name] === true);
+  const operands = changed?.[1] ?? command.operands;
+  if (!isHelp && !isCount(operands, positionals.length)) {
     throw new UsageError(
-      `Expected ${command.operands.join(" and ")}, found ${
+      `Expected ${operands.join(" and ")}, found ${
         positionals.length === 0
           ? "nothing"
           : positionals.map((each) => JSON.stringify(each)).join(" ")
@@ -93,7 +98,7 @@ export async function parseCommand(
   };
 }
 
-function isCount({ operands }: Command, count: number): boolean {
+function isCount(operands: readonly string[], count: number): boolean {
   return operands.at(-1)?.endsWith("…")
     ? count >= operands.length
     : count === operands.length;
@@ -152,6 +157,9 @@ export function helpOf(command: Command): string {
   const width = Math.max(...entries.map(([option]) => option.length));
   return [
     `zarr-parts ${command.name} ${command.operands.join(" ")} [options]`,
+    ...Object.entries(command.operandsWith ?? {}).map(([name, operands]) =>
+      `zarr-parts ${command.name} --${name} ${operands.join(" ")} [options]`
+    ),
     "",
     command.summary,
     "",

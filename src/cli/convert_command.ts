@@ -1,19 +1,13 @@
-import type { NamedConfiguration } from "../metadata/array_metadata.ts";
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { parseZarrJson } from "../metadata/zarr_json.ts";
-import { namedCodecs } from "../jobs/change_layout.ts";
-import { type Conversion, convert } from "../jobs/convert.ts";
-import type { LayoutOptions } from "../jobs/layout_options.ts";
+import type { Conversion } from "../jobs/conversion.ts";
+import { convert } from "../jobs/convert.ts";
 import { MARKER } from "../jobs/unfinished_marker.ts";
 import type { Store } from "../stores/store.ts";
-import {
-  type Arguments,
-  type Command,
-  type Io,
-  UsageError,
-} from "./command.ts";
+import type { Arguments, Command, Io } from "./command.ts";
+import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
+import { containerOf, layoutOf } from "./layout_arguments.ts";
 import { openStore, openWritableStore } from "./open_store.ts";
+import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import {
   ALL_SHARES,
@@ -26,6 +20,7 @@ import {
 export const CONVERT: Command = {
   name: "convert",
   operands: ["SOURCE", "TARGET"],
+  operandsWith: { "in-place": ["PATH"] },
   summary:
     "Copies an array or a group, and gives its arrays other chunk keys and parts.\nWhat no option names stays as it is.",
   options: {
@@ -67,6 +62,11 @@ export const CONVERT: Command = {
       value: "FILE",
       help: "a zarr.json with any other layout, for one array",
     },
+    "in-place": {
+      type: "boolean",
+      help:
+        "change the files of PATH, without a copy; the same command finishes what was stopped",
+    },
     resume: {
       type: "boolean",
       help: "continue a conversion that was stopped",
@@ -89,21 +89,20 @@ export const CONVERT: Command = {
     ["share", "finish"],
     ["share", "overwrite"],
     ["finish", "overwrite"],
+    ...NOT_IN_PLACE.map((name) => ["in-place", name] as const),
   ],
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
     "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
+    "zarr-parts convert --in-place data.zarr --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
   ],
   async run(args, io) {
+    if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
     const [source, target] = [openStore(from), openWritableStore(to)];
-    const layout = {
-      ...await layoutOf(args),
-      ...await containerOf(args),
-      ...whereOf(args),
-    };
+    const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
     // The last step takes no share.
     const share = args.has("finish") && !args.has("share")
@@ -136,66 +135,6 @@ export const CONVERT: Command = {
   },
 };
 
-async function layoutOf(args: Arguments): Promise<LayoutOptions> {
-  const [suffix, parts, file] = ["suffix", "parts", "metadata"].map((name) =>
-    args.text(name)
-  );
-  const keyEncoding = encodingOf(args);
-  return {
-    ...keyEncoding && { keyEncoding },
-    ...suffix !== undefined && { suffix },
-    ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
-    ...args.has("plain") && { plain: true },
-    ...file !== undefined && {
-      metadata: parseZarrJson(await Deno.readFile(file)) as ArrayMetadata,
-    },
-  };
-}
-
-/** The container of all arrays that get the layout. */
-async function containerOf(
-  args: Arguments,
-): Promise<Pick<LayoutOptions, "container">> {
-  const format = args.text("container");
-  if (format === undefined) return {};
-  const containers = {
-    tiff: async () => (await import("../tiff/tiff_container.ts")).tiffContainer,
-    zip: async () => (await import("../zip/zip_container.ts")).zipContainer,
-  };
-  if (!Object.hasOwn(containers, format)) {
-    throw new UsageError(
-      `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
-    );
-  }
-  const container = await containers[format as keyof typeof containers]();
-  return { container: (metadata) => container(metadata) };
-}
-
-/** Arrays of a group that have no shards keep their layout where options are about shards. */
-function whereOf(args: Arguments): Pick<LayoutOptions, "where"> {
-  const parts = args.text("parts")?.split(",") ?? [];
-  const isAboutShards = args.text("container") !== undefined ||
-    parts.some((part) => part.endsWith(".index"));
-  return !isAboutShards ? {} : {
-    where: (metadata, path) =>
-      path === "" || namedCodecs(metadata)[0]?.name === "sharding_indexed",
-  };
-}
-
-function encodingOf(args: Arguments): NamedConfiguration | undefined {
-  const [name, separator, format] = ["encoding", "separator", "template"]
-    .map((option) => args.text(option));
-  if (format !== undefined) {
-    const configuration = { format, ...separator && { separator } };
-    return { name: "template", configuration };
-  }
-  if (name === undefined && separator === undefined) return undefined;
-  return {
-    name: name ?? "default",
-    ...separator !== undefined && { configuration: { separator } },
-  };
-}
-
 function report(
   conversion: Conversion,
   args: Arguments,
@@ -206,17 +145,7 @@ function report(
   if (args.has("quiet")) return;
   const { arrays, total, copied, skipped, bytes, isFinished } = conversion;
   if (args.has("dry-run")) {
-    for (const { path, metadata, chunks } of arrays) {
-      const { chunk_key_encoding, storage_transformers = [] } = metadata;
-      io.print(
-        `/${path}: ${
-          chunks === undefined ? "" : `${countText(chunks)} `
-        }chunks`,
-      );
-      io.print(
-        `  ${JSON.stringify({ chunk_key_encoding, storage_transformers })}`,
-      );
-    }
+    printLayouts(arrays, io);
     return io.print(
       `${countText(total)} chunks and files would be copied to ${target}`,
     );

@@ -44,6 +44,11 @@ export class ArrayKeys {
     return { kind: "chunk", coordinates: this.#coordinatesOf(chunk.key)! };
   }
 
+  /** The key of the chunk that the object of a key belongs to; `undefined` for other keys. */
+  chunkOf(key: StoreKey): StoreKey | undefined {
+    return this.#parts.chunkOf(key);
+  }
+
   /** Whether a key is that of a chunk or of a part. */
   isTaken(key: StoreKey): boolean {
     return this.#parts.chunkOf(key) !== undefined ||

@@ -23,6 +23,11 @@ export class ChunkList implements Iterable<number[]> {
     this.#numbers.set(coordinates, end);
   }
 
+  /** The numbers of all chunks, one chunk after another. */
+  get numbers(): Float64Array {
+    return this.#numbers.subarray(0, this.#count * this.#rank);
+  }
+
   *[Symbol.iterator](): Generator<number[]> {
     for (let i = 0; i < this.#count; i++) {
       const start = i * this.#rank;

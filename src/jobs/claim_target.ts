@@ -40,6 +40,7 @@ export async function claimTarget(
   assertTarget(target);
   const digest = await planDigest(plan);
   const found = await readMarker(target, options);
+  if (found?.inPlace) throw inPlace(target);
   if (options.overwrite) return await overwrite(plan, found, digest, options);
   const goesOn = options.resume || options.share || options.finish;
   if (found !== undefined && goesOn) {
@@ -230,6 +231,15 @@ async function* keysIn(
 ): AsyncGenerator<StoreKey> {
   if (typeof store.list !== "function") return;
   yield* store.list(`${root}/` as StoreKey, options);
+}
+
+/** An error about a node that is being converted in place. */
+export function inPlace(place: Place): Error {
+  return new Error(
+    `A conversion of ${
+      describePlace(place)
+    } in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or zarr-parts convert --in-place`,
+  );
 }
 
 function exists(target: Place, what: string): Error {

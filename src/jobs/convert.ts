@@ -1,9 +1,8 @@
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
-
 import type { Store, StoreOptions } from "../stores/store.ts";
 import { ChunkCheck } from "./chunk_checks.ts";
-import { type Claim, claimTarget, removeOld } from "./claim_target.ts";
+import type { Conversion } from "./conversion.ts";
+import { type Claim, claimTarget, inPlace, removeOld } from "./claim_target.ts";
 import {
   assertConvertOptions,
   type ConvertOptions,
@@ -24,55 +23,6 @@ import {
 } from "./node_location.ts";
 import { runConcurrently } from "./run_concurrently.ts";
 import { assertStillMarked, readMarker } from "./unfinished_marker.ts";
-
-/**
- * The result of {@linkcode convert}.
- *
- * @example
- * ```ts
- * import type { Conversion } from "@zarr-parts/zarr-parts/jobs";
- *
- * const text = ({ copied, skipped, bytes }: Conversion) =>
- *   `${copied} copied, ${skipped} skipped, ${bytes} bytes`;
- * ```
- */
-export interface Conversion {
-  /** The arrays, with their new metadata. */
-  readonly arrays: readonly ConvertedArray[];
-  /** The number of chunks and other files: those of the share, if there is one. */
-  readonly total: number;
-  /** The number of chunks and other files that were copied. */
-  readonly copied: number;
-  /** The number of those that the target had already. */
-  readonly skipped: number;
-  /** The number of chunks of the grid that the source does not have, if it cannot list. */
-  readonly absent: number;
-  /** The number of bytes that were copied. */
-  readonly bytes: number;
-  /** Whether the target is finished, with its metadata. */
-  readonly isFinished: boolean;
-}
-
-/**
- * An array that is converted.
- *
- * @example
- * ```ts
- * import type { ConvertedArray } from "@zarr-parts/zarr-parts/jobs";
- *
- * const line = ({ path, chunks }: ConvertedArray) => `/${path}: ${chunks ?? "?"} chunks`;
- * ```
- */
-export interface ConvertedArray {
-  /** The array's path below the converted node; empty for that node. */
-  readonly path: string;
-  /** The metadata of the source. */
-  readonly from: ArrayMetadata;
-  /** The metadata of the target. */
-  readonly metadata: ArrayMetadata;
-  /** The number of stored chunks, or `undefined` if the source cannot list. */
-  readonly chunks: number | undefined;
-}
 
 /** How often a run looks whether another one has taken its place, in milliseconds. */
 const CLAIM_PERIOD = 2000;
@@ -150,6 +100,7 @@ export async function convert(
   assertApart(from, to);
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
+  if ((await readMarker(from, storeOptions))?.inPlace) throw inPlace(from);
   const plan = await planConversion(from, to, options, storeOptions);
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {

@@ -156,8 +156,8 @@ export async function fingerprintOf(
   return await listHierarchy(source, nodes, keys, nothing, options);
 }
 
-/** The keys of the arrays of the source. */
-function keysOf(
+/** The keys of the arrays of the source, by path. */
+export function keysOf(
   place: Place,
   arrays: readonly PlannedArray[],
 ): Map<string, ArrayKeys> {

@@ -14,8 +14,8 @@ export interface ListingEvents {
    * @param path The path of the array that it lies in; `undefined` outside of arrays.
    */
   file(key: StoreKey, path: string | undefined): void;
-  /** An object at the key of a chunk that is stored in other parts. */
-  stray?(key: StoreKey): void;
+  /** An object at the key of a chunk that is stored in other parts, of the array at a path. */
+  stray?(key: StoreKey, path: string): void;
 }
 
 /**
@@ -43,7 +43,7 @@ export async function listHierarchy(
     if (documents.has(key)) continue;
     const path = arrayOf(key, byRoot, prefix.length - 1);
     const listed = path === undefined ? undefined : arrays.get(path)!.take(key);
-    if (listed?.kind === "stray") events.stray?.(key);
+    if (listed?.kind === "stray") events.stray?.(key, path!);
     if (listed?.kind === "part" || listed?.kind === "stray") continue;
     if (listed?.kind === "chunk") events.chunk(path!, listed.coordinates);
     else events.file(key, path);

@@ -15,7 +15,9 @@
  *
  * @module
  */
-export { type Conversion, convert, type ConvertedArray } from "./convert.ts";
+export type { Conversion, ConvertedArray } from "./conversion.ts";
+export { convert } from "./convert.ts";
+export { convertInPlace } from "./convert_in_place.ts";
 export type { ConvertOptions, ConvertProgress } from "./convert_options.ts";
 export type { Finding, Rule } from "./finding.ts";
 export { inspect } from "./inspect.ts";
@@ -27,6 +29,7 @@ export type {
   Inspection,
   InspectOptions,
 } from "./inspection.ts";
+export type { ConvertInPlaceOptions } from "./in_place_options.ts";
 export type { LayoutOptions } from "./layout_options.ts";
 export type { NodeLocation } from "./node_location.ts";
 export { type Repair, repair } from "./repair.ts";

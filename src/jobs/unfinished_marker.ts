@@ -2,6 +2,7 @@ import { describe } from "../metadata/describe.ts";
 import { remove, write } from "../stores/capabilities.ts";
 import type { StoreKey, StoreOptions } from "../stores/store.ts";
 import { writeNew } from "../stores/write_new.ts";
+import type { InPlaceState } from "./in_place_state.ts";
 import { describePlace, type Place } from "./node_location.ts";
 
 /** The key of the marker below the outermost node of the target. */
@@ -17,6 +18,8 @@ export interface UnfinishedMarker {
   readonly plan: string;
   /** Whether the earlier contents of the target are still being removed. */
   readonly isRemoving: boolean;
+  /** The state of a conversion in place, which has no other target. */
+  readonly inPlace?: InPlaceState;
 }
 
 const HELP =
@@ -25,6 +28,16 @@ const HELP =
 /** Creates the marker of a new run. */
 export function newMarker(plan: string, isRemoving: boolean): UnfinishedMarker {
   return { help: HELP, run: crypto.randomUUID(), plan, isRemoving };
+}
+
+/** Creates the marker of a conversion in place. */
+export function newInPlaceMarker(inPlace: InPlaceState): UnfinishedMarker {
+  return {
+    ...newMarker("in place", false),
+    help:
+      "A conversion in place is not finished: run zarr-parts convert --in-place on this folder again",
+    inPlace,
+  };
 }
 
 /** Reads the marker of a place, if there is one. */
@@ -48,7 +61,7 @@ export async function replaceMarker(
   marker: UnfinishedMarker,
   options: StoreOptions,
 ): Promise<void> {
-  await write(store, markerKey(root), encode(marker), options);
+  await write(store, markerKey(root), encodeMarker(marker), options);
 }
 
 /** Stores a marker, and returns `false` if there is one already. */
@@ -57,7 +70,7 @@ export async function createMarker(
   marker: UnfinishedMarker,
   options: StoreOptions,
 ): Promise<boolean> {
-  return await writeNew(store, markerKey(root), encode(marker), options);
+  return await writeNew(store, markerKey(root), encodeMarker(marker), options);
 }
 
 /** Removes the marker. */
@@ -90,6 +103,7 @@ export function markerKey(root: string): StoreKey {
   return `${root as StoreKey}${MARKER}`;
 }
 
-function encode(marker: UnfinishedMarker): Uint8Array {
+/** The bytes of a marker. */
+export function encodeMarker(marker: UnfinishedMarker): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(marker, null, 2)}\n`);
 }

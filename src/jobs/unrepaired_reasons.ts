@@ -13,7 +13,7 @@ export const REASONS: Readonly<Record<Rule, string>> = {
   "consolidated-metadata-differs":
     "the node has no valid document of its own; restore that document, or consolidate the metadata anew",
   "conversion-unfinished":
-    'only the conversion knows what is missing; run convert again with the option "resume"',
+    'only the conversion knows what is missing; run it again, with the option "resume" unless it is one in place',
   "part-missing": PART,
   "part-size": PART,
   "chunk-unfinished":

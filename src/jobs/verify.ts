@@ -202,7 +202,7 @@ async function listAll(
     file(key, path) {
       if (key.endsWith(MARKER)) {
         const message =
-          'A conversion to this place is not finished: run it again with the option "resume"';
+          'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
         findings.addShared(finding("conversion-unfinished", key, message));
       } else if (path !== undefined) {
         const { gridShape } = byPath.get(path)!;

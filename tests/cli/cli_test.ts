@@ -9,7 +9,7 @@ import {
 import { convert } from "../../src/jobs/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
-import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { checksummed } from "../jobs/checksummed.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { type Command, parseCommand } from "../../src/cli/command.ts";
@@ -34,6 +34,17 @@ const MISTAKES: [string[], string][] = [
   [["convert", "a", "b", "--sufix", ".x"], "did you mean --suffix?"],
   [["convert", "a", "b", "--zzzzzzzz"], "Unknown option --zzzzzzzz\n"],
   [["convert", "a"], 'Expected SOURCE and TARGET, found "a"'],
+  [["convert", "--in-place"], "Expected PATH, found nothing"],
+  [["convert", "--in-place", "a", "b"], 'Expected PATH, found "a" "b"'],
+  [
+    ["convert", "--in-place", DEM, "--overwrite"],
+    "--in-place or --overwrite, found both",
+  ],
+  [["convert", "--in-place", "http://a.b/"], "a web server"],
+  [
+    ["convert", "--in-place", DEM, "--parts", ".x:1,,.index"],
+    "or a conversion to another place",
+  ],
   [["inspect"], "Expected PLACE, found nothing"],
   [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
   [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
@@ -347,6 +358,45 @@ Deno.test("convert stops at Ctrl-C, says how to go on, and goes on", async () =>
     assertEquals([again.code, again.err], [0, ""]);
     const copy = new FileSystemStore(`${folder}/b`);
     assertEquals(await digestsOf(copy), await digestsOf(store));
+  });
+});
+
+Deno.test("convert --in-place converts an array of a group, with the metadata of the group", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await checksummed(store, 40, "a");
+    const node = await readJson(store, "/a/zarr.json");
+    const group = encodeJson(groupMetadata({ a: node }));
+    await store.set("/zarr.json", group);
+    const before = await digestsOf(store);
+    const place = `${folder}/a`;
+    const inPlace = ["convert", "--in-place", place];
+    const layout = ["--suffix", ".s", "--parts", ",.index,.crc32c"];
+
+    const dry = await runCli(...inPlace, ...layout, "--dry-run");
+    assertEquals([dry.code, dry.err], [0, ""]);
+    assertStringIncludes(dry.out, "3 chunks would be converted in place");
+    assertEquals(await digestsOf(store), before);
+
+    const cut = await runCli(...inPlace, ...layout);
+    assertEquals([cut.code, cut.err], [0, ""]);
+    assertStringIncludes(cut.out, "3 chunks converted in place");
+    assertEquals(await store.size("/a/c/0/0.s.crc32c"), 4);
+    const { consolidated_metadata } = await readJson(store, "/zarr.json");
+    assertEquals(
+      consolidated_metadata.metadata.a,
+      await readJson(store, "/a/zarr.json"),
+    );
+    const again = await runCli(...inPlace, ...layout);
+    assertStringIncludes(again.out, "has this layout already");
+
+    const json = await runCli(...inPlace, "--plain", "--json");
+    assertEquals(JSON.parse(json.out).isFinished, true);
+    const after = await digestsOf(store);
+    assertEquals(Object.keys(after), Object.keys(before));
+    assertEquals(after["/a/c/1/2"], before["/a/c/1/2"]);
+    const quiet = await runCli(...inPlace, "--suffix", ".t", "--quiet");
+    assertEquals(quiet, { code: 0, out: "", err: "" });
   });
 });
 

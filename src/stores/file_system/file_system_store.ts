@@ -10,6 +10,7 @@ import { openFiles } from "./open_files.ts";
 import { openFile, readFileRange, WHOLE } from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot } from "./root.ts";
+import { rememberRoot } from "./store_roots.ts";
 import { PendingValue } from "./value.ts";
 import { FileValueWriter } from "./writer.ts";
 import { offerShortcut } from "../shortcut.ts";
@@ -146,6 +147,7 @@ export class FileSystemStore implements Store {
       this.#isSynced,
       options.followLinksInto,
     );
+    rememberRoot(this, this.#root);
     this.#onRecovery = options.onRecovery;
   }
 

@@ -57,6 +57,9 @@ export function temporaryPath(folder: string): string {
   return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
 }
 
+/** The name of the file that the run of a conversion in place locks, in the folder of the node. */
+export const IN_PLACE_LOCK: string = `${TEMPORARY}in-place`;
+
 const JOURNAL = `${TEMPORARY}journal-`;
 /** The longest name of a chunk that its journal has whole, in characters. */
 const LONGEST_NAME = 50;

@@ -1,0 +1,108 @@
+import { dirname, relative, resolve } from "node:path";
+import type { Conversion } from "../jobs/conversion.ts";
+import { convertInPlace } from "../jobs/convert_in_place.ts";
+import type { NodeLocation } from "../jobs/node_location.ts";
+import { MARKER } from "../jobs/unfinished_marker.ts";
+import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
+import type { Arguments, Io } from "./command.ts";
+import { bytesText, countText, jsonText } from "./format.ts";
+import { layoutOf } from "./layout_arguments.ts";
+import { openWritableStore } from "./open_store.ts";
+import { printLayouts } from "./print_layouts.ts";
+import { ProgressLine } from "./progress.ts";
+import { concurrencyOf } from "./share_option.ts";
+
+/** The options of `convert` that a conversion in place does not have. */
+export const NOT_IN_PLACE: readonly string[] = [
+  ...["container", "resume", "compare", "overwrite"],
+  ...["finish", "share", "shares"],
+];
+
+/** `zarr-parts convert --in-place PATH` */
+export async function convertFolder(
+  args: Arguments,
+  io: Io,
+): Promise<number> {
+  const [path] = args.operands as [string];
+  const location = await locate(path);
+  const layout = await layoutOf(args);
+  const concurrency = concurrencyOf(args);
+  const progress = new ProgressLine(io, args.has("quiet"));
+  try {
+    const conversion = await convertInPlace(location, {
+      ...layout,
+      ...concurrency && { concurrency },
+      dryRun: args.has("dry-run"),
+      signal: io.signal,
+      onProgress: ({ done, total, bytes }) =>
+        progress.update(done, total, bytes),
+    });
+    progress.clear();
+    report(conversion, args, path, io);
+    return 0;
+  } catch (error) {
+    progress.clear();
+    await explain(location, path, io);
+    throw error;
+  }
+}
+
+/** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */
+async function locate(path: string): Promise<NodeLocation> {
+  const store = openWritableStore(path);
+  if (/^file:/i.test(path)) return { store };
+  const folder = resolve(path);
+  let root = folder;
+  while (await isNode(dirname(root)) && dirname(root) !== root) {
+    root = dirname(root);
+  }
+  if (root === folder) return { store };
+  const names = relative(root, folder).replaceAll("\\", "/");
+  return { store: new FileSystemStore(root), path: names };
+}
+
+async function isNode(folder: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(`${folder}/zarr.json`)).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function report(
+  conversion: Conversion,
+  args: Arguments,
+  path: string,
+  io: Io,
+): void {
+  if (args.has("json")) return io.print(jsonText(conversion));
+  if (args.has("quiet")) return;
+  const { arrays, total, copied, bytes } = conversion;
+  if (args.has("dry-run")) {
+    printLayouts(arrays, io);
+    return io.print(
+      `${countText(total)} chunks would be converted in place in ${path}`,
+    );
+  }
+  io.print(
+    arrays.length === 0
+      ? `${path} has this layout already`
+      : `${countText(copied)} chunks converted in place in ${path} (${
+        bytesText(bytes)
+      } written)`,
+  );
+}
+
+/** Says how to go on, if the conversion was left unfinished. */
+async function explain(
+  { store, path = "" }: NodeLocation,
+  place: string,
+  io: Io,
+): Promise<void> {
+  const root = path === "" ? "" : `/${path}` as const;
+  const marker = await store.get(`${root}${MARKER}`).catch(() => undefined);
+  if (marker === undefined) return;
+  io.note(
+    `${place} is not finished, and may not open until the same command is run again\n`,
+  );
+}

@@ -1,0 +1,70 @@
+import { namedCodecs } from "../jobs/change_layout.ts";
+import type { LayoutOptions } from "../jobs/layout_options.ts";
+import type {
+  ArrayMetadata,
+  NamedConfiguration,
+} from "../metadata/array_metadata.ts";
+import { parseZarrJson } from "../metadata/zarr_json.ts";
+import { type Arguments, UsageError } from "./command.ts";
+
+/** The layout that the arguments say, but for the container. */
+export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
+  const [suffix, parts, file] = ["suffix", "parts", "metadata"].map((name) =>
+    args.text(name)
+  );
+  const keyEncoding = encodingOf(args);
+  return {
+    ...keyEncoding && { keyEncoding },
+    ...suffix !== undefined && { suffix },
+    ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
+    ...args.has("plain") && { plain: true },
+    ...file !== undefined && {
+      metadata: parseZarrJson(await Deno.readFile(file)) as ArrayMetadata,
+    },
+    ...whereOf(args),
+  };
+}
+
+/** The container of all arrays that get the layout. */
+export async function containerOf(
+  args: Arguments,
+): Promise<Pick<LayoutOptions, "container">> {
+  const format = args.text("container");
+  if (format === undefined) return {};
+  const containers = {
+    tiff: async () => (await import("../tiff/tiff_container.ts")).tiffContainer,
+    zip: async () => (await import("../zip/zip_container.ts")).zipContainer,
+  };
+  if (!Object.hasOwn(containers, format)) {
+    throw new UsageError(
+      `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
+    );
+  }
+  const container = await containers[format as keyof typeof containers]();
+  return { container: (metadata) => container(metadata) };
+}
+
+/** Arrays of a group that have no shards keep their layout where options are about shards. */
+function whereOf(args: Arguments): Pick<LayoutOptions, "where"> {
+  const parts = args.text("parts")?.split(",") ?? [];
+  const isAboutShards = args.text("container") !== undefined ||
+    parts.some((part) => part.endsWith(".index"));
+  return !isAboutShards ? {} : {
+    where: (metadata, path) =>
+      path === "" || namedCodecs(metadata)[0]?.name === "sharding_indexed",
+  };
+}
+
+function encodingOf(args: Arguments): NamedConfiguration | undefined {
+  const [name, separator, format] = ["encoding", "separator", "template"]
+    .map((option) => args.text(option));
+  if (format !== undefined) {
+    const configuration = { format, ...separator && { separator } };
+    return { name: "template", configuration };
+  }
+  if (name === undefined && separator === undefined) return undefined;
+  return {
+    name: name ?? "default",
+    ...separator !== undefined && { configuration: { separator } },
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Conversions in place that are killed, or get an error, at each of their operations on
+ * files, and run again.
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FileSystemStore, openArrayChunks } from "../../mod.ts";
+import { runInPlace } from "../../src/jobs/convert_in_place.ts";
+import { convertInPlace } from "../../src/jobs/mod.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import { placeOf } from "../../src/jobs/node_location.ts";
+import {
+  assertConsolidated,
+  assertReadableOrRefused,
+  assertRightOrError,
+  convertedState,
+  createExample,
+  createGroup,
+  type Disturbance,
+  DisturbedFiles,
+  Killed,
+  memoryFolder,
+  stateOf,
+} from "./in_place_support.ts";
+
+interface Scenario {
+  readonly name: string;
+  readonly create: (store: FileSystemStore) => Promise<void>;
+  /** The arrays whose elements are compared. */
+  readonly paths: readonly string[];
+  readonly options: ConvertInPlaceOptions;
+  readonly hasLinks?: boolean;
+  /** Whether the arrays can be read at any time. */
+  readonly isAlwaysReadable?: boolean;
+}
+
+/** A scenario of one array. */
+function array(
+  name: string,
+  from: ConvertInPlaceOptions,
+  options: ConvertInPlaceOptions,
+  more: Partial<Scenario> = {},
+): Scenario {
+  const create = (store: FileSystemStore) => createExample(store, from);
+  return { name, create, paths: [""], options, ...more };
+}
+
+const INDEX: ConvertInPlaceOptions = { parts: ["", ".index:7"] };
+const SCENARIOS: Scenario[] = [
+  array("cut", {}, INDEX),
+  array("cut and rename", {}, { ...INDEX, suffix: ".s" }),
+  array("join", INDEX, { parts: [] }),
+  array("join and rename", { ...INDEX, suffix: ".s" }, { plain: true }),
+  array("join of several parts", {
+    suffix: ".s",
+    parts: [".h:2", "", ".x/a:3", ".b:5"],
+  }, { suffix: ".t", parts: [".g:1", ".h:1", ".data", ".x/c:2"] }),
+  array("rename", INDEX, { keyEncoding: "v2" }, { isAlwaysReadable: true }),
+  array("rename without hard links", INDEX, { keyEncoding: "v2" }, {
+    hasLinks: false,
+  }),
+  array("other parts at the end", { parts: ["", ".a:3", ".b:4"] }, INDEX, {
+    isAlwaysReadable: true,
+  }),
+  {
+    name: "a group",
+    create: (store) => createGroup(store, {}, INDEX),
+    paths: ["a", "sub/b"],
+    options: {
+      metadata: (metadata, path) =>
+        path === "a"
+          ? {
+            ...metadata,
+            storage_transformers: [{
+              name: "concat-parts",
+              configuration: {
+                parts: [{ key_suffix: "" }, { key_suffix: ".i", size: 5 }],
+              },
+            }],
+          }
+          : { ...metadata, storage_transformers: [] },
+    },
+  },
+];
+
+/** Runs a scenario with a disturbance. Returns the number of operations, and the error. */
+async function disturb(
+  folder: string,
+  { options, hasLinks }: Scenario,
+  disturbance?: Disturbance,
+): Promise<{ count: number; disturbed: string | undefined; error: unknown }> {
+  const store = new FileSystemStore(folder);
+  const disturbed = new DisturbedFiles(store, disturbance, hasLinks);
+  let error: unknown;
+  try {
+    await runInPlace(placeOf(store), disturbed.files, {
+      ...options,
+      concurrency: 1,
+    });
+  } catch (thrown) {
+    error = thrown;
+  }
+  await disturbed.end();
+  return { count: disturbed.count, disturbed: disturbed.disturbed, error };
+}
+
+/** Runs a scenario in a folder of its own. */
+async function inExample(
+  { create }: Scenario,
+  task: (folder: string, before: Record<string, string>) => Promise<void>,
+): Promise<void> {
+  const folder = await memoryFolder();
+  try {
+    await create(new FileSystemStore(folder));
+    await task(folder, await stateOf(folder));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function readable(folder: string, paths: readonly string[]) {
+  let isReadable = true;
+  for (const path of paths) {
+    if (!await assertReadableOrRefused(folder, path)) isReadable = false;
+  }
+  if (paths.length > 1 && !await assertConsolidated(folder)) return false;
+  return isReadable;
+}
+
+for (const scenario of SCENARIOS) {
+  const { name, paths, options, isAlwaysReadable } = scenario;
+
+  for (const kind of ["kill", "half"] as const) {
+    // Only files that are made longer can be written in half.
+    if (kind === "half" && !(name.startsWith("join") || name === "a group")) {
+      continue;
+    }
+    Deno.test(
+      `in place, ${name}: killed at any operation, and run again${
+        kind === "half" ? " after half of it" : ""
+      }`,
+      async () => {
+        let expected: Record<string, string> = {};
+        let count = 0;
+        await inExample(scenario, async (folder) => {
+          expected = await convertedState(folder, options);
+          ({ count } = await disturb(folder, scenario));
+          assertEquals(await stateOf(folder), expected);
+        });
+        assert(count > 20, String(count));
+        for (let at = 0; at < count; at++) {
+          await inExample(scenario, async (folder) => {
+            const store = new FileSystemStore(folder);
+            // Earlier readers find no parts that are gone. Only the checksum of an index
+            // tells them that a chunk was cut, and nothing that a chunk has another key.
+            const earlier = name === "join"
+              ? await openArrayChunks(store)
+              : undefined;
+            const { error } = await disturb(folder, scenario, { at, kind });
+            assert(error instanceof Killed, `${at}: ${error}`);
+            if (earlier) await assertRightOrError(earlier);
+            const isReadable = await readable(folder, paths);
+            assert(isReadable || !isAlwaysReadable, String(at));
+            // The second run is killed, too, some operations later.
+            const next = { at: at % 7, kind } as const;
+            await disturb(folder, scenario, next);
+            await readable(folder, paths);
+            // A run that was killed before its marker was written has to be repeated.
+            await convertInPlace(store, at % 2 === 0 ? options : {});
+            if (at % 2 !== 0) await convertInPlace(store, options);
+            assertEquals(await stateOf(folder), expected, String(at));
+          });
+        }
+      },
+    );
+  }
+
+  Deno.test(`in place, ${name}: an error of any operation leaves what is readable, or is finished by the next run`, async () => {
+    const outcomes = new Set<string>();
+    for (let at = 0;; at++) {
+      let isOver = false;
+      await inExample(scenario, async (folder, before) => {
+        const expected = await convertedState(folder, options);
+        const disturbance = { at, kind: "no space" } as const;
+        const { error, disturbed } = await disturb(
+          folder,
+          scenario,
+          disturbance,
+        );
+        if (error === undefined) {
+          isOver = disturbed === undefined;
+          assertEquals(await stateOf(folder), expected);
+          return;
+        }
+        const state = await stateOf(folder);
+        // Operations that need space are undone at once.
+        const needsSpace = ["write", "extend", "link"].includes(disturbed!);
+        if (needsSpace) assertEquals(state, before, `${at} ${disturbed}`);
+        outcomes.add(
+          state["/zarr.json"] === before["/zarr.json"] ? "undone" : "left",
+        );
+        await readable(folder, paths);
+        await convertInPlace(new FileSystemStore(folder), options);
+        assertEquals(await stateOf(folder), expected, String(at));
+      });
+      if (isOver) break;
+    }
+    assert(outcomes.has("undone"));
+  });
+}
+
+Deno.test("in place, another layout than that of the unfinished run is refused", async () => {
+  for (const scenario of SCENARIOS.slice(0, 4)) {
+    await inExample(scenario, async (folder) => {
+      const expected = await convertedState(folder, scenario.options);
+      await disturb(folder, scenario, { at: 20, kind: "kill" });
+      const before = await stateOf(folder);
+      const store = new FileSystemStore(folder);
+      await assertRejects(
+        () => convertInPlace(store, { suffix: ".other" }),
+        Error,
+        "another layout is unfinished",
+      );
+      assertEquals(await stateOf(folder), before);
+      await convertInPlace(store);
+      assertEquals(await stateOf(folder), expected);
+    });
+  }
+});

@@ -1,0 +1,481 @@
+/** What a conversion in place refuses: nothing is changed then. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  ChunkKeyError,
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  MissingPartError,
+  PartSizeError,
+  type Store,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import { convert, convertInPlace } from "../../src/jobs/mod.ts";
+import { runInPlace } from "../../src/jobs/convert_in_place.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import { placeOf } from "../../src/jobs/node_location.ts";
+import { tiffContainer } from "../../src/tiff/mod.ts";
+import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
+import {
+  convertedState,
+  createExample,
+  createGroup,
+  DisturbedFiles,
+  memoryFolder,
+  stateOf,
+} from "./in_place_support.ts";
+
+const INDEX: ConvertInPlaceOptions = { parts: ["", ".index:7"] };
+
+// deno-lint-ignore no-explicit-any -- constructors take different arguments
+type ErrorClass = new (...args: any[]) => Error;
+
+interface Refusal {
+  readonly name: string;
+  /** The layout of the array; by default chunks in one object. */
+  readonly from?: ConvertInPlaceOptions;
+  /** Changes the example before the conversion. */
+  change?(folder: string, store: FileSystemStore): Promise<unknown>;
+  readonly path?: string;
+  readonly options: ConvertInPlaceOptions;
+  readonly ErrorClass?: ErrorClass;
+  readonly message: string;
+}
+
+const SWAPPED = { name: "template", configuration: { format: "c/{1}/{0}" } };
+
+const REFUSALS: Refusal[] = [
+  {
+    name: "an unknown option",
+    options: { container: () => tiffContainer } as ConvertInPlaceOptions,
+    ErrorClass: TypeError,
+    message: 'Unknown option "container" of a conversion in place',
+  },
+  {
+    name: "no concurrency",
+    options: { concurrency: 0 },
+    ErrorClass: RangeError,
+    message: "from 1, found 0",
+  },
+  {
+    name: "two layouts",
+    options: { plain: true, suffix: ".x" },
+    ErrorClass: RangeError,
+    message: '"plain" and "suffix"',
+  },
+  {
+    name: "no node",
+    path: "b",
+    options: INDEX,
+    ErrorClass: MetadataError,
+    message: '"/b',
+  },
+  {
+    name: "a head before the data",
+    options: { parts: [".head:1", ""] },
+    ErrorClass: RangeError,
+    message: "all bytes would have to be moved",
+  },
+  {
+    name: "keys of other chunks",
+    options: { keyEncoding: SWAPPED },
+    ErrorClass: RangeError,
+    message: "convert twice, first to keys with another suffix",
+  },
+  {
+    name: "keys of other parts",
+    from: INDEX,
+    options: {
+      parts: [{ keySuffix: ".index" }, { keySuffix: "", size: 7 }],
+    },
+    ErrorClass: RangeError,
+    message: "are keys of other objects",
+  },
+  {
+    name: "another size of a part with the same key",
+    from: INDEX,
+    options: { parts: ["", { keySuffix: ".index", size: 6 }] },
+    ErrorClass: RangeError,
+    message: "are keys of other objects",
+  },
+  {
+    name: "chunks that are too short",
+    options: { parts: ["", ".index:13"] },
+    ErrorClass: PartSizeError,
+    message: "is 12 bytes long, where the new parts take 13",
+  },
+  {
+    name: "a chunk that lacks a part",
+    from: INDEX,
+    change: (folder) => Deno.remove(`${folder}/c/1/0.index`),
+    options: { suffix: ".x" },
+    ErrorClass: MissingPartError,
+    message: ".index",
+  },
+  {
+    name: "a file at a new key",
+    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0.index`, "mine"),
+    options: INDEX,
+    message: "remove it, or choose other keys",
+  },
+  {
+    name: "a file at the new key of an absent chunk",
+    change: (folder) => Deno.writeTextFile(`${folder}/c/1/1.x`, "mine"),
+    options: { suffix: ".x" },
+    message: '"/c/1/1.x" is no chunk, and would be one',
+  },
+  {
+    name: "an object that is no part, and would be a chunk",
+    from: { parts: [".data", ".index:7"] },
+    change: (folder) => Deno.writeTextFile(`${folder}/c/1/1`, "mine"),
+    options: { parts: [] },
+    message: '"/c/1/1" is no chunk, and would be one',
+  },
+  {
+    name: "a folder at a new key",
+    change: (folder) => Deno.mkdir(`${folder}/c/1/0.index`),
+    options: INDEX,
+    message: "Expected a regular file, found a folder",
+  },
+  {
+    name: "a file with two names",
+    change: (folder) => Deno.link(`${folder}/c/1/0`, `${folder}/other`),
+    options: INDEX,
+    message: "its file has 2 names (hard links)",
+  },
+  {
+    name: "a linked file",
+    change: async (folder) => {
+      await Deno.rename(`${folder}/c/1/0`, `${folder}/moved`);
+      await Deno.symlink(`${folder}/moved`, `${folder}/c/1/0`);
+    },
+    options: INDEX,
+    message: "found a symbolic link",
+  },
+  {
+    name: "a linked file that gets another name",
+    change: async (folder) => {
+      await Deno.rename(`${folder}/c/1/0`, `${folder}/moved`);
+      await Deno.symlink(`${folder}/moved`, `${folder}/c/1/0`);
+    },
+    options: { suffix: ".x" },
+    message: "found a symbolic link",
+  },
+  {
+    name: "a linked folder of chunks",
+    change: async (folder) => {
+      await Deno.rename(`${folder}/c/1`, `${folder}/moved`);
+      await Deno.symlink(`${folder}/moved`, `${folder}/c/1`);
+    },
+    options: INDEX,
+    message: '"/c/1" is a symbolic link to a folder',
+  },
+  {
+    name: "a linked document",
+    change: async (folder) => {
+      await Deno.rename(`${folder}/zarr.json`, `${folder}/moved`);
+      await Deno.symlink(`${folder}/moved`, `${folder}/zarr.json`);
+    },
+    options: INDEX,
+    message: "found a symbolic link",
+  },
+  {
+    name: "the target of a conversion that is unfinished",
+    change: (folder) =>
+      Deno.writeTextFile(`${folder}/.zarr-parts-unfinished.json`, "{}"),
+    options: INDEX,
+    message: "a conversion to it is unfinished",
+  },
+  {
+    name: "a node below which another conversion is unfinished",
+    change: async (folder) => {
+      await Deno.mkdir(`${folder}/x`);
+      const marker = `${folder}/x/.zarr-parts-unfinished.json`;
+      await Deno.writeTextFile(marker, "{}");
+    },
+    options: INDEX,
+    message: '"/x/.zarr-parts-unfinished.json"',
+  },
+];
+
+Deno.test("in place, whatever cannot be done safely is refused, and nothing changes", async () => {
+  for (const { name, from = {}, change, path, ...refusal } of REFUSALS) {
+    const folder = await memoryFolder();
+    try {
+      const store = new FileSystemStore(folder);
+      await createExample(store, from);
+      await change?.(folder, store);
+      const before = await stateOf(folder);
+      const error = await assertRejects(
+        () =>
+          convertInPlace({ store, ...path && { path } }, {
+            ...refusal.options,
+          }),
+        refusal.ErrorClass ?? Error,
+        refusal.message,
+        name,
+      );
+      assert(!(error instanceof ChunkKeyError));
+      assertEquals(await stateOf(folder), before, name);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+});
+
+Deno.test("in place, only file stores are converted", async () => {
+  const store = new MemoryStore([["/zarr.json", encodeJson(groupMetadata())]]);
+  for (const other of [store, { get: () => store.get("/zarr.json") }]) {
+    await assertRejects(
+      () => convertInPlace(other as Store, INDEX),
+      TypeError,
+      "expected a FileSystemStore",
+    );
+  }
+});
+
+Deno.test("in place, files with several names may get other names", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  await createExample(store, {});
+  await Deno.link(`${folder}/c/1/0`, `${folder}/mine`);
+  const bytes = await Deno.readFile(`${folder}/mine`);
+  await convertInPlace(store, { suffix: ".x" });
+  assertEquals(await Deno.readFile(`${folder}/mine`), bytes);
+  assertEquals(await Deno.readFile(`${folder}/c/1/0.x`), bytes);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("in place, a second run at the same time is refused", async () => {
+  for (const second of ["in place", "from", "over", "above", "below"]) {
+    const folder = await memoryFolder();
+    const store = new FileSystemStore(folder);
+    await createGroup(store, INDEX, {});
+    const expected = await convertedState(folder, INDEX);
+    const target = await memoryFolder();
+    const tasks: Record<string, () => Promise<unknown>> = {
+      "in place": () => convertInPlace({ store, path: "sub" }, INDEX),
+      above: () => convertInPlace(store, INDEX),
+      below: () => convertInPlace({ store, path: "sub/b" }, { parts: [] }),
+      from: () =>
+        convert({ store, path: "sub" }, new FileSystemStore(target), INDEX),
+      over: () =>
+        convert({ store, path: "a" }, { store, path: "sub" }, {
+          overwrite: true,
+        }),
+    };
+    let count = 0;
+    const { files } = new DisturbedFiles(
+      store,
+      undefined,
+      true,
+      async (_, key) => {
+        if (key === "/sub/.zarr-parts-unfinished.json") return;
+        count++;
+        await assertRejects(tasks[second]!, Error, "", second);
+      },
+    );
+    await runInPlace(placeOf({ store, path: "sub" }), files, INDEX);
+    await convertInPlace(store, INDEX);
+    assertEquals(await stateOf(folder), expected, second);
+    assert(second === "below" || count > 5, `${count}`);
+    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(target, { recursive: true });
+  }
+});
+
+/** Changes of another program, by the operation that they come before. */
+const CHANGES: {
+  readonly name: string;
+  readonly before: string;
+  change(folder: string): Promise<unknown>;
+  readonly message: string;
+  /** Whether the conversion is undone. */
+  readonly isUndone: boolean;
+}[] = [
+  {
+    name: "the document",
+    before: "write /.zarr-parts-unfinished/chunks",
+    change: async (folder) => {
+      const document = JSON.parse(
+        await Deno.readTextFile(`${folder}/zarr.json`),
+      );
+      await Deno.writeTextFile(
+        `${folder}/zarr.json`,
+        JSON.stringify({ ...document, attributes: { new: true } }),
+      );
+    },
+    message: "/zarr.json",
+    isUndone: true,
+  },
+  {
+    name: "another chunk",
+    before: "write /.zarr-parts-unfinished/chunks",
+    change: (folder) => Deno.copyFile(`${folder}/c/1/0`, `${folder}/c/0/1`),
+    message: "has changed",
+    isUndone: true,
+  },
+  {
+    name: "a chunk of another length",
+    before: "rename /.zarr-parts-unfinished/cut.json",
+    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0`, "x".repeat(50)),
+    message: '"/c/1/0"',
+    isUndone: false,
+  },
+  {
+    name: "a chunk with another index",
+    before: "rename /.zarr-parts-unfinished/cut.json",
+    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0`, "x".repeat(12)),
+    message: '"/c/1/0"',
+    isUndone: false,
+  },
+];
+
+Deno.test("in place, changes by another program are noticed", async () => {
+  for (const { name, before, change, message, isUndone } of CHANGES) {
+    const folder = await memoryFolder();
+    const store = new FileSystemStore(folder);
+    await createExample(store, {});
+    let changed: Record<string, string> | undefined;
+    const { files } = new DisturbedFiles(
+      store,
+      undefined,
+      true,
+      async (operation, key) => {
+        if (`${operation} ${key}` !== before || changed) return;
+        changed = {};
+        await change(folder);
+      },
+    );
+    const error = await assertRejects(
+      () => runInPlace(placeOf(store), files, { ...INDEX, concurrency: 1 }),
+      Error,
+      "Another program has changed",
+      name,
+    );
+    assert(error.message.includes(message) || isUndone, error.message);
+    const isLeft = (await Array.fromAsync(Deno.readDir(folder)))
+      .some(({ name }) => name.startsWith(".zarr-parts-unfinished"));
+    assertEquals(isLeft, !isUndone, name);
+    if (isUndone) {
+      const state = Object.keys(await stateOf(folder));
+      assert(!state.some((path) => path.endsWith(".index")), name);
+    } else {
+      // Nothing was cut off of the file that was changed.
+      const written = await Deno.readFile(`${folder}/c/1/0`);
+      assertEquals(new Set(written), new Set([0x78]), name);
+    }
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("in place, a run that is aborted early undoes its work, and one that is aborted late is finished by the next", async () => {
+  const operations: string[] = [];
+  for (let at = 0; at === 0 || at < operations.length; at++) {
+    const folder = await memoryFolder();
+    const store = new FileSystemStore(folder);
+    await createExample(store, INDEX);
+    const before = await stateOf(folder);
+    const expected = await convertedState(folder, { parts: [] });
+    const controller = new AbortController();
+    let count = 0;
+    const { files } = new DisturbedFiles(
+      store,
+      undefined,
+      true,
+      (name, key) => {
+        if (at === 0) operations.push(`${name} ${key}`);
+        if (count++ === at && at > 0) controller.abort(new Error("aborted"));
+      },
+    );
+    const { signal } = controller;
+    let error: unknown;
+    try {
+      const options = { parts: [], signal, concurrency: 1 };
+      await runInPlace(placeOf(store), files, options);
+    } catch (thrown) {
+      error = thrown;
+    }
+    if (error !== undefined) {
+      assertEquals((error as Error).message, "aborted");
+      const state = await stateOf(folder);
+      const isCut = state["/.zarr-parts-unfinished.json"] !== undefined;
+      if (!isCut) assertEquals(state, before, operations[at]);
+      await convertInPlace(store, { parts: [] });
+    }
+    assertEquals(await stateOf(folder), expected, operations[at]);
+    await Deno.remove(folder, { recursive: true });
+  }
+  assert(operations.length > 20);
+});
+
+Deno.test("in place, groups above get new consolidated metadata, and a store without them cannot finish", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  await createGroup(store, {}, INDEX);
+  const place = placeOf({ store, path: "sub/b" });
+  const disturbance = { at: 25, kind: "kill" } as const;
+  const disturbed = new DisturbedFiles(store, disturbance);
+  const options = { parts: [], suffix: ".x" };
+  await assertRejects(() => runInPlace(place, disturbed.files, options));
+  await disturbed.end();
+  const inner = new FileSystemStore(`${folder}/sub/b`);
+  await assertRejects(
+    () => convertInPlace(inner, options),
+    RangeError,
+    "a store that holds that group",
+  );
+  await convertInPlace({ store, path: "sub/b" }, options);
+  const { consolidated_metadata: { metadata } } = await readJson(
+    store,
+    "/zarr.json",
+  );
+  assertEquals(metadata["sub/b"], await readJson(store, "/sub/b/zarr.json"));
+  assertEquals(metadata["sub/b"].chunk_key_encoding.name, "suffix");
+  assertEquals(metadata.a, await readJson(store, "/a/zarr.json"));
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("in place, a dry run changes nothing, and says the same as the run", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  await createGroup(store, {}, INDEX);
+  const before = await stateOf(folder);
+  const dry = await convertInPlace(store, { ...INDEX, dryRun: true });
+  assertEquals(await stateOf(folder), before);
+  // The array at /sub/b has this layout.
+  assertEquals(dry.arrays.map(({ path, chunks }) => [path, chunks]), [[
+    "a",
+    3,
+  ]]);
+  assertEquals([dry.total, dry.copied, dry.isFinished], [3, 0, false]);
+  const progress: number[] = [];
+  const real = await convertInPlace(store, {
+    ...INDEX,
+    onProgress: ({ done, total }) => progress.push(done / total),
+  });
+  assertEquals(real, { ...dry, copied: 3, bytes: 21, isFinished: true });
+  assertEquals(progress, progress.toSorted((a, b) => a - b));
+  assertEquals(progress.at(-1), 1);
+  const again = await convertInPlace(store, INDEX);
+  assertEquals([again.arrays, again.total, again.isFinished], [[], 0, true]);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("in place, chunks get keys by the instance of a key encoding", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  await createExample(store, {});
+  const keyEncoding = new TemplateChunkKeyEncoding("t_{0:02}_{1:02}");
+  await convertInPlace(store, { keyEncoding });
+  const names = Object.keys(await stateOf(folder));
+  assertEquals(names, ["/t_00_00", "/t_01_00", "/t_01_02", "/zarr.json"]);
+  const chunks = await createArrayChunks(
+    store,
+    "x",
+    await readJson(store, "/zarr.json"),
+  );
+  assertEquals(chunks.key([1, 2]), "/x/t_01_02");
+  await Deno.remove(folder, { recursive: true });
+});

@@ -1,0 +1,253 @@
+/** Arrays that are converted in place, and operations on files that fail. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  ArrayChunks,
+  arrayMetadata,
+  createArrayChunks,
+  DamageError,
+  FileSystemStore,
+  MetadataError,
+  openArrayChunks,
+  type StoreKey,
+} from "../../mod.ts";
+import { convert } from "../../src/jobs/mod.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import {
+  type FileChanges,
+  fileChangesOf,
+} from "../../src/stores/file_system/file_changes.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
+
+/** The stored chunks of a grid of 2 × 3, and their lengths. */
+const CHUNKS: [number[], number][] = [[[0, 0], 40], [[1, 2], 97], [[1, 0], 12]];
+
+/** A folder in memory, where there is a file system for it. */
+export async function memoryFolder(): Promise<string> {
+  try {
+    return await Deno.makeTempDir({ dir: "/dev/shm" });
+  } catch {
+    return await Deno.makeTempDir();
+  }
+}
+
+/** Creates an array of a layout with some chunks of different lengths. */
+export async function createExample(
+  store: FileSystemStore,
+  layout: ConvertInPlaceOptions,
+  path = "",
+): Promise<void> {
+  const metadata = arrayMetadata({
+    shape: [4, 5],
+    dataType: "uint8",
+    chunkShape: [2, 2],
+    attributes: { scale: 0.5 },
+    ...layout.keyEncoding && { keyEncoding: layout.keyEncoding },
+    ...layout.suffix && { suffix: layout.suffix },
+    ...layout.parts?.length && { parts: layout.parts },
+  });
+  const chunks = await createArrayChunks(store, path, metadata);
+  for (const [i, [coordinates, length]] of CHUNKS.entries()) {
+    await chunks.set(coordinates, countingBytes(length, i));
+  }
+}
+
+/** Creates a group with consolidated metadata, of two arrays and a text. */
+export async function createGroup(
+  store: FileSystemStore,
+  a: ConvertInPlaceOptions,
+  b: ConvertInPlaceOptions,
+): Promise<void> {
+  await createExample(store, a, "a");
+  await createExample(store, b, "sub/b");
+  await store.set("/readme.txt", encodeJson("text"));
+  await store.set("/sub/zarr.json", encodeJson(groupMetadata()));
+  const nodes = {
+    a: await readJson(store, "/a/zarr.json"),
+    sub: groupMetadata(),
+    "sub/b": await readJson(store, "/sub/b/zarr.json"),
+  };
+  await store.set("/zarr.json", encodeJson(groupMetadata(nodes)));
+}
+
+/** The files and folders below a folder, with digests of the files. */
+export async function stateOf(
+  folder: string,
+  path = "",
+): Promise<Record<string, string>> {
+  const state: Record<string, string> = {};
+  const entries = Deno.readDir(folder + path);
+  for await (const { name, isDirectory, isSymlink } of entries) {
+    const below = `${path}/${name}`;
+    if (isSymlink) {
+      state[below] = await Deno.readLink(folder + below);
+    } else if (isDirectory) {
+      state[below] = "folder";
+      Object.assign(state, await stateOf(folder, below));
+    } else {
+      const bytes = await Deno.readFile(folder + below);
+      state[below] = name === "zarr.json"
+        ? new TextDecoder().decode(bytes)
+        : bytes.toHex();
+    }
+  }
+  return Object.fromEntries(Object.entries(state).sort());
+}
+
+/** The state of a folder after a conversion to another place. */
+export async function convertedState(
+  folder: string,
+  options: ConvertInPlaceOptions,
+): Promise<Record<string, string>> {
+  const target = await memoryFolder();
+  try {
+    await convert(
+      new FileSystemStore(folder),
+      new FileSystemStore(target),
+      options,
+    );
+    return await stateOf(target);
+  } finally {
+    await Deno.remove(target, { recursive: true });
+  }
+}
+
+/**
+ * Reads an array as any reader does: checks that it either has all of its chunks, or is
+ * refused with a message that names the command.
+ *
+ * @returns Whether it can be read.
+ */
+export async function assertReadableOrRefused(
+  folder: string,
+  path: string,
+): Promise<boolean> {
+  const store = new FileSystemStore(folder);
+  let chunks;
+  try {
+    chunks = await openArrayChunks(store, path);
+  } catch (error) {
+    assert(error instanceof MetadataError, String(error));
+    assert(error.message.includes("convert --in-place"), error.message);
+    return false;
+  }
+  await assertChunks(chunks);
+  return true;
+}
+
+/** Reads the arrays that the consolidated metadata of a group describes. */
+export async function assertConsolidated(folder: string): Promise<boolean> {
+  const store = new FileSystemStore(folder);
+  const { consolidated_metadata } = await readJson(store, "/zarr.json");
+  for (const path of ["a", "sub/b"]) {
+    const metadata = consolidated_metadata?.metadata[path];
+    if (metadata === undefined) return false;
+    await assertChunks(new ArrayChunks(store, path, metadata));
+  }
+  return true;
+}
+
+/** Reads chunks of an array that was opened before: checks that each is right, or an error. */
+export async function assertRightOrError(chunks: ArrayChunks): Promise<void> {
+  for (const [i, [coordinates, length]] of CHUNKS.entries()) {
+    let bytes;
+    try {
+      bytes = await chunks.get(coordinates);
+    } catch (error) {
+      assert(error instanceof DamageError, String(error));
+      continue;
+    }
+    assertEquals(bytes, countingBytes(length, i), String(coordinates));
+  }
+}
+
+async function assertChunks(chunks: ArrayChunks): Promise<void> {
+  for (const [i, [coordinates, length]] of CHUNKS.entries()) {
+    const bytes = await chunks.get(coordinates);
+    assertEquals(bytes, countingBytes(length, i), String(coordinates));
+  }
+  const listed = (await Array.fromAsync(chunks.list())).map(String).sort();
+  assertEquals(listed, CHUNKS.map(([each]) => String(each)).sort());
+}
+
+/** The operations that change something. */
+const CHANGES = [
+  ...["write", "cut", "extend", "link", "rename", "remove"] as const,
+  ...["removeFolder"] as const,
+];
+
+/** Thrown by operations on files of a program that counts as killed. */
+export class Killed extends Error {}
+
+/** What disturbs the operations on files. */
+export interface Disturbance {
+  /** The number of the operation, from 0. */
+  readonly at: number;
+  /** Whether this operation and all later ones do nothing, or this one has no space, or is done in half before all later ones do nothing. */
+  readonly kind: "kill" | "half" | "no space";
+}
+
+/** Operations on files that are disturbed, and counted. */
+export class DisturbedFiles {
+  readonly files: FileChanges;
+  count = 0;
+  /** The name of the operation that was disturbed. */
+  disturbed: string | undefined;
+  readonly #unlocks: (() => Promise<void>)[] = [];
+
+  /** @param before Called before each operation that changes something. */
+  constructor(
+    store: FileSystemStore,
+    disturbance: Disturbance | undefined,
+    hasLinks = true,
+    before: (name: keyof FileChanges, key: StoreKey) => unknown = () => {},
+  ) {
+    const real = fileChangesOf(store)!;
+    let isKilled = false;
+    const step = async (name: keyof FileChanges, args: unknown[]) => {
+      if (isKilled) throw new Killed(name);
+      await before(name, args[0] as StoreKey);
+      if (this.count++ !== disturbance?.at) return;
+      this.disturbed = name;
+      if (disturbance.kind === "no space") {
+        throw Object.assign(new Error("No space left"), { code: "ENOSPC" });
+      }
+      if (disturbance.kind === "half" && name === "extend") {
+        const [key, offset, bytes] = args as Parameters<FileChanges["extend"]>;
+        const half = bytes.subarray(0, bytes.length >> 1);
+        await real.extend(key, offset, half);
+      }
+      isKilled = true;
+      throw new Killed(name);
+    };
+    this.files = new Proxy(real, {
+      get: (_, name: keyof FileChanges) => {
+        if (name === "lock") {
+          return async (folder: "") => {
+            const unlock = await real.lock(folder);
+            if (unlock === undefined) return undefined;
+            this.#unlocks.push(unlock);
+            return async () => {
+              if (isKilled) throw new Killed("unlock");
+              await unlock();
+            };
+          };
+        }
+        if (name === "link" && !hasLinks) return () => Promise.resolve(false);
+        const operation = (real[name] as (...args: unknown[]) => unknown)
+          .bind(real);
+        const isChange = (CHANGES as readonly string[]).includes(name);
+        return async (...args: unknown[]) => {
+          if (isChange) await step(name, args);
+          else if (isKilled) throw new Killed(name);
+          return await operation(...args);
+        };
+      },
+    });
+  }
+
+  /** Ends the locks, as the end of the program does. */
+  async end(): Promise<void> {
+    for (const unlock of this.#unlocks) await unlock().catch(() => {});
+  }
+}

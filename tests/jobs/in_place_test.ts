@@ -1,0 +1,77 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { FileSystemStore } from "../../mod.ts";
+import { convertInPlace } from "../../src/jobs/mod.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import { runInPlace } from "../../src/jobs/convert_in_place.ts";
+import { placeOf } from "../../src/jobs/node_location.ts";
+import {
+  assertReadableOrRefused,
+  convertedState,
+  createExample,
+  DisturbedFiles,
+  memoryFolder,
+  stateOf,
+} from "./in_place_support.ts";
+
+/** Layouts by the size of the parts before the part without a size. */
+const LAYOUTS: Record<number, ConvertInPlaceOptions[]> = {
+  0: [
+    { keyEncoding: "default", suffix: "", parts: [] },
+    { keyEncoding: "v2", suffix: "", parts: [] },
+    { keyEncoding: "default", suffix: ".s", parts: [] },
+    { keyEncoding: "default", suffix: "", parts: ["", ".index:7"] },
+    { keyEncoding: "default", suffix: ".s", parts: [".data", ".x/index:7"] },
+    { keyEncoding: "fanout", suffix: "", parts: ["", ".a:3", ".b:4"] },
+    { keyEncoding: "default", suffix: "", parts: ["", ".end:12"] },
+    { keyEncoding: "default", suffix: "", parts: [".none:0", "", ".e:0"] },
+  ],
+  5: [
+    { keyEncoding: "default", suffix: "", parts: [".head:5", ""] },
+    { keyEncoding: "v2", suffix: "", parts: [".h:2", ".i:3", "", ".t:4"] },
+    { keyEncoding: "default", suffix: ".s", parts: [".head:5", "", ".t:7"] },
+  ],
+};
+
+for (const hasLinks of [true, false]) {
+  Deno.test(
+    `in place, every layout becomes every other one with the same head, ${
+      hasLinks ? "with" : "without"
+    } hard links`,
+    async () => {
+      for (const layouts of Object.values(LAYOUTS)) {
+        for (const from of layouts) {
+          for (const to of layouts) {
+            const folder = await memoryFolder();
+            const store = new FileSystemStore(folder);
+            await createExample(store, from);
+            const expected = await convertedState(folder, to);
+            const { files } = new DisturbedFiles(store, undefined, hasLinks);
+            const message = JSON.stringify([from, to]);
+            await runInPlace(placeOf(store), files, to);
+            assertEquals(await stateOf(folder), expected, message);
+            await assertReadableOrRefused(folder, "");
+            await Deno.remove(folder, { recursive: true });
+          }
+        }
+      }
+    },
+  );
+}
+
+Deno.test("in place, layouts with heads of different sizes are refused, and nothing changes", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  for (const from of LAYOUTS[0]!) {
+    await createExample(store, from);
+    const before = await stateOf(folder);
+    for (const to of LAYOUTS[5]!) {
+      await assertRejects(
+        () => convertInPlace(store, to),
+        RangeError,
+        "a conversion to another place",
+      );
+    }
+    assertEquals(await stateOf(folder), before);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
