@@ -4,34 +4,46 @@ import { bytesText, countText, shapeText } from "./format.ts";
 
 /** The properties of an array by name, as people read them. */
 export function fieldsOf(array: InspectedArray): [string, string][] {
-  const { metadata, gridShape, chunkShape, innerChunkShape, stored } = array;
+  const { metadata, gridShape, chunkShape, innerChunkShape } = array;
   const { shape, data_type, dimension_names, chunk_key_encoding } = metadata;
   const names = dimension_names
     ? ` (${dimension_names.map((name) => name ?? "?").join(", ")})`
     : "";
-  const what = innerChunkShape ? "shards" : "chunks";
-  const count = gridShape.reduce((product, length) => product * length, 1);
-  return [
+  const fields: [string, string | undefined][] = [
     ["shape", shapeText(shape) + names],
     ["data type", nameOf(data_type)],
-    [what, `${shapeText(chunkShape)}, a grid of ${shapeText(gridShape)}`],
-    ...innerChunkShape
-      ? [["inner chunks", shapeText(innerChunkShape)] as [string, string]]
-      : [],
+    [
+      innerChunkShape ? "shards" : "chunks",
+      shape.length === 0
+        ? "one, with the only element"
+        : `${shapeText(chunkShape)}, a grid of ${shapeText(gridShape)}`,
+    ],
+    ["inner chunks", innerChunkShape && shapeText(innerChunkShape)],
     ["codecs", codecsText(metadata.codecs)],
     ["keys", nameOf(chunk_key_encoding)],
-    ...stored
-      ? [[
-        "stored",
-        `${countText(stored.chunks)} of ${countText(count)} ${what}${
-          stored.bytes === undefined ? "" : `, ${bytesText(stored.bytes)}`
-        }`,
-      ] as [string, string]]
-      : [],
+    ["stored", storedText(array)],
   ];
+  return fields.flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text]]
+  );
 }
 
-function nameOf(extension: string | NamedConfiguration): string {
+/** The number of stored chunks or shards, and their length; `undefined` if they were not counted. */
+export function storedText(
+  { gridShape, innerChunkShape, stored }: InspectedArray,
+): string | undefined {
+  if (stored === undefined) return undefined;
+  const { chunks, bytes } = stored;
+  const count = gridShape.reduce((product, length) => product * length, 1);
+  const unit = innerChunkShape ? "shard" : "chunk";
+  const text = `${countText(chunks)} of ${countText(count)} ${unit}${
+    count === 1 ? "" : "s"
+  }`;
+  return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;
+}
+
+/** The name of a data type, a codec or another extension of metadata. */
+export function nameOf(extension: string | NamedConfiguration): string {
   return typeof extension === "string" ? extension : extension.name;
 }
 

@@ -23,7 +23,7 @@ export function drawNode(
 /** A drawing of the parts of a chunk, in their order. */
 function drawChunk(array: InspectedArray, chunk: InspectedChunk): string[] {
   const what = array.innerChunkShape ? "shard" : "chunk";
-  const name = `${what} ${chunk.coordinates.join(", ")}`;
+  const name = `${what} ${chunk.coordinates.join(", ")}`.trimEnd();
   if (chunk.size === undefined) return [`  ${name} is absent: ${chunk.key}`];
   const width = Math.max(...chunk.parts.map(({ key }) => key.length));
   const sizes = chunk.parts.map(({ length }) => countText(length));

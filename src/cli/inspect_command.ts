@@ -2,6 +2,7 @@ import { inspect } from "../jobs/inspect.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode } from "./draw_array.ts";
 import { drawShard } from "./draw_shard.ts";
+import { drawTree } from "./draw_tree.ts";
 import { jsonText } from "./format.ts";
 import { openStore } from "./open_store.ts";
 
@@ -10,7 +11,7 @@ export const INSPECT: Command = {
   name: "inspect",
   operands: ["PLACE"],
   summary:
-    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, all nodes.",
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes.",
   options: {
     chunk: {
       type: "string",
@@ -45,6 +46,10 @@ export const INSPECT: Command = {
       return 0;
     }
     if (args.has("quiet")) return 0;
+    if (inspection.nodes[0]!.kind === "group" && text === undefined) {
+      for (const line of drawTree(inspection, place)) io.print(line);
+      return 0;
+    }
     for (const node of inspection.nodes) {
       for (const line of drawNode(node, place)) io.print(line);
       if (text === undefined || node.kind !== "array" || !node.chunk?.index) {

@@ -35,3 +35,20 @@ export class ChunkList implements Iterable<number[]> {
     }
   }
 }
+
+/** The first of some chunks in the order of the grid, the last dimension fastest. */
+export function firstChunk(
+  chunks: Iterable<readonly number[]>,
+): readonly number[] | undefined {
+  let first: readonly number[] | undefined;
+  for (const chunk of chunks) {
+    if (first === undefined || isBefore(chunk, first)) first = chunk;
+  }
+  return first;
+}
+
+/** Whether a chunk comes before another one in the order of the grid. */
+export function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  const i = a.findIndex((each, i) => each !== b[i]);
+  return i >= 0 && a[i]! < b[i]!;
+}

@@ -10,7 +10,7 @@ import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { ArrayKeys } from "./array_keys.ts";
 import { chunkLevel, type ShardLevel } from "./chunk_levels.ts";
-import { ChunkList } from "./chunk_list.ts";
+import { ChunkList, firstChunk } from "./chunk_list.ts";
 import type {
   InspectedArray,
   InspectedChunk,
@@ -136,8 +136,7 @@ async function describeArray(
   const { path, chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const options: StoreOptions = signal ? { signal } : {};
-  const [first] = stored;
-  const shown = chunk ?? first ??
+  const shown = chunk ?? firstChunk(stored) ??
     (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
   return {
     kind: "array",

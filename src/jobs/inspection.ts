@@ -14,7 +14,7 @@ import type { StoreKey, StoreOptions } from "../stores/store.ts";
 export interface InspectOptions extends StoreOptions {
   /**
    * The grid coordinates of a chunk that is described, for an array. Default: the first
-   * that is listed, or the first of the grid.
+   * one that is stored, or the first one of the grid.
    */
   readonly chunk?: readonly number[] | undefined;
   /** Whether the stored chunks are counted, by listing the store. Default: `true`. */

@@ -1,4 +1,5 @@
 import type { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { isBefore } from "../../jobs/chunk_list.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import type { PictureAxes } from "./picture_axes.ts";
 
@@ -85,10 +86,4 @@ function placeAlong(
   axis: number | undefined,
 ): number {
   return axis === undefined ? 0 : coordinates[axis] ?? 0;
-}
-
-/** Whether coordinates come first in row-major order. */
-function isBefore(a: readonly number[], b: readonly number[]): boolean {
-  const i = a.findIndex((each, i) => each !== b[i]);
-  return i >= 0 && a[i]! < b[i]!;
 }
