@@ -16,6 +16,7 @@ import {
 } from "../stores/capabilities.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import { assertLinks } from "../stores/link.ts";
+import { recover } from "../stores/recover.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { AdoptedArray } from "./adopted_array.ts";
 import type { AdoptionOptions } from "./adoption_options.ts";
@@ -72,6 +73,12 @@ export async function adoptFiles(
   assertKeys(store, chunks, all, link);
   const placed = placeFiles(store, chunks, layout, files, link);
   if (!overwrite) await assertNew(store, document, placed, storeOptions);
+  const canRecover =
+    typeof (store as { recover?: unknown }).recover === "function";
+  // Removes temporary files of runs that were killed. The run after the shares does it for all.
+  if (canRecover && !options.dryRun && share === undefined) {
+    await recover(store, { path: arrayRoot(path).slice(1), ...storeOptions });
+  }
   const added: StoreKey[] = [];
   const indexes: ShardIndex[] = files.map(({ index }) => index);
   if (!options.dryRun) {

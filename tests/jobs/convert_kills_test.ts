@@ -12,12 +12,11 @@ import {
 } from "../../mod.ts";
 import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { startProgram } from "../support/deno_program.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { present } from "../stores/temp_dir.ts";
 import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
-import type { Conversion } from "./convert_program.ts";
 import { digestsOf } from "./digests.ts";
+import { runAndKill } from "./killed_program.ts";
 
 const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
 const KILLS = isLong ? 300 : 8;
@@ -46,33 +45,7 @@ async function createSource(folder: string): Promise<FileSystemStore> {
   return store;
 }
 
-/** Runs the program, and kills it after some milliseconds, if given. Returns whether it was killed before its end. */
-async function runAndKill(
-  conversion: Conversion,
-  time: number | undefined,
-): Promise<boolean> {
-  const url = import.meta.resolve("./convert_program.ts");
-  const child = startProgram(url, conversion);
-  await child.stdin.close();
-  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let text = (await output.read()).value;
-  assert(text?.startsWith("ready\n"), text);
-  if (time !== undefined) {
-    await new Promise((resolve) => setTimeout(resolve, time));
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // It has ended.
-    }
-  }
-  for (let part = await output.read(); !part.done; part = await output.read()) {
-    text += part.value;
-  }
-  const { success } = await child.status;
-  const isDone = text!.includes("done"); // It may be killed after that.
-  assert(isDone || !success, "The program ended without its last line");
-  return !isDone;
-}
+const PROGRAM = import.meta.resolve("./convert_program.ts");
 
 for (const replaces of [false, true]) {
   Deno.test(
@@ -129,9 +102,8 @@ for (const replaces of [false, true]) {
             const time = Math.random() * longest;
             const work = { source, target, options };
             isFirst = false;
-            if (!await runAndKill(work, kills < KILLS ? time : undefined)) {
-              break;
-            }
+            const limit = kills < KILLS ? time : undefined;
+            if (!await runAndKill(PROGRAM, work, limit)) break;
             kills++;
             if (await present(`${target}/zarr.json`)) continue;
             unfinished++;
