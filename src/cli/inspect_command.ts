@@ -11,7 +11,7 @@ export const INSPECT: Command = {
   name: "inspect",
   operands: ["PLACE"],
   summary:
-    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes.",
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, the tree of\nits nodes.",
   options: {
     chunk: {
       type: "string",

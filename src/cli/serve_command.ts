@@ -20,7 +20,7 @@ export const SERVE: Command = {
   name: "serve",
   operands: ["PLACE"],
   summary:
-    "Serves the arrays and groups of a folder or a URL over HTTP as plain Zarr, which all\nZarr programs read, until Ctrl-C. Prints a line for each request. Browsers get a page\nabout each array and group. Nothing can be written.",
+    "Serves the arrays and groups of a folder or a URL over HTTP as plain Zarr, until\nCtrl-C. All Zarr programs read them, and browsers show a page about each. Prints\na line for each request. Nothing can be written.",
   options: {
     port: {
       type: "string",
