@@ -1,0 +1,21 @@
+/** A program that converts a folder in place from one layout to the next, again and again. */
+import { FileSystemStore } from "../../mod.ts";
+import { convertInPlace } from "../../src/jobs/mod.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+
+/** The parameters of the program. */
+export interface InPlaceWork {
+  readonly folder: string;
+  readonly layouts: readonly ConvertInPlaceOptions[];
+  /** The index of the first layout. */
+  readonly first: number;
+}
+
+if (import.meta.main) {
+  const { folder, layouts, first }: InPlaceWork = JSON.parse(Deno.args[0]!);
+  const store = new FileSystemStore(folder);
+  console.log("ready");
+  for (let i = first;; i = (i + 1) % layouts.length) {
+    await convertInPlace(store, layouts[i]);
+  }
+}
