@@ -1,34 +1,19 @@
-import { describe } from "../metadata/describe.ts";
 import type { Store, StoreOptions } from "../stores/store.ts";
-import { ChunkCheck } from "./chunk_checks.ts";
+import { checkAll } from "./check_all.ts";
+import { claimTarget, inPlace, removeOld } from "./claim_target.ts";
 import type { Conversion } from "./conversion.ts";
-import { type Claim, claimTarget, inPlace, removeOld } from "./claim_target.ts";
+import { NOTHING_DONE } from "./convert_counts.ts";
 import {
   assertConvertOptions,
   type ConvertOptions,
 } from "./convert_options.ts";
-import {
-  type ConvertPlan,
-  listSource,
-  planConversion,
-} from "./convert_plan.ts";
-import { ConvertWork, type WorkItem } from "./convert_work.ts";
-import { type Copied, copyValue, isRight } from "./copy_value.ts";
+import { listSource, planConversion } from "./convert_plan.ts";
+import { ConvertWork } from "./convert_work.ts";
+import { copyAll } from "./copy_all.ts";
 import { finishConversion } from "./finish_conversion.ts";
-import {
-  describePlace,
-  type NodeLocation,
-  type Place,
-  placeOf,
-} from "./node_location.ts";
-import { runConcurrently } from "./run_concurrently.ts";
-import { assertStillMarked, readMarker } from "./unfinished_marker.ts";
-
-/** How often a run looks whether another one has taken its place, in milliseconds. */
-const CLAIM_PERIOD = 2000;
-
-/** The number of missing chunks that a message names. */
-const MOST_NAMED = 3;
+import { type NodeLocation, placeOf } from "./node_location.ts";
+import { assertApart, assertTargetOutside } from "./places_apart.ts";
+import { readMarker } from "./unfinished_marker.ts";
 
 /**
  * Copies an array, or a group with all that is in it, and gives the arrays another layout:
@@ -127,161 +112,4 @@ export async function convert(
   if (options.share) return { ...conversion, ...done };
   await finishConversion(plan, listed, claim, options);
   return { ...conversion, ...done, isFinished: true };
-}
-
-type Done = Pick<
-  Conversion,
-  "copied" | "skipped" | "absent" | "bytes" | "isFinished"
->;
-
-const NOTHING_DONE: Done = {
-  copied: 0,
-  skipped: 0,
-  absent: 0,
-  bytes: 0,
-  isFinished: false,
-};
-
-/** Copies all values, and counts what happened. */
-async function copyAll(
-  { target }: ConvertPlan,
-  work: ConvertWork,
-  { marker }: Claim,
-  options: ConvertOptions,
-): Promise<Done> {
-  const done = { ...NOTHING_DONE };
-  const skip = options.resume === "compare"
-    ? "same bytes"
-    : options.resume || options.share
-    ? "same size"
-    : undefined;
-  let checkedAt = performance.now();
-  await runConcurrently(
-    work,
-    options.concurrency ?? 4,
-    async (item, signal) => {
-      if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
-        checkedAt = performance.now();
-        await assertStillMarked(target, marker, { signal });
-      }
-      const { outcome, bytes } = await copyItem(item, skip, signal);
-      done[outcome]++;
-      done.bytes += bytes;
-      report(work, done, options);
-    },
-    options.signal,
-  );
-  return done;
-}
-
-async function copyItem(
-  { from, to, checks, contain, isListed }: WorkItem,
-  skip: "same size" | "same bytes" | undefined,
-  signal: AbortSignal,
-): Promise<Copied> {
-  const copied = await copyValue(from, to, {
-    skip,
-    change: contain,
-    ...checks && {
-      check: (size: number) => new ChunkCheck(checks, from.key, size),
-    },
-  }, signal);
-  if (copied.outcome !== "absent") return copied;
-  if (isListed) {
-    throw new Error(
-      `${
-        describe(from.key)
-      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
-    );
-  }
-  // An earlier run may have found the chunk.
-  if (skip && await to.size({ signal }) !== undefined) {
-    await to.delete({ signal });
-  }
-  return copied;
-}
-
-/** Checks that the target has all values. */
-async function checkAll(
-  { target }: ConvertPlan,
-  work: ConvertWork,
-  options: ConvertOptions,
-): Promise<Done> {
-  const done = { ...NOTHING_DONE };
-  const missing: string[] = [];
-  let count = 0;
-  await runConcurrently(
-    work,
-    options.concurrency ?? 4,
-    async (item, signal) => {
-      const { from, to, contain } = item;
-      const size = contain
-        ? sizeOf(await from.get({ signal }), contain)
-        : await from.size({ signal });
-      if (size === undefined) done.absent++;
-      else if (await isRight(from, to, size, "same size", { signal })) {
-        done.skipped++;
-      } else if (count++ < MOST_NAMED) missing.push(describe(to.key));
-      report(work, done, options);
-    },
-    options.signal,
-  );
-  if (count === 0) return done;
-  throw new Error(
-    `Cannot finish the conversion to ${
-      describePlace(target)
-    }: it lacks ${count} of ${work.total} chunks and files, such as ${
-      missing.join(", ")
-    }; run their shares again`,
-  );
-}
-
-/** The length of a value once it is changed. */
-function sizeOf(
-  bytes: Uint8Array | undefined,
-  change: (bytes: Uint8Array) => Uint8Array,
-): number | undefined {
-  return bytes && change(bytes).length;
-}
-
-function report(
-  { total }: ConvertWork,
-  { copied, skipped, absent, bytes }: Done,
-  { onProgress }: ConvertOptions,
-): void {
-  onProgress?.({ done: copied + skipped + absent, total, bytes });
-}
-
-/** Refuses a target in the source or the other way round, in the same store. */
-function assertApart(source: Place, target: Place): void {
-  if (source.store !== target.store) return;
-  const [one, other] = [source, target].map(({ root }) => `${root}/`);
-  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
-  throw inOneAnother(source, target);
-}
-
-function inOneAnother(source: Place, target: Place): RangeError {
-  return new RangeError(
-    `Cannot convert ${describePlace(source)} to ${
-      describePlace(target)
-    }, since they lie in one another; expected a target outside of the source`,
-  );
-}
-
-/** Refuses a target that turns out to lie in the source: its marker is there. */
-async function assertTargetOutside(
-  { source, target }: ConvertPlan,
-  markers: readonly string[],
-  { marker, undo }: Claim,
-  options: StoreOptions,
-): Promise<void> {
-  if (marker === undefined) return;
-  for (const key of markers) {
-    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
-    const place = { store: source.store, root };
-    const found = await readMarker(place, options);
-    if (found?.run !== marker.run) continue;
-    await undo();
-    throw inOneAnother(source, target);
-  }
 }

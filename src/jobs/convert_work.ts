@@ -1,3 +1,5 @@
+import { storageOf } from "../arrays/storage_of.ts";
+import { flattenLayers } from "../concat_parts/flat_parts.ts";
 import {
   type ArrayOfJob,
   chunksToDo,
@@ -17,6 +19,8 @@ import type { StoreKey } from "../stores/store.ts";
 export interface WorkItem {
   readonly from: StoredValue;
   readonly to: StoredValue;
+  /** The keys of the objects of the source that hold the value. */
+  readonly keys: readonly StoreKey[];
   /** The checksums of a chunk; `undefined` for a file. */
   readonly checks: ChunkChecks | undefined;
   /** Lays out the bytes of a shard anew; `undefined` for values that are copied as they are. */
@@ -53,11 +57,15 @@ export class ConvertWork implements Iterable<WorkItem> {
     for (const array of arrays) {
       const { metadata, chunkShape } = array.source;
       const checks = checksOf(metadata, chunkShape);
+      const { parts } = flattenLayers(storageOf(metadata).layers);
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
         const from = chunkIn(source.store, array.source, coordinates);
         const { contain } = array;
         yield {
           from,
+          keys: parts.map(({ keySuffix }) =>
+            `${from.key}${keySuffix}` as const
+          ),
           contain: contain &&
             ((bytes) => contain(bytes, coordinates, from.key)),
           to: chunkIn(target.store, array.target, coordinates),
@@ -67,8 +75,10 @@ export class ConvertWork implements Iterable<WorkItem> {
       }
     }
     for (const file of this.#files()) {
+      const key: StoreKey = `${source.root as StoreKey}${file}`;
       yield {
-        from: fileIn(source.store, source.root + file as StoreKey),
+        from: fileIn(source.store, key),
+        keys: [key],
         to: fileIn(target.store, target.root + file as StoreKey),
         checks: undefined,
         contain: undefined,

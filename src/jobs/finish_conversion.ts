@@ -55,7 +55,8 @@ async function assertUnchanged(
   if (await fingerprintOf(plan, options) !== fingerprint) throw changed(plan);
 }
 
-function changed({ source, target }: ConvertPlan): Error {
+/** An error about a source that is another one now. */
+export function changed({ source, target }: ConvertPlan): Error {
   return new Error(
     `${
       describePlace(source)

@@ -403,6 +403,43 @@ Deno.test("convert notices changes of the source", async () => {
   }
 });
 
+Deno.test("convert notices a file of the source that is replaced after it was copied", async () => {
+  const parts = { parts: ["", ".index", ".crc32c"] };
+  const bytes = new Uint8Array(41);
+  for (const key of ["/c/0/0", "/c/1/2.index", "/readme.txt"] as const) {
+    for (const share of [undefined, { index: 0, count: 1 }]) {
+      await inTempDir(async (folder) => {
+        const [whole, source, target] = ["a", "b", "c"].map((name) =>
+          new FileSystemStore(`${folder}/${name}`)
+        ) as [FileSystemStore, FileSystemStore, FileSystemStore];
+        await checksummed(whole, SMALL);
+        await whole.set("/readme.txt", bytes);
+        await convert(whole, source, parts);
+        const same = (await source.get(key))!;
+        const options: ConvertOptions = {
+          concurrency: 1,
+          ...share && { share },
+          onProgress({ done, total }) {
+            if (done < total) return;
+            const path = `${folder}/b${key}`;
+            Deno.writeFileSync(`${path}.new`, same);
+            Deno.renameSync(`${path}.new`, path);
+          },
+        };
+        await assertRejects(
+          () => convert(source, target, options),
+          Error,
+          "has changed while it was converted",
+          key,
+        );
+        assertEquals(await target.get("/zarr.json"), undefined);
+        await convert(source, target, { overwrite: true });
+        assertEquals(await contentsOf(target), await contentsOf(source));
+      });
+    }
+  }
+});
+
 Deno.test("convert notices a chunk that becomes longer while it is copied", async () => {
   const source = new MemoryStore();
   await checksummed(source, LARGE);
