@@ -1,51 +1,83 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { convert } from "../../src/jobs/mod.ts";
+import { runDemo } from "../../tools/demo/run_demo.ts";
 import { cliCommand } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { runDemo } from "../../tools/demo/run_demo.ts";
 import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
-/** Commands that other tests run, or that need what is not in a clone. */
+/** Commands that other tests run, or that need a registry. */
 const NOT_HERE =
-  /^(npx -y deno@\S+ task (demo|test)\b|npx jsr |(STORE_URL=\S+ )?deno (add|install|run|serve) |zarr-parts serve )/;
+  /^(npx -y deno@\S+ task (demo|test)\b|npx jsr |deno add |(deno run|\w+=\S+ deno serve) .* examples\/)/;
 const CLI = /^(zarr-parts|npx -y deno@\S+ task cli) /;
 
-/** The command lines of the README, without comments. */
+/** The commands of the README, without comments. */
 async function readCommands(): Promise<string[]> {
   const [readme] = (await readPages()).filter(({ path }) =>
     path === "README.md"
   );
   return codeBlocksOf(readme!).filter(({ language }) => language === "sh")
     .flatMap(({ code }) => code.replaceAll(/ *\\\n */g, " ").split("\n"))
-    .map((line) => line.replace(/ +#.*/, "").trim()).filter(Boolean);
+    .map((line) => line.replace(/(^| +)#.*/, "").trim()).filter(Boolean);
 }
 
-Deno.test("the commands of the README work in the order of the page", async () => {
-  const commands = (await readCommands()).filter((line) =>
-    !NOT_HERE.test(line)
-  );
-  assert(commands.length > 5, `Found only ${commands.length} commands`);
-  await inTempDir(async (folder) => {
-    // A folder such as a clone after the demo, with an array of the user's.
-    const dem = pathOf("tests/fixtures/dem.zarr");
-    await runDemo(dem, `${folder}/demo-output`);
-    for (const copy of ["tests/fixtures/dem.zarr", "data.zarr"]) {
-      const target = new FileSystemStore(`${folder}/${copy}`);
-      await convert(new FileSystemStore(dem), target);
-    }
-    for (const command of commands) {
-      assertMatch(command, CLI);
-      assertEquals(/["'\\$]/.test(command), false, command); // The split would differ.
-      const words = command.replace(CLI, "").split(" ");
-      const [program, ...args] = cliCommand(words);
-      const { code, stdout, stderr } = await new Deno.Command(program!, {
-        args,
-        cwd: folder,
-      }).output();
-      const error = new TextDecoder().decode(stderr);
-      assertEquals([code, error], [0, ""], command);
-      assert(stdout.length > 0, command);
-    }
-  });
+/** Makes a folder such as a clone after the demo, with data of a user. */
+async function makeClone(folder: string): Promise<void> {
+  const dem = pathOf("tests/fixtures/dem.zarr");
+  await runDemo(dem, `${folder}/demo-output`);
+  for (const copy of ["tests/fixtures/dem.zarr", "data.zarr"]) {
+    const target = new FileSystemStore(`${folder}/${copy}`);
+    await convert(new FileSystemStore(dem), target);
+  }
+  await Deno.mkdir(`${folder}/survey`);
+  for (const place of ["row0_column0", "row0_column1", "row1_column0"]) {
+    const tiff = pathOf(`tests/fixtures/tiffs/${place}.tif`);
+    await Deno.copyFile(tiff, `${folder}/survey/${place}.tif`);
+  }
+}
+
+Deno.test({
+  name: "the commands of the README work in the order of the page",
+  ignore: Deno.build.os === "windows", // They are commands of a Unix shell.
+  async fn() {
+    const commands = (await readCommands())
+      .filter((line) => !NOT_HERE.test(line));
+    assert(commands.length > 5, `Found only ${commands.length} commands`);
+    await inTempDir(async (folder) => {
+      await makeClone(folder);
+      const program = cliCommand([]).map((word) => `'${word}'`).join(" ");
+      for (const command of commands) {
+        assertMatch(command, CLI);
+        const isServer = command.startsWith("zarr-parts serve ");
+        // Another server may have the port of the README.
+        const words = command.replace(CLI, "") + (isServer ? " --port=0" : "");
+        const child = new Deno.Command("sh", {
+          args: ["-c", `exec ${program} ${words}`],
+          cwd: folder,
+          stdout: "piped",
+          stderr: "piped",
+        }).spawn();
+        const [code, output, error] = await Promise.all([
+          child.status.then(({ code }) => code),
+          isServer ? readServed(child) : new Response(child.stdout).text(),
+          new Response(child.stderr).text(),
+        ]);
+        assertEquals([code, error], [0, ""], command);
+        assert(output.length > 0, command);
+      }
+    });
+  },
 });
+
+/** Reads a document from a server that has started, stops the server, and returns the document. */
+async function readServed(child: Deno.ChildProcess): Promise<string> {
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    const { value } = await output.read();
+    const [url] = value!.match(/http:\S+/)!;
+    return await (await fetch(`${url}zarr.json`)).text();
+  } finally {
+    child.kill("SIGINT");
+    while (!(await output.read()).done);
+  }
+}
