@@ -123,6 +123,7 @@ export {
 } from "./src/stores/file_system/file_system_store.ts";
 export { HttpStore } from "./src/stores/http/http_store.ts";
 export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
+export { WritableHttpStore } from "./src/stores/http/writable_http_store.ts";
 export { MemoryStore } from "./src/stores/memory_store.ts";
 export { SizeLimitError } from "./src/stores/size_limit_error.ts";
 export type {

@@ -34,6 +34,9 @@ const PROGRAMS: readonly {
   { imports: "*", from: MOD },
 ];
 
+/** Packages of npm that are loaded on first use, and not counted. */
+const EXTERNAL = ["p-retry"];
+
 const folder = await Deno.makeTempDir();
 try {
   console.log(`Minified, in bytes, as Vite bundles.
@@ -76,6 +79,7 @@ async function bundle(
     input,
     platform: "browser",
     resolve: { alias: ALIASES },
+    external: EXTERNAL,
   });
   const { output } = await build.generate({ minify: true, ...options });
   await build.close();

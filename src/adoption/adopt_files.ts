@@ -5,15 +5,11 @@ import { createArrayChunks } from "../arrays/open_array_chunks.ts";
 import { storageOf } from "../arrays/storage_of.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
-import { formatZarrJson } from "../metadata/zarr_json.ts";
+import { formatZarrJson } from "../metadata/format_zarr_json.ts";
 import { type ShardIndex, shardIndexSize } from "../shards/shard_index.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
-import {
-  assertWritable,
-  readSize,
-  remove,
-  write,
-} from "../stores/capabilities.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
+import { readSize, remove, write } from "../stores/capabilities.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import { assertLinks } from "../stores/link.ts";
 import { recover } from "../stores/recover.ts";

@@ -7,8 +7,8 @@ import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { below } from "../metadata/metadata_error.ts";
 import { checkLengths } from "../metadata/check.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
 import {
-  assertWritable,
   readRange,
   readSize,
   readStream,
@@ -26,7 +26,7 @@ import { assertStore } from "../stores/assert_store.ts";
 import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
 import { loadOnce } from "../stores/load_once.ts";
-import { discard } from "../stores/stream.ts";
+import { discard } from "../stores/given_value.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 

@@ -1,7 +1,7 @@
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
-import { formatZarrJson } from "../metadata/zarr_json.ts";
+import { formatZarrJson } from "../metadata/format_zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { writeNew } from "../stores/write_new.ts";

@@ -7,7 +7,7 @@ import { parseZarrJson } from "../metadata/zarr_json.ts";
 import { assertStore } from "../stores/assert_store.ts";
 import { readDocument } from "./read_document.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import { assertWritable } from "../stores/capabilities.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
 /**

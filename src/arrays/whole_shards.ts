@@ -15,7 +15,7 @@ import { remove, write } from "../stores/capabilities.ts";
 import { exclusively } from "../stores/exclusive.ts";
 import { hasGroups } from "../stores/has_groups.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertValue } from "../stores/stream.ts";
+import { assertValue } from "../stores/given_value.ts";
 import type { ArrayStorage } from "./array_storage.ts";
 import type { SetChunkOptions } from "./set_chunk_options.ts";
 import { unsizedPart } from "./unsized_part.ts";

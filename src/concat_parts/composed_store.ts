@@ -10,7 +10,7 @@ import {
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { loadOnce } from "../stores/load_once.ts";
 import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
-import { assertValue, discard } from "../stores/stream.ts";
+import { assertValue, discard } from "../stores/given_value.ts";
 import { type AppliedParts, composeOf } from "./applied_parts.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 

@@ -1,5 +1,6 @@
 import { describe } from "../metadata/describe.ts";
-import { assertWritable, remove } from "../stores/capabilities.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
+import { remove } from "../stores/capabilities.ts";
 import { recover } from "../stores/recover.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { StoreKey, StoreOptions } from "../stores/store.ts";

@@ -3,11 +3,8 @@ import {
   isArrayDocument,
   isMembers,
 } from "../metadata/node_documents.ts";
-import {
-  changeZarrJson,
-  parseExactZarrJson,
-  parseZarrJson,
-} from "../metadata/zarr_json.ts";
+import { changeZarrJson } from "../metadata/format_zarr_json.ts";
+import { parseExactZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import {

@@ -1,5 +1,6 @@
-import { formatZarrJson } from "../metadata/zarr_json.ts";
-import { assertWritable, write } from "../stores/capabilities.ts";
+import { formatZarrJson } from "../metadata/format_zarr_json.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
+import { write } from "../stores/capabilities.ts";
 import { recover, type Recovery } from "../stores/recover.ts";
 import type { Store, StoreOptions } from "../stores/store.ts";
 import type { Finding } from "./finding.ts";

@@ -1,4 +1,4 @@
-import { describe, shortened } from "./describe.ts";
+import { describe } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
@@ -11,7 +11,8 @@ const DEEPEST = 500;
 export const MOST_DIGITS = 40;
 
 /** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
-const rawJSON = /* @__PURE__ */ findRawJSON();
+export const rawJSON: ((source: string) => unknown) | undefined =
+  /* @__PURE__ */ findRawJSON();
 
 function findRawJSON(): ((source: string) => unknown) | undefined {
   return (JSON as { rawJSON?: (source: string) => unknown }).rawJSON;
@@ -34,40 +35,6 @@ export function parseExactZarrJson(bytes: Uint8Array): unknown {
 
 /** Matches numbers that JavaScript may write otherwise, and texts that look like them. */
 const UNUSUAL_NUMBER = /\d[.eE]|\d{16}|-0/;
-
-/**
- * Changes a metadata document. The digits of unchanged numbers are kept. Returns
- * the same bytes if nothing changes.
- *
- * @param change Returns the changed document, or the same one.
- */
-export function changeZarrJson(
-  bytes: Uint8Array,
-  change: (document: unknown) => unknown,
-): Uint8Array {
-  const document = parseExactZarrJson(bytes);
-  const changed = change(document);
-  if (changed === document) return bytes;
-  if (rawJSON === undefined) assertNumbersKept(bytes);
-  return formatZarrJson(changed);
-}
-
-/** Throws if the document has a number that this runtime cannot write back. */
-function assertNumbersKept(bytes: Uint8Array): void {
-  const text = new TextDecoder().decode(bytes);
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
-    if (token.startsWith('"')) continue;
-    const isKept = isWholeNumber(token)
-      ? BigInt(token) === BigInt(Number(token))
-      : isFinite(Number(token)) && !/^-?\d+$/.test(token);
-    if (isKept) continue;
-    throw new MetadataError(
-      `The metadata document holds the number ${
-        shortened(token)
-      }, which this runtime cannot write back exactly`,
-    );
-  }
-}
 
 function keepNumber(
   _name: string,
@@ -94,7 +61,7 @@ function exactFillValue(
 }
 
 /** Whether the text is a whole number that is not too long for a `bigint`. */
-function isWholeNumber(text: string): boolean {
+export function isWholeNumber(text: string): boolean {
   return text.length <= MOST_DIGITS && /^-?\d+$/.test(text);
 }
 
@@ -126,7 +93,7 @@ function parse(
 }
 
 /** Refuses a document that takes too much memory or too deep a call stack. */
-function assertReadable(bytes: Uint8Array): void {
+export function assertReadable(bytes: Uint8Array): void {
   if (bytes.length > LONGEST_DOCUMENT) {
     throw new MetadataError(
       `The metadata document is ${bytes.length} bytes long, where at most ${LONGEST_DOCUMENT} are read`,
@@ -160,47 +127,4 @@ function isDeep(bytes: Uint8Array): boolean {
     }
   }
   return false;
-}
-
-/**
- * Formats a metadata document: indented by two spaces unless it is too long then, and
- * with a final newline.
- */
-export function formatZarrJson(metadata: unknown): Uint8Array {
-  let bytes = encode(metadata, 2);
-  if (bytes.length > LONGEST_DOCUMENT) bytes = encode(metadata, 0);
-  assertReadable(bytes);
-  return bytes;
-}
-
-function encode(metadata: unknown, indentation: number): Uint8Array {
-  try {
-    const text = JSON.stringify(metadata, replaceNumber, indentation);
-    return new TextEncoder().encode(`${text}\n`);
-  } catch (error) {
-    if (error instanceof MetadataError) throw error;
-    throw new MetadataError(
-      "The metadata cannot be written as JSON: it holds itself, or nests too deep",
-      "",
-      { cause: error },
-    );
-  }
-}
-
-/** A replacer, since `JSON.stringify` writes NaN as null, -0 as 0, and throws on a bigint without naming the member. */
-function replaceNumber(name: string, value: unknown): unknown {
-  if (rawJSON !== undefined) {
-    if (typeof value === "bigint") return rawJSON(String(value));
-    if (Object.is(value, -0)) return rawJSON("-0.0");
-  }
-  if (
-    typeof value === "bigint" || typeof value === "number" && !isFinite(value)
-  ) {
-    throw new MetadataError(
-      `Member ${describe(name)} is ${describe(value)}, which JSON cannot hold${
-        typeof value === "bigint" ? " in this runtime" : ""
-      }; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
-    );
-  }
-  return value;
 }

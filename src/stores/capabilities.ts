@@ -1,5 +1,4 @@
 import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
-import { describeStore } from "./describe_store.ts";
 import { assertSizeLimit } from "./size_limit_error.ts";
 import type {
   ByteRange,
@@ -8,8 +7,6 @@ import type {
   StoreKey,
   StoreOptions,
 } from "./store.ts";
-import { assertStoreKey } from "./store_key.ts";
-import { abortable, discard, toBytes, toStream } from "./stream.ts";
 import { loadOnce } from "./load_once.ts";
 
 // Methods are detected by their type, since the `size` of a Map is a number. Their
@@ -99,8 +96,8 @@ export async function readStream(
   if (typeof store.stream === "function") {
     return await store.stream(key, options);
   }
-  const value = await store.get(key, options);
-  return value && abortable(toStream(value), options.signal);
+  const { streamWhole } = await loadUnsized();
+  return await streamWhole(store, key, options);
 }
 
 /** Reads the length of a value in bytes, by `size` or else by `get`. */
@@ -114,6 +111,9 @@ export async function readSize(
   return (await store.get(key, options))?.length;
 }
 
+// Programs that only read do without this module.
+const loadWriting = /* @__PURE__ */ loadOnce(() => import("./write_value.ts"));
+
 /** Stores a value. A store without `stream` takes no streams, and is given bytes. */
 export async function write(
   store: Store,
@@ -121,32 +121,8 @@ export async function write(
   value: Uint8Array | ReadableStream<Uint8Array>,
   options: StoreOptions = {},
 ): Promise<void> {
-  try {
-    assertStoreKey(key);
-    options.signal?.throwIfAborted();
-    assertWritable(store, key);
-    const takesStreams = typeof store.stream === "function";
-    await store.set!(
-      key,
-      value instanceof Uint8Array || takesStreams
-        ? value
-        : await toBytes(value, options),
-      options,
-    );
-  } catch (error) {
-    await discard(value, error);
-    throw error;
-  }
-}
-
-/** Refuses a store that cannot write, before anything is requested from it. */
-export function assertWritable(store: Store, key: StoreKey): void {
-  if (typeof store.set === "function") return;
-  throw new TypeError(
-    `Cannot write key ${JSON.stringify(key)} to ${
-      describeStore(store)
-    }: the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write`,
-  );
+  const { writeValue } = await loadWriting();
+  await writeValue(store, key, value, options);
 }
 
 /** Removes a value. */
@@ -155,13 +131,6 @@ export async function remove(
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<void> {
-  options.signal?.throwIfAborted();
-  if (typeof store.delete !== "function") {
-    throw new TypeError(
-      `Cannot remove key ${
-        JSON.stringify(key)
-      }: the store has no "delete" method`,
-    );
-  }
-  await store.delete(key, options);
+  const { removeValue } = await loadWriting();
+  await removeValue(store, key, options);
 }

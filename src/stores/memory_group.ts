@@ -185,7 +185,7 @@ class MemoryGroupValues implements GroupValues {
 }
 
 /** Collects the values of a group. */
-class MemoryGroupWriter implements GroupWriter {
+export class MemoryGroupWriter implements GroupWriter {
   readonly #keys: readonly StoreKey[];
   readonly #signal: AbortSignal | undefined;
   readonly #store: (given: Map<StoreKey, Uint8Array>) => Promise<void>;

@@ -15,7 +15,8 @@ import type { Recovery } from "./recover.ts";
 import type { StoreGroup, StoreVersion } from "./store_group.ts";
 import { assertStoreKey } from "./store_key.ts";
 import { assertStorePrefix } from "./store_prefix.ts";
-import { abortable, discard, toBytes, toStream } from "./stream.ts";
+import { discard } from "./given_value.ts";
+import { abortable, toBytes, toStream } from "./stream.ts";
 
 /**
  * A store in memory. It copies values when they are stored and when they are read,

@@ -1,6 +1,7 @@
 import { copyBytes } from "./copy_bytes.ts";
 import { resolveByteRange } from "./byte_range.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
+import { abortable, toStream } from "./stream.ts";
 
 /** Whether a store pads ranges, for the stores that were asked. */
 const padding = new WeakMap<Store, Promise<boolean>>();
@@ -101,4 +102,14 @@ async function padsBeyondEnd(
 ): Promise<boolean> {
   const nowhere = { offset: Number.MAX_SAFE_INTEGER - 1, length: 1 };
   return (await store.getRange!(key, nowhere, options))?.length === 1;
+}
+
+/** Reads a whole value, and returns it as a stream. */
+export async function streamWhole(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const value = await store.get(key, options);
+  return value && abortable(toStream(value), options.signal);
 }

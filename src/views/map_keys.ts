@@ -12,7 +12,7 @@ import { describeStore, inspectAsString } from "../stores/describe_store.ts";
 import { hasGroups } from "../stores/has_groups.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
-import { discard } from "../stores/stream.ts";
+import { discard } from "../stores/given_value.ts";
 import {
   functionMapping,
   type KeyFunction,

@@ -11,13 +11,8 @@ import {
 } from "../stores/capabilities.ts";
 import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import {
-  abortable,
-  assertValue,
-  discard,
-  toBytes,
-  toStream,
-} from "../stores/stream.ts";
+import { assertValue, discard } from "../stores/given_value.ts";
+import { abortable, toBytes, toStream } from "../stores/stream.ts";
 import { TranslatedArrays } from "./translated_arrays.ts";
 import { type Place, splitPlainKey, type Translation } from "./translation.ts";
 import { placeInView } from "./place_in_view.ts";

@@ -2,11 +2,8 @@ import { readDocument } from "../arrays/read_document.ts";
 import { loadEncodings } from "../chunk_key_encoding/load_encodings.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
 import { changeNodes, nodePaths } from "../metadata/node_documents.ts";
-import {
-  changeZarrJson,
-  parseExactZarrJson,
-  parseZarrJson,
-} from "../metadata/zarr_json.ts";
+import { changeZarrJson } from "../metadata/format_zarr_json.ts";
+import { parseExactZarrJson, parseZarrJson } from "../metadata/zarr_json.ts";
 import { write } from "../stores/capabilities.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";

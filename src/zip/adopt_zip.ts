@@ -22,7 +22,7 @@ import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { isSameJson } from "../metadata/same_json.ts";
 import { assertStore } from "../stores/assert_store.ts";
-import { assertWritable } from "../stores/capabilities.ts";
+import { assertWritable } from "../stores/assert_writable.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import {

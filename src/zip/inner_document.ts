@@ -3,7 +3,7 @@ import { completeMetadata } from "../arrays/complete_metadata.ts";
 import type { ShardFiles } from "../arrays/shard_files.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { formatZarrJson } from "../metadata/zarr_json.ts";
+import { formatZarrJson } from "../metadata/format_zarr_json.ts";
 
 /**
  * The `zarr.json` of a shard as an array of its own, whose chunks are the inner

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MetadataError } from "../../mod.ts";
+import { formatZarrJson } from "../../src/metadata/format_zarr_json.ts";
 import {
-  formatZarrJson,
   parseExactZarrJson,
   parseZarrJson,
 } from "../../src/metadata/zarr_json.ts";

@@ -347,6 +347,7 @@ Deno.test("HttpStore.group passes on an error of the task only if the values are
 Deno.test("HttpStore.group repeats no task whose request failed", async () => {
   let requests = 0;
   const store = new HttpStore(URL_, {
+    retries: 0,
     fetch: () =>
       Promise.resolve(
         new Response(null, { status: ++requests === 2 ? 503 : 200 }),

@@ -9,6 +9,7 @@ export function stub(
 ): { store: HttpStore; requests: Request[] } {
   const requests: Request[] = [];
   const store = new HttpStore(url, {
+    retries: 0,
     fetch(request) {
       requests.push(request);
       const response = responses.shift();

@@ -177,7 +177,7 @@ Deno.test("HttpStore names the URL if the connection fails", async () => {
   await close();
   for (const read of READINGS) {
     const error = await assertRejects(
-      () => read(new HttpStore(url)),
+      () => read(new HttpStore(url, { retries: 0 })),
       Error,
       `${url}/k: the connection failed`,
     );
@@ -196,7 +196,7 @@ Deno.test("HttpStore names the URL if the connection is lost", async () => {
         `HTTP/1.1 ${status}\r\nContent-Length: 9\r\nContent-Range: bytes 0-8/9\r\n\r\nhalf`,
       ));
     })();
-    const store = new HttpStore(url);
+    const store = new HttpStore(url, { retries: 0 });
     const error = await assertRejects(
       () =>
         status === "200 OK"

@@ -6,13 +6,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Buffer } from "node:buffer";
-import {
-  abortable,
-  assertValue,
-  discard,
-  toBytes,
-  toStream,
-} from "../../src/stores/stream.ts";
+import { assertValue, discard } from "../../src/stores/given_value.ts";
+import { abortable, toBytes, toStream } from "../../src/stores/stream.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";

@@ -25,7 +25,8 @@ import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreGroup, StoreVersion } from "../store_group.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { assertStorePrefix } from "../store_prefix.ts";
-import { abortable, assertValue, discard } from "../stream.ts";
+import { assertValue, discard } from "../given_value.ts";
+import { abortable } from "../stream.ts";
 
 /**
  * Options of {@linkcode FileSystemStore}.

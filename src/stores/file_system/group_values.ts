@@ -7,7 +7,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import type { GroupValues, StoreVersion } from "../store_group.ts";
-import { discard } from "../stream.ts";
+import { discard } from "../given_value.ts";
 import { FileVersion } from "./file_version.ts";
 import { isOld, type OpenFile } from "./files.ts";
 import { WHOLE } from "./reading.ts";

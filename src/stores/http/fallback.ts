@@ -1,10 +1,11 @@
+import type { Answer, Requests } from "./exchange.ts";
+import { contentLength, isEncoded } from "./content_length.ts";
 import {
   answeredLength,
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import { type Answer, contentLength, isEncoded } from "./answer.ts";
-import type { Requests } from "./requests.ts";
+import { fetchStream, streamOf } from "./answer_pieces.ts";
 import { unexpectedRange } from "./unexpected_range.ts";
 import { rangeStream } from "../range_stream.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
@@ -54,10 +55,10 @@ async function wholeBody(
   answer: Answer,
   options: StoreOptions,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  if (!isEncoded(answer)) return answer.stream();
+  if (!isEncoded(answer)) return streamOf(answer);
   // Whether the body of an answer to a range is decoded differs by runtime.
   await answer.cancel();
-  return (await requests.send(key, options, [200]))?.stream();
+  return await fetchStream(requests, key, options);
 }
 
 async function count(stream: ReadableStream<Uint8Array>): Promise<number> {

@@ -1,5 +1,4 @@
-import type { Answer } from "./answer.ts";
-import type { Requests } from "./requests.ts";
+import type { Answer, Requests } from "./exchange.ts";
 import { HEAD_REFUSED } from "./size.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { tellsVersion, type Validators, validatorsOf } from "./validators.ts";

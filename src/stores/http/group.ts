@@ -4,6 +4,7 @@ import { type Finding, GroupReading } from "./group_reading.ts";
 import { pause } from "../pause.ts";
 import { fetchRange } from "./range.ts";
 import type { HttpRequests } from "./requests.ts";
+import { fetchStream } from "./answer_pieces.ts";
 import { fetchSize } from "./size.ts";
 import type {
   ByteRange,
@@ -120,7 +121,7 @@ class HttpGroupValues implements GroupValues {
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     assertInGroup(this.#keys, key);
-    return (await this.#reading.send(key, options, [200]))?.stream();
+    return await fetchStream(this.#reading, key, options);
   }
 
   async size(
@@ -128,7 +129,8 @@ class HttpGroupValues implements GroupValues {
     options: StoreOptions = {},
   ): Promise<number | undefined> {
     assertInGroup(this.#keys, key);
-    return await fetchSize(this.#reading, key, options);
+    return this.#reading.found.get(key)?.size ??
+      await fetchSize(this.#reading, key, options);
   }
 
   version(key: StoreKey): StoreVersion {

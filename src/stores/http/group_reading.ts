@@ -1,6 +1,10 @@
-import type { Answer } from "./answer.ts";
+import type {
+  Answer,
+  RequestOptions,
+  Requests,
+  RetryPolicy,
+} from "./exchange.ts";
 import { fetchValidators, identify, isAboutValue } from "./fetch_validators.ts";
-import type { RequestOptions, Requests } from "./requests.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   isSameValue,
@@ -59,6 +63,10 @@ export class GroupReading implements Requests {
     this.#last = keys.at(-1)!;
     this.#order = options.order;
     this.#signal = joinSignals(options.signal, this.#controller.signal);
+  }
+
+  get policy(): RetryPolicy {
+    return this.#requests.policy;
   }
 
   /** The last key of the group. */

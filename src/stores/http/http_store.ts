@@ -93,7 +93,10 @@ export class HttpStore implements Store {
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     inspectAsString(this);
-    this.#requests = new HttpRequests(url, options);
+    // A subclass that writes shares its requests.
+    this.#requests = url instanceof HttpRequests
+      ? url
+      : new HttpRequests(url, options);
   }
 
   /**
@@ -116,6 +119,7 @@ export class HttpStore implements Store {
    *
    * let status = 404;
    * const store = new HttpStore("https://example.org/data.zarr", {
+   *   retries: 0,
    *   fetch: () => Promise.resolve(new Response(null, { status })),
    * });
    * assertEquals(await store.get("/c/0"), undefined);
@@ -196,7 +200,8 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return (await this.#requests.send(key, options, [200]))?.stream();
+    const { fetchStream } = await loadOnFirstUse();
+    return await fetchStream(this.#requests, key, options);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { loadOnce } from "../load_once.ts";
 
-/** Loads requests for sizes, and reading from servers that support `HEAD` or ranges only in part. */
+/** Loads what programs do without that ask no sizes and read no streams, of servers that support ranges. */
 export const loadOnFirstUse: () => Promise<
   typeof import("./on_first_use.ts")
 > = /* @__PURE__ */ loadOnce(() => import("./on_first_use.ts"));

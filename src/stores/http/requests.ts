@@ -1,5 +1,14 @@
+import { HttpAnswer } from "./answer.ts";
+import type {
+  Answer,
+  RequestOptions,
+  Requests,
+  RetryPolicy,
+} from "./exchange.ts";
 import { redactUrl } from "../describe_store.ts";
-import { type Answer, send } from "./answer.ts";
+import { Connection, type Connections } from "./connection.ts";
+import { loadOnFailure } from "./load_on_failure.ts";
+import { loadOnFirstUse } from "./load_on_first_use.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
 
@@ -27,31 +36,35 @@ export interface HttpStoreOptions {
   fetch?: (request: Request) => Promise<Response>;
   /** Headers of every request. */
   headers?: HeadersInit;
-}
-
-/** Sends requests for values. */
-export interface Requests {
   /**
-   * Sends a request for the value of a key, as `send` in `answer.ts` does.
-   *
-   * @param statuses The expected statuses, beside those of absent values.
-   * @param init The method, headers beside those of every request, and the cache mode.
+   * How often a request is repeated that fails by a lost connection, a time-out, or
+   * one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. Not a
+   * request whose body is a stream, and not the rest of a stream that is being read.
+   * Defaults to 4.
    */
-  send(
-    key: StoreKey,
-    options: StoreOptions,
-    statuses: readonly number[],
-    init?: RequestOptions,
-  ): Promise<Answer | undefined>;
+  retries?: number;
+  /**
+   * The time before the first repetition in milliseconds. It doubles with each
+   * repetition up to 10 seconds, is up to twice as long by chance, and follows
+   * `Retry-After` up to a minute. Defaults to 200.
+   */
+  retryDelay?: number;
+  /**
+   * The longest time in milliseconds that the server may take to begin its answer, and
+   * between two pieces of a body; a body of up to 1 MiB must arrive within it.
+   * `Infinity` for no limit. Defaults to 60,000.
+   */
+  timeout?: number;
+  /**
+   * The greatest number of requests at the same time. Further ones wait. A stream that
+   * is not read for a quarter of a second does not count while others wait. Defaults to
+   * 64.
+   */
+  connections?: number;
 }
 
-/** How a request differs from a plain GET request. */
-export interface RequestOptions {
-  readonly method?: "HEAD";
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Whether caches must ask the server whether their response still holds. */
-  readonly revalidate?: boolean;
-}
+/** The statuses of absent values: 404 Not Found, 410 Gone. */
+const ABSENT: readonly number[] = [404, 410];
 
 const NEEDS_NO_ENCODING = /^[\w./-]*$/;
 
@@ -63,6 +76,9 @@ export class HttpRequests implements Requests {
   readonly #search: string;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #timeout: number;
+  readonly #connections: Connections;
+  readonly policy: RetryPolicy;
   /** Whether a response came without `Date`, so that groups are read in the slower way. */
   lacksDates = false;
 
@@ -78,9 +94,16 @@ export class HttpRequests implements Requests {
         `Expected an http: or https: URL, found "${redactUrl(String(url))}"`,
       );
     }
-    this.#base.hash = "";
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#headers = Object.fromEntries(new Headers(options.headers));
+    const { retries = 4, retryDelay = 200 } = options;
+    this.policy = { retries, retryDelay };
+    this.#timeout = options.timeout ?? 60_000;
+    this.#connections = {
+      open: new Set(),
+      waiting: [],
+      most: options.connections || 64,
+    };
     const { origin, pathname, search } = this.#base;
     this.#root = origin + pathname.replace(/\/$/, "");
     this.#search = search;
@@ -95,17 +118,62 @@ export class HttpRequests implements Requests {
     key: StoreKey,
     options: StoreOptions,
     statuses: readonly number[],
-    { method, headers, revalidate }: RequestOptions = {},
+    init: RequestOptions = {},
   ): Promise<Answer | undefined> {
     assertStoreKey(key);
+    const sendOnce = async () => {
+      const answer = await this.#sendOnce(key, options, init);
+      if (statuses.includes(answer.status)) return answer;
+      if (ABSENT.includes(answer.status) && !init.body) {
+        return void await answer.cancel();
+      }
+      const { statusError } = await loadOnFailure();
+      throw await statusError(
+        answer,
+        init.body ? statuses : [...statuses, ...ABSENT],
+      );
+    };
+    try {
+      return await sendOnce();
+    } catch (error) {
+      const { tryAgain } = await loadOnFailure();
+      return await tryAgain(error, this.policy, options, sendOnce, init);
+    }
+  }
+
+  async #sendOnce(
+    key: StoreKey,
+    options: StoreOptions,
+    { method, headers, body, revalidate }: RequestOptions,
+  ): Promise<Answer> {
+    const connection = new Connection(
+      this.#connections,
+      this.#timeout,
+      options,
+    );
+    const { open, most } = this.#connections;
+    if (open.size < most) open.add(connection);
+    else {
+      const { waitForConnection } = await loadOnFirstUse();
+      await waitForConnection(this.#connections, connection);
+    }
     const request = new Request(this.#url(key), {
-      method: method ?? "GET",
+      method: method!,
       headers: { ...this.#headers, ...headers },
-      signal: options.signal ?? null,
+      signal: connection.signal,
+      ...body && { body, duplex: "half" },
       // Some runtimes without a cache refuse the option.
       ...revalidate && "cache" in Request.prototype && { cache: "no-cache" },
     });
-    return await send(this.#fetch, request, statuses, options.signal);
+    let response: Promise<Response> | undefined;
+    try {
+      const sent = () => response = this.#fetch(request);
+      return new HttpAnswer(request, await connection.wait(sent), connection);
+    } catch (error) {
+      connection.end();
+      const { connectionError } = await loadOnFailure();
+      throw connectionError(request, options, error, response);
+    }
   }
 
   /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */

@@ -1,10 +1,7 @@
-import { type Answer, contentLength } from "./answer.ts";
-import { parseContentRange } from "./content_range.ts";
-import { resolveByteRange } from "../byte_range.ts";
-import type { Requests } from "./requests.ts";
-import { unexpectedRange } from "./unexpected_range.ts";
+import { contentLength } from "./content_length.ts";
+import type { Requests } from "./exchange.ts";
 import { fetchSizeByRange } from "./fallback.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
 
 /** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
 export const HEAD_REFUSED: readonly number[] = [403, 405, 501];
@@ -30,21 +27,4 @@ export async function fetchSize(
   const size = answer.status === 200 && contentLength(answer);
   if (size) return size;
   return await fetchSizeByRange(requests, key, options);
-}
-
-/** The result for a range that starts past the end of the value, as status 416 says. */
-export async function emptyRange(
-  requests: Requests,
-  key: StoreKey,
-  range: ByteRange,
-  answer: Answer,
-  options: StoreOptions,
-): Promise<Uint8Array | undefined> {
-  await answer.cancel();
-  const size = parseContentRange(answer.headers).size ??
-    await fetchSize(requests, key, options);
-  if (size === undefined) return undefined;
-  const { start, end } = resolveByteRange(range, size);
-  if (start < end) throw unexpectedRange(answer, range);
-  return new Uint8Array();
 }

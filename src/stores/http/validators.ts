@@ -1,4 +1,4 @@
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./exchange.ts";
 import { parseContentRange } from "./content_range.ts";
 
 /**

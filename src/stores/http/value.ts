@@ -1,19 +1,20 @@
-import { contentLength } from "./answer.ts";
-import type { Requests } from "./requests.ts";
-import { SizeLimitError } from "../size_limit_error.ts";
+import type { Requests } from "./exchange.ts";
+import { loadOnFirstUse } from "./load_on_first_use.ts";
+import { readWhole } from "./read_whole.ts";
 import type { GetOptions, StoreKey } from "../store.ts";
 
 /** Fetches a whole value, unless it is longer than `limit`. */
-export async function fetchValue(
+export function fetchValue(
   requests: Requests,
   key: StoreKey,
   options: GetOptions,
 ): Promise<Uint8Array | undefined> {
-  const { limit } = options;
-  const answer = await requests.send(key, options, [200]);
-  if (!answer || limit === undefined) return answer?.bytes();
-  const bytes = await answer.bytesUpTo(limit);
-  if (bytes) return bytes;
-  const length = contentLength(answer) ?? 0;
-  throw new SizeLimitError(key, limit, length > limit ? length : undefined);
+  const { limit = Infinity } = options;
+  return readWhole(requests, options, async () => {
+    const answer = await requests.send(key, options, [200]);
+    const bytes = await answer?.bytesUpTo(limit);
+    if (!answer || bytes) return bytes;
+    const { tooLong } = await loadOnFirstUse();
+    throw tooLong(key, limit, answer);
+  });
 }

@@ -1,7 +1,7 @@
+import type { Requests } from "./exchange.ts";
 import { fetchValidators, identify, isAboutValue } from "./fetch_validators.ts";
 import { pause } from "../pause.ts";
 import { fetchRange } from "./range.ts";
-import type { Requests } from "./requests.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import type { StoreVersion } from "../store_group.ts";
 import {
@@ -119,6 +119,7 @@ export async function fetchRangeOf(
   }
   let isOther = false;
   const matching: Requests = {
+    policy: requests.policy,
     async send(...request) {
       const answer = await requests.send(...request);
       if (answer === undefined || !isAboutValue(answer)) return answer;

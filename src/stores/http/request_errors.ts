@@ -1,0 +1,98 @@
+import type { Answer } from "./exchange.ts";
+import { redactUrl } from "../describe_store.ts";
+import type { StoreOptions } from "../store.ts";
+
+/** Thrown if a connection cannot be made, or is lost. */
+export class ConnectionError extends Error {
+  /** Whether the body of an answer was lost, after its headers had come. */
+  readonly isBody: boolean;
+
+  constructor(message: string, cause: unknown, isBody: boolean) {
+    super(message, { cause });
+    this.isBody = isBody;
+  }
+}
+
+/**
+ * Creates an error for a failed connection, or throws the reason of the caller's signal.
+ *
+ * @param response The response, if it had not come. It is cancelled if it comes late.
+ */
+export function connectionError(
+  request: Request,
+  { signal }: StoreOptions,
+  cause: unknown,
+  response?: Promise<Response>,
+): ConnectionError {
+  response?.then(({ body }) => body?.cancel(cause)).catch(() => {});
+  signal?.throwIfAborted();
+  const isTimeout = cause instanceof DOMException &&
+    cause.name === "TimeoutError";
+  return new ConnectionError(
+    `Cannot ${nameOf(request)}: the connection failed${
+      isTimeout ? `, the server was s${cause.message.slice(1)}` : ""
+    }`,
+    cause,
+    response === undefined,
+  );
+}
+
+/** Thrown if the status of an answer is an unexpected one. */
+export class StatusError extends Error {
+  readonly status: number;
+  /** The time in milliseconds after which the server wants to be asked again, if it tells. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, { status, headers }: Answer) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter(headers);
+  }
+}
+
+/** The longest part of the body that an error quotes, in characters. */
+const LONGEST_QUOTE = 200;
+/** The longest body in bytes that is read for an error. */
+const LONGEST_BODY = 4096;
+
+/** Creates an error for an unexpected status, and ends the answer. */
+export async function statusError(
+  answer: Answer,
+  expected: readonly number[],
+): Promise<StatusError> {
+  const { status, statusText } = answer.response;
+  const quote = await quoteOf(answer);
+  return new StatusError(
+    `Cannot ${nameOf(answer.request)}: expected status ${
+      expected.join(", ")
+    }, found ${`${status} ${statusText}`.trim()}${quote && ` (${quote})`}`,
+    answer,
+  );
+}
+
+/** What the body of an error of an object store says: its code and its message. */
+async function quoteOf(answer: Answer): Promise<string> {
+  if (!/\bxml\b/.test(answer.headers.get("content-type") ?? "")) {
+    await answer.cancel().catch(() => {});
+    return "";
+  }
+  const bytes = await answer.bytesUpTo(LONGEST_BODY).catch(() => undefined);
+  const body = new TextDecoder().decode(bytes);
+  return ["Code", "Message"]
+    .map((name) => new RegExp(`<${name}>([^<]+)<`).exec(body)?.[1])
+    .filter((text) => text !== undefined)
+    .join(": ").slice(0, LONGEST_QUOTE);
+}
+
+/** Reads `Retry-After` (RFC 9110, section 10.2.3), in milliseconds. */
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** The method and the URL of a request. */
+function nameOf({ method, url }: Request): string {
+  return `${method} ${redactUrl(url)}`;
+}

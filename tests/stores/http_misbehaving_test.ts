@@ -1,0 +1,374 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { HttpStore, type HttpStoreOptions } from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { readAll } from "./store_values.ts";
+
+const VALUE = countingBytes(5000) as Uint8Array<ArrayBuffer>;
+
+/** What a server does with one connection, after the head of the request has come. */
+type Act = (connection: Deno.TcpConn) => Promise<void>;
+
+/** Sends text and bytes. */
+async function send(
+  connection: Deno.TcpConn,
+  head: string[],
+  body: Uint8Array = new Uint8Array(),
+): Promise<void> {
+  const lines = [...head, "Connection: close", "", ""].join("\r\n");
+  const writer = connection.writable.getWriter();
+  await writer.write(new TextEncoder().encode(lines));
+  await writer.write(body);
+  writer.releaseLock();
+}
+
+const whole: Act = (connection) =>
+  send(
+    connection,
+    ["HTTP/1.1 200 OK", `Content-Length: ${VALUE.length}`, 'ETag: "1"'],
+    VALUE,
+  );
+const half = (etag: string): Act => (connection) =>
+  send(
+    connection,
+    ["HTTP/1.1 200 OK", `Content-Length: ${VALUE.length}`, `ETag: "${etag}"`],
+    VALUE.subarray(0, 2500),
+  );
+const status = (line: string, ...headers: string[]): Act => (connection) =>
+  send(connection, [`HTTP/1.1 ${line}`, ...headers, "Content-Length: 0"]);
+const reset: Act = () => Promise.resolve();
+/** Sends a part of an answer, and then nothing until the client leaves. */
+const stall = (before: Act): Act => async (connection) => {
+  await before(connection);
+  const rest = new Uint8Array(64);
+  while (await connection.read(rest).catch(() => null) !== null);
+};
+const nothing: Act = () => Promise.resolve();
+const garbage: Act = async (connection) => {
+  await connection.write(new TextEncoder().encode("nonsense\r\n\r\n"));
+};
+
+/** Runs a test with a server that does one thing after another, and the last one from then on. */
+async function withServer(
+  acts: readonly Act[],
+  options: HttpStoreOptions,
+  run: (store: HttpStore, requests: string[]) => Promise<void>,
+): Promise<void> {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const requests: string[] = [];
+  const served: Promise<void>[] = [];
+  const serving = (async () => {
+    for await (const connection of listener) {
+      served.push((async () => {
+        try {
+          const head = new Uint8Array(4096);
+          const length = await connection.read(head) ?? 0;
+          const text = new TextDecoder().decode(head.subarray(0, length));
+          const act = acts[Math.min(requests.length, acts.length - 1)]!;
+          requests.push(text.split(" HTTP")[0]!);
+          await act(connection);
+        } catch {
+          // The client has left.
+        } finally {
+          try {
+            connection.close();
+          } catch {
+            // It is closed.
+          }
+        }
+      })());
+    }
+  })();
+  try {
+    const url = `http://127.0.0.1:${listener.addr.port}`;
+    const quick = { retryDelay: 1, timeout: 150, ...options };
+    await run(new HttpStore(url, quick), requests);
+  } finally {
+    listener.close();
+    await serving;
+    await Promise.all(served);
+  }
+}
+
+const RECOVERING: [name: string, acts: Act[], requests: number][] = [
+  ["429", [status("429 Too Many Requests"), whole], 2],
+  ["429 four times", [
+    ...Array.from({ length: 4 }, () => status("429 Too Many Requests")),
+    whole,
+  ], 5],
+  ["408, 425, 500, 502", [
+    status("408 Request Timeout"),
+    status("425 Too Early"),
+    status("500 Internal Server Error"),
+    status("502 Bad Gateway"),
+    whole,
+  ], 5],
+  ["503 with Retry-After: 0", [
+    status("503 Service Unavailable", "Retry-After: 0"),
+    whole,
+  ], 2],
+  ["a Retry-After that is no time", [
+    status("503 Service Unavailable", "Retry-After: soon"),
+    whole,
+  ], 2],
+  ["a reset before the answer", [reset, whole], 2],
+  ["an answer that is not HTTP", [garbage, whole], 2],
+  ["half a body", [half("1"), whole], 2],
+  ["half a body of another version", [half("0"), whole], 2],
+  ["half a body three times", [half("1"), half("1"), half("1"), whole], 4],
+  ["no answer", [stall(nothing), whole], 2],
+  ["a body that stalls", [stall(half("1")), whole], 2],
+  [
+    "a failing status, and then half a body",
+    [status("500 Internal Server Error"), half("1"), reset, whole],
+    4,
+  ],
+];
+
+for (const [name, acts, requests] of RECOVERING) {
+  Deno.test(`HttpStore.get requests a value again after ${name}`, () =>
+    withServer(acts, {}, async (store, sent) => {
+      assertEquals(await store.get("/k"), VALUE);
+      assertEquals(sent, Array(requests).fill("GET /k"));
+    }));
+}
+
+const FAILING: [
+  name: string,
+  acts: Act[],
+  requests: number,
+  message: string,
+  options?: HttpStoreOptions,
+][] = [
+  ["400", [status("400 Bad Request")], 1, "found 400 Bad Request"],
+  ["403", [status("403 Forbidden")], 1, "found 403 Forbidden"],
+  ["501", [status("501 Not Implemented")], 1, "found 501 Not Implemented"],
+  ["505", [status("505 HTTP Version Not Supported")], 1, "found 505"],
+  [
+    "503 all the time",
+    [status("503 Service Unavailable")],
+    5,
+    "found 503 Service Unavailable, after 5 tries",
+  ],
+  [
+    "503 with one retry",
+    [status("503 Service Unavailable")],
+    2,
+    "after 2 tries",
+    { retries: 1 },
+  ],
+  [
+    "503 without retries",
+    [status("503 Service Unavailable")],
+    1,
+    "found 503 Service Unavailable",
+    { retries: 0 },
+  ],
+  [
+    "a Retry-After of 61 seconds",
+    [status("503 Service Unavailable", "Retry-After: 61")],
+    1,
+    "found 503",
+  ],
+  [
+    "resets all the time",
+    [reset],
+    3,
+    "the connection failed, after 3 tries",
+    { retries: 2 },
+  ],
+  ["a redirect loop", [status("302 Found", "Location: /k")], 21, "GET"],
+  [
+    "no answer at all",
+    [stall(nothing)],
+    2,
+    "the server was silent for 50 ms, after 2 tries",
+    { retries: 1, timeout: 50 },
+  ],
+  [
+    "an answer of an object store",
+    [(connection) =>
+      send(
+        connection,
+        [
+          "HTTP/1.1 403 Forbidden",
+          "Content-Type: application/xml",
+          "Content-Length: 76",
+        ],
+        new TextEncoder().encode(
+          "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>    ",
+        ),
+      )],
+    1,
+    "found 403 Forbidden (AccessDenied: Access Denied)",
+  ],
+];
+
+for (const [name, acts, requests, message, options = {}] of FAILING) {
+  Deno.test(`HttpStore.get fails after ${name}`, () =>
+    withServer(acts, options, async (store, sent) => {
+      const error = await assertRejects(() => store.get("/k"), Error, message);
+      assert(error.message.includes("http://127.0.0.1"), error.message);
+      assertEquals(sent.length, requests);
+    }));
+}
+
+Deno.test("HttpStore waits as long as Retry-After says, and ends the waiting when the signal aborts", () =>
+  withServer(
+    [status("503 Service Unavailable", "Retry-After: 50")],
+    {},
+    async (store, sent) => {
+      const controller = new AbortController();
+      const reason = new Error("No longer in view");
+      const reading = store.get("/k", { signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 100);
+      const error = await assertRejects(() => reading);
+      assertEquals([error, sent.length], [reason, 1]);
+    },
+  ));
+
+Deno.test("HttpStore.getRange requests a range again after half of it", () => {
+  const part = (bytes: number): Act => (connection) =>
+    send(connection, [
+      "HTTP/1.1 206 Partial Content",
+      "Content-Range: bytes 100-199/5000",
+      "Content-Length: 100",
+    ], VALUE.subarray(100, 100 + bytes));
+  return withServer([part(50), part(100)], {}, async (store, sent) => {
+    const range = { offset: 100, length: 100 };
+    assertEquals(await store.getRange("/k", range), VALUE.slice(100, 200));
+    assertEquals(sent.length, 2);
+  });
+});
+
+Deno.test("HttpStore.stream requests no value again whose first bytes it has passed on", () =>
+  withServer([half("1"), whole], {}, async (store, sent) => {
+    const stream = await store.stream("/k");
+    await assertRejects(() => readAll(stream!), Error, "the connection failed");
+    assertEquals(sent.length, 1);
+  }));
+
+Deno.test("HttpStore.stream fails if the server stalls, and not if the reader does", () =>
+  withServer([stall(half("1"))], { timeout: 60 }, async (store) => {
+    const reader = (await store.stream("/k"))!.getReader();
+    await reader.read();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await assertRejects(
+      async () => {
+        while (!(await reader.read()).done);
+      },
+      Error,
+      "the server was silent for 60 ms",
+    );
+  }));
+
+Deno.test("HttpStore.group reads values of one write again after half a body of another one", () => {
+  const value = (etag: string, byte: number, bytes = 3000): Act =>
+  (
+    connection,
+  ) =>
+    send(connection, [
+      "HTTP/1.1 200 OK",
+      "Content-Length: 3000",
+      `x-amz-meta-zarr-parts-generation: ${etag}`,
+    ], new Uint8Array(bytes).fill(byte));
+  // The first value breaks off; by then both have been replaced.
+  return withServer(
+    [value("a", 1, 1000), value("b", 2)],
+    { connections: 1 },
+    async (store) => {
+      const bytes = await store.group("/c/0", ["/c/0", "/c/0.index"]).read(
+        async (values) => [
+          await values.get("/c/0"),
+          await values.get("/c/0.index"),
+        ],
+      );
+      assertEquals(bytes.map((value) => value?.[0]), [2, 2]);
+    },
+  );
+});
+
+Deno.test("HttpStore opens no more connections at once than its option says", async () => {
+  for (const connections of [1, 3]) {
+    let open = 0;
+    let most = 0;
+    const store = new HttpStore("https://example.org", {
+      connections,
+      async fetch() {
+        most = Math.max(most, ++open);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        const body = new ReadableStream({
+          pull(controller) {
+            controller.enqueue(new Uint8Array(8));
+            controller.close();
+            open--;
+          },
+        }, { highWaterMark: 0 });
+        return new Response(body);
+      },
+    });
+    const values = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => store.get(`/c/${i}`)),
+    );
+    assertEquals([values.length, most, open], [20, connections, 0]);
+  }
+});
+
+Deno.test("HttpStore ends a connection after absence, errors and cancelled streams", async () => {
+  let responses: (() => Response | Promise<Response>)[] = [];
+  const store = new HttpStore("https://example.org", {
+    connections: 1,
+    retries: 0,
+    fetch: () => Promise.resolve(responses.shift()!()),
+  });
+  const ok = () => new Response(VALUE);
+  for (
+    const [first, read] of [
+      [() => new Response("x", { status: 404 }), () => store.get("/k")],
+      [() => new Response("x", { status: 400 }), () => store.get("/k")],
+      [() => Promise.reject(new Error("offline")), () => store.get("/k")],
+      [ok, async () => await (await store.stream("/k"))!.cancel()],
+      [ok, () => store.get("/k", { limit: 10 })],
+      [ok, () => store.size("/k")],
+      [ok, () => store.getRange("/k", { offset: 0, length: 10 })],
+    ] as const
+  ) {
+    responses = [first, ok, ok, ok];
+    await Promise.resolve(read()).catch(() => {});
+    const started = Date.now();
+    assertEquals(await store.get("/k"), VALUE);
+    assert(Date.now() - started < 200, "The next request has waited");
+  }
+});
+
+Deno.test("HttpStore lets requests begin while streams are open that nobody reads", async () => {
+  const store = new HttpStore("https://example.org", {
+    connections: 2,
+    fetch: () => Promise.resolve(new Response(VALUE)),
+  });
+  const streams = await Promise.all(
+    Array.from({ length: 5 }, () => store.stream("/k")),
+  );
+  assertEquals(await store.get("/k"), VALUE);
+  for (const stream of streams) assertEquals(await readAll(stream!), VALUE);
+});
+
+Deno.test("HttpStore ends the waiting for a connection when the signal aborts", async () => {
+  const controller = new AbortController();
+  const reason = new Error("No longer in view");
+  const requests: string[] = [];
+  const store = new HttpStore("https://example.org", {
+    connections: 1,
+    fetch: ({ url, signal }) => {
+      requests.push(url);
+      return new Promise((_, reject) => {
+        signal.onabort = () => reject(signal.reason);
+      });
+    },
+  });
+  const first = store.get("/1", { signal: controller.signal });
+  const second = store.get("/2", { signal: controller.signal });
+  setTimeout(() => controller.abort(reason), 10);
+  assertEquals(await assertRejects(() => first), reason);
+  assertEquals(await assertRejects(() => second), reason);
+  assertEquals(requests, ["https://example.org/1"]);
+});
