@@ -118,7 +118,7 @@ export async function adoptFiles(
 /** Links a file and writes its index. Returns the keys that are new. */
 async function writeIndex(
   store: Store,
-  { key, chunkKey, partKey, part }: PlacedFile,
+  { key, chunkKey, partKey, encodePart }: PlacedFile,
   overwrite: boolean,
   options: StoreOptions,
 ): Promise<StoreKey[]> {
@@ -132,7 +132,9 @@ async function writeIndex(
   const isNew = !overwrite &&
     await readSize(store, partKey, options) === undefined;
   if (isNew) added.push(partKey);
-  if (isNew || overwrite) await write(store, partKey, part, options);
+  if (isNew || overwrite) {
+    await write(store, partKey, encodePart(), options);
+  }
   return added;
 }
 

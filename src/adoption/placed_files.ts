@@ -28,12 +28,13 @@ export interface FileToAdopt {
   readonly contents?: number;
 }
 
-/** A file with the key of its chunk, and the part that is stored beside it. */
+/** A file with the key of its chunk, and the part that is stored beside the file. */
 export interface PlacedFile {
   readonly key: StoreKey;
   readonly chunkKey: StoreKey;
   readonly partKey: StoreKey;
-  readonly part: Uint8Array;
+  /** Encodes the part. The parts of all files would take much memory. */
+  encodePart(): Uint8Array;
 }
 
 /**
@@ -53,8 +54,8 @@ export function placeFiles(
   assertKeys(store, chunks, files, link);
   return files.map(({ coordinates, key, size, index, contents = 0 }) => {
     const chunkKey = chunks.key(coordinates);
-    const part = encodeIndexPart({ size, contents }, index, layout);
-    return { key, chunkKey, partKey: `${chunkKey}${INDEX_SUFFIX}`, part };
+    const encodePart = () => encodeIndexPart({ size, contents }, index, layout);
+    return { key, chunkKey, partKey: `${chunkKey}${INDEX_SUFFIX}`, encodePart };
   });
 }
 
@@ -109,9 +110,11 @@ export async function assertNew(
   };
   if (await readSize(store, document, options) !== undefined) refuse(document);
   await forEachAtOnce(files, FILES_AT_ONCE, async (file) => {
-    const { key, chunkKey, partKey, part } = file;
+    const { key, chunkKey, partKey } = file;
     const found = await readValue(store, partKey, options);
-    if (found !== undefined && !isSameBytes(found, part)) refuse(partKey);
+    const isOther = found !== undefined &&
+      !isSameBytes(found, file.encodePart());
+    if (isOther) refuse(partKey);
     if (key === chunkKey) return;
     if (await readSize(store, chunkKey, options) === undefined) return;
     const [from, to] = [key, chunkKey].map((key) => ({ store, key }));

@@ -19,7 +19,7 @@ interface FileToAdopt {
   readonly coordinates: readonly number[] | undefined;
 }
 
-/** Where files and their array lie. */
+/** The files of an array, and the places of the files and the array. */
 export interface FilesToAdopt {
   readonly format: "tiff" | "zip";
   /** The folder of the store. */

@@ -43,10 +43,6 @@ const COMMANDS: Readonly<
     line: "find damage and leftovers in arrays and groups",
     load: async () => (await import("./verify_command.ts")).VERIFY,
   },
-  serve: {
-    line: "serve arrays to all Zarr programs over HTTP",
-    load: async () => (await import("./serve_command.ts")).SERVE,
-  },
   repair: {
     line: "finish interrupted writes, and remove what they have left",
     load: async () => (await import("./repair_command.ts")).REPAIR,
@@ -58,6 +54,10 @@ const COMMANDS: Readonly<
   join: {
     line: "join parts to a single file",
     load: async () => (await import("./join_command.ts")).JOIN,
+  },
+  serve: {
+    line: "serve arrays to all Zarr programs over HTTP",
+    load: async () => (await import("./serve_command.ts")).SERVE,
   },
 };
 

@@ -209,7 +209,7 @@ class ChunkVerification {
       index = bytes && decodeShardIndex(bytes, layout, this.#key);
     }, "index-extents");
     if (!isRead || index === undefined) return;
-    // That of a stored shard is verified already.
+    // The checksum of a stored shard is verified already.
     if (this.#isDeep && after > 0 && path.length > 0) {
       const isRight = await this.#try(async () => {
         const bytes = await read({ offset: 0, length: size });
