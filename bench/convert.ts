@@ -1,13 +1,12 @@
 /** Converts arrays beside `cp -r`: `deno task bench convert` */
+import { FileSystemStore } from "../mod.ts";
 import {
-  arrayMetadata,
-  createArrayChunks,
-  encodeShard,
-  FileSystemStore,
-  parseShardLayout,
-} from "../mod.ts";
-import { convert, type ConvertOptions } from "../src/jobs/mod.ts";
-import { MIB, randomBytes } from "./bytes.ts";
+  convert,
+  convertInPlace,
+  type ConvertInPlaceOptions,
+  type ConvertOptions,
+} from "../src/jobs/mod.ts";
+import { MIB } from "./bytes.ts";
 import { command } from "./command.ts";
 import {
   type Comparison,
@@ -22,14 +21,15 @@ import {
   removeFolders,
 } from "./folders.ts";
 import { measureConvertPeaks } from "./convert_memory.ts";
+import { makeArray, SHARDS } from "./convert_source.ts";
 import { measurePlans } from "./convert_plans.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
 
-const SHARDS = 64;
 const SHARD = 64 * MIB;
 const QUICK_SHARD = MIB;
+const PARTS = ["", ".index"];
 
 /** A row of the tables: from which layout to which. */
 interface Work {
@@ -38,6 +38,8 @@ interface Work {
   readonly to: ConvertOptions;
   /** The arguments by which `zarrs_reencode` does the same. */
   readonly zarrs?: readonly string[];
+  /** The layout `from` as an option of `convertInPlace`, if that is measured too. */
+  readonly back?: ConvertInPlaceOptions;
 }
 
 const WORKS: readonly Work[] = [
@@ -50,13 +52,21 @@ const WORKS: readonly Work[] = [
     },
     zarrs: ["--separator", "."],
   },
-  { label: "to parts", from: {}, to: { parts: ["", ".index"] } },
+  {
+    label: "to parts",
+    from: {},
+    to: { parts: PARTS },
+    back: { plain: true },
+  },
   {
     label: "from parts",
-    from: { parts: ["", ".index"] },
+    from: { parts: PARTS },
     to: { plain: true },
+    back: { parts: PARTS },
   },
 ];
+
+const IN_PLACE = "in place";
 
 /** The converter of zarrs, which decodes and encodes chunks. */
 const ZARRS = "zarrs_reencode";
@@ -118,16 +128,21 @@ async function measureFolder(
     () => true,
     () => false,
   );
-  for (const { label, from, to, zarrs } of WORKS) {
+  for (const { label, from, to, zarrs, back } of WORKS) {
     await Deno.remove(source, { recursive: true }).catch(() => {});
     await makeArray(source, shard, from);
+    const inPlace = (options: ConvertInPlaceOptions) =>
+      convertInPlace(new FileSystemStore(source), options);
     const contestant = (
       name: string,
       run: () => Promise<unknown>,
     ): Contestant => ({
       name,
       amount: size,
-      prepare,
+      async prepare() {
+        if (back) await inPlace(back);
+        await prepare();
+      },
       async run() {
         await run();
         return size;
@@ -145,8 +160,14 @@ async function measureFolder(
       ...hasZarrs && zarrs
         ? [contestant(ZARRS, () => command(ZARRS, [...zarrs, source, target]))]
         : [],
+      ...back
+        ? [contestant(IN_PLACE, () => inPlace(to as ConvertInPlaceOptions))]
+        : [],
     ], effort);
-    const goals = [{ of: "convert", against: ["cp -r"], least: 0.9 }];
+    const goals = [
+      { of: "convert", against: ["cp -r"], least: 0.9 },
+      ...back ? [{ of: IN_PLACE, against: ["cp -r"], least: 50 }] : [],
+    ];
     rows.push({ labels: [label], timings, goals });
   }
   await prepare();
@@ -160,27 +181,4 @@ async function measurePeaks({ path }: Folder, shard: number): Promise<Table> {
   const table = await measureConvertPeaks(source, `${path}/target`);
   await Deno.remove(source, { recursive: true });
   return table;
-}
-
-/** Makes an array of shards of random bytes in a folder. */
-async function makeArray(
-  folder: string,
-  shard: number,
-  layout: ConvertOptions,
-): Promise<void> {
-  const inner = shard / 64;
-  const metadata = arrayMetadata({
-    shape: [SHARDS * shard],
-    dataType: "uint8",
-    shardShape: [shard],
-    chunkShape: [inner],
-    ...layout.parts && { parts: layout.parts },
-  });
-  const store = new FileSystemStore(folder);
-  const chunks = await createArrayChunks(store, "", metadata);
-  const shards = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
-  const bytes = Array.from({ length: 64 }, () => randomBytes(inner));
-  for (let i = 0; i < SHARDS; i++) {
-    await chunks.set([i], encodeShard(bytes, shards));
-  }
 }
