@@ -1,4 +1,3 @@
-import { joinBytes } from "../stores/join_bytes.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { StoreVersion } from "../stores/store_group.ts";
 
@@ -50,21 +49,20 @@ export class ChunkVersion {
    *
    * @param start The first byte.
    * @param end The byte after the last one, at most `size`.
-   * @returns The bytes, or `undefined` if the chunk has another version by now.
+   * @returns The bytes in pieces, or `undefined` if the chunk has another version by
+   * now.
    */
   async getRange(
     start: number,
     end: number,
     options: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<Uint8Array[] | undefined> {
     const read = await Promise.all(
       overlaps(this.#parts, start, end).map(({ part, offset, length }) =>
         this.#read(part, offset, length, options)
       ),
     );
-    return read.every((bytes) => bytes !== undefined)
-      ? read.length === 1 ? read[0] : joinBytes(read)
-      : undefined;
+    return read.every((bytes) => bytes !== undefined) ? read : undefined;
   }
 
   /** Whether the chunk still has this version, so far as its last part tells. */

@@ -1,6 +1,5 @@
 import { assertByteRange, resolveByteRange } from "../stores/byte_range.ts";
 import { hasGroups } from "../stores/has_groups.ts";
-import { joinBytes } from "../stores/join_bytes.ts";
 import type {
   ByteRange,
   Store,
@@ -19,7 +18,7 @@ import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 export interface FoundVersion {
   readonly version: ChunkVersion;
   /** The bytes of the range that was asked for, if one was. */
-  readonly bytes: Uint8Array | undefined;
+  readonly pieces: readonly Uint8Array[] | undefined;
 }
 
 /** Caches the composition of each store, which flattens the parts of its chunks. */
@@ -82,15 +81,14 @@ export function findChunkVersion(
     }
     const last = chunk.keyOf(chunk.flat.storingOrder.at(-1)!);
     const version = new ChunkVersion(store, versioned, last);
-    if (range === undefined) return { version, bytes: undefined };
+    if (range === undefined) return { version, pieces: undefined };
     const { start, end } = resolveByteRange(range, version.size);
     const pieces = await Promise.all(
       overlaps(found, start, end).map(({ part, offset, length }) =>
         pieceOf(part, offset, length, values, options)
       ),
     );
-    const bytes = pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
-    return { version, bytes };
+    return { version, pieces };
   }, options);
 }
 

@@ -7,6 +7,7 @@ import { contentTypeOf } from "./content_type.ts";
 import { parseRangeHeader } from "./range_header.ts";
 import type { ShownStore } from "./shown_store.ts";
 import type { Value } from "./value.ts";
+import { bodyOf } from "./window_stream.ts";
 
 /** How often a value that changes meanwhile is looked up. */
 const TRIES = 5;
@@ -89,7 +90,7 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...body && { body },
+      ...body && { body: "getReader" in body ? body : bodyOf(body) },
     };
   }
 }

@@ -9,7 +9,7 @@ import type { Place } from "../views/translation.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import type { Deadline } from "./deadline.ts";
 import { unversionedValue } from "./unversioned_value.ts";
-import { type Value, WINDOW } from "./value.ts";
+import { lengthOf, type Pieces, type Value, WINDOW } from "./value.ts";
 import { windowStream } from "./window_stream.ts";
 
 /** The bytes that a request is likely to need: a range, or all; none by default. */
@@ -56,12 +56,12 @@ export class ChunkValues {
     );
     if (found === undefined) return undefined;
     if (found === "unknown") return await unversionedValue(place, deadline);
-    const { version, bytes } = found;
+    const { version, pieces } = found;
     if (version.isLasting && version.tag !== undefined) {
       this.#kept.set(shown, { store, key, version });
     }
     const start = range ? resolveByteRange(range, version.size).start : 0;
-    return valueOf(version, { start, bytes });
+    return valueOf(version, { start, pieces });
   }
 
   /** Drops the version of a value that has changed. */
@@ -78,7 +78,7 @@ export class ChunkValues {
  */
 function valueOf(
   version: ChunkVersion,
-  latest?: { start: number; bytes: Uint8Array | undefined },
+  latest?: { start: number; pieces: Pieces | undefined },
 ): Value {
   const read = (start: number, end: number, deadline: Deadline) =>
     deadline.run((options) => version.getRange(start, end, options));
@@ -94,9 +94,10 @@ function valueOf(
     open: async (start, end, deadline) => {
       const windowEnd = Math.min(start + WINDOW, end);
       const isRead = latest?.start === start &&
-        latest.bytes?.length === windowEnd - start;
+        latest.pieces !== undefined &&
+        lengthOf(latest.pieces) === windowEnd - start;
       const first = isRead
-        ? latest.bytes
+        ? latest.pieces
         : await read(start, windowEnd, deadline);
       if (first === undefined || end === windowEnd) return first;
       isStreaming = true;

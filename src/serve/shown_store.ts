@@ -111,14 +111,21 @@ class View {
     return reading;
   }
 
-  /** Returns where the value of a key is stored; `undefined` for a key outside the chunk grid. */
-  async placeOf(key: StoreKey): Promise<Place | undefined> {
+  /**
+   * Returns where the value of a key is stored; `undefined` for a key outside the chunk
+   * grid. Returns no promise for an array whose document is kept.
+   */
+  placeOf(key: StoreKey): Place | undefined | Promise<Place | undefined> {
     const chunk = splitPlainKey(key);
+    const placeIn = (document: Value | undefined) =>
+      document === undefined
+        ? { store: this.#store, key }
+        : placeInView(this.#store, this.#arrays, key);
     const document = chunk &&
-      await this.document(`${chunk.root}/zarr.json` as StoreKey);
-    return document === undefined
-      ? { store: this.#store, key }
-      : await placeInView(this.#store, this.#arrays, key);
+      this.document(`${chunk.root}/zarr.json` as StoreKey);
+    return document instanceof Promise
+      ? document.then(placeIn)
+      : placeIn(document);
   }
 
   /** Returns the view as a store that can be written. */

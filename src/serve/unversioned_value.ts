@@ -25,9 +25,10 @@ export async function unversionedValue(
   }
   if (size === undefined) return undefined;
   const read = (start: number, end: number) =>
-    deadline.run((options) => {
+    deadline.run(async (options) => {
       const range = { offset: start, length: end - start };
-      return readRange(store, key, range, options);
+      const bytes = await readRange(store, key, range, options);
+      return bytes?.length === range.length ? [bytes] : undefined;
     });
   return {
     size,
@@ -37,8 +38,7 @@ export async function unversionedValue(
     async open(start, end) {
       const windowEnd = Math.min(start + WINDOW, end);
       const first = await read(start, windowEnd);
-      if (first?.length !== windowEnd - start) return undefined;
-      if (end === windowEnd) return first;
+      if (first === undefined || end === windowEnd) return first;
       return windowStream(first, start, end, read, deadline, () => {});
     },
     release() {},

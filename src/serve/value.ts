@@ -3,8 +3,16 @@ import type { Deadline } from "./deadline.ts";
 /** The most bytes that an answer keeps in memory, apart from those of the next piece. */
 export const WINDOW: number = 4 * 1024 * 1024;
 
-/** Part of a body: one piece, or a stream for bodies of more than one window. */
-export type Body = Uint8Array | ReadableStream<Uint8Array>;
+/** Bytes that follow one another. */
+export type Pieces = readonly Uint8Array[];
+
+/** Part of a value: in memory, or a stream for more than one window. */
+export type Body = Pieces | ReadableStream<Uint8Array>;
+
+/** Returns the number of bytes in pieces. */
+export function lengthOf(pieces: Pieces): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
 
 /** A present value that a request asks for. */
 export interface Value {
@@ -39,7 +47,7 @@ export function valueInMemory(
     tag,
     modified: undefined,
     isCurrent: () => Promise.resolve(true),
-    open: (start, end) => Promise.resolve(bytes.subarray(start, end)),
+    open: (start, end) => Promise.resolve([bytes.slice(start, end)]),
     release() {},
   };
 }

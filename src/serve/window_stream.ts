@@ -1,5 +1,28 @@
-import { WINDOW } from "./value.ts";
+import { joinBytes } from "../stores/join_bytes.ts";
 import type { Deadline } from "./deadline.ts";
+import { lengthOf, type Pieces, WINDOW } from "./value.ts";
+
+/** Bodies of up to this size are joined, since a stream takes longer than a copy. */
+const SHORT = 64 * 1024;
+
+/** Returns pieces as a body. */
+export function bodyOf(
+  pieces: Pieces,
+): Uint8Array | ReadableStream<Uint8Array> {
+  const isShort = lengthOf(pieces) <= SHORT;
+  return isShort ? joinBytes(pieces) : pieceStream(pieces);
+}
+
+/** Streams pieces as they are: a `Response` copies bytes, and no streams. */
+function pieceStream(pieces: Pieces): ReadableStream<Uint8Array> {
+  const rest = pieces.filter(({ length }) => length > 0);
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(rest.shift()!);
+      if (rest.length === 0) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
 
 /**
  * Streams bytes that are read window by window, at most one window ahead of the client. A
@@ -10,10 +33,10 @@ import type { Deadline } from "./deadline.ts";
  * @param done Called once, at the end.
  */
 export function windowStream(
-  first: Uint8Array,
+  first: Pieces,
   start: number,
   end: number,
-  read: (start: number, end: number) => Promise<Uint8Array | undefined>,
+  read: (start: number, end: number) => Promise<Pieces | undefined>,
   deadline: Deadline,
   done: () => void,
 ): ReadableStream<Uint8Array> {
@@ -25,27 +48,29 @@ export function windowStream(
     window?.catch(() => {}); // Handled when the client asks for the window.
     return { length: next - from, window };
   };
-  next += first.length;
+  next += lengthOf(first);
   let coming: ReturnType<typeof readNext> | undefined;
+  let pieces = [...first];
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      let bytes: Uint8Array | undefined = first;
-      if (coming !== undefined) {
-        const { length, window } = coming;
+      if (pieces.length === 0) {
+        const { length, window } = coming!;
         try {
-          bytes = await window;
-          if (bytes?.length !== length) {
+          const found = await window;
+          if (found === undefined || lengthOf(found) !== length) {
             throw new Error("The value has changed while it was sent");
           }
+          pieces = [...found];
         } catch (error) {
           deadline.fail(error);
           done();
           throw error;
         }
+        coming = undefined;
       }
-      coming = readNext();
-      controller.enqueue(bytes!);
-      if (coming.length === 0) {
+      coming ??= readNext();
+      controller.enqueue(pieces.shift()!);
+      if (pieces.length === 0 && coming.length === 0) {
         controller.close();
         done();
       }
