@@ -9,6 +9,16 @@ export interface PartVersion {
   readonly version: StoreVersion;
 }
 
+/** The longest piece in bytes that is read at once where streams can be had. */
+const SHORT = 64 * 1024;
+
+/** Bytes of a part. */
+interface Piece {
+  readonly part: PartVersion;
+  readonly offset: number;
+  readonly length: number;
+}
+
 /** The parts of a chunk with their lengths and versions, all of one write. */
 export class ChunkVersion {
   /** The length of the chunk in bytes. */
@@ -65,6 +75,37 @@ export class ChunkVersion {
     return read.every((bytes) => bytes !== undefined) ? read : undefined;
   }
 
+  /** Whether the store has streams of versions. */
+  get hasStreams(): boolean {
+    return typeof this.#store.streamRangeOf === "function";
+  }
+
+  /**
+   * Opens bytes of the chunk, as `getRange` reads them: those of long pieces as streams,
+   * all of this version.
+   */
+  async open(
+    start: number,
+    end: number,
+    options: StoreOptions,
+  ): Promise<(Uint8Array | ReadableStream<Uint8Array>)[] | undefined> {
+    const opening = overlaps(this.#parts, start, end).map((piece) =>
+      piece.length > SHORT
+        ? this.#stream(piece, options)
+        : this.#read(piece.part, piece.offset, piece.length, options)
+    );
+    const opened = await Promise.allSettled(opening);
+    const found = opened.map((each) =>
+      each.status === "fulfilled" ? each.value : undefined
+    );
+    if (found.every((piece) => piece !== undefined)) return found;
+    for (const piece of found) {
+      if (piece && "getReader" in piece) await piece.cancel();
+    }
+    const failed = opened.find(({ status }) => status === "rejected");
+    if (failed) throw (failed as PromiseRejectedResult).reason;
+  }
+
   /** Whether the chunk still has this version, so far as its last part tells. */
   async isCurrent(options: StoreOptions): Promise<boolean> {
     return await this.#read(this.#last, 0, 0, options) !== undefined;
@@ -73,6 +114,14 @@ export class ChunkVersion {
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void {
     for (const { version } of this.#parts) version.release();
+  }
+
+  async #stream(
+    { part: { key, version }, offset, length }: Piece,
+    options: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const range = { offset, length };
+    return await this.#store.streamRangeOf!(version, key, range, options);
   }
 
   async #read(
@@ -94,12 +143,13 @@ export function overlaps<P extends { readonly size: number }>(
   start: number,
   end: number,
 ): { part: P; offset: number; length: number }[] {
-  let next = 0;
-  return parts.flatMap((part) => {
-    const first = next;
-    next += part.size;
+  const pieces: { part: P; offset: number; length: number }[] = [];
+  let first = 0;
+  for (const part of parts) {
     const offset = Math.max(start - first, 0);
     const length = Math.min(end - first, part.size) - offset;
-    return length > 0 ? [{ part, offset, length }] : [];
-  });
+    if (length > 0) pieces.push({ part, offset, length });
+    first += part.size;
+  }
+  return pieces;
 }

@@ -79,6 +79,8 @@ export async function answerRead(
     }
     const body = needsBody ? await value.open(start, end, deadline) : undefined;
     if (needsBody && body === undefined) return undefined;
+    const isStream = body !== undefined && "getReader" in body;
+    if (!isStream) deadline.close();
     return {
       status,
       headers: {
@@ -90,7 +92,7 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...body && { body: "getReader" in body ? body : bodyOf(body) },
+      ...body && { body: isStream ? body : bodyOf(body) },
     };
   }
 }

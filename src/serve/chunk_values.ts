@@ -10,7 +10,7 @@ import { BoundedCache } from "./bounded_cache.ts";
 import type { Deadline } from "./deadline.ts";
 import { unversionedValue } from "./unversioned_value.ts";
 import { lengthOf, type Pieces, type Value, WINDOW } from "./value.ts";
-import { windowStream } from "./window_stream.ts";
+import { joinedStream, SHORT, windowStream } from "./window_stream.ts";
 
 /** The bytes that a request is likely to need: a range, or all; none by default. */
 export type Ask = ByteRange | "all" | undefined;
@@ -84,6 +84,10 @@ function valueOf(
     deadline.run((options) => version.getRange(start, end, options));
   const { size, tag, modified } = version;
   let isStreaming = false;
+  const done = (deadline: Deadline) => {
+    deadline.close();
+    version.release();
+  };
   return {
     size,
     tag,
@@ -96,6 +100,19 @@ function valueOf(
       const isRead = latest?.start === start &&
         latest.pieces !== undefined &&
         lengthOf(latest.pieces) === windowEnd - start;
+      if (version.hasStreams && end - start > SHORT && !isRead) {
+        const pieces = await deadline.run((options) =>
+          version.open(start, end, options)
+        );
+        if (pieces === undefined) return undefined;
+        isStreaming = true;
+        return joinedStream(
+          pieces,
+          end - start,
+          deadline,
+          () => done(deadline),
+        );
+      }
       const first = isRead
         ? latest.pieces
         : await read(start, windowEnd, deadline);
@@ -107,7 +124,7 @@ function valueOf(
         end,
         (start, end) => read(start, end, deadline),
         deadline,
-        () => version.release(),
+        () => done(deadline),
       );
     },
     release() {

@@ -131,9 +131,15 @@ export function createHandler(
     if (request.body && !request.bodyUsed) {
       await request.body.cancel().catch(() => {});
     }
+    // A stream closes its deadline itself.
+    if (!isStream(answered.body)) deadline.close();
     const isHead = request.method === "HEAD";
     return toResponse(answered, { isHead, cacheControl });
   };
+}
+
+function isStream(body: Answer["body"]): boolean {
+  return typeof body === "object" && "getReader" in body;
 }
 
 /** Refuses a store that clients cannot change. */

@@ -1,5 +1,3 @@
-import { rejectOnAbort } from "../stores/abort.ts";
-
 /**
  * The time in milliseconds after which a step asks whether its client has left. Most
  * steps end before, and need not: Deno warns programs that use the signal of a request.
@@ -11,15 +9,24 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+/** A step of an answer that is under way. */
+interface Step {
+  readonly start: number;
+  readonly reject: (reason: unknown) => void;
+}
+
 /**
  * Limits the time that each step of an answer may take, and ends all steps once the
- * client has left. Stores may ignore the signal.
+ * client has left. Stores may ignore the signal. All steps share one timer, since an
+ * answer may have many short ones.
  */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #milliseconds: number;
   readonly #client: Request | undefined;
   readonly #onFailure: (error: unknown) => void;
+  readonly #steps = new Set<Step>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #isWatching = false;
 
   /**
@@ -43,7 +50,9 @@ export class Deadline {
 
   /** Ends all steps, since the client has left. */
   abort(reason?: unknown): void {
+    if (this.signal.aborted) return;
     this.#controller.abort(reason);
+    for (const { reject } of this.#steps) reject(this.signal.reason);
   }
 
   /** Ends all steps, and reports why. */
@@ -54,6 +63,12 @@ export class Deadline {
     if (isKnown) this.#onFailure(error);
   }
 
+  /** Ends the timer. Must be called once no more steps come. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
   /** Runs one step. */
   async run<T>(
     step: (options: { signal: AbortSignal }) => T | Promise<T>,
@@ -62,23 +77,39 @@ export class Deadline {
     signal.throwIfAborted();
     const result = step({ signal });
     if (!(result instanceof Promise)) return result;
-    const wait = Math.min(PATIENCE, this.#milliseconds);
-    let timer = setTimeout(() => {
-      this.#watchClient();
-      timer = setTimeout(() => this.#expire(), this.#milliseconds - wait);
-    }, wait);
-    try {
-      return await rejectOnAbort(result, signal);
-    } finally {
-      clearTimeout(timer);
-    }
+    return await new Promise<T>((resolve, reject) => {
+      const running: Step = { start: performance.now(), reject };
+      this.#steps.add(running);
+      this.#timer ??= setTimeout(() => this.#check(), this.#wait);
+      result.then(resolve, reject)
+        .finally(() => this.#steps.delete(running));
+      if (signal.aborted) reject(signal.reason);
+    });
   }
 
-  #expire(): void {
-    this.abort(
-      new DeadlineError(
-        `Expected the store to answer within ${this.#milliseconds} ms`,
-      ),
+  /** The time in milliseconds until steps are looked at. */
+  get #wait(): number {
+    return Math.min(PATIENCE, this.#milliseconds);
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    const [longest] = this.#steps;
+    if (longest === undefined) return;
+    const left = this.#milliseconds - (now - longest.start);
+    if (left <= 0) {
+      this.abort(
+        new DeadlineError(
+          `Expected the store to answer within ${this.#milliseconds} ms`,
+        ),
+      );
+      return;
+    }
+    if (now - longest.start >= this.#wait) this.#watchClient();
+    this.#timer = setTimeout(
+      () => this.#check(),
+      Math.min(Math.ceil(left), PATIENCE),
     );
   }
 

@@ -18,7 +18,8 @@ export type RequestKey =
 export function pathBelow(mount: string, url: string): string | undefined {
   // Finding the path takes a fraction of the time that a URL takes to parse.
   const start = url.indexOf("/", url.indexOf("://") + 3);
-  const path = start < 0 ? "/" : url.slice(start).replace(/[?#].*$/s, "");
+  const end = url.search(/[?#]|$/);
+  const path = start < 0 || start > end ? "/" : url.slice(start, end);
   if (path === mount) return "/";
   return path.startsWith(`${mount}/`) ? path.slice(mount.length) : undefined;
 }

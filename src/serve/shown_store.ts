@@ -143,9 +143,10 @@ class View {
   /** Reads a document for all requests that wait for it, whoever of them leaves. */
   async #read(key: StoreKey): Promise<Value | undefined> {
     const { changes } = this.#arrays;
-    const bytes = await new Deadline(this.#timeout).run((options) =>
+    const deadline = new Deadline(this.#timeout);
+    const bytes = await deadline.run((options) =>
       this.#documents.read(key, options)
-    );
+    ).finally(() => deadline.close());
     if (bytes === undefined) return undefined;
     const value = valueInMemory(bytes, await digestOf(bytes));
     if (this.#arrays.changes === changes) this.#kept.set(key, value);

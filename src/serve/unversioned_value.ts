@@ -39,7 +39,14 @@ export async function unversionedValue(
       const windowEnd = Math.min(start + WINDOW, end);
       const first = await read(start, windowEnd);
       if (first === undefined || end === windowEnd) return first;
-      return windowStream(first, start, end, read, deadline, () => {});
+      return windowStream(
+        first,
+        start,
+        end,
+        read,
+        deadline,
+        () => deadline.close(),
+      );
     },
     release() {},
   };

@@ -3,14 +3,14 @@ import type { Deadline } from "./deadline.ts";
 import { lengthOf, type Pieces, WINDOW } from "./value.ts";
 
 /** Bodies of up to this size are joined, since a stream takes longer than a copy. */
-const SHORT = 64 * 1024;
+export const SHORT: number = 64 * 1024;
 
 /** Returns pieces as a body. */
 export function bodyOf(
   pieces: Pieces,
 ): Uint8Array | ReadableStream<Uint8Array> {
-  const isShort = lengthOf(pieces) <= SHORT;
-  return isShort ? joinBytes(pieces) : pieceStream(pieces);
+  if (pieces.length === 1) return pieces[0]!;
+  return lengthOf(pieces) <= SHORT ? joinBytes(pieces) : pieceStream(pieces);
 }
 
 /** Streams pieces as they are: a `Response` copies bytes, and no streams. */
@@ -20,6 +20,62 @@ function pieceStream(pieces: Pieces): ReadableStream<Uint8Array> {
     pull(controller) {
       controller.enqueue(rest.shift()!);
       if (rest.length === 0) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/**
+ * Streams pieces, some of which are streams. Fewer or more bytes than `length` are an
+ * error of the stream, which ends the connection.
+ *
+ * @param done Called once, at the end.
+ */
+export function joinedStream(
+  pieces: readonly (Uint8Array | ReadableStream<Uint8Array>)[],
+  length: number,
+  deadline: Deadline,
+  done: () => void,
+): ReadableStream<Uint8Array> {
+  const rest = [...pieces];
+  let missing = length;
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const next = async (): Promise<Uint8Array | undefined> => {
+    while (true) {
+      const found = reader && await deadline.run(() => reader!.read());
+      if (found?.value !== undefined) return found.value;
+      const piece = rest.shift();
+      if (piece === undefined || piece instanceof Uint8Array) return piece;
+      reader = piece.getReader();
+    }
+  };
+  const cancelAll = async (reason: unknown) => {
+    await reader?.cancel(reason).catch(() => {});
+    for (const piece of rest) {
+      if ("getReader" in piece) await piece.cancel(reason).catch(() => {});
+    }
+    done();
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const bytes = await next();
+        missing -= bytes?.length ?? 0;
+        if (bytes === undefined ? missing > 0 : missing < 0) {
+          throw new Error("The value has changed while it was sent");
+        }
+        if (bytes !== undefined) controller.enqueue(bytes);
+        if (missing > 0) return;
+      } catch (error) {
+        deadline.fail(error);
+        await cancelAll(error);
+        throw error;
+      }
+      controller.close();
+      await cancelAll(undefined);
+    },
+    async cancel(reason) {
+      deadline.abort(reason);
+      await cancelAll(reason);
     },
   }, { highWaterMark: 0 });
 }

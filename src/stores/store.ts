@@ -144,4 +144,21 @@ export interface Store {
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined>;
+  /**
+   * Reads a range of one version of a value as a stream. Where the method is missing, a
+   * long range is read in several ones by `getRangeOf`.
+   *
+   * @param version The version, as a group told it.
+   * @param key The key of the value.
+   * @param range Which of its bytes.
+   * @param options `signal` aborts the operation, also while the stream is read.
+   * @returns A stream of the bytes, all of this version; `undefined` if the key has
+   * another value by now, or none.
+   */
+  streamRangeOf?(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined>;
 }

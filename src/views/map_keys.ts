@@ -70,7 +70,13 @@ export type MappedStore<S extends Store = Store> =
     S,
     Extract<
       keyof S,
-      "set" | "writer" | "delete" | "list" | "group" | "getRangeOf"
+      | "set"
+      | "writer"
+      | "delete"
+      | "list"
+      | "group"
+      | "getRangeOf"
+      | "streamRangeOf"
     >
   >;
 
@@ -228,6 +234,10 @@ export function mapKeys<S extends Store>(
   if (store.getRangeOf) {
     mapped.getRangeOf = (version, key, range, options) =>
       read(key, (at) => store.getRangeOf!(version, at, range, options));
+  }
+  if (store.streamRangeOf) {
+    mapped.streamRangeOf = (version, key, range, options) =>
+      read(key, (at) => store.streamRangeOf!(version, at, range, options));
   }
   Object.defineProperty(mapped, "toString", {
     value: () => `mapKeys(${describeStore(store)})`,

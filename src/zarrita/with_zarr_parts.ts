@@ -71,6 +71,7 @@ const HIDDEN = {
   writer: undefined,
   group: undefined,
   getRangeOf: undefined,
+  streamRangeOf: undefined,
 } satisfies Record<keyof Store, undefined>;
 
 /** The member of a wrapped store that holds its arrays. */

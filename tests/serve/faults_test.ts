@@ -1,5 +1,14 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { MemoryStore, type Store, type StoreKey } from "../../mod.ts";
+import {
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { arrayMetadata, concatParts } from "../support/metadata.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import { serve } from "../stores/loopback.ts";
 import { createHandler, type ServedForm } from "../../src/serve/mod.ts";
 import {
@@ -279,4 +288,43 @@ Deno.test("createHandler ends a store's operation once the client has left", asy
   await answer;
   assertEquals(reason, left);
   assertEquals(errors, []);
+});
+
+Deno.test("createHandler streams long values from files, and closes the files", async () => {
+  await inTempDir(async (folder) => {
+    const bytes = countingBytes(300_000);
+    const store = new FileSystemStore(folder);
+    const metadata = arrayMetadata({
+      storage_transformers: [
+        concatParts({ key_suffix: ".a" }, { key_suffix: ".b", size: 100_000 }),
+      ],
+    });
+    const chunks = await createArrayChunks(store, "", metadata);
+    await chunks.set([0, 0], bytes);
+    for (const isOld of [false, true]) {
+      for (const part of isOld ? [".a", ".b"] : []) {
+        await Deno.utime(`${folder}/c/0/0${part}`, 1e9, 1e9);
+      }
+      const get = served(store);
+      for (const tries of [1, 2, 3]) {
+        const whole = await get("/c/0/0");
+        assertEquals(await bytesOf(whole), bytes, `${isOld}, ${tries}`);
+        const range = "bytes=99999-200000";
+        const some = await get("/c/0/0", { headers: { range } });
+        assertEquals(await bytesOf(some), bytes.slice(99_999, 200_001));
+        const left = await get("/c/0/0");
+        const reader = left.body!.getReader();
+        await reader.read();
+        await reader.cancel();
+      }
+      // A chunk that is replaced is sent whole, as it was or as it is.
+      const before = await get("/c/0/0");
+      const other = bytes.map((byte) => byte ^ 255);
+      await chunks.set([0, 0], other);
+      assertEquals(await bytesOf(before), bytes);
+      assertEquals(await bytesOf(await get("/c/0/0")), other);
+      await chunks.set([0, 0], bytes);
+      assertEquals(get.errors, []);
+    }
+  });
 });

@@ -159,6 +159,6 @@ Deno.test("createHandler answers as RFC 9110 says, for any parts, ranges and con
         assertEquals(get.errors, []);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });

@@ -4,7 +4,7 @@ import { inspectAsString } from "../describe_store.ts";
 import { listFiles } from "./listing.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
-import { readRangeOf } from "./file_version.ts";
+import { readRangeOf, streamRangeOf } from "./file_version.ts";
 import { assertNotTemporary, splitPath } from "./path.ts";
 import { openFiles } from "./open_files.ts";
 import { openFile, readFileRange, WHOLE } from "./reading.ts";
@@ -564,6 +564,47 @@ export class FileSystemStore implements Store {
     assertByteRange(range);
     const place = { files: DENO_FILES, openFiles, root: this.#root };
     return await readRangeOf(place, version, key, range, options);
+  }
+
+  /**
+   * Reads a range of one version of a file as a stream. The file is open until the
+   * stream ends or is cancelled, and so cannot change.
+   *
+   * @param version The version, as a group told it.
+   * @param key The path of the file below the root.
+   * @param range Which bytes: whole numbers from 0 to 2^53−1.
+   * @param options `signal` aborts the reading, also while the stream is read.
+   * @returns A stream of the bytes, fewer where the file ends before the range;
+   * `undefined` if another file is there by now, or none.
+   * @throws {RangeError} If the key is not `/` and names joined by `/`, or the range
+   * not of such numbers.
+   * @throws {Error} If the key names a folder or leads out of the root.
+   *
+   * @example
+   * ```ts
+   * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const root = await Deno.makeTempDir();
+   * const store = new FileSystemStore(root);
+   * await store.set("/c/0", new Uint8Array([1, 2, 3]));
+   * const version = await store.group("/c/0", ["/c/0"])
+   *   .read((values) => Promise.resolve(values.version("/c/0")!));
+   * const stream = await store.streamRangeOf(version, "/c/0", { offset: 1, length: 9 });
+   * assertEquals(await new Response(stream).bytes(), new Uint8Array([2, 3]));
+   * version.release();
+   * await Deno.remove(root, { recursive: true });
+   * ```
+   */
+  async streamRangeOf(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    assertByteRange(range);
+    const place = { files: DENO_FILES, root: this.#root };
+    return await streamRangeOf(place, version, key, range, options);
   }
 
   /**

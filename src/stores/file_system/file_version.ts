@@ -1,3 +1,4 @@
+import { resolveByteRange } from "../byte_range.ts";
 import type { OpenFiles } from "./open_files.ts";
 import {
   type Files,
@@ -51,28 +52,75 @@ export class FileVersion implements StoreVersion {
   }
 }
 
+/** Where the files of versions are. */
+interface VersionPlace {
+  readonly files: Files;
+  readonly openFiles: OpenFiles;
+  readonly root: Folders;
+}
+
 /** Reads a range of a version of a value; returns `undefined` if another file is there, or none. */
 export async function readRangeOf(
-  { files, openFiles, root }: {
-    readonly files: Files;
-    readonly openFiles: OpenFiles;
-    readonly root: Folders;
-  },
+  place: VersionPlace,
   version: StoreVersion,
   key: StoreKey,
   range: ByteRange,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  return await openFiles.run(1, async () => {
-    const found = await root.find(key, options);
-    const file = found && await files.open(found.path);
-    if (!file) return undefined;
+  return await place.openFiles.run(1, async () => {
+    const file = await openVersion(place, version, key, options);
     try {
-      return version instanceof FileVersion && version.isOf(file)
-        ? await file.read(key, range, options)
-        : undefined;
+      return await file?.read(key, range, options);
     } finally {
-      file.close();
+      file?.close();
     }
   });
+}
+
+/** The number of bytes that a stream reads at once. */
+const PIECE = 256 * 1024;
+
+/** Opens a range of a version of a value as a stream; returns `undefined` if another file is there, or none. */
+export async function streamRangeOf(
+  place: Omit<VersionPlace, "openFiles">,
+  version: StoreVersion,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const file = await openVersion(place, version, key, options);
+  if (file === undefined) return undefined;
+  let { start, end } = resolveByteRange(range, await file.size());
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        if (start < end) {
+          const piece = { offset: start, length: Math.min(end - start, PIECE) };
+          controller.enqueue(await file.read(key, piece, options));
+          start += piece.length;
+        }
+        if (start < end) return;
+        file.close();
+        controller.close();
+      } catch (error) {
+        file.close();
+        throw error;
+      }
+    },
+    cancel: () => file.close(),
+  }, { highWaterMark: 0 });
+}
+
+/** Opens the file of a version. */
+async function openVersion(
+  { files, root }: Omit<VersionPlace, "openFiles">,
+  version: StoreVersion,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<OpenFile | undefined> {
+  const found = await root.find(key, options);
+  const file = found && await files.open(found.path);
+  if (!file) return undefined;
+  if (version instanceof FileVersion && version.isOf(file)) return file;
+  file.close();
 }
