@@ -10,7 +10,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
-import { bytesText, countText, jsonText, shapeText } from "./format.ts";
+import { bytesText, jsonText, shapeText, unitsText } from "./format.ts";
 import { ProgressLine } from "./progress.ts";
 import { ALL_SHARES, SHARE_ONLY_OPTIONS, shareOf } from "./share_option.ts";
 import { withFolder } from "./with_folder.ts";
@@ -186,8 +186,8 @@ async function placed(
   if (rank > 0 && files.length > 1 && !stack) {
     throw new UsageError(
       `Expected --template or --stack, which say the places of ${
-        countText(files.length)
-      } files in the array`,
+        unitsText(files.length, "file")
+      } in the array`,
     );
   }
   return files.map(({ key, coordinates }, i) => ({
@@ -208,24 +208,20 @@ function report(
   if (args.has("quiet")) return;
   const { files, missingFiles, innerChunks, indexBytes, notes } = report;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
-  io.print(
-    `${countText(files)} ${
-      files === 1 ? "file" : "files"
-    } ${done} into ${into}`,
-  );
+  io.print(`${unitsText(files, "file")} ${done} into ${into}`);
   io.print(
     `  ${shapeText(metadata.shape)} elements, ${
-      countText(innerChunks)
-    } inner chunks, indexes of ${bytesText(indexBytes)}`,
+      unitsText(innerChunks, "inner chunk")
+    }, indexes of ${bytesText(indexBytes)}`,
   );
   if (missingFiles > 0) {
-    const [place, whose] = missingFiles === 1
-      ? ["place has", "its"]
-      : ["places have", "their"];
+    const [have, whose] = missingFiles === 1
+      ? ["has", "its"]
+      : ["have", "their"];
     io.print(
       `  ${
-        countText(missingFiles)
-      } ${place} no file: ${whose} elements have the fill value`,
+        unitsText(missingFiles, "place")
+      } ${have} no file: ${whose} elements have the fill value`,
     );
   }
   for (const note of notes) io.print(`  ${note}`);

@@ -1,6 +1,6 @@
 import type { InspectedArray } from "../jobs/inspection.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
-import { bytesText, countText, shapeText } from "./format.ts";
+import { bytesText, countText, shapeText, unitsText } from "./format.ts";
 
 /** The properties of an array by name, as people read them. */
 export function fieldsOf(array: InspectedArray): [string, string][] {
@@ -36,9 +36,7 @@ export function storedText(
   const { chunks, bytes } = stored;
   const count = gridShape.reduce((product, length) => product * length, 1);
   const unit = innerChunkShape ? "shard" : "chunk";
-  const text = `${countText(chunks)} of ${countText(count)} ${unit}${
-    count === 1 ? "" : "s"
-  }`;
+  const text = `${countText(chunks)} of ${unitsText(count, unit)}`;
   return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;
 }
 

@@ -17,6 +17,11 @@ export function countText(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A number of things, such as `1 file` or `2 files`. */
+export function unitsText(count: number, unit: string): string {
+  return `${countText(count)} ${unit}${count === 1 ? "" : "s"}`;
+}
+
 /** Lengths along dimensions, such as `128 × 120`. */
 export function shapeText(shape: readonly number[]): string {
   return shape.length === 0

@@ -1,7 +1,7 @@
 import { repair } from "../jobs/repair.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
-import { bytesText, countText, jsonText } from "./format.ts";
+import { bytesText, countText, jsonText, unitsText } from "./format.ts";
 import { openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./option_names.ts";
 import { ProgressLine } from "./progress.ts";
@@ -68,10 +68,8 @@ export const REPAIR: Command = {
       if (temporary.files > 0) {
         io.print(
           `${isDry ? "would remove" : "removed"} ${
-            countText(temporary.files)
-          } temporary ${temporary.files === 1 ? "file" : "files"}, ${
-            bytesText(temporary.bytes)
-          }`,
+            unitsText(temporary.files, "temporary file")
+          }, ${bytesText(temporary.bytes)}`,
         );
       }
       repairs += written.length + deleted.length + temporary.files;

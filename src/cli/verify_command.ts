@@ -1,7 +1,7 @@
 import { verify } from "../jobs/verify.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
-import { countText, jsonText } from "./format.ts";
+import { countText, jsonText, unitsText } from "./format.ts";
 import { withOptionNames } from "./option_names.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
@@ -48,7 +48,7 @@ export const VERIFY: Command = {
     else if (!args.has("quiet")) {
       const sum = Object.values(result.counts).reduce((sum, n) => sum + n, 0);
       io.print(
-        `${countText(result.chunks)} chunks verified, ${
+        `${unitsText(result.chunks, "chunk")} verified, ${
           sum === 0 ? "nothing" : countText(sum)
         } found`,
       );

@@ -25,10 +25,9 @@ export const REASONS: Readonly<Record<Rule, string>> = {
   "index-extents": FROM_COPY,
   "inner-chunk-checksum": FROM_COPY,
   "inner-chunk-decoding": FROM_COPY,
-  "adopted-file-changed":
-    'only you know which file is right; restore the file, or adopt the files again with the option "overwrite"',
+  "adopted-file-changed": "only you know whether the file is right",
   "adopted-file-record":
-    'the file may be another one; adopt the files again with the option "overwrite"',
+    'the file may have been replaced; adopt the files again with the option "overwrite"',
   "chunk-outside-grid": LEFTOVER,
   "stray-object": LEFTOVER,
   "unknown-file": LEFTOVER,
