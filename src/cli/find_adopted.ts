@@ -49,16 +49,25 @@ export async function findAdopted(
     link: boolean;
   },
 ): Promise<FilesToAdopt> {
+  for (const place of [...given, into]) {
+    if (!/^https?:/i.test(place)) continue;
+    throw new UsageError(
+      `Cannot adopt ${
+        quoted(place)
+      }, on a web server: expected paths of files and a folder`,
+    );
+  }
   const folder = resolve(into);
   const named = template === undefined
     ? undefined
     : new TemplateChunkKeyEncoding(template, separator);
   const { paths, found } = await listFiles(given, template);
   const isSearched = named === undefined && !link;
-  const all = [
-    ...paths,
-    ...isSearched ? found.filter((path) => isChunk(folder, path)) : found,
-  ];
+  // Links of an earlier run have the names of chunks, and are no further files.
+  const searched = isSearched || link
+    ? found.filter((path) => isChunk(folder, path) === isSearched)
+    : found;
+  const all = [...paths, ...searched];
   if (all.length === 0) {
     throw new UsageError(
       `Expected TIFF or zip files, found none in ${

@@ -177,6 +177,18 @@ Deno.test("adopt stacks TIFFs in their order, and takes a fill value", async () 
   });
 });
 
+Deno.test("adopt stacks the TIFFs of a folder again, without the links of the first run", async () => {
+  await inTempDir(async (folder) => {
+    await writeFiles(folder, { "a.tif": tiffOf(1), "b.tif": tiffOf(2) });
+    const args = ["adopt", folder, "--into", folder, "--link", "--stack"];
+    assertEquals((await runCli(...args)).code, 0);
+    const before = await treeOf(folder);
+    assertEquals((await runCli(...args, "--overwrite")).code, 0);
+    assertEquals(await treeOf(folder), before);
+    assertEquals(await valuesOf(folder), [[1], [2]]);
+  });
+});
+
 Deno.test("adopt takes thousands of files", async () => {
   await inTempDir(async (folder) => {
     const place = `${folder}/many`;
@@ -199,6 +211,7 @@ Deno.test("adopt takes thousands of files", async () => {
 const MISTAKES: [string, number, string][] = [
   ["FILES", 2, "Expected --into=PATH with the folder of the array, found none"],
   ["--into DIR", 2, "Expected FILES…, found nothing"],
+  ["https://example.com/a.tif --into DIR", 2, "on a web server"],
   [
     "FILES --into DIR",
     2,
