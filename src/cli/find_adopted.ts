@@ -1,16 +1,11 @@
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
 import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
 import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { TemplateChunkKeyEncoding } from "../chunk_key_encoding/template_chunk_key_encoding.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { UsageError } from "./command.ts";
-
-/** The formats of files, by the ends of their names. */
-const FORMATS = [
-  { format: "zip", extension: /\.zip$/i },
-  { format: "tiff", extension: /\.(?:tiff?|btf|tf8)$/i },
-] as const;
+import { formatOf, listFiles } from "./given_files.ts";
 
 /** A file of an array. */
 interface FileToAdopt {
@@ -143,45 +138,6 @@ function isChunk(folder: string, path: string): boolean {
 
 function extensionOf(path: string): string | undefined {
   return /\.[^./\\]+$/.exec(path)?.[0];
-}
-
-/** The paths of given files, and of the files in given folders. */
-async function listFiles(
-  given: readonly string[],
-  template: string | undefined,
-): Promise<{ paths: string[]; found: string[] }> {
-  const [paths, found]: [string[], string[]] = [[], []];
-  const extension = /\.[^.{}]*$/.exec(template ?? "")?.[0];
-  const isOfFormat = (name: string) =>
-    extension === undefined
-      ? FORMATS.some(({ extension }) => extension.test(name))
-      : name.endsWith(extension);
-  async function walk(folder: string): Promise<void> {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      const path = join(folder, name);
-      if (isDirectory) await walk(path);
-      else if (isOfFormat(name)) found.push(path);
-    }
-  }
-  for (const each of given) {
-    const path = resolve(each);
-    const { isDirectory } = await Deno.stat(path);
-    if (isDirectory) await walk(path);
-    else paths.push(path);
-  }
-  return { paths, found: found.sort() };
-}
-
-/** The format of files, by their names. */
-function formatOf(paths: readonly string[]): "tiff" | "zip" {
-  const isZip = (path: string) => FORMATS[0].extension.test(path);
-  const zip = paths.find(isZip);
-  if (zip === undefined) return "tiff";
-  const other = paths.find((path) => !isZip(path));
-  if (other === undefined) return "zip";
-  throw new UsageError(
-    `Expected files of one format, found ${quoted(zip)} and ${quoted(other)}`,
-  );
 }
 
 function assertInside(
