@@ -216,6 +216,15 @@ Deno.test("createHandler streams a large value window by window, as the client t
   const long = await get("/c/0", { headers: { range: "bytes=5-20000000" } });
   const bytes = await bytesOf(long);
   assert(bytes.every((byte, i) => byte === LargeStore.byteAt(i + 5)));
+  // The whole value is sent from its first byte, whatever range was asked for.
+  const other = served(store, { form: "stored", keep: { seconds: 0 } });
+  const headers = { range: "bytes=5-20000000", "if-range": '"x"' };
+  const whole = await other("/c/0", { headers });
+  assertEquals(whole.status, 200);
+  const wholeReader = whole.body!.getReader();
+  const { value: window } = await wholeReader.read();
+  assertEquals(window!.slice(0, 3), new Uint8Array([0, 1, 2]));
+  await wholeReader.cancel();
   assertEquals(get.errors, []);
 });
 

@@ -7,10 +7,13 @@ import type {
   StoreOptions,
   StoreVersion,
 } from "../../mod.ts";
+import { countingBytes } from "../support/bytes.ts";
 import { resolveByteRange } from "../../src/stores/byte_range.ts";
 
 /** The longest range that a handler reads at once, in bytes. */
 export const LARGEST_PIECE: number = 4 * 2 ** 20;
+
+const PATTERN = countingBytes(LARGEST_PIECE + 251);
 
 /** A store of one value of any length, whose bytes depend on their offsets. */
 export class LargeStore implements Store {
@@ -40,10 +43,8 @@ export class LargeStore implements Store {
     if (this.fault === "fails") throw new Error("The disk is gone");
     if (this.fault === "stalls") await new Promise(() => {});
     this.read += end - start;
-    const bytes = new Uint8Array(end - start);
     const first = start % 251;
-    for (let i = 0; i < bytes.length; i++) bytes[i] = (first + i) % 251;
-    return bytes;
+    return PATTERN.slice(first, first + end - start);
   }
 
   size(): Promise<number> {
