@@ -107,6 +107,11 @@ export const ADOPT: Command = {
     const store = new FileSystemStore(found.root);
     const adopted = await adoptFound(store, found, args, options)
       .catch((error) => {
+        if (io.signal.aborted) {
+          io.note(
+            "The new indexes are removed: run the same command again to start over\n",
+          );
+        }
         throw withFolder(error, found.root);
       })
       .finally(() => progress.clear());
