@@ -7,7 +7,8 @@ const VARIABLE = "ZARR_PARTS_CHROMIUM";
 /** The names under which systems install Chromium. */
 const NAMES = ["chromium", "chromium-browser"];
 
-const CHROMIUM = await findChromium();
+/** The path of Chromium. */
+export const CHROMIUM: Tool = await findChromium();
 
 /** Registers a test that runs in a headless Chromium, ignored where there is none. */
 export function testInChromium(
