@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Conversion } from "../jobs/conversion.ts";
 import { convertInPlace } from "../jobs/convert_in_place.ts";
 import type { NodeLocation } from "../jobs/node_location.ts";
@@ -49,16 +50,18 @@ export async function convertFolder(
 
 /** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */
 async function locate(path: string): Promise<NodeLocation> {
-  const store = openWritableStore(path);
-  if (/^file:/i.test(path)) return { store };
-  const folder = resolve(path);
+  openWritableStore(path); // Refuses URLs of servers.
+  const given = /^file:/i.test(path) ? fileURLToPath(path) : path;
+  const folder = resolve(given);
   let root = folder;
   while (await isNode(dirname(root)) && dirname(root) !== root) {
     root = dirname(root);
   }
-  if (root === folder) return { store };
+  // The only copy of an array must outlast a loss of power.
+  const options = { sync: true };
+  if (root === folder) return { store: new FileSystemStore(given, options) };
   const names = relative(root, folder).replaceAll("\\", "/");
-  return { store: new FileSystemStore(root), path: names };
+  return { store: new FileSystemStore(root, options), path: names };
 }
 
 async function isNode(folder: string): Promise<boolean> {

@@ -37,6 +37,9 @@ import { readMarker } from "./unfinished_marker.ts";
  * or without a layout; the file `.zarr-parts-unfinished.json` says so. Programs that have
  * opened the array before must open it again, and nobody may write meanwhile.
  *
+ * With a store whose option `sync` is set, each step waits until all before it is on the
+ * disk, so that a loss of power is like a kill. This takes some milliseconds for each chunk.
+ *
  * @param location The array or group, in a `FileSystemStore`. Consolidated metadata of
  * groups above it in the store is changed, too.
  * @param options The new layout, and how the work is done.

@@ -1,12 +1,10 @@
-import { crc32c } from "../checksum/crc32c.ts";
-import { joinBytes } from "../stores/join_bytes.ts";
 import type { FolderKey } from "../stores/file_system/file_changes.ts";
 import type { StoreKey } from "../stores/store.ts";
+import { readRecorded } from "./in_place_moved.ts";
 import {
   folderOf,
   foldersOf,
   type InPlaceRun,
-  readHidden,
   type RecordedChunk,
 } from "./in_place_run.ts";
 import { hiddenKey, type InPlaceState } from "./in_place_state.ts";
@@ -29,8 +27,8 @@ async function joinChunk(
   chunk: RecordedChunk,
   folders: Set<FolderKey>,
 ): Promise<void> {
-  const { files, place } = run;
-  const { array, coordinates, size, checksum } = chunk;
+  const { files } = run;
+  const { array, coordinates, size } = chunk;
   const { data, tail, removed } = array.filesOf(coordinates, size);
   const { from, old, new: length } = data!;
   // Readers that opened the array earlier find parts missing.
@@ -44,10 +42,7 @@ async function joinChunk(
   const isExpected = facts && facts.size >= old && facts.size <= length &&
     facts.links === 1;
   if (!isExpected) throw run.changed(from);
-  const parts = await Promise.all(tail.map((key) => readHidden(place, key)));
-  const moved = joinBytes(parts.filter((part) => part !== undefined))
-    .subarray(0, length - old);
-  if (crc32c(moved) !== checksum) throw run.changed(from);
+  const moved = await readRecorded(run, chunk);
   await files.extend(from, old, moved);
   run.bytes += moved.length;
 }
@@ -102,19 +97,15 @@ export async function cutChunks(
 }
 
 async function cutChunk(run: InPlaceRun, chunk: RecordedChunk): Promise<void> {
-  const { files, place } = run;
-  const { array, coordinates, size, checksum } = chunk;
+  const { files } = run;
+  const { array, coordinates, size } = chunk;
   const { from, to, old, new: length } = array.filesOf(coordinates, size).data!;
   const facts = await files.stat(from);
   // An earlier run has cut and renamed the file.
   if (facts === undefined && from !== to) return;
   if (facts === undefined || facts.links > 1) throw run.changed(from);
   if (facts.size === old) {
-    const range = { offset: length, length: old - length };
-    const moved = await place.store.getRange!(from, range);
-    if (moved === undefined || crc32c(moved) !== checksum) {
-      throw run.changed(from);
-    }
+    await readRecorded(run, chunk);
   } else if (facts.size !== length) throw run.changed(from);
   await files.cut(from, length);
 }

@@ -130,14 +130,15 @@ async function advance(
   const isClosed = state.documents.some(({ meanwhile }) => meanwhile);
   try {
     if (phase === "prepare") {
-      phase = isClosed ? "join" : "clean";
+      const isJoined = run.arrays.some(({ growth }) => growth > 0);
+      phase = isJoined ? "join" : isClosed ? "cut" : "clean";
       await run.enter(phase);
     }
-    if (phase === "join") {
-      await run.placeDocuments(state, "meanwhile");
-      await joinChunks(run, chunks!);
-    }
+    if (phase !== "clean") await run.placeDocuments(state, "meanwhile");
+    if (phase === "join") await joinChunks(run, chunks!);
   } catch (error) {
+    // An earlier run may have cut files.
+    if (state.phase === "cut") throw error;
     await tryUndo(async () => {
       await run.enter("undo");
       await undo(run, plan, { ...state, phase: "undo" });

@@ -5,6 +5,7 @@ import type { StoreKey, StoreOptions } from "../stores/store.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import type { ChunkList } from "./chunk_list.ts";
 import type { ChunkFiles, InPlaceArray } from "./in_place_array.ts";
+import { readMoved } from "./in_place_moved.ts";
 import { foldersOf, type InPlaceRun, recordOf } from "./in_place_run.ts";
 import {
   type DocumentChange,
@@ -113,16 +114,14 @@ async function prepareChunk(
     if (!renamed.has(array) && !await files.link(from, to)) renamed.add(array);
     note(to);
   }
+  const moved = await readMoved(run, changes);
   const { data, written } = changes;
-  const [start, end] = data
-    ? [data.old, data.new].toSorted((a, b) => a - b)
-      .map((length) => data.offset + length)
-    : [0, 0];
-  const moved = await read(start!, end! - start!);
+  // Where the bytes that move begin in the chunk.
+  const start = data ? data.offset + Math.min(data.old, data.new) : 0;
   for (const { to, offset, length } of written) {
-    const isMoved = offset >= start! && offset + length <= end!;
-    const bytes = isMoved
-      ? moved.subarray(offset - start!, offset - start! + length)
+    const end = offset - start + length;
+    const bytes = offset >= start && end <= moved.length
+      ? moved.subarray(offset - start, end)
       : await read(offset, length);
     await files.write(to, bytes);
     run.bytes += length;

@@ -9,7 +9,6 @@ import type { ConvertProgress } from "./convert_options.ts";
 import type { InPlaceArray } from "./in_place_array.ts";
 import {
   changedKey,
-  hiddenKey,
   type InPlacePhase,
   type InPlaceState,
   recordKey,
@@ -179,12 +178,4 @@ export function* foldersOf(
 /** The folder of a key. */
 export function folderOf(key: StoreKey): FolderKey {
   return key.slice(0, key.lastIndexOf("/")) as FolderKey;
-}
-
-/** Reads the whole file of a key, or of the hidden file. */
-export async function readHidden(
-  { store }: Place,
-  key: StoreKey,
-): Promise<Uint8Array | undefined> {
-  return await store.get(hiddenKey(key)) ?? await store.get(key);
 }

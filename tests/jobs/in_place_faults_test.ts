@@ -160,8 +160,11 @@ for (const scenario of SCENARIOS) {
             if (earlier) await assertRightOrError(earlier);
             const isReadable = await readable(folder, paths);
             assert(isReadable || !isAlwaysReadable, String(at));
-            // The second run is killed, too, some operations later.
-            const next = { at: at % 7, kind } as const;
+            // The second run is killed or has no space, some operations later.
+            const next = {
+              at: at % 7,
+              kind: at % 3 === 0 ? "no space" : kind,
+            } as const;
             await disturb(folder, scenario, next);
             await readable(folder, paths);
             // A run that was killed before its marker was written has to be repeated.

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { convertInPlace } from "../../src/jobs/mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
@@ -73,5 +73,31 @@ Deno.test("in place, layouts with heads of different sizes are refused, and noth
     }
     assertEquals(await stateOf(folder), before);
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("in place, each changed file waits for the disk if the store does so", async () => {
+  const { sync } = Deno.FsFile.prototype;
+  let count = 0;
+  Deno.FsFile.prototype.sync = function () {
+    count++;
+    return sync.call(this);
+  };
+  try {
+    for (const isSynced of [false, true]) {
+      const folder = await memoryFolder();
+      await createExample(new FileSystemStore(folder), {});
+      const store = new FileSystemStore(folder, { sync: isSynced });
+      for (const parts of [["", ".end:7"], []]) {
+        count = 0;
+        await convertInPlace(store, { parts });
+        // Three files are cut, or made longer, beside those that are new and the folders.
+        if (isSynced) assert(count > 9, String(count));
+        else assertEquals(count, 0);
+      }
+      await Deno.remove(folder, { recursive: true });
+    }
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
   }
 });

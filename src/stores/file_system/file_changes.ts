@@ -1,4 +1,3 @@
-import { writeAll } from "../byte_io.ts";
 import { forEachAtOnce } from "../for_each_at_once.ts";
 import type { StoreKey } from "../store.ts";
 import { ifPresent, ifPresentSync } from "./absence.ts";
@@ -6,7 +5,7 @@ import { DENO_FILES } from "./deno_files.ts";
 import { isSameState } from "./files.ts";
 import { IN_PLACE_LOCK, splitPath } from "./path.ts";
 import type { FileSystemRoot } from "./root.ts";
-import { rootOf } from "./store_roots.ts";
+import { rootOf, type StoreRoot } from "./store_roots.ts";
 import { PendingValue } from "./value.ts";
 
 /** A regular file below the root of a store. */
@@ -22,20 +21,30 @@ export type FolderKey = "" | StoreKey;
 
 /**
  * Operations that change the files of a file store in place, without copies. Files whose
- * names or folders are symbolic links are refused.
+ * names or folders are symbolic links are refused. If writers of the store wait for the
+ * disk, so do these operations, and `sync` waits for names.
  */
 export interface FileChanges {
   /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
   lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined>;
   /** The facts about the file of a key; `undefined` if there is none. */
   stat(key: StoreKey): Promise<FileFacts | undefined>;
+  /**
+   * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
+   * Short reads use no other thread, which takes longer than they do.
+   */
+  read(
+    key: StoreKey,
+    offset: number,
+    length?: number,
+  ): Promise<Uint8Array | undefined>;
   /** Finds a symbolic link to a folder, in a folder and those below it. */
   findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined>;
-  /** Writes a file whose bytes are on the disk before it gets its name. */
+  /** Writes a file, which has all of its bytes before it gets its name. */
   write(key: StoreKey, bytes: Uint8Array): Promise<void>;
-  /** Cuts a file to a length, and waits until this is on the disk. */
+  /** Cuts a file to a length. */
   cut(key: StoreKey, length: number): Promise<void>;
-  /** Writes bytes at an offset, which become the end of the file, and waits until they are on the disk. */
+  /** Writes bytes at an offset, which become the end of the file. */
   extend(key: StoreKey, offset: number, bytes: Uint8Array): Promise<void>;
   /** Gives a file a second name; returns `false` where the file system has no hard links. */
   link(from: StoreKey, to: StoreKey): Promise<boolean>;
@@ -55,17 +64,27 @@ export function fileChangesOf(store: object): FileChanges | undefined {
   return root && new DenoFileChanges(root);
 }
 
+/** The longest read without another thread, in bytes. */
+const SHORT = 64 * 1024;
+
 /** The codes of errors that say that a file system has no hard links, or no more for this file. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
+
+/** The number of folders that are remembered, so that memory stays small. */
+const MOST_FOLDERS = 4096;
 
 /** How many folders are waited for at once: the disk writes the names in all of them together. */
 const SYNCS = 16;
 
 class DenoFileChanges implements FileChanges {
   readonly #root: FileSystemRoot;
+  readonly #isSynced: boolean;
+  /** The folders that were found to exist and to be no links. */
+  readonly #direct = new Set<string>();
 
-  constructor(root: FileSystemRoot) {
+  constructor({ root, isSynced }: StoreRoot) {
     this.#root = root;
+    this.#isSynced = isSynced;
   }
 
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
@@ -90,9 +109,8 @@ class DenoFileChanges implements FileChanges {
 
   async stat(key: StoreKey): Promise<FileFacts | undefined> {
     const { folder, name } = splitPath(key);
-    const above = await this.#root.follow(folder);
+    const above = await this.#found(folder);
     if (above === undefined) return undefined;
-    this.#assertDirect(folder, above);
     const info = ifPresentSync(() => Deno.lstatSync(`${above}/${name}`));
     if (info === undefined) return undefined;
     if (info.isFile) {
@@ -103,6 +121,31 @@ class DenoFileChanges implements FileChanges {
         info.isSymlink ? "a symbolic link" : "a folder or a special file"
       }: ${above}/${name}`,
     );
+  }
+
+  async read(
+    key: StoreKey,
+    offset: number,
+    length?: number,
+  ): Promise<Uint8Array | undefined> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return undefined;
+    using file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
+    if (file === undefined) return undefined;
+    const size = file.seekSync(0, Deno.SeekMode.End);
+    const end = Math.min(size, offset + (length ?? size));
+    const bytes = new Uint8Array(Math.max(0, end - offset));
+    file.seekSync(offset, Deno.SeekMode.Start);
+    for (let filled = 0; filled < bytes.length;) {
+      const rest = bytes.subarray(filled);
+      const read = rest.length > SHORT
+        ? await file.read(rest)
+        : file.readSync(rest);
+      if (read === null) return bytes.subarray(0, filled);
+      filled += read;
+    }
+    return bytes;
   }
 
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
@@ -124,7 +167,7 @@ class DenoFileChanges implements FileChanges {
     const value = await PendingValue.open(DENO_FILES, this.#root, key);
     try {
       await value.append(bytes);
-      await value.sync();
+      if (this.#isSynced) await value.sync();
       await value.store({}, false);
     } catch (error) {
       await value.discard();
@@ -133,9 +176,9 @@ class DenoFileChanges implements FileChanges {
   }
 
   async cut(key: StoreKey, length: number): Promise<void> {
-    using file = await Deno.open(await this.#path(key), { write: true });
-    await file.truncate(length);
-    await file.sync();
+    using file = await this.#openFile(key);
+    file.truncateSync(length);
+    if (this.#isSynced) await file.sync();
   }
 
   async extend(
@@ -143,19 +186,19 @@ class DenoFileChanges implements FileChanges {
     offset: number,
     bytes: Uint8Array,
   ): Promise<void> {
-    using file = await Deno.open(await this.#path(key), { write: true });
-    await file.seek(offset, Deno.SeekMode.Start);
-    await writeAll(file, bytes);
-    await file.truncate(offset + bytes.length);
-    await file.sync();
+    using file = await this.#openFile(key);
+    file.seekSync(offset, Deno.SeekMode.Start);
+    for (let rest = bytes; rest.length > 0;) {
+      rest = rest.subarray(file.writeSync(rest));
+    }
+    file.truncateSync(offset + bytes.length);
+    if (this.#isSynced) await file.sync();
   }
 
   async link(from: StoreKey, to: StoreKey): Promise<boolean> {
-    const [path, folder] = [await this.#path(from), splitPath(to).folder];
-    const above = await this.#root.ensureFolder(folder);
-    this.#assertDirect(folder, above);
+    const [path, other] = [await this.#path(from), await this.#path(to)];
     try {
-      await Deno.link(path, `${above}/${splitPath(to).name}`);
+      Deno.linkSync(path, other);
       return true;
     } catch (error) {
       if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
@@ -164,19 +207,24 @@ class DenoFileChanges implements FileChanges {
   }
 
   async rename(from: StoreKey, to: StoreKey): Promise<void> {
-    const [path, folder] = [await this.#path(from), splitPath(to).folder];
-    const above = await this.#root.ensureFolder(folder);
-    this.#assertDirect(folder, above);
-    await Deno.rename(path, `${above}/${splitPath(to).name}`);
+    await DENO_FILES.rename(await this.#path(from), await this.#path(to));
   }
 
   async remove(key: StoreKey): Promise<void> {
-    await this.#root.remove(key);
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return;
+    const path = `${above}/${name}`;
+    const info = ifPresentSync(() => Deno.lstatSync(path));
+    // The bytes of a file with another name stay, so that removing it takes no time.
+    if (info && info.nlink !== null && info.nlink > 1) Deno.removeSync(path);
+    else if (info) await DENO_FILES.remove(path);
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
-    const path = await this.#root.follow(folder);
+    const path = await this.#found(folder);
     if (path === undefined) return true;
+    this.#direct.delete(folder);
     try {
       await Deno.remove(path);
       return true;
@@ -186,10 +234,16 @@ class DenoFileChanges implements FileChanges {
   }
 
   async sync(folders: Iterable<FolderKey>): Promise<void> {
+    if (!this.#isSynced) return;
     await forEachAtOnce([...new Set(folders)], SYNCS, async (folder) => {
-      const path = await this.#root.follow(folder);
+      const path = await this.#found(folder);
       if (path !== undefined) await DENO_FILES.syncFolder(path);
     });
+  }
+
+  /** Opens a file for changes, which are small and need no other thread. */
+  async #openFile(key: StoreKey): Promise<Deno.FsFile> {
+    return Deno.openSync(await this.#path(key), { write: true });
   }
 
   async #path(key: StoreKey): Promise<string> {
@@ -197,9 +251,21 @@ class DenoFileChanges implements FileChanges {
     return `${await this.#folder(folder as FolderKey)}/${name}`;
   }
 
+  /** The path of a folder, which is created if it is missing. */
   async #folder(folder: FolderKey): Promise<string> {
+    if (this.#direct.has(folder)) return this.#root.path + folder;
     const path = await this.#root.ensureFolder(folder);
     this.#assertDirect(folder, path);
+    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
+    this.#direct.add(folder);
+    return path;
+  }
+
+  /** The path of a folder; `undefined` if it is missing. */
+  async #found(folder: string): Promise<string | undefined> {
+    if (this.#direct.has(folder)) return this.#root.path + folder;
+    const path = await this.#root.follow(folder);
+    if (path !== undefined) this.#assertDirect(folder, path);
     return path;
   }
 

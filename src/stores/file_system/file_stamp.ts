@@ -11,7 +11,7 @@ export async function fileStamp(
   key: StoreKey,
   options: StoreOptions,
 ): Promise<string | undefined> {
-  const file = await rootOf(store)?.find(key, options);
+  const file = await rootOf(store)?.root.find(key, options);
   const state = file && await DENO_FILES.stat(file.path);
   return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

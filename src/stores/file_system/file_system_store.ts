@@ -148,7 +148,7 @@ export class FileSystemStore implements Store {
       this.#isSynced,
       options.followLinksInto,
     );
-    rememberRoot(this, this.#root);
+    rememberRoot(this, { root: this.#root, isSynced: this.#isSynced });
     this.#onRecovery = options.onRecovery;
   }
 
