@@ -3,14 +3,16 @@ import { parse } from "yaml";
 import config from "../../deno.json" with { type: "json" };
 import { FileSystemStore } from "../../mod.ts";
 import { convert } from "../../src/jobs/mod.ts";
-import { runCliIn } from "../cli/run_cli.ts";
+import { cliCommand, runCli } from "../cli/run_cli.ts";
 import { pathOf } from "../docs/pages.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { serveAndHold } from "./serve_and_hold.ts";
+import { until } from "./slurm.ts";
 
 const FILE = pathOf("examples/cluster/convert.kubernetes.yaml");
 
-Deno.test("the pods of the job file for Kubernetes convert an array", async () => {
+Deno.test("the pods of the job file for Kubernetes convert an array at once, though one is killed", async () => {
   const { apiVersion, kind, spec } = parse(await Deno.readTextFile(FILE));
   assertEquals([apiVersion, kind], ["batch/v1", "Job"]);
   assertEquals(spec.completionMode, "Indexed");
@@ -28,31 +30,53 @@ Deno.test("the pods of the job file for Kubernetes convert an array", async () =
   assertEquals(shares, `--shares=${spec.completions}`);
 
   await inTempDir(async (folder) => {
-    const dem = "tests/fixtures/dem.zarr";
-    const run = (options: string[], env: Record<string, string> = {}) =>
-      runCliIn(env, "convert", dem, `${folder}/parts.zarr`, ...options);
-    const indexes = [...Array(spec.completions).keys()];
-    for (let i = 0; i < indexes.length; i += 4) {
-      const outputs = await Promise.all(
-        indexes.slice(i, i + 4).map((index) =>
-          run([...options, shares], { JOB_COMPLETION_INDEX: `${index}` })
-        ),
+    const dem = new FileSystemStore("tests/fixtures/dem.zarr");
+    const server = serveAndHold(dem, ["/c/1/1"]);
+    const words = ["convert", server.url, `${folder}/parts.zarr`, ...options];
+    const indexes: number[] = [...Array(spec.completions).keys()];
+    const start = (index: number) => {
+      const [program, ...args] = cliCommand([...words, shares]);
+      return new Deno.Command(program!, {
+        args,
+        env: { JOB_COMPLETION_INDEX: `${index}` },
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+    };
+    const finish = () => runCli(...words, "--finish");
+    try {
+      const pods = indexes.map(start);
+      const ended = new Set<number>();
+      const succeeded = pods.map(async (pod, index) => {
+        const { success } = await pod.status;
+        ended.add(index);
+        return success;
+      });
+      await until(
+        "one pod is left",
+        () => Promise.resolve(ended.size === pods.length - 1),
       );
-      for (const [j, { code, err }] of outputs.entries()) {
-        const share = `Share ${i + j + 1} of 16, by JOB_COMPLETION_INDEX\n`;
-        assertEquals([code, err], [0, share]);
-      }
+      const held = indexes.find((index) => !ended.has(index))!;
+      pods[held]!.kill("SIGKILL");
+      assertEquals(
+        await Promise.all(succeeded),
+        indexes.map((index) => index !== held),
+      );
+      const early = await finish();
+      assertEquals(early.code, 1);
+      assertMatch(early.err, /lacks \d of 12 chunks and files/);
+
+      assertEquals((await start(held).status).success, true);
+      const { code, err } = await finish();
+      assertEquals([code, err], [0, ""]);
+      const expected = new FileSystemStore(`${folder}/expected.zarr`);
+      await convert(dem, expected, { suffix: ".shard", parts: ["", ".index"] });
+      assertEquals(
+        await digestsOf(new FileSystemStore(`${folder}/parts.zarr`)),
+        await digestsOf(expected),
+      );
+    } finally {
+      await server.close();
     }
-    const { code, err } = await run([...options, "--finish"]);
-    assertEquals([code, err], [0, ""]);
-    const expected = new FileSystemStore(`${folder}/expected.zarr`);
-    await convert(new FileSystemStore(dem), expected, {
-      suffix: ".shard",
-      parts: ["", ".index"],
-    });
-    assertEquals(
-      await digestsOf(new FileSystemStore(`${folder}/parts.zarr`)),
-      await digestsOf(expected),
-    );
   });
 });

@@ -10,10 +10,10 @@ import { convert } from "../../src/jobs/mod.ts";
 import { cliCommand } from "../cli/run_cli.ts";
 import { pathOf } from "../docs/pages.ts";
 import { digestsOf } from "../jobs/digests.ts";
-import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
 import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { testWith } from "../support/tools.ts";
+import { serveAndHold } from "./serve_and_hold.ts";
 import { findSlurm, type Slurm, until, withSlurm } from "./slurm.ts";
 
 const SLURM = await findSlurm();
@@ -38,25 +38,6 @@ async function createSource(folder: string): Promise<FileSystemStore> {
     await chunks.set([i], encodeShard(inner, layout));
   }
   return store;
-}
-
-/** Serves a store, and does not answer the first request for each of the keys until the end. */
-function serveAndHold(
-  store: FileSystemStore,
-  keys: readonly string[],
-): Loopback {
-  const answer = storeHandler(store);
-  const held = new Set(keys);
-  const end = Promise.withResolvers<void>();
-  const server = serve(async (request) => {
-    if (held.delete(new URL(request.url).pathname)) await end.promise;
-    return answer(request);
-  });
-  const close = () => {
-    end.resolve();
-    return server.close();
-  };
-  return { ...server, close };
 }
 
 /** The output of a job, or of each of its tasks that have begun. */
