@@ -2,7 +2,7 @@ import type { Conversion } from "./conversion.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertWork } from "./convert_work.ts";
 
-/** What a run has done with the values of a conversion. */
+/** The counts of the values of a conversion that a run has handled. */
 export type ConvertCounts = Pick<
   Conversion,
   "copied" | "skipped" | "absent" | "bytes" | "isFinished"

@@ -116,7 +116,7 @@ async function prepareChunk(
   }
   const moved = await readMoved(run, changes);
   const { data, written } = changes;
-  // Where the bytes that move begin in the chunk.
+  // The offset in the chunk of the bytes that move.
   const start = data ? data.offset + Math.min(data.old, data.new) : 0;
   for (const { to, offset, length } of written) {
     const end = offset - start + length;
