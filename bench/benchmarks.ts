@@ -11,6 +11,7 @@ import { benchKinds } from "./kinds.ts";
 import { benchJoin, benchSplit } from "./memory.ts";
 import type { Options } from "./options.ts";
 import { benchRead } from "./read.ts";
+import { benchServe } from "./serve.ts";
 import { benchSmall } from "./small.ts";
 import { benchVolume } from "./volume.ts";
 
@@ -36,4 +37,5 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   files: { title: "Files", run: benchFiles },
   adopt: { title: "Adopting TIFF files", run: benchAdopt },
   convert: { title: "Converting", run: benchConvert },
+  serve: { title: "Serving", run: benchServe },
 };
