@@ -83,6 +83,9 @@ export class ChunkVersion {
   /**
    * Opens bytes of the chunk, as `getRange` reads them: those of long pieces as streams,
    * all of this version.
+   *
+   * @param options `signal` aborts the opening, but does not end the streams: cancel
+   * these, which takes less time for each of their chunks.
    */
   async open(
     start: number,
@@ -91,7 +94,7 @@ export class ChunkVersion {
   ): Promise<(Uint8Array | ReadableStream<Uint8Array>)[] | undefined> {
     const opening = overlaps(this.#parts, start, end).map((piece) =>
       piece.length > SHORT
-        ? this.#stream(piece, options)
+        ? this.#stream(piece)
         : this.#read(piece.part, piece.offset, piece.length, options)
     );
     const opened = await Promise.allSettled(opening);
@@ -118,10 +121,9 @@ export class ChunkVersion {
 
   async #stream(
     { part: { key, version }, offset, length }: Piece,
-    options: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     const range = { offset, length };
-    return await this.#store.streamRangeOf!(version, key, range, options);
+    return await this.#store.streamRangeOf!(version, key, range);
   }
 
   async #read(

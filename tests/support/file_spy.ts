@@ -28,13 +28,18 @@ export async function watchFiles(
     memory: new Set(),
     direct: 0,
   };
-  const { read, write, writeSync } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.read = async function (bytes) {
+  const { read, readSync, write, writeSync } = Deno.FsFile.prototype;
+  const countRead = (bytes: Uint8Array, count: number | null) => {
     traffic.memory.add(bytes.buffer);
-    const count = await read.call(this, bytes);
     traffic.read += count ?? 0;
     traffic.ahead = Math.max(traffic.ahead, traffic.read - traffic.written);
     return count;
+  };
+  Deno.FsFile.prototype.read = async function (bytes) {
+    return countRead(bytes, await read.call(this, bytes));
+  };
+  Deno.FsFile.prototype.readSync = function (bytes) {
+    return countRead(bytes, readSync.call(this, bytes));
   };
   const count = (bytes: Uint8Array, written: number) => {
     traffic.written += written;
@@ -50,7 +55,12 @@ export async function watchFiles(
   try {
     await run(traffic);
   } finally {
-    Object.assign(Deno.FsFile.prototype, { read, write, writeSync });
+    Object.assign(Deno.FsFile.prototype, {
+      read,
+      readSync,
+      write,
+      writeSync,
+    });
   }
   return traffic;
 }

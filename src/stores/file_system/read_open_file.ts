@@ -22,7 +22,7 @@ export async function readOpenFile(
   let filled = 0;
   while (filled < bytes.length) {
     options.signal?.throwIfAborted();
-    const read = await file.read(bytes.subarray(filled, filled + WINDOW));
+    const read = await readSome(file, bytes.subarray(filled, filled + WINDOW));
     if (read === null) {
       throw new Error(
         `Key ${
@@ -36,4 +36,31 @@ export async function readOpenFile(
   }
   options.signal?.throwIfAborted();
   return bytes;
+}
+
+/** The most bytes that are read without another thread. */
+const SHORT = 256 * 1024;
+/** The time in milliseconds from which a read counts as one of the disk, and not of the page cache. */
+const SLOW = 1;
+/** How many reads use another thread after a slow one, until one is tried without. */
+const READS_AFTER_SLOW = 64;
+
+let readsOnThreads = 0;
+
+/**
+ * Reads bytes of a file. Short reads run at once as long as they take no time, since
+ * handing them to another thread takes longer than copying from the page cache.
+ */
+function readSome(
+  file: Deno.FsFile,
+  bytes: Uint8Array,
+): number | null | Promise<number | null> {
+  if (bytes.length > SHORT || readsOnThreads > 0) {
+    readsOnThreads = Math.max(readsOnThreads - 1, 0);
+    return file.read(bytes);
+  }
+  const start = performance.now();
+  const read = file.readSync(bytes);
+  if (performance.now() - start > SLOW) readsOnThreads = READS_AFTER_SLOW;
+  return read;
 }
