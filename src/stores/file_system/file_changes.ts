@@ -131,21 +131,13 @@ class DenoFileChanges implements FileChanges {
     const { folder, name } = splitPath(key);
     const above = await this.#found(folder);
     if (above === undefined) return undefined;
-    using file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
+    const file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
     if (file === undefined) return undefined;
-    const size = file.seekSync(0, Deno.SeekMode.End);
-    const end = Math.min(size, offset + (length ?? size));
-    const bytes = new Uint8Array(Math.max(0, end - offset));
-    file.seekSync(offset, Deno.SeekMode.Start);
-    for (let filled = 0; filled < bytes.length;) {
-      const rest = bytes.subarray(filled);
-      const read = rest.length > SHORT
-        ? await file.read(rest)
-        : file.readSync(rest);
-      if (read === null) return bytes.subarray(0, filled);
-      filled += read;
+    try {
+      return await readFrom(file, offset, length);
+    } finally {
+      file.close();
     }
-    return bytes;
   }
 
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
@@ -176,9 +168,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async cut(key: StoreKey, length: number): Promise<void> {
-    using file = await this.#openFile(key);
-    file.truncateSync(length);
-    if (this.#isSynced) await file.sync();
+    await this.#change(key, (file) => file.truncateSync(length));
   }
 
   async extend(
@@ -186,13 +176,13 @@ class DenoFileChanges implements FileChanges {
     offset: number,
     bytes: Uint8Array,
   ): Promise<void> {
-    using file = await this.#openFile(key);
-    file.seekSync(offset, Deno.SeekMode.Start);
-    for (let rest = bytes; rest.length > 0;) {
-      rest = rest.subarray(file.writeSync(rest));
-    }
-    file.truncateSync(offset + bytes.length);
-    if (this.#isSynced) await file.sync();
+    await this.#change(key, (file) => {
+      file.seekSync(offset, Deno.SeekMode.Start);
+      for (let rest = bytes; rest.length > 0;) {
+        rest = rest.subarray(file.writeSync(rest));
+      }
+      file.truncateSync(offset + bytes.length);
+    });
   }
 
   async link(from: StoreKey, to: StoreKey): Promise<boolean> {
@@ -218,7 +208,7 @@ class DenoFileChanges implements FileChanges {
     const info = ifPresentSync(() => Deno.lstatSync(path));
     // The bytes of a file with another name stay, so that removing it takes no time.
     if (info && info.nlink !== null && info.nlink > 1) Deno.removeSync(path);
-    else if (info) await DENO_FILES.remove(path);
+    else if (info) await ifPresent(() => Deno.remove(path));
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
@@ -241,9 +231,18 @@ class DenoFileChanges implements FileChanges {
     });
   }
 
-  /** Opens a file for changes, which are small and need no other thread. */
-  async #openFile(key: StoreKey): Promise<Deno.FsFile> {
-    return Deno.openSync(await this.#path(key), { write: true });
+  /** Changes a file, by steps that are short and need no other thread. */
+  async #change(
+    key: StoreKey,
+    change: (file: Deno.FsFile) => void,
+  ): Promise<void> {
+    const file = Deno.openSync(await this.#path(key), { write: true });
+    try {
+      change(file);
+      if (this.#isSynced) await file.sync();
+    } finally {
+      file.close();
+    }
   }
 
   async #path(key: StoreKey): Promise<string> {
@@ -281,4 +280,25 @@ class DenoFileChanges implements FileChanges {
       }, which leads to ${path}`,
     );
   }
+}
+
+/** Reads a range of an open file, or all of it from an offset. */
+async function readFrom(
+  file: Deno.FsFile,
+  offset: number,
+  length: number | undefined,
+): Promise<Uint8Array> {
+  const size = file.seekSync(0, Deno.SeekMode.End);
+  const end = Math.min(size, offset + (length ?? size));
+  const bytes = new Uint8Array(Math.max(0, end - offset));
+  file.seekSync(offset, Deno.SeekMode.Start);
+  for (let filled = 0; filled < bytes.length;) {
+    const rest = bytes.subarray(filled);
+    const read = rest.length > SHORT
+      ? await file.read(rest)
+      : file.readSync(rest);
+    if (read === null) return bytes.subarray(0, filled);
+    filled += read;
+  }
+  return bytes;
 }
