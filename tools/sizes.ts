@@ -8,6 +8,7 @@ import { type OutputChunk, type OutputOptions, rolldown } from "rolldown";
 import { ALIASES } from "./bundle_aliases.ts";
 
 const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
+const S3 = fileURLToPath(import.meta.resolve("../src/s3/mod.ts"));
 const SERVE = fileURLToPath(import.meta.resolve("../src/serve/mod.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("../src/zarrita/mod.ts"));
 
@@ -27,6 +28,13 @@ const PROGRAMS: readonly {
     and: { imports: "{ HttpStore }", from: MOD },
     target: 40_000,
   },
+  { imports: "{ S3Store }", from: S3 },
+  {
+    imports: "{ createHandler }",
+    from: SERVE,
+    and: { imports: "{ S3Store }", from: S3 },
+    target: 55_000,
+  },
   { imports: "{ splitStream }", from: MOD },
   { imports: "{ plainView, HttpStore }", from: MOD },
   { imports: "{ arrayMetadata }", from: MOD },
@@ -35,7 +43,7 @@ const PROGRAMS: readonly {
 ];
 
 /** Packages of npm that are loaded on first use, and not counted. */
-const EXTERNAL = ["p-retry"];
+const EXTERNAL = ["aws4fetch", "p-retry"];
 
 const folder = await Deno.makeTempDir();
 try {

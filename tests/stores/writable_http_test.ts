@@ -89,3 +89,18 @@ Deno.test("WritableHttpStore refuses to change chunks of several objects, and se
   );
   await assertRejects(() => composed.delete("/c/0"), TypeError, message);
 });
+
+Deno.test("WritableHttpStore locks a chunk that a store of whole chunks has locked", async () => {
+  const below = new MemoryStore();
+  const store = new ConcatParts([{ keySuffix: ".bin" }]).apply(
+    new WritableHttpStore("https://example.org", {
+      fetch: writableHandler(below),
+    }),
+  );
+  await store.group("/c/0", ["/c/0"]).lock!(async (group) => {
+    const writer = await group.write!();
+    await writer.set("/c/0", new Uint8Array([1]));
+    await writer.close();
+  });
+  assertEquals(await below.get("/c/0.bin"), new Uint8Array([1]));
+});

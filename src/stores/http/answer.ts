@@ -1,6 +1,6 @@
 import type { Answer } from "./exchange.ts";
 import type { Connection } from "./connection.ts";
-import { contentLength } from "./content_length.ts";
+import { contentLength } from "./answer_head.ts";
 import { loadOnFailure } from "./load_on_failure.ts";
 import { loadOnFirstUse } from "./load_on_first_use.ts";
 

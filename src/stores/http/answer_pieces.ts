@@ -1,5 +1,5 @@
 import type { Answer, Requests } from "./exchange.ts";
-import { contentLength } from "./content_length.ts";
+import { contentLength } from "./answer_head.ts";
 import { joinBytes } from "../join_bytes.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 

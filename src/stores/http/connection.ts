@@ -22,7 +22,7 @@ export class Connection {
   /** Aborts if the caller aborts the request, and if the server is silent for too long. */
   readonly signal: AbortSignal;
   /** Since when nobody waits for the server, by `Date.now()`. */
-  since = Infinity;
+  since: number | undefined;
 
   constructor(
     connections: Connections,

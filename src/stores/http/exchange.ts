@@ -61,6 +61,8 @@ export interface RequestOptions {
   readonly method?: "HEAD" | "PUT" | "POST" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodyInit;
+  /** The query string in place of that of the base URL, with its `?`. */
+  readonly search?: string;
   /** Whether caches must ask the server whether their response still holds. */
   readonly revalidate?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { Answer, Requests } from "./exchange.ts";
-import { contentLength, isEncoded } from "./content_length.ts";
+import { contentLength, isEncoded } from "./answer_head.ts";
 import {
   answeredLength,
   parseContentRange,

@@ -29,6 +29,12 @@ const TRIES_IF_INCOMPLETE = 3;
  */
 const FIRST_PAUSE = 50;
 
+/** What differs in buckets, whose writers leave no gap. */
+export interface BucketRules {
+  /** Asks whether a program has begun to replace the values, and has not finished. */
+  isBeingWritten(): Promise<boolean>;
+}
+
 /** Reads values over HTTP that belong together, as `StoreGroup.read` does. */
 export async function readGroup<T>(
   requests: HttpRequests,
@@ -36,14 +42,19 @@ export async function readGroup<T>(
   keys: readonly StoreKey[],
   task: (values: GroupValues) => Promise<T>,
   { signal }: StoreOptions = {},
+  bucket?: BucketRules,
 ): Promise<T> {
   signal?.throwIfAborted();
   let incomplete = 0;
+  let isBeingWritten = false;
   let previous: GroupReading | undefined;
   for (let tries = 1;; tries++) {
     const reading = new GroupReading(requests, keys, {
       ...signal && { signal },
-      order: tries > 1
+      isBucket: bucket !== undefined,
+      order: bucket
+        ? "any"
+        : tries > 1
         ? "last first"
         : requests.lacksDates
         ? "last first if requested"
@@ -57,7 +68,10 @@ export async function readGroup<T>(
       const isEnded = outcome.status === "rejected" && reading.hasFailed;
       finding = isEnded ? "one write" : await reading.check();
       requests.lacksDates ||= reading.lacksDates;
-      if (finding !== "incomplete" || !previous?.agreesWith(reading)) {
+      const isSame = previous?.agreesWith(reading) && !isBeingWritten;
+      // A program that knows no generations has changed one of the values.
+      if (bucket && isSame && finding === "uncertain") finding = "one write";
+      if (finding !== "incomplete" || !isSame) {
         incomplete = 0;
       }
       if (finding === "incomplete") incomplete++;
@@ -67,6 +81,7 @@ export async function readGroup<T>(
         return outcome.value;
       }
       if (tries === TRIES) throw new UnfinishedWriteError(key);
+      isBeingWritten = await bucket?.isBeingWritten() ?? false;
     } catch (error) {
       reading.abandon(error);
       throw error;

@@ -38,6 +38,7 @@ export class GroupReading implements Requests {
   /** The last value in storing order. Writers remove it first and store it last. */
   readonly #last: StoreKey;
   readonly #order: Order;
+  readonly #isBucket: boolean;
   readonly #controller = new AbortController();
   readonly #signal: AbortSignal;
   readonly #found = new Map<StoreKey, Validators | undefined>();
@@ -52,16 +53,18 @@ export class GroupReading implements Requests {
 
   /**
    * @param options `order`: the order of requests, and unless it is `"any"`, caches
-   * must ask the server whether their responses still hold.
+   * must ask the server whether their responses still hold. `isBucket`: whether values
+   * without a generation belong together.
    */
   constructor(
     requests: Requests,
     keys: readonly StoreKey[],
-    options: StoreOptions & { order: Order },
+    options: StoreOptions & { order: Order; isBucket?: boolean },
   ) {
     this.#requests = requests;
     this.#last = keys.at(-1)!;
     this.#order = options.order;
+    this.#isBucket = options.isBucket ?? false;
     this.#signal = joinSignals(options.signal, this.#controller.signal);
   }
 
@@ -142,7 +145,8 @@ export class GroupReading implements Requests {
         ? "one write"
         : "uncertain";
     }
-    if (!tellsVersion(last)) return "one write"; // No server tells more.
+    // No server tells more, and the other writers of buckets leave no gap.
+    if (!tellsVersion(last) || this.#isBucket) return "one write";
     if (others.every((other) => isSettled(last, other))) return "one write";
     if (this.#isLastLate || this.youth > 0) return "uncertain";
     const again = await fetchValidators(

@@ -1,4 +1,4 @@
-import { isEncoded } from "./content_length.ts";
+import { isEncoded } from "./answer_head.ts";
 import type { Requests } from "./exchange.ts";
 import { lengthOfByteRange } from "../byte_range.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Answer } from "./exchange.ts";
+import type { Answer, RequestOptions } from "./exchange.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreOptions } from "../store.ts";
 
@@ -55,11 +55,18 @@ const LONGEST_QUOTE = 200;
 /** The longest body in bytes that is read for an error. */
 const LONGEST_BODY = 4096;
 
-/** Creates an error for an unexpected status, and ends the answer. */
+/**
+ * Creates an error for an unexpected status, and ends the answer.
+ *
+ * @param absent The statuses that are expected as well, unless the request had a body.
+ */
 export async function statusError(
   answer: Answer,
-  expected: readonly number[],
+  statuses: readonly number[],
+  { body }: RequestOptions,
+  absent: readonly number[],
 ): Promise<StatusError> {
+  const expected = body ? statuses : [...statuses, ...absent];
   const { status, statusText } = answer.response;
   const quote = await quoteOf(answer);
   return new StatusError(

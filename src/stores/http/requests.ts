@@ -128,10 +128,7 @@ export class HttpRequests implements Requests {
         return void await answer.cancel();
       }
       const { statusError } = await loadOnFailure();
-      throw await statusError(
-        answer,
-        init.body ? statuses : [...statuses, ...ABSENT],
-      );
+      throw await statusError(answer, statuses, init, ABSENT);
     };
     try {
       return await sendOnce();
@@ -144,7 +141,7 @@ export class HttpRequests implements Requests {
   async #sendOnce(
     key: StoreKey,
     options: StoreOptions,
-    { method, headers, body, revalidate }: RequestOptions,
+    { method, headers, body, search, revalidate }: RequestOptions,
   ): Promise<Answer> {
     const connection = new Connection(
       this.#connections,
@@ -157,7 +154,7 @@ export class HttpRequests implements Requests {
       const { waitForConnection } = await loadOnFirstUse();
       await waitForConnection(this.#connections, connection);
     }
-    const request = new Request(this.#url(key), {
+    const request = new Request(this.#url(key, search), {
       method: method!,
       headers: { ...this.#headers, ...headers },
       signal: connection.signal,
@@ -177,11 +174,11 @@ export class HttpRequests implements Requests {
   }
 
   /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */
-  #url(key: StoreKey): string {
+  #url(key: StoreKey, search = this.#search): string {
     const path = NEEDS_NO_ENCODING.test(key)
       ? key
       : key.split("/").map(encodeURIComponent).join("/");
-    return this.#root + path + this.#search;
+    return this.#root + path + search;
   }
 }
 

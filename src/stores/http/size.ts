@@ -1,4 +1,4 @@
-import { contentLength } from "./content_length.ts";
+import { contentLength } from "./answer_head.ts";
 import type { Requests } from "./exchange.ts";
 import { fetchSizeByRange } from "./fallback.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";

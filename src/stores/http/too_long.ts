@@ -1,5 +1,5 @@
 import type { Answer } from "./exchange.ts";
-import { contentLength } from "./content_length.ts";
+import { contentLength } from "./answer_head.ts";
 import { SizeLimitError } from "../size_limit_error.ts";
 import type { StoreKey } from "../store.ts";
 

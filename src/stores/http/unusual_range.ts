@@ -1,5 +1,5 @@
 import type { Answer, Requests } from "./exchange.ts";
-import { isEncoded } from "./content_length.ts";
+import { isEncoded } from "./answer_head.ts";
 import { resolveByteRange } from "../byte_range.ts";
 import { answeredLength, parseContentRange } from "./content_range.ts";
 import { redactUrl } from "../describe_store.ts";

@@ -19,7 +19,7 @@ export async function waitForConnection(
     const timer = setInterval(() => {
       const latest = Date.now() - IDLE;
       for (const other of open) {
-        if (other.since <= latest) return other.end();
+        if (other.since! <= latest) return other.end();
       }
     }, IDLE);
     const stop = () => {

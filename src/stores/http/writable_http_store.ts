@@ -1,3 +1,4 @@
+import { KeyLocks } from "../key_locks.ts";
 import { loadOnce } from "../load_once.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
 import { HttpStore } from "./http_store.ts";
@@ -35,6 +36,8 @@ const loadWriting = /* @__PURE__ */ loadOnce(() => import("./writing.ts"));
  */
 export class WritableHttpStore extends HttpStore implements Store {
   readonly #requests: HttpRequests;
+  /** Not those of `KeyLocks.of`, which stores of whole chunks hold meanwhile. */
+  readonly #locks = new KeyLocks();
 
   /**
    * Sends no request yet.
@@ -149,7 +152,7 @@ export class WritableHttpStore extends HttpStore implements Store {
     const { read } = super.group(key, keys);
     const load = async () => {
       const { writableGroup } = await loadWriting();
-      return writableGroup(this, key, keys, read);
+      return writableGroup(this, this.#locks, key, keys, read);
     };
     return {
       read,

@@ -1,6 +1,6 @@
 import type { Requests } from "./exchange.ts";
 import { assertValue } from "../given_value.ts";
-import { KeyLocks } from "../key_locks.ts";
+import type { KeyLocks } from "../key_locks.ts";
 import { MemoryGroupWriter } from "../memory_group.ts";
 import type { Store, StoreKey, StoreOptions } from "../store.ts";
 import type { StoreGroup } from "../store_group.ts";
@@ -90,6 +90,7 @@ function assertPiece(piece: unknown): void {
 /** Returns a group whose values are written only if there is one. */
 export function writableGroup(
   store: Store,
+  locks: KeyLocks,
   key: StoreKey,
   keys: readonly StoreKey[],
   read: StoreGroup["read"],
@@ -111,7 +112,7 @@ export function writableGroup(
       for (const key of keys) await store.delete!(key, options);
     },
     lock: (task, options) =>
-      KeyLocks.of(store).write(key, () => {
+      locks.write(key, () => {
         options?.signal?.throwIfAborted();
         return task(group);
       }),

@@ -1,0 +1,45 @@
+import type { Requests } from "../http/exchange.ts";
+import type { StoreOptions } from "../store.ts";
+import { ConflictError } from "./conflict_error.ts";
+import { probeKey } from "./journal_key.ts";
+import { deleteObject, putObject, tagOf } from "./objects.ts";
+
+/** The conditions that a bucket heeds. */
+export interface Conditions {
+  /** Whether `PUT` heeds `If-None-Match: *` and `If-Match`. */
+  readonly put: boolean;
+  /** Whether `DELETE` heeds `If-Match`. */
+  readonly delete: boolean;
+}
+
+/** An entity tag that no object has. */
+const OTHER = '"00000000000000000000000000000000"';
+
+/** Finds out which conditions a bucket heeds, by an object that is removed again. */
+export async function probeConditions(
+  requests: Requests,
+  options: StoreOptions,
+): Promise<Conditions> {
+  const key = probeKey();
+  const bytes = new TextEncoder().encode("probe");
+  const isRefused = (request: Promise<unknown>) =>
+    request.then(() => false, (error) => {
+      if (error instanceof ConflictError) return true;
+      throw error;
+    });
+  await putObject(requests, key, bytes, { "if-none-match": "*" }, options);
+  try {
+    return {
+      put: await isRefused(
+        putObject(requests, key, bytes, { "if-none-match": "*" }, options),
+      ) && await isRefused(
+        putObject(requests, key, bytes, { "if-match": OTHER }, options),
+      ),
+      delete: await isRefused(
+        deleteObject(requests, key, { "if-match": OTHER }, options),
+      ) && (await tagOf(requests, key, options)).etag !== undefined,
+    };
+  } finally {
+    await deleteObject(requests, key, {}, {});
+  }
+}

@@ -1,0 +1,288 @@
+import { assertAllGiven, assertInGroup } from "../assert_in_group.ts";
+import type { ByteWriter } from "../byte_io.ts";
+import { copyBytes } from "../copy_bytes.ts";
+import { readGroup } from "../http/group.ts";
+import type { KeyLocks } from "../key_locks.ts";
+import { pause } from "../pause.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
+import type { Bucket } from "./bucket.ts";
+import type { Conditions } from "./conditions.ts";
+import { ConflictError } from "./conflict_error.ts";
+import { findJournal, Journal, type JournalRecord } from "./journal.ts";
+import { journalKey } from "./journal_key.ts";
+import { deleteObject, tagOf } from "./objects.ts";
+import { Upload } from "./upload.ts";
+
+/** How often a locked task is run again after another program has changed the chunk. */
+const TRIES = 20;
+/** The time before the second run in milliseconds; doubles with each run up to `LONGEST_PAUSE`. */
+const FIRST_PAUSE = 10;
+const LONGEST_PAUSE = 1000;
+
+/** What a group needs of its store. */
+export interface GroupPlace {
+  readonly bucket: Bucket;
+  readonly locks: KeyLocks;
+  /** Finds out once which conditions the bucket heeds. */
+  conditions(options: StoreOptions): Promise<Conditions>;
+}
+
+/** The objects of a chunk in a bucket, which are replaced together. */
+export class S3Group implements StoreGroup {
+  readonly #place: GroupPlace;
+  readonly #key: StoreKey;
+  readonly #keys: readonly StoreKey[];
+  /** What the first object was when the lock was taken; `*` without a lock. */
+  readonly #base: string;
+
+  constructor(
+    place: GroupPlace,
+    key: StoreKey,
+    keys: readonly StoreKey[],
+    base = "*",
+  ) {
+    this.#place = place;
+    this.#key = key;
+    this.#keys = keys;
+    this.#base = base;
+  }
+
+  async read<T>(
+    task: (values: GroupValues) => Promise<T>,
+    options: StoreOptions = {},
+  ): Promise<T> {
+    const { objects } = this.#place.bucket;
+    return await readGroup(objects, this.#key, this.#keys, task, options, {
+      isBeingWritten: async () => {
+        if (this.#keys.length === 1) return false;
+        const place = await journalKey(this.#key);
+        const found = await findJournal(objects, place, options);
+        return found !== undefined && !("isIdle" in found.record);
+      },
+    });
+  }
+
+  async write(options: StoreOptions = {}): Promise<GroupWriter> {
+    options.signal?.throwIfAborted();
+    const journal = this.#needsJournal
+      ? await this.#journal(options)
+      : undefined;
+    return new S3GroupWriter(
+      this.#place.bucket,
+      this.#key,
+      this.#keys,
+      this.#base,
+      journal,
+      options,
+    );
+  }
+
+  async delete(options: StoreOptions = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    const { objects } = this.#place.bucket;
+    if (!this.#needsJournal) {
+      const headers = conditionOf(this.#base);
+      return await deleteObject(objects, this.#keys[0]!, headers, options);
+    }
+    const journal = await this.#journal(options, "delete");
+    const lastFirst = [this.#keys.at(-1)!, ...this.#keys.slice(0, -1)];
+    const found = await Promise.all(
+      lastFirst.map(async (key) => ({
+        key,
+        etag: (await tagOf(objects, key, options)).etag,
+      })),
+    );
+    const removed = found.filter((object): object is {
+      key: StoreKey;
+      etag: string;
+    } => object.etag !== undefined);
+    if (removed.length === 0) return;
+    await journal.carryOut(
+      await journal.commit(
+        { generation: crypto.randomUUID(), key: this.#key, removed },
+        options,
+      ),
+    );
+  }
+
+  /**
+   * Runs the task, and runs it again if another program has changed the chunk
+   * meanwhile: buckets have no locks.
+   */
+  async lock<T>(
+    task: (group: StoreGroup) => Promise<T>,
+    options: StoreOptions = {},
+  ): Promise<T> {
+    const { bucket, locks } = this.#place;
+    return await locks.write(this.#key, async () => {
+      for (let tries = 1;; tries++) {
+        options.signal?.throwIfAborted();
+        await this.#finishOthers(options);
+        const first = await tagOf(bucket.objects, this.#keys[0]!, options);
+        const base = this.#needsJournal ? first.tag : first.etag ?? "-";
+        try {
+          return await task(
+            new S3Group(this.#place, this.#key, this.#keys, base),
+          );
+        } catch (error) {
+          if (!(error instanceof ConflictError) || tries === TRIES) throw error;
+        }
+        const longest = Math.min(
+          FIRST_PAUSE * 2 ** (tries - 1),
+          LONGEST_PAUSE,
+        );
+        await pause(longest * (0.5 + Math.random() / 2), options.signal);
+      }
+    });
+  }
+
+  get #needsJournal(): boolean {
+    return this.#keys.length > 1;
+  }
+
+  async #finishOthers(options: StoreOptions): Promise<void> {
+    if (!this.#needsJournal) return;
+    const { objects } = this.#place.bucket;
+    const place = await journalKey(this.#key);
+    const found = await findJournal(objects, place, options);
+    if (found === undefined || "isIdle" in found.record) return;
+    await (await this.#journal(options)).carryOut(found);
+  }
+
+  async #journal(
+    options: StoreOptions,
+    needed: keyof Conditions = "put",
+  ): Promise<Journal> {
+    const conditions = await this.#place.conditions(options);
+    if (!conditions.put || !conditions[needed]) {
+      throw new TypeError(
+        `Cannot change chunk ${
+          JSON.stringify(this.#key)
+        } of several objects in ${this.#place.bucket.url}: ${
+          conditions.put
+            ? "the service ignores If-Match in DELETE requests"
+            : "the service ignores If-None-Match or If-Match in PUT requests"
+        }, so that readers could get the objects of two writes`,
+      );
+    }
+    const { objects } = this.#place.bucket;
+    return new Journal(objects, await journalKey(this.#key), conditions);
+  }
+}
+
+/** The header for a single object that must be the same as when it was read. */
+function conditionOf(base: string): Record<string, string> {
+  if (base === "*") return {};
+  return base === "-" ? { "if-none-match": "*" } : { "if-match": base };
+}
+
+/** Sends the objects of a chunk to a bucket, where `close` puts them in place. */
+class S3GroupWriter implements GroupWriter {
+  readonly #bucket: Bucket;
+  readonly #key: StoreKey;
+  readonly #keys: readonly StoreKey[];
+  readonly #base: string;
+  readonly #journal: Journal | undefined;
+  readonly #options: StoreOptions;
+  readonly #generation = crypto.randomUUID();
+  readonly #given = new Map<StoreKey, Upload>();
+  readonly #begun = new Set<Upload>();
+  #isCommitted = false;
+
+  constructor(
+    bucket: Bucket,
+    key: StoreKey,
+    keys: readonly StoreKey[],
+    base: string,
+    journal: Journal | undefined,
+    options: StoreOptions,
+  ) {
+    this.#bucket = bucket;
+    this.#key = key;
+    this.#keys = keys;
+    this.#base = base;
+    this.#journal = journal;
+    this.#options = options;
+  }
+
+  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    const upload = this.#begin(key);
+    await upload.write(copyBytes(bytes));
+    await this.#give(key, upload);
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async writer(key: StoreKey): Promise<ByteWriter> {
+    const upload = this.#begin(key);
+    return {
+      write: async (bytes) => {
+        await upload.write(copyBytes(bytes));
+        return bytes.length;
+      },
+      close: () => this.#give(key, upload),
+      abort: () => this.#end(upload),
+    };
+  }
+
+  async close(): Promise<void> {
+    assertAllGiven(this.#keys, this.#given);
+    const options = this.#options;
+    options.signal?.throwIfAborted();
+    const inOrder = this.#keys.map((key) => this.#given.get(key)!);
+    if (this.#journal === undefined) {
+      for (const upload of inOrder) {
+        await upload.store(conditionOf(this.#base));
+        this.#begun.delete(upload);
+      }
+      return;
+    }
+    const uploads = await Promise.all(
+      inOrder.map((upload) => upload.prepare()),
+    );
+    const record: JournalRecord = {
+      generation: this.#generation,
+      key: this.#key,
+      base: this.#base,
+      uploads,
+    };
+    options.signal?.throwIfAborted();
+    // The request may be answered by an error after the bucket has stored the journal.
+    this.#isCommitted = true;
+    const found = await this.#journal.commit(record, {});
+    if (!await this.#journal.carryOut(found)) {
+      throw new ConflictError(this.#key);
+    }
+  }
+
+  async abort(): Promise<void> {
+    if (this.#isCommitted) return;
+    await Promise.all(Array.from(this.#begun, (upload) => this.#end(upload)));
+  }
+
+  #begin(key: StoreKey): Upload {
+    this.#options.signal?.throwIfAborted();
+    assertInGroup(this.#keys, key);
+    const { objects, pieceSize } = this.#bucket;
+    const upload = new Upload(
+      objects,
+      key,
+      pieceSize,
+      this.#generation,
+      this.#options,
+    );
+    this.#begun.add(upload);
+    return upload;
+  }
+
+  async #give(key: StoreKey, upload: Upload): Promise<void> {
+    const earlier = this.#given.get(key);
+    this.#given.set(key, upload);
+    if (earlier && earlier !== upload) await this.#end(earlier);
+  }
+
+  async #end(upload: Upload): Promise<void> {
+    this.#begun.delete(upload);
+    await upload.abort();
+  }
+}

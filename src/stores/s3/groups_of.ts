@@ -1,0 +1,18 @@
+import { KeyLocks } from "../key_locks.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import type { StoreGroup } from "../store_group.ts";
+import type { Bucket } from "./bucket.ts";
+import { type Conditions, probeConditions } from "./conditions.ts";
+import { S3Group } from "./group.ts";
+
+/** Returns a function that makes the groups of a bucket. */
+export function groupsOf(
+  bucket: Bucket,
+): (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup {
+  // Not those of `KeyLocks.of`, which stores of whole chunks hold meanwhile.
+  const locks = new KeyLocks();
+  let known: Conditions | undefined;
+  const conditions = async (options: StoreOptions) =>
+    known ??= await probeConditions(bucket.objects, options);
+  return (key, keys) => new S3Group({ bucket, locks, conditions }, key, keys);
+}

@@ -1,0 +1,182 @@
+import type { Requests } from "../http/exchange.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import type { Conditions } from "./conditions.ts";
+import { ConflictError } from "./conflict_error.ts";
+import {
+  abortUpload,
+  completeUpload,
+  type PreparedUpload,
+} from "./multipart.ts";
+import { deleteObject, putObject, tagOf } from "./objects.ts";
+
+/** What a journal says is to be done: uploads that are to be completed, or objects that are to be removed. */
+export type JournalRecord =
+  & {
+    /** The write that the record is of. */
+    readonly generation: string;
+    /** The chunk. */
+    readonly key: StoreKey;
+  }
+  & (
+    | {
+      /** The tag that the first object must have; `*` if any. */
+      readonly base: string;
+      /** The uploads in the order in which they are completed. */
+      readonly uploads: readonly PreparedUpload[];
+    }
+    | {
+      /** The objects in the order in which they are removed. */
+      readonly removed: readonly { key: StoreKey; etag: string }[];
+    }
+    /** Nothing is to be done. Stores without conditional `DELETE` keep such a journal. */
+    | { readonly isIdle: true }
+  );
+
+/** A journal as it was found. */
+export interface FoundJournal {
+  readonly record: JournalRecord;
+  readonly etag: string;
+}
+
+/**
+ * The journal of a chunk of several objects. Whoever creates it has the right to replace
+ * the objects; whoever finds it does the same work, so that nobody waits for anybody.
+ */
+export class Journal {
+  readonly #requests: Requests;
+  readonly #place: StoreKey;
+  readonly #conditions: Conditions;
+
+  constructor(requests: Requests, place: StoreKey, conditions: Conditions) {
+    this.#requests = requests;
+    this.#place = place;
+    this.#conditions = conditions;
+  }
+
+  /**
+   * Commits a record: from then on it will be carried out, by this program or by
+   * another. Carries out the records of others that are found before.
+   */
+  async commit(
+    record: JournalRecord,
+    options: StoreOptions,
+  ): Promise<FoundJournal> {
+    const bytes = encode(record);
+    for (;;) {
+      options.signal?.throwIfAborted();
+      const found = await findJournal(this.#requests, this.#place, options);
+      if (found?.record.generation === record.generation) return found;
+      if (found && !("isIdle" in found.record)) {
+        await this.carryOut(found);
+        continue;
+      }
+      const condition: Record<string, string> = found
+        ? { "if-match": found.etag }
+        : { "if-none-match": "*" };
+      try {
+        const etag = await putObject(
+          this.#requests,
+          this.#place,
+          bytes,
+          condition,
+          options,
+        );
+        if (etag !== null) return { record, etag };
+      } catch (error) {
+        // It may be the record of this call, if an answer was lost.
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Carries out a committed record, and ends the journal. Any number of programs may do
+   * so at the same time, and whoever comes late changes nothing.
+   *
+   * @returns Whether the objects were those that the record expects.
+   */
+  async carryOut({ record, etag }: FoundJournal): Promise<boolean> {
+    const isExpected = await this.#doWork(record);
+    try {
+      if (this.#conditions.delete) {
+        await deleteObject(
+          this.#requests,
+          this.#place,
+          { "if-match": etag },
+          {},
+        );
+      } else {
+        const idle: JournalRecord = {
+          generation: crypto.randomUUID(),
+          key: record.key,
+          isIdle: true,
+        };
+        await putObject(
+          this.#requests,
+          this.#place,
+          encode(idle),
+          { "if-match": etag },
+          {},
+        );
+      }
+    } catch (error) {
+      // Another program has ended it.
+      if (!(error instanceof ConflictError)) throw error;
+    }
+    return isExpected;
+  }
+
+  async #doWork(record: JournalRecord): Promise<boolean> {
+    const requests = this.#requests;
+    if ("removed" in record) {
+      for (const { key, etag } of record.removed) {
+        try {
+          await deleteObject(requests, key, { "if-match": etag }, {});
+        } catch (error) {
+          // It has been replaced by now.
+          if (!(error instanceof ConflictError)) throw error;
+        }
+      }
+    } else if ("uploads" in record) {
+      const { base, uploads, generation } = record;
+      if (base !== "*") {
+        const { tag } = await tagOf(requests, uploads[0]!.key, {});
+        if (tag !== base && tag !== generation) {
+          for (const { key, id } of uploads) {
+            await abortUpload(requests, key, id);
+          }
+          return false;
+        }
+      }
+      for (const upload of uploads) await completeUpload(requests, upload, {});
+    }
+    return true;
+  }
+}
+
+/** Reads the journal under a key; `undefined` if there is none. */
+export async function findJournal(
+  requests: Requests,
+  place: StoreKey,
+  options: StoreOptions,
+): Promise<FoundJournal | undefined> {
+  const answer = await requests.send(place, options, [200]);
+  if (answer === undefined) return undefined;
+  const text = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
+  const etag = answer.headers.get("etag");
+  try {
+    if (etag === null) throw new TypeError("It has no ETag");
+    return { record: JSON.parse(text), etag };
+  } catch (cause) {
+    throw new Error(
+      `Expected a journal of this package at ${
+        JSON.stringify(place)
+      }, found another value; remove it if no program writes`,
+      { cause },
+    );
+  }
+}
+
+function encode(record: JournalRecord): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(record));
+}

@@ -1,0 +1,63 @@
+import { assertValue, discard } from "../given_value.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { assertStoreKey } from "../store_key.ts";
+import { abortable } from "../stream.ts";
+import { copyBytes } from "../copy_bytes.ts";
+import type { Bucket } from "./bucket.ts";
+import { putObject } from "./objects.ts";
+import { Upload } from "./upload.ts";
+
+/** The number of pieces up to which bytes in memory are stored in one request. */
+const IN_ONE_REQUEST = 8;
+
+/** Stores a value in a bucket. */
+export async function storeObject(
+  bucket: Bucket,
+  key: StoreKey,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions,
+): Promise<void> {
+  try {
+    assertStoreKey(key);
+    assertValue(value);
+    options.signal?.throwIfAborted();
+  } catch (error) {
+    await discard(value, error);
+    throw error;
+  }
+  const { objects, pieceSize } = bucket;
+  const isShort = value instanceof Uint8Array &&
+    value.length <= IN_ONE_REQUEST * pieceSize;
+  if (isShort) {
+    await putObject(objects, key, value, {}, options);
+    return;
+  }
+  const upload = new Upload(
+    objects,
+    key,
+    pieceSize,
+    crypto.randomUUID(),
+    options,
+  );
+  try {
+    if (value instanceof Uint8Array) await upload.write(value);
+    else {
+      for await (const piece of abortable(value, options.signal)) {
+        assertPiece(piece);
+        await upload.write(copyBytes(piece));
+      }
+    }
+    await upload.store();
+  } catch (error) {
+    await upload.abort().catch(() => {}); // The first error says more.
+    throw error;
+  }
+}
+
+/** Refuses a piece of a stream that is no bytes. */
+function assertPiece(piece: unknown): void {
+  if (piece instanceof Uint8Array) return;
+  throw new TypeError(
+    `Expected a stream of Uint8Array, found a piece of type ${typeof piece}`,
+  );
+}

@@ -1,0 +1,358 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  ConcatParts,
+  type ConcatParts as Parts,
+  recover,
+  type Store,
+  UnfinishedWriteError,
+} from "../../../mod.ts";
+import { S3Store } from "../../../src/s3/mod.ts";
+import { setImmediate } from "node:timers";
+import { exclusively } from "../../../src/stores/exclusive.ts";
+import { type Limits, SimulatedBucket } from "./simulated_bucket.ts";
+
+const KEY = "/c/0";
+const TWO = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".i", size: 3 }]);
+const THREE = new ConcatParts([
+  { keySuffix: ".h", size: 2 },
+  { keySuffix: "" },
+  { keySuffix: ".i", size: 3 },
+]);
+
+/** A program beside others. */
+interface Program {
+  readonly name: string;
+  run(store: Store, below: S3Store): Promise<unknown>;
+  /** Whether it may be killed in between two requests. */
+  readonly mayDie?: boolean;
+}
+
+/** What has become of a program. */
+interface Outcome {
+  readonly name: string;
+  readonly status: "fulfilled" | "rejected" | "killed";
+  readonly value?: unknown;
+}
+
+const chunkOf = (write: number, length = 9) =>
+  new Uint8Array(length).fill(write);
+
+const writer = (write: number, mayDie = true): Program => ({
+  name: `write ${write}`,
+  mayDie,
+  run: (store) => store.set!(KEY, chunkOf(write)),
+});
+const reader: Program = {
+  name: "read",
+  run: (store) => store.get(KEY),
+};
+const remover: Program = {
+  name: "delete",
+  mayDie: true,
+  run: (store) => store.delete!(KEY),
+};
+const recoverer: Program = {
+  name: "recover",
+  mayDie: true,
+  run: (_, below) => recover(below),
+};
+/** Adds a number to a chunk, which the others must not lose. */
+const adder = (bit: number): Program => ({
+  name: `add ${bit}`,
+  mayDie: true,
+  run: (store) =>
+    exclusively(store, KEY, async (locked) => {
+      const chunk = (await locked.get(KEY))!;
+      await locked.set!(KEY, chunk.map((byte) => byte | bit));
+    }),
+});
+
+/** A seeded generator of numbers (mulberry32). */
+function random(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** The most answers that are lost; a request is repeated once. */
+const MOST_LOSSES = 1;
+
+interface Scene {
+  readonly parts: Parts;
+  readonly programs: readonly Program[];
+  readonly limits?: Limits;
+  /** The chunk at the start; absent if `undefined`. */
+  readonly first?: Uint8Array;
+  /** The most programs that are killed. */
+  readonly kills: number;
+}
+
+/** Chooses the next step out of so many. */
+type Choose = (count: number) => number;
+
+/**
+ * Runs programs whose requests are answered one at a time in the order of `choose`, which
+ * also kills programs, loses answers and makes requests fail.
+ */
+async function play(
+  { parts, programs, limits = {}, first, kills }: Scene,
+  choose: Choose,
+): Promise<void> {
+  const bucket = new SimulatedBucket(limits);
+  let isPlaying = false;
+  const pending: {
+    program: number;
+    /** Carries out the request, and tells its answer unless that is lost. */
+    answer(isLost: boolean): void;
+    fail(error: Error): void;
+  }[] = [];
+  let losses = 0;
+  const killed = new Set<number>();
+  const open = (program: number) => {
+    const below = new S3Store("s3://bucket", {
+      endpoint: "https://example.org",
+      retryDelay: 0,
+      retries: 1,
+      async fetch(request) {
+        const body = await request.bytes();
+        if (killed.has(program)) throw KILLED;
+        if (!isPlaying) return bucket.answer(request, body);
+        return await new Promise((resolve, fail) => {
+          const answer = (isLost: boolean) => {
+            const response = bucket.answer(request, body);
+            if (isLost) fail(new TypeError("The connection is lost"));
+            else resolve(response);
+          };
+          pending.push({ program, answer, fail });
+        });
+      },
+    });
+    return { store: parts.apply(below), below };
+  };
+  const setUp = open(-1);
+  if (first) await setUp.store.set(KEY, first);
+  const opened = programs.map((_, i) => open(i));
+  // The conditions are known, so that they are no steps.
+  for (const { store } of opened) {
+    await store.set!("/x", chunkOf(1));
+  }
+  isPlaying = true;
+  const outcomes: Outcome[] = [];
+  const ended: Promise<void>[] = [];
+  let left = programs.length;
+  programs.forEach(({ name, run }, i) => {
+    const end = (outcome: Pick<Outcome, "status" | "value">) => {
+      if (killed.has(i)) return;
+      outcomes.push({ name, ...outcome });
+      left--;
+    };
+    ended.push(
+      run(opened[i]!.store, opened[i]!.below).then(
+        (value) => end({ status: "fulfilled", value }),
+        (value) => end({ status: "rejected", value }),
+      ),
+    );
+  });
+  for (let turns = 0; left > 0; turns++) {
+    assert(turns < 5000, "The programs come to no end");
+    await settle(() =>
+      new Set(pending.map(({ program }) => program)).size === left
+    );
+    if (pending.length === 0) continue;
+    const mortal = pending.filter(({ program }) =>
+      killed.size < kills && programs[program]!.mayDie
+    );
+    const mayLose = losses < MOST_LOSSES ? 1 : 0;
+    const choice = choose(
+      pending.length + mayLose + (mortal.length > 0 ? 1 : 0),
+    );
+    if (choice < pending.length) {
+      pending.splice(choice, 1)[0]!.answer(false);
+      continue;
+    }
+    if (choice < pending.length + mayLose) {
+      losses++;
+      pending.splice(choose(pending.length), 1)[0]!.answer(true);
+      continue;
+    }
+    const { program } = mortal[choose(mortal.length)]!;
+    killed.add(program);
+    for (let i = pending.length - 1; i >= 0; i--) {
+      if (pending[i]!.program !== program) continue;
+      pending.splice(i, 1)[0]!.fail(KILLED);
+    }
+    outcomes.push({ name: programs[program]!.name, status: "killed" });
+    left--;
+  }
+  isPlaying = false;
+  await Promise.all(ended);
+  await judge({ parts, programs, limits, ...first && { first }, kills }, {
+    bucket,
+    outcomes,
+    reader: open(-2),
+    losses,
+  });
+}
+
+const KILLED = new Error("The program is killed");
+
+/** Lets the programs go on until all wait for answers. */
+async function settle(isReady: () => boolean): Promise<void> {
+  for (let i = 0; i < 40 && !isReady(); i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  // One more turn, since a program may send several requests at once.
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function judge(
+  { programs, first }: Scene,
+  { bucket, outcomes, reader, losses }: {
+    bucket: SimulatedBucket;
+    losses: number;
+    outcomes: readonly Outcome[];
+    reader: { store: Store; below: S3Store };
+  },
+): Promise<void> {
+  const describe = () =>
+    outcomes.map(({ name, status, value }) => `${name}: ${status} ${value}`)
+      .join("\n");
+  const assertOneWrite = (chunk: Uint8Array | undefined) => {
+    if (chunk) {
+      assertEquals(chunk, chunkOf(chunk[0]!, chunk.length), describe());
+    }
+  };
+  for (const { status, value } of outcomes) {
+    if (status === "rejected") {
+      assert(value instanceof UnfinishedWriteError, describe());
+    } else if (value instanceof Uint8Array) assertOneWrite(value);
+  }
+  const before = await reader.store.get(KEY).catch((error) => error);
+  if (!(before instanceof UnfinishedWriteError)) assertOneWrite(before);
+  await recover(reader.below);
+  const after = await reader.store.get(KEY);
+  assertOneWrite(after);
+  assert(
+    after !== undefined || !first ||
+      programs.some(({ name }) => name === "delete"),
+    `The chunk is lost\n${describe()}`,
+  );
+  for (const { name, status } of outcomes) {
+    if (status !== "fulfilled" || !name.startsWith("add ")) continue;
+    const bit = Number(name.slice(4));
+    const isKept = after !== undefined && (after[0]! & bit) === bit;
+    assert(isKept, `An update is lost: ${after}\n${describe()}`);
+  }
+  // The answer with the name of an upload may be lost; then nobody can end it.
+  if (losses === 0 && outcomes.every(({ status }) => status === "fulfilled")) {
+    assertEquals(bucket.uploads.size, 0, describe());
+  }
+  await reader.store.set!(KEY, chunkOf(200));
+  assertEquals(await reader.store.get(KEY), chunkOf(200), describe());
+}
+
+const OLD = chunkOf(64);
+const KEEPS: Limits = { ignoresDeleteConditions: true };
+const SCENES: Record<string, Scene> = {
+  "a writer and a reader": {
+    parts: TWO,
+    programs: [writer(1), reader],
+    first: OLD,
+    kills: 1,
+  },
+  "a writer and a reader of three objects": {
+    parts: THREE,
+    programs: [writer(1), reader],
+    first: OLD,
+    kills: 1,
+  },
+  "two writers and a reader": {
+    parts: TWO,
+    programs: [writer(1), writer(2), reader],
+    first: OLD,
+    kills: 1,
+  },
+  "the creation by two writers": {
+    parts: TWO,
+    programs: [writer(1), writer(2), reader],
+    kills: 1,
+  },
+  "three writers": {
+    parts: TWO,
+    programs: [writer(1), writer(2), writer(4)],
+    first: OLD,
+    kills: 2,
+  },
+  "two updates": {
+    parts: TWO,
+    programs: [adder(1), adder(2)],
+    first: OLD,
+    kills: 1,
+  },
+  "three updates and a reader": {
+    parts: TWO,
+    programs: [adder(1), adder(2), adder(4), reader],
+    first: OLD,
+    kills: 0,
+  },
+  "an update, a recovery and a reader": {
+    parts: TWO,
+    programs: [adder(1), recoverer, reader],
+    first: OLD,
+    kills: 2,
+  },
+  "a writer, a deletion and a reader": {
+    parts: TWO,
+    programs: [writer(1), remover, reader],
+    first: OLD,
+    kills: 1,
+  },
+  "two writers in a service without conditional DELETE": {
+    parts: TWO,
+    programs: [writer(1), writer(2), reader],
+    limits: KEEPS,
+    first: OLD,
+    kills: 1,
+  },
+  "two updates in a service without conditional DELETE": {
+    parts: TWO,
+    programs: [adder(1), adder(2)],
+    limits: KEEPS,
+    first: OLD,
+    kills: 1,
+  },
+};
+
+/** Lets pauses end at once, and no request take too long. */
+function shortTimers(): Disposable {
+  const { setTimeout } = globalThis;
+  const replacement = (fire: () => void, milliseconds = 0) =>
+    milliseconds === 60_000 ? 0 : setTimeout(fire, 0);
+  Object.assign(globalThis, { setTimeout: replacement });
+  return {
+    [Symbol.dispose]: () => void Object.assign(globalThis, { setTimeout }),
+  };
+}
+
+const ROUNDS = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1" ? 3000 : 60;
+
+for (const [name, scene] of Object.entries(SCENES)) {
+  Deno.test(`S3Store.group never mixes two writes: ${name}`, async () => {
+    using _timers = shortTimers();
+    for (let seed = 1; seed <= ROUNDS; seed++) {
+      const next = random(seed);
+      // Mostly one program goes on, so that others are interrupted at few places.
+      const choose = (count: number) =>
+        next() < 0.5 ? 0 : Math.floor(next() * count);
+      try {
+        await play(scene, choose);
+      } catch (error) {
+        (error as Error).message += `\nwith seed ${seed}`;
+        throw error;
+      }
+    }
+  });
+}
