@@ -12,12 +12,15 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { adoptFiles } from "../../src/adoption/adopt_files.ts";
+import {
+  adoptFiles,
+  type AdoptFilesOptions,
+} from "../../src/adoption/adopt_files.ts";
 import type { FileToAdopt } from "../../src/adoption/placed_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adoption/index_part.ts";
 import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
 
 const LAYOUT = adoptedLayout([2]);
 
@@ -168,6 +171,21 @@ Deno.test("adoptFiles gives files of other names the keys of their chunks", () =
     const again = { link: true, overwrite: true };
     await adoptFiles(store, "a", metadataOf(1), files, again);
     assertEquals(await elementsOf(store), ELEMENTS);
+  }));
+
+Deno.test("adoptFiles removes the temporary files of programs that were killed, unless it does one share", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/a/c/0.raw", FILE);
+    const left = `${folder}/a/c/.zarr-parts-tmp-1`;
+    await Deno.writeFile(left, FILE);
+    const adopt = (options: AdoptFilesOptions) =>
+      adoptFiles(store, "a", metadataOf(1), [fileAt(0)], options);
+    await adopt({ dryRun: true });
+    await adopt({ share: { index: 0, count: 1 } });
+    assertEquals(await present(left), true);
+    await adopt({});
+    assertEquals(await present(left), false);
   }));
 
 Deno.test("an adopted file of another length than when it was adopted is a DamageError", async (t) => {

@@ -78,6 +78,12 @@ for (const format of ["tif", "zip"] as const) {
       `is ${file.length - 1} bytes long, where its index was made for`,
     ],
     [
+      "half a file",
+      put(file.slice(0, file.length / 2)),
+      "adopted-file-changed",
+      "bytes long, where its index was made for",
+    ],
+    [
       "a damaged directory",
       put(damaged),
       "adopted-file-changed",
