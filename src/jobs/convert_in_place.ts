@@ -1,9 +1,7 @@
 import { missingArray } from "../arrays/missing_array.ts";
 import { describeStore } from "../stores/describe_store.ts";
-import {
-  type FileChanges,
-  fileChangesOf,
-} from "../stores/file_system/file_changes.ts";
+import { fileChangesOf } from "../stores/file_system/deno_file_changes.ts";
+import type { FileChanges } from "../stores/file_system/file_changes.ts";
 import { recover } from "../stores/recover.ts";
 import type { Store, StoreOptions } from "../stores/store.ts";
 import type { Conversion } from "./conversion.ts";

@@ -12,10 +12,8 @@ import {
 } from "../../mod.ts";
 import { convert } from "../../src/jobs/mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
-import {
-  type FileChanges,
-  fileChangesOf,
-} from "../../src/stores/file_system/file_changes.ts";
+import { fileChangesOf } from "../../src/stores/file_system/deno_file_changes.ts";
+import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 

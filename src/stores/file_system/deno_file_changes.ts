@@ -1,0 +1,255 @@
+import { forEachAtOnce } from "../for_each_at_once.ts";
+import type { StoreKey } from "../store.ts";
+import { ifPresent, ifPresentSync } from "./absence.ts";
+import { DENO_FILES } from "./deno_files.ts";
+import { isSameState } from "./files.ts";
+import { IN_PLACE_LOCK, splitPath } from "./path.ts";
+import type { FileSystemRoot } from "./root.ts";
+import { rootOf, type StoreRoot } from "./store_roots.ts";
+import { PendingValue } from "./value.ts";
+import type { FileChanges, FileFacts, FolderKey } from "./file_changes.ts";
+
+/** The operations on the files of a store; `undefined` if it is no file store. */
+export function fileChangesOf(store: object): FileChanges | undefined {
+  const root = rootOf(store);
+  return root && new DenoFileChanges(root);
+}
+
+/** The longest read without another thread, in bytes. */
+const SHORT = 64 * 1024;
+
+/** The codes of errors that say that a file system has no hard links, or no more for this file. */
+const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
+
+/** The number of folders that are remembered, so that memory stays small. */
+const MOST_FOLDERS = 4096;
+
+/** How many folders are waited for at once: the disk writes the names in all of them together. */
+const SYNCS = 16;
+
+class DenoFileChanges implements FileChanges {
+  readonly #root: FileSystemRoot;
+  readonly #isSynced: boolean;
+  /** The folders that were found to exist and to be no links. */
+  readonly #direct = new Set<string>();
+
+  constructor({ root, isSynced }: StoreRoot) {
+    this.#root = root;
+    this.#isSynced = isSynced;
+  }
+
+  async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
+    const path = `${await this.#folder(folder)}/${IN_PLACE_LOCK}`;
+    while (true) {
+      const file = await DENO_FILES.openOrCreate(path);
+      if (!await file.tryLock()) {
+        file.close();
+        return undefined;
+      }
+      const state = file.stat();
+      // The run that had the lock before may have removed the file meanwhile.
+      if (!state || isSameState(state, await DENO_FILES.stat(path))) {
+        return async () => {
+          await ifPresent(() => Deno.remove(path));
+          file.close();
+        };
+      }
+      file.close();
+    }
+  }
+
+  async stat(key: StoreKey): Promise<FileFacts | undefined> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return undefined;
+    const info = ifPresentSync(() => Deno.lstatSync(`${above}/${name}`));
+    if (info === undefined) return undefined;
+    if (info.isFile) {
+      return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
+    }
+    throw new Error(
+      `Expected a regular file, found ${
+        info.isSymlink ? "a symbolic link" : "a folder or a special file"
+      }: ${above}/${name}`,
+    );
+  }
+
+  async read(
+    key: StoreKey,
+    offset: number,
+    length?: number,
+  ): Promise<Uint8Array | undefined> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return undefined;
+    const file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
+    if (file === undefined) return undefined;
+    try {
+      return await readFrom(file, offset, length);
+    } finally {
+      file.close();
+    }
+  }
+
+  async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
+    const path = await this.#folder(folder);
+    for await (const { name, isDirectory, isSymlink } of Deno.readDir(path)) {
+      const key: StoreKey = `${folder as StoreKey}/${name}`;
+      if (isDirectory) {
+        const found = await this.findLinkedFolder(key);
+        if (found !== undefined) return found;
+      } else if (isSymlink) {
+        const target = await ifPresent(() => Deno.stat(`${path}/${name}`));
+        if (target?.isDirectory) return key;
+      }
+    }
+    return undefined;
+  }
+
+  async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    const value = await PendingValue.open(DENO_FILES, this.#root, key);
+    try {
+      await value.append(bytes);
+      if (this.#isSynced) await value.sync();
+      await value.store({}, false);
+    } catch (error) {
+      await value.discard();
+      throw error;
+    }
+  }
+
+  async cut(key: StoreKey, length: number): Promise<void> {
+    await this.#change(key, (file) => file.truncateSync(length));
+  }
+
+  async extend(
+    key: StoreKey,
+    offset: number,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await this.#change(key, (file) => {
+      file.seekSync(offset, Deno.SeekMode.Start);
+      for (let rest = bytes; rest.length > 0;) {
+        rest = rest.subarray(file.writeSync(rest));
+      }
+      file.truncateSync(offset + bytes.length);
+    });
+  }
+
+  async link(from: StoreKey, to: StoreKey): Promise<boolean> {
+    const [path, other] = [await this.#path(from), await this.#path(to)];
+    try {
+      Deno.linkSync(path, other);
+      return true;
+    } catch (error) {
+      if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
+      throw error;
+    }
+  }
+
+  async rename(from: StoreKey, to: StoreKey): Promise<void> {
+    await DENO_FILES.rename(await this.#path(from), await this.#path(to));
+  }
+
+  async remove(key: StoreKey): Promise<void> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return;
+    const path = `${above}/${name}`;
+    const info = ifPresentSync(() => Deno.lstatSync(path));
+    // The bytes of a file with another name stay, so that removing it takes no time.
+    if (info && info.nlink !== null && info.nlink > 1) Deno.removeSync(path);
+    else if (info) await ifPresent(() => Deno.remove(path));
+  }
+
+  async removeFolder(folder: FolderKey): Promise<boolean> {
+    const path = await this.#found(folder);
+    if (path === undefined) return true;
+    this.#direct.delete(folder);
+    try {
+      await Deno.remove(path);
+      return true;
+    } catch {
+      return false; // It holds other files.
+    }
+  }
+
+  async sync(folders: Iterable<FolderKey>): Promise<void> {
+    if (!this.#isSynced) return;
+    await forEachAtOnce([...new Set(folders)], SYNCS, async (folder) => {
+      const path = await this.#found(folder);
+      if (path !== undefined) await DENO_FILES.syncFolder(path);
+    });
+  }
+
+  /** Changes a file, by steps that are short and need no other thread. */
+  async #change(
+    key: StoreKey,
+    change: (file: Deno.FsFile) => void,
+  ): Promise<void> {
+    const file = Deno.openSync(await this.#path(key), { write: true });
+    try {
+      change(file);
+      if (this.#isSynced) await file.sync();
+    } finally {
+      file.close();
+    }
+  }
+
+  async #path(key: StoreKey): Promise<string> {
+    const { folder, name } = splitPath(key);
+    return `${await this.#folder(folder as FolderKey)}/${name}`;
+  }
+
+  /** The path of a folder, which is created if it is missing. */
+  async #folder(folder: FolderKey): Promise<string> {
+    if (this.#direct.has(folder)) return this.#root.path + folder;
+    const path = await this.#root.ensureFolder(folder);
+    this.#assertDirect(folder, path);
+    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
+    this.#direct.add(folder);
+    return path;
+  }
+
+  /** The path of a folder; `undefined` if it is missing. */
+  async #found(folder: string): Promise<string | undefined> {
+    if (this.#direct.has(folder)) return this.#root.path + folder;
+    const path = await this.#root.follow(folder);
+    if (path !== undefined) this.#assertDirect(folder, path);
+    return path;
+  }
+
+  /** Refuses a folder that a link leads to. */
+  #assertDirect(folder: string, path: string): void {
+    const [found, expected] = [path, this.#root.path + folder].map((each) =>
+      each.replaceAll(/\/+/g, "/").replace(/\/$/, "")
+    );
+    if (found === expected) return;
+    throw new Error(
+      `Expected a folder that no symbolic link leads to, found ${
+        JSON.stringify(folder)
+      }, which leads to ${path}`,
+    );
+  }
+}
+
+/** Reads a range of an open file, or all of it from an offset. */
+async function readFrom(
+  file: Deno.FsFile,
+  offset: number,
+  length: number | undefined,
+): Promise<Uint8Array> {
+  const size = file.seekSync(0, Deno.SeekMode.End);
+  const end = Math.min(size, offset + (length ?? size));
+  const bytes = new Uint8Array(Math.max(0, end - offset));
+  file.seekSync(offset, Deno.SeekMode.Start);
+  for (let filled = 0; filled < bytes.length;) {
+    const rest = bytes.subarray(filled);
+    const read = rest.length > SHORT
+      ? await file.read(rest)
+      : file.readSync(rest);
+    if (read === null) return bytes.subarray(0, filled);
+    filled += read;
+  }
+  return bytes;
+}
