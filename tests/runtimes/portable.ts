@@ -14,6 +14,7 @@ import {
   openArrayChunks,
   splitStream,
 } from "@zarr-parts/zarr-parts";
+import { createHandler } from "@zarr-parts/zarr-parts/serve";
 import { answerFromMemory } from "./answer_from_memory.ts";
 
 const memory = new MemoryStore();
@@ -79,6 +80,14 @@ for (const [name, store] of Object.entries(stores)) {
     absent: await chunks.get([0, 0]) === undefined,
   };
 }
+const served = await createHandler(memory)(
+  new Request("http://localhost/a/c/0/1", { headers: { range: "bytes=-3" } }),
+);
+results.served = {
+  status: served.status,
+  range: served.headers.get("content-range"),
+  body: await bytesOf(served.body!),
+};
 const keys: string[] = [];
 for await (const key of memory.list()) keys.push(key);
 results.keys = keys.sort();

@@ -32,6 +32,11 @@ Deno.test("the library works in Deno without any permission", async () => {
   };
   assertEquals(results.memory, reads);
   assertEquals(results.http, reads);
+  assertEquals(results.served, {
+    status: 206,
+    range: "bytes 3-5/6",
+    body: [4, 5, 6],
+  });
   assertStringIncludes(results.missing, 'lacks "/a/c/0/1.bin.tail"');
   assertStringIncludes(results.size, "PartSizeError: Chunk is 2 bytes long");
   for (const engine of ["native", "wasm", "auto"]) {
