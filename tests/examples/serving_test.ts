@@ -1,4 +1,9 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { FileSystemStore } from "../../mod.ts";
 import {
@@ -50,6 +55,43 @@ Deno.test("examples/deploy.ts serves the arrays at a URL, with --allow-net and -
     );
   } finally {
     await backing.close();
+  }
+});
+
+Deno.test("examples/deploy.ts serves the arrays in a bucket, and signs its requests", async () => {
+  const below = storeHandler(await storeInParts());
+  const signatures: (string | null)[] = [];
+  // A service that has the bucket in the path, and does not check signatures.
+  const service = serve((request) => {
+    signatures.push(request.headers.get("authorization"));
+    const url = request.url.replace("/bucket/data/", "/");
+    return below(new Request(url, request));
+  });
+  const port = freePort();
+  const flags = ["--allow-net", "--allow-env", "--no-prompt"];
+  const address = ["--host", "127.0.0.1", "--port", `${port}`];
+  try {
+    await withServer(
+      ["serve", ...flags, ...address, exampleOf("deploy.ts")],
+      port,
+      {
+        STORE_URL: "s3://bucket/data",
+        AWS_ENDPOINT_URL: service.url,
+        AWS_REGION: "eu-central-1",
+        AWS_ACCESS_KEY_ID: "name",
+        AWS_SECRET_ACCESS_KEY: "secret",
+      },
+      assertServed,
+    );
+    assert(signatures.length > 0);
+    for (const signature of signatures) {
+      assertMatch(
+        signature!,
+        /^AWS4-HMAC-SHA256 Credential=name\/\d{8}\/eu-central-1\/s3\//,
+      );
+    }
+  } finally {
+    await service.close();
   }
 });
 
