@@ -1,18 +1,20 @@
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import { HttpStore } from "../stores/http/http_store.ts";
+import { S3Store } from "../stores/s3/s3_store.ts";
 import type { Store } from "../stores/store.ts";
 import { UsageError } from "./command.ts";
 
 /** Opens the store of a path or a URL. */
 export function openStore(place: string): Store {
   if (/^https?:/i.test(place)) return new HttpStore(place);
+  if (/^s3:/i.test(place)) return openBucketStore(place);
   if (/^file:/i.test(place)) return new FileSystemStore(new URL(place));
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(place)?.[1];
   if (scheme === undefined) return new FileSystemStore(place);
   throw new UsageError(
     `Cannot open ${
       JSON.stringify(place)
-    }: expected a path, or a URL with http:, https: or file:`,
+    }: expected a path, or a URL with http:, https:, s3: or file:`,
   );
 }
 
@@ -22,4 +24,26 @@ export function openWritableStore(place: string): Store {
   throw new UsageError(
     `Cannot write to ${JSON.stringify(place)}, a web server`,
   );
+}
+
+/** Opens a bucket with the variables that the tools of AWS read. */
+function openBucketStore(url: string): Store {
+  const [accessKeyId, secretAccessKey, sessionToken, region, endpoint] = [
+    ["AWS_ACCESS_KEY_ID"],
+    ["AWS_SECRET_ACCESS_KEY"],
+    ["AWS_SESSION_TOKEN"],
+    ["AWS_REGION", "AWS_DEFAULT_REGION"],
+    ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
+  ].map((names) => names.map((name) => Deno.env.get(name)).find(Boolean));
+  return new S3Store(url, {
+    ...accessKeyId && secretAccessKey && {
+      credentials: {
+        accessKeyId,
+        secretAccessKey,
+        ...sessionToken && { sessionToken },
+      },
+    },
+    ...region && { region },
+    ...endpoint && { endpoint },
+  });
 }

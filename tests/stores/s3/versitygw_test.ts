@@ -1,9 +1,12 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
 import { S3Store } from "../../../src/s3/mod.ts";
+import { runCliIn } from "../../cli/run_cli.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { findOnPath, testWith, type Tool } from "../../support/tools.ts";
 import { testStore } from "../conformance.ts";
+import { inTempDir } from "../temp_dir.ts";
 import { listed, streamOf } from "../store_values.ts";
 import { startVersitygw } from "./versitygw.ts";
 
@@ -139,6 +142,46 @@ testWith(
     assertEquals((await recover(store)).written, []);
     await stores[0]!.delete("/c/0");
     assertEquals(await listed(store), []);
+    await close();
+  },
+);
+
+testWith(
+  VERSITYGW,
+  "the command line copies arrays to versitygw and back",
+  async (path) => {
+    const { options, close } = await startVersitygw(path);
+    const env = {
+      AWS_ACCESS_KEY_ID: "key",
+      AWS_SECRET_ACCESS_KEY: "secret",
+      AWS_ENDPOINT_URL: String(options.endpoint),
+    };
+    const fixture = fileURLToPath(
+      import.meta.resolve("../../fixtures/dem.zarr"),
+    );
+    await inTempDir(async (folder) => {
+      const back = `${folder}/back.zarr`;
+      for (
+        const [command, out] of [
+          [
+            ["convert", fixture, "s3://bucket/x", "--parts", ",.index"],
+            "copied to s3://bucket/x",
+          ],
+          [["verify", "s3://bucket/x"], "12 chunks verified, nothing found"],
+          [["convert", "s3://bucket/x", back, "--plain"], "copied to"],
+        ] as const
+      ) {
+        const result = await runCliIn(env, ...command);
+        assertStringIncludes(result.out + result.err, out);
+        assertEquals(result.code, 0);
+      }
+      for (const key of ["c/0/0", "c/2/3"]) {
+        assertEquals(
+          await Deno.readFile(`${back}/${key}`),
+          await Deno.readFile(`${fixture}/${key}`),
+        );
+      }
+    });
     await close();
   },
 );
