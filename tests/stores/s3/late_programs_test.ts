@@ -1,0 +1,119 @@
+import { assertEquals } from "@std/assert";
+import { ConcatParts, recover, type Store } from "../../../mod.ts";
+import { S3Store } from "../../../src/s3/mod.ts";
+import { type Limits, SimulatedBucket } from "./simulated_bucket.ts";
+
+const KEY = "/c/0";
+const PARTS = new ConcatParts([{ keySuffix: "" }, {
+  keySuffix: ".i",
+  size: 3,
+}]);
+const chunkOf = (write: number) => new Uint8Array(9).fill(write);
+
+/** Whether a program stops before a request, for a while or for ever. */
+type Stop = (request: Request) => boolean;
+
+const isJournal = ({ url }: Request) => url.includes(".zarr-parts-tmp-journal");
+/** The last request of a write or of a recovery. */
+const endsJournal: Stop = (request) =>
+  isJournal(request) &&
+  (request.method === "DELETE" || request.headers.has("if-match"));
+/** The request that completes the last object of a chunk. */
+const completesLast: Stop = ({ method, url }) =>
+  method === "POST" && url.includes(".i?uploadId");
+const deletesLast: Stop = ({ method, url }) =>
+  method === "DELETE" && url.endsWith(`${KEY}.i`);
+const completesFirst: Stop = ({ method, url }) =>
+  method === "POST" && url.includes(`${KEY}?uploadId`);
+
+/** A program that stops before some request until it is let go. */
+function program(bucket: SimulatedBucket, stop: Stop = () => false): {
+  store: Store;
+  below: S3Store;
+  stopped: Promise<void>;
+  goOn(): void;
+} {
+  const stopped = Promise.withResolvers<void>();
+  const free = Promise.withResolvers<void>();
+  const below = new S3Store("s3://bucket", {
+    endpoint: "https://example.org",
+    timeout: Infinity,
+    async fetch(request) {
+      const body = await request.bytes();
+      if (stop(request)) {
+        stopped.resolve();
+        await free.promise;
+      }
+      return bucket.answer(request, body);
+    },
+  });
+  return {
+    store: PARTS.apply(below),
+    below,
+    stopped: stopped.promise,
+    goOn: free.resolve,
+  };
+}
+
+for (
+  const [name, limits] of [
+    ["", {}],
+    [" in a service without conditional DELETE", {
+      ignoresDeleteConditions: true,
+    }],
+  ] as [string, Limits][]
+) {
+  Deno.test(
+    `S3Store.group: a program that ends a journal late ends no journal of others${name}`,
+    {
+      sanitizeOps: false, // Killed programs wait for ever.
+      sanitizeResources: false,
+    },
+    async () => {
+      const bucket = new SimulatedBucket(limits);
+      await program(bucket).store.set!(KEY, chunkOf(1));
+      const killed = program(bucket, completesFirst);
+      killed.store.set!(KEY, chunkOf(2)).catch(() => {});
+      await killed.stopped;
+      const late = program(bucket, endsJournal);
+      const recovery = recover(late.below);
+      await late.stopped;
+      await recover(program(bucket).below);
+      const next = program(bucket, completesLast);
+      next.store.set!(KEY, chunkOf(3)).catch(() => {});
+      await next.stopped;
+      late.goOn();
+      await recovery;
+      await recover(program(bucket).below);
+      assertEquals(await program(bucket).store.get(KEY), chunkOf(3));
+    },
+  );
+}
+
+Deno.test("S3Store.group: a program that deletes late deletes no objects of others", async () => {
+  const bucket = new SimulatedBucket();
+  await program(bucket).store.set!(KEY, chunkOf(1));
+  const late = program(bucket, deletesLast);
+  const deletion = late.store.delete!(KEY);
+  await late.stopped;
+  await recover(program(bucket).below);
+  assertEquals(await program(bucket).store.get(KEY), undefined);
+  await program(bucket).store.set!(KEY, chunkOf(2));
+  late.goOn();
+  await deletion;
+  assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+});
+
+Deno.test("S3Store.group: a program that completes uploads late changes nothing", async () => {
+  const bucket = new SimulatedBucket();
+  await program(bucket).store.set!(KEY, chunkOf(1));
+  const late = program(bucket, completesLast);
+  const writing = late.store.set!(KEY, chunkOf(2));
+  await late.stopped;
+  await program(bucket).store.set!(KEY, chunkOf(3));
+  assertEquals(await program(bucket).store.get(KEY), chunkOf(3));
+  late.goOn();
+  await writing;
+  assertEquals(await program(bucket).store.get(KEY), chunkOf(3));
+  assertEquals(Array.from(bucket.objects.keys()), ["c/0", "c/0.i"]);
+});
