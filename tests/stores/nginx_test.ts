@@ -4,6 +4,7 @@ import {
   FileSystemStore,
   HttpStore,
   UnfinishedWriteError,
+  WritableHttpStore,
 } from "../../mod.ts";
 import { findOnPath, testWith, type Tool } from "../support/tools.ts";
 import { inTempDir } from "./temp_dir.ts";
@@ -42,7 +43,8 @@ async function withNginx(
        http {
          access_log ${folder}/access.log;
          ${temporary.join(" ")}
-         server { listen 127.0.0.1:${port}; root ${folder}/data; }
+         server { listen 127.0.0.1:${port}; root ${folder}/data;
+                  dav_methods PUT DELETE; create_full_put_path on; client_max_body_size 0; }
        }`,
     );
     const server = new Deno.Command(path, {
@@ -143,5 +145,24 @@ testWith(
       assert(outcomes.read > 0, JSON.stringify(outcomes));
       const last = await PARTS.apply(new HttpStore(url)).get("/c/0");
       assertEquals(last, chunkOf(writes));
+    }),
+);
+
+testWith(
+  NGINX,
+  "WritableHttpStore stores and removes values in nginx",
+  (path) =>
+    withNginx(path, async (folder, url) => {
+      const store = new WritableHttpStore(url);
+      const value = new Uint8Array(3_000_000).fill(7);
+      await store.set("/c/0 +%/a", value);
+      assertEquals(await Deno.readFile(`${folder}/c/0 +%/a`), value);
+      await store.set("/c/0 +%/a", new Blob([value.slice(1)]).stream());
+      assertEquals(await store.get("/c/0 +%/a"), value.slice(1));
+      await store.set("/c/1", new Uint8Array());
+      assertEquals(await store.size("/c/1"), 0);
+      await store.delete("/c/0 +%/a");
+      await store.delete("/c/0 +%/a");
+      assertEquals(await store.get("/c/0 +%/a"), undefined);
     }),
 );
