@@ -96,7 +96,9 @@ Deno.test("HttpStore accepts only http and https URLs", () => {
     assertThrows(
       () => new HttpStore(url),
       RangeError,
-      `Expected an http: or https: URL, found "${url}"`,
+      `Expected an http: or https: URL without password (use a header), found ${
+        new URL(url).protocol
+      }`,
     );
   }
 });
@@ -288,8 +290,29 @@ Deno.test("HttpStore rejects a user name and password in the URL, and does not s
     const error = assertThrows(
       () => new HttpStore(url),
       RangeError,
-      "Expected a URL without a user name or password, which belong in an Authorization header, found one for example.org",
+      "Expected an http: or https: URL without password (use a header), found https://example.org",
     );
     assertEquals(/secret|user[:@]/.test(error.message), false);
   }
+});
+
+Deno.test("HttpStore refuses options out of range", () => {
+  for (
+    const options of [
+      { retries: -1 },
+      { retries: NaN },
+      { retryDelay: -1 },
+      { timeout: 0 },
+      { timeout: NaN },
+      { connections: 0 },
+      { connections: -1 },
+    ]
+  ) {
+    assertThrows(
+      () => new HttpStore("http://h", options),
+      RangeError,
+      "Expected retries and retryDelay from 0, a timeout above 0 and connections from 1, found",
+    );
+  }
+  new HttpStore("http://h", { retries: 0, retryDelay: 0, timeout: Infinity });
 });

@@ -74,7 +74,7 @@ export class HttpStore implements Store {
    * @param options How requests are sent.
    * @throws {TypeError} If the URL does not parse.
    * @throws {RangeError} If the URL is not an `http:` or `https:` URL, or holds a
-   * user name or password.
+   * user name or password, or a number of `options` is out of range.
    *
    * @example A server that answers 403 for absent values
    * ```ts

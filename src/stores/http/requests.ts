@@ -73,7 +73,6 @@ export class HttpRequests implements Requests {
   readonly #base: URL;
   /** The base URL without its query string, and without a `/` at the end. */
   readonly #root: string;
-  readonly #search: string;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeout: number;
@@ -83,30 +82,36 @@ export class HttpRequests implements Requests {
   lacksDates = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
-    this.#base = parseUrl(url);
-    if (this.#base.username !== "" || this.#base.password !== "") {
+    const base = this.#base = parseUrl(url);
+    const { username, password, protocol, origin, pathname } = base;
+    if (username + password || !/^https?:$/.test(protocol)) {
       throw new RangeError(
-        `Expected a URL without a user name or password, which belong in an Authorization header, found one for ${this.#base.host}`,
-      );
-    }
-    if (!/^https?:$/.test(this.#base.protocol)) {
-      throw new RangeError(
-        `Expected an http: or https: URL, found "${redactUrl(String(url))}"`,
+        `Expected an http: or https: URL without password (use a header), found ${protocol}//${base.host}`,
       );
     }
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#headers = Object.fromEntries(new Headers(options.headers));
-    const { retries = 4, retryDelay = 200 } = options;
+    const {
+      retries = 4,
+      retryDelay = 200,
+      timeout = 60_000,
+      connections: most = 64,
+    } = options;
+    const isValid = retries >= 0 && retryDelay >= 0 && timeout > 0 && most >= 1;
+    if (!isValid) {
+      throw new RangeError(
+        `Expected retries and retryDelay from 0, a timeout above 0 and connections from 1, found ${[
+          retries,
+          retryDelay,
+          timeout,
+          most,
+        ]}`,
+      );
+    }
     this.policy = { retries, retryDelay };
-    this.#timeout = options.timeout ?? 60_000;
-    this.#connections = {
-      open: new Set(),
-      waiting: [],
-      most: options.connections || 64,
-    };
-    const { origin, pathname, search } = this.#base;
+    this.#timeout = timeout;
+    this.#connections = { open: new Set(), waiting: [], most };
     this.#root = origin + pathname.replace(/\/$/, "");
-    this.#search = search;
   }
 
   /** The base URL without its query string, which may hold a secret. */
@@ -174,7 +179,7 @@ export class HttpRequests implements Requests {
   }
 
   /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */
-  #url(key: StoreKey, search = this.#search): string {
+  #url(key: StoreKey, search = this.#base.search): string {
     const path = NEEDS_NO_ENCODING.test(key)
       ? key
       : key.split("/").map(encodeURIComponent).join("/");
