@@ -1,4 +1,4 @@
-import type { InspectedArray } from "../jobs/inspection.ts";
+import type { InspectedArray } from "../jobs/inspect/inspection.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
 

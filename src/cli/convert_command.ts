@@ -1,6 +1,6 @@
-import type { Conversion } from "../jobs/conversion.ts";
-import { convert } from "../jobs/convert.ts";
-import { MARKER } from "../jobs/unfinished_marker.ts";
+import type { Conversion } from "../jobs/plan/conversion.ts";
+import { convert } from "../jobs/convert/convert.ts";
+import { MARKER } from "../jobs/plan/unfinished_marker.ts";
 import type { Store } from "../stores/store.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";

@@ -1,9 +1,9 @@
 import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Conversion } from "../jobs/conversion.ts";
-import { convertInPlace } from "../jobs/convert_in_place.ts";
-import type { NodeLocation } from "../jobs/node_location.ts";
-import { MARKER } from "../jobs/unfinished_marker.ts";
+import type { Conversion } from "../jobs/plan/conversion.ts";
+import { convertInPlace } from "../jobs/in_place/convert_in_place.ts";
+import type { NodeLocation } from "../jobs/hierarchy/node_location.ts";
+import { MARKER } from "../jobs/plan/unfinished_marker.ts";
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { Arguments, Io } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";

@@ -2,7 +2,7 @@ import type {
   InspectedArray,
   InspectedChunk,
   Inspection,
-} from "../jobs/inspection.ts";
+} from "../jobs/inspect/inspection.ts";
 import { fieldsOf } from "./array_fields.ts";
 import { countText } from "./format.ts";
 

@@ -1,4 +1,4 @@
-import type { InspectedChunk } from "../jobs/inspection.ts";
+import type { InspectedChunk } from "../jobs/inspect/inspection.ts";
 import { bytesText, countText } from "./format.ts";
 
 /** Shades from few bytes to many. */

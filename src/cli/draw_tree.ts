@@ -1,4 +1,4 @@
-import type { Inspection } from "../jobs/inspection.ts";
+import type { Inspection } from "../jobs/inspect/inspection.ts";
 import { nameOf, storedText } from "./array_fields.ts";
 import { shapeText } from "./format.ts";
 

@@ -1,4 +1,4 @@
-import type { Finding } from "../jobs/finding.ts";
+import type { Finding } from "../jobs/verify/finding.ts";
 import { type Arguments, type CommandOption, UsageError } from "./command.ts";
 
 /** The severities, from the least one. */

@@ -2,8 +2,8 @@ import { basename, dirname, resolve } from "node:path";
 import { CHECKSUM_SIZE } from "../checksum/stored_checksum.ts";
 import { ConcatParts } from "../concat_parts/concat_parts.ts";
 import type { ComposedStore } from "../concat_parts/composed_store.ts";
-import { checkedStream } from "../jobs/checked_stream.ts";
-import { ChunkCheck } from "../jobs/chunk_checks.ts";
+import { checkedStream } from "../jobs/chunks/checked_stream.ts";
+import { ChunkCheck } from "../jobs/chunks/chunk_checks.ts";
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { StoreKey } from "../stores/store.ts";
 import {

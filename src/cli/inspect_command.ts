@@ -1,4 +1,4 @@
-import { inspect } from "../jobs/inspect.ts";
+import { inspect } from "../jobs/inspect/inspect.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode } from "./draw_array.ts";
 import { drawShard } from "./draw_shard.ts";

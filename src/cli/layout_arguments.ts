@@ -1,5 +1,5 @@
-import { namedCodecs } from "../jobs/change_layout.ts";
-import type { LayoutOptions } from "../jobs/layout_options.ts";
+import { namedCodecs } from "../jobs/plan/change_layout.ts";
+import type { LayoutOptions } from "../jobs/plan/layout_options.ts";
 import type {
   ArrayMetadata,
   NamedConfiguration,

@@ -1,4 +1,4 @@
-import type { ConvertedArray } from "../jobs/conversion.ts";
+import type { ConvertedArray } from "../jobs/plan/conversion.ts";
 import type { Io } from "./command.ts";
 import { countText } from "./format.ts";
 

@@ -1,4 +1,4 @@
-import { repair } from "../jobs/repair.ts";
+import { repair } from "../jobs/repair/repair.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { bytesText, countText, jsonText, unitsText } from "./format.ts";

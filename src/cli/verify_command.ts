@@ -1,4 +1,4 @@
-import { verify } from "../jobs/verify.ts";
+import { verify } from "../jobs/verify/verify.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { countText, jsonText, unitsText } from "./format.ts";

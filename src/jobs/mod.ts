@@ -15,12 +15,15 @@
  *
  * @module
  */
-export type { Conversion, ConvertedArray } from "./conversion.ts";
-export { convert } from "./convert.ts";
-export { convertInPlace } from "./convert_in_place.ts";
-export type { ConvertOptions, ConvertProgress } from "./convert_options.ts";
-export type { Finding, Rule } from "./finding.ts";
-export { inspect } from "./inspect.ts";
+export type { Conversion, ConvertedArray } from "./plan/conversion.ts";
+export { convert } from "./convert/convert.ts";
+export { convertInPlace } from "./in_place/convert_in_place.ts";
+export type {
+  ConvertOptions,
+  ConvertProgress,
+} from "./plan/convert_options.ts";
+export type { Finding, Rule } from "./verify/finding.ts";
+export { inspect } from "./inspect/inspect.ts";
 export type {
   InspectedArray,
   InspectedChunk,
@@ -28,12 +31,12 @@ export type {
   InspectedPart,
   Inspection,
   InspectOptions,
-} from "./inspection.ts";
-export type { ConvertInPlaceOptions } from "./in_place_options.ts";
-export type { LayoutOptions } from "./layout_options.ts";
-export type { NodeLocation } from "./node_location.ts";
-export { type Repair, repair } from "./repair.ts";
-export type { RepairOptions, Unrepaired } from "./repair_options.ts";
+} from "./inspect/inspection.ts";
+export type { ConvertInPlaceOptions } from "./in_place/options.ts";
+export type { LayoutOptions } from "./plan/layout_options.ts";
+export type { NodeLocation } from "./hierarchy/node_location.ts";
+export { type Repair, repair } from "./repair/repair.ts";
+export type { RepairOptions, Unrepaired } from "./repair/repair_options.ts";
 export type { Share } from "../arrays/share.ts";
-export { type Verification, verify } from "./verify.ts";
-export type { VerifyOptions } from "./verify_options.ts";
+export { type Verification, verify } from "./verify/verify.ts";
+export type { VerifyOptions } from "./verify/verify_options.ts";

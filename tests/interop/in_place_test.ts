@@ -1,8 +1,8 @@
 /** Other programs, which read an array while it is converted in place. */
 import { FileSystemStore } from "../../mod.ts";
-import { runInPlace } from "../../src/jobs/convert_in_place.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { convert } from "../../src/jobs/mod.ts";
-import { placeOf } from "../../src/jobs/node_location.ts";
+import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import { DisturbedFiles } from "../jobs/in_place_support.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";

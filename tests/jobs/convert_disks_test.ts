@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { convert, convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import {
   assertReadableOrRefused,
   convertedState,

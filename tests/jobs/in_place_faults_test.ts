@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FileSystemStore, openArrayChunks } from "../../mod.ts";
-import { runInPlace } from "../../src/jobs/convert_in_place.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
-import { placeOf } from "../../src/jobs/node_location.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
+import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import {
   assertConsolidated,
   assertReadableOrRefused,

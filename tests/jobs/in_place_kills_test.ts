@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import { startProgram } from "../support/deno_program.ts";
 import {
   disks,

@@ -12,9 +12,9 @@ import {
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
 import { convert, convertInPlace } from "../../src/jobs/mod.ts";
-import { runInPlace } from "../../src/jobs/convert_in_place.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
-import { placeOf } from "../../src/jobs/node_location.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
+import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import { tiffContainer } from "../../src/tiff/mod.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import {

@@ -11,7 +11,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { convert } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place_options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import { fileChangesOf } from "../../src/stores/file_system/deno_file_changes.ts";
 import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";

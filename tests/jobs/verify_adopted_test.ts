@@ -8,7 +8,7 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { decodeChunk } from "../../src/jobs/decode_chunk.ts";
+import { decodeChunk } from "../../src/jobs/verify/decode_chunk.ts";
 import { repair, type Rule, verify } from "../../src/jobs/mod.ts";
 import { adoptTiffs } from "../../src/tiff/mod.ts";
 import { adoptZip } from "../../src/zip/mod.ts";

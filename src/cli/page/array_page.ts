@@ -1,5 +1,8 @@
 import { html, raw } from "hono/html";
-import type { InspectedArray, InspectedChunk } from "../../jobs/inspection.ts";
+import type {
+  InspectedArray,
+  InspectedChunk,
+} from "../../jobs/inspect/inspection.ts";
 import { bytesText, countText, jsonText, shapeText } from "../format.ts";
 import type { ChunkMap } from "./chunk_map.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { isBefore } from "../../jobs/chunk_list.ts";
+import { isBefore } from "../../jobs/hierarchy/chunk_list.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import type { PictureAxes } from "./picture_axes.ts";
 

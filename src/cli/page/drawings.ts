@@ -1,6 +1,9 @@
 import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import type { InspectedArray, InspectedChunk } from "../../jobs/inspection.ts";
+import type {
+  InspectedArray,
+  InspectedChunk,
+} from "../../jobs/inspect/inspection.ts";
 import { bytesText, countText } from "../format.ts";
 import { cellOf, type ChunkMap, lengthAlong } from "./chunk_map.ts";
 import type { PictureAxes } from "./picture_axes.ts";

@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { inspect } from "../../jobs/inspect.ts";
-import type { InspectedArray } from "../../jobs/inspection.ts";
+import { inspect } from "../../jobs/inspect/inspect.ts";
+import type { InspectedArray } from "../../jobs/inspect/inspection.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 import type { Store } from "../../stores/store.ts";
 import { arrayPage } from "./array_page.ts";

@@ -1,0 +1,127 @@
+import { Crc32c } from "../../checksum/crc32c.ts";
+import { withoutLastFour } from "../../checksum/crc32c_field.ts";
+import {
+  assertChecksum,
+  CHECKSUM_SIZE,
+} from "../../checksum/stored_checksum.ts";
+import { DamageError } from "../../errors/damage_error.ts";
+import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
+import { describe } from "../../metadata/describe.ts";
+import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
+import {
+  parseShardLayout,
+  type ShardLayout,
+} from "../../shards/shard_layout.ts";
+import { namedCodecs } from "../plan/change_layout.ts";
+
+/** The checksums in the chunks of an array. */
+export interface ChunkChecks {
+  /** Whether the last codec is `crc32c`, whose checksum ends each chunk. */
+  readonly hasChecksum: boolean;
+  /** The index of a shard that has a checksum. */
+  readonly index: ShardLayout | undefined;
+  /** The number of bytes between the index and the end of the shard. */
+  readonly afterIndex: number;
+}
+
+/** Finds the checksums that can be verified without decoding a chunk. */
+export function checksOf(
+  metadata: ArrayMetadata,
+  chunkShape: readonly number[],
+): ChunkChecks {
+  const [first, ...others] = namedCodecs(metadata);
+  const hasChecksum = namedCodecs(metadata).at(-1)?.name === "crc32c";
+  const none = { hasChecksum, index: undefined, afterIndex: 0 };
+  const isFound = first?.name === "sharding_indexed" &&
+    others.every(({ name }) => name === "crc32c");
+  if (!isFound) return none;
+  const index = parseShardLayout(first, chunkShape);
+  return index.indexHasChecksum
+    ? { hasChecksum, index, afterIndex: CHECKSUM_SIZE * others.length }
+    : none;
+}
+
+/** Verifies the checksums of a chunk whose bytes pass in order. */
+export class ChunkCheck {
+  readonly #checks: ChunkChecks;
+  readonly #key: string;
+  readonly #size: number;
+  readonly #sum: Crc32c | undefined;
+  /** The last bytes, with the checksum of all bytes before. */
+  readonly #end = new Uint8Array(CHECKSUM_SIZE);
+  /** The bytes of the index, and their place in the chunk. */
+  readonly #index: Uint8Array | undefined;
+  readonly #indexStart: number;
+  #passed = 0;
+
+  /** @param size The length of the chunk in bytes. */
+  constructor(checks: ChunkChecks, key: string, size: number) {
+    this.#checks = checks;
+    this.#key = key;
+    this.#size = size;
+    this.#sum = checks.hasChecksum ? new Crc32c() : undefined;
+    const { index, afterIndex } = checks;
+    const indexSize = index === undefined ? 0 : shardIndexSize(index);
+    this.#indexStart = index?.indexLocation === "start"
+      ? 0
+      : size - afterIndex - indexSize;
+    this.#assertLength(indexSize + (checks.hasChecksum ? CHECKSUM_SIZE : 0));
+    this.#index = index && new Uint8Array(indexSize);
+  }
+
+  /** Takes the next bytes. */
+  take(bytes: Uint8Array): void {
+    this.#sum?.update(bytes);
+    if (this.#sum) this.#copy(bytes, this.#end, this.#size - CHECKSUM_SIZE);
+    if (this.#index) this.#copy(bytes, this.#index, this.#indexStart);
+    this.#passed += bytes.length;
+    if (this.#passed > this.#size) this.#refuseLength();
+  }
+
+  /**
+   * Takes the end of the chunk.
+   *
+   * @throws {DamageError} If a checksum is wrong, or the chunk is shorter than it was.
+   */
+  finish(): void {
+    if (this.#passed !== this.#size) this.#refuseLength();
+    const key = this.#key;
+    if (this.#sum !== undefined) {
+      const expected = new DataView(this.#end.buffer).getUint32(0, true);
+      const actual = withoutLastFour(this.#sum.digest(), expected);
+      assertChecksum({ expected, actual }, `Chunk ${describe(key)}`, key);
+    }
+    if (this.#index !== undefined) {
+      decodeShardIndex(this.#index, this.#checks.index!, key);
+    }
+  }
+
+  /** Copies the bytes that fall into a part of the chunk. */
+  #copy(bytes: Uint8Array, part: Uint8Array, start: number): void {
+    const offset = start - this.#passed;
+    if (offset >= bytes.length || offset + part.length <= 0) return;
+    const from = Math.max(0, offset);
+    part.set(
+      bytes.subarray(from, offset + part.length),
+      Math.max(0, -offset),
+    );
+  }
+
+  #assertLength(least: number): void {
+    if (this.#size >= least) return;
+    throw new DamageError(
+      `Chunk ${
+        describe(this.#key)
+      } is ${this.#size} bytes long, where its index and checksums take ${least}`,
+      { key: this.#key },
+    );
+  }
+
+  #refuseLength(): never {
+    throw new Error(
+      `Chunk ${
+        describe(this.#key)
+      } was ${this.#size} bytes long, and ended after ${this.#passed}: the source was changed while the chunk was read`,
+    );
+  }
+}

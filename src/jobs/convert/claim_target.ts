@@ -1,0 +1,264 @@
+import { describe } from "../../metadata/describe.ts";
+import { assertWritable } from "../../stores/assert_writable.ts";
+import { remove } from "../../stores/capabilities.ts";
+import { recover } from "../../stores/recover.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import type { ConvertOptions } from "../plan/convert_options.ts";
+import type { ConvertPlan } from "../plan/convert_plan.ts";
+import { isSameBytes, isSameFile } from "../../stores/is_same_file.ts";
+import {
+  describePlace,
+  documentKey,
+  type Place,
+} from "../hierarchy/node_location.ts";
+import { planDigest } from "./plan_digest.ts";
+import {
+  createMarker,
+  markerKey,
+  newMarker,
+  readMarker,
+  removeMarker,
+  replaceMarker,
+  type UnfinishedMarker,
+} from "../plan/unfinished_marker.ts";
+
+/** The claim of a run on the target. */
+export interface Claim {
+  /** The marker that the target is not finished; `undefined` if it is, and in a dry run. */
+  readonly marker: UnfinishedMarker | undefined;
+  /** Takes the claim back, before anything was copied. */
+  undo(): Promise<void>;
+}
+
+/**
+ * Refuses a target that is not ready for a conversion, or stores a marker that tells that
+ * the target is not finished. A dry run stores nothing.
+ *
+ * @throws {Error} If something is at the target, unless an option says what to do with it.
+ */
+export async function claimTarget(
+  plan: ConvertPlan,
+  options: ConvertOptions,
+): Promise<Claim> {
+  const { target } = plan;
+  assertTarget(target);
+  const digest = await planDigest(plan);
+  const found = await readMarker(target, options);
+  if (found?.inPlace) throw inPlace(target);
+  if (options.overwrite) return await overwrite(plan, found, digest, options);
+  const goesOn = options.resume || options.share || options.finish;
+  if (found !== undefined && goesOn) {
+    return await goOn(target, found, digest, options);
+  }
+  if (found !== undefined) throw unfinished(target);
+  if (await isStored(target, options)) {
+    if (!options.resume && !options.finish) {
+      throw exists(target, "a node is there already");
+    }
+    await assertSameDocuments(plan, options);
+    return NO_CLAIM;
+  }
+  if (options.finish) {
+    throw new Error(
+      `Cannot finish a conversion to ${
+        describePlace(target)
+      }: none was begun there`,
+    );
+  }
+  return await begin(target, digest, options);
+}
+
+const NO_CLAIM: Claim = { marker: undefined, undo: () => Promise.resolve() };
+
+function assertTarget({ store, root }: Place): void {
+  assertWritable(store, documentKey({ store, root }, ""));
+  if (typeof store.delete === "function") return;
+  throw new TypeError(
+    `Cannot convert to ${
+      describeStore(store)
+    }: the store has no "delete" method, which the file of an unfinished conversion needs`,
+  );
+}
+
+/** Claims an empty target. */
+async function begin(
+  target: Place,
+  digest: string,
+  options: ConvertOptions,
+): Promise<Claim> {
+  for await (const key of keysIn(target, options)) {
+    // Another share may have begun meanwhile.
+    if (key === markerKey(target.root) && options.share) break;
+    throw exists(target, `there is ${describe(key)}`);
+  }
+  if (options.dryRun) return NO_CLAIM;
+  const marker = newMarker(digest, false);
+  if (await createMarker(target, marker, options)) {
+    // Another program may have finished since this one looked.
+    if (!await isStored(target, options)) {
+      return { marker, undo: () => removeMarker(target, {}) };
+    }
+    await removeMarker(target, {});
+    throw exists(target, "a node is there already");
+  }
+  const other = await readMarker(target, options);
+  if (options.share && other?.plan === digest) {
+    return { ...NO_CLAIM, marker: other };
+  }
+  throw unfinished(target);
+}
+
+/** Claims a target that is not finished. Shares leave the marker as it is, and any other run puts its own. */
+async function goOn(
+  target: Place,
+  found: UnfinishedMarker,
+  digest: string,
+  options: ConvertOptions,
+): Promise<Claim> {
+  const { share, finish, signal } = options;
+  const isTorn = found.plan === "" && !share && !finish;
+  if (found.plan !== digest && !isTorn) {
+    throw new Error(
+      `Cannot continue the conversion to ${
+        describePlace(target)
+      }: it was begun from another source or with another layout; expected the same options, or the option "overwrite"`,
+    );
+  }
+  if (options.dryRun) return NO_CLAIM;
+  if (share) return { ...NO_CLAIM, marker: found };
+  if (typeof (target.store as { recover?: unknown }).recover === "function") {
+    const path = target.root.slice(1);
+    await recover(target.store, { path, ...signal && { signal } });
+  }
+  if (finish) return { ...NO_CLAIM, marker: found };
+  return await replace(target, found, newMarker(digest, found.isRemoving));
+}
+
+/** Claims a target whose present content is removed later. */
+async function overwrite(
+  plan: ConvertPlan,
+  found: UnfinishedMarker | undefined,
+  digest: string,
+  options: ConvertOptions,
+): Promise<Claim> {
+  const { target } = plan;
+  if (typeof target.store.list !== "function") {
+    throw new TypeError(
+      `Cannot overwrite ${
+        describePlace(target)
+      }: the store has no "list" method, so that what is there cannot be found`,
+    );
+  }
+  await assertSourceElsewhere(plan, options);
+  if (options.dryRun) return NO_CLAIM;
+  return await replace(target, found, newMarker(digest, true));
+}
+
+async function replace(
+  target: Place,
+  found: UnfinishedMarker | undefined,
+  marker: UnfinishedMarker,
+): Promise<Claim> {
+  await replaceMarker(target, marker, {});
+  return {
+    marker,
+    undo: () =>
+      found === undefined
+        ? removeMarker(target, {})
+        : replaceMarker(target, found, {}),
+  };
+}
+
+/** Removes everything at the target but the marker: documents first, so that nothing opens that lacks chunks. */
+export async function removeOld(
+  target: Place,
+  marker: UnfinishedMarker,
+  options: ConvertOptions,
+): Promise<void> {
+  const { store, root } = target;
+  for (const isNow of [isDocument, () => true]) {
+    for await (const key of keysIn(target, options)) {
+      if (key === markerKey(root) || !isNow(key)) continue;
+      await remove(store, key, options);
+    }
+  }
+  await replaceMarker(target, { ...marker, isRemoving: false }, options);
+}
+
+function isDocument(key: StoreKey): boolean {
+  return key.endsWith("/zarr.json");
+}
+
+/** Refuses to remove the source, which may lie in the target. */
+async function assertSourceElsewhere(
+  { source, target }: ConvertPlan,
+  options: StoreOptions,
+): Promise<void> {
+  for await (const key of keysIn(target, options)) {
+    if (!isDocument(key)) continue;
+    const document = { store: target.store, key };
+    const root = { store: source.store, key: documentKey(source, "") };
+    if (!await isSameFile(root, document, options)) continue;
+    throw new RangeError(
+      `Cannot overwrite ${describePlace(target)}: it holds the source, at ${
+        describe(key)
+      }`,
+    );
+  }
+}
+
+async function isStored(target: Place, options: StoreOptions) {
+  const key = documentKey(target, "");
+  return await target.store.get(key, options) !== undefined;
+}
+
+/** Refuses a finished target that was not made by this conversion. */
+async function assertSameDocuments(
+  { target, documents }: ConvertPlan,
+  options: StoreOptions,
+): Promise<void> {
+  for (const [path, expected] of documents) {
+    const found = await target.store.get(documentKey(target, path), options);
+    if (found !== undefined && isSameBytes(found, expected)) continue;
+    throw exists(
+      target,
+      `the document ${
+        describe(documentKey(target, path))
+      } is another one than this conversion writes`,
+    );
+  }
+}
+
+async function* keysIn(
+  { store, root }: Place,
+  options: StoreOptions,
+): AsyncGenerator<StoreKey> {
+  if (typeof store.list !== "function") return;
+  yield* store.list(`${root}/` as StoreKey, options);
+}
+
+/** An error about a node that is being converted in place. */
+export function inPlace(place: Place): Error {
+  return new Error(
+    `A conversion of ${
+      describePlace(place)
+    } in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or zarr-parts convert --in-place`,
+  );
+}
+
+function exists(target: Place, what: string): Error {
+  return new Error(
+    `Cannot convert to ${
+      describePlace(target)
+    }: ${what}; expected a place without files, or the option "overwrite"`,
+  );
+}
+
+function unfinished(target: Place): Error {
+  return new Error(
+    `Cannot convert to ${
+      describePlace(target)
+    }: a conversion to it is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"`,
+  );
+}

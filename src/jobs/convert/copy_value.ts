@@ -1,0 +1,160 @@
+import type { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { DamageError } from "../../errors/damage_error.ts";
+import {
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  write,
+} from "../../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
+import { toStream } from "../../stores/stream.ts";
+import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
+import { checkedStream, type PassingBytes } from "../chunks/checked_stream.ts";
+import { isSameStream } from "./is_same_stream.ts";
+
+/** Values of up to this length are read whole, since streams take time to set up. */
+const SMALL = 1024 * 1024;
+
+/** A chunk or a file in a store. */
+export interface StoredValue {
+  readonly key: StoreKey;
+  /** Whether the store tells the value's length without reading it. */
+  readonly hasSize: boolean;
+  size(options: StoreOptions): Promise<number | undefined>;
+  get(options: StoreOptions): Promise<Uint8Array | undefined>;
+  stream(options?: StoreOptions): Promise<
+    ReadableStream<Uint8Array> | undefined
+  >;
+  set(
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: StoreOptions,
+  ): Promise<void>;
+  delete(options: StoreOptions): Promise<void>;
+}
+
+/** A chunk of an array in a store. */
+export function chunkIn(
+  store: Store,
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+): StoredValue {
+  return {
+    key: chunks.key(coordinates),
+    hasSize: typeof store.size === "function",
+    size: (options) => chunks.size(coordinates, options),
+    get: (options) => chunks.get(coordinates, options),
+    stream: (options) => chunks.stream(coordinates, options),
+    set: (value, options) => chunks.set(coordinates, value, options),
+    delete: (options) => chunks.delete(coordinates, options),
+  };
+}
+
+/** A file in a store. */
+export function fileIn(store: Store, key: StoreKey): StoredValue {
+  return {
+    key,
+    hasSize: typeof store.size === "function",
+    size: (options) => readSize(store, key, options),
+    get: (options) => readValue(store, key, options),
+    stream: (options) => readStream(store, key, options),
+    set: (value, options) => write(store, key, value, options),
+    delete: (options) => remove(store, key, options),
+  };
+}
+
+/** How a value is copied. */
+export interface CopyOptions {
+  /**
+   * Whether a value of the target is right, and skipped, if it has the same length or the
+   * same bytes. By default, every value is copied.
+   */
+  readonly skip?: "same size" | "same bytes" | undefined;
+  /** Checks the bytes of a value of a length. */
+  check?(size: number): PassingBytes;
+  /** Changes the bytes of a value, which is read whole. */
+  readonly change?: ((bytes: Uint8Array) => Uint8Array) | undefined;
+}
+
+/** The outcome for a value, and the number of bytes that were copied. */
+export interface Copied {
+  readonly outcome: "copied" | "skipped" | "absent";
+  readonly bytes: number;
+}
+
+/** Copies a value in constant memory, if the stores have streams. */
+export async function copyValue(
+  from: StoredValue,
+  to: StoredValue,
+  { skip, check, change }: CopyOptions,
+  signal: AbortSignal,
+): Promise<Copied> {
+  const options = { signal };
+  if (change) return await copyChanged(from, to, change, skip, options);
+  let bytes = from.hasSize ? undefined : await from.get(options);
+  const size = from.hasSize ? await from.size(options) : bytes?.length;
+  if (size === undefined) return ABSENT;
+  if (skip !== undefined && await isRight(from, to, size, skip, options)) {
+    return { outcome: "skipped", bytes: 0 };
+  }
+  if (bytes === undefined && size <= SMALL) {
+    bytes = await from.get(options);
+    if (bytes === undefined) return ABSENT;
+  }
+  if (bytes !== undefined) {
+    const passing = check?.(bytes.length);
+    passing?.take(bytes);
+    passing?.finish();
+    await to.set(bytes, options);
+    return { outcome: "copied", bytes: bytes.length };
+  }
+  // Without the signal, which the writing ends with, files are read without copies.
+  const stream = await from.stream();
+  if (stream === undefined) return ABSENT;
+  const passing = check?.(size);
+  await to.set(passing ? checkedStream(stream, passing) : stream, options);
+  return { outcome: "copied", bytes: size };
+}
+
+/** Changes a value and stores it, unless the target has it already. */
+async function copyChanged(
+  from: StoredValue,
+  to: StoredValue,
+  change: (bytes: Uint8Array) => Uint8Array,
+  skip: CopyOptions["skip"],
+  options: StoreOptions,
+): Promise<Copied> {
+  const bytes = await from.get(options);
+  if (bytes === undefined) return ABSENT;
+  const changed = change(bytes);
+  const value = { ...from, stream: () => Promise.resolve(toStream(changed)) };
+  if (skip && await isRight(value, to, changed.length, skip, options)) {
+    return { outcome: "skipped", bytes: 0 };
+  }
+  await to.set(changed, options);
+  return { outcome: "copied", bytes: changed.length };
+}
+
+const ABSENT: Copied = { outcome: "absent", bytes: 0 };
+
+/** Whether the target has a value already. Damaged values are not right. */
+export async function isRight(
+  from: StoredValue,
+  to: StoredValue,
+  size: number,
+  skip: "same size" | "same bytes",
+  options: StoreOptions,
+): Promise<boolean> {
+  try {
+    if (await to.size(options) !== size) return false;
+    if (skip === "same size") return true;
+    const streams = await Promise.all([from.stream(), to.stream()]);
+    return await isSameStream(...streams, options);
+  } catch (error) {
+    // Damage of the source is found again when the value is copied.
+    const isDamage = error instanceof DamageError ||
+      error instanceof UnfinishedWriteError;
+    if (isDamage) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { arrayRoot } from "../../arrays/array_root.ts";
+import { describe } from "../../metadata/describe.ts";
+import { assertStore } from "../../stores/assert_store.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import type { Store, StoreKey } from "../../stores/store.ts";
+
+/**
+ * The place of an array or a group: a store and a path in it. The locations of zarrita
+ * are such places.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore } from "@zarr-parts/zarr-parts";
+ * import type { NodeLocation } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const location: NodeLocation = { store: new MemoryStore(), path: "temperature/monthly" };
+ * ```
+ */
+export interface NodeLocation {
+  /** The store that holds the node. */
+  readonly store: Store;
+  /** The node's path in the store, such as `temperature/monthly`. Default: the root. */
+  readonly path?: string | undefined;
+}
+
+/** The place of a node, checked. */
+export interface Place {
+  readonly store: Store;
+  /** The prefix of the node's keys, without a last `/`. */
+  readonly root: "" | StoreKey;
+}
+
+/**
+ * Checks a store or a location.
+ *
+ * @throws {TypeError} If it is neither, or the path is not a string.
+ * @throws {RangeError} If the path is not names joined by `/`.
+ */
+export function placeOf(location: Store | NodeLocation): Place {
+  const isLocation = typeof location === "object" && location !== null &&
+    "store" in location && !("get" in location);
+  const { store, path = "" } = isLocation
+    ? location
+    : { store: location as Store };
+  assertStore(store);
+  return { store, root: arrayRoot(path) };
+}
+
+/** Names a place in messages. */
+export function describePlace({ store, root }: Place): string {
+  return `${describe(root || "/")} in ${describeStore(store)}`;
+}
+
+/** The path of a node below a place as a path in the store. */
+export function pathIn({ root }: Place, path: string): string {
+  return `${root}${path === "" ? "" : `/${path}`}`.slice(1);
+}
+
+/** The key of a node's document. */
+export function documentKey({ root }: Place, path: string): StoreKey {
+  return `${root}${path === "" ? "" : `/${path}`}/zarr.json` as StoreKey;
+}

@@ -1,0 +1,119 @@
+import { missingArray } from "../../arrays/missing_array.ts";
+import { readDocument } from "../../arrays/read_document.ts";
+import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
+import {
+  isArrayDocument,
+  isMembers,
+  nodePaths,
+} from "../../metadata/node_documents.ts";
+import { parseZarrJson } from "../../metadata/zarr_json.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import { documentKey, type Place } from "./node_location.ts";
+
+/** A node of a hierarchy, with its document. */
+export interface Node {
+  /** The path below the outermost node, which has an empty path. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly document: unknown;
+}
+
+/**
+ * Reads the documents of a node and of all nodes below it, in the order of their paths.
+ * The nodes of a group are those that the store lists or, if it cannot list, those in
+ * the group's consolidated metadata.
+ *
+ * @param onInvalid Called with the key of each document that is not JSON, and is left out.
+ * By default, such a document is an error.
+ * @throws {MetadataError} If no node is there, a document is not JSON, or the nodes of a
+ * group cannot be found.
+ */
+export async function readNodes(
+  place: Place,
+  options: StoreOptions,
+  onInvalid?: (key: StoreKey, error: MetadataError) => void,
+): Promise<Node[]> {
+  const read = async (path: string) => {
+    try {
+      return await readNode(place, path, options);
+    } catch (error) {
+      const isReported = error instanceof MetadataError && onInvalid;
+      if (!isReported) throw error;
+      onInvalid(documentKey(place, path), error);
+      return "invalid";
+    }
+  };
+  const root = await read("");
+  if (root === "invalid") return [];
+  if (root === undefined) {
+    throw await missingArray(place.store, place.root, options);
+  }
+  if (isArrayDocument(root.document)) return [root];
+  const nodes = [root];
+  for (const path of await pathsBelow(place, root, options)) {
+    const node = await read(path);
+    if (node === "invalid") continue;
+    if (node !== undefined) {
+      nodes.push(node);
+      continue;
+    }
+    const missing = new MetadataError(
+      `The consolidated metadata names a node at ${
+        JSON.stringify(path)
+      }, and there is none`,
+      "/consolidated_metadata",
+      at(place, ""),
+    );
+    if (onInvalid === undefined) throw missing;
+    onInvalid(documentKey(place, path), missing);
+  }
+  return nodes;
+}
+
+async function readNode(
+  place: Place,
+  path: string,
+  options: StoreOptions,
+): Promise<Node | undefined> {
+  const key = documentKey(place, path);
+  const bytes = await readDocument(place.store, key, options);
+  if (bytes === undefined) return undefined;
+  const store = describeStore(place.store);
+  const document = inDocument(key, store, () => parseZarrJson(bytes));
+  return { path, bytes, document };
+}
+
+/** The sorted paths of all nodes below a group. */
+async function pathsBelow(
+  place: Place,
+  { document }: Node,
+  options: StoreOptions,
+): Promise<string[]> {
+  const { store, root } = place;
+  if (typeof store.list === "function") {
+    const paths: string[] = [];
+    const prefix = `${root}/` as StoreKey;
+    for await (const key of store.list(prefix, options)) {
+      if (!key.endsWith("/zarr.json")) continue;
+      const path = key.slice(prefix.length, -"/zarr.json".length);
+      if (key.length > prefix.length + "zarr.json".length) paths.push(path);
+    }
+    return paths.sort();
+  }
+  if (isMembers(document) && isMembers(document.consolidated_metadata)) {
+    return nodePaths(document).filter((path) => path !== "").sort();
+  }
+  throw new MetadataError(
+    "Cannot find the nodes of the group: the store cannot list, and the group has no consolidated metadata; expected the path of an array",
+    "",
+    at(place, ""),
+  );
+}
+
+function at(place: Place, path: string): { document: string; store: string } {
+  return {
+    document: documentKey(place, path),
+    store: describeStore(place.store),
+  };
+}

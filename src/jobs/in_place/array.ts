@@ -1,0 +1,141 @@
+import { PartSizeError } from "../../splitter/part_size_error.ts";
+import { describe } from "../../metadata/describe.ts";
+import type { StoreKey } from "../../stores/store.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import type { PlannedArray } from "../plan/convert_plan.ts";
+import { matchParts, type PartMatch } from "./parts.ts";
+
+/** The files of a chunk, before and after its conversion in place. */
+export interface ChunkFiles {
+  /** The files that get another name. */
+  readonly renamed: readonly { from: StoreKey; to: StoreKey }[];
+  /** The files that are written anew, with the range of the chunk that they hold. */
+  readonly written: readonly { to: StoreKey; offset: number; length: number }[];
+  /** The file of the unsized part, and its lengths, if they differ. */
+  readonly data:
+    | { from: StoreKey; to: StoreKey; offset: number; old: number; new: number }
+    | undefined;
+  /** The files behind the unsized part, in order. */
+  readonly tail: readonly StoreKey[];
+  /** The keys that the new layout does not have. */
+  readonly removed: readonly StoreKey[];
+}
+
+/** An array that is converted in place. */
+export class InPlaceArray {
+  readonly planned: PlannedArray;
+  /** The bytes by which the file of the unsized part becomes longer. */
+  readonly growth: number;
+  readonly oldKeys: ArrayKeys;
+  readonly newKeys: ArrayKeys;
+  readonly #match: PartMatch;
+
+  /**
+   * @param root The prefix of the array's keys, without a last `/`.
+   * @throws {RangeError} If the bytes of chunks would have to be moved.
+   */
+  constructor(planned: PlannedArray, root: string) {
+    this.planned = planned;
+    this.oldKeys = new ArrayKeys(planned.source.metadata, root);
+    this.newKeys = new ArrayKeys(planned.target.metadata, root);
+    const match = matchParts(
+      this.oldKeys.storage.layers,
+      this.newKeys.storage.layers,
+    );
+    if (match === undefined) {
+      throw new RangeError(
+        `Cannot convert array ${
+          describe(`/${planned.path}`)
+        } in place, since the part without a size would begin at another place of each chunk, so that all bytes would have to be moved; expected parts with the same sizes before that part, or a conversion to another place`,
+      );
+    }
+    this.#match = match;
+    this.growth = match.growth;
+  }
+
+  /** The rank of the array. */
+  get rank(): number {
+    return this.planned.source.gridShape.length;
+  }
+
+  /**
+   * The files of a chunk.
+   *
+   * @param size The length of the chunk in bytes.
+   * @throws {PartSizeError} If the chunk is too short for the new parts.
+   */
+  filesOf(coordinates: readonly number[], size: number): ChunkFiles {
+    const { before, after, same, data, growth } = this.#match;
+    const [from, to] = this.#keysOf(coordinates);
+    const needed = after.reduce((sum, { size = 0 }) => sum + size, 0);
+    if (size < needed) {
+      const key = this.planned.source.key(coordinates);
+      throw new PartSizeError(
+        `Chunk ${
+          describe(key)
+        } is ${size} bytes long, where the new parts take ${needed}`,
+        { key, expected: needed, actual: size },
+      );
+    }
+    let offset = 0;
+    const offsets = after.map((part) => {
+      const start = offset;
+      offset += part.size ?? size - needed;
+      return start;
+    });
+    const dataSize = size - needed;
+    return {
+      renamed: to.flatMap((key, i) => {
+        const old = from[same[i] ?? -1];
+        return old === undefined || old === key ? [] : [{ from: old, to: key }];
+      }),
+      written: to.flatMap((key, i) =>
+        same[i] !== undefined || data?.to === i
+          ? []
+          : [{ to: key, offset: offsets[i]!, length: after[i]!.size! }]
+      ),
+      data: data && {
+        from: from[data.from]!,
+        to: to[data.to]!,
+        offset: offsets[data.to]!,
+        old: dataSize - growth,
+        new: dataSize,
+      },
+      tail: from.slice(before.findIndex(({ size }) => size === undefined) + 1),
+      removed: from.filter((key, i) => !to.includes(key) && i !== data?.from),
+    };
+  }
+
+  /**
+   * Refuses a chunk one of whose new keys is taken in the old layout, or the other way
+   * round: readers of one layout would read objects of the other one.
+   */
+  assertNoCollision(coordinates: readonly number[]): void {
+    const { same, data } = this.#match;
+    const [from, to] = this.#keysOf(coordinates);
+    const { source, target } = this.planned;
+    const [oldKey, newKey] = [source.key(coordinates), target.key(coordinates)];
+    const isFree = to.every((key, i) => {
+      const j = from.indexOf(key);
+      if (j >= 0) return same[i] === j || data?.from === j && data.to === i;
+      return (this.oldKeys.chunkOf(key) ?? oldKey) === oldKey;
+    }) && from.every((key) => (this.newKeys.chunkOf(key) ?? newKey) === newKey);
+    if (isFree) return;
+    throw new RangeError(
+      `Cannot convert chunk ${describe(oldKey)} in place, since its new key ${
+        describe(newKey)
+      } or those of its parts are keys of other objects in the present layout; convert twice, first to keys with another suffix, or to another place`,
+    );
+  }
+
+  /** The old and the new keys of the objects of a chunk. */
+  #keysOf(coordinates: readonly number[]): [StoreKey[], StoreKey[]] {
+    const { before, after } = this.#match;
+    const { source, target } = this.planned;
+    const [old, now] = [source.key(coordinates), target.key(coordinates)];
+    return [
+      before.map(({ keySuffix }): StoreKey => `${old}${keySuffix}`),
+      after.map(({ keySuffix }): StoreKey => `${now}${keySuffix}`),
+    ];
+  }
+}

@@ -1,0 +1,138 @@
+import type { FolderKey } from "../../stores/file_system/file_changes.ts";
+import type { StoreKey } from "../../stores/store.ts";
+import { readRecorded } from "./moved.ts";
+import {
+  folderOf,
+  foldersOf,
+  type InPlaceRun,
+  type RecordedChunk,
+} from "./run.ts";
+import { hiddenKey, type InPlaceState } from "./state.ts";
+
+/** Makes files longer, by the bytes of the parts that the new layout does not have. */
+export async function joinChunks(
+  run: InPlaceRun,
+  chunks: Iterable<RecordedChunk>,
+): Promise<void> {
+  const folders = new Set<FolderKey>();
+  await run.forEach(
+    growing(chunks),
+    (chunk) => joinChunk(run, chunk, folders),
+  );
+  await run.files.sync(folders);
+}
+
+async function joinChunk(
+  run: InPlaceRun,
+  chunk: RecordedChunk,
+  folders: Set<FolderKey>,
+): Promise<void> {
+  const { files } = run;
+  const { array, coordinates, size } = chunk;
+  const { data, tail, removed } = array.filesOf(coordinates, size);
+  const { from, old, new: length } = data!;
+  // Readers that opened the array earlier find parts missing.
+  for (const key of tail) {
+    const isHidden = !removed.includes(key) ||
+      await files.stat(key) === undefined;
+    if (!isHidden) await files.rename(key, hiddenKey(key));
+    folders.add(folderOf(key));
+  }
+  const facts = await files.stat(from);
+  const isExpected = facts && facts.size >= old && facts.size <= length &&
+    facts.links === 1;
+  if (!isExpected) throw run.changed(from);
+  const moved = await readRecorded(run, chunk);
+  await files.extend(from, old, moved);
+  run.bytes += moved.length;
+}
+
+/** Makes the files of an earlier layout as they were, of which some were made longer. */
+export async function undoJoins(
+  run: InPlaceRun,
+  state: InPlaceState,
+  chunks: Iterable<RecordedChunk>,
+): Promise<void> {
+  const { files } = run;
+  const folders = new Set<FolderKey>();
+  for (const { array, coordinates, size } of growing(chunks)) {
+    const { data, tail } = array.filesOf(coordinates, size);
+    const facts = await files.stat(data!.from);
+    if (facts && facts.size > data!.old) await files.cut(data!.from, data!.old);
+    for (const key of tail) {
+      if (await files.stat(hiddenKey(key)) === undefined) continue;
+      await files.rename(hiddenKey(key), key);
+      folders.add(folderOf(key));
+    }
+  }
+  await files.sync(folders);
+  await run.placeDocuments(state, "before");
+}
+
+/** Cuts files, and gives files their new names. */
+export async function cutChunks(
+  run: InPlaceRun,
+  state: InPlaceState,
+  chunks: Iterable<RecordedChunk>,
+): Promise<void> {
+  const renamed = new Set(
+    state.arrays.filter(({ isRenamed }) => isRenamed).map(({ path }) => path),
+  );
+  const folders = new Set<FolderKey>();
+  const rename = async (from: StoreKey, to: StoreKey) => {
+    folders.add(folderOf(from));
+    for (const folder of foldersOf(to, run.place)) folders.add(folder);
+    await renameOnce(run, from, to);
+  };
+  await run.forEach(changing(chunks, renamed), async (chunk) => {
+    const { array, coordinates, size } = chunk;
+    const files = array.filesOf(coordinates, size);
+    if (array.growth < 0) await cutChunk(run, chunk);
+    const { data } = files;
+    if (data && data.from !== data.to) await rename(data.from, data.to);
+    if (!renamed.has(array.planned.path)) return;
+    for (const { from, to } of files.renamed) await rename(from, to);
+  });
+  await run.files.sync(folders);
+}
+
+async function cutChunk(run: InPlaceRun, chunk: RecordedChunk): Promise<void> {
+  const { files } = run;
+  const { array, coordinates, size } = chunk;
+  const { from, to, old, new: length } = array.filesOf(coordinates, size).data!;
+  const facts = await files.stat(from);
+  // An earlier run has cut and renamed the file.
+  if (facts === undefined && from !== to) return;
+  if (facts === undefined || facts.links > 1) throw run.changed(from);
+  if (facts.size === old) {
+    await readRecorded(run, chunk);
+  } else if (facts.size !== length) throw run.changed(from);
+  await files.cut(from, length);
+}
+
+/** Renames a file, unless an earlier run has done so. */
+async function renameOnce(
+  run: InPlaceRun,
+  from: StoreKey,
+  to: StoreKey,
+): Promise<void> {
+  const { files } = run;
+  if (await files.stat(from) !== undefined) return await files.rename(from, to);
+  if (await files.stat(to) === undefined) throw run.changed(from);
+}
+
+/** The chunks whose files become longer. */
+function* growing(chunks: Iterable<RecordedChunk>): Iterable<RecordedChunk> {
+  for (const chunk of chunks) if (chunk.array.growth > 0) yield chunk;
+}
+
+/** The chunks whose files become shorter or are renamed. */
+function* changing(
+  chunks: Iterable<RecordedChunk>,
+  renamed: ReadonlySet<string>,
+): Iterable<RecordedChunk> {
+  for (const chunk of chunks) {
+    const { growth, planned } = chunk.array;
+    if (growth !== 0 || renamed.has(planned.path)) yield chunk;
+  }
+}

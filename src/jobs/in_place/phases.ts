@@ -1,0 +1,213 @@
+import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
+import { isSameJson } from "../../metadata/same_json.ts";
+import type { FileChanges } from "../../stores/file_system/file_changes.ts";
+import type { StoreOptions } from "../../stores/store.ts";
+import type { Conversion } from "../plan/conversion.ts";
+import { type ConvertPlan, planConversion } from "../plan/convert_plan.ts";
+import {
+  assertAlone,
+  assertNothingAdded,
+  assertReachable,
+  assertUnchanged,
+  assertUnlinked,
+} from "./checks.ts";
+import { InPlaceArray } from "./array.ts";
+import { cutChunks, joinChunks, undoJoins } from "./change.ts";
+import { cleanUp } from "./clean.ts";
+import { documentChanges, metadataAfter, storeBefore } from "./documents.ts";
+import { listInPlace, undoPreparation } from "./listing.ts";
+import { type ConvertInPlaceOptions, layoutOf } from "./options.ts";
+import { prepare } from "./prepare.ts";
+import { InPlaceRun } from "./run.ts";
+import type { DocumentChange, InPlaceState } from "./state.ts";
+import {
+  describePlace,
+  pathIn,
+  type Place,
+} from "../hierarchy/node_location.ts";
+import {
+  encodeMarker,
+  markerKey,
+  newInPlaceMarker,
+} from "../plan/unfinished_marker.ts";
+
+/** Converts a node in place that has no marker. */
+export async function beginInPlace(
+  place: Place,
+  files: FileChanges,
+  options: ConvertInPlaceOptions,
+): Promise<Conversion> {
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const plan = await planConversion(
+    place,
+    place,
+    layoutOf(options) ?? {},
+    storeOptions,
+  );
+  const documents = await documentChanges(plan, storeOptions);
+  const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
+  await assertUnlinked(run, documents);
+  await assertAlone(place, plan, storeOptions);
+  const listing = await listInPlace(run, plan, storeOptions);
+  assertNothingAdded(listing);
+  for (const { count } of listing.chunks.values()) run.count += count;
+  const counts = new Map(
+    Array.from(listing.chunks, ([{ planned }, { count }]) => [
+      planned.path,
+      count,
+    ]),
+  );
+  if (options.dryRun) return conversionOf(run, counts, false);
+  if (documents.length === 0) return conversionOf(run, counts, true);
+  const marker = newInPlaceMarker({ phase: "prepare", documents, arrays: [] });
+  await files.write(markerKey(place.root), encodeMarker(marker));
+  let state: InPlaceState;
+  try {
+    await files.sync([place.root]);
+    await assertAlone(place, plan, storeOptions);
+    state = await prepare(run, listing.chunks, documents);
+    await assertUnchanged(run, plan, state, listing);
+  } catch (error) {
+    await tryUndo(() => undoPreparation(run, plan));
+    throw error;
+  }
+  await advance(run, plan, state);
+  return conversionOf(run, counts, true);
+}
+
+/** Finishes or undoes a conversion in place that was stopped; after undoing it, begins anew. */
+export async function continueInPlace(
+  place: Place,
+  files: FileChanges,
+  state: InPlaceState,
+  options: ConvertInPlaceOptions,
+): Promise<Conversion> {
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  assertReachable(place, state);
+  const before = storeBefore(place, state);
+  const after = metadataAfter(state);
+  const begun = {
+    metadata: (metadata: ArrayMetadata, path: string) =>
+      (after(path) ?? metadata) as ArrayMetadata,
+  };
+  const plan = await planConversion(before, before, begun, storeOptions);
+  const layout = layoutOf(options);
+  if (layout !== undefined) {
+    const asked = await planConversion(before, before, layout, storeOptions);
+    const documents = await documentChanges(asked, storeOptions);
+    if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
+      throw new Error(
+        `Cannot convert ${
+          describePlace(place)
+        } in place: a conversion to another layout is unfinished; finish it first, by the same options or without a layout`,
+      );
+    }
+  }
+  const arrays = arraysOf(plan, state.documents);
+  const run = new InPlaceRun(place, files, arrays, options);
+  const counts = new Map(state.arrays.map(({ path, count }) => [path, count]));
+  for (const count of counts.values()) run.count += count;
+  if (options.dryRun) return conversionOf(run, counts, false);
+  if (state.phase === "prepare" || state.phase === "undo") {
+    await undo(run, plan, state);
+    return await beginInPlace(place, files, { ...begun, ...options });
+  }
+  await advance(run, plan, state);
+  return conversionOf(run, counts, true);
+}
+
+/** Takes the phases after `prepare` that are left. */
+async function advance(
+  run: InPlaceRun,
+  plan: ConvertPlan,
+  state: InPlaceState,
+): Promise<void> {
+  let { phase } = state;
+  const chunks = await run.readRecord(state);
+  // Arrays whose files only get other names can be read all the time.
+  const isClosed = state.documents.some(({ meanwhile }) => meanwhile);
+  try {
+    if (phase === "prepare") {
+      const isJoined = run.arrays.some(({ growth }) => growth > 0);
+      phase = isJoined ? "join" : isClosed ? "cut" : "clean";
+      await run.enter(phase);
+    }
+    if (phase !== "clean") await run.placeDocuments(state, "meanwhile");
+    if (phase === "join") await joinChunks(run, chunks!);
+  } catch (error) {
+    // An earlier run may have cut files.
+    if (state.phase === "cut") throw error;
+    await tryUndo(async () => {
+      await run.enter("undo");
+      await undo(run, plan, { ...state, phase: "undo" });
+    });
+    throw error;
+  }
+  if (phase === "join") await run.enter("cut");
+  if (phase !== "clean") {
+    await cutChunks(run, state, chunks!);
+    await run.enter("clean");
+  }
+  await cleanUp(run, state, chunks);
+}
+
+/** Restores the earlier layout, from the phases `prepare` and `undo`. */
+async function undo(
+  run: InPlaceRun,
+  plan: ConvertPlan,
+  state: InPlaceState,
+): Promise<void> {
+  const chunks = await run.readRecord(state);
+  if (state.phase === "undo" && chunks !== undefined) {
+    await undoJoins(run, state, chunks);
+  }
+  await undoPreparation(run, plan);
+}
+
+/** Undoes a failed run. If this fails too, the next run does it. */
+async function tryUndo(task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch {
+    // The marker is still there.
+  }
+}
+
+/** The arrays whose documents change. */
+function arraysOf(
+  { source, arrays }: ConvertPlan,
+  documents: readonly DocumentChange[],
+): InPlaceArray[] {
+  const changed = new Set(documents.map(({ path }) => path));
+  return arrays.filter(({ path }) => changed.has(path)).map((planned) => {
+    const root = pathIn(source, planned.path);
+    return new InPlaceArray(planned, root === "" ? "" : `/${root}`);
+  });
+}
+
+function textsOf(documents: readonly DocumentChange[]): string[][] {
+  return documents.map(({ path, after }) => [path, after]);
+}
+
+function conversionOf(
+  { arrays, bytes, count }: InPlaceRun,
+  counts: ReadonlyMap<string, number>,
+  isFinished: boolean,
+): Conversion {
+  return {
+    arrays: arrays.map(({ planned: { path, source, target } }) => ({
+      path,
+      from: source.metadata,
+      metadata: target.metadata,
+      chunks: counts.get(path),
+    })),
+    total: count,
+    copied: isFinished ? count : 0,
+    skipped: 0,
+    absent: 0,
+    bytes,
+    isFinished,
+  };
+}

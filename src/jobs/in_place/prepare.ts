@@ -1,0 +1,178 @@
+import { crc32c } from "../../checksum/crc32c.ts";
+import { describe } from "../../metadata/describe.ts";
+import type { FolderKey } from "../../stores/file_system/file_changes.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import { forEachAtOnce } from "../../stores/for_each_at_once.ts";
+import type { ChunkList } from "../hierarchy/chunk_list.ts";
+import type { ChunkFiles, InPlaceArray } from "./array.ts";
+import { readMoved } from "./moved.ts";
+import { foldersOf, type InPlaceRun, recordOf } from "./run.ts";
+import {
+  type DocumentChange,
+  type InPlacePhase,
+  type InPlaceState,
+  recordKey,
+  stagedDocument,
+  stagedFolder,
+  stagedMarker,
+} from "./state.ts";
+import type { Place } from "../hierarchy/node_location.ts";
+import { encodeMarker, newInPlaceMarker } from "../plan/unfinished_marker.ts";
+
+/** The chunks of the arrays of a run. */
+export type ListedChunks = ReadonlyMap<InPlaceArray, ChunkList>;
+
+/** The phases that begin with the file of a marker that was written before. */
+const LATER: readonly InPlacePhase[] = ["join", "cut", "clean", "undo"];
+
+/**
+ * Adds the files that the new layout needs, and writes all that the later phases need, so
+ * that these take no space on the disk but that of joined files.
+ */
+export async function prepare(
+  run: InPlaceRun,
+  chunks: ListedChunks,
+  documents: readonly DocumentChange[],
+): Promise<InPlaceState> {
+  const { files, place } = run;
+  const records = new Map(run.arrays.map((each) => [each, recordOf(each)]));
+  const renamed = new Set<InPlaceArray>();
+  const folders = new Set<FolderKey>();
+  await run.forEach(itemsOf(chunks), async ([array, coordinates]) => {
+    const entry = await prepareChunk(run, array, coordinates, renamed, folders);
+    records.get(array)!.push([...coordinates, ...entry]);
+  });
+  const isClosed = (array: InPlaceArray) =>
+    array.growth !== 0 || renamed.has(array);
+  const closed = new Map(
+    run.arrays.map((array) => [array.planned.path, isClosed(array)]),
+  );
+  const isAnyClosed = [...closed.values()].includes(true);
+  const state: InPlaceState = {
+    phase: "prepare",
+    documents: documents.map(({ meanwhile, ...document }) => ({
+      ...document,
+      meanwhile: closed.get(document.path) ?? isAnyClosed
+        ? meanwhile
+        : undefined,
+    })),
+    arrays: run.arrays.map((array) => ({
+      path: array.planned.path,
+      count: records.get(array)!.count,
+      isRenamed: renamed.has(array),
+    })),
+  };
+  const numbers = run.arrays.map((array) => records.get(array)!.numbers);
+  const record = new Blob(numbers as Float64Array<ArrayBuffer>[]);
+  await forEachAtOnce(
+    [
+      [recordKey(place), await record.bytes()] as const,
+      ...stagedFiles(place, state),
+    ],
+    run.concurrency,
+    ([key, bytes]) => files.write(key, bytes),
+  );
+  await files.sync([...folders, stagedFolder(place), place.root]);
+  return state;
+}
+
+function* itemsOf(
+  chunks: ListedChunks,
+): Iterable<[InPlaceArray, readonly number[]]> {
+  for (const [array, list] of chunks) {
+    for (const coordinates of list) yield [array, coordinates];
+  }
+}
+
+/** Adds the new files of a chunk. Returns its length, and the checksum of the bytes that move between files. */
+async function prepareChunk(
+  run: InPlaceRun,
+  array: InPlaceArray,
+  coordinates: readonly number[],
+  renamed: Set<InPlaceArray>,
+  folders: Set<FolderKey>,
+): Promise<[size: number, checksum: number]> {
+  const { files, signal } = run;
+  const options: StoreOptions = signal ? { signal } : {};
+  const { source } = array.planned;
+  array.assertNoCollision(coordinates);
+  const size = await source.size(coordinates, options);
+  if (size === undefined) throw run.changed(source.key(coordinates));
+  const changes = array.filesOf(coordinates, size);
+  await assertReady(run, changes);
+  const read = async (offset: number, length: number) => {
+    if (length === 0) return new Uint8Array();
+    const range = { offset, length };
+    const bytes = await source.getRange(coordinates, range, options);
+    if (bytes?.length === length) return bytes;
+    throw run.changed(source.key(coordinates));
+  };
+  const note = (key: StoreKey) => {
+    for (const folder of foldersOf(key, run.place)) folders.add(folder);
+  };
+  for (const { from, to } of changes.renamed) {
+    if (!renamed.has(array) && !await files.link(from, to)) renamed.add(array);
+    note(to);
+  }
+  const moved = await readMoved(run, changes);
+  const { data, written } = changes;
+  // The offset in the chunk of the bytes that move.
+  const start = data ? data.offset + Math.min(data.old, data.new) : 0;
+  for (const { to, offset, length } of written) {
+    const end = offset - start + length;
+    const bytes = offset >= start && end <= moved.length
+      ? moved.subarray(offset - start, end)
+      : await read(offset, length);
+    await files.write(to, bytes);
+    run.bytes += length;
+    note(to);
+  }
+  return [size, crc32c(moved)];
+}
+
+/** Refuses new keys that are taken, and files that must not be changed in place. */
+async function assertReady(
+  { files }: InPlaceRun,
+  { renamed, written, data }: ChunkFiles,
+): Promise<void> {
+  const added = [...renamed, ...written].map(({ to }) => to);
+  if (data && data.to !== data.from) added.push(data.to);
+  for (const key of added) {
+    if (await files.stat(key) !== undefined) {
+      throw new Error(
+        `Cannot convert in place, since there is a file ${
+          describe(key)
+        } already, where the new layout needs one; remove it, or choose other keys`,
+      );
+    }
+  }
+  for (const { from } of renamed) await files.stat(from);
+  const links = data && (await files.stat(data.from))?.links;
+  if (links === undefined || links <= 1) return;
+  throw new Error(
+    `Cannot change ${
+      describe(data!.from)
+    } in place, since its file has ${links} names (hard links), and would change under all of them; convert to another place`,
+  );
+}
+
+/** The documents and the markers that are put in place later. */
+function* stagedFiles(
+  place: Place,
+  state: InPlaceState,
+): Iterable<readonly [StoreKey, Uint8Array]> {
+  for (const [i, change] of state.documents.entries()) {
+    for (const version of ["before", "meanwhile", "after"] as const) {
+      const text = change[version];
+      if (text === undefined) continue;
+      yield [
+        stagedDocument(place, i, version),
+        new TextEncoder().encode(text),
+      ];
+    }
+  }
+  for (const phase of LATER) {
+    const marker = newInPlaceMarker({ ...state, phase });
+    yield [stagedMarker(place, phase), encodeMarker(marker)];
+  }
+}

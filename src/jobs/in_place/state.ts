@@ -1,0 +1,86 @@
+import type { StoreKey } from "../../stores/store.ts";
+import type { Place } from "../hierarchy/node_location.ts";
+
+/**
+ * A phase of a conversion in place:
+ *
+ * - `prepare`: new files are added, and the earlier layout is whole.
+ * - `join`: files are made longer. The arrays concerned do not open.
+ * - `cut`: files are cut and renamed.
+ * - `clean`: the new documents are put in place, and files of the earlier layout removed.
+ * - `undo`: the earlier layout is restored, since a file could not be made longer.
+ */
+export type InPlacePhase = "prepare" | "join" | "cut" | "clean" | "undo";
+
+/** The state of a conversion in place. */
+export interface InPlaceState {
+  readonly phase: InPlacePhase;
+  readonly documents: readonly DocumentChange[];
+  /** The arrays whose chunks are recorded, in order; empty in the phase `prepare`. */
+  readonly arrays: readonly RecordedArray[];
+}
+
+/** A document before and after a conversion in place. */
+export interface DocumentChange {
+  /** The path of the node below the converted one, or `..` for each group above it. */
+  readonly path: string;
+  readonly before: string;
+  /** The document in between, for nodes that do not open then. */
+  readonly meanwhile?: string | undefined;
+  readonly after: string;
+}
+
+/** An array whose chunks are recorded. */
+export interface RecordedArray {
+  readonly path: string;
+  /** The number of chunks. */
+  readonly count: number;
+  /** Whether files are renamed in the phase `cut`, since the file system has no hard links. */
+  readonly isRenamed: boolean;
+}
+
+/** The key of the document of a {@linkcode DocumentChange}; `undefined` if it lies outside of the store. */
+export function changedKey(
+  { root }: Place,
+  { path }: DocumentChange,
+): StoreKey | undefined {
+  const names = root.split("/").slice(1);
+  for (const name of path.split("/")) {
+    if (name === "..") {
+      if (names.pop() === undefined) return undefined;
+    } else if (name !== "") names.push(name);
+  }
+  return `/${[...names, "zarr.json"].join("/")}`;
+}
+
+/** The folder of the files that a conversion in place needs until its end. */
+const FOLDER = "/.zarr-parts-unfinished";
+
+/** The folder of the files of a conversion in place. */
+export function stagedFolder({ root }: Place): StoreKey {
+  return `${root as StoreKey}${FOLDER}`;
+}
+
+/** The key of the marker of a later phase. */
+export function stagedMarker(place: Place, phase: InPlacePhase): StoreKey {
+  return `${stagedFolder(place)}/${phase}.json`;
+}
+
+/** The key of a document that is put in place later. */
+export function stagedDocument(
+  place: Place,
+  index: number,
+  version: "before" | "meanwhile" | "after",
+): StoreKey {
+  return `${stagedFolder(place)}/${index}.${version}.json`;
+}
+
+/** The key of the record of all chunks. */
+export function recordKey(place: Place): StoreKey {
+  return `${stagedFolder(place)}/chunks`;
+}
+
+/** The key of a file of the earlier layout that was hidden from its readers. */
+export function hiddenKey(key: StoreKey): StoreKey {
+  return `${key}.zarr-parts-old`;
+}

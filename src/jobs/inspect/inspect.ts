@@ -1,0 +1,269 @@
+import { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
+import { flattenLayers } from "../../concat_parts/flat_parts.ts";
+import { inDocument } from "../../metadata/metadata_error.ts";
+import { isArrayDocument, isMembers } from "../../metadata/node_documents.ts";
+import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
+import type { Part } from "../../splitter/part.ts";
+import { readSize } from "../../stores/capabilities.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { chunkLevel, type ShardLevel } from "../chunks/chunk_levels.ts";
+import { ChunkList, firstChunk } from "../hierarchy/chunk_list.ts";
+import type {
+  InspectedArray,
+  InspectedChunk,
+  InspectedPart,
+  Inspection,
+  InspectOptions,
+} from "./inspection.ts";
+import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import {
+  documentKey,
+  pathIn,
+  type Place,
+  placeOf,
+} from "../hierarchy/node_location.ts";
+import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { runConcurrently } from "../run_concurrently.ts";
+
+/** The number of chunks whose lengths are asked for at once. */
+const SIZES_AT_ONCE = 16;
+
+/**
+ * Describes an array, or a group with all nodes in it: how it is laid out, how many chunks
+ * are stored, and where the bytes of one chunk are.
+ *
+ * @param store The store.
+ * @param path The path of the array or the group; empty for the root.
+ * @param options `chunk`: the chunk that is described; `count`: whether chunks are counted;
+ * `sizes`: whether their lengths are summed up; `signal`.
+ * @returns The nodes, with data to be shown.
+ * @throws {MetadataError} If no node is at `path`, or metadata is not valid.
+ * @throws {DamageError} If the chunk that is described is damaged.
+ * @throws {TypeError} If `store` is not a store.
+ * @throws {RangeError} If `path` is not names joined by `/`, or `chunk` is outside of the
+ * chunk grid.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { inspect } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { nodes } = await inspect(new FileSystemStore("tests/fixtures/dem.zarr"), "", {
+ *   chunk: [0, 1],
+ * });
+ * const [array] = nodes;
+ * if (array?.kind !== "array") throw new Error("A group");
+ * assertEquals(array.stored?.chunks, 12);
+ * assertEquals(array.chunk?.index?.chunksPerShard, [4, 3]);
+ * ```
+ */
+export async function inspect(
+  store: Store,
+  path = "",
+  options: InspectOptions = {},
+): Promise<Inspection> {
+  const place = placeOf({ store, path });
+  const { signal, count = true } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const found = await readNodes(place, storeOptions);
+  const arrays = new Map(
+    found.flatMap((node) =>
+      isArrayDocument(node.document) ? [[node.path, open(place, node)]] : []
+    ),
+  );
+  const isCounted = count && typeof store.list === "function";
+  if (isCounted) await countAll(place, found, arrays, storeOptions);
+  const nodes: Inspection["nodes"][number][] = [];
+  for (const { path, document } of found) {
+    const array = arrays.get(path);
+    if (array !== undefined) {
+      nodes.push(await describeArray(store, array, isCounted, options));
+      continue;
+    }
+    const attributes = isMembers(document) && isMembers(document.attributes)
+      ? document.attributes
+      : {};
+    nodes.push({ kind: "group", path, attributes });
+  }
+  return { nodes };
+}
+
+/** An array that is described. */
+interface OpenArray {
+  readonly path: string;
+  readonly chunks: ArrayChunks;
+  readonly keys: ArrayKeys;
+  /** The parts as objects of the store. */
+  readonly parts: readonly Part[];
+  readonly shards: ShardLevel | undefined;
+  readonly stored: ChunkList;
+}
+
+function open(place: Place, { path, document }: Node): OpenArray {
+  const key = documentKey(place, path);
+  return inDocument(key, describeStore(place.store), () => {
+    const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
+    const { metadata, chunkShape } = chunks;
+    const root = key.slice(0, -"/zarr.json".length);
+    const keys = new ArrayKeys(metadata, root);
+    const { shards } = chunkLevel(metadata.codecs ?? [], chunkShape, "");
+    const { parts } = flattenLayers(keys.storage.layers);
+    const stored = new ChunkList(chunks.gridShape.length);
+    return { path, chunks, keys, parts, shards, stored };
+  });
+}
+
+async function countAll(
+  place: Place,
+  nodes: readonly Node[],
+  arrays: ReadonlyMap<string, OpenArray>,
+  options: StoreOptions,
+): Promise<void> {
+  const keys = new Map(
+    Array.from(arrays, ([path, { keys }]) => [path, keys]),
+  );
+  await listHierarchy(place, nodes, keys, {
+    chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
+    file() {},
+  }, options);
+}
+
+async function describeArray(
+  store: Store,
+  array: OpenArray,
+  isCounted: boolean,
+  { chunk, sizes, signal }: InspectOptions,
+): Promise<InspectedArray> {
+  const { path, chunks, stored } = array;
+  const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
+  const options: StoreOptions = signal ? { signal } : {};
+  const shown = chunk ?? firstChunk(stored) ??
+    (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
+  return {
+    kind: "array",
+    path,
+    metadata,
+    gridShape,
+    chunkShape,
+    innerChunkShape,
+    parts: describeParts(array),
+    stored: isCounted
+      ? {
+        chunks: stored.count,
+        bytes: sizes ? await sumOfSizes(array, options) : undefined,
+      }
+      : undefined,
+    chunk: shown && await describeChunk(store, array, shown, options),
+  };
+}
+
+/** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
+function describeParts(
+  { parts, chunks, shards }: OpenArray,
+): InspectedPart[] {
+  const codecs = chunks.metadata.codecs ?? [];
+  const last = codecs.at(-1);
+  const hasChecksum = (typeof last === "string" ? last : last?.name) ===
+    "crc32c";
+  const checksum = hasChecksum ? CHECKSUM_SIZE : 0;
+  const indexSize = shards ? shardIndexSize(shards.layout) : 0;
+  const isAtStart = shards?.layout.indexLocation === "start";
+  return parts.map((part, i) => {
+    const { keySuffix, size } = part;
+    const before = sumOf(parts.slice(0, i));
+    const after = sumOf(parts.slice(i + 1));
+    const length = size ?? Infinity;
+    // The place of the part from the end of the chunk, and from its start.
+    const [fromEnd, fromStart] = [after, before];
+    const holds: ("data" | "index" | "checksum")[] = [];
+    const indexFromEnd = shards?.after ?? 0;
+    const isIndexHere = indexSize > 0 &&
+      (isAtStart ? fromStart < indexSize : fromEnd < indexFromEnd + indexSize &&
+        fromEnd + length > indexFromEnd);
+    const isChecksumHere = fromEnd < checksum;
+    const rest = length -
+      (isIndexHere ? indexSize : 0) - (isChecksumHere ? checksum : 0);
+    if (rest > 0) holds.push("data");
+    if (isIndexHere) holds.push("index");
+    if (isChecksumHere) holds.push("checksum");
+    return { keySuffix, size, holds };
+  });
+}
+
+/** The size of parts together; infinite if one has no size. */
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { size = Infinity }) => sum + size, 0);
+}
+
+async function sumOfSizes(
+  { chunks, stored }: OpenArray,
+  { signal }: StoreOptions,
+): Promise<number> {
+  let bytes = 0;
+  await runConcurrently(stored, SIZES_AT_ONCE, async (coordinates, signal) => {
+    const size = await chunks.size(coordinates, { signal });
+    bytes += size ?? 0;
+  }, signal);
+  return bytes;
+}
+
+async function describeChunk(
+  store: Store,
+  { chunks, parts, shards }: OpenArray,
+  coordinates: readonly number[],
+  options: StoreOptions,
+): Promise<InspectedChunk> {
+  const key = chunks.key(coordinates);
+  const size = await chunks.size(coordinates, options);
+  if (size === undefined) {
+    return { coordinates, key, size, parts: [], index: undefined };
+  }
+  let offset = 0;
+  const places: InspectedChunk["parts"][number][] = [];
+  for (const { keySuffix } of parts) {
+    const partKey: StoreKey = `${key}${keySuffix}`;
+    const length = await readSize(store, partKey, options) ?? 0;
+    places.push({ key: partKey, offset, length });
+    offset += length;
+  }
+  return {
+    coordinates,
+    key,
+    size,
+    parts: places,
+    index: shards && await describeIndex(
+      chunks,
+      coordinates,
+      size,
+      shards,
+      options,
+    ),
+  };
+}
+
+async function describeIndex(
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+  size: number,
+  { layout, after }: ShardLevel,
+  options: StoreOptions,
+): Promise<InspectedChunk["index"]> {
+  const length = shardIndexSize(layout);
+  const offset = layout.indexLocation === "start"
+    ? 0
+    : Math.max(0, size - after - length);
+  const range = { offset, length };
+  const bytes = await chunks.getRange(coordinates, range, options);
+  if (bytes === undefined) return undefined;
+  const key = chunks.key(coordinates);
+  return {
+    offset,
+    length,
+    chunksPerShard: layout.chunksPerShard,
+    innerChunks: decodeShardIndex(bytes, layout, key),
+  };
+}

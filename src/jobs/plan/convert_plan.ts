@@ -1,0 +1,235 @@
+import { ArrayChunks } from "../../arrays/array_chunks.ts";
+import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
+import { describe } from "../../metadata/describe.ts";
+import { inDocument } from "../../metadata/metadata_error.ts";
+import { changeNodes, isArrayDocument } from "../../metadata/node_documents.ts";
+import { changeZarrJson } from "../../metadata/format_zarr_json.ts";
+import { parseZarrJson } from "../../metadata/zarr_json.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { changeLayout } from "./change_layout.ts";
+import { type ContainShard, containShards } from "./contain_shard.ts";
+import { ChunkList } from "../hierarchy/chunk_list.ts";
+import type { LayoutOptions } from "./layout_options.ts";
+import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
+import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { MARKER } from "./unfinished_marker.ts";
+
+/** An array that is converted. */
+export interface PlannedArray {
+  /** The path below the outermost node, which has an empty path. */
+  readonly path: string;
+  readonly source: ArrayChunks;
+  readonly target: ArrayChunks;
+  /** The stored chunks of the source; `undefined` if it cannot list. */
+  readonly stored: ChunkList | undefined;
+  /** Lays out shards anew; `undefined` if chunks are copied as they are. */
+  readonly contain: ContainShard | undefined;
+}
+
+/** The documents of a conversion, and its arrays. */
+export interface ConvertPlan {
+  readonly source: Place;
+  readonly target: Place;
+  readonly nodes: readonly Node[];
+  /** The documents of the target, by path: those of inner nodes first. */
+  readonly documents: ReadonlyMap<string, Uint8Array>;
+  readonly arrays: readonly PlannedArray[];
+}
+
+/** The chunks and files of the source. */
+export interface ListedSource {
+  /** The keys of files that belong to no chunk, relative to the outermost node. */
+  readonly files: readonly StoreKey[];
+  /** The keys of all markers of unfinished conversions below the outermost node. */
+  readonly markers: readonly StoreKey[];
+  /** Depends on all chunks and files; `undefined` if the source cannot list. */
+  readonly fingerprint: number | undefined;
+}
+
+/**
+ * Reads the documents of the source, and composes those of the target. Writes nothing.
+ *
+ * @throws {MetadataError} If a document of the source or of the target is not valid.
+ */
+export async function planConversion(
+  source: Place,
+  target: Place,
+  layout: LayoutOptions,
+  options: StoreOptions,
+): Promise<ConvertPlan> {
+  const nodes = await readNodes(source, options);
+  const documents = new Map<string, Uint8Array>();
+  const arrays: PlannedArray[] = [];
+  const canList = typeof source.store.list === "function";
+  for (const node of nodes.toReversed()) {
+    const bytes = convertedDocument(source, node, layout);
+    documents.set(node.path, bytes);
+    if (!isArrayDocument(node.document)) continue;
+    const from = chunksAt(source, node.path, node.document);
+    const to = chunksAt(target, node.path, parseZarrJson(bytes));
+    arrays.unshift({
+      path: node.path,
+      source: from,
+      target: to,
+      contain: ofArray(node.path, () => {
+        if (layout.where?.(from.metadata, node.path) === false) return;
+        const container = layout.container?.(to.metadata, node.path);
+        return container && containShards(to, container);
+      }),
+      stored: canList ? new ChunkList(from.gridShape.length) : undefined,
+    });
+  }
+  if (typeof layout.metadata === "object" && arrays.length !== 1) {
+    throw new TypeError(
+      'Expected the option "metadata" to be a function for a group, whose arrays have metadata of their own, found an object',
+    );
+  }
+  return { source, target, nodes, documents, arrays };
+}
+
+function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
+  return inDocument(
+    documentKey(place, path),
+    describeStore(place.store),
+    () => new ArrayChunks(place.store, pathIn(place, path), document),
+  );
+}
+
+/**
+ * Adds the stored chunks of the source to the lists of the arrays, and returns the other
+ * files.
+ *
+ * @throws {Error} If a file would be a chunk of the target.
+ */
+export async function listSource(
+  plan: ConvertPlan,
+  options: StoreOptions,
+): Promise<ListedSource> {
+  const { source, target, arrays } = plan;
+  const files: StoreKey[] = [];
+  const markers: StoreKey[] = [];
+  if (typeof source.store.list !== "function") {
+    return { files, markers, fingerprint: undefined };
+  }
+  const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
+  const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(target, path)),
+  ]));
+  const fingerprint = await listHierarchy(
+    source,
+    plan.nodes,
+    keysOf(source, arrays),
+    {
+      chunk: (path, coordinates) => lists.get(path)!.push(coordinates),
+      file(key, path) {
+        const relative = key.slice(source.root.length) as StoreKey;
+        if (key.endsWith(MARKER)) markers.push(key);
+        if (relative === MARKER) return;
+        const targetKey = target.root + relative as StoreKey;
+        if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
+          throw new Error(
+            `The file ${
+              describe(key)
+            } is no chunk of the source, and would be one of the target, ${
+              describe(targetKey)
+            }; remove it, or choose other keys`,
+          );
+        }
+        files.push(relative);
+      },
+    },
+    options,
+  );
+  return { files, markers, fingerprint };
+}
+
+/** Lists the source once more, and returns its fingerprint. */
+export async function fingerprintOf(
+  { source, nodes, arrays }: ConvertPlan,
+  options: StoreOptions,
+): Promise<number> {
+  const nothing = { chunk() {}, file() {} };
+  const keys = keysOf(source, arrays);
+  return await listHierarchy(source, nodes, keys, nothing, options);
+}
+
+/** The keys of the arrays of the source, by path. */
+export function keysOf(
+  place: Place,
+  arrays: readonly PlannedArray[],
+): Map<string, ArrayKeys> {
+  return new Map(arrays.map(({ path, source: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(place, path)),
+  ]));
+}
+
+function rootIn(place: Place, path: string): string {
+  return documentKey(place, path).slice(0, -"/zarr.json".length);
+}
+
+/** Gives a document, and those in its consolidated metadata, the new layout. */
+function convertedDocument(
+  source: Place,
+  { path, bytes, document }: Node,
+  layout: LayoutOptions,
+): Uint8Array {
+  const parsed = new Map<string, unknown>();
+  changeNodes(document, (node, below) => {
+    parsed.set(below, node);
+    return node;
+  });
+  return inDocument(
+    documentKey(source, path),
+    describeStore(source.store),
+    () =>
+      changeZarrJson(bytes, (exact) =>
+        changeNodes(exact, (node, below) => {
+          const array = parsed.get(below);
+          if (!isArrayDocument(array)) return node;
+          const metadata = array as unknown as ArrayMetadata;
+          const whole = [path, below].filter((name) => name !== "").join("/");
+          return takeOver(
+            node as Readonly<Record<string, unknown>>,
+            array,
+            ofArray(
+              whole,
+              () => changeLayout(metadata, whole, layout),
+            ) as unknown as typeof array,
+          );
+        })),
+  );
+}
+
+/** Names the array in errors about options. */
+function ofArray<T>(path: string, task: () => T): T {
+  try {
+    return task();
+  } catch (error) {
+    for (const ErrorClass of [RangeError, TypeError]) {
+      if (!(error instanceof ErrorClass)) continue;
+      const array = `array ${describe(`/${path}`)}`;
+      throw new ErrorClass(`${error.message} (${array})`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Returns the exact document with the members that were changed. */
+function takeOver(
+  exact: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): unknown {
+  if (after === before) return exact;
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [
+      name,
+      value === before[name] ? exact[name] : value,
+    ]),
+  );
+}

@@ -1,0 +1,109 @@
+import { describe } from "../../metadata/describe.ts";
+import { remove, write } from "../../stores/capabilities.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import { writeNew } from "../../stores/write_new.ts";
+import type { InPlaceState } from "../in_place/state.ts";
+import { describePlace, type Place } from "../hierarchy/node_location.ts";
+
+/** The key of the marker below the outermost node of the target. */
+export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
+
+/** Tells that a conversion is not finished. It is stored in the target meanwhile. */
+export interface UnfinishedMarker {
+  /** Advice for people who find the file. */
+  readonly help: string;
+  /** Identifies the run that writes, unless there are several shares. */
+  readonly run: string;
+  /** Identifies the documents of the source and of the target. */
+  readonly plan: string;
+  /** Whether the earlier contents of the target are still being removed. */
+  readonly isRemoving: boolean;
+  /** The state of a conversion in place, which has no other target. */
+  readonly inPlace?: InPlaceState;
+}
+
+const HELP =
+  'This conversion is not finished: run it again with the option "resume" of convert, or --resume on the command line; or remove this folder';
+
+/** Creates the marker of a new run. */
+export function newMarker(plan: string, isRemoving: boolean): UnfinishedMarker {
+  return { help: HELP, run: crypto.randomUUID(), plan, isRemoving };
+}
+
+/** Creates the marker of a conversion in place. */
+export function newInPlaceMarker(inPlace: InPlaceState): UnfinishedMarker {
+  return {
+    ...newMarker("in place", false),
+    help:
+      "A conversion in place is not finished: run zarr-parts convert --in-place on this folder again",
+    inPlace,
+  };
+}
+
+/** Reads the marker of a place, if there is one. */
+export async function readMarker(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<UnfinishedMarker | undefined> {
+  const bytes = await store.get(markerKey(root), options);
+  if (bytes === undefined) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // A store without atomic writes may hold a part of it.
+    return { help: "", run: "", plan: "", isRemoving: false };
+  }
+}
+
+/** Stores a marker in place of any other. */
+export async function replaceMarker(
+  { store, root }: Place,
+  marker: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<void> {
+  await write(store, markerKey(root), encodeMarker(marker), options);
+}
+
+/** Stores a marker, and returns `false` if there is one already. */
+export async function createMarker(
+  { store, root }: Place,
+  marker: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<boolean> {
+  return await writeNew(store, markerKey(root), encodeMarker(marker), options);
+}
+
+/** Removes the marker. */
+export async function removeMarker(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<void> {
+  await remove(store, markerKey(root), options);
+}
+
+/** Throws if another run has taken the place of a run. */
+export async function assertStillMarked(
+  place: Place,
+  { run }: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<void> {
+  const found = await readMarker(place, options);
+  if (found?.run === run) return;
+  throw new Error(
+    `Another program converts to ${
+      describePlace(place)
+    } now; expected the file ${
+      describe(markerKey(place.root))
+    } of this one, and stopped`,
+  );
+}
+
+/** The key of a marker in its store. */
+export function markerKey(root: string): StoreKey {
+  return `${root as StoreKey}${MARKER}`;
+}
+
+/** The bytes of a marker. */
+export function encodeMarker(marker: UnfinishedMarker): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(marker, null, 2)}\n`);
+}

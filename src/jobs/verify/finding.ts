@@ -1,0 +1,112 @@
+import type { StoreKey } from "../../stores/store.ts";
+
+/**
+ * The stable name of a kind of finding.
+ *
+ * - `metadata-invalid`: a `zarr.json` that is not valid or not understood
+ * - `consolidated-metadata-differs`: consolidated metadata of a group that is not what
+ *   the node's own document says
+ * - `conversion-unfinished`: the file of a conversion that was not finished
+ * - `part-missing`, `part-size`: a part that is absent, or has another length than its size
+ * - `chunk-unfinished`: a chunk whose writer was killed, or that is being written
+ * - `chunk-size`: an uncompressed chunk of a wrong length, or a shard shorter than its index
+ * - `chunk-checksum`, `chunk-decoding`: a chunk with a wrong CRC32C, or that is not decoded
+ * - `index-checksum`, `index-extents`: the index of a shard with a wrong CRC32C, or with
+ *   inner chunks outside of the shard or over one another
+ * - `inner-chunk-checksum`, `inner-chunk-decoding`: likewise for an inner chunk, if the
+ *   verification is deep
+ * - `adopted-file-changed`: an adopted file that has another length than its index was made
+ *   for, inner chunks at other places, or another array
+ * - `adopted-file-record`: the index of an adopted file that does not tell the file's length
+ * - `chunk-outside-grid`: a chunk that no reader asks for
+ * - `stray-object`: an object at the key of a chunk that is stored in other parts
+ * - `unknown-file`: a file in an array that belongs to no chunk
+ *
+ * @example
+ * ```ts
+ * import type { Rule } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const ignored: Rule[] = ["unknown-file", "chunk-outside-grid"];
+ * ```
+ */
+export type Rule =
+  | "metadata-invalid"
+  | "consolidated-metadata-differs"
+  | "conversion-unfinished"
+  | "part-missing"
+  | "part-size"
+  | "chunk-unfinished"
+  | "chunk-size"
+  | "chunk-checksum"
+  | "chunk-decoding"
+  | "index-checksum"
+  | "index-extents"
+  | "inner-chunk-checksum"
+  | "inner-chunk-decoding"
+  | "adopted-file-changed"
+  | "adopted-file-record"
+  | "chunk-outside-grid"
+  | "stray-object"
+  | "unknown-file";
+
+/**
+ * Something that {@linkcode verify} has found.
+ *
+ * @example
+ * ```ts
+ * import type { Finding } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ severity, rule, key, message }: Finding) =>
+ *   `${severity} ${rule} ${key}: ${message}`;
+ * ```
+ */
+export interface Finding {
+  /** The stable name of the kind of finding. */
+  readonly rule: Rule;
+  /** `"error"` for data that is not readable or wrong, `"warning"` and `"note"` for leftovers. */
+  readonly severity: "error" | "warning" | "note";
+  /** The key of the document, the chunk, the part or the file. */
+  readonly key: StoreKey;
+  /** A sentence that names the error, the key and the expected state. */
+  readonly message: string;
+  /** The grid coordinates, for findings about chunks. */
+  readonly coordinates?: readonly number[];
+}
+
+/** How bad each kind of finding is. */
+const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
+  "metadata-invalid": "error",
+  "consolidated-metadata-differs": "warning",
+  "conversion-unfinished": "error",
+  "part-missing": "error",
+  "part-size": "error",
+  "chunk-unfinished": "error",
+  "chunk-size": "error",
+  "chunk-checksum": "error",
+  "chunk-decoding": "error",
+  "index-checksum": "error",
+  "index-extents": "error",
+  "inner-chunk-checksum": "error",
+  "inner-chunk-decoding": "error",
+  "adopted-file-changed": "error",
+  "adopted-file-record": "warning",
+  "chunk-outside-grid": "warning",
+  "stray-object": "warning",
+  "unknown-file": "note",
+};
+
+/** Creates a finding. */
+export function finding(
+  rule: Rule,
+  key: string,
+  message: string,
+  coordinates?: readonly number[],
+): Finding {
+  return {
+    rule,
+    severity: SEVERITIES[rule],
+    key: key as StoreKey,
+    message,
+    ...coordinates && { coordinates },
+  };
+}

@@ -1,0 +1,88 @@
+import { describe } from "../../metadata/describe.ts";
+import { changeNodes, isMembers } from "../../metadata/node_documents.ts";
+import { describeStore } from "../../stores/describe_store.ts";
+import { type Finding, finding } from "./finding.ts";
+import { documentKey, type Place } from "../hierarchy/node_location.ts";
+import type { Node } from "../hierarchy/read_nodes.ts";
+import { isSameDocument } from "../hierarchy/same_document.ts";
+
+/**
+ * Compares the consolidated metadata of groups with the documents of their nodes.
+ *
+ * @param invalid The findings about documents that were left out.
+ */
+export function staleMetadata(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: readonly Finding[],
+): Finding[] {
+  const findings: Finding[] = [];
+  changeStale(place, nodes, invalid, (group, path, _own, node) => {
+    findings.push(finding(
+      "consolidated-metadata-differs",
+      documentKey(place, group),
+      `The consolidated metadata of ${describe(`/${path}`)} in ${
+        describeStore(place.store)
+      } is not what the node's own document says`,
+    ));
+    return node;
+  });
+  return findings;
+}
+
+/**
+ * Puts the documents of nodes into the consolidated metadata of their groups. Nodes
+ * without a document of their own stay as they are.
+ *
+ * @param invalid The findings about documents that were left out.
+ * @returns The nodes in the same order, with the same documents where nothing changes.
+ */
+export function withFreshMetadata(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: readonly Finding[],
+): Node[] {
+  return changeStale(place, nodes, invalid, (_group, _path, own, node) => {
+    if (!isMembers(own)) return node;
+    const inner = isMembers(node) ? node.consolidated_metadata : undefined;
+    const fresh = withoutNodes(own) as Record<string, unknown>;
+    return inner === undefined
+      ? fresh
+      : { ...fresh, consolidated_metadata: inner };
+  });
+}
+
+/**
+ * Changes the documents in consolidated metadata that are not those of their nodes.
+ *
+ * @param change Called with the path of the group, the path of the node, the node's own
+ * document if there is one, and the document in the consolidated metadata.
+ */
+function changeStale(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: readonly Finding[],
+  change: (group: string, path: string, own: unknown, node: unknown) => unknown,
+): Node[] {
+  const documents = new Map(
+    nodes.map(({ path, document }) => [path, document]),
+  );
+  const reported = new Set<string>(invalid.map(({ key }) => key));
+  return nodes.map((group) => ({
+    ...group,
+    document: changeNodes(group.document, (node, below) => {
+      const path = [group.path, below].filter((name) => name !== "").join("/");
+      const own = documents.get(path);
+      const isSame = below === "" || reported.has(documentKey(place, path)) ||
+        isSameDocument(withoutNodes(node), withoutNodes(own));
+      return isSame ? node : change(group.path, path, own, node);
+    }),
+  }));
+}
+
+/** A document without the nodes that it consolidates. */
+function withoutNodes(document: unknown): unknown {
+  if (!isMembers(document)) return document;
+  const { consolidated_metadata: _, ...rest } = document;
+  return rest;
+}

@@ -1,0 +1,225 @@
+import { isAdopted } from "../../adoption/is_adopted.ts";
+import { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { describe } from "../../metadata/describe.ts";
+import { MetadataError } from "../../metadata/metadata_error.ts";
+import { isArrayDocument } from "../../metadata/node_documents.ts";
+import type { Store, StoreOptions } from "../../stores/store.ts";
+import { chunksToDo, countToDo } from "../hierarchy/array_chunks_to_do.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { chunkLevel } from "../chunks/chunk_levels.ts";
+import { ChunkList } from "../hierarchy/chunk_list.ts";
+import { type Finding, finding, type Rule } from "./finding.ts";
+import { Findings } from "./findings.ts";
+import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import {
+  documentKey,
+  pathIn,
+  type Place,
+  placeOf,
+} from "../hierarchy/node_location.ts";
+import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { runConcurrently } from "../run_concurrently.ts";
+import { staleMetadata } from "./stale_metadata.ts";
+import { MARKER } from "../plan/unfinished_marker.ts";
+import { type VerifiedArray, verifyChunk } from "./verify_chunk.ts";
+import { assertVerifyOptions, type VerifyOptions } from "./verify_options.ts";
+
+/**
+ * The result of {@linkcode verify}.
+ *
+ * @example
+ * ```ts
+ * import type { Verification } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const isSound = ({ findings }: Verification) =>
+ *   findings.every(({ severity }) => severity !== "error");
+ * ```
+ */
+export interface Verification {
+  /** The first 1,000 findings. `onFinding` is called with all of them. */
+  readonly findings: readonly Finding[];
+  /** The number of findings of each kind that was found. */
+  readonly counts: Readonly<Partial<Record<Rule, number>>>;
+  /** The number of chunks that are present. */
+  readonly chunks: number;
+  /** The number of arrays. */
+  readonly arrays: number;
+  /** Whether there is no finding with the severity `"error"`. */
+  readonly isSound: boolean;
+}
+
+/**
+ * Verifies an array, or a group with everything in it: that all documents are valid, that
+ * each chunk has all parts with their sizes, that checksums are right, that the inner chunks
+ * of a shard lie in the shard and apart from one another, that adopted files are those
+ * that were adopted, and that nothing is left over.
+ *
+ * The chunks are those that the store lists. If it cannot list, each chunk of the grid is
+ * asked for, and nothing that is left over is found.
+ *
+ * @param store The store.
+ * @param path The path of the array or the group; empty for the root.
+ * @param options `deep`: decodes all chunks; `onFinding`, `onProgress`, `share`,
+ * `concurrency` and `signal`.
+ * @returns The findings, and the numbers of chunks and arrays.
+ * @throws {MetadataError} If no node is at `path`.
+ * @throws {TypeError} If `store` is not a store, or an option is unknown.
+ * @throws {RangeError} If `path` is not names joined by `/`, or an option is out of range.
+ * @throws {Error} If the store cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { verify } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const chunks = await createArrayChunks(
+ *   store,
+ *   "",
+ *   arrayMetadata({ shape: [4], dataType: "uint8", chunkShape: [2], parts: [".head:1", ""] }),
+ * );
+ * await chunks.set([0], new Uint8Array([1, 2]));
+ * await chunks.set([1], new Uint8Array([3, 4]));
+ * assertEquals((await verify(store)).isSound, true);
+ *
+ * await store.delete("/c/1.head");
+ * const { findings } = await verify(store);
+ * assertEquals(findings.map(({ rule, key }) => [rule, key]), [["part-missing", "/c/1"]]);
+ * ```
+ */
+export async function verify(
+  store: Store,
+  path = "",
+  options: VerifyOptions = {},
+): Promise<Verification> {
+  assertVerifyOptions(options);
+  const place = placeOf({ store, path });
+  const { signal, share, deep = false } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const findings = new Findings(options);
+  const invalid: Finding[] = [];
+  const nodes = await readNodes(place, storeOptions, (key, error) => {
+    invalid.push(finding("metadata-invalid", key, error.message));
+  });
+  const arrays = openArrays(place, nodes, invalid);
+  if (typeof store.list === "function") {
+    await listAll(place, nodes, arrays, findings, storeOptions);
+  }
+  for (const each of [...invalid, ...staleMetadata(place, nodes, invalid)]) {
+    findings.addShared(each);
+  }
+
+  let [done, chunks] = [0, 0];
+  const total = arrays.reduce((sum, each) => sum + countToDo(each, share), 0);
+  await runConcurrently(
+    itemsOf(arrays, options),
+    options.concurrency ?? 4,
+    async ({ array, coordinates }, signal) => {
+      const found = await verifyChunk(array, coordinates, deep, { signal });
+      if (found.isPresent) chunks++;
+      for (const each of found.findings) findings.add(each);
+      options.onProgress?.({ done: ++done, total });
+    },
+    signal,
+  );
+  return { ...findings.result(), chunks, arrays: arrays.length };
+}
+
+/** An array that is verified. */
+interface OpenedArray extends VerifiedArray {
+  readonly path: string;
+  readonly gridShape: readonly number[];
+  readonly keys: ArrayKeys;
+  readonly stored: ChunkList | undefined;
+}
+
+function* itemsOf(
+  arrays: readonly OpenedArray[],
+  { share }: VerifyOptions,
+): Generator<{ array: OpenedArray; coordinates: number[] }> {
+  for (const array of arrays) {
+    for (const coordinates of chunksToDo(array, share)) {
+      yield { array, coordinates };
+    }
+  }
+}
+
+/** Opens the arrays, and adds a finding for each that cannot be opened. */
+function openArrays(
+  place: Place,
+  nodes: readonly Node[],
+  invalid: Finding[],
+): OpenedArray[] {
+  const { store } = place;
+  return nodes.flatMap(({ path, document }) => {
+    if (!isArrayDocument(document)) return [];
+    const key = documentKey(place, path);
+    try {
+      const chunks = new ArrayChunks(store, pathIn(place, path), document);
+      const { metadata, chunkShape, gridShape } = chunks;
+      const { data_type, codecs } = metadata;
+      const dataType = typeof data_type === "string"
+        ? data_type
+        : data_type.name;
+      const root = key.slice(0, -"/zarr.json".length);
+      const level = chunkLevel(codecs ?? [], chunkShape, dataType);
+      const keys = new ArrayKeys(metadata, root);
+      return [{
+        path,
+        store,
+        chunks,
+        gridShape,
+        level,
+        keys,
+        isAdopted: level.shards?.after === 0 &&
+          isAdopted(keys.storage, level.shards.layout),
+        stored: typeof store.list === "function"
+          ? new ChunkList(gridShape.length)
+          : undefined,
+      }];
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      invalid.push(finding("metadata-invalid", key, error.message));
+      return [];
+    }
+  });
+}
+
+/** Lists the store: fills the lists of chunks, and finds what is left over. */
+async function listAll(
+  place: Place,
+  nodes: readonly Node[],
+  arrays: readonly OpenedArray[],
+  findings: Findings,
+  options: StoreOptions,
+): Promise<void> {
+  const byPath = new Map(arrays.map((array) => [array.path, array]));
+  const keys = new Map(arrays.map(({ path, keys }) => [path, keys]));
+  await listHierarchy(place, nodes, keys, {
+    chunk: (path, coordinates) => byPath.get(path)!.stored!.push(coordinates),
+    stray(key) {
+      const message = `${
+        describe(key)
+      } is the key of a chunk, and chunks are stored in parts with other keys`;
+      findings.addShared(finding("stray-object", key, message));
+    },
+    file(key, path) {
+      if (key.endsWith(MARKER)) {
+        const message =
+          'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
+        findings.addShared(finding("conversion-unfinished", key, message));
+      } else if (path !== undefined) {
+        const { gridShape } = byPath.get(path)!;
+        const isChunk = keys.get(path)!.isOutsideGrid(key);
+        const message = isChunk
+          ? `${describe(key)} is outside of the chunk grid, whose shape is ${
+            describe(gridShape)
+          }`
+          : `${describe(key)} belongs to no chunk`;
+        const rule = isChunk ? "chunk-outside-grid" : "unknown-file";
+        findings.addShared(finding(rule, key, message));
+      }
+    },
+  }, options);
+}

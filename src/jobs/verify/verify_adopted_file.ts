@@ -1,0 +1,78 @@
+import { INDEX_SUFFIX } from "../../adoption/index_part.ts";
+import { type MakeIndex, mismatchOf } from "../../adoption/verify_file.ts";
+import type { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { describe } from "../../metadata/describe.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+} from "../../shards/file_record.ts";
+import { readRange, readSize } from "../../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
+
+/**
+ * Compares the length of an adopted file with the record of the file.
+ *
+ * @returns Whether there is a record; `undefined` if the file or its index is missing.
+ * @throws {DamageError} If the lengths differ.
+ */
+export async function hasRightSize(
+  { store, key }: { readonly store: Store; readonly key: StoreKey },
+  options: StoreOptions,
+): Promise<boolean | undefined> {
+  const head = { offset: 0, length: FILE_RECORD_SIZE };
+  const [size, bytes] = await Promise.all([
+    readSize(store, key, options),
+    readRange(store, `${key}${INDEX_SUFFIX}`, head, options),
+  ]);
+  if (size === undefined || bytes?.length !== FILE_RECORD_SIZE) {
+    return undefined;
+  }
+  const record = decodeFileRecord(bytes);
+  if (record !== undefined) assertFileSize(record, key, size);
+  return record !== undefined;
+}
+
+/**
+ * Reads the directories of an adopted file, and compares them with the index of the file
+ * and with the array.
+ *
+ * @returns The difference, in a sentence; `undefined` if there is none.
+ */
+export async function changeOfFile(
+  store: Store,
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+  options: StoreOptions,
+): Promise<string | undefined> {
+  const key = chunks.key(coordinates);
+  const reason = await mismatchOf(
+    store,
+    chunks,
+    coordinates,
+    makeIndex,
+    options,
+  );
+  return reason &&
+    `File ${
+      describe(key)
+    } is not the one that was adopted: ${reason}; restore it, or adopt the files again with the option "overwrite"`;
+}
+
+/** The length of the number at the start of each TIFF. */
+const START_SIZE = 4;
+
+/** Makes the index of a TIFF, or else of a zip, which may start with any bytes. */
+const makeIndex: MakeIndex = async (store, file, options) => {
+  const range = { offset: 0, length: START_SIZE };
+  const start = await readRange(store, file.key, range, options);
+  const isTiff = /^(?:II[*+]\0|MM\0[*+])$/.test(
+    String.fromCharCode(...start ?? []),
+  );
+  if (isTiff) {
+    const { makeTiffIndex } = await import("../../tiff/verify_adopted.ts");
+    return await makeTiffIndex(store, file, options);
+  }
+  const { makeZipIndex } = await import("../../zip/verify_adopted_zip.ts");
+  return await makeZipIndex(store, file, options);
+};

@@ -1,0 +1,290 @@
+import type { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { ChecksumError } from "../../checksum/checksum_error.ts";
+import {
+  CHECKSUM_SIZE,
+  verifyChecksum,
+} from "../../checksum/stored_checksum.ts";
+import { MissingPartError } from "../../concat_parts/missing_part_error.ts";
+import { DamageError } from "../../errors/damage_error.ts";
+import { describe } from "../../metadata/describe.ts";
+import { assertShardIndex } from "../../shards/assert_shard_index.ts";
+import {
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "../../shards/shard_index.ts";
+import { PartSizeError } from "../../splitter/part_size_error.ts";
+import type { ByteWriter } from "../../stores/byte_io.ts";
+import { takeShortcut } from "../../stores/shortcut.ts";
+import type { ByteRange, Store, StoreOptions } from "../../stores/store.ts";
+import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
+import { ChunkCheck } from "../chunks/chunk_checks.ts";
+import type { ChunkLevel, ShardLevel } from "../chunks/chunk_levels.ts";
+import { checkedStream } from "../chunks/checked_stream.ts";
+import { decodeChunk } from "./decode_chunk.ts";
+import { type Finding, finding, type Rule } from "./finding.ts";
+import { changeOfFile, hasRightSize } from "./verify_adopted_file.ts";
+
+/** An array whose chunks are verified. */
+export interface VerifiedArray {
+  readonly store: Store;
+  readonly chunks: ArrayChunks;
+  readonly level: ChunkLevel;
+  /** Whether its shards are adopted files. */
+  readonly isAdopted: boolean;
+}
+
+/** The result of {@linkcode verifyChunk}. */
+export interface VerifiedChunk {
+  readonly isPresent: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Verifies a chunk: its parts, its length, its checksum, and the index of a shard.
+ *
+ * @param isDeep Whether chunks and inner chunks are decoded as well.
+ */
+export async function verifyChunk(
+  array: VerifiedArray,
+  coordinates: readonly number[],
+  isDeep: boolean,
+  options: StoreOptions,
+): Promise<VerifiedChunk> {
+  const chunk = new ChunkVerification(array, coordinates, isDeep, options);
+  const isPresent = await chunk.run();
+  return { isPresent, findings: chunk.findings };
+}
+
+/** A sink that drops what it takes. */
+const NOWHERE: ByteWriter = {
+  write: (bytes) => Promise.resolve(bytes.length),
+  close() {},
+};
+
+/** Reads a range of a chunk or of an inner chunk. */
+type Read = (range: ByteRange) => Promise<Uint8Array | undefined>;
+
+/** A chunk, or an inner chunk of it. */
+interface Piece {
+  readonly level: ChunkLevel;
+  readonly size: number;
+  readonly read: Read;
+  /** The places of the inner chunks; empty for the chunk. */
+  readonly path: readonly number[];
+}
+
+class ChunkVerification {
+  readonly findings: Finding[] = [];
+  readonly #array: VerifiedArray;
+  readonly #coordinates: readonly number[];
+  readonly #isDeep: boolean;
+  readonly #options: StoreOptions;
+  readonly #key: string;
+
+  constructor(
+    array: VerifiedArray,
+    coordinates: readonly number[],
+    isDeep: boolean,
+    options: StoreOptions,
+  ) {
+    this.#array = array;
+    this.#coordinates = coordinates;
+    this.#isDeep = isDeep;
+    this.#options = options;
+    this.#key = array.chunks.key(coordinates);
+  }
+
+  /** Returns whether the chunk is present. */
+  async run(): Promise<boolean> {
+    const { store, chunks, isAdopted } = this.#array;
+    if (!isAdopted) return await this.#verifyStored();
+    let hasRecord: boolean | undefined;
+    const isUnchanged = await this.#try(async () => {
+      const place = { store, key: chunks.key(this.#coordinates) };
+      hasRecord = await hasRightSize(place, this.#options);
+    }, "adopted-file-changed");
+    if (!isUnchanged) return true;
+    const isPresent = await this.#verifyStored();
+    if (this.findings.length > 0) return isPresent;
+    if (hasRecord === false) {
+      this.#add(
+        "adopted-file-record",
+        `The index of ${
+          describe(this.#key)
+        } has no record of its file, so that readers do not notice if the file is replaced`,
+      );
+    } else if (hasRecord) {
+      const change = await changeOfFile(
+        store,
+        chunks,
+        this.#coordinates,
+        this.#options,
+      );
+      if (change !== undefined) this.#add("adopted-file-changed", change);
+    }
+    return isPresent;
+  }
+
+  /** Verifies the chunk as it is stored. Returns whether it is present. */
+  async #verifyStored(): Promise<boolean> {
+    const { chunks, level } = this.#array;
+    let size: number | undefined;
+    const isRead = await this.#try(async () => {
+      size = await chunks.size(this.#coordinates, this.#options);
+    }, "part-missing");
+    if (!isRead) return true;
+    if (size === undefined) return false;
+    if (level.size !== undefined && size !== level.size) {
+      this.#add(
+        "chunk-size",
+        `Chunk ${
+          describe(this.#key)
+        } is ${size} bytes long, where its elements take ${level.size}`,
+      );
+      return true;
+    }
+    const read: Read = (range) =>
+      chunks.getRange(this.#coordinates, range, this.#options);
+    const piece = { level, size, read, path: [] };
+    const hasChecksum = level.codecs.at(-1)?.name === "crc32c";
+    if (hasChecksum && size < CHECKSUM_SIZE) {
+      this.#add(
+        "chunk-size",
+        `Chunk ${
+          describe(this.#key)
+        } is ${size} bytes long, where its checksum takes ${CHECKSUM_SIZE}`,
+      );
+      return true;
+    }
+    // Decoding a chunk verifies its checksum.
+    if (hasChecksum && (level.shards !== undefined || !this.#isDeep)) {
+      if (!await this.#verifyChecksum(size)) return true;
+    }
+    await this.#verifyPiece(piece);
+    return true;
+  }
+
+  /** Reads the whole chunk in constant memory. */
+  async #verifyChecksum(size: number): Promise<boolean> {
+    const checks = { hasChecksum: true, index: undefined, afterIndex: 0 };
+    return await this.#try(async () => {
+      const { chunks } = this.#array;
+      // Without the signal, which the draining ends with, files are read without copies.
+      const stream = await chunks.stream(this.#coordinates);
+      if (stream === undefined) return;
+      const check = new ChunkCheck(checks, this.#key, size);
+      const drain = takeShortcut(checkedStream(stream, check), "drain")!;
+      await drain(NOWHERE, this.#options);
+    }, "chunk-checksum");
+  }
+
+  async #verifyPiece(piece: Piece): Promise<void> {
+    const { level, path } = piece;
+    if (level.shards !== undefined) {
+      return await this.#verifyShard(piece, level.shards);
+    }
+    if (!this.#isDeep) return;
+    await this.#try(async () => {
+      const bytes = await piece.read({ offset: 0, length: piece.size });
+      if (bytes === undefined) return;
+      await decodeChunk(bytes, level, this.#nameOf(path), this.#key);
+    }, path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding");
+  }
+
+  /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
+  async #verifyShard(
+    { size, read, path }: Piece,
+    { layout, after, inner }: ShardLevel,
+  ): Promise<void> {
+    const indexSize = shardIndexSize(layout);
+    const end = size - after;
+    if (end < indexSize) {
+      const message = `${
+        this.#nameOf(path)
+      } is ${size} bytes long, where its index takes ${indexSize + after}`;
+      return this.#add("chunk-size", message);
+    }
+    let index: ShardIndex | undefined;
+    const isRead = await this.#try(async () => {
+      const offset = layout.indexLocation === "start" ? 0 : end - indexSize;
+      const bytes = await read({ offset, length: indexSize });
+      index = bytes && decodeShardIndex(bytes, layout, this.#key);
+    }, "index-extents");
+    if (!isRead || index === undefined) return;
+    // The checksum of a stored shard is verified already.
+    if (this.#isDeep && after > 0 && path.length > 0) {
+      const isRight = await this.#try(async () => {
+        const bytes = await read({ offset: 0, length: size });
+        if (bytes) verifyChecksum(bytes, this.#nameOf(path), this.#key);
+      }, "inner-chunk-checksum");
+      if (!isRight) return;
+    }
+    const entries = index;
+    const isWithin = await this.#try(
+      // deno-lint-ignore require-await -- so that an error is a rejection
+      async () => assertShardIndex(entries, layout, end, this.#key),
+      "index-extents",
+    );
+    if (!this.#isDeep || !isWithin) return;
+    for (const [place, entry] of entries.entries()) {
+      if (entry === undefined) continue;
+      const { offset, length } = entry;
+      await this.#verifyPiece({
+        level: inner,
+        size: length,
+        read: (range) =>
+          read(
+            "offset" in range
+              ? { offset: offset + range.offset, length: range.length }
+              : range,
+          ),
+        path: [...path, place],
+      });
+    }
+  }
+
+  /** Runs a task, and turns damage into a finding. Returns whether there was none. */
+  async #try(task: () => Promise<void>, rule: Rule): Promise<boolean> {
+    try {
+      await task();
+      return true;
+    } catch (error) {
+      if (error instanceof UnfinishedWriteError) {
+        this.#add("chunk-unfinished", error.message);
+      } else if (error instanceof DamageError) {
+        this.#add(ruleOf(error, rule), error.message, error.key || this.#key);
+      } else throw error;
+      return false;
+    }
+  }
+
+  #add(rule: Rule, message: string, key = this.#key): void {
+    this.findings.push(finding(rule, key, message, this.#coordinates));
+  }
+
+  #nameOf(path: readonly number[]): string {
+    const chunk = describe(this.#key);
+    return path.length === 0
+      ? `Chunk ${chunk}`
+      : `Inner chunk ${path.join(", ")} of ${chunk}`;
+  }
+}
+
+/** The rule for damage that was found where another rule is tested. */
+function ruleOf(error: DamageError, rule: Rule): Rule {
+  if (error instanceof MissingPartError) return "part-missing";
+  if (error instanceof PartSizeError) return "part-size";
+  if (!(error instanceof ChecksumError)) {
+    return rule === "chunk-checksum" ? "chunk-size" : rule;
+  }
+  switch (rule) {
+    case "index-extents":
+      return "index-checksum";
+    case "inner-chunk-decoding":
+    case "inner-chunk-checksum":
+      return "inner-chunk-checksum";
+    default:
+      return "chunk-checksum";
+  }
+}
