@@ -69,7 +69,7 @@ const MISTAKES: [string[], string][] = [
   [["repair", "https://example.com/"], "a web server"],
   [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
   [["inspect", DEM, "--chunk", "9,9"], "whose shape is [3, 4]"],
-  [["inspect", "s3://bucket/x"], "with http:, https: or file:"],
+  [["inspect", "gs://bucket/x"], "with http:, https:, s3: or file:"],
 ];
 
 Deno.test("the command line answers wrong usage with status 2, and says what would be right", async () => {
