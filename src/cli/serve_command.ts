@@ -1,4 +1,5 @@
 import { createHandler } from "../serve/create_handler.ts";
+import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { ServedForm } from "../serve/options.ts";
 import {
   type Arguments,
@@ -53,7 +54,7 @@ export const SERVE: Command = {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
     const store = openStore(place);
-    const isFolder = !/^https?:/i.test(place);
+    const isFolder = store instanceof FileSystemStore;
     if (isFolder) await assertFolder(place);
     const mount = args.text("mount");
     const handler = createHandler(store, {

@@ -15,14 +15,19 @@ interface Running {
   stop(): Promise<{ code: number; err: string }>;
 }
 
-/** Runs a test with `zarr-parts serve` on a folder with the array `dem`. */
+/**
+ * Runs a test with `zarr-parts serve` on a folder with the array `dem`.
+ *
+ * @param place What is served in place of the folder.
+ */
 async function withServing(
   options: readonly string[],
   test: (running: Running, folder: string) => Promise<void>,
+  place?: string,
 ): Promise<void> {
   await inTempDir(async (folder) => {
     await createInParts(new FileSystemStore(folder));
-    const args = ["serve", folder, "--port=0", ...options];
+    const args = ["serve", place ?? folder, "--port=0", ...options];
     const [program, ...rest] = cliCommand(args);
     const child = new Deno.Command(program!, {
       args: rest,
@@ -173,5 +178,15 @@ Deno.test("serve refuses wrong usage", async () => {
     const { code, out, err } = await runCli("serve", ...args);
     assertEquals([code, out], [2, ""], args.join(" "));
     assertStringIncludes(err, message);
+  }
+});
+
+Deno.test("serve serves web servers and buckets", async () => {
+  for (const place of ["http://127.0.0.1:9/data", "s3://bucket/data"]) {
+    await withServing(["--json"], async ({ url }) => {
+      const response = await fetch(`${url}..%2Fzarr.json`);
+      assertEquals(response.status, 400, place);
+      await response.body?.cancel();
+    }, place);
   }
 });
