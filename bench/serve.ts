@@ -21,7 +21,7 @@ interface Contestant {
   readonly stop: () => Promise<void>;
 }
 
-/** What `wrk` has measured. */
+/** A measurement by `wrk`. */
 interface Measured {
   readonly requests: number;
   readonly mebibytes: number;

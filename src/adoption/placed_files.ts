@@ -24,7 +24,7 @@ export interface FileToAdopt {
   readonly size: number;
   /** The extents of its inner chunks. */
   readonly index: ShardIndex;
-  /** Which contents of the file the index is of, as in its record. Defaults to 0. */
+  /** The contents of the file that the index describes, as in the record of the index. Defaults to 0. */
   readonly contents?: number;
 }
 

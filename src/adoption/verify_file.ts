@@ -22,7 +22,7 @@ export interface FileToVerify {
   readonly size: number;
   readonly coordinates: readonly number[];
   readonly chunks: ArrayChunks;
-  /** Which contents of the file the index is of. */
+  /** The contents of the file that the index describes. */
   readonly contents: number;
 }
 

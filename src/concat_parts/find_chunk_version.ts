@@ -92,7 +92,7 @@ export function findChunkVersion(
   }, options);
 }
 
-/** What is known of a part, and the bytes that were read of it. */
+/** The length and the version of a part, and the bytes that were read from the part. */
 interface LookedUp {
   readonly key: StoreKey;
   readonly size: number;

@@ -9,7 +9,7 @@ import type { ShownStore } from "./shown_store.ts";
 import type { Value } from "./value.ts";
 import { bodyOf } from "./window_stream.ts";
 
-/** How often a value that changes meanwhile is looked up. */
+/** The number of times that a value is looked up if it changes meanwhile. */
 const TRIES = 5;
 
 /** The status, the headers and the body of an answer. */

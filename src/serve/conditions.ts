@@ -1,4 +1,4 @@
-/** What conditions compare: the entity tag and the date of a value, as headers show them. */
+/** The entity tag and the date of a value, as headers show them. Conditions compare both. */
 export interface Validated {
   /** The entity tag with its quotes, a strong one. */
   readonly etag: string | undefined;

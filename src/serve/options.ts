@@ -18,7 +18,7 @@ import type { StoreKey } from "../stores/store.ts";
 export type ServedForm = "plain" | "inner chunks" | "stored";
 
 /**
- * Which documents and versions a handler keeps in memory, and for how long.
+ * The documents and versions that a handler keeps in memory, and the time for which it keeps them.
  *
  * @example
  * ```ts
@@ -92,7 +92,7 @@ export interface HandlerOptions {
    * compressed on its way has other ranges.
    */
   cacheControl?: string;
-  /** What is kept in memory, and for how long. */
+  /** The documents and versions that are kept in memory, and the time for which they are kept. */
   keep?: KeepOptions;
   /** Allows `PUT` and `DELETE`, which are refused by default. */
   write?: WriteOptions;

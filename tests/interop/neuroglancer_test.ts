@@ -111,7 +111,7 @@ function valuesOf(array: ServedArray): number[] {
   return placesIn(array).map(([y, x]) => typed[y! * width! + x!]!);
 }
 
-/** What Neuroglancer tells of an array. */
+/** The description of an array by Neuroglancer. */
 interface Shown {
   readonly error?: string;
   readonly values?: readonly number[];

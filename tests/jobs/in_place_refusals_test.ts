@@ -1,4 +1,4 @@
-/** What a conversion in place refuses: nothing is changed then. */
+/** Conversions in place that are refused, and change nothing. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   ChunkKeyError,

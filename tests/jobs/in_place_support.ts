@@ -177,7 +177,7 @@ const CHANGES = [
 /** Thrown by operations on files of a program that counts as killed. */
 export class Killed extends Error {}
 
-/** What disturbs the operations on files. */
+/** A disturbance of the operations on files. */
 export interface Disturbance {
   /** The number of the operation, from 0. */
   readonly at: number;

@@ -20,7 +20,7 @@ export class LargeStore implements Store {
   readonly #size: number;
   /** The number of bytes that were read. */
   read = 0;
-  /** What happens to later reads. */
+  /** The effect on later reads. */
   fault: "fails" | "stalls" | "changes" | undefined;
 
   constructor(size: number) {

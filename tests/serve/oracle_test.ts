@@ -12,7 +12,7 @@ interface Expected {
   body?: Uint8Array;
 }
 
-/** What RFC 9110 says, read slowly: sections 13.2.2, 14.1.2 and 14.2. */
+/** The rules of RFC 9110, sections 13.2.2, 14.1.2 and 14.2, taken word by word. */
 function oracle(
   isHead: boolean,
   headers: Record<string, string>,

@@ -5,7 +5,7 @@ import { readAll } from "./store_values.ts";
 
 const VALUE = countingBytes(5000) as Uint8Array<ArrayBuffer>;
 
-/** What a server does with one connection, after the head of the request has come. */
+/** The behaviour of a server on one connection, after the head of the request has come. */
 type Act = (connection: Deno.TcpConn) => Promise<void>;
 
 /** Sends text and bytes. */

@@ -10,7 +10,7 @@ import { runConcurrently } from "../run_concurrently.ts";
 import { SourceStamps } from "./source_stamps.ts";
 import { assertStillMarked } from "../plan/unfinished_marker.ts";
 
-/** How often a run looks whether another one has taken its place, in milliseconds. */
+/** The time between two looks at whether another run has taken the place of this one, in milliseconds. */
 const CLAIM_PERIOD = 2000;
 
 /** Copies all values, and counts what happened. */

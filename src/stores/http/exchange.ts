@@ -28,7 +28,7 @@ export interface Answer {
   wait<T>(bytes: () => Promise<T>, isLast: boolean): Promise<T>;
 }
 
-/** How often a store repeats requests that fail. */
+/** The number of repetitions of a request that fails, and the delay before the first one. */
 export interface RetryPolicy {
   /** The greatest number of further requests. */
   readonly retries: number;

@@ -29,7 +29,7 @@ const TRIES_IF_INCOMPLETE = 3;
  */
 const FIRST_PAUSE = 50;
 
-/** What differs in buckets, whose writers leave no gap. */
+/** The differences of buckets, whose writers leave no gap. */
 export interface BucketRules {
   /** Asks whether a program has begun to replace the values, and has not finished. */
   isBeingWritten(): Promise<boolean>;

@@ -1,4 +1,4 @@
-/** What reads streams, asks for sizes, waits for connections, and what servers need that do not support `HEAD` or ranges in full. */
+/** The modules that read streams, ask for sizes and wait for connections, and those for servers that support `HEAD` or ranges only in part. */
 export { fetchStream, readPieces } from "./answer_pieces.ts";
 export { fetchSize } from "./size.ts";
 export { tooLong } from "./too_long.ts";

@@ -77,7 +77,7 @@ export async function statusError(
   );
 }
 
-/** What the body of an error of an object store says: its code and its message. */
+/** The code and the message in the body of an error of an object store. */
 async function quoteOf(answer: Answer): Promise<string> {
   if (!/\bxml\b/.test(answer.headers.get("content-type") ?? "")) {
     await answer.cancel().catch(() => {});

@@ -37,7 +37,7 @@ export interface HttpStoreOptions {
   /** Headers of every request. */
   headers?: HeadersInit;
   /**
-   * How often a request is repeated that fails by a lost connection, a time-out, or
+   * The most repetitions of a request that fails by a lost connection, a time-out, or
    * one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. Not a
    * request whose body is a stream, and not the rest of a stream that is being read.
    * Defaults to 4.

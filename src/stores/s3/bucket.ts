@@ -17,7 +17,7 @@ export interface Bucket {
   readonly service: HttpRequests;
   /** The name of the bucket, as a key. */
   readonly name: StoreKey;
-  /** What all keys of the bucket begin with: empty, or names that end with `/`. */
+  /** The prefix of all keys in the bucket: empty, or names that end with `/`. */
   readonly prefix: string;
   readonly pieceSize: number;
   /** The bucket and the prefix as a URL. */

@@ -14,13 +14,13 @@ import { journalKey } from "./journal_key.ts";
 import { deleteObject, tagOf } from "./objects.ts";
 import { Upload } from "./upload.ts";
 
-/** How often a locked task is run again after another program has changed the chunk. */
+/** The most repetitions of a locked task after another program has changed the chunk. */
 const TRIES = 20;
 /** The time before the second run in milliseconds; doubles with each run up to `LONGEST_PAUSE`. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 1000;
 
-/** What a group needs of its store. */
+/** The parts of a store that a group works with. */
 export interface GroupPlace {
   readonly bucket: Bucket;
   readonly locks: KeyLocks;
@@ -33,7 +33,7 @@ export class S3Group implements StoreGroup {
   readonly #place: GroupPlace;
   readonly #key: StoreKey;
   readonly #keys: readonly StoreKey[];
-  /** What the first object was when the lock was taken; `*` without a lock. */
+  /** The tag of the first object when the lock was taken; `*` without a lock. */
   readonly #base: string;
 
   constructor(

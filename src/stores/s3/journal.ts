@@ -9,7 +9,7 @@ import {
 } from "./multipart.ts";
 import { deleteObject, putObject, tagOf } from "./objects.ts";
 
-/** What a journal says is to be done: uploads that are to be completed, or objects that are to be removed. */
+/** The work that a journal describes: uploads to complete, or objects to remove. */
 export type JournalRecord =
   & {
     /** The write that the record is of. */

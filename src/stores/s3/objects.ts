@@ -45,7 +45,7 @@ export async function deleteObject(
   if (answer && CONFLICT.includes(answer.status)) throw new ConflictError(key);
 }
 
-/** What tells an object apart from others under its key. */
+/** The text that tells an object apart from others under the same key. */
 export interface ObjectTag {
   /** The write that it belongs to, or else its ETag; `-` if there is no object. */
   readonly tag: string;

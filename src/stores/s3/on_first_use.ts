@@ -1,4 +1,4 @@
-/** What programs do without that read objects of buckets by their keys. */
+/** The modules that programs do not need to read objects of buckets by their keys. */
 export { fetchRangeOf } from "../http/group.ts";
 export { groupsOf } from "./groups_of.ts";
 export { listKeys } from "./listing.ts";

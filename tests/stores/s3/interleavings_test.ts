@@ -27,7 +27,7 @@ interface Program {
   readonly mayDie?: boolean;
 }
 
-/** What has become of a program. */
+/** The outcome of a program. */
 interface Outcome {
   readonly name: string;
   readonly status: "fulfilled" | "rejected" | "killed";

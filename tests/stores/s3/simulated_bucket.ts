@@ -11,7 +11,7 @@ interface PendingUpload {
   readonly pieces: Map<number, StoredObject>;
 }
 
-/** What a simulated service lacks. */
+/** The limits of a simulated service. */
 export interface Limits {
   /** Whether `DELETE` ignores `If-Match`. */
   ignoresDeleteConditions?: boolean;
