@@ -40,6 +40,7 @@ async function exampleStore(): Promise<MemoryStore> {
       chunkShape: [10, 10],
       suffix: ".shard",
       parts: ["", ".index"],
+      dimensionNames: ["</script><script>alert(1)</script>", null],
       attributes: { note: "</script><script>alert(1)</script>" },
     }),
   );
