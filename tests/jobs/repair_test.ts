@@ -115,6 +115,29 @@ Deno.test("repair brings the consolidated metadata of nested groups up to date",
   assertEquals([again.repaired, again.unrepaired], [[], result.unrepaired]);
 });
 
+Deno.test("repair keeps the digits of all numbers in documents", async () => {
+  const store = await example();
+  const right = await readJson(store, "/raw/zarr.json");
+  const numbers = '{"id":9007199254740993,"scale":1.0}';
+  const withNumbers = (document: unknown) =>
+    new TextEncoder().encode(
+      JSON.stringify(document).replaceAll('"NUMBERS"', numbers),
+    );
+  await store.set(
+    "/raw/zarr.json",
+    withNumbers({ ...right, attributes: "NUMBERS" }),
+  );
+  const group = await readJson(store, "/zarr.json");
+  await store.set(
+    "/zarr.json",
+    withNumbers({ ...group, attributes: "NUMBERS" }),
+  );
+  const { repaired } = await repair(store);
+  assertEquals(repaired.map(({ key }) => key), ["/zarr.json"]);
+  const text = new TextDecoder().decode(await store.get("/zarr.json"));
+  assertEquals(text.match(/: (9007199254740993|1\.0),?\n/g)?.length, 4);
+});
+
 /** Creates an array with chunks in two parts, one of them half written, one half deleted, and a temporary file. */
 async function interrupted(folder: string): Promise<FileSystemStore> {
   const plain = new MemoryStore();

@@ -1,4 +1,5 @@
-import { formatZarrJson } from "../../metadata/format_zarr_json.ts";
+import { changeZarrJson } from "../../metadata/format_zarr_json.ts";
+import { parseExactZarrJson } from "../../metadata/zarr_json.ts";
 import { assertWritable } from "../../stores/assert_writable.ts";
 import { write } from "../../stores/capabilities.ts";
 import { recover, type Recovery } from "../../stores/recover.ts";
@@ -152,17 +153,23 @@ async function repairConsolidated(
   dryRun: boolean,
   options: StoreOptions,
 ): Promise<void> {
-  const nodes = await readNodes(place, options, () => {});
+  const read = await readNodes(place, options, () => {});
+  // The digits of all numbers are kept, also of those that JavaScript would write otherwise.
+  const nodes = read.map((node) => ({
+    ...node,
+    document: parseExactZarrJson(node.bytes),
+  }));
   const changed = withFreshMetadata(place, nodes, invalid);
   const left = staleMetadata(place, changed, invalid);
   for (const each of left) results.leave(each);
   const isLeft = new Set(left.map(({ message }) => message));
   const stale = staleMetadata(place, nodes, invalid);
-  for (const [i, { path, document }] of changed.entries()) {
+  for (const [i, { path, bytes, document }] of changed.entries()) {
     if (document === nodes[i]!.document) continue;
     const key = documentKey(place, path);
     if (!dryRun) {
-      await write(place.store, key, formatZarrJson(document), options);
+      const fresh = changeZarrJson(bytes, () => document);
+      await write(place.store, key, fresh, options);
     }
     for (const finding of stale) {
       const isRepaired = finding.key === key && !isLeft.has(finding.message);
