@@ -1,10 +1,10 @@
-import { hash } from "../../arrays/share.ts";
 import { fileStamp } from "../../stores/file_system/file_stamp.ts";
 import type { Store, StoreOptions } from "../../stores/store.ts";
 import type { ConvertOptions } from "../plan/convert_options.ts";
 import type { ConvertPlan } from "../plan/convert_plan.ts";
 import type { ConvertWork, WorkItem } from "./convert_work.ts";
 import { changed } from "./finish_conversion.ts";
+import { addHash } from "../hierarchy/hash_sum.ts";
 import { runConcurrently } from "../run_concurrently.ts";
 
 /**
@@ -24,9 +24,10 @@ export class SourceStamps {
 
   /** Notes a value before it is copied. */
   async take(item: WorkItem, options: StoreOptions): Promise<void> {
-    const number = await this.#hashOf(item, options);
-    if (number !== undefined) this.#isFound = true;
-    this.#sum = added(this.#sum, number);
+    const text = await this.#stampsOf(item, options);
+    if (text === "") return;
+    this.#isFound = true;
+    this.#sum = addHash(this.#sum, text);
   }
 
   /**
@@ -42,26 +43,22 @@ export class SourceStamps {
     if (!this.#isFound) return;
     let sum = 0;
     await runConcurrently(work, concurrency, async (item, signal) => {
-      const number = await this.#hashOf(item, { signal });
-      sum = added(sum, number);
+      const text = await this.#stampsOf(item, { signal });
+      if (text !== "") sum = addHash(sum, text);
     }, signal);
     if (sum !== this.#sum) throw changed(plan);
   }
 
-  /** A hash of the files of a value; `undefined` if they have no stamps. */
-  async #hashOf(
+  /** The stamps of the files of a value; empty if they have none. */
+  async #stampsOf(
     { keys }: WorkItem,
     options: StoreOptions,
-  ): Promise<number | undefined> {
+  ): Promise<string> {
     let text = "";
     for (const key of keys) {
       const stamp = await fileStamp(this.#store, key, options);
       if (stamp !== undefined) text += `${key} ${stamp}\n`;
     }
-    return text === "" ? undefined : hash(text);
+    return text;
   }
-}
-
-function added(sum: number, number = 0): number {
-  return (sum + number) % Number.MAX_SAFE_INTEGER;
 }

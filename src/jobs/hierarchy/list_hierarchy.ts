@@ -2,7 +2,7 @@ import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import type { ArrayKeys } from "./array_keys.ts";
 import { documentKey, pathIn, type Place } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
-import { hash } from "../../arrays/share.ts";
+import { addHash } from "./hash_sum.ts";
 
 /** The callbacks of a listing of a hierarchy. */
 export interface ListingEvents {
@@ -51,7 +51,7 @@ export async function listHierarchy(
     const name = listed?.kind === "chunk"
       ? `${path} ${listed.coordinates}`
       : key;
-    fingerprint = (fingerprint + hash(name)) % Number.MAX_SAFE_INTEGER;
+    fingerprint = addHash(fingerprint, name);
   }
   return fingerprint;
 }

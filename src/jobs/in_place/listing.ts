@@ -8,7 +8,7 @@ import { removeEmpty, removeState } from "./clean.ts";
 import { folderOf, type InPlaceRun } from "./run.ts";
 import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import { describePlace } from "../hierarchy/node_location.ts";
-import { hash } from "../../arrays/share.ts";
+import { addHash } from "../hierarchy/hash_sum.ts";
 import { MARKER, markerKey } from "../plan/unfinished_marker.ts";
 
 /** The files below a node that is converted in place. */
@@ -52,8 +52,7 @@ export async function listInPlace(
       const array = byPath.get(path);
       if (array === undefined) return;
       chunks.get(array)!.push(coordinates);
-      fingerprint = (fingerprint + hash(`${path} ${coordinates}`)) %
-        Number.MAX_SAFE_INTEGER;
+      fingerprint = addHash(fingerprint, `${path} ${coordinates}`);
     },
     file,
     stray: file,
