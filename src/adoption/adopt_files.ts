@@ -1,5 +1,6 @@
 import { ArrayChunks } from "../arrays/array_chunks.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
+import { countOfGrid } from "../arrays/chunks_of_grid.ts";
 import { completeMetadata } from "../arrays/complete_metadata.ts";
 import { createArrayChunks } from "../arrays/open_array_chunks.ts";
 import { storageOf } from "../arrays/storage_of.ts";
@@ -67,7 +68,7 @@ export async function adoptFiles(
   const chunks = new ArrayChunks(store, path, written);
   const layout = parseShardLayout(written.codecs[0], chunks.chunkShape);
   assertKeys(store, chunks, all, link);
-  const placed = placeFiles(store, chunks, layout, files, link);
+  const placed = placeFiles(chunks, layout, files);
   if (!overwrite) await assertNew(store, document, placed, storeOptions);
   const canRecover =
     typeof (store as { recover?: unknown }).recover === "function";
@@ -85,7 +86,7 @@ export async function adoptFiles(
       }
       await forEachAtOnce(placed, FILES_AT_ONCE, async (file) => {
         signal?.throwIfAborted();
-        added.push(...await writeIndex(store, file, overwrite, storeOptions));
+        await writeIndex(store, file, overwrite, added, storeOptions);
         onStep();
       });
       if (share === undefined) {
@@ -99,12 +100,11 @@ export async function adoptFiles(
       throw error;
     }
   }
-  const gridSize = chunks.gridShape.reduce((product, n) => product * n, 1);
   return {
     chunks,
     report: {
       files: indexes.length,
-      missingFiles: gridSize - all.length,
+      missingFiles: countOfGrid(chunks.gridShape) - all.length,
       innerChunks: indexes.reduce(
         (sum, index) => sum + index.filter((entry) => entry).length,
         0,
@@ -115,14 +115,14 @@ export async function adoptFiles(
   };
 }
 
-/** Links a file and writes its index. Returns the keys that are new. */
+/** Links a file and writes its index. New keys are added to `added` before the work goes on, which may fail. */
 async function writeIndex(
   store: Store,
   { key, chunkKey, partKey, encodePart }: PlacedFile,
   overwrite: boolean,
+  added: StoreKey[],
   options: StoreOptions,
-): Promise<StoreKey[]> {
-  const added: StoreKey[] = [];
+): Promise<void> {
   if (key !== chunkKey) {
     assertLinks(store);
     const isNew = await readSize(store, chunkKey, options) === undefined;
@@ -135,7 +135,6 @@ async function writeIndex(
   if (isNew || overwrite) {
     await write(store, partKey, encodePart(), options);
   }
-  return added;
 }
 
 /** The number of files without an index that a message names. */

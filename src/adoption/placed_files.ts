@@ -37,21 +37,12 @@ export interface PlacedFile {
   encodePart(): Uint8Array;
 }
 
-/**
- * Gives files the keys of their chunks.
- *
- * @throws {RangeError} If two files have the same coordinates, or a file's key is not
- * that of its chunk, without `link`.
- * @throws {TypeError} If the store cannot link where it has to.
- */
+/** Gives files the keys of their chunks. */
 export function placeFiles(
-  store: Store,
   chunks: ArrayChunks,
   layout: ShardLayout,
   files: readonly FileToAdopt[],
-  link: boolean,
 ): PlacedFile[] {
-  assertKeys(store, chunks, files, link);
   return files.map(({ coordinates, key, size, index, contents = 0 }) => {
     const chunkKey = chunks.key(coordinates);
     const encodePart = () => encodeIndexPart({ size, contents }, index, layout);
@@ -59,7 +50,13 @@ export function placeFiles(
   });
 }
 
-/** Refuses files that share a chunk, or have other keys than their chunks. */
+/**
+ * Refuses files that share a chunk, or have other keys than their chunks.
+ *
+ * @throws {RangeError} If two files have the same coordinates, or a file's key is not
+ * that of its chunk, without `link`.
+ * @throws {TypeError} If the store cannot link where it has to.
+ */
 export function assertKeys(
   store: Store,
   chunks: ArrayChunks,

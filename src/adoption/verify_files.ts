@@ -89,7 +89,7 @@ async function findShards(
   path: string,
   { metadata, gridShape }: ArrayChunks,
   options: StoreOptions,
-): Promise<IterableIterator<number[]>> {
+): Promise<Generator<number[]>> {
   if (store.list === undefined) return chunksOfGrid(gridShape);
   const storage = new ArrayStorage(metadata);
   const root: StoreKey = `${arrayRoot(path)}/` as StoreKey;
@@ -105,5 +105,10 @@ async function findShards(
     const place = a.findIndex((c, i) => c !== b[i]);
     return place < 0 ? 0 : a[place]! - b[place]!;
   });
-  return sorted.values();
+  return generatorOf(sorted);
+}
+
+/** The items of a list. The iterator of an array has no `return` that would close it. */
+function* generatorOf<T>(items: readonly T[]): Generator<T> {
+  yield* items;
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   ArrayChunks,
@@ -18,6 +18,7 @@ import {
 } from "../../src/adoption/adopt_files.ts";
 import type { FileToAdopt } from "../../src/adoption/placed_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adoption/index_part.ts";
+import { verifyFiles } from "../../src/adoption/verify_files.ts";
 import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
@@ -129,6 +130,44 @@ Deno.test("adoptFiles removes what it wrote if it fails", async () => {
     "No space left",
   );
   assertEquals(await contentsOf(store), before);
+});
+
+Deno.test("adoptFiles removes links, too, if it fails", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await Deno.writeFile(`${folder}/S2A.raw`, FILE);
+    const set = store.set.bind(store);
+    store.set = (key, value) =>
+      key === "/a/c/0.raw.index"
+        ? Promise.reject(new Error("No space left"))
+        : set(key, value);
+    const files = [fileAt(0, "/S2A.raw")];
+    await assertRejects(
+      () => adoptFiles(store, "a", metadataOf(1), files, { link: true }),
+      Error,
+      "No space left",
+    );
+    assertEquals(await present(`${folder}/a/c/0.raw`), false);
+    assertEquals(await Deno.readFile(`${folder}/S2A.raw`), FILE);
+  }));
+
+Deno.test("verifyFiles begins no further file after a failure of the store", async () => {
+  const files = Array.from({ length: 100 }, (_, n) => fileAt(n));
+  const store = new MemoryStore(files.map(({ key }) => [key, FILE] as const));
+  await adoptFiles(store, "a", metadataOf(100), files, {});
+  let begun = 0;
+  await assertRejects(
+    () =>
+      verifyFiles(store, "a", {}, (_, { coordinates: [n] }) => {
+        begun++;
+        return n === 0
+          ? Promise.reject(new Error("The store has failed"))
+          : Promise.resolve(files[n!]!.index);
+      }),
+    Error,
+    "The store has failed",
+  );
+  assert(begun < 50, `${begun} files`);
 });
 
 Deno.test("adoptFiles refuses two files of one chunk, and keys of no chunk", async () => {
