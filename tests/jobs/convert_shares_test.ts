@@ -166,3 +166,29 @@ Deno.test("shares with other options are refused", async () => {
     "with another layout",
   );
 });
+
+Deno.test("shares and finish are refused where an earlier target is being removed", async () => {
+  const { source, expected } = await example();
+  const target = new MemoryStore();
+  const old = { ...groupMetadata(), attributes: { age: "old" } };
+  await target.set("/zarr.json", encodeJson(old));
+  const failing = observed(target, ({ method }) => {
+    if (method === "delete") throw new Error("Killed");
+  }, ["get", "size", "set", "delete", "list", "group"]);
+  await assertRejects(
+    () => convert(source, failing, { ...LAYOUT, overwrite: true }),
+    Error,
+    "Killed",
+  );
+  const before = await contentsOf(target);
+  for (const options of [{ share: { index: 0, count: 3 } }, { finish: true }]) {
+    await assertRejects(
+      () => convert(source, target, { ...LAYOUT, ...options }),
+      Error,
+      'is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"',
+    );
+    assertEquals(await contentsOf(target), before);
+  }
+  await convert(source, target, { ...LAYOUT, resume: true });
+  assertEquals(await contentsOf(target), expected);
+});

@@ -125,6 +125,8 @@ async function goOn(
       }: it was begun from another source or with another layout; expected the same options, or the option "overwrite"`,
     );
   }
+  // Several programs must not remove the earlier contents, and chunks of one another.
+  if (found.isRemoving && (share || finish)) throw unfinished(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
   if (typeof (target.store as { recover?: unknown }).recover === "function") {
