@@ -17,7 +17,11 @@ import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
 import { journalName } from "../../src/stores/file_system/path.ts";
 import type { AdoptTiffsOptions } from "../../src/tiff/mod.ts";
 import { tiffOf } from "../adoption/tiled_files.ts";
-import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
+import {
+  disks,
+  isLong,
+  temporaryFiles,
+} from "../stores/file_system/processes.ts";
 import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
@@ -25,7 +29,6 @@ import { adopt } from "./adopt_program.ts";
 import { digestsOf } from "./digests.ts";
 import { runAndKill } from "./killed_program.ts";
 
-const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
 const KILLS = isLong ? 200 : 6;
 
 const [HEIGHT, WIDTH] = [8, 15];

@@ -14,11 +14,14 @@ import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { present } from "../stores/temp_dir.ts";
-import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
+import {
+  disks,
+  isLong,
+  temporaryFiles,
+} from "../stores/file_system/processes.ts";
 import { digestsOf } from "./digests.ts";
 import { runAndKill } from "./killed_program.ts";
 
-const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
 const KILLS = isLong ? 300 : 8;
 
 const LAYOUT: ConvertOptions = {

@@ -81,7 +81,8 @@ export class ChunkCheck {
   /**
    * Takes the end of the chunk.
    *
-   * @throws {DamageError} If a checksum is wrong, or the chunk is shorter than it was.
+   * @throws {DamageError} If a checksum is wrong.
+   * @throws {Error} If the chunk is shorter than it was.
    */
   finish(): void {
     if (this.#passed !== this.#size) this.#refuseLength();

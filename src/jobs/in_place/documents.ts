@@ -15,7 +15,7 @@ import type { Place } from "../hierarchy/node_location.ts";
  * The name of the chunk key encoding and of the codec of an array that is being converted.
  * Readers refuse unknown names, and messages show them.
  */
-export const UNFINISHED =
+const UNFINISHED =
   "unfinished, to be finished by: zarr-parts convert --in-place";
 
 /** The documents that a conversion in place changes: inner nodes first, groups above last. */
