@@ -146,6 +146,20 @@ Deno.test("a page escapes the texts of a store, and runs no script but its own",
   }
 });
 
+Deno.test("the code that a page offers runs nothing that a store names", async () => {
+  const store = await exampleStore();
+  const name = "a'*__import__('os').system('id')*'b";
+  for (const document of ["zarr.json", "elevation/zarr.json"]) {
+    const bytes = await store.get("/maps/elevation/zarr.json");
+    await store.set(`/${name}/${document}` as StoreKey, bytes!);
+  }
+  const pages = new IndexPages(store, "data");
+  const text = await textOf(pages, `/${encodeURIComponent(name)}`);
+  const url = "http://host/a%27*__import__(%27os%27).system(%27id%27)*%27b";
+  assert(text.includes(`gdalmdiminfo &#39;ZARR:&quot;/vsicurl/${url}&quot;`));
+  assert(text.includes(`Layer(&#39;ZARR:&quot;/vsicurl/${url}&quot;`));
+});
+
 Deno.test("a page says what is wrong with a node, and does not pass it off as absent", async () => {
   const store = await exampleStore();
   await store.set("/broken/zarr.json", new Uint8Array([123]));

@@ -79,7 +79,11 @@ function drawBranches(
   return html`<ul>${items}</ul>`;
 }
 
-/** The URL of a node. */
+/**
+ * The URL of a node. It holds no quotes, so that it can stand between quotes in code that
+ * is copied from a page.
+ */
 export function urlOf(root: string, path: string): string {
-  return `${root}/${path.split("/").map(encodeURIComponent).join("/")}`;
+  const names = path.split("/").map(encodeURIComponent);
+  return `${root}/${names.join("/").replaceAll("'", "%27")}`;
 }
