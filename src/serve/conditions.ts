@@ -75,7 +75,8 @@ function matches(
 /** Parses a date of HTTP; returns `undefined` for any other text, which is to be ignored. */
 function dateOf(text: string | null): number | undefined {
   if (text === null || !HTTP_DATE.test(text)) return undefined;
-  const time = Date.parse(text);
+  // The third form names no time zone.
+  const time = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
   return Number.isNaN(time) ? undefined : time;
 }
 

@@ -1,6 +1,9 @@
 import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { StoreKey } from "../stores/store.ts";
 
+/** The longest time of a timer in milliseconds. */
+const LONGEST = 2 ** 31 - 1;
+
 /** A client did not send the body that it announced. */
 export class BodyError extends Error {
   readonly status: 400 | 408;
@@ -70,7 +73,7 @@ async function readInTime(
     timer = setTimeout(() => {
       reject(new BodyError(408, `No bytes of the body came for ${timeout} ms`));
       reader?.cancel().catch(() => {});
-    }, timeout);
+    }, Math.min(timeout, LONGEST));
   });
   try {
     return await Promise.race([reader?.read() ?? {}, late]);

@@ -105,8 +105,11 @@ class View {
     if (kept !== undefined) return kept;
     let reading = this.#reading.get(key);
     if (reading === undefined) {
-      reading = this.#read(key).finally(() => this.#reading.delete(key));
-      this.#reading.set(key, reading);
+      const started = this.#read(key).finally(() => {
+        if (this.#reading.get(key) === started) this.#reading.delete(key);
+      });
+      reading = started;
+      this.#reading.set(key, started);
     }
     return reading;
   }
@@ -135,8 +138,10 @@ class View {
     return viewStore(this.#store, this.#translation, { arrays });
   }
 
+  /** Drops a document that was changed, and lets nobody wait for a read of the earlier one. */
   forget(key: StoreKey): void {
     this.#kept.delete(key);
+    this.#reading.delete(key);
     this.#arrays.invalidate(rootOf(key));
   }
 

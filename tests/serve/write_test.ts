@@ -83,6 +83,48 @@ Deno.test("createHandler keeps the parts of an array whose document is written b
   assertEquals(Object.keys(await contentsOf(store)), Object.keys(before));
 });
 
+Deno.test("createHandler shows a document that was stored while an earlier one is read", async () => {
+  const store = await storeInParts();
+  const request = served(store, { write: ALLOWED });
+  const shown = await served(store)("/dem/zarr.json");
+  const document = { ...await shown.json(), attributes: { unit: "m" } };
+  const stalled = Promise.withResolvers<void>();
+  const get = store.get.bind(store);
+  store.get = async (key, options) => {
+    const bytes = await get(key, options);
+    store.get = get;
+    await stalled.promise;
+    return bytes;
+  };
+  const earlier = request("/dem/zarr.json");
+  const { status } = await request("/dem/zarr.json", {
+    method: "PUT",
+    body: JSON.stringify(document),
+  });
+  assertEquals(status, 204);
+  const later = await (await request("/dem/zarr.json")).json();
+  assertEquals(later.attributes, { unit: "m" });
+  stalled.resolve();
+  assertEquals((await (await earlier).json()).attributes, undefined);
+  const last = await (await request("/dem/zarr.json")).json();
+  assertEquals(last.attributes, { unit: "m" });
+});
+
+Deno.test("createHandler takes the body of a PUT with any timeout", async () => {
+  for (const timeout of [2 ** 31, Infinity]) {
+    const request = served(await storeInParts(), { write: ALLOWED, timeout });
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        controller.enqueue(VALUE);
+        controller.close();
+      },
+    });
+    const { status } = await request(PATH, { method: "PUT", body });
+    assertEquals(status, 201);
+  }
+});
+
 Deno.test("createHandler refuses what it may not write, and changes nothing", async () => {
   const store = await storeInParts();
   const before = await contentsOf(store);
