@@ -1,6 +1,7 @@
 import { createHandler } from "../serve/create_handler.ts";
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { ServedForm } from "../serve/options.ts";
+import { parseMount } from "../serve/parse_options.ts";
 import {
   type Arguments,
   type Command,
@@ -56,20 +57,16 @@ export const SERVE: Command = {
     const store = openStore(place);
     const isFolder = store instanceof FileSystemStore;
     if (isFolder) await assertFolder(place);
-    const mount = args.text("mount");
+    const mount = parseMount(args.text("mount") ?? "/");
     const handler = createHandler(store, {
       form: formOf(args),
-      ...mount !== undefined && { mount },
+      mount,
       // Reading a document of a folder takes less than a millisecond.
       ...isFolder && { keep: { seconds: 1 } },
       onError: (error, { method, url }) =>
         io.note(`zarr-parts: ${method} ${new URL(url).pathname}: ${error}\n`),
     });
-    const pages = new IndexPages(
-      store,
-      titleOf(place),
-      (mount ?? "").replace(/\/$/, ""),
-    );
+    const pages = new IndexPages(store, titleOf(place), mount);
     const line = args.has("json") ? jsonLine : textLine;
     const server = listen(args, async (request, info) => {
       const start = performance.now();
@@ -84,8 +81,7 @@ export const SERVE: Command = {
     });
     const { hostname, port } = server.addr;
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    const path = (mount ?? "/").replace(/\/?$/, "/");
-    const url = `http://${host}:${port}${path}`;
+    const url = `http://${host}:${port}${mount}/`;
     if (args.has("json")) io.print(JSON.stringify({ url }));
     else if (!isQuiet) io.print(`Serving ${place} at ${url}`);
     await stopped(server, io);
@@ -208,7 +204,7 @@ function textLine({ request, response, start, isComplete }: Access): string {
     new URL(url).pathname,
     ...range === null ? [] : [range],
     response.status,
-    `${response.headers.get("content-length") ?? 0} bytes`,
+    `${bodyLength(request, response)} bytes`,
     `${milliseconds} ms`,
     ...isComplete ? [] : ["(not taken whole)"],
   ].join(" ");
@@ -222,8 +218,13 @@ function jsonLine({ request, response, start, isComplete }: Access): string {
     path: new URL(url).pathname,
     ...range !== null && { range },
     status: response.status,
-    bytes: Number(response.headers.get("content-length") ?? 0),
+    bytes: bodyLength(request, response),
     milliseconds: Number((performance.now() - start).toFixed(1)),
     isComplete,
   });
+}
+
+/** The length of the body of an answer. Answers to HEAD have none, whatever they announce. */
+function bodyLength({ method }: Request, { headers }: Response): number {
+  return method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
 }

@@ -5,7 +5,7 @@ import type { HandlerOptions, ServedForm, WriteOptions } from "./options.ts";
 /** The options of a handler with their defaults. */
 export interface ParsedOptions {
   readonly form: ServedForm;
-  /** Empty, or a path without a `/` at its end. */
+  /** Empty, or a path without a `/` at its end, as the URLs of requests have it. */
   readonly mount: string;
   readonly cacheControl: string;
   /** How long documents and versions are kept, in milliseconds. */
@@ -84,10 +84,14 @@ function parseWrite(
   return { authorize, limit };
 }
 
-function parseMount(mount: string): string {
+/** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */
+export function parseMount(mount: string): string {
   const path = mount.replace(/\/$/, "");
   const problem = path.startsWith("/") ? keyProblem(path.slice(1)) : undefined;
-  if (path === "" || path.startsWith("/") && problem === undefined) return path;
+  const isPath = path.startsWith("/") && problem === undefined &&
+    !/[?#]/.test(path);
+  if (path === "") return path;
+  if (isPath) return new URL(`http://host${path}`).pathname;
   throw new RangeError(
     `Expected mount to be a path such as "/data", found ${describe(mount)}`,
   );

@@ -87,7 +87,13 @@ Deno.test("serve answers requests, prints a line for each, and stops at Ctrl-C",
     );
     const page = await fetch(url, { headers: { accept: "text/html" } });
     assertEquals(page.status, 200);
-    await page.body?.cancel();
+    const { length } = await bytesOf(page);
+    assertStringIncludes((await lines.next()).value!, ` 200 ${length} bytes `);
+    const script = await bytesOf(await fetch(`${url}__page__/script.js`));
+    const line = (await lines.next()).value!;
+    assertStringIncludes(line, ` 200 ${script.length} bytes `);
+    await fetch(`${url}dem/c/2/1`, { method: "HEAD" });
+    assertMatch((await lines.next()).value!, /^HEAD .* 200 0 bytes /);
     assertEquals(await stop(), { code: 0, err: "" });
   });
 });

@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { FileSystemStore, MemoryStore, type Store } from "../../mod.ts";
+import { failedCondition } from "../../src/serve/conditions.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
   bytesOf,
@@ -209,6 +210,36 @@ Deno.test("createHandler evaluates conditions by the time of files, to the secon
   });
 });
 
+Deno.test("createHandler takes all dates of conditions for GMT, in any time zone", () => {
+  const zone = Deno.env.get("TZ");
+  const modified = Date.UTC(2026, 0, 2, 3, 4, 5);
+  try {
+    for (const other of ["America/New_York", "Asia/Tokyo"]) {
+      Deno.env.set("TZ", other);
+      assert(new Date(modified).getTimezoneOffset() !== 0);
+      for (
+        const date of [
+          "Fri, 02 Jan 2026 03:04:05 GMT",
+          "Friday, 02-Jan-26 03:04:05 GMT",
+          "Fri Jan  2 03:04:05 2026",
+        ]
+      ) {
+        const statusAt = (modified: number) =>
+          failedCondition(
+            new Headers({ "if-modified-since": date }),
+            true,
+            { etag: undefined, modified },
+          );
+        assertEquals(statusAt(modified), 304, date);
+        assertEquals(statusAt(modified + 1000), undefined, date);
+      }
+    }
+  } finally {
+    if (zone === undefined) Deno.env.delete("TZ");
+    else Deno.env.set("TZ", zone);
+  }
+});
+
 Deno.test("createHandler gives no entity tag to files that were written a moment ago", async () => {
   await inTempDir(async (folder) => {
     await createInParts(new FileSystemStore(folder));
@@ -325,6 +356,14 @@ Deno.test("createHandler serves a store below a mount", async () => {
       assertEquals(response.status, 404, path);
       await response.body?.cancel();
     }
+  }
+});
+
+Deno.test("createHandler serves a store below a mount of any letters", async () => {
+  const store = await storeInParts();
+  for (const mount of ["/große Daten", "/gro%C3%9Fe%20Daten"]) {
+    const get = served(store, { mount });
+    assertEquals(await bytesOf(await get(`/große Daten${PATH}`)), CHUNK);
   }
 });
 

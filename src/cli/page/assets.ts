@@ -30,6 +30,7 @@ export async function answerAsset(path: string): Promise<Response> {
 function fileOf(text: string, type: string): Response {
   return new Response(text, {
     headers: {
+      "Content-Length": `${new TextEncoder().encode(text).length}`,
       "Content-Type": type,
       "Cache-Control": "max-age=3600",
       "X-Content-Type-Options": "nosniff",

@@ -66,7 +66,11 @@ export class IndexPages {
     const { html, policy, status } = page;
     return new Response(method === "HEAD" ? null : html, {
       status,
-      headers: { ...HTML_HEADERS, "Content-Security-Policy": policy },
+      headers: {
+        ...HTML_HEADERS,
+        "Content-Length": `${new TextEncoder().encode(html).length}`,
+        "Content-Security-Policy": policy,
+      },
     });
   }
 
