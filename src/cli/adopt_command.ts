@@ -11,7 +11,12 @@ import { adoptFound } from "./adopt_found.ts";
 import { findAdopted } from "./find_adopted.ts";
 import { bytesText, jsonText, shapeText, unitsText } from "./format.ts";
 import { ProgressLine } from "./progress.ts";
-import { ALL_SHARES, SHARE_ONLY_OPTIONS, shareOf } from "./share_option.ts";
+import {
+  ALL_SHARES,
+  FINISH_OPTION,
+  SHARE_ONLY_OPTIONS,
+  shareOf,
+} from "./share_option.ts";
 import { withFolder } from "./with_folder.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
@@ -65,10 +70,7 @@ export const ADOPT: Command = {
     },
     overwrite: { type: "boolean", help: "replace indexes and zarr.json" },
     "dry-run": { type: "boolean", help: "say what would be done" },
-    finish: {
-      type: "boolean",
-      help: "check that all shares are done, and write the metadata",
-    },
+    ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },
   exclusive: [["share", "finish"]],
@@ -92,9 +94,7 @@ export const ADOPT: Command = {
       link,
     });
     const progress = new ProgressLine(io, args.has("quiet"));
-    const share = args.has("finish") && !args.has("share")
-      ? undefined
-      : shareOf(args, io);
+    const share = shareOf(args, io);
     const options: AdoptionOptions = {
       link,
       overwrite: args.has("overwrite"),
@@ -107,7 +107,10 @@ export const ADOPT: Command = {
     const store = new FileSystemStore(found.root);
     const adopted = await adoptFound(store, found, args, options)
       .catch((error) => {
-        if (io.signal.aborted) {
+        // Indexes that were replaced stay, and some runs write none.
+        const isNew = ["overwrite", "dry-run", "finish"]
+          .every((name) => !args.has(name));
+        if (io.signal.aborted && isNew) {
           io.note(
             "The new indexes are removed: run the same command again to start over\n",
           );
@@ -115,14 +118,14 @@ export const ADOPT: Command = {
         throw withFolder(error, found.root);
       })
       .finally(() => progress.clear());
-    report(adopted, args, into, io);
-    if (share && !args.has("quiet") && !args.has("json")) io.print(ALL_SHARES);
+    report(adopted, share !== undefined, args, into, io);
     return 0;
   },
 };
 
 function report(
   { chunks, report }: AdoptedArray,
+  isShare: boolean,
   args: Arguments,
   into: string,
   io: Io,
@@ -149,4 +152,5 @@ function report(
     );
   }
   for (const note of notes) io.print(`  ${note}`);
+  if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
 }

@@ -1,3 +1,4 @@
+import { countOfGrid } from "../arrays/chunks_of_grid.ts";
 import type { InspectedArray } from "../jobs/inspect/inspection.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
@@ -34,7 +35,7 @@ export function storedText(
 ): string | undefined {
   if (stored === undefined) return undefined;
   const { chunks, bytes } = stored;
-  const count = gridShape.reduce((product, length) => product * length, 1);
+  const count = countOfGrid(gridShape);
   const unit = innerChunkShape ? "shard" : "chunk";
   const text = `${countText(chunks)} of ${unitsText(count, unit)}`;
   return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;

@@ -12,6 +12,7 @@ import { ProgressLine } from "./progress.ts";
 import {
   ALL_SHARES,
   concurrencyOf,
+  FINISH_OPTION,
   SHARE_OPTIONS,
   shareOf,
 } from "./share_option.ts";
@@ -77,10 +78,7 @@ export const CONVERT: Command = {
     },
     overwrite: { type: "boolean", help: "remove what is at TARGET first" },
     "dry-run": { type: "boolean", help: "say what would be done" },
-    finish: {
-      type: "boolean",
-      help: "check that all shares are done, and write the metadata",
-    },
+    ...FINISH_OPTION,
     ...SHARE_OPTIONS,
   },
   exclusive: [
@@ -104,10 +102,7 @@ export const CONVERT: Command = {
     const [source, target] = [openStore(from), openWritableStore(to)];
     const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
-    // The last step takes no share.
-    const share = args.has("finish") && !args.has("share")
-      ? undefined
-      : shareOf(args, io);
+    const share = shareOf(args, io);
     const concurrency = concurrencyOf(args);
     try {
       const conversion = await convert(source, target, {

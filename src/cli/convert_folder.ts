@@ -8,7 +8,7 @@ import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { Arguments, Io } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
 import { layoutOf } from "./layout_arguments.ts";
-import { openWritableStore } from "./open_store.ts";
+import { assertPath } from "./open_store.ts";
 import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf } from "./share_option.ts";
@@ -50,8 +50,8 @@ export async function convertFolder(
 
 /** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */
 async function locate(path: string): Promise<NodeLocation> {
-  openWritableStore(path); // Refuses URLs of servers.
   const given = /^file:/i.test(path) ? fileURLToPath(path) : path;
+  assertPath(given);
   const folder = resolve(given);
   let root = folder;
   while (await isNode(dirname(root)) && dirname(root) !== root) {

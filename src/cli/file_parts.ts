@@ -13,6 +13,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
+import { assertPath } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { withFolder } from "./with_folder.ts";
 
@@ -67,10 +68,8 @@ export function filePartsOf(
       }`,
     );
   }
-  const [from, to] = [path, name].map((each) => resolve(each)) as [
-    string,
-    string,
-  ];
+  for (const place of [path, name]) assertPath(place);
+  const [from, to] = [resolve(path), resolve(name)];
   return {
     file: {
       store: new FileSystemStore(dirname(from)),
@@ -108,7 +107,6 @@ export async function assertReplaceable(
   args: Arguments,
   from: readonly string[],
   to: readonly string[],
-  advice: string,
 ): Promise<void> {
   const read = await Promise.all(from.map(stateOf));
   for (const path of to) {
@@ -119,7 +117,9 @@ export async function assertReplaceable(
     );
     if (isRead) {
       throw new UsageError(
-        `Cannot replace ${JSON.stringify(path)}, which is read: ${advice}`,
+        `Cannot replace ${
+          JSON.stringify(path)
+        }, which is read: expected --to with another name`,
       );
     }
     if (args.has("overwrite")) continue;

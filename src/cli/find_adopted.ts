@@ -6,6 +6,7 @@ import { TemplateChunkKeyEncoding } from "../chunk_key_encoding/template_chunk_k
 import type { StoreKey } from "../stores/store.ts";
 import { UsageError } from "./command.ts";
 import { formatOf, listFiles } from "./given_files.ts";
+import { assertPath } from "./open_store.ts";
 
 /** A file of an array. */
 interface FileToAdopt {
@@ -44,14 +45,7 @@ export async function findAdopted(
     link: boolean;
   },
 ): Promise<FilesToAdopt> {
-  for (const place of [...given, into]) {
-    if (!/^https?:/i.test(place)) continue;
-    throw new UsageError(
-      `Cannot adopt ${
-        quoted(place)
-      }, on a web server: expected paths of files and a folder`,
-    );
-  }
+  for (const place of [...given, into]) assertPath(place);
   const folder = resolve(into);
   const named = template === undefined
     ? undefined
@@ -91,8 +85,10 @@ export async function findAdopted(
       : decode(named ?? suffix, name);
     const isPlaced = coordinates !== undefined || link && named === undefined;
     if (isPlaced) files.push({ key, coordinates });
-    // Folders may hold other files, too.
-    else if (i < paths.length) throw misnamed(path, into, named, suffix);
+    // Folders may hold other files, too, but no chunk with another extension.
+    else if (i < paths.length || isSearched) {
+      throw misnamed(path, into, named, suffix);
+    }
   }
   if (files.length === 0) {
     throw new UsageError(

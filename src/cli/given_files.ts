@@ -19,7 +19,7 @@ export async function listFiles(
   template: string | undefined,
 ): Promise<{ paths: string[]; found: string[] }> {
   const [paths, found]: [string[], string[]] = [[], []];
-  const extension = /\.[^.{}]*$/.exec(template ?? "")?.[0];
+  const extension = /\.[^.{}/]*$/.exec(template ?? "")?.[0];
   const isOfFormat = (name: string) =>
     extension === undefined
       ? FORMATS.some(({ extension }) => extension.test(name))

@@ -29,12 +29,7 @@ export const JOIN: Command = {
     const [name] = args.operands as [string];
     const path = args.text("to") ?? name;
     const { file, joined, key, paths } = filePartsOf(args, path, name);
-    await assertReplaceable(
-      args,
-      paths,
-      [path],
-      "expected --to with another name",
-    );
+    await assertReplaceable(args, paths, [path]);
     const { signal } = io;
     const size = await joined.size(key, { signal });
     const stream = await joined.stream(key);

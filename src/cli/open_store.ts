@@ -26,6 +26,14 @@ export function openWritableStore(place: string): Store {
   );
 }
 
+/** Refuses a URL where a command takes paths only, which would name a folder such as `s3:`. */
+export function assertPath(place: string): void {
+  if (!/^(?:(?:https?|s3|file):|[a-z][a-z\d+.-]+:\/\/)/i.test(place)) return;
+  throw new UsageError(
+    `Cannot use ${JSON.stringify(place)} here: expected a path, found a URL`,
+  );
+}
+
 /** Opens a bucket with the variables that the tools of AWS read. */
 function openBucketStore(url: string): Store {
   const [accessKeyId, secretAccessKey, sessionToken, region, endpoint] = [

@@ -38,12 +38,21 @@ export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
   ...CONCURRENCY_OPTION,
 };
 
+/** The option of the last step, after all shares. */
+export const FINISH_OPTION: Readonly<Record<string, CommandOption>> = {
+  finish: {
+    type: "boolean",
+    help: "check that all shares are done, and write the metadata",
+  },
+};
+
 /** The advice that follows the work on a share. */
 export const ALL_SHARES =
   "When all shares are done, run the command with --finish in place of --share";
 
-/** The share by the options or else by the scheduler, which is told on standard error. */
+/** The share by the options or else by the scheduler, which is told on standard error. The last step takes none. */
 export function shareOf(args: Arguments, io: Io): Share | undefined {
+  if (args.has("finish")) return undefined;
   const text = args.text("share");
   if (text === undefined) return schedulersShare(args, io);
   const [, number, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];

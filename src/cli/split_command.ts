@@ -29,12 +29,7 @@ export const SPLIT: Command = {
     const [path] = args.operands as [string];
     const name = args.text("to") ?? path;
     const { file, joined, key, paths } = filePartsOf(args, path, name);
-    await assertReplaceable(
-      args,
-      [path],
-      paths,
-      "expected --to with another name",
-    );
+    await assertReplaceable(args, [path], paths);
     const { signal } = io;
     const [size, stream] = await Promise.all([
       file.store.size(file.key, { signal }),

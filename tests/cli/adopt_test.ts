@@ -189,6 +189,21 @@ Deno.test("adopt stacks the TIFFs of a folder again, without the links of the fi
   });
 });
 
+Deno.test("adopt refuses chunks with two extensions in a folder, and leaves none out", async () => {
+  await inTempDir(async (folder) => {
+    await writeFiles(`${folder}/c/0`, {
+      "0.tif": tiffOf(1),
+      "1.tiff": tiffOf(2),
+    });
+    const { code, err } = await runCli("adopt", folder, "--into", folder);
+    assertEquals(code, 2);
+    assertStringIncludes(
+      err,
+      'c/0/1.tiff" has not the name of a chunk: expected names such as c/0/1.tif in',
+    );
+  });
+});
+
 Deno.test("adopt takes thousands of files", async () => {
   await inTempDir(async (folder) => {
     const place = `${folder}/many`;
@@ -240,7 +255,9 @@ Deno.test("adopt stops at Ctrl-C, and removes the new indexes", async () => {
 const MISTAKES: [string, number, string][] = [
   ["FILES", 2, "Expected --into=PATH with the folder of the array, found none"],
   ["--into DIR", 2, "Expected FILES…, found nothing"],
-  ["https://example.com/a.tif --into DIR", 2, "on a web server"],
+  ["https://example.com/a.tif --into DIR", 2, "expected a path, found a URL"],
+  ["FILES --into s3://bucket/a --link --stack", 2, 'use "s3://bucket/a" here'],
+  ["FILES --into file:///a --link --stack", 2, 'use "file:///a" here'],
   [
     "FILES --into DIR",
     2,

@@ -41,7 +41,8 @@ const MISTAKES: [string[], string][] = [
     ["convert", "--in-place", DEM, "--overwrite"],
     "--in-place or --overwrite, found both",
   ],
-  [["convert", "--in-place", "http://a.b/"], "a web server"],
+  [["convert", "--in-place", "http://a.b/"], "a path, found a URL"],
+  [["convert", "--in-place", "s3://bucket/a"], "a path, found a URL"],
   [
     ["convert", "--in-place", DEM, "--parts", ".x:1,,.index"],
     "or a conversion to another place",

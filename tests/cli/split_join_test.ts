@@ -90,6 +90,8 @@ Deno.test("split and join take their own names where no part has the name of the
 /** Mistakes, with the exit status and the message. `DIR` holds `file` of 100 bytes, and `part.a` of 10. */
 const MISTAKES: [string, number, string][] = [
   ["split DIR/file", 2, "Expected --parts=LIST"],
+  ["split DIR/file --to s3://b/c --parts .a:1,.b", 2, "found a URL"],
+  ["join DIR/part --to https://a.b/c --parts .a", 2, "found a URL"],
   ["split DIR/file --parts .a,.b", 2, 'one has no size, found ".a" and ".b"'],
   ["split DIR/file --parts .a:x", 2, 'in bytes after ".a:x", such as .a:64'],
   ["split DIR/file --parts ,.index", 2, 'bytes after ".index", such as .index'],
