@@ -82,28 +82,43 @@ export class S3Group implements StoreGroup {
     options.signal?.throwIfAborted();
     const { objects } = this.#place.bucket;
     if (!this.#needsJournal) {
-      const headers = conditionOf(this.#base);
-      return await deleteObject(objects, this.#keys[0]!, headers, options);
+      const key = this.#keys[0]!;
+      if (this.#base !== "-") {
+        return await deleteObject(
+          objects,
+          key,
+          conditionOf(this.#base),
+          options,
+        );
+      }
+      // DELETE requests know no condition for an object that was absent.
+      const { etag } = await tagOf(objects, key, options);
+      if (etag !== undefined) throw new ConflictError(key);
+      return;
     }
     const journal = await this.#journal(options, "delete");
+    await this.#finishOthers(options);
     const lastFirst = [this.#keys.at(-1)!, ...this.#keys.slice(0, -1)];
-    const found = await Promise.all(
+    const removed = await Promise.all(
       lastFirst.map(async (key) => ({
         key,
-        etag: (await tagOf(objects, key, options)).etag,
+        ...await tagOf(objects, key, options),
       })),
     );
-    const removed = found.filter((object): object is {
-      key: StoreKey;
-      etag: string;
-    } => object.etag !== undefined);
-    if (removed.length === 0) return;
-    await journal.carryOut(
+    if (removed.every(({ etag }) => etag === undefined)) return;
+    const isLocked = this.#base !== "*";
+    const first = removed.find(({ key }) => key === this.#keys[0])!;
+    if (isLocked && first.tag !== this.#base) {
+      throw new ConflictError(this.#key);
+    }
+    const isExpected = await journal.carryOut(
       await journal.commit(
         { generation: crypto.randomUUID(), key: this.#key, removed },
         options,
       ),
     );
+    // Without a lock, the write of the other program comes after this deletion.
+    if (isLocked && !isExpected) throw new ConflictError(this.#key);
   }
 
   /**

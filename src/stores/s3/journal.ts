@@ -7,7 +7,7 @@ import {
   completeUpload,
   type PreparedUpload,
 } from "./multipart.ts";
-import { deleteObject, putObject, tagOf } from "./objects.ts";
+import { deleteObject, type ObjectTag, putObject, tagOf } from "./objects.ts";
 
 /** The work that a journal describes: uploads to complete, or objects to remove. */
 export type JournalRecord =
@@ -25,8 +25,8 @@ export type JournalRecord =
       readonly uploads: readonly PreparedUpload[];
     }
     | {
-      /** The objects in the order in which they are removed. */
-      readonly removed: readonly { key: StoreKey; etag: string }[];
+      /** All objects, with the tags that they must have, in the order in which they are removed. */
+      readonly removed: readonly (ObjectTag & { readonly key: StoreKey })[];
     }
     /** Nothing is to be done. Stores without conditional `DELETE` keep such a journal. */
     | { readonly isIdle: true }
@@ -129,7 +129,13 @@ export class Journal {
   async #doWork(record: JournalRecord): Promise<boolean> {
     const requests = this.#requests;
     if ("removed" in record) {
+      // An object of another write has the same ETag if it has the same bytes.
+      for (const { key, tag } of record.removed) {
+        const found = await tagOf(requests, key, {});
+        if (found.tag !== tag && found.tag !== "-") return false;
+      }
       for (const { key, etag } of record.removed) {
+        if (etag === undefined) continue;
         try {
           await deleteObject(requests, key, { "if-match": etag }, {});
         } catch (error) {

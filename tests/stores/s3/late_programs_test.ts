@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ConcatParts, recover, type Store } from "../../../mod.ts";
 import { S3Store } from "../../../src/s3/mod.ts";
+import { exclusively } from "../../../src/stores/exclusive.ts";
 import { type Limits, SimulatedBucket } from "./simulated_bucket.ts";
 
 const KEY = "/c/0";
@@ -116,4 +117,71 @@ Deno.test("S3Store.group: a program that completes uploads late changes nothing"
   await writing;
   assertEquals(await program(bucket).store.get(KEY), chunkOf(3));
   assertEquals(Array.from(bucket.objects.keys()), ["c/0", "c/0.i"]);
+});
+
+Deno.test("S3Store.group: a deletion under a lock does not remove what another program has stored meanwhile", async () => {
+  const bucket = new SimulatedBucket();
+  await program(bucket).store.set!(KEY, chunkOf(1));
+  const seen: (number | undefined)[] = [];
+  await exclusively(program(bucket).store, KEY, async (locked) => {
+    const chunk = await locked.get(KEY);
+    seen.push(chunk?.[0]);
+    if (seen.length === 1) await program(bucket).store.set!(KEY, chunkOf(2));
+    if (chunk?.[0] === 1) await locked.delete!(KEY);
+  });
+  assertEquals(seen, [1, 2]);
+  assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+});
+
+Deno.test("S3Store.group: a deletion removes no equal objects of a write that came before its journal", async () => {
+  const bucket = new SimulatedBucket();
+  await program(bucket).store.set!(KEY, chunkOf(1));
+  const late = program(
+    bucket,
+    (request) => isJournal(request) && request.method === "PUT",
+  );
+  const deletion = late.store.delete!(KEY);
+  await late.stopped;
+  const later = chunkOf(2);
+  later.fill(1, 6); // the last object stays as it is
+  await program(bucket).store.set!(KEY, later);
+  late.goOn();
+  await deletion;
+  assertEquals(await program(bucket).store.get(KEY), later);
+});
+
+Deno.test("S3Store.group: a deletion under a lock keeps an object that was absent", async () => {
+  const bucket = new SimulatedBucket();
+  const { below } = program(bucket);
+  const seen: (number | undefined)[] = [];
+  await exclusively(below, KEY, async (locked) => {
+    const value = await locked.get(KEY);
+    seen.push(value?.[0]);
+    if (value !== undefined) return;
+    await program(bucket).below.set(KEY, chunkOf(1));
+    await locked.delete!(KEY);
+  });
+  assertEquals(seen, [undefined, 1]);
+  assertEquals(await below.get(KEY), chunkOf(1));
+});
+
+Deno.test("S3Store.group: a deletion beside a write removes all objects or none", async () => {
+  for (const first of [chunkOf(1), undefined]) {
+    const bucket = new SimulatedBucket();
+    if (first) await program(bucket).store.set!(KEY, first);
+    const writer = program(bucket, completesLast);
+    const late = program(
+      bucket,
+      ({ method, url }) => method === "HEAD" && url.endsWith(KEY),
+    );
+    const deletion = late.store.delete!(KEY);
+    await late.stopped;
+    const writing = writer.store.set!(KEY, chunkOf(2));
+    await writer.stopped;
+    late.goOn();
+    await deletion;
+    writer.goOn();
+    await writing;
+    assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+  }
 });
