@@ -13,7 +13,8 @@ set -eu
 export SOURCE="$1" TARGET="$2" ZARR_PARTS="${ZARR_PARTS:-zarr-parts}"
 convert='$ZARR_PARTS convert "$SOURCE" "$TARGET" --suffix .shard --parts ,.index'
 
-tasks=$(sbatch --parsable --requeue --array=0-15 --wrap "$convert")
-last=$(sbatch --parsable --dependency="afterany:$tasks" --wrap "$convert --finish")
-sbatch --dependency="afterok:$last" --kill-on-invalid-dep=yes --array=0-3 \
-  --wrap '$ZARR_PARTS verify "$TARGET"'
+tasks=$(sbatch --parsable --job-name=convert --requeue --array=0-15 --wrap "$convert")
+last=$(sbatch --parsable --job-name=finish --dependency="afterany:$tasks" \
+  --wrap "$convert --finish")
+sbatch --job-name=verify --dependency="afterok:$last" --kill-on-invalid-dep=yes \
+  --array=0-3 --wrap '$ZARR_PARTS verify "$TARGET"'
