@@ -6,12 +6,12 @@
  *     --rounds=N        measures each row in at most N rounds
  *     --beside=MODULE   the mod.ts of another version, measured in the same rounds as `before`
  *     --disk=FOLDER     where files on disk are made
- *     --write           writes the tables and charts into bench/results/
+ *     --write           writes the tables and charts of these benchmarks into bench/results/
  */
 import { score, tableOf } from "./comparison.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { parseArguments } from "./options.ts";
-import { type Result, writeResults } from "./results.ts";
+import { writeResults } from "./results.ts";
 import { textOf } from "./table.ts";
 
 const { names, writes, options } = await parseArguments(Deno.args);
@@ -24,7 +24,6 @@ for (const name of names) {
   );
 }
 
-const results: Result[] = [];
 for (const [name, { title, run }] of Object.entries(BENCHMARKS)) {
   if (names.length > 0 && !names.includes(name)) continue;
   console.log(`${title}\n`);
@@ -32,6 +31,5 @@ for (const [name, { title, run }] of Object.entries(BENCHMARKS)) {
   const tables = [...report.comparisons.map(tableOf), ...report.tables ?? []];
   for (const table of tables) console.log(textOf(table));
   console.log(`${report.note} ${score(report.comparisons)}\n`);
-  results.push({ name, title, report });
+  if (writes) await writeResults(name, report, options);
 }
-if (writes) await writeResults(results, options);

@@ -1,4 +1,5 @@
 import { deno } from "../tools/deno.ts";
+import { BENCHMARKS } from "./benchmarks.ts";
 import { drawChart } from "./chart.ts";
 import { type Report, score, tableOf } from "./comparison.ts";
 import { describeMachine } from "./machine.ts";
@@ -7,43 +8,42 @@ import { markdownOf } from "./table.ts";
 
 const FOLDER = new URL("results/", import.meta.url);
 
-/** The results of one benchmark. */
-export interface Result {
-  readonly name: string;
-  readonly title: string;
-  readonly report: Report;
-}
-
-/** Writes `results.md` and one chart per benchmark, in place of all earlier files. */
+/** Writes a page with the tables of a benchmark, its chart, and the list of all pages. */
 export async function writeResults(
-  results: readonly Result[],
+  name: string,
+  report: Report,
   options: Options,
 ): Promise<void> {
-  await Deno.remove(FOLDER, { recursive: true }).catch(() => {});
-  await Deno.mkdir(FOLDER);
-  const sections: string[] = [];
-  for (const { name, title, report } of results) {
-    const { comparisons, tables = [], note } = report;
-    sections.push(`## ${title}`, `${note} ${score(comparisons)}`);
-    if (comparisons.length > 0) {
-      await write(`${name}.svg`, drawChart(comparisons));
-      sections.push(`![${title}](${name}.svg)`);
-    }
-    sections.push(
-      ...[...comparisons.map(tableOf), ...tables].map(markdownOf),
-    );
-  }
-  const introduction = [
-    "# Results",
+  await Deno.mkdir(FOLDER, { recursive: true });
+  const { title } = BENCHMARKS[name]!;
+  const { comparisons, tables = [], note } = report;
+  const blocks = [
+    `# ${title}`,
     `Written on ${new Date().toISOString().slice(0, 10)} by \`${
-      commandOf(options)
+      commandOf(name, options)
     }\` on:`,
     (await describeMachine()).map((line) => `- ${line}`).join("\n"),
-    METHOD,
-    ...options.beside ? [BEFORE_METHOD] : [],
+    `${note} ${score(comparisons)}`,
   ];
-  await write("results.md", [...introduction, ...sections].join("\n\n"));
+  if (comparisons.length > 0) {
+    blocks.push(METHOD, ...options.beside ? [BEFORE_METHOD] : []);
+    await write(`${name}.svg`, drawChart(comparisons));
+    blocks.push(`![${title}](${name}.svg)`);
+  }
+  blocks.push(...[...comparisons.map(tableOf), ...tables].map(markdownOf));
+  await write(`${name}.md`, blocks.join("\n\n"));
+  await write("README.md", await listOfPages());
   await deno(["fmt", "--quiet", FOLDER.pathname], { output: "inherit" });
+}
+
+/** Lists the pages that are there, in the order in which the benchmarks run. */
+async function listOfPages(): Promise<string> {
+  const entries = await Array.fromAsync(Deno.readDir(FOLDER));
+  const files = new Set(entries.map(({ name }) => name));
+  const lines = Object.entries(BENCHMARKS)
+    .filter(([name]) => files.has(`${name}.md`))
+    .map(([name, { title }]) => `- [${title}](${name}.md)`);
+  return `# Results\n\n${lines.join("\n")}`;
 }
 
 const METHOD =
@@ -52,9 +52,12 @@ const METHOD =
 const BEFORE_METHOD =
   "The column `before` is the version before the splitter moved into the module, measured in the same rounds: `git worktree add ../before 28d10f7`, then `--beside=../before/mod.ts`.";
 
-function commandOf({ beside, quick, seconds, most }: Options): string {
+function commandOf(
+  name: string,
+  { beside, quick, seconds, most }: Options,
+): string {
   return [
-    "deno task bench:results",
+    `deno task bench ${name} --write`,
     ...quick ? ["--quick"] : [`--seconds=${seconds}`],
     ...most === undefined ? [] : [`--rounds=${most}`],
     ...beside ? ["--beside=../before/mod.ts"] : [],

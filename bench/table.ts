@@ -22,11 +22,11 @@ export function textOf({ title, labels = 1, head, rows }: Table): string {
   return [title, ...lines, ""].join("\n");
 }
 
-/** A table in Markdown, with its title as a heading of the third level. */
+/** A table in Markdown, with its title as a heading of the second level. */
 export function markdownOf({ title, labels = 1, head, rows }: Table): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const rule = head.map((_, column) => column < labels ? "---" : "---:");
-  return [`### ${title}`, "", ...[head, rule, ...rows].map(line), ""].join(
+  return [`## ${title}`, "", ...[head, rule, ...rows].map(line), ""].join(
     "\n",
   );
 }

@@ -34,7 +34,7 @@ const NAMES: readonly unknown[] = ["auto", "native", "wasm"];
  * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
  * fast. Without one, no byte is touched; the two engines take the same time within
  * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
- * figures are those of `deno task bench kinds`, in `bench/results/results.md`.
+ * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
  *
  * @param hasChecksums Whether bytes are summed up.
  * @throws {RangeError} If the name is none of an engine.
