@@ -39,8 +39,9 @@ export interface FoundJournal {
 }
 
 /**
- * The journal of a chunk of several objects. Whoever creates it has the right to replace
- * the objects; whoever finds it does the same work, so that nobody waits for anybody.
+ * The journal of a chunk of several objects. The program that creates it has the right to
+ * replace the objects. Programs that find it do the same work, so that none waits for
+ * another.
  */
 export class Journal {
   readonly #requests: Requests;
@@ -91,12 +92,14 @@ export class Journal {
 
   /**
    * Carries out a committed record, and ends the journal. Any number of programs may do
-   * so at the same time, and whoever comes late changes nothing.
+   * so at the same time, and one that comes late changes nothing; only objects with equal
+   * bytes, which are stored between its check and its `DELETE`, are removed.
    *
    * @returns Whether the objects were those that the record expects.
    */
   async carryOut({ record, etag }: FoundJournal): Promise<boolean> {
-    const isExpected = await this.#doWork(record);
+    const isExpected = await isAsExpected(this.#requests, record);
+    await this.#carryOut(record, isExpected);
     try {
       if (this.#conditions.delete) {
         await deleteObject(
@@ -126,38 +129,46 @@ export class Journal {
     return isExpected;
   }
 
-  async #doWork(record: JournalRecord): Promise<boolean> {
+  async #carryOut(record: JournalRecord, isExpected: boolean): Promise<void> {
     const requests = this.#requests;
-    if ("removed" in record) {
-      // An object of another write has the same ETag if it has the same bytes.
-      for (const { key, tag } of record.removed) {
-        const found = await tagOf(requests, key, {});
-        if (found.tag !== tag && found.tag !== "-") return false;
+    if ("uploads" in record) {
+      for (const upload of record.uploads) {
+        if (isExpected) await completeUpload(requests, upload, {});
+        else await abortUpload(requests, upload.key, upload.id);
       }
+    } else if ("removed" in record && isExpected) {
       for (const { key, etag } of record.removed) {
         if (etag === undefined) continue;
         try {
           await deleteObject(requests, key, { "if-match": etag }, {});
         } catch (error) {
-          // It has been replaced by now.
+          // The object has been replaced since it was checked.
           if (!(error instanceof ConflictError)) throw error;
         }
       }
-    } else if ("uploads" in record) {
-      const { base, uploads, generation } = record;
-      if (base !== "*") {
-        const { tag } = await tagOf(requests, uploads[0]!.key, {});
-        if (tag !== base && tag !== generation) {
-          for (const { key, id } of uploads) {
-            await abortUpload(requests, key, id);
-          }
-          return false;
-        }
-      }
-      for (const upload of uploads) await completeUpload(requests, upload, {});
     }
-    return true;
   }
+}
+
+/**
+ * Whether the objects of a chunk are those that a record expects. The work of the record
+ * is done only then.
+ */
+export async function isAsExpected(
+  requests: Requests,
+  record: JournalRecord,
+): Promise<boolean> {
+  if ("removed" in record) {
+    // An object of another write has the same ETag if it has the same bytes.
+    for (const { key, tag } of record.removed) {
+      const found = await tagOf(requests, key, {});
+      if (found.tag !== tag && found.tag !== "-") return false;
+    }
+  } else if ("uploads" in record && record.base !== "*") {
+    const { tag } = await tagOf(requests, record.uploads[0]!.key, {});
+    return tag === record.base || tag === record.generation;
+  }
+  return true;
 }
 
 /** Reads the journal under a key; `undefined` if there is none. */

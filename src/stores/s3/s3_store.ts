@@ -374,7 +374,8 @@ export class S3Store implements Store {
    * Finishes what killed programs left, as the function `recover` does. Uploads that no
    * program has completed are left to a lifecycle rule of the bucket.
    *
-   * @param options `path`: the array or group to recover; `signal` aborts the work.
+   * @param options `path`: the array or group to recover; `dryRun`: whether nothing is
+   * changed; `signal` aborts the work.
    * @returns What was done. The temporary files are always none.
    *
    * @example

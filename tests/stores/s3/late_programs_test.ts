@@ -1,5 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { ConcatParts, recover, type Store } from "../../../mod.ts";
+import {
+  ConcatParts,
+  recover,
+  type Recovery,
+  type Store,
+} from "../../../mod.ts";
 import { S3Store } from "../../../src/s3/mod.ts";
 import { exclusively } from "../../../src/stores/exclusive.ts";
 import { type Limits, SimulatedBucket } from "./simulated_bucket.ts";
@@ -183,5 +188,77 @@ Deno.test("S3Store.group: a deletion beside a write removes all objects or none"
     writer.goOn();
     await writing;
     assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+  }
+});
+
+Deno.test("recover with dryRun reports the journals of a bucket and changes nothing", async () => {
+  const cases: [
+    begin: (store: Store) => Promise<unknown>,
+    stop: Stop,
+    after: Uint8Array | undefined,
+    expected: Pick<Recovery, "written" | "deleted">,
+  ][] = [
+    [
+      (store) => store.set!(KEY, chunkOf(2)),
+      completesFirst,
+      chunkOf(2),
+      { written: [KEY], deleted: [] },
+    ],
+    [
+      (store) => store.delete!(KEY),
+      deletesLast,
+      undefined,
+      { written: [], deleted: [KEY] },
+    ],
+  ];
+  for (const [begin, stop, after, expected] of cases) {
+    const bucket = new SimulatedBucket();
+    await program(bucket).store.set!(KEY, chunkOf(1));
+    const late = program(bucket, stop);
+    const work = begin(late.store);
+    await late.stopped;
+    const changes: string[] = [];
+    const { below } = program(bucket, ({ method }) => {
+      if (method !== "GET" && method !== "HEAD") changes.push(method);
+      return false;
+    });
+    const objects = new Map(bucket.objects);
+    const { written, deleted } = await recover(below, { dryRun: true });
+    assertEquals({ written, deleted }, expected);
+    assertEquals(changes, []);
+    assertEquals(bucket.objects, objects);
+    const recovery = await recover(below);
+    assertEquals(recovery.written, expected.written);
+    assertEquals(recovery.deleted, expected.deleted);
+    assertEquals(await program(bucket).store.get(KEY), after);
+    late.goOn();
+    await work;
+  }
+});
+
+Deno.test("recover reports no chunk that keeps the write of another program", async () => {
+  for (const dryRun of [true, false]) {
+    const bucket = new SimulatedBucket();
+    await program(bucket).store.set!(KEY, chunkOf(1));
+    let hasJournal = false;
+    const late = program(bucket, (request) => {
+      const isStopped = hasJournal && request.method === "HEAD";
+      hasJournal ||= isJournal(request) && request.method === "PUT";
+      return isStopped;
+    });
+    let runs = 0;
+    const update = exclusively(late.store, KEY, async (locked) => {
+      const chunk = await locked.get(KEY);
+      if (runs++ === 0) await program(bucket).store.set!(KEY, chunkOf(2));
+      await locked.set!(KEY, chunk!.map((byte) => byte | 4));
+    });
+    await late.stopped;
+    const { written } = await recover(program(bucket).below, { dryRun });
+    assertEquals(written, []);
+    assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+    late.goOn();
+    await update;
+    assertEquals(await program(bucket).store.get(KEY), chunkOf(6));
+    assertEquals(runs, 2);
   }
 });
