@@ -2,7 +2,7 @@ import { PartSizeError } from "../splitter/part_size_error.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { remove, write } from "../stores/capabilities.ts";
 import { SizeLimitError } from "../stores/size_limit_error.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
+import type { StoreKey } from "../stores/store.ts";
 import { isDocument } from "../views/view_documents.ts";
 import { type Answer, validatorsOf } from "./answer.ts";
 import { failedCondition } from "./conditions.ts";
@@ -25,17 +25,13 @@ export async function answerWrite(
     ? refusalOf(headers, limit)
     : { status: 403, body: "The request is not allowed to change the value\n" };
   if (refusal !== undefined) return refusal;
-  const isPresent = await evaluate(shown, key, headers, deadline);
-  if (isPresent === undefined) {
-    return { status: 412, body: "A condition of the request does not hold\n" };
-  }
   try {
-    const target = await shown.target(key, deadline);
+    const change = { shown, key, request, deadline };
     if (method === "DELETE") {
-      await deadline.run((options) => remove(target, key, options));
+      await removeValue(change);
       return { status: 204 };
     }
-    await put(target, key, request, deadline, { ...options, limit });
+    const isPresent = await putValue(change, { ...options, limit });
     return { status: isPresent ? 204 : 201 };
   } catch (error) {
     const status = statusOf(error, key);
@@ -82,42 +78,86 @@ function refusalOf(headers: Headers, limit: number): Answer | undefined {
   };
 }
 
-/** Evaluates the conditions of a request. Returns whether the value is present; `undefined` if a condition does not hold. */
+/** A value that a request changes. */
+interface Change {
+  readonly shown: ShownStore;
+  readonly key: StoreKey;
+  readonly request: Request;
+  readonly deadline: Deadline;
+}
+
+/** A condition of a request does not hold. */
+class ConditionError extends Error {}
+
+/**
+ * Evaluates the conditions of a request.
+ *
+ * @returns Whether the value is present.
+ * @throws {ConditionError} If a condition does not hold.
+ */
 async function evaluate(
-  shown: ShownStore,
-  key: StoreKey,
-  headers: Headers,
-  deadline: Deadline,
-): Promise<boolean | undefined> {
+  { shown, key, request: { headers }, deadline }: Change,
+): Promise<boolean> {
   shown.forget(key); // A kept version may be that of an earlier value.
   const value = await shown.find(key, undefined, deadline);
   value?.release();
   const failed = value === undefined
     ? headers.has("if-match")
     : failedCondition(headers, false, validatorsOf(value)) !== undefined;
-  return failed ? undefined : value !== undefined;
+  if (failed) {
+    throw new ConditionError("A condition of the request does not hold");
+  }
+  return value !== undefined;
 }
 
-async function put(
-  target: Store,
-  key: StoreKey,
-  request: Request,
-  deadline: Deadline,
+async function removeValue(change: Change): Promise<void> {
+  const { shown, key, deadline } = change;
+  const end = await deadline.run((options) => shown.beginChange(key, options));
+  try {
+    await evaluate(change);
+    const target = await shown.target(key, deadline);
+    await deadline.run((options) => remove(target, key, options));
+  } finally {
+    end();
+  }
+}
+
+/**
+ * Stores the body of a request. Requests may send bodies for the same value at the same
+ * time: at the end of its body, each evaluates its conditions again, and replaces the
+ * value before the next one does so.
+ *
+ * @returns Whether the value was present.
+ */
+async function putValue(
+  change: Change,
   { limit, timeout }: { limit: number; timeout: number },
-): Promise<void> {
+): Promise<boolean> {
+  const { shown, key, request, deadline } = change;
+  let isPresent = await evaluate(change); // Before the client sends all of the body.
+  const target = await shown.target(key, deadline);
+  let end: (() => void) | undefined;
   let writing!: Promise<void>;
   // The time of the store starts once the client has sent all.
-  const bodyEnd = new Promise<void>((ended) => {
+  const bodyEnd = new Promise<void>((resolve) => {
+    const ended = async () => {
+      resolve();
+      end = await deadline.run((options) => shown.beginChange(key, options));
+      isPresent = await evaluate(change);
+    };
     const body = readBody(request, { key, limit, timeout, ended });
-    writing = write(target, key, body, { signal: deadline.signal });
+    writing = write(target, key, body, { signal: deadline.signal })
+      .finally(() => end?.());
   });
   await Promise.race([writing, bodyEnd]);
   await deadline.run(() => writing);
+  return isPresent;
 }
 
 /** Returns the status of an error that the client made; `undefined` for other errors. */
 function statusOf(error: unknown, key: StoreKey): number | undefined {
   if (error instanceof BodyError) return error.status;
+  if (error instanceof ConditionError) return 412;
   if (error instanceof SizeLimitError) return 413;
   // The value does not fit the parts of its array, or lies outside of the chunk grid.
   const isUnfit = error instanceof PartSizeError ||

@@ -20,7 +20,7 @@ export class BodyError extends Error {
  * `BodyError`.
  *
  * @param timeout The longest pause in milliseconds.
- * @param ended Called at the end of the body.
+ * @param ended Called at the end of the body, before the stream ends.
  */
 export function readBody(
   { body, headers }: Request,
@@ -28,7 +28,7 @@ export function readBody(
     key: StoreKey;
     limit: number;
     timeout: number;
-    ended: () => void;
+    ended: () => Promise<void>;
   },
 ): ReadableStream<Uint8Array> {
   const reader = body?.getReader();
@@ -49,7 +49,7 @@ export function readBody(
           `Expected a body of ${announced} bytes, found ${length}`,
         );
       }
-      ended();
+      await ended();
       controller.close();
     },
     async cancel(reason) {

@@ -1,3 +1,4 @@
+import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import { PLAIN } from "../views/plain_translation.ts";
 import { placeInView } from "../views/place_in_view.ts";
@@ -33,6 +34,7 @@ export class ShownStore {
   readonly #store: Store;
   readonly #chunks: ChunkValues;
   readonly #view: View | undefined;
+  readonly #turns = new KeyLocks();
 
   constructor(store: Store, options: ShownStoreOptions) {
     const { lifetime, versions, translation } = options;
@@ -62,6 +64,23 @@ export class ShownStore {
     if (view === undefined) return this.#store;
     await deadline.run(() => view.placeOf(key)); // Knows the array as it is now.
     return await view.writable();
+  }
+
+  /**
+   * Waits until all earlier changes of a value have ended.
+   *
+   * @returns Ends this change.
+   */
+  async beginChange(
+    key: StoreKey,
+    { signal }: { signal: AbortSignal },
+  ): Promise<() => void> {
+    const end = await new Promise<() => void>((begin) => {
+      this.#turns.write(key, () => new Promise<void>(begin));
+    });
+    if (signal.aborted) end();
+    signal.throwIfAborted();
+    return end;
   }
 
   /** Drops what is known of a value that was changed. */

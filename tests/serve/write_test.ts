@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { MemoryStore, openArrayChunks } from "../../mod.ts";
+import { MemoryStore, openArrayChunks, type StoreOptions } from "../../mod.ts";
 import { createHandler, type WriteOptions } from "../../src/serve/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import {
@@ -170,6 +170,98 @@ Deno.test("createHandler refuses what it may not write, and changes nothing", as
     headers: { "if-match": etag },
   });
   assertEquals(allowed.status, 204);
+});
+
+/** A body that comes in two pieces, with a pause between. */
+function slowStreamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  const pieces = [bytes.slice(0, 70), bytes.slice(70)];
+  return new ReadableStream({
+    async pull(controller) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+      const piece = pieces.shift();
+      if (piece) controller.enqueue(piece);
+      else controller.close();
+    },
+  });
+}
+
+Deno.test("createHandler lets one of several requests with the same condition change a value", async () => {
+  const store = await storeInParts();
+  const request = served(store, { write: ALLOWED });
+  const send = (method: string, headers: HeadersInit, bytes?: Uint8Array) =>
+    request(PATH, {
+      method,
+      headers,
+      ...bytes && { body: slowStreamOf(bytes) },
+    });
+  const counterOf = (count: number) => {
+    const bytes = new Uint8Array(200);
+    new DataView(bytes.buffer).setUint32(80, count);
+    return bytes;
+  };
+  const clients = Array.from({ length: 6 }, (_, i) => i);
+  const created = await Promise.all(
+    clients.map(async () => {
+      const headers = { "if-none-match": "*" };
+      return (await send("PUT", headers, counterOf(0))).status;
+    }),
+  );
+  assertEquals(created.sort(), [201, 412, 412, 412, 412, 412]);
+
+  const increment = async (): Promise<void> => {
+    const response = await request(PATH);
+    const bytes = await response.bytes();
+    const count = new DataView(bytes.buffer).getUint32(80);
+    const headers = { "if-match": response.headers.get("etag")! };
+    const { status } = await send("PUT", headers, counterOf(count + 1));
+    if (status === 412) await increment();
+    else assertEquals(status, 204);
+  };
+  await Promise.all(clients.map(async () => {
+    for (let i = 0; i < 5; i++) await increment();
+  }));
+  assertEquals(await bytesOf(await request(PATH)), counterOf(30));
+
+  const etag = (await request(PATH)).headers.get("etag")!;
+  const deleted = await Promise.all(
+    clients.map(async () =>
+      (await send("DELETE", { "if-match": etag })).status
+    ),
+  );
+  assertEquals(deleted.sort(), [204, 412, 412, 412, 412, 412]);
+  assertEquals(request.errors, []);
+});
+
+Deno.test("createHandler goes on after a write that has stalled", async () => {
+  const store = await storeInParts();
+  const request = served(store, { write: ALLOWED, timeout: 50 });
+  const put = async (path: string) => {
+    const response = await request(path, { method: "PUT", body: VALUE });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const stalled = Promise.withResolvers<void>();
+  const groupOf = store.group.bind(store);
+  store.group = (key, keys) => {
+    const group = groupOf(key, keys);
+    const write = group.write!.bind(group);
+    return Object.assign(group, {
+      async write(options?: StoreOptions) {
+        const writer = await write(options);
+        const close = writer.close.bind(writer);
+        writer.close = () => stalled.promise.then(close);
+        return writer;
+      },
+    });
+  };
+  assertEquals(await put(PATH), 502);
+  store.group = groupOf;
+  // Others wait for the first, which may still change the value.
+  assertEquals(await Promise.all([put(PATH), put(PATH)]), [502, 502]);
+  assertEquals(await put("/dem/c/1/1"), 201);
+  stalled.resolve();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(await Promise.all([put(PATH), put(PATH)]), [204, 204]);
 });
 
 Deno.test("createHandler asks whether a request may change a value", async () => {
