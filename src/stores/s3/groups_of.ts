@@ -1,8 +1,10 @@
+import { rejectOnAbort } from "../abort.ts";
 import { KeyLocks } from "../key_locks.ts";
+import { loadOnce } from "../load_once.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { StoreGroup } from "../store_group.ts";
 import type { Bucket } from "./bucket.ts";
-import { type Conditions, probeConditions } from "./conditions.ts";
+import { probeConditions } from "./conditions.ts";
 import { S3Group } from "./group.ts";
 
 /** Returns a function that makes the groups of a bucket. */
@@ -11,8 +13,8 @@ export function groupsOf(
 ): (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup {
   // Not those of `KeyLocks.of`, which stores of whole chunks hold meanwhile.
   const locks = new KeyLocks();
-  let known: Conditions | undefined;
-  const conditions = async (options: StoreOptions) =>
-    known ??= await probeConditions(bucket.objects, options);
+  const probe = loadOnce(() => probeConditions(bucket.objects, {}));
+  const conditions = ({ signal }: StoreOptions) =>
+    rejectOnAbort(probe(), signal);
   return (key, keys) => new S3Group({ bucket, locks, conditions }, key, keys);
 }

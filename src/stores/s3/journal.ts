@@ -5,6 +5,7 @@ import { ConflictError } from "./conflict_error.ts";
 import {
   abortUpload,
   completeUpload,
+  etagIn,
   type PreparedUpload,
 } from "./multipart.ts";
 import { deleteObject, type ObjectTag, putObject, tagOf } from "./objects.ts";
@@ -56,7 +57,8 @@ export class Journal {
 
   /**
    * Commits a record: from then on it will be carried out, by this program or by
-   * another. Carries out the records of others that are found before.
+   * another. Carries out the records of others that are found before. The signal ends
+   * the waiting for others, and not the commit.
    */
   async commit(
     record: JournalRecord,
@@ -80,7 +82,7 @@ export class Journal {
           this.#place,
           bytes,
           condition,
-          options,
+          {},
         );
         if (etag !== null) return { record, etag };
       } catch (error) {
@@ -180,9 +182,8 @@ export async function findJournal(
   const answer = await requests.send(place, options, [200]);
   if (answer === undefined) return undefined;
   const text = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
-  const etag = answer.headers.get("etag");
+  const etag = etagIn(answer, place);
   try {
-    if (etag === null) throw new TypeError("It has no ETag");
     return { record: JSON.parse(text), etag };
   } catch (cause) {
     throw new Error(

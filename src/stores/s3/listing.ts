@@ -5,6 +5,9 @@ import { isTemporaryKey } from "./journal_key.ts";
 import { type Bucket, encodeText } from "./bucket.ts";
 import { textOf, textsOf } from "./xml.ts";
 
+/** The longest part of an answer that an error quotes, in characters. */
+const LONGEST_QUOTE = 200;
+
 /** Lists the keys of a bucket that begin with `prefix`, journals included. */
 export async function* listAll(
   { service, name, prefix: root }: Bucket,
@@ -29,6 +32,18 @@ export async function* listAll(
       );
     }
     const xml = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
+    token = textOf(xml, "IsTruncated") === "true"
+      ? textOf(xml, "NextContinuationToken") ?? ""
+      : undefined;
+    if (token === "" || !/<ListBucketResult\b/.test(xml)) {
+      throw new Error(
+        `Cannot list bucket ${
+          JSON.stringify(name.slice(1))
+        }: expected ListBucketResult with all keys or with a NextContinuationToken, found ${
+          JSON.stringify(xml.slice(0, LONGEST_QUOTE))
+        }`,
+      );
+    }
     const isEncoded = textOf(xml, "EncodingType") === "url";
     for (const text of textsOf(xml, "Key")) {
       const key = isEncoded
@@ -36,9 +51,6 @@ export async function* listAll(
         : text;
       yield `/${key.slice(root.length)}`;
     }
-    token = textOf(xml, "IsTruncated") === "true"
-      ? textOf(xml, "NextContinuationToken")
-      : undefined;
   } while (token !== undefined);
 }
 

@@ -55,11 +55,16 @@ export async function putPiece(
     search: `?partNumber=${number}&uploadId=${encodeText(id)}`,
     body: bytes as Uint8Array<ArrayBuffer>,
   });
-  const etag = answer!.headers.get("etag");
   await answer!.cancel();
-  if (etag !== null) return { number, etag };
+  return { number, etag: etagIn(answer!, key) };
+}
+
+/** Returns the ETag of an answer, without which no condition can be asked for. */
+export function etagIn({ headers }: Answer, key: StoreKey): string {
+  const etag = headers.get("etag");
+  if (etag !== null) return etag;
   throw new Error(
-    `Expected the bucket to answer piece ${number} of ${
+    `Expected the bucket to answer for ${
       JSON.stringify(key)
     } with an ETag, found none; across origins it must be exposed`,
   );

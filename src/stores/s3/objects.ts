@@ -1,7 +1,7 @@
-import type { Answer, Requests } from "../http/exchange.ts";
+import type { Requests } from "../http/exchange.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { ConflictError } from "./conflict_error.ts";
-import { GENERATION } from "./multipart.ts";
+import { etagIn, GENERATION } from "./multipart.ts";
 
 /** The statuses of a condition that does not hold, or that another request has met at the same time. */
 const CONFLICT: readonly number[] = [409, 412];
@@ -22,7 +22,12 @@ export async function putObject(
   const answer = await requests.send(
     key,
     options,
-    [200, ...isConditional ? [...CONFLICT, 404] : []],
+    [
+      200,
+      ...isConditional ? CONFLICT : [],
+      // Without If-Match, it is the bucket that does not exist.
+      ..."if-match" in headers ? [404] : [],
+    ],
     { method: "PUT", body: bytes as Uint8Array<ArrayBuffer>, headers },
   );
   await answer!.cancel();
@@ -49,6 +54,7 @@ export async function deleteObject(
 export interface ObjectTag {
   /** The write that it belongs to, or else its ETag; `-` if there is no object. */
   readonly tag: string;
+  /** The ETag; `undefined` if there is no object. */
   readonly etag: string | undefined;
 }
 
@@ -59,11 +65,8 @@ export async function tagOf(
   options: StoreOptions,
 ): Promise<ObjectTag> {
   const answer = await requests.send(key, options, [200], { method: "HEAD" });
-  await answer?.cancel();
-  return answer ? tagIn(answer) : { tag: "-", etag: undefined };
-}
-
-function tagIn({ headers }: Answer): ObjectTag {
-  const etag = headers.get("etag") ?? undefined;
-  return { tag: headers.get(GENERATION) ?? etag ?? "?", etag };
+  if (answer === undefined) return { tag: "-", etag: undefined };
+  await answer.cancel();
+  const etag = etagIn(answer, key);
+  return { tag: answer.headers.get(GENERATION) ?? etag, etag };
 }

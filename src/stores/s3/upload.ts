@@ -1,6 +1,7 @@
 import { joinBytes } from "../join_bytes.ts";
 import type { Requests } from "../http/exchange.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import { ConflictError } from "./conflict_error.ts";
 import {
   abortUpload,
   completeUpload,
@@ -9,7 +10,7 @@ import {
   putPiece,
   type StoredPiece,
 } from "./multipart.ts";
-import { putObject } from "./objects.ts";
+import { putObject, tagOf } from "./objects.ts";
 
 /** The greatest number of pieces that are sent at the same time. */
 const AT_ONCE = 4;
@@ -74,18 +75,23 @@ export class Upload {
       );
     }
     const upload = await this.prepare();
-    const isDone = await completeUpload(
-      this.#requests,
-      upload,
-      this.#options,
-      headers,
-    );
-    if (isDone) return;
-    throw new Error(
+    let failure = new Error(
       `Cannot complete the upload of ${
         JSON.stringify(this.#key)
       }: somebody has given it up`,
     );
+    try {
+      const options = this.#options;
+      if (await completeUpload(this.#requests, upload, options, headers)) {
+        return;
+      }
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      failure = error;
+    }
+    // The request was repeated if the answer to a successful one was lost.
+    const { tag } = await tagOf(this.#requests, this.#key, this.#options);
+    if (tag !== this.#generation) throw failure;
   }
 
   /** Sends what is left, and returns the upload, which is to be completed. */

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
 import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
+import { exclusively } from "../../../src/stores/exclusive.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { testStore } from "../conformance.ts";
 import { listed, streamOf } from "../store_values.ts";
@@ -263,4 +264,105 @@ Deno.test("S3Store reads chunks whose objects other programs have stored", async
   requests.length = 0;
   assertEquals((await PARTS.apply(store).get("/c/0"))?.length, 9);
   assertEquals(requests, ["GET", "GET"]);
+});
+
+Deno.test("S3Store.set stores a value whose last answer is lost, and so its upload unknown", async () => {
+  const pieceSize = 5 * MIB;
+  for (const generation of [true, false]) {
+    const bucket = new SimulatedBucket();
+    let completions = 0;
+    const store = new S3Store("s3://bucket", {
+      endpoint: "https://example.org",
+      pieceSize,
+      retryDelay: 0,
+      async fetch(request) {
+        const response = bucket.answer(request, await request.bytes());
+        const isLost = request.method === "POST" &&
+          request.url.includes("uploadId") && completions++ === 0;
+        if (!isLost) return response;
+        if (!generation) {
+          const object = bucket.objects.get("k")!;
+          bucket.objects.set("k", { ...object, generation: "of another" });
+        }
+        throw new TypeError("The connection is lost");
+      },
+    });
+    const set = () => store.set("/k", streamOf(countingBytes(pieceSize)));
+    if (generation) await set();
+    else await assertRejects(set, Error, "given it up");
+    assertEquals(completions, 2);
+    assertEquals((await store.get("/k"))?.length, pieceSize);
+  }
+});
+
+Deno.test("S3Store says that a bucket does not exist", async () => {
+  const store = new S3Store("s3://none", {
+    fetch: () =>
+      Promise.resolve(
+        new Response(
+          "<Error><Code>NoSuchBucket</Code><Message>No</Message></Error>",
+          { status: 404, headers: { "content-type": "application/xml" } },
+        ),
+      ),
+  });
+  const bytes = countingBytes(9);
+  for (
+    const operation of [
+      () => store.set("/k", bytes),
+      () => PARTS.apply(store).set("/k", bytes),
+      () => exclusively(store, "/k", (locked) => locked.set!("/k", bytes)),
+    ]
+  ) await assertRejects(operation, Error, "404 (NoSuchBucket");
+  await assertRejects(() => listed(store), Error, "does not exist");
+});
+
+Deno.test("S3Store.list refuses an answer that holds no keys, or not all", async () => {
+  for (
+    const answer of [
+      "<html></html>",
+      "",
+      "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+    ]
+  ) {
+    const store = new S3Store("s3://bucket", {
+      fetch: () => Promise.resolve(new Response(answer)),
+    });
+    await assertRejects(
+      () => listed(store),
+      Error,
+      'Cannot list bucket "bucket": expected ListBucketResult',
+    );
+  }
+});
+
+Deno.test("S3Store says that ETag must be exposed", async () => {
+  const bucket = new SimulatedBucket();
+  const store = new S3Store("s3://bucket", {
+    endpoint: "https://example.org",
+    async fetch(request) {
+      const response = bucket.answer(request, await request.bytes());
+      response.headers.delete("etag");
+      return response;
+    },
+  });
+  const bytes = countingBytes(9);
+  await store.set("/k", bytes);
+  for (
+    const operation of [
+      () => PARTS.apply(store).set("/c/0", bytes),
+      () => exclusively(store, "/k", (locked) => locked.set!("/k", bytes)),
+    ]
+  ) await assertRejects(operation, Error, "must be exposed");
+});
+
+Deno.test("S3Store asks once for the conditions that a service heeds", async () => {
+  const { store, requests } = open();
+  const composed = PARTS.apply(store);
+  await Promise.all(
+    ["/c/0", "/c/1", "/c/2"].map((key) =>
+      composed.set(key as StoreKey, countingBytes(9))
+    ),
+  );
+  // The probe takes six requests: three PUT, two DELETE and one HEAD.
+  assertEquals(requests.length, 6 + 3 * (3 * 2 + 3));
 });
