@@ -129,6 +129,24 @@ Deno.test("a page shows the nodes, the layout, the stored chunks and the parts o
   assertEquals(await ask(pages, "/maps/elevation"), undefined);
 });
 
+Deno.test("a page reads its document once to list chunks, and once to describe one", async () => {
+  const store = await exampleStore();
+  const pages = new IndexPages(store, "data");
+  await textOf(pages, "/"); // reads all documents
+  const read: StoreKey[] = [];
+  const get = store.get.bind(store);
+  store.get = (key, options) => {
+    read.push(key);
+    return get(key, options);
+  };
+  for (const chunk of ["", "?chunk=1,2", "?chunk=0,0"]) {
+    read.length = 0;
+    await textOf(pages, `/maps/elevation${chunk}`);
+    const key = "/maps/elevation/zarr.json";
+    assertEquals(read.filter((each) => each === key), [key, key], chunk);
+  }
+});
+
 Deno.test("a page escapes the texts of a store, and runs no script but its own", async () => {
   const store = await exampleStore();
   const evil = "<img src=x onerror=alert(1)>";

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { openArrayChunks } from "../../arrays/open_array_chunks.ts";
 import { inspect } from "../../jobs/inspect/inspect.ts";
 import type { InspectedArray } from "../../jobs/inspect/inspection.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
@@ -27,7 +27,7 @@ export interface PageRequest {
   readonly chunk: string | null;
 }
 
-/** A page, and what a browser is told of it. */
+/** A page, and how it is answered. */
 export interface NodePage {
   readonly status: number;
   readonly html: string;
@@ -68,25 +68,19 @@ async function describeArray(
   { store, path, chunk, root }: PageRequest,
   signal: AbortSignal,
 ): Promise<Html> {
-  const find = async (coordinates?: readonly number[]) => {
-    const { nodes: [node] } = await inspect(store, path, {
-      count: false,
-      signal,
-      ...coordinates && { chunk: coordinates },
-    });
-    return { ...node as InspectedArray, path };
-  };
-  const array = await find();
-  const chunks = new ArrayChunks(store, path, array.metadata);
-  const { shape, dimension_names, data_type } = array.metadata;
+  const chunks = await openArrayChunks(store, path, { signal });
+  const { metadata: { shape, dimension_names, data_type }, gridShape } = chunks;
   const axes = choosePictureAxes(shape, dimension_names ?? [], data_type);
   const map: ChunkMap | undefined = store.list === undefined
     ? undefined
     : await mapChunks(chunks, axes, { signal });
-  const shown = coordinatesOf(chunk, array.gridShape) ?? map?.first;
-  const described = shown === undefined ? array : await find(shown);
+  const { nodes: [node] } = await inspect(store, path, {
+    count: false,
+    chunk: coordinatesOf(chunk, gridShape) ?? map?.first,
+    signal,
+  });
   return arrayPage(
-    described,
+    { ...node as InspectedArray, path },
     axes,
     map,
     path === "" ? root : urlOf(root, path),
