@@ -23,7 +23,7 @@ export const CONVERT: Command = {
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and gives its arrays other chunk keys and parts.\nWhat no option names stays as it is.",
+    "Copies an array or a group, and gives its arrays other chunk keys and parts.\nWhat no option names stays as it is. SOURCE is a path or a URL, and TARGET a\npath or the URL of a bucket.",
   options: {
     suffix: {
       type: "string",
@@ -49,7 +49,7 @@ export const CONVERT: Command = {
       type: "string",
       value: "LIST",
       help:
-        "the parts of a chunk, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
+        "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
     },
     container: {
       type: "string",
@@ -104,6 +104,7 @@ export const CONVERT: Command = {
     const progress = new ProgressLine(io, args.has("quiet"));
     const share = shareOf(args, io);
     const concurrency = concurrencyOf(args);
+    let hasBegun = false;
     try {
       const conversion = await convert(source, target, {
         ...layout,
@@ -116,15 +117,20 @@ export const CONVERT: Command = {
         dryRun: args.has("dry-run"),
         finish: args.has("finish"),
         signal: io.signal,
-        onProgress: ({ done, total, bytes }) =>
-          progress.update(done, total, bytes),
+        onProgress({ done, total, bytes }) {
+          hasBegun = true;
+          progress.update(done, total, bytes);
+        },
       });
       progress.clear();
       report(conversion, args, to, io);
       return 0;
     } catch (error) {
       progress.clear();
-      await explain(target, to, io);
+      // With --finish, the error says which chunks are missing.
+      const isWorking = (hasBegun || io.signal.aborted) && !args.has("finish");
+      const again = share ? "again" : "with --resume";
+      if (isWorking) await explain(target, to, again, io);
       throw error;
     }
   },
@@ -157,10 +163,15 @@ function report(
 }
 
 /** Says how to go on, if the target was left unfinished. */
-async function explain(target: Store, place: string, io: Io): Promise<void> {
+async function explain(
+  target: Store,
+  place: string,
+  again: string,
+  io: Io,
+): Promise<void> {
   const marker = await target.get(MARKER).catch(() => undefined);
   if (marker === undefined) return;
   io.note(
-    `${place} is not finished: run the same command with --resume to continue\n`,
+    `${place} is not finished: run the same command ${again} to continue\n`,
   );
 }

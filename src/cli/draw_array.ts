@@ -20,28 +20,36 @@ export function drawNode(
   ];
 }
 
-/** A drawing of the parts of a chunk, in their order. */
+/** The lines about a chunk. */
 function drawChunk(array: InspectedArray, chunk: InspectedChunk): string[] {
   const what = array.innerChunkShape ? "shard" : "chunk";
   const name = `${what} ${chunk.coordinates.join(", ")}`.trimEnd();
   if (chunk.size === undefined) return [`  ${name} is absent: ${chunk.key}`];
-  const width = Math.max(...chunk.parts.map(({ key }) => key.length));
-  const sizes = chunk.parts.map(({ length }) => countText(length));
-  const digits = Math.max(...sizes.map(({ length }) => length));
   return [
     `  ${name}, ${countText(chunk.size)} bytes`,
-    ...chunk.parts.map(({ key }, i) => {
-      const edge = chunk.parts.length === 1
-        ? "─"
-        : i === 0
-        ? "┌"
-        : i === chunk.parts.length - 1
-        ? "└"
-        : "│";
-      const holds = array.parts[i]!.holds.join(", ");
-      return `    ${edge} ${key.padEnd(width)}  ${
-        sizes[i]!.padStart(digits)
-      }  ${holds}`.trimEnd();
-    }),
+    ...drawParts(chunk.parts.map(({ key, length }, i) => ({
+      key,
+      size: countText(length),
+      holds: array.parts[i]!.holds.join(", "),
+    }))),
   ];
+}
+
+/** The lines of the parts of a chunk. */
+export function drawParts(
+  parts: readonly { key: string; size: string; holds: string }[],
+): string[] {
+  const width = Math.max(...parts.map(({ key }) => key.length));
+  const digits = Math.max(...parts.map(({ size }) => size.length));
+  return parts.map(({ key, size, holds }, i) => {
+    const edge = parts.length === 1
+      ? "─"
+      : i === 0
+      ? "┌"
+      : i === parts.length - 1
+      ? "└"
+      : "│";
+    const columns = [key.padEnd(width), size.padStart(digits), holds];
+    return `    ${edge} ${columns.join("  ")}`.trimEnd();
+  });
 }

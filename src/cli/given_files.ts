@@ -33,8 +33,14 @@ export async function listFiles(
   }
   for (const each of given) {
     const path = resolve(each);
-    const { isDirectory } = await Deno.stat(path);
-    if (isDirectory) await walk(path);
+    const info = await Deno.stat(path).catch((error) => {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    });
+    if (info === undefined) {
+      throw new Error(`There is no file or folder ${JSON.stringify(each)}`);
+    }
+    if (info.isDirectory) await walk(path);
     else paths.push(path);
   }
   return { paths, found: found.sort() };

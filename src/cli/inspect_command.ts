@@ -6,10 +6,10 @@ import { drawTree } from "./draw_tree.ts";
 import { jsonText } from "./format.ts";
 import { openStore } from "./open_store.ts";
 
-/** `zarr-parts inspect PLACE` */
+/** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
   name: "inspect",
-  operands: ["PLACE"],
+  operands: ["PATH|URL"],
   summary:
     "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, the tree of\nits nodes.",
   options: {

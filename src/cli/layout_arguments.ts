@@ -1,9 +1,11 @@
+import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { namedCodecs } from "../jobs/plan/change_layout.ts";
 import type { LayoutOptions } from "../jobs/plan/layout_options.ts";
 import type {
   ArrayMetadata,
   NamedConfiguration,
 } from "../metadata/array_metadata.ts";
+import { MetadataError } from "../metadata/metadata_error.ts";
 import { parseZarrJson } from "../metadata/zarr_json.ts";
 import { type Arguments, UsageError } from "./command.ts";
 
@@ -63,8 +65,19 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
     return { name: "template", configuration };
   }
   if (name === undefined && separator === undefined) return undefined;
-  return {
+  const encoding = {
     name: name ?? "default",
     ...separator !== undefined && { configuration: { separator } },
   };
+  try {
+    parseChunkKeyEncoding(encoding);
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new UsageError(
+      `Cannot use ${
+        name === undefined ? "--separator" : "--encoding"
+      }: ${error.problem}`,
+    );
+  }
+  return encoding;
 }

@@ -109,6 +109,9 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const [name = "--help", ...rest] = args;
+  if (name === "help" && rest.length > 0) {
+    return await run([rest[0]!, "--help"], io);
+  }
   if (["--help", "-h", "help"].includes(name)) {
     io.print(overview());
     return args.length === 0 ? 2 : 0;

@@ -6,6 +6,16 @@ import { UsageError } from "./command.ts";
 
 /** Opens the store of a path or a URL. */
 export function openStore(place: string): Store {
+  try {
+    return storeOf(place);
+  } catch (error) {
+    // Stores throw these for URLs that they cannot use.
+    const isUrl = error instanceof TypeError || error instanceof RangeError;
+    throw isUrl ? new UsageError(error.message) : error;
+  }
+}
+
+function storeOf(place: string): Store {
   if (/^https?:/i.test(place)) return new HttpStore(place);
   if (/^s3:/i.test(place)) return openBucketStore(place);
   if (/^file:/i.test(place)) return new FileSystemStore(new URL(place));
@@ -43,15 +53,41 @@ function openBucketStore(url: string): Store {
     ["AWS_REGION", "AWS_DEFAULT_REGION"],
     ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
   ].map((names) => names.map((name) => Deno.env.get(name)).find(Boolean));
+  if (!accessKeyId !== !secretAccessKey) {
+    throw new UsageError(
+      "Expected both of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, found one",
+    );
+  }
+  if (endpoint && !/^https?:\/\/[^/]/i.test(endpoint)) {
+    throw new UsageError(
+      `Expected the endpoint of AWS_ENDPOINT_URL to be an http: or https: URL, found ${
+        JSON.stringify(endpoint)
+      }`,
+    );
+  }
   return new S3Store(url, {
-    ...accessKeyId && secretAccessKey && {
-      credentials: {
-        accessKeyId,
-        secretAccessKey,
-        ...sessionToken && { sessionToken },
-      },
-    },
+    ...accessKeyId && secretAccessKey
+      ? {
+        credentials: {
+          accessKeyId,
+          secretAccessKey,
+          ...sessionToken && { sessionToken },
+        },
+      }
+      : { fetch: fetchUnsigned },
     ...region && { region },
     ...endpoint && { endpoint },
+  });
+}
+
+/** Sends a request that is not signed, and says so in the status of an answer that refuses it. */
+async function fetchUnsigned(request: Request): Promise<Response> {
+  const response = await fetch(request);
+  if (response.status !== 403) return response;
+  return new Response(response.body, {
+    status: response.status,
+    statusText:
+      "Forbidden; requests are not signed without AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    headers: response.headers,
   });
 }

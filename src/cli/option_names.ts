@@ -37,14 +37,23 @@ const QUOTED = new RegExp(
 const ASSIGNED = new RegExp(`\\b(?:set )?(${NAMES.join("|")}): true\\b`, "g");
 
 /** Advice about functions, and the same advice about commands. */
-const ADVICE: readonly (readonly [string, string])[] = [
+const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["by recover(store)", "by zarr-parts repair"],
   ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
+  ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
+  [": give arrayMetadata a shardShape", ""],
+  [
+    /give a shardShape, or the part as \{ keySuffix: "([^"]*)", size \}/g,
+    "give its size in bytes, such as $1:64",
+  ],
 ];
+
+/** Matches a store in a message, and its path or URL. */
+const STORE = /\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 
 /**
  * Puts the names of the command line in place of those of functions: `--dry-run` for
- * `the option "dryRun"`.
+ * `the option "dryRun"`, and the path or the URL for a store.
  */
 export function withOptionNames(message: string): string {
   const renamed = message
@@ -60,7 +69,7 @@ export function withOptionNames(message: string): string {
     );
   return ADVICE.reduce(
     (text, [from, to]) => text.replaceAll(from, to),
-    renamed,
+    renamed.replaceAll(STORE, "$1"),
   );
 }
 

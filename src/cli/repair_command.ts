@@ -73,11 +73,11 @@ export const REPAIR: Command = {
         );
       }
       repairs += written.length + deleted.length + temporary.files;
-      io.print(
-        `${countText(repairs)} ${isDry ? "can be repaired" : "repaired"}, ${
-          left === 0 ? "nothing" : countText(left)
-        } left`,
-      );
+      const sum = `${countText(repairs)} ${
+        isDry ? "can be repaired" : "repaired"
+      }`;
+      if (left > 0) io.print(`${sum}, ${countText(left)} left unrepaired`);
+      else io.print(repairs > 0 ? sum : "Nothing to repair");
     }
     return failures > 0 ? 1 : 0;
   },

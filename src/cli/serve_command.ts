@@ -17,10 +17,10 @@ const PORTS_TRIED = 100;
 /** How long answers that are under way may take after Ctrl-C, in milliseconds. */
 const GRACE = 2_000;
 
-/** `zarr-parts serve PLACE` */
+/** `zarr-parts serve PATH|URL` */
 export const SERVE: Command = {
   name: "serve",
-  operands: ["PLACE"],
+  operands: ["PATH|URL"],
   summary:
     "Serves the arrays and groups of a folder or a URL over HTTP as plain Zarr, until\nCtrl-C. All Zarr programs read them, and browsers show a page about each. Prints\na line for each request. Nothing can be written.",
   options: {
@@ -38,7 +38,7 @@ export const SERVE: Command = {
     mount: {
       type: "string",
       value: "PATH",
-      help: "the path that PLACE is served at, / by default",
+      help: "the path at which the store is served, / by default",
     },
     stored: { type: "boolean", help: "serve all values as they are stored" },
     "inner-chunks": {

@@ -7,10 +7,10 @@ import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
-/** `zarr-parts verify PLACE` */
+/** `zarr-parts verify PATH|URL` */
 export const VERIFY: Command = {
   name: "verify",
-  operands: ["PLACE"],
+  operands: ["PATH|URL"],
   summary:
     "Checks the documents, parts, checksums and shard indexes of an array or a group,\nand prints a line for each finding. The exit status is 1 if there are errors.",
   options: {

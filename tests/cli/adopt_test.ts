@@ -294,7 +294,11 @@ const MISTAKES: [string, number, string][] = [
   ["FILES --into DIR --template {*}.tif", 2, "Expected a separator for {*}"],
   ["FILES --into DIR --link --stack --page x", 2, 'number, found "x"'],
   ["FILES --into DIR --link --stack --fill-value x", 2, 'number, found "x"'],
-  ["DIR/none.tif --into DIR --link", 1, "No such file"],
+  [
+    "DIR/none.tif --into DIR --link",
+    1,
+    'There is no file or folder "DIR/none.tif"',
+  ],
   ["FILES --into DIR --link --stack --overview 3", 2, "has no overview 3"],
   [
     "DIR/a.zip --into DIR/new --link",

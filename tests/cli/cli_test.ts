@@ -47,7 +47,7 @@ const MISTAKES: [string[], string][] = [
     ["convert", "--in-place", DEM, "--parts", ".x:1,,.index"],
     "or a conversion to another place",
   ],
-  [["inspect"], "Expected PLACE, found nothing"],
+  [["inspect"], "Expected PATH|URL, found nothing"],
   [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
   [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
   [
@@ -71,6 +71,11 @@ const MISTAKES: [string[], string][] = [
   [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
   [["inspect", DEM, "--chunk", "9,9"], "whose shape is [3, 4]"],
   [["inspect", "gs://bucket/x"], "with http:, https:, s3: or file:"],
+  [["inspect", "s3://"], 'such as "s3://bucket/prefix"'],
+  [["inspect", "http://"], "URL with a host"],
+  [["help", "inspekt"], "did you mean inspect?"],
+  [["convert", DEM, "b", "--encoding", "x"], 'key encoding "x"; known are'],
+  [["convert", DEM, "b", "--separator", "x"], "Cannot use --separator: "],
 ];
 
 Deno.test("the command line answers wrong usage with status 2, and says what would be right", async () => {
@@ -87,12 +92,37 @@ Deno.test("the command line answers failed work with status 1, and names the pla
   await inTempDir(async (folder) => {
     const { code, out, err } = await runCli("inspect", `${folder}/nothing`);
     assertEquals([code, out], [1, ""]);
-    assertStringIncludes(err, `FileSystemStore(${folder}/nothing)`);
+    assertStringIncludes(err, `"/" in ${folder}/nothing: there is no `);
     const refused = await runCli("convert", DEM, DEM);
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.err, "a node is there already");
     assertStringIncludes(refused.err, "files, or --overwrite\n");
   });
+});
+
+Deno.test("the command line says how to reach a bucket that refuses it", async () => {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => new Response("secret", { status: 403 }),
+  );
+  const endpoint = `http://127.0.0.1:${server.addr.port}`;
+  const keys = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+  const none = { AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "" };
+  const cases: [Record<string, string>, number, string][] = [
+    [none, 1, "not signed without AWS_ACCESS_KEY_ID"],
+    [keys, 1, "found 403 Forbidden\n"],
+    [{ ...none, AWS_ACCESS_KEY_ID: "a" }, 2, "Expected both"],
+    [{ ...keys, AWS_ENDPOINT_URL: "host:80" }, 2, 'found "host:80"'],
+  ];
+  for (const [env, status, message] of cases) {
+    const { code, err } = await runCliIn(
+      { AWS_ENDPOINT_URL: endpoint, ...env },
+      ...["inspect", "s3://bucket/a"],
+    );
+    assertEquals(code, status, err);
+    assertStringIncludes(err, message);
+  }
+  await server.shutdown();
 });
 
 Deno.test("the help of each command has examples and fits in 80 columns", async () => {
@@ -105,6 +135,7 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
     const { code, out, err } = await runCli(command, "--help");
     assertEquals([code, err], [0, ""]);
     assertStringIncludes(out, `  zarr-parts ${command} `);
+    assertEquals((await runCli("help", command)).out, out);
     const long = out.split("\n").filter((line) => line.length > 80);
     assertEquals(long, []);
   }
@@ -271,6 +302,7 @@ Deno.test("convert says what it would do, and works in shares", async () => {
     const target = `${folder}/a`;
     const args = ["convert", DEM, target, "--suffix", ".s"];
     const dry = await runCli(...args, "--dry-run");
+    assertStringIncludes(dry.out, "/  12 chunks, such as\n    ─ c/0/0.s\n");
     assertStringIncludes(dry.out, "12 chunks and files would be copied");
     assertEquals(await present(target), false);
     for (const number of ["2", "1", "3"]) {
@@ -279,6 +311,7 @@ Deno.test("convert says what it would do, and works in shares", async () => {
       assertStringIncludes(out, "run the command with --finish");
       const early = await runCli(...args, "--finish");
       assertEquals(early.code, number === "3" ? 0 : 1);
+      assertEquals(early.err.includes("--resume"), false);
     }
     const again = await runCli(...args, "--resume", "--json");
     assertEquals(JSON.parse(again.out).skipped, 12);
@@ -372,6 +405,7 @@ Deno.test("convert --in-place converts an array of a group, with the metadata of
 
     const dry = await runCli(...inPlace, ...layout, "--dry-run");
     assertEquals([dry.code, dry.err], [0, ""]);
+    assertStringIncludes(dry.out, "    │ c/0/0.s.index");
     assertStringIncludes(dry.out, "3 chunks would be converted in place");
     assertEquals(await digestsOf(store), before);
 
@@ -438,15 +472,15 @@ Deno.test("repair prints what it does, and fails on what it leaves", async () =>
     const dry = await runCli("repair", folder, "--dry-run");
     assertEquals(dry, {
       code: 0,
-      out:
-        "would remove 1 temporary file, 1.50 kB\n1 can be repaired, nothing left\n",
+      out: "would remove 1 temporary file, 1.50 kB\n1 can be repaired\n",
       err: "",
     });
     const { code, out } = await runCli("repair", folder);
     assertEquals(
       [code, out],
-      [0, "removed 1 temporary file, 1.50 kB\n1 repaired, nothing left\n"],
+      [0, "removed 1 temporary file, 1.50 kB\n1 repaired\n"],
     );
+    assertEquals((await runCli("repair", folder)).out, "Nothing to repair\n");
     await store.delete("/c/0/0.tail");
     await store.set("/notes.txt", new Uint8Array(1));
     const [quiet, json] = await Promise.all([

@@ -21,6 +21,21 @@ const MESSAGES: [string, string][] = [
     "finish the write by recover(store)",
     "finish the write by zarr-parts repair",
   ],
+  [
+    "finish it first, by convertInPlace or zarr-parts convert --in-place",
+    "finish it first, by zarr-parts convert --in-place",
+  ],
+  [
+    'the array has no shards; give a shardShape, or the part as { keySuffix: ".s.index", size } (array "/")',
+    'the array has no shards; give its size in bytes, such as .s.index:64 (array "/")',
+  ],
+  ['at "/" in FileSystemStore(a b/c): none', 'at "/" in a b/c: none'],
+  [
+    "HttpStore(https://a.b/c?d) to S3Store(s3://a/b)",
+    "https://a.b/c?d to s3://a/b",
+  ],
+  // The end of a path with brackets is not known.
+  ["in FileSystemStore(a(1)b)", "in FileSystemStore(a(1)b)"],
   // Keys and values are not options.
   ['Key "/overwrite" and "resume"', 'Key "/overwrite" and "resume"'],
   ['the option "files"', 'the option "files"'],

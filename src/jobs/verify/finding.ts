@@ -5,7 +5,7 @@ import type { StoreKey } from "../../stores/store.ts";
  *
  * - `metadata-invalid`: a `zarr.json` that is not valid or not understood
  * - `consolidated-metadata-differs`: consolidated metadata of a group that is not what
- *   the node's own document says
+ *   the node's own document says, or describes a node without a document
  * - `conversion-unfinished`: the file of a conversion that was not finished
  * - `part-missing`, `part-size`: a part that is absent, or has another length than its size
  * - `chunk-unfinished`: a chunk whose writer was killed, or that is being written

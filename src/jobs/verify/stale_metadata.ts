@@ -17,13 +17,16 @@ export function staleMetadata(
   invalid: readonly Finding[],
 ): Finding[] {
   const findings: Finding[] = [];
-  changeStale(place, nodes, invalid, (group, path, _own, node) => {
+  changeStale(place, nodes, invalid, (group, path, own, node) => {
+    const problem = own === undefined
+      ? `describes a node that has no ${describe(documentKey(place, path))}`
+      : "is not what the node's own document says";
     findings.push(finding(
       "consolidated-metadata-differs",
       documentKey(place, group),
       `The consolidated metadata of ${describe(`/${path}`)} in ${
         describeStore(place.store)
-      } is not what the node's own document says`,
+      } ${problem}`,
     ));
     return node;
   });
