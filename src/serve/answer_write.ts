@@ -137,20 +137,17 @@ async function putValue(
   let isPresent = await evaluate(change); // Before the client sends all of the body.
   const target = await shown.target(key, deadline);
   let end: (() => void) | undefined;
-  let writing!: Promise<void>;
-  // The time of the store starts once the client has sent all.
-  const bodyEnd = new Promise<void>((resolve) => {
-    const ended = async () => {
-      resolve();
+  const body = readBody(
+    request,
+    { key, limit, timeout, deadline },
+    async () => {
       end = await deadline.run((options) => shown.beginChange(key, options));
       isPresent = await evaluate(change);
-    };
-    const body = readBody(request, { key, limit, timeout, ended });
-    writing = write(target, key, body, { signal: deadline.signal })
-      .finally(() => end?.());
-  });
-  await Promise.race([writing, bodyEnd]);
-  await deadline.run(() => writing);
+    },
+  );
+  await deadline.run((options) =>
+    write(target, key, body, options).finally(() => end?.())
+  );
   return isPresent;
 }
 

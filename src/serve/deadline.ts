@@ -11,7 +11,8 @@ export class DeadlineError extends Error {
 
 /** A step of an answer that is under way. */
 interface Step {
-  readonly start: number;
+  /** When the step began, or last began to use time of the store. */
+  start: number;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -28,6 +29,7 @@ export class Deadline {
   readonly #steps = new Set<Step>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isWatching = false;
+  #isClientAwaited = false;
 
   /**
    * @param client The request, whose signal aborts when the client leaves.
@@ -87,6 +89,17 @@ export class Deadline {
     });
   }
 
+  /** Waits for bytes of the client, whose time does not count. */
+  async waitForClient<T>(wait: () => Promise<T>): Promise<T> {
+    this.#isClientAwaited = true;
+    try {
+      return await wait();
+    } finally {
+      this.#isClientAwaited = false;
+      for (const step of this.#steps) step.start = performance.now();
+    }
+  }
+
   /** The time in milliseconds until steps are looked at. */
   get #wait(): number {
     return Math.min(PATIENCE, this.#milliseconds);
@@ -97,7 +110,8 @@ export class Deadline {
     const now = performance.now();
     const [longest] = this.#steps;
     if (longest === undefined) return;
-    const left = this.#milliseconds - (now - longest.start);
+    const used = this.#isClientAwaited ? 0 : now - longest.start;
+    const left = this.#milliseconds - used;
     if (left <= 0) {
       this.abort(
         new DeadlineError(
@@ -106,7 +120,7 @@ export class Deadline {
       );
       return;
     }
-    if (now - longest.start >= this.#wait) this.#watchClient();
+    if (used >= this.#wait) this.#watchClient();
     this.#timer = setTimeout(
       () => this.#check(),
       Math.min(Math.ceil(left), PATIENCE),

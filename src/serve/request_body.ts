@@ -1,5 +1,6 @@
 import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { StoreKey } from "../stores/store.ts";
+import type { Deadline } from "./deadline.ts";
 
 /** The longest time of a timer in milliseconds. */
 const LONGEST = 2 ** 31 - 1;
@@ -19,24 +20,32 @@ export class BodyError extends Error {
  * stream; fewer than `Content-Length`, and a client that pauses for too long, are a
  * `BodyError`.
  *
- * @param timeout The longest pause in milliseconds.
+ * @param options `timeout`: the longest pause in milliseconds; `deadline`, which does not
+ * count the time of the client.
  * @param ended Called at the end of the body, before the stream ends.
  */
 export function readBody(
   { body, headers }: Request,
-  { key, limit, timeout, ended }: {
+  { key, limit, timeout, deadline }: {
     key: StoreKey;
     limit: number;
     timeout: number;
-    ended: () => Promise<void>;
+    deadline: Deadline;
   },
+  ended: () => Promise<void>,
 ): ReadableStream<Uint8Array> {
   const reader = body?.getReader();
+  // A store that stalls may hold the stream for ever.
+  deadline.signal.addEventListener("abort", () => {
+    reader?.cancel().catch(() => {});
+  });
   const announced = announcedLength(headers);
   let length = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { value } = await readInTime(reader, timeout);
+      const { value } = await deadline.waitForClient(() =>
+        readInTime(reader, timeout)
+      );
       if (value !== undefined) {
         length += value.length;
         if (length <= limit) return controller.enqueue(value);

@@ -1,5 +1,10 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { MemoryStore, openArrayChunks, type StoreOptions } from "../../mod.ts";
+import {
+  MemoryStore,
+  openArrayChunks,
+  type Store,
+  type StoreOptions,
+} from "../../mod.ts";
 import { createHandler, type WriteOptions } from "../../src/serve/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import {
@@ -122,6 +127,46 @@ Deno.test("createHandler takes the body of a PUT with any timeout", async () => 
     });
     const { status } = await request(PATH, { method: "PUT", body });
     assertEquals(status, 201);
+  }
+});
+
+Deno.test("createHandler answers 502 if the store stalls before, in or after the body of a PUT", async () => {
+  for (const pulls of [0, 1, 5]) {
+    const stored = new MemoryStore();
+    const store: Store = {
+      get: (key) => stored.get(key),
+      stream: (key) => stored.stream(key),
+      delete: (key) => stored.delete(key),
+      async set(_, value) {
+        const reader = (value as ReadableStream<Uint8Array>).getReader();
+        for (let i = 0; i < pulls; i++) await reader.read();
+        await new Promise(() => {});
+      },
+    };
+    const request = served(store, {
+      form: "stored",
+      write: ALLOWED,
+      timeout: 300,
+    });
+    let isCancelled = false;
+    let sent = 0;
+    const body = new ReadableStream({
+      async pull(controller) {
+        // All pauses of the client together are longer than the time-out.
+        await new Promise((resolve) => setTimeout(resolve, 70));
+        if (sent++ < 4) controller.enqueue(VALUE);
+        else controller.close();
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    }, { highWaterMark: 0 });
+    const response = await request(PATH, { method: "PUT", body });
+    assertEquals(response.status, 502);
+    assertStringIncludes(await response.text(), "did not answer in time");
+    assertEquals(sent, pulls);
+    assertEquals(isCancelled, pulls < 5);
+    assertEquals(request.errors.length, 1);
   }
 });
 
