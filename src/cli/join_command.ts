@@ -1,11 +1,6 @@
 import type { Command } from "./command.ts";
-import {
-  assertReplaceable,
-  copyWatched,
-  FILE_PARTS_OPTIONS,
-  filePartsOf,
-  reportParts,
-} from "./file_parts.ts";
+import { copyFiles, reportParts } from "./copy_files.ts";
+import { FILE_PARTS_OPTIONS, filePartsOf } from "./file_parts.ts";
 
 /** `zarr-parts join NAME` */
 export const JOIN: Command = {
@@ -28,22 +23,9 @@ export const JOIN: Command = {
   async run(args, io) {
     const [name] = args.operands as [string];
     const path = args.text("to") ?? name;
-    const { file, joined, key, paths } = filePartsOf(args, path, name);
-    await assertReplaceable(args, paths, [path]);
-    const { signal } = io;
-    const size = await joined.size(key, { signal });
-    const stream = await joined.stream(key);
-    if (size === undefined || stream === undefined) {
-      throw new Error(
-        `There are no parts: expected ${
-          paths.map((each) => JSON.stringify(each)).join(", ")
-        }`,
-      );
-    }
-    const write = (stream: ReadableStream<Uint8Array>) =>
-      file.store.set(file.key, stream, { signal });
-    await copyWatched(stream, { path, size }, write, args, io);
-    await reportParts(`${path} joined`, size, paths, args, io);
+    const { file, parts } = filePartsOf(args, path, name);
+    const size = await copyFiles(parts, file, path, args, io);
+    await reportParts(`${path} joined`, size, parts.paths, args, io);
     return 0;
   },
 };

@@ -1,11 +1,6 @@
 import type { Command } from "./command.ts";
-import {
-  assertReplaceable,
-  copyWatched,
-  FILE_PARTS_OPTIONS,
-  filePartsOf,
-  reportParts,
-} from "./file_parts.ts";
+import { copyFiles, reportParts } from "./copy_files.ts";
+import { FILE_PARTS_OPTIONS, filePartsOf } from "./file_parts.ts";
 
 /** `zarr-parts split FILE` */
 export const SPLIT: Command = {
@@ -27,21 +22,9 @@ export const SPLIT: Command = {
   ],
   async run(args, io) {
     const [path] = args.operands as [string];
-    const name = args.text("to") ?? path;
-    const { file, joined, key, paths } = filePartsOf(args, path, name);
-    await assertReplaceable(args, [path], paths);
-    const { signal } = io;
-    const [size, stream] = await Promise.all([
-      file.store.size(file.key, { signal }),
-      file.store.stream(file.key),
-    ]);
-    if (size === undefined || stream === undefined) {
-      throw new Error(`There is no file ${JSON.stringify(path)}`);
-    }
-    const write = (stream: ReadableStream<Uint8Array>) =>
-      joined.set(key, stream, { signal });
-    await copyWatched(stream, { path, size }, write, args, io);
-    await reportParts(`${path} split`, size, paths, args, io);
+    const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
+    const size = await copyFiles(file, parts, path, args, io);
+    await reportParts(`${path} split`, size, parts.paths, args, io);
     return 0;
   },
 };

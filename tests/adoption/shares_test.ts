@@ -1,51 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  type MemoryStore,
-  MetadataError,
-  type Store,
-  type StoreKey,
-  TemplateChunkKeyEncoding,
-} from "../../mod.ts";
-import type { AdoptionOptions } from "../../src/adoption/adoption_options.ts";
-import type { AdoptedArray } from "../../src/adoption/adopted_array.ts";
-import { adoptTiffs } from "../../src/tiff/mod.ts";
-import { adoptZip } from "../../src/zip/mod.ts";
+import { type MemoryStore, MetadataError, type StoreKey } from "../../mod.ts";
 import { digestsOf } from "../jobs/digests.ts";
-import {
-  mosaicOf,
-  mosaicStore,
-  stripsOf,
-  tiffOf,
-  zipOf,
-} from "./tiled_files.ts";
+import { mosaicOf, MOSAICS, mosaicStore, stripsOf } from "./tiled_files.ts";
 
-/** For each format: a store with eleven files, and the function that adopts them. */
-const FORMATS: Record<
-  string,
-  {
-    store: () => MemoryStore;
-    adopt: (store: Store, options?: AdoptionOptions) => Promise<AdoptedArray>;
-  }
-> = {
-  TIFF: {
-    store: () => mosaicStore(mosaicOf(tiffOf, ".tif")),
-    adopt: (store, options) =>
-      adoptTiffs(store, "a", {
-        chunkKeyEncoding: new TemplateChunkKeyEncoding("y{0}_x{1}.tif"),
-        ...options,
-      }),
-  },
-  zip: {
-    store: () => mosaicStore(mosaicOf(zipOf, ".zip")),
-    adopt: (store, options) =>
-      adoptZip(store, "a", {
-        chunkKeyEncoding: new TemplateChunkKeyEncoding("y{0}_x{1}.zip"),
-        ...options,
-      }),
-  },
-};
-
-for (const [format, { store: create, adopt }] of Object.entries(FORMATS)) {
+for (const [format, { store: create, adopt }] of Object.entries(MOSAICS)) {
   Deno.test(`shares of ${format} files in any order, and a last run, make the array of one run`, async () => {
     const expected = create();
     const { report } = await adopt(expected);
@@ -110,7 +68,7 @@ for (const [format, { store: create, adopt }] of Object.entries(FORMATS)) {
       assertEquals(await digestsOf(store), before);
     }
     function indexOf(_: unknown): StoreKey {
-      return `/a/y2_x1.${format === "zip" ? "zip" : "tif"}.index`;
+      return `/a/y2_x1.${format}.index`;
     }
     async function index(store: MemoryStore): Promise<Uint8Array> {
       return (await store.get(indexOf(store)))!;
@@ -164,7 +122,7 @@ for (const [format, { store: create, adopt }] of Object.entries(FORMATS)) {
 }
 
 Deno.test("adoptTiffs refuses shares and last runs at once, and shares out of range", async () => {
-  const { store: create, adopt } = FORMATS.TIFF!;
+  const { store: create, adopt } = MOSAICS.tif;
   const share = { index: 0, count: 2 };
   await assertRejects(
     () => adopt(create(), { share, finish: true }),
@@ -179,7 +137,7 @@ Deno.test("adoptTiffs refuses shares and last runs at once, and shares out of ra
 });
 
 Deno.test("a last run refuses strips that shares have divided in different ways", async () => {
-  const { adopt } = FORMATS.TIFF!;
+  const { adopt } = MOSAICS.tif;
   // One file has strips of 6 rows, all others of 4, so that they have 2 in common.
   const files = mosaicOf((value) => stripsOf(value === 34 ? 6 : 4), ".tif");
   const together = mosaicStore(files);

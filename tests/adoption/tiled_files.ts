@@ -1,4 +1,14 @@
-import { arrayMetadata, MemoryStore, type StoreKey } from "../../mod.ts";
+import {
+  arrayMetadata,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import type { AdoptedArray } from "../../src/adoption/adopted_array.ts";
+import type { AdoptionOptions } from "../../src/adoption/adoption_options.ts";
+import { adoptTiffs } from "../../src/tiff/mod.ts";
+import { adoptZip } from "../../src/zip/mod.ts";
 import { encodeJson } from "../support/documents.ts";
 import { buildTiff } from "../tiff/build_tiff.ts";
 import { makeZip } from "../zip/make_zip.ts";
@@ -89,4 +99,35 @@ export function mosaicStore(
       [`${folder}/${name}`, bytes] as const
     ),
   );
+}
+
+/** The files of an array in one format, and their adoption. */
+export interface Mosaic {
+  fileOf(value: number): Uint8Array<ArrayBuffer>;
+  /** Creates a store with eleven files in the folder `a`. */
+  store(): MemoryStore;
+  /** Adopts the files in the folder `a`. */
+  adopt(store: Store, options?: AdoptionOptions): Promise<AdoptedArray>;
+}
+
+/** Mosaics by the extension of their files. */
+export const MOSAICS: Readonly<Record<"tif" | "zip", Mosaic>> = {
+  tif: createMosaic(tiffOf, adoptTiffs, ".tif"),
+  zip: createMosaic(zipOf, adoptZip, ".zip"),
+};
+
+function createMosaic(
+  fileOf: Mosaic["fileOf"],
+  adopt: typeof adoptTiffs | typeof adoptZip,
+  extension: string,
+): Mosaic {
+  const chunkKeyEncoding = new TemplateChunkKeyEncoding(
+    `y{0}_x{1}${extension}`,
+  );
+  return {
+    fileOf,
+    store: () => mosaicStore(mosaicOf(fileOf, extension)),
+    adopt: (store, options) =>
+      adopt(store, "a", { chunkKeyEncoding, ...options }),
+  };
 }

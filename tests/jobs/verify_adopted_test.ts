@@ -11,14 +11,7 @@ import {
 import { decodeChunk } from "../../src/jobs/verify/decode_chunk.ts";
 import { repair, type Rule, verify } from "../../src/jobs/mod.ts";
 import { adoptTiffs } from "../../src/tiff/mod.ts";
-import { adoptZip } from "../../src/zip/mod.ts";
-import {
-  mosaicOf,
-  mosaicStore,
-  stripsOf,
-  tiffOf,
-  zipOf,
-} from "../adoption/tiled_files.ts";
+import { MOSAICS, stripsOf, tiffOf } from "../adoption/tiled_files.ts";
 import { observed } from "../support/observed_store.ts";
 import { storeTiffs } from "../tiff/store_tiffs.ts";
 import { caseOf } from "../tiff/tiff_cases.ts";
@@ -26,19 +19,16 @@ import { caseOf } from "../tiff/tiff_cases.ts";
 /** Stores that cannot list. */
 const BLIND: (keyof Store)[] = ["get", "getRange", "stream", "size", "group"];
 
-const OTHER_FORMAT = { tif: zipOf, zip: tiffOf };
+const OTHER_FORMAT = { tif: "zip", zip: "tif" } as const;
 
 for (const format of ["tif", "zip"] as const) {
-  const fileOf = format === "tif" ? tiffOf : zipOf;
+  const { fileOf, store: create, adopt } = MOSAICS[format];
   const key: StoreKey = `/a/y2_x1.${format}`;
 
   /** A store with eleven adopted files. */
   const adopted = async (): Promise<MemoryStore> => {
-    const store = mosaicStore(mosaicOf(fileOf, `.${format}`));
-    const adopt = format === "tif" ? adoptTiffs : adoptZip;
-    await adopt(store, "a", {
-      chunkKeyEncoding: new TemplateChunkKeyEncoding(`y{0}_x{1}.${format}`),
-    });
+    const store = create();
+    await adopt(store);
     return store;
   };
 
@@ -145,7 +135,7 @@ for (const format of ["tif", "zip"] as const) {
 
   Deno.test(`verify finds a file of another format among adopted ${format} files`, async () => {
     const store = await adopted();
-    const other = OTHER_FORMAT[format](33);
+    const other = MOSAICS[OTHER_FORMAT[format]].fileOf(33);
     // The record of the file tells the length of the other file.
     const same = new Uint8Array(file.length);
     same.set(other.subarray(0, same.length));
