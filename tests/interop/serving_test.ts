@@ -92,7 +92,8 @@ const CLIENTS: readonly Client[] = [
     }),
     arrays: await hasNewGdal()
       ? {
-        "parts.zarr": 142,
+        // Threads of GDAL may ask for the length of each of the 120 inner chunks first.
+        "parts.zarr": 2 * 120 + 22,
         "dem.zarr": "Unsupported codec: numcodecs.zlib",
         "checked.zarr": "Unsupported codec: crc32c",
         "packed.zarr": "Unsupported codec: packbits",
