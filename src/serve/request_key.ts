@@ -1,4 +1,4 @@
-import { isTemporary } from "../stores/file_system/path.ts";
+import { isTemporary } from "../stores/temporary_name.ts";
 import { keyProblem } from "../stores/store_key.ts";
 import type { StoreKey } from "../stores/store.ts";
 

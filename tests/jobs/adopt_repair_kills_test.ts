@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { repair, verify } from "../../src/jobs/mod.ts";
 import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
-import { journalName } from "../../src/stores/file_system/path.ts";
+import { journalName } from "../../src/stores/temporary_name.ts";
 import type { AdoptTiffsOptions } from "../../src/tiff/mod.ts";
 import { tiffOf } from "../adoption/tiled_files.ts";
 import {

@@ -7,7 +7,7 @@ import {
 } from "../../mod.ts";
 import { convert, repair, verify } from "../../src/jobs/mod.ts";
 import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
-import { journalName } from "../../src/stores/file_system/path.ts";
+import { journalName } from "../../src/stores/temporary_name.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { treeOf } from "../support/tree.ts";

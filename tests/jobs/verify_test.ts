@@ -9,7 +9,7 @@ import {
   type Store,
 } from "../../mod.ts";
 import { convert, type Rule, verify } from "../../src/jobs/mod.ts";
-import { journalName } from "../../src/stores/file_system/path.ts";
+import { journalName } from "../../src/stores/temporary_name.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";

@@ -11,7 +11,7 @@ import {
   type JournalRecord,
 } from "./journal_record.ts";
 import { isDiskFull } from "./absence.ts";
-import { splitPath } from "./path.ts";
+import { splitPath } from "../key_path.ts";
 
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
 const LONGEST_WAIT = 120_000;

@@ -1,6 +1,7 @@
 import { ifPresent } from "./absence.ts";
 import { below } from "./linked_folders.ts";
-import { isTemporary, splitPath } from "./path.ts";
+import { isTemporary } from "../temporary_name.ts";
+import { splitPath } from "../key_path.ts";
 import type { FileSystemRoot } from "./root.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { keyProblem } from "../store_key.ts";

@@ -4,7 +4,7 @@ import { ifPresent } from "./absence.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { journalPlace } from "./file_group.ts";
 import { findLeftovers } from "./find_leftovers.ts";
-import { isJournal, isTemporary } from "./path.ts";
+import { isJournal, isTemporary } from "../temporary_name.ts";
 import { type Leftover, recoverFiles } from "./recovery.ts";
 import type { FileSystemRoot } from "./root.ts";
 

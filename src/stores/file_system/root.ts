@@ -1,6 +1,8 @@
 import { ensureDir } from "@std/fs/ensure-dir";
 import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
-import { assertNotTemporary, rootPath, splitPath } from "./path.ts";
+import { assertNotTemporary } from "../temporary_name.ts";
+import { rootPath } from "./path.ts";
+import { splitPath } from "../key_path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { FolderKeyError } from "../folder_key_error.ts";
 import { DENO_FILES } from "./deno_files.ts";

@@ -1,5 +1,5 @@
 import type { Files, OpenFile } from "./files.ts";
-import { temporaryPath } from "./path.ts";
+import { temporaryPath } from "../temporary_name.ts";
 
 /** A new file under a temporary name, which is locked as long as it is open. */
 export interface Temporary {

@@ -1,7 +1,7 @@
 import { takeShortcut } from "../shortcut.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { Files } from "./files.ts";
-import { splitPath } from "./path.ts";
+import { splitPath } from "../key_path.ts";
 import type { Folders } from "./folders.ts";
 import {
   createTemporary,

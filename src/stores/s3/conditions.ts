@@ -1,7 +1,7 @@
 import type { Requests } from "../http/exchange.ts";
-import type { StoreOptions } from "../store.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { temporaryPath } from "../temporary_name.ts";
 import { ConflictError } from "./conflict_error.ts";
-import { probeKey } from "./journal_key.ts";
 import { deleteObject, putObject, tagOf } from "./objects.ts";
 
 /** The conditions that a bucket heeds. */
@@ -20,7 +20,7 @@ export async function probeConditions(
   requests: Requests,
   options: StoreOptions,
 ): Promise<Conditions> {
-  const key = probeKey();
+  const key = temporaryPath("") as StoreKey;
   const bytes = new TextEncoder().encode("probe");
   const isRefused = (request: Promise<unknown>) =>
     request.then(() => false, (error) => {

@@ -1,4 +1,5 @@
 import type { Requests } from "../http/exchange.ts";
+import { relativeKey, resolveKey, splitPath } from "../key_path.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { Conditions } from "./conditions.ts";
 import { ConflictError } from "./conflict_error.ts";
@@ -64,7 +65,7 @@ export class Journal {
     record: JournalRecord,
     options: StoreOptions,
   ): Promise<FoundJournal> {
-    const bytes = encode(record);
+    const bytes = encode(record, this.#place);
     for (;;) {
       options.signal?.throwIfAborted();
       const found = await findJournal(this.#requests, this.#place, options);
@@ -119,7 +120,7 @@ export class Journal {
         await putObject(
           this.#requests,
           this.#place,
-          encode(idle),
+          encode(idle, this.#place),
           { "if-match": etag },
           {},
         );
@@ -184,8 +185,9 @@ export async function findJournal(
   const text = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
   const etag = etagIn(answer, place);
   try {
-    return { record: JSON.parse(text), etag };
+    return { record: decode(text, place), etag };
   } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
     throw new Error(
       `Expected a journal of this package at ${
         JSON.stringify(place)
@@ -195,6 +197,20 @@ export async function findJournal(
   }
 }
 
-function encode(record: JournalRecord): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(record));
+/** Encodes a record. Its keys are relative to the journal, so that stores with other prefixes find the objects. */
+function encode(record: JournalRecord, place: StoreKey): Uint8Array {
+  const { folder } = splitPath(place);
+  const text = JSON.stringify(
+    record,
+    (name, value) => name === "key" ? relativeKey(folder, value) : value,
+  );
+  return new TextEncoder().encode(text);
+}
+
+function decode(text: string, place: StoreKey): JournalRecord {
+  const { folder } = splitPath(place);
+  return JSON.parse(
+    text,
+    (name, value) => name === "key" ? resolveKey(folder, value) : value,
+  );
 }

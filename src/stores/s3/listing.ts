@@ -49,7 +49,7 @@ export async function* listAll(
       const key = isEncoded
         ? decodeURIComponent(text.replaceAll("+", "%20"))
         : text;
-      yield `/${key.slice(root.length)}`;
+      yield `/${key.slice(root.length)}` as StoreKey;
     }
   } while (token !== undefined);
 }

@@ -2,6 +2,7 @@ import { assertValue, discard } from "../given_value.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { abortable } from "../stream.ts";
+import { assertNotTemporary } from "../temporary_name.ts";
 import { copyBytes } from "../copy_bytes.ts";
 import type { Bucket } from "./bucket.ts";
 import { putObject } from "./objects.ts";
@@ -19,6 +20,7 @@ export async function storeObject(
 ): Promise<void> {
   try {
     assertStoreKey(key);
+    assertNotTemporary(key);
     assertValue(value);
     options.signal?.throwIfAborted();
   } catch (error) {

@@ -3,11 +3,8 @@ import type { StoreGroup } from "../../../src/stores/store_group.ts";
 import type { StoreKey } from "../../../src/stores/store.ts";
 import type { Folders } from "../../../src/stores/file_system/folders.ts";
 import type { FileVersion } from "../../../src/stores/file_system/file_version.ts";
-import {
-  isJournal,
-  isTemporary,
-} from "../../../src/stores/file_system/path.ts";
-import { splitPath } from "../../../src/stores/file_system/path.ts";
+import { isJournal, isTemporary } from "../../../src/stores/temporary_name.ts";
+import { splitPath } from "../../../src/stores/key_path.ts";
 import { toBytes } from "../../../src/stores/stream.ts";
 import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";

@@ -4,6 +4,7 @@ import {
   recover,
   type Recovery,
   type Store,
+  type StoreKey,
 } from "../../../mod.ts";
 import { S3Store } from "../../../src/s3/mod.ts";
 import { exclusively } from "../../../src/stores/exclusive.ts";
@@ -33,7 +34,11 @@ const completesFirst: Stop = ({ method, url }) =>
   method === "POST" && url.includes(`${KEY}?uploadId`);
 
 /** A program that stops before some request until it is let go. */
-function program(bucket: SimulatedBucket, stop: Stop = () => false): {
+function program(
+  bucket: SimulatedBucket,
+  stop: Stop = () => false,
+  url = "s3://bucket",
+): {
   store: Store;
   below: S3Store;
   stopped: Promise<void>;
@@ -41,7 +46,7 @@ function program(bucket: SimulatedBucket, stop: Stop = () => false): {
 } {
   const stopped = Promise.withResolvers<void>();
   const free = Promise.withResolvers<void>();
-  const below = new S3Store("s3://bucket", {
+  const below = new S3Store(url, {
     endpoint: "https://example.org",
     timeout: Infinity,
     async fetch(request) {
@@ -262,3 +267,40 @@ Deno.test("recover reports no chunk that keeps the write of another program", as
     assertEquals(runs, 2);
   }
 });
+
+for (
+  const [of, at] of [["s3://bucket/a", "s3://bucket"], [
+    "s3://bucket",
+    "s3://bucket/a",
+  ]] as const
+) {
+  const keyIn = (url: string): StoreKey =>
+    url.endsWith("/a") ? KEY : `/a${KEY}`;
+
+  Deno.test(`S3Store.group finishes writes of ${of} at ${at}`, async () => {
+    const bucket = new SimulatedBucket();
+    await program(bucket, undefined, of).store.set!(keyIn(of), chunkOf(1));
+    const killed = program(bucket, completesLast, of);
+    const writing = killed.store.set!(keyIn(of), chunkOf(2));
+    await killed.stopped;
+    const recovering = program(bucket, undefined, at);
+    const { written } = await recover(recovering.below);
+    assertEquals(written, [keyIn(at)]);
+    assertEquals(await recovering.store.get(keyIn(at)), chunkOf(2));
+
+    const late = program(bucket, completesFirst, of);
+    const lateWriting = late.store.set!(keyIn(of), chunkOf(3));
+    await late.stopped;
+    const next = program(bucket, completesLast, at);
+    const nextWriting = next.store.set!(keyIn(at), chunkOf(4));
+    await next.stopped;
+    late.goOn();
+    await lateWriting;
+    next.goOn();
+    await nextWriting;
+    killed.goOn();
+    await writing;
+    assertEquals(await recovering.store.get(keyIn(at)), chunkOf(4));
+    assertEquals(Array.from(bucket.objects.keys()), ["a/c/0", "a/c/0.i"]);
+  });
+}

@@ -209,6 +209,16 @@ Deno.test("S3Store.list leaves out journals and keys of no store, and decodes al
   );
 });
 
+Deno.test("S3Store.set refuses the key of a journal", async () => {
+  const { store, requests } = open();
+  await assertRejects(
+    () => store.set("/c/.zarr-parts-tmp-journal-0", new Uint8Array(1)),
+    RangeError,
+    "such names are for temporary files",
+  );
+  assertEquals(requests, []);
+});
+
 Deno.test("S3Store writes chunks of several objects in as many requests as the protocol says", async () => {
   const { store, requests, bucket } = open();
   const composed = PARTS.apply(store);
