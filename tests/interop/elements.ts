@@ -79,23 +79,22 @@ export function fillJson(fill: FillValue): unknown {
 export function typedElements(dataType: string, bytes: Uint8Array) {
   const { buffer, byteOffset } = bytes;
   const length = bytes.length / ITEM_SIZES[dataType]!;
-  const Elements = TYPED_ARRAYS[dataType];
+  const classes: Readonly<Record<string, ElementsClass>> = TYPED_ARRAYS;
+  const Elements = classes[dataType];
   if (Elements === undefined) {
     throw new TypeError(`zarrita has no class for ${dataType}`);
   }
   return new Elements(buffer as ArrayBuffer, byteOffset, length);
 }
 
-const TYPED_ARRAYS: Readonly<
-  Record<
-    string,
-    new (
-      buffer: ArrayBuffer,
-      byteOffset: number,
-      length: number,
-    ) => Iterable<number | bigint | boolean>
-  >
-> = {
+type ElementsClass = new (
+  buffer: ArrayBuffer,
+  byteOffset: number,
+  length: number,
+) => Iterable<number | bigint | boolean>;
+
+/** The typed arrays that zarrita uses, by data type. */
+export const TYPED_ARRAYS = {
   bool: BoolArray,
   int8: Int8Array,
   uint8: Uint8Array,

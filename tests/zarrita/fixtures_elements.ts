@@ -1,4 +1,4 @@
-import { BoolArray } from "zarrita";
+import { ITEM_SIZES, TYPED_ARRAYS } from "../interop/elements.ts";
 
 type NumberArray = Iterable<unknown> & {
   readonly buffer: ArrayBuffer;
@@ -9,21 +9,6 @@ type NumberArray = Iterable<unknown> & {
 /** A typed array of zarrita's, or strings. */
 export type Elements = NumberArray | string[];
 
-const TYPED_ARRAYS = {
-  bool: BoolArray,
-  int8: Int8Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int32: Int32Array,
-  uint32: Uint32Array,
-  int64: BigInt64Array,
-  uint64: BigUint64Array,
-  float16: Float16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
-
 const CLASSES = TYPED_ARRAYS as unknown as Record<
   string,
   new (content: number | ArrayBuffer) => NumberArray
@@ -31,21 +16,10 @@ const CLASSES = TYPED_ARRAYS as unknown as Record<
 
 export type ElementType = keyof typeof TYPED_ARRAYS | "string";
 
-/** How many bytes an element has, by data type. */
-export const SIZES: Readonly<Record<string, number>> = {
-  bool: 1,
-  int8: 1,
-  uint8: 1,
-  int16: 2,
-  uint16: 2,
-  int32: 4,
-  uint32: 4,
-  int64: 8,
-  uint64: 8,
-  float16: 2,
-  float32: 4,
-  float64: 8,
-};
+/** The size of an element in bytes, by data type. */
+export const SIZES: Readonly<Record<string, number>> = Object.fromEntries(
+  Object.keys(TYPED_ARRAYS).map((type) => [type, ITEM_SIZES[type]!]),
+);
 
 const TEXTS = [
   "zarr",
