@@ -7,6 +7,7 @@ import { storageOf } from "../arrays/storage_of.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { formatZarrJson } from "../metadata/format_zarr_json.ts";
+import { FILE_RECORD_SIZE } from "../shards/file_record.ts";
 import { type ShardIndex, shardIndexSize } from "../shards/shard_index.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
 import { assertWritable } from "../stores/assert_writable.ts";
@@ -109,7 +110,8 @@ export async function adoptFiles(
         (sum, index) => sum + index.filter((entry) => entry).length,
         0,
       ),
-      indexBytes: indexes.length * shardIndexSize(layout),
+      indexBytes: indexes.length *
+        (FILE_RECORD_SIZE + shardIndexSize(layout)),
       notes,
     },
   };

@@ -11,7 +11,7 @@ import type { ArrayChunks } from "../arrays/array_chunks.ts";
  *   files: 12,
  *   missingFiles: 0,
  *   innerChunks: 3072,
- *   indexBytes: 49_968,
+ *   indexBytes: 49_584,
  *   notes: [],
  * };
  * ```
@@ -23,7 +23,7 @@ export interface AdoptionReport {
   readonly missingFiles: number;
   /** The number of inner chunks in all files. Those that a sparse file leaves out do not count. */
   readonly innerChunks: number;
-  /** The length of all indexes that were written, in bytes. */
+  /** The length of the parts that hold the indexes of all files, in bytes. */
   readonly indexBytes: number;
   /** Notes on unusual properties, such as grid coordinates that do not start at 0. */
   readonly notes: readonly string[];

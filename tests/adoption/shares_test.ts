@@ -7,6 +7,11 @@ for (const [format, { store: create, adopt }] of Object.entries(MOSAICS)) {
   Deno.test(`shares of ${format} files in any order, and a last run, make the array of one run`, async () => {
     const expected = create();
     const { report } = await adopt(expected);
+    let indexBytes = 0;
+    for await (const key of expected.list()) {
+      if (key.endsWith(".index")) indexBytes += (await expected.size(key))!;
+    }
+    assertEquals(report.indexBytes, indexBytes);
     for (const count of [1, 2, 5, 16]) {
       const store = create();
       const shares = Array.from({ length: count }, (_, index) => index)

@@ -67,7 +67,7 @@ for (
       assertEquals(dry, {
         code: 0,
         out: `11 files would be adopted into ${place}
-  48 × 64 elements, 11 inner chunks, indexes of 220 B
+  48 × 64 elements, 11 inner chunks, indexes of 572 B
   1 place has no file: its elements have the fill value
 `,
         err: "",
