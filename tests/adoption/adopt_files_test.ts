@@ -74,7 +74,7 @@ Deno.test("adoptFiles makes an array of files, which stay as they are", async ()
     files: 2,
     missingFiles: 1,
     innerChunks: 2,
-    indexBytes: 2 * 36,
+    indexBytes: 2 * (32 + 36),
     notes: ["A note"],
   });
   assertEquals(await store.get("/a/c/0.raw"), FILE);

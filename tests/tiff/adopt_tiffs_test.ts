@@ -139,7 +139,7 @@ Deno.test("adoptTiffs makes a mosaic of the files that its encoding names", asyn
     files: 6,
     missingFiles: 0,
     innerChunks: 24,
-    indexBytes: 6 * (4 * 16 + 4),
+    indexBytes: 6 * (32 + 4 * 16 + 4),
     notes: [],
   });
   const { metadata } = chunks;

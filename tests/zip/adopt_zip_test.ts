@@ -95,7 +95,7 @@ Deno.test("adoptZip puts zips together that end where the array ends, and adds o
     files: 4,
     missingFiles: 0,
     innerChunks: 15,
-    indexBytes: 4 * 100,
+    indexBytes: 4 * (32 + 100),
     notes: [],
   });
   assertEquals(await elementsOf(adopted, "a"), [...values]);
