@@ -36,7 +36,7 @@ const loadWriting = /* @__PURE__ */ loadOnce(() => import("./writing.ts"));
  */
 export class WritableHttpStore extends HttpStore implements Store {
   readonly #requests: HttpRequests;
-  /** Not those of `KeyLocks.of`, which stores of whole chunks hold meanwhile. */
+  // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
   readonly #locks = new KeyLocks();
 
   /**
@@ -47,7 +47,7 @@ export class WritableHttpStore extends HttpStore implements Store {
    * @param options How requests are sent.
    * @throws {TypeError} If the URL does not parse.
    * @throws {RangeError} If the URL is not an `http:` or `https:` URL, or holds a
-   * user name or password.
+   * user name or password, or if an option is out of range.
    *
    * @example
    * ```ts

@@ -1,4 +1,5 @@
 import type { Requests } from "./exchange.ts";
+import { assertPiece } from "../assert_piece.ts";
 import { assertValue } from "../given_value.ts";
 import type { KeyLocks } from "../key_locks.ts";
 import { MemoryGroupWriter } from "../memory_group.ts";
@@ -75,16 +76,6 @@ class Source {
     this.#canceller.abort(reason);
     await this.#reader.cancel(reason).catch(() => {});
   }
-}
-
-/** Refuses a piece of a stream that is no bytes. */
-function assertPiece(piece: unknown): void {
-  if (piece instanceof Uint8Array) return;
-  throw new TypeError(
-    `Expected a stream of Uint8Array, found a piece that is ${
-      piece === null ? "null" : `of type ${typeof piece}`
-    }`,
-  );
 }
 
 /** Returns a group whose values are written only if there is one. */

@@ -9,7 +9,7 @@ const loadSigner = /* @__PURE__ */ loadOnce(() => import("aws4fetch"));
 /** The smallest piece of an upload in bytes. */
 const SMALLEST_PIECE = 5 * 2 ** 20;
 
-/** A bucket, or what is below a prefix of its keys. */
+/** A bucket, or the objects below a prefix of its keys. */
 export interface Bucket {
   /** Requests for values. */
   readonly objects: HttpRequests;
@@ -43,7 +43,8 @@ export function openBucket(
       `Expected a piece size from ${SMALLEST_PIECE} bytes on, found ${pieceSize}`,
     );
   }
-  const [, bucket, path] = match as unknown as [string, string, string];
+  const [, bucket, rest] = match as unknown as [string, string, string];
+  const path = url instanceof URL ? decodeURIComponent(rest) : rest;
   const prefix = path.split("/").filter((name) => name !== "")
     .map((name) => `${name}/`).join("");
   const { region = "us-east-1", endpoint } = options;

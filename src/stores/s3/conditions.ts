@@ -43,3 +43,9 @@ export async function probeConditions(
     await deleteObject(requests, key, {}, {});
   }
 }
+
+/** Returns the header for the only object of a chunk, which must be the same as when it was read. */
+export function conditionOf(base: string): Record<string, string> {
+  if (base === "*") return {};
+  return base === "-" ? { "if-none-match": "*" } : { "if-match": base };
+}

@@ -11,7 +11,7 @@ import { S3Group } from "./group.ts";
 export function groupsOf(
   bucket: Bucket,
 ): (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup {
-  // Not those of `KeyLocks.of`, which stores of whole chunks hold meanwhile.
+  // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
   const locks = new KeyLocks();
   const probe = loadOnce(() => probeConditions(bucket.objects, {}));
   const conditions = ({ signal }: StoreOptions) =>

@@ -49,8 +49,9 @@ export interface S3StoreOptions extends HttpStoreOptions {
    */
   pathStyle?: boolean;
   /**
-   * The length in bytes from which values are stored in several requests, and that of
-   * each piece, from 5 MiB on. It doubles with each 1,000 pieces. Defaults to 8 MiB.
+   * The length in bytes, from 5 MiB on, of the pieces in which long values are stored:
+   * streams of at least one piece, and bytes of more than eight. It doubles with each
+   * 1,000 pieces. Defaults to 8 MiB.
    */
   pieceSize?: number;
 }

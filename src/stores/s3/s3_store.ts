@@ -62,10 +62,12 @@ export class S3Store implements Store {
   /**
    * Sends no request yet.
    *
-   * @param url The bucket and the beginning of its keys, such as `s3://bucket/prefix`.
+   * @param url The bucket and the beginning of its keys, such as `s3://bucket/prefix`. A
+   * text is taken as it is, and a `URL` is percent-decoded.
    * @param options The service, the credentials, and how requests are sent.
-   * @throws {TypeError} If the URL is not one of a bucket.
-   * @throws {RangeError} If `pieceSize` is less than 5 MiB.
+   * @throws {TypeError} If the URL is not one of a bucket, or `endpoint` does not parse.
+   * @throws {RangeError} If `pieceSize` is less than 5 MiB, or another option is out of
+   * range.
    *
    * @example A service of one's own
    * ```ts

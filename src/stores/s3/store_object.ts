@@ -1,3 +1,4 @@
+import { assertPiece } from "../assert_piece.ts";
 import { assertValue, discard } from "../given_value.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
@@ -34,13 +35,7 @@ export async function storeObject(
     await putObject(objects, key, value, {}, options);
     return;
   }
-  const upload = new Upload(
-    objects,
-    key,
-    pieceSize,
-    crypto.randomUUID(),
-    options,
-  );
+  const upload = new Upload(bucket, key, crypto.randomUUID(), options);
   try {
     if (value instanceof Uint8Array) await upload.write(value);
     else {
@@ -54,12 +49,4 @@ export async function storeObject(
     await upload.abort().catch(() => {}); // The first error says more.
     throw error;
   }
-}
-
-/** Refuses a piece of a stream that is no bytes. */
-function assertPiece(piece: unknown): void {
-  if (piece instanceof Uint8Array) return;
-  throw new TypeError(
-    `Expected a stream of Uint8Array, found a piece of type ${typeof piece}`,
-  );
 }

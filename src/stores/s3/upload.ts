@@ -1,6 +1,7 @@
 import { joinBytes } from "../join_bytes.ts";
 import type { Requests } from "../http/exchange.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import type { Bucket } from "./bucket.ts";
 import { ConflictError } from "./conflict_error.ts";
 import {
   abortUpload,
@@ -31,13 +32,12 @@ export class Upload {
   readonly #sending = new Set<Promise<StoredPiece>>();
 
   constructor(
-    requests: Requests,
+    { objects, pieceSize }: Bucket,
     key: StoreKey,
-    pieceSize: number,
     generation: string,
     options: StoreOptions,
   ) {
-    this.#requests = requests;
+    this.#requests = objects;
     this.#key = key;
     this.#pieceSize = pieceSize;
     this.#generation = generation;
@@ -78,7 +78,7 @@ export class Upload {
     let failure = new Error(
       `Cannot complete the upload of ${
         JSON.stringify(this.#key)
-      }: somebody has given it up`,
+      }: another program has given it up`,
     );
     try {
       const options = this.#options;
