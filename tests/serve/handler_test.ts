@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { FileSystemStore, MemoryStore, type Store } from "../../mod.ts";
-import { failedCondition } from "../../src/serve/conditions.ts";
+import { allowsRange, failedCondition } from "../../src/serve/conditions.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
   bytesOf,
@@ -208,6 +208,14 @@ Deno.test("createHandler evaluates conditions by the time of files, to the secon
       await response.body?.cancel();
     }
   });
+});
+
+Deno.test("createHandler takes a date of If-Range for a version only if it is a second old", () => {
+  const modified = Date.UTC(2026, 0, 2, 3, 4, 5);
+  const headers = new Headers({ "if-range": "Fri, 02 Jan 2026 03:04:05 GMT" });
+  const validated = { etag: '"x"', modified };
+  assertEquals(allowsRange(headers, validated, modified + 999), false);
+  assertEquals(allowsRange(headers, validated, modified + 1000), true);
 });
 
 Deno.test("createHandler takes all dates of conditions for GMT, in any time zone", () => {

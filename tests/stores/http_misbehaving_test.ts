@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HttpStore, type HttpStoreOptions } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { serve } from "./loopback.ts";
 import { readAll } from "./store_values.ts";
 
 const VALUE = countingBytes(5000) as Uint8Array<ArrayBuffer>;
@@ -313,7 +314,24 @@ Deno.test("HttpStore opens no more connections at once than its option says", as
   }
 });
 
+/** Counts the requests that wait for a connection, each of which starts an interval. */
+function countWaits(): Disposable & { waits: number } {
+  const { setInterval } = globalThis;
+  const counted = {
+    waits: 0,
+    [Symbol.dispose]: () => void Object.assign(globalThis, { setInterval }),
+  };
+  Object.assign(globalThis, {
+    setInterval(...args: Parameters<typeof setInterval>) {
+      counted.waits++;
+      return setInterval(...args);
+    },
+  });
+  return counted;
+}
+
 Deno.test("HttpStore ends a connection after absence, errors and cancelled streams", async () => {
+  using counted = countWaits();
   let responses: (() => Response | Promise<Response>)[] = [];
   const store = new HttpStore("https://example.org", {
     connections: 1,
@@ -334,10 +352,40 @@ Deno.test("HttpStore ends a connection after absence, errors and cancelled strea
   ) {
     responses = [first, ok, ok, ok];
     await Promise.resolve(read()).catch(() => {});
-    const started = Date.now();
     assertEquals(await store.get("/k"), VALUE);
-    assert(Date.now() - started < 200, "The next request has waited");
   }
+  assertEquals(counted.waits, 0);
+  const both = [() => new Response(VALUE), () => new Response(VALUE)];
+  responses = both;
+  await Promise.all([store.get("/1"), store.get("/2")]);
+  assertEquals(counted.waits, 1);
+});
+
+Deno.test("HttpStore ends the connection of a body that is read at once", async () => {
+  const server = serve(() => new Response(VALUE));
+  try {
+    using counted = countWaits();
+    const store = new HttpStore(server.url, { connections: 1 });
+    for (let i = 0; i < 3; i++) assertEquals(await store.get("/k"), VALUE);
+    assertEquals(counted.waits, 0);
+  } finally {
+    await server.close();
+  }
+});
+
+Deno.test("HttpStore cancels an answer that comes after the time-out", async () => {
+  const late = Promise.withResolvers<Response>();
+  const store = new HttpStore("https://example.org", {
+    retries: 0,
+    timeout: 1,
+    fetch: () => late.promise,
+  });
+  await assertRejects(() => store.get("/k"), Error, "silent for 1 ms");
+  const cancelled = Promise.withResolvers<void>();
+  late.resolve(
+    new Response(new ReadableStream({ cancel: () => cancelled.resolve() })),
+  );
+  await cancelled.promise;
 });
 
 Deno.test("HttpStore lets requests begin while streams are open that nobody reads", async () => {
@@ -371,4 +419,28 @@ Deno.test("HttpStore ends the waiting for a connection when the signal aborts", 
   assertEquals(await assertRejects(() => first), reason);
   assertEquals(await assertRejects(() => second), reason);
   assertEquals(requests, ["https://example.org/1"]);
+});
+
+Deno.test("HttpStore gives no connection to a request that was aborted while it waited", async () => {
+  const controller = new AbortController();
+  const answers: (() => void)[] = [];
+  const store = new HttpStore("https://example.org", {
+    connections: 1,
+    fetch: () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve(new Response(VALUE)));
+      }),
+  });
+  const first = store.get("/1");
+  const aborted = store.get("/2", { signal: controller.signal });
+  const third = store.get("/3");
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  controller.abort();
+  await assertRejects(() => aborted);
+  answers.shift()!();
+  assertEquals(await first, VALUE);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assertEquals(answers.length, 1);
+  answers.shift()!();
+  assertEquals(await third, VALUE);
 });

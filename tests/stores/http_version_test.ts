@@ -250,6 +250,30 @@ Deno.test("HttpStore.getRangeOf compares the value for a range of no bytes", asy
   assertEquals(methods, ["GET", "HEAD", "HEAD", "HEAD", "GET"]);
 });
 
+Deno.test("HttpStore tells a tag of a version that no later version has", async () => {
+  const youngest = { "Last-Modified": at(-3), "Date": at(0) };
+  const cases: [sent: Record<string, string>, tag: string | undefined][] = [
+    [{ [TAG]: "g1", ...NEW }, "g1"],
+    [{ ETag: '"a"' }, "a-"],
+    [{ ETag: 'W/"a-gzip"' }, "a-"],
+    [{ ETag: '"a"', ...OLD }, `a-${Date.parse(at(-60))}`],
+    [OLD, `-${Date.parse(at(-60))}`],
+    [{ ...OLD, "Last-Modified": at(-4) }, `-${Date.parse(at(-4))}`],
+    [youngest, `-${Date.parse(at(-3))}`],
+    [{ ...youngest, "Last-Modified": at(-2) }, undefined],
+    [{ ETag: '"a"', ...youngest, "Last-Modified": at(-2) }, undefined],
+    [{}, undefined],
+  ];
+  for (const [sent, tag] of cases) {
+    const { store } = answering([sent]);
+    const version = await store.group(DATA, [DATA]).read(async (values) => {
+      await values.get(DATA);
+      return values.version(DATA)!;
+    });
+    assertEquals(version.tag, tag, JSON.stringify(sent));
+  }
+});
+
 Deno.test("HttpStore.getRangeOf refuses versions of other keys and stores, and bad arguments", async () => {
   const { store } = answering([OLD, OLD]);
   const version = await readIndex(store);
