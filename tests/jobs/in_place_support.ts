@@ -170,8 +170,8 @@ async function assertChunks(chunks: ArrayChunks): Promise<void> {
 
 /** The operations that change something. */
 const CHANGES = [
-  ...["write", "cut", "extend", "link", "rename", "remove"] as const,
-  ...["removeFolder"] as const,
+  ...["write", "create", "cut", "extend", "link", "rename"] as const,
+  ...["remove", "removeFolder"] as const,
 ];
 
 /** Thrown by operations on files of a program that counts as killed. */
@@ -214,6 +214,10 @@ export class DisturbedFiles {
         const [key, offset, bytes] = args as Parameters<FileChanges["extend"]>;
         const half = bytes.subarray(0, bytes.length >> 1);
         await real.extend(key, offset, half);
+      }
+      if (disturbance.kind === "half" && name === "create") {
+        const [key, bytes] = args as Parameters<FileChanges["create"]>;
+        await real.create(key, bytes.subarray(0, bytes.length >> 1));
       }
       isKilled = true;
       throw new Killed(name);

@@ -58,6 +58,19 @@ export class InPlaceArray {
     return this.planned.source.gridShape.length;
   }
 
+  /** The objects of a chunk in the old layout; `undefined` if their lengths do not tell that of the chunk. */
+  oldPartsOf(
+    coordinates: readonly number[],
+  ): { key: StoreKey; size: number | undefined }[] | undefined {
+    const { before, hasSums } = this.#match;
+    if (hasSums) return undefined;
+    const key = this.planned.source.key(coordinates);
+    return before.map(({ keySuffix, size }) => ({
+      key: `${key}${keySuffix}`,
+      size,
+    }));
+  }
+
   /**
    * The files of a chunk.
    *

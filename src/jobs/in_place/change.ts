@@ -31,6 +31,7 @@ async function joinChunk(
   const { array, coordinates, size } = chunk;
   const { data, tail, removed } = array.filesOf(coordinates, size);
   const { from, old, new: length } = data!;
+  const moved = await readRecorded(run, chunk);
   // Readers that opened the array earlier find parts missing.
   for (const key of tail) {
     const isHidden = !removed.includes(key) ||
@@ -42,7 +43,6 @@ async function joinChunk(
   const isExpected = facts && facts.size >= old && facts.size <= length &&
     facts.links === 1;
   if (!isExpected) throw run.changed(from);
-  const moved = await readRecorded(run, chunk);
   await files.extend(from, old, moved);
   run.bytes += moved.length;
 }

@@ -33,8 +33,8 @@ async function removeOld(
     // The old name must not lead to a newer file than the new name.
     if (old && old.ino !== now?.ino) throw run.changed(from);
   }
-  const gone = removed.flatMap((key) =>
-    array.growth > 0 && tail.includes(key) ? [key, hiddenKey(key)] : [key]
+  const gone = removed.map((key) =>
+    array.growth > 0 && tail.includes(key) ? hiddenKey(key) : key
   );
   for (const key of gone) await files.remove(key);
   return [...removed, ...data ? [data.from] : []].map(folderOf);

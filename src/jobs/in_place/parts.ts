@@ -7,6 +7,8 @@ export interface PartMatch {
   /** The parts as objects of the store, before and after. */
   readonly before: readonly Part[];
   readonly after: readonly Part[];
+  /** Whether parts of the old layout have a size together that their own sizes do not ensure. */
+  readonly hasSums: boolean;
   /** For each new part, the old part with the same bytes, if there is one. */
   readonly same: readonly (number | undefined)[];
   /** The old and the new unsized part, if their lengths differ. */
@@ -26,12 +28,16 @@ export function matchParts(
   to: readonly (readonly Part[])[],
 ): PartMatch | undefined {
   const [before, after] = [flattenLayers(from), flattenLayers(to)];
-  const parts = { before: before.parts, after: after.parts };
+  const parts = {
+    before: before.parts,
+    after: after.parts,
+    hasSums: before.sums.length > 0,
+  };
   if (isSameJson(sizesOf(before.parts), sizesOf(after.parts))) {
     const same = after.parts.map((_, i) => i);
     return { ...parts, same, data: undefined, growth: 0 };
   }
-  if (before.sums.length > 0 || after.sums.length > 0) return undefined;
+  if (parts.hasSums || after.sums.length > 0) return undefined;
   const [old, now] = [placesOf(before.parts), placesOf(after.parts)];
   if (old === undefined || now === undefined) return undefined;
   if (old.head !== now.head) return undefined;

@@ -64,11 +64,10 @@ export async function prepare(
   };
   const numbers = run.arrays.map((array) => records.get(array)!.numbers);
   const record = new Blob(numbers as Float64Array<ArrayBuffer>[]);
+  // The first file creates the folder of all.
+  await files.write(recordKey(place), await record.bytes());
   await forEachAtOnce(
-    [
-      [recordKey(place), await record.bytes()] as const,
-      ...stagedFiles(place, state),
-    ],
+    [...stagedFiles(place, state)],
     run.concurrency,
     ([key, bytes]) => files.write(key, bytes),
   );
@@ -96,7 +95,8 @@ async function prepareChunk(
   const options: StoreOptions = signal ? { signal } : {};
   const { source } = array.planned;
   array.assertNoCollision(coordinates);
-  const size = await source.size(coordinates, options);
+  const size = await sizeOf(run, array, coordinates) ??
+    await source.size(coordinates, options);
   if (size === undefined) throw run.changed(source.key(coordinates));
   const changes = array.filesOf(coordinates, size);
   await assertReady(run, changes);
@@ -123,11 +123,34 @@ async function prepareChunk(
     const bytes = offset >= start && end <= moved.length
       ? moved.subarray(offset - start, end)
       : await read(offset, length);
-    await files.write(to, bytes);
+    await files.create(to, bytes);
     run.bytes += length;
     note(to);
   }
   return [size, crc32c(moved)];
+}
+
+/**
+ * The length of a chunk by those of its files, which takes less time than reading a group;
+ * `undefined` if they do not tell it, so that the chunk has to be asked.
+ */
+async function sizeOf(
+  { files }: InPlaceRun,
+  array: InPlaceArray,
+  coordinates: readonly number[],
+): Promise<number | undefined> {
+  const parts = array.oldPartsOf(coordinates);
+  if (parts === undefined) return undefined;
+  let sum = 0;
+  for (const { key, size } of parts) {
+    // Links are refused later, where they matter.
+    const facts = await files.stat(key).catch(() => undefined);
+    if (facts === undefined || facts.size !== (size ?? facts.size)) {
+      return undefined;
+    }
+    sum += facts.size;
+  }
+  return sum;
 }
 
 /** Refuses new keys that are taken, and files that must not be changed in place. */

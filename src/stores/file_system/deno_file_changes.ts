@@ -16,7 +16,7 @@ export function fileChangesOf(store: object): FileChanges | undefined {
   return root && new DenoFileChanges(root);
 }
 
-/** The longest read without another thread, in bytes. */
+/** The longest file that is read or removed without another thread, in bytes. */
 const SHORT = 64 * 1024;
 
 /** The codes of errors that say that a file system has no hard links, or no more for this file. */
@@ -119,6 +119,14 @@ class DenoFileChanges implements FileChanges {
     }
   }
 
+  async create(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    await this.#change(
+      key,
+      (file) => writeAllSync(file, bytes),
+      { createNew: true },
+    );
+  }
+
   async cut(key: StoreKey, length: number): Promise<void> {
     await this.#change(key, (file) => file.truncateSync(length));
   }
@@ -130,9 +138,7 @@ class DenoFileChanges implements FileChanges {
   ): Promise<void> {
     await this.#change(key, (file) => {
       file.seekSync(offset, Deno.SeekMode.Start);
-      for (let rest = bytes; rest.length > 0;) {
-        rest = rest.subarray(file.writeSync(rest));
-      }
+      writeAllSync(file, bytes);
       file.truncateSync(offset + bytes.length);
     });
   }
@@ -149,7 +155,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async rename(from: StoreKey, to: StoreKey): Promise<void> {
-    await DENO_FILES.rename(await this.#path(from), await this.#path(to));
+    Deno.renameSync(await this.#path(from), await this.#path(to));
   }
 
   async remove(key: StoreKey): Promise<void> {
@@ -158,9 +164,11 @@ class DenoFileChanges implements FileChanges {
     if (above === undefined) return;
     const path = `${above}/${name}`;
     const info = ifPresentSync(() => Deno.lstatSync(path));
+    if (info === undefined) return;
     // The bytes of a file with another name stay, so that removing it takes no time.
-    if (info && info.nlink !== null && info.nlink > 1) Deno.removeSync(path);
-    else if (info) await ifPresent(() => Deno.remove(path));
+    const isQuick = info.size <= SHORT || (info.nlink ?? 1) > 1;
+    if (isQuick) ifPresentSync(() => Deno.removeSync(path));
+    else await ifPresent(() => Deno.remove(path));
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
@@ -187,8 +195,10 @@ class DenoFileChanges implements FileChanges {
   async #change(
     key: StoreKey,
     change: (file: Deno.FsFile) => void,
+    options: Deno.OpenOptions = {},
   ): Promise<void> {
-    const file = Deno.openSync(await this.#path(key), { write: true });
+    const path = await this.#path(key);
+    const file = Deno.openSync(path, { ...options, write: true });
     try {
       change(file);
       if (this.#isSynced) await file.sync();
@@ -232,6 +242,10 @@ class DenoFileChanges implements FileChanges {
       }, which leads to ${path}`,
     );
   }
+}
+
+function writeAllSync(file: Deno.FsFile, bytes: Uint8Array): void {
+  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
 }
 
 /** Reads a range of an open file, or all of it from an offset. */

@@ -34,13 +34,20 @@ export interface FileChanges {
   findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined>;
   /** Writes a file, which has all of its bytes before it gets its name. */
   write(key: StoreKey, bytes: Uint8Array): Promise<void>;
+  /**
+   * Creates a file, which may be seen before it has all of its bytes. Takes a fifth of
+   * the time of `write`.
+   *
+   * @throws {Deno.errors.AlreadyExists} If there is a file.
+   */
+  create(key: StoreKey, bytes: Uint8Array): Promise<void>;
   /** Cuts a file to a length. */
   cut(key: StoreKey, length: number): Promise<void>;
   /** Writes bytes at an offset, which become the end of the file. */
   extend(key: StoreKey, offset: number, bytes: Uint8Array): Promise<void>;
   /** Gives a file a second name; returns `false` where the file system has no hard links. */
   link(from: StoreKey, to: StoreKey): Promise<boolean>;
-  /** Gives a file another name, in place of another file. */
+  /** Gives a file another name, in place of another file, which must be short, since its blocks are freed. */
   rename(from: StoreKey, to: StoreKey): Promise<void>;
   /** Removes the file of a key, if there is one. */
   remove(key: StoreKey): Promise<void>;
