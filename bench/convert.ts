@@ -27,9 +27,13 @@ import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
 
+/** The length of the shards of the rows that must be large, as the times of conversions in place do not grow with it. */
 const SHARD = 64 * MIB;
+/** The length of the shards of the other rows, whose speeds do not depend on it. */
+const SHORT_SHARD = 8 * MIB;
 const QUICK_SHARD = MIB;
-const PARTS = ["", ".index"];
+const PARTS: ConvertInPlaceOptions = { parts: ["", ".index"] };
+const PLAIN: ConvertInPlaceOptions = { plain: true };
 
 /** A row of the tables: from which layout to which. */
 interface Work {
@@ -38,9 +42,10 @@ interface Work {
   readonly to: ConvertOptions;
   /** The arguments by which `zarrs_reencode` does the same. */
   readonly zarrs?: readonly string[];
-  /** The layout `from` as an option of `convertInPlace`, if that is measured too. */
-  readonly back?: ConvertInPlaceOptions;
 }
+
+/** The row that is measured in place, too. */
+const TO_PARTS: Work = { label: "to parts", from: {}, to: PARTS };
 
 const WORKS: readonly Work[] = [
   { label: "other keys", from: {}, to: { suffix: ".shard" } },
@@ -52,36 +57,29 @@ const WORKS: readonly Work[] = [
     },
     zarrs: ["--separator", "."],
   },
-  {
-    label: "to parts",
-    from: {},
-    to: { parts: PARTS },
-    back: { plain: true },
-  },
-  {
-    label: "from parts",
-    from: { parts: PARTS },
-    to: { plain: true },
-    back: { parts: PARTS },
-  },
+  { label: "from parts", from: PARTS, to: PLAIN },
 ];
 
-const IN_PLACE = "in place";
+const CUT = "in place, to parts";
+const JOIN = "in place, back";
 
 /** The converter of zarrs, which decodes and encodes chunks. */
 const ZARRS = "zarrs_reencode";
 
-/** Arrays of 4 GiB in memory and on disk, the memory, and the time to plan many chunks. */
+/** Arrays of up to 4 GiB in memory and on disk, the memory, and the time to plan many chunks. */
 export async function benchConvert(options: Options): Promise<Report> {
-  const shard = options.quick ? QUICK_SHARD : SHARD;
-  const effort: Effort = options.quick
-    ? { seconds: 0, least: 3, warmUps: 1 }
-    : { ...options, least: 5, warmUps: 1 };
+  const [shard, short] = options.quick
+    ? [QUICK_SHARD, QUICK_SHARD]
+    : [SHARD, SHORT_SHARD];
+  const effort: Effort = { ...options, least: 3, warmUps: 1 };
   const folders = await makeFolders(options.disk);
   try {
     const comparisons: Comparison[] = [];
     for (const folder of folders) {
-      comparisons.push(await measureFolder(folder, shard, effort));
+      comparisons.push(
+        await measureFolder(folder, shard, [TO_PARTS], effort),
+        await measureFolder(folder, short, WORKS, effort),
+      );
     }
     const counts = options.quick ? [1e3, 1e4] : [1e4, 1e5, 1e6];
     return {
@@ -91,7 +89,7 @@ export async function benchConvert(options: Options): Promise<Report> {
         await measurePlans(counts),
       ],
       note:
-        `${SHARDS} shards, whose checksums of indexes are verified, each time into a new folder, without waiting for the disk. zarrs_reencode is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
+        `${SHARDS} shards, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
           Deno.loadavg()[0]!.toFixed(2)
         } on ${navigator.hardwareConcurrency} cores.`,
     };
@@ -103,6 +101,7 @@ export async function benchConvert(options: Options): Promise<Report> {
 async function measureFolder(
   { path, description, isDisk }: Folder,
   shard: number,
+  works: readonly Work[],
   effort: Effort,
 ): Promise<Comparison> {
   const size = SHARDS * shard;
@@ -118,30 +117,30 @@ async function measureFolder(
   }
   const source = `${path}/source`;
   const target = `${path}/target`;
-  const prepare = async () => {
+  const removeTarget = async () => {
     await Deno.remove(target, { recursive: true }).catch(() => {});
     // Data that an earlier run left to be written would slow the next one.
     if (isDisk) await command("sync", []);
   };
-  const rows = [];
   const hasZarrs = await command(ZARRS, ["--version"]).then(
     () => true,
     () => false,
   );
-  for (const { label, from, to, zarrs, back } of WORKS) {
+  const rows = [];
+  for (const work of works) {
+    const { label, from, to, zarrs } = work;
     await Deno.remove(source, { recursive: true }).catch(() => {});
     await makeArray(source, shard, from);
-    const inPlace = (options: ConvertInPlaceOptions) =>
-      convertInPlace(new FileSystemStore(source), options);
     const contestant = (
       name: string,
       run: () => Promise<unknown>,
+      prepare = () => Promise.resolve(),
     ): Contestant => ({
       name,
       amount: size,
       async prepare() {
-        if (back) await inPlace(back);
         await prepare();
+        await removeTarget();
       },
       async run() {
         await run();
@@ -153,6 +152,11 @@ async function measureFolder(
         ...to,
         concurrency,
       });
+    const inPlace = async (options: ConvertInPlaceOptions) => {
+      await convertInPlace(new FileSystemStore(source), options);
+    };
+    const plain = () => inPlace(PLAIN);
+    const isMeasuredInPlace = work === TO_PARTS;
     const timings = await measure([
       contestant("cp -r", () => command("cp", ["-r", source, target])),
       contestant("convert, 1 at once", convertAtOnce(1)),
@@ -160,17 +164,22 @@ async function measureFolder(
       ...hasZarrs && zarrs
         ? [contestant(ZARRS, () => command(ZARRS, [...zarrs, source, target]))]
         : [],
-      ...back
-        ? [contestant(IN_PLACE, () => inPlace(to as ConvertInPlaceOptions))]
+      ...isMeasuredInPlace
+        ? [
+          contestant(CUT, () => inPlace(PARTS), plain),
+          contestant(JOIN, plain, () => inPlace(PARTS)),
+        ]
         : [],
     ], effort);
     const goals = [
       { of: "convert", against: ["cp -r"], least: 0.9 },
-      ...back ? [{ of: IN_PLACE, against: ["cp -r"], least: 50 }] : [],
+      ...isMeasuredInPlace
+        ? [CUT, JOIN].map((of) => ({ of, against: ["cp -r"], least: 50 }))
+        : [],
     ];
     rows.push({ labels: [label], timings, goals });
   }
-  await prepare();
+  await removeTarget();
   await Deno.remove(source, { recursive: true });
   return { ...comparison, rows };
 }

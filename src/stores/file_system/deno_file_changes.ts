@@ -19,6 +19,9 @@ export function fileChangesOf(store: object): FileChanges | undefined {
 /** The longest file that is read or removed without another thread, in bytes. */
 const SHORT = 64 * 1024;
 
+/** The time from which a step counts as one that waits for the disk, in milliseconds. */
+const LONG_STEP = 1;
+
 /** The codes of errors that say that a file system has no hard links, or no more for this file. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
@@ -33,6 +36,8 @@ class DenoFileChanges implements FileChanges {
   readonly #isSynced: boolean;
   /** The folders that were found to exist and to be no links. */
   readonly #direct = new Set<string>();
+  /** Whether a step has waited for the disk. Then the next ones wait together. */
+  #isWaiting = false;
 
   constructor({ root, isSynced }: StoreRoot) {
     this.#root = root;
@@ -128,7 +133,11 @@ class DenoFileChanges implements FileChanges {
   }
 
   async cut(key: StoreKey, length: number): Promise<void> {
-    await this.#change(key, (file) => file.truncateSync(length));
+    await this.#change(key, (file) =>
+      this.#step(
+        () => file.truncateSync(length),
+        () => file.truncate(length),
+      ));
   }
 
   async extend(
@@ -166,9 +175,10 @@ class DenoFileChanges implements FileChanges {
     const info = ifPresentSync(() => Deno.lstatSync(path));
     if (info === undefined) return;
     // The bytes of a file with another name stay, so that removing it takes no time.
-    const isQuick = info.size <= SHORT || (info.nlink ?? 1) > 1;
-    if (isQuick) ifPresentSync(() => Deno.removeSync(path));
-    else await ifPresent(() => Deno.remove(path));
+    const isShort = info.size <= SHORT || (info.nlink ?? 1) > 1;
+    const later = async () => await ifPresent(() => Deno.remove(path));
+    if (!isShort) return await later();
+    await this.#step(() => ifPresentSync(() => Deno.removeSync(path)), later);
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
@@ -191,16 +201,24 @@ class DenoFileChanges implements FileChanges {
     });
   }
 
-  /** Changes a file, by steps that are short and need no other thread. */
+  /** Takes a step at once, or on another thread if an earlier one has waited for the disk. */
+  async #step(now: () => void, later: () => Promise<void>): Promise<void> {
+    if (this.#isWaiting) return await later();
+    const start = performance.now();
+    now();
+    this.#isWaiting = performance.now() - start > LONG_STEP;
+  }
+
+  /** Changes a file. */
   async #change(
     key: StoreKey,
-    change: (file: Deno.FsFile) => void,
+    change: (file: Deno.FsFile) => void | Promise<void>,
     options: Deno.OpenOptions = {},
   ): Promise<void> {
     const path = await this.#path(key);
     const file = Deno.openSync(path, { ...options, write: true });
     try {
-      change(file);
+      await change(file);
       if (this.#isSynced) await file.sync();
     } finally {
       file.close();
