@@ -24,10 +24,14 @@ import { runAndKill } from "./killed_program.ts";
 
 const KILLS = isLong ? 300 : 8;
 
-const LAYOUT: ConvertOptions = {
+/** Chunks begin elsewhere in their files than before, so that they are streams. */
+const SHIFTED: ConvertOptions = {
   suffix: ".s",
   parts: [".head:3", "", ".tail:2"],
 };
+
+/** The files of long chunks are copied by the operating system, and cut. */
+const CUT: ConvertOptions = { suffix: ".s", parts: ["", ".tail:2"] };
 
 /** Creates a group with an array of small chunks, one of long chunks, and a text. */
 async function createSource(folder: string): Promise<FileSystemStore> {
@@ -50,11 +54,15 @@ async function createSource(folder: string): Promise<FileSystemStore> {
 
 const PROGRAM = import.meta.resolve("./convert_program.ts");
 
-for (const replaces of [false, true]) {
+for (
+  const [layout, replaces, name] of [
+    [SHIFTED, false, ""],
+    [SHIFTED, true, ", in place of an earlier target"],
+    [CUT, false, ", by copies of files"],
+  ] as const
+) {
   Deno.test(
-    `a conversion that was killed and is run again equals an uninterrupted one${
-      replaces ? ", in place of an earlier target" : ""
-    }`,
+    `a conversion that was killed and is run again equals an uninterrupted one${name}`,
     async () => {
       const roots = await disks();
       const folder = roots.at(-1)!;
@@ -74,7 +82,7 @@ for (const replaces of [false, true]) {
         const store = await createSource(source);
         const before = await digestsOf(store);
         const start = performance.now();
-        await convert(store, new FileSystemStore(other), LAYOUT);
+        await convert(store, new FileSystemStore(other), layout);
         const longest = 1.2 * (performance.now() - start);
         await convert(store, new FileSystemStore(old), { keyEncoding: "v2" });
         const expected = await digestsOf(new FileSystemStore(other));
@@ -95,7 +103,7 @@ for (const replaces of [false, true]) {
             const isDone = !isFirst && !isBegun &&
               (!replaces || !await present(`${target}/a/0`));
             const options: ConvertOptions = {
-              ...LAYOUT,
+              ...layout,
               ...isBegun || isDone
                 ? { resume: true }
                 : replaces

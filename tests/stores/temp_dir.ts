@@ -29,6 +29,7 @@ export async function present(path: string): Promise<boolean> {
 /** Runs a test with another function in the place of one of Deno's. */
 export async function replaced<
   Name extends
+    | "copyFile"
     | "openSync"
     | "readDir"
     | "renameSync",

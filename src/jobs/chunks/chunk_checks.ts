@@ -69,6 +69,21 @@ export class ChunkCheck {
     this.#index = index && new Uint8Array(indexSize);
   }
 
+  /** The place of an index whose checksum is verified. */
+  get index():
+    | { readonly offset: number; readonly length: number }
+    | undefined {
+    const { length } = this.#index ?? {};
+    return length === undefined
+      ? undefined
+      : { offset: this.#indexStart, length };
+  }
+
+  /** Passes over bytes of which no checksum is verified. */
+  skip(length: number): void {
+    this.#passed += length;
+  }
+
   /** Takes the next bytes. */
   take(bytes: Uint8Array): void {
     this.#sum?.update(bytes);

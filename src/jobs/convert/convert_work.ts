@@ -1,5 +1,9 @@
 import { storageOf } from "../../arrays/storage_of.ts";
-import { flattenLayers } from "../../concat_parts/flat_parts.ts";
+import {
+  type FlatParts,
+  flattenLayers,
+  ONE_OBJECT,
+} from "../../concat_parts/flat_parts.ts";
 import {
   type ArrayOfJob,
   chunksToDo,
@@ -11,9 +15,17 @@ import type {
   ListedSource,
   PlannedArray,
 } from "../plan/convert_plan.ts";
-import { chunkIn, fileIn, type StoredValue } from "./copy_value.ts";
+import {
+  chunkIn,
+  type CopyOptions,
+  fileIn,
+  type StoredValue,
+} from "./copy_value.ts";
 import { isInShare, type Share } from "../../arrays/share.ts";
+import { StoredChunk } from "../../concat_parts/stored_chunk.ts";
+import { canCopyFiles } from "../../stores/file_system/copy_file.ts";
 import type { StoreKey } from "../../stores/store.ts";
+import { copyFiles } from "./copy_files.ts";
 
 /** A chunk or a file that is converted. */
 export interface WorkItem {
@@ -25,6 +37,8 @@ export interface WorkItem {
   readonly checks: ChunkChecks | undefined;
   /** Lays out the bytes of a shard anew; `undefined` for values that are copied as they are. */
   readonly contain: ((bytes: Uint8Array) => Uint8Array) | undefined;
+  /** Has the operating system copy the files of a value of a length, if it can. */
+  readonly copyFiles: CopyOptions["copyFiles"];
   /** Whether the source was found to hold the value. */
   readonly isListed: boolean;
 }
@@ -54,21 +68,38 @@ export class ConvertWork implements Iterable<WorkItem> {
 
   *[Symbol.iterator](): Generator<WorkItem> {
     const { source, target, arrays } = this.#plan;
+    const canCopy = canCopyFiles(source.store, target.store);
+    const copying = (
+      from: readonly [FlatParts, StoreKey],
+      to: readonly [FlatParts, StoreKey],
+      checks: ChunkChecks | undefined,
+    ): CopyOptions["copyFiles"] =>
+      canCopy
+        ? (size, isNew, options) =>
+          copyFiles(
+            new StoredChunk(from[0], source.store, from[1], options),
+            new StoredChunk(to[0], target.store, to[1], options),
+            { size, isNew, checks },
+          )
+        : undefined;
     for (const array of arrays) {
       const { metadata, chunkShape } = array.source;
       const checks = checksOf(metadata, chunkShape);
-      const { parts } = flattenLayers(storageOf(metadata).layers);
+      const before = flattenLayers(storageOf(metadata).layers);
+      const after = flattenLayers(storageOf(array.target.metadata).layers);
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
         const from = chunkIn(source.store, array.source, coordinates);
+        const to = chunkIn(target.store, array.target, coordinates);
         const { contain } = array;
         yield {
           from,
-          keys: parts.map(({ keySuffix }) =>
+          to,
+          keys: before.parts.map(({ keySuffix }) =>
             `${from.key}${keySuffix}` as const
           ),
           contain: contain &&
             ((bytes) => contain(bytes, coordinates, from.key)),
-          to: chunkIn(target.store, array.target, coordinates),
+          copyFiles: copying([before, from.key], [after, to.key], checks),
           checks,
           isListed: array.stored !== undefined,
         };
@@ -76,12 +107,14 @@ export class ConvertWork implements Iterable<WorkItem> {
     }
     for (const file of this.#files()) {
       const key: StoreKey = `${source.root as StoreKey}${file}`;
+      const other = target.root + file as StoreKey;
       yield {
         from: fileIn(source.store, key),
         keys: [key],
-        to: fileIn(target.store, target.root + file as StoreKey),
+        to: fileIn(target.store, other),
         checks: undefined,
         contain: undefined,
+        copyFiles: copying([ONE_OBJECT, key], [ONE_OBJECT, other], undefined),
         isListed: true,
       };
     }

@@ -50,13 +50,14 @@ export async function copyAll(
 }
 
 async function copyItem(
-  { from, to, checks, contain, isListed }: WorkItem,
+  { from, to, checks, contain, copyFiles, isListed }: WorkItem,
   skip: "same size" | "same bytes" | undefined,
   signal: AbortSignal,
 ): Promise<Copied> {
   const copied = await copyValue(from, to, {
     skip,
     change: contain,
+    ...copyFiles && { copyFiles },
     ...checks && {
       check: (size: number) => new ChunkCheck(checks, from.key, size),
     },

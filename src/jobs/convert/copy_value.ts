@@ -13,7 +13,7 @@ import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
 import { checkedStream, type PassingBytes } from "../chunks/checked_stream.ts";
 import { isSameStream } from "./is_same_stream.ts";
 
-/** Values of up to this length are read whole, since streams take time to set up. */
+/** Values of up to this length are read whole, since streams and copies of files take time to set up. */
 const SMALL = 1024 * 1024;
 
 /** A chunk or a file in a store. */
@@ -70,6 +70,17 @@ export interface CopyOptions {
    * same bytes. By default, every value is copied.
    */
   readonly skip?: "same size" | "same bytes" | undefined;
+  /**
+   * Has the operating system copy the files of a value of a length, if it can. Returns
+   * whether it has.
+   *
+   * @param isNew Whether the target is known not to have the value.
+   */
+  copyFiles?(
+    size: number,
+    isNew: boolean,
+    options: StoreOptions,
+  ): Promise<boolean>;
   /** Checks the bytes of a value of a length. */
   check?(size: number): PassingBytes;
   /** Changes the bytes of a value, which is read whole. */
@@ -86,7 +97,7 @@ export interface Copied {
 export async function copyValue(
   from: StoredValue,
   to: StoredValue,
-  { skip, check, change }: CopyOptions,
+  { skip, check, change, copyFiles }: CopyOptions,
   signal: AbortSignal,
 ): Promise<Copied> {
   const options = { signal };
@@ -100,6 +111,11 @@ export async function copyValue(
   if (bytes === undefined && size <= SMALL) {
     bytes = await from.get(options);
     if (bytes === undefined) return ABSENT;
+  }
+  if (
+    bytes === undefined && await copyFiles?.(size, skip === undefined, options)
+  ) {
+    return { outcome: "copied", bytes: size };
   }
   if (bytes !== undefined) {
     const passing = check?.(bytes.length);

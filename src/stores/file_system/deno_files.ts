@@ -75,6 +75,11 @@ class DenoFile implements OpenFile {
     }
   }
 
+  async truncate(length: number): Promise<void> {
+    await this.#file.truncate(length);
+    this.#file.seekSync(0, Deno.SeekMode.End);
+  }
+
   contents(): Uint8Array {
     const bytes = new Uint8Array(this.size());
     this.#file.seekSync(0, Deno.SeekMode.Start);
@@ -88,7 +93,8 @@ class DenoFile implements OpenFile {
   }
 
   async replace(bytes: Uint8Array): Promise<void> {
-    this.#file.truncateSync(0);
+    // After cutting a file to no bytes, ext4 waits for the disk when the file is closed.
+    if (this.size() > 0) this.#file.truncateSync(0);
     this.#file.seekSync(0, Deno.SeekMode.Start);
     await this.append(bytes);
   }
@@ -118,6 +124,12 @@ export const DENO_FILES: Files = {
 
   openOrCreate(path) {
     return new DenoFile(path, { create: true, read: true, write: true });
+  },
+
+  async copy(from, to, like) {
+    const { mode } = Deno.lstatSync(like);
+    await Deno.copyFile(from, to);
+    if (mode !== null) Deno.chmodSync(to, mode);
   },
 
   stat(path) {

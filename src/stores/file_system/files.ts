@@ -31,6 +31,8 @@ export interface OpenFile {
   stream(signal: AbortSignal | undefined): ReadableStream<Uint8Array>;
   /** Writes bytes at the end. */
   append(bytes: Uint8Array): Awaitable<void>;
+  /** Cuts the file to a length, and writes at its end from then on. */
+  truncate?(length: number): Awaitable<void>;
   /** Reads the whole file, which is short. */
   contents(): Awaitable<Uint8Array>;
   /** Replaces the contents of the file by a single write. */
@@ -51,6 +53,8 @@ export interface Files {
   create(path: string): Awaitable<OpenFile>;
   /** Opens a file for reading and writing, and creates it if there is none. */
   openOrCreate(path: string): Awaitable<OpenFile>;
+  /** Copies a file to a new one, with the permissions of a third one. Missing where files cannot be copied. */
+  copy?(from: string, to: string, like: string): Awaitable<void>;
   /** Tells the state of the file that a path leads to, or `undefined` if there is none. */
   stat(path: string): Awaitable<FileState | undefined>;
   /** Sets the time of the last change to the present. */

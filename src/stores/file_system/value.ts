@@ -4,6 +4,7 @@ import type { Files } from "./files.ts";
 import { splitPath } from "../key_path.ts";
 import type { Folders } from "./folders.ts";
 import {
+  copyTemporary,
   createTemporary,
   discardTemporary,
   type Temporary,
@@ -21,7 +22,7 @@ export class PendingValue {
   readonly #root: Folders;
   readonly #key: StoreKey;
   readonly #folder: string;
-  readonly #temporary: Temporary;
+  #temporary: Temporary;
 
   private constructor(
     files: Files,
@@ -92,6 +93,20 @@ export class PendingValue {
   /** Writes bytes at the end. */
   async append(bytes: Uint8Array): Promise<void> {
     await this.#temporary.file.append(bytes);
+  }
+
+  /**
+   * Copies the first bytes of a file, if nothing was written before.
+   *
+   * @returns Whether that is possible, and the file has the expected size.
+   */
+  async copy(path: string, size: number, length: number): Promise<boolean> {
+    const copy = await copyTemporary(this.#files, this.#temporary, path);
+    if (copy === undefined) return false;
+    this.#temporary = copy;
+    if (await copy.file.size() !== size) return false;
+    await copy.file.truncate!(length);
+    return true;
   }
 
   /** Waits until the bytes are on the disk. */

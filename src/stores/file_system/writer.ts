@@ -26,6 +26,12 @@ export class FileValueWriter implements ByteWriter {
     return bytes.length;
   }
 
+  /** Copies the first bytes of a file, if nothing was written before. Returns whether the file had the expected size. */
+  async copy(path: string, size: number, length: number): Promise<boolean> {
+    this.#options.signal?.throwIfAborted();
+    return await this.#value.copy(path, size, length);
+  }
+
   async close(): Promise<void> {
     this.#isOpen = false;
     try {

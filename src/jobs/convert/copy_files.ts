@@ -1,0 +1,174 @@
+import { changeGroup } from "../../concat_parts/change_group.ts";
+import { readChunkRange } from "../../concat_parts/read_chunk_range.ts";
+import type { StoredChunk } from "../../concat_parts/stored_chunk.ts";
+import { type ByteWriter, writeAll } from "../../stores/byte_io.ts";
+import { copyFile } from "../../stores/file_system/copy_file.ts";
+import type { StoreKey } from "../../stores/store.ts";
+import { ChunkCheck, type ChunkChecks } from "../chunks/chunk_checks.ts";
+
+/** Files are copied if they have more bytes than this in common. */
+const LEAST_COPIED = 1024 * 1024;
+
+/** The most bytes of a chunk that are read: those of its index, and those that no copied file holds. */
+const MOST_READ = 8 * 1024 * 1024;
+
+/** The longest chunk, since the copying of a file cannot be aborted. */
+const LONGEST = 1024 * 1024 * 1024;
+
+/** A file of a chunk, and the range of the chunk that it holds. */
+interface ChunkFile {
+  readonly key: StoreKey;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A file of the target. Its bytes before `copied` are those of a file of the source. */
+interface FileToWrite extends ChunkFile {
+  readonly source: ChunkFile | undefined;
+  readonly copied: number;
+}
+
+/** What is known of a chunk. */
+export interface CopyFilesOptions {
+  /** Its length in bytes. */
+  readonly size: number;
+  /** Whether the target is known not to have the chunk. */
+  readonly isNew: boolean;
+  readonly checks: ChunkChecks | undefined;
+}
+
+/** Thrown if a file or bytes of the source are not as they were found before. */
+class ChangedSource extends Error {}
+
+/**
+ * Copies a chunk between file stores by copies of files that the operating system makes,
+ * whose ends are cut off or appended. This takes half of the processor time of a stream.
+ * The checksum of an index is verified.
+ *
+ * @param from A chunk that was found to be complete.
+ * @returns Whether the chunk was copied. If not, nothing has changed, and a stream tells
+ * what is wrong, if anything is.
+ * @throws {DamageError} If the checksum of the index is wrong.
+ */
+export async function copyFiles(
+  from: StoredChunk,
+  to: StoredChunk,
+  { size, isNew, checks }: CopyFilesOptions,
+): Promise<boolean> {
+  // The checksum of a whole chunk needs all bytes.
+  if (checks?.hasChecksum || size > LONGEST) return false;
+  const files = filesToWrite(filesOf(from, size), filesOf(to, size));
+  if (files === undefined) return false;
+  const check = checks && new ChunkCheck(checks, from.key, size);
+  const read = files.reduce((sum, { copied, end }) => sum + end - copied, 0);
+  if (read + (check?.index?.length ?? 0) > MOST_READ) return false;
+  // A stored chunk may begin with bytes of another format, which must not be lost.
+  for (const { key } of isNew ? [] : files) {
+    if (await to.store.size!(key, to.options) !== undefined) return false;
+  }
+  try {
+    if (check) await verifyIndex(from, check, size);
+    await writeFiles(from, to, files);
+    return true;
+  } catch (error) {
+    if (error instanceof ChangedSource) return false;
+    throw error;
+  }
+}
+
+/** The files of a chunk in its order; `undefined` if the length of the chunk does not tell theirs. */
+function filesOf(
+  { parts, flat, key }: StoredChunk,
+  size: number,
+): ChunkFile[] | undefined {
+  const rest = parts.reduce((rest, { size = 0 }) => rest - size, size);
+  const unsized = parts.filter(({ size }) => size === undefined);
+  if (flat.sums.length > 0 || unsized.length !== 1 || rest < 0) {
+    return undefined;
+  }
+  let end = 0;
+  return parts.map(({ keySuffix, size = rest }) => {
+    const start = end;
+    end += size;
+    return { key: `${key}${keySuffix}`, start, end };
+  });
+}
+
+/** Finds files to copy, which begin where those of the target do; `undefined` if there is none. */
+function filesToWrite(
+  sources: readonly ChunkFile[] = [],
+  targets: readonly ChunkFile[] = [],
+): FileToWrite[] | undefined {
+  const files = targets.map((target) => {
+    const { start, end } = target;
+    const source = sources.find((source) =>
+      source.start === start && Math.min(source.end, end) - start > LEAST_COPIED
+    );
+    const copied = source ? Math.min(source.end, end) : start;
+    return { ...target, source, copied };
+  });
+  return files.some(({ source }) => source) ? files : undefined;
+}
+
+async function verifyIndex(
+  chunk: StoredChunk,
+  check: ChunkCheck,
+  size: number,
+): Promise<void> {
+  const { offset, length } = check.index ?? { offset: size, length: 0 };
+  check.skip(offset);
+  check.take(await readBytes(chunk, offset, offset + length));
+  check.skip(size - offset - length);
+  check.finish();
+}
+
+async function writeFiles(
+  from: StoredChunk,
+  to: StoredChunk,
+  files: readonly FileToWrite[],
+): Promise<void> {
+  const { store, options } = to;
+  const [file] = files;
+  // A file alone needs no journal.
+  if (files.length === 1) {
+    const writer = await store.writer!(file!.key, options);
+    return await writeFile(from, file!, writer);
+  }
+  await changeGroup(to.group()!, options, async (writer) => {
+    for (const file of files) {
+      await writeFile(from, file, await writer.writer(file.key));
+    }
+  });
+}
+
+async function writeFile(
+  from: StoredChunk,
+  { source, start, copied, end }: FileToWrite,
+  writer: ByteWriter,
+): Promise<void> {
+  const { store, options } = from;
+  try {
+    if (source !== undefined) {
+      const file = { store, key: source.key, size: source.end - source.start };
+      const isCopied = await copyFile(file, writer, copied - start, options);
+      if (!isCopied) throw new ChangedSource();
+    }
+    await writeAll(writer, await readBytes(from, copied, end));
+    await writer.close();
+  } catch (error) {
+    await writer.abort?.(error);
+    throw error;
+  }
+}
+
+async function readBytes(
+  chunk: StoredChunk,
+  start: number,
+  end: number,
+): Promise<Uint8Array> {
+  const range = { offset: start, length: end - start };
+  if (range.length === 0) return new Uint8Array();
+  const bytes = await readChunkRange(chunk, range);
+  if (bytes?.length !== range.length) throw new ChangedSource();
+  return bytes;
+}

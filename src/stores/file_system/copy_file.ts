@@ -1,0 +1,37 @@
+import type { ByteWriter } from "../byte_io.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { rootOf } from "./store_roots.ts";
+import { FileValueWriter } from "./writer.ts";
+
+/** Whether {@linkcode copyFile} copies from one store to another. */
+export function canCopyFiles(from: object, to: object): boolean {
+  // Elsewhere, Deno may replace the file that it copies to, or sets other attributes.
+  return rootOf(from) !== undefined && rootOf(to) !== undefined &&
+    Deno.build.os === "linux";
+}
+
+/**
+ * Has the operating system copy the first bytes of a file to the start of a new value,
+ * which takes half of the time of reading and writing.
+ *
+ * @param from The store and the key of the file, and its length in bytes.
+ * @param writer The writer of a value to which nothing was written.
+ * @param length The number of bytes to copy, up to that length.
+ * @returns Whether the bytes were copied. If the file has another length or is behind a
+ * link, the value must be given up.
+ */
+export async function copyFile(
+  { store, key, size }: {
+    readonly store: object;
+    readonly key: StoreKey;
+    readonly size: number;
+  },
+  writer: ByteWriter,
+  length: number,
+  options: StoreOptions,
+): Promise<boolean> {
+  const file = await rootOf(store)?.root.find(key, options);
+  if (file?.size !== size || file.leadsTo !== undefined) return false;
+  return writer instanceof FileValueWriter &&
+    await writer.copy(file.path, size, length);
+}
