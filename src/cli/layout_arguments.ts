@@ -21,10 +21,23 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
     ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
     ...args.has("plain") && { plain: true },
     ...file !== undefined && {
-      metadata: parseZarrJson(await Deno.readFile(file)) as ArrayMetadata,
+      metadata: await readMetadata(file),
     },
     ...whereOf(args),
   };
+}
+
+async function readMetadata(file: string): Promise<ArrayMetadata> {
+  const bytes = await Deno.readFile(file);
+  try {
+    return parseZarrJson(bytes) as ArrayMetadata;
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new Error(
+      `Cannot use --metadata ${JSON.stringify(file)}: ${error.problem}`,
+      { cause: error },
+    );
+  }
 }
 
 /** The container of all arrays that get the layout. */

@@ -8,6 +8,7 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
+import { jsonLine, textLine } from "./access_line.ts";
 import { openStore } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 
@@ -140,7 +141,14 @@ function listen(
   try {
     return Deno.serve({ hostname, port, onListen() {} }, handler);
   } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    if (!(error instanceof Deno.errors.AddrInUse)) {
+      throw new Error(
+        `Cannot listen at port ${port} of ${hostname}: ${
+          (error as Error).message
+        }`,
+        { cause: error },
+      );
+    }
     const free = freePortAfter(port, hostname);
     throw new UsageError(
       `Port ${port} of ${hostname} is in use${
@@ -183,48 +191,4 @@ async function stopped(
     new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE)),
   ]);
   clearTimeout(timer);
-}
-
-/** A request that was answered. */
-interface Access {
-  readonly request: Request;
-  readonly response: Response;
-  /** When the request came, by `performance.now`. */
-  readonly start: number;
-  /** Whether the client has taken the whole answer. */
-  readonly isComplete: boolean;
-}
-
-function textLine({ request, response, start, isComplete }: Access): string {
-  const { headers, method, url } = request;
-  const range = headers.get("range");
-  const milliseconds = (performance.now() - start).toFixed(1);
-  return [
-    method,
-    new URL(url).pathname,
-    ...range === null ? [] : [range],
-    response.status,
-    `${bodyLength(request, response)} bytes`,
-    `${milliseconds} ms`,
-    ...isComplete ? [] : ["(not taken whole)"],
-  ].join(" ");
-}
-
-function jsonLine({ request, response, start, isComplete }: Access): string {
-  const { headers, method, url } = request;
-  const range = headers.get("range");
-  return JSON.stringify({
-    method,
-    path: new URL(url).pathname,
-    ...range !== null && { range },
-    status: response.status,
-    bytes: bodyLength(request, response),
-    milliseconds: Number((performance.now() - start).toFixed(1)),
-    isComplete,
-  });
-}
-
-/** The length of the body of an answer. Answers to HEAD have none, whatever they announce. */
-function bodyLength({ method }: Request, { headers }: Response): number {
-  return method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
 }

@@ -95,6 +95,15 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     assertStringIncludes(err, `"/" in ${folder}/nothing: there is no `);
     const refused = await runCli("convert", DEM, DEM);
     assertEquals(refused.code, 1);
+    const metadata = await runCli(
+      "convert",
+      DEM,
+      "b",
+      "--metadata",
+      "README.md",
+    );
+    assertEquals(metadata.code, 1);
+    assertStringIncludes(metadata.err, '--metadata "README.md": The metadata');
     assertStringIncludes(refused.err, "a node is there already");
     assertStringIncludes(refused.err, "files, or --overwrite\n");
   });

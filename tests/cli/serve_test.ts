@@ -185,6 +185,9 @@ Deno.test("serve refuses wrong usage", async () => {
     assertEquals([code, out], [2, ""], args.join(" "));
     assertStringIncludes(err, message);
   }
+  const { code, err } = await runCli("serve", "tests", "--host=192.0.2.1");
+  assertEquals(code, 1);
+  assertStringIncludes(err, "Cannot listen at port 8000 of 192.0.2.1: ");
 });
 
 Deno.test("serve serves web servers and buckets", async () => {
