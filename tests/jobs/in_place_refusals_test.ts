@@ -370,6 +370,34 @@ Deno.test("in place, changes by another program are noticed", async () => {
   }
 });
 
+Deno.test("in place, a file that gets a second name is not made longer", async () => {
+  const folder = await memoryFolder();
+  const store = new FileSystemStore(folder);
+  await createExample(store, INDEX);
+  const before = await stateOf(folder);
+  const { files } = new DisturbedFiles(
+    store,
+    undefined,
+    true,
+    async (operation, key) => {
+      if (
+        `${operation} ${key}` !== "rename /.zarr-parts-unfinished/join.json"
+      ) {
+        return;
+      }
+      await Deno.link(`${folder}/c/1/0`, `${folder}/other`);
+    },
+  );
+  await assertRejects(
+    () => runInPlace(placeOf(store), files, { parts: [], concurrency: 1 }),
+    Error,
+    'Another program has changed "/c/1/0"',
+  );
+  await Deno.remove(`${folder}/other`);
+  assertEquals(await stateOf(folder), before);
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("in place, a run that is aborted early undoes its work, and one that is aborted late is finished by the next", async () => {
   const operations: string[] = [];
   for (let at = 0; at === 0 || at < operations.length; at++) {

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import fc from "fast-check";
 import {
   arrayMetadata,
@@ -139,6 +144,8 @@ Deno.test("verify finds a node that only consolidated metadata names", async () 
   ) {
     const { findings } = await verify(seen);
     assertEquals(findings.map(({ rule, key }) => [rule, key]), [[rule, key]]);
+    const reason = seen === store ? 'no "/raw/zarr.json"' : '"raw", and there';
+    assertStringIncludes(findings[0]!.message, reason);
   }
 });
 
