@@ -370,32 +370,40 @@ Deno.test("in place, changes by another program are noticed", async () => {
   }
 });
 
-Deno.test("in place, a file that gets a second name is not made longer", async () => {
-  const folder = await memoryFolder();
-  const store = new FileSystemStore(folder);
-  await createExample(store, INDEX);
-  const before = await stateOf(folder);
-  const { files } = new DisturbedFiles(
-    store,
-    undefined,
-    true,
-    async (operation, key) => {
-      if (
-        `${operation} ${key}` !== "rename /.zarr-parts-unfinished/join.json"
-      ) {
-        return;
-      }
-      await Deno.link(`${folder}/c/1/0`, `${folder}/other`);
-    },
-  );
-  await assertRejects(
-    () => runInPlace(placeOf(store), files, { parts: [], concurrency: 1 }),
-    Error,
-    'Another program has changed "/c/1/0"',
-  );
-  await Deno.remove(`${folder}/other`);
-  assertEquals(await stateOf(folder), before);
-  await Deno.remove(folder, { recursive: true });
+Deno.test("in place, a file that gets a second name is neither cut nor made longer", async () => {
+  for (
+    const [phase, layout, options] of [
+      ["join", INDEX, { parts: [] }],
+      ["cut", {}, INDEX],
+    ] as const
+  ) {
+    const folder = await memoryFolder();
+    const store = new FileSystemStore(folder);
+    await createExample(store, layout);
+    const before = await stateOf(folder);
+    const expected = await convertedState(folder, options);
+    const marker = `/.zarr-parts-unfinished/${phase}.json`;
+    const { files } = new DisturbedFiles(
+      store,
+      undefined,
+      true,
+      async (operation, key) => {
+        if (operation !== "rename" || key !== marker) return;
+        await Deno.link(`${folder}/c/1/0`, `${folder}/other`);
+      },
+    );
+    await assertRejects(
+      () => runInPlace(placeOf(store), files, { ...options, concurrency: 1 }),
+      Error,
+      'Another program has changed "/c/1/0"',
+    );
+    assertEquals((await stateOf(folder))["/other"], before["/c/1/0"], phase);
+    await Deno.remove(`${folder}/other`);
+    if (phase === "join") assertEquals(await stateOf(folder), before);
+    await convertInPlace(store, options);
+    assertEquals(await stateOf(folder), expected, phase);
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("in place, a run that is aborted early undoes its work, and one that is aborted late is finished by the next", async () => {
