@@ -11,7 +11,7 @@ const FORMATS = [
  * Lists the files of given paths.
  *
  * @param given Paths of files and folders.
- * @param template The format of names, of which files in folders have the extension.
+ * @param template The format of names, whose extension selects the files of folders.
  * @returns The paths of given files, and the sorted paths of files in given folders.
  */
 export async function listFiles(

@@ -10,7 +10,7 @@ export interface GivenShare {
   readonly variable: string;
 }
 
-/** The variables of schedulers that tell the number of a task, from 0, and not how many there are. */
+/** The variables of schedulers that give the number of a task, from 0, without the number of tasks. */
 const INDEXES = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"];
 
 /**

@@ -50,7 +50,7 @@ export const FINISH_OPTION: Readonly<Record<string, CommandOption>> = {
 export const ALL_SHARES =
   "When all shares are done, run the command with --finish in place of --share";
 
-/** The share by the options or else by the scheduler, which is told on standard error. The last step takes none. */
+/** Returns the share of the options, or else that of the scheduler, and prints the latter. `--finish` takes no share. */
 export function shareOf(args: Arguments, io: Io): Share | undefined {
   if (args.has("finish")) return undefined;
   const text = args.text("share");

@@ -8,7 +8,7 @@ export function cliCommand(args: readonly string[]): string[] {
   return [Deno.execPath(), "run", "-A", ...runOptions(), MAIN, ...args];
 }
 
-/** What a run of the command line has printed, and its exit status. */
+/** The output of a run of the command line, and its exit status. */
 export interface CliResult {
   readonly code: number;
   readonly out: string;

@@ -123,7 +123,7 @@ Deno.test("convert refuses what is no store or no node, and names it", async () 
   );
 });
 
-// What is at the target
+// Files at the target
 
 Deno.test("convert refuses a target with a node, with files or with an unfinished conversion", async () => {
   const source = new MemoryStore();

@@ -78,7 +78,7 @@ for (
           if (await memory.get("/zarr.json") === undefined) {
             await assertRejects(() => openArrayChunks(memory), MetadataError);
           } else {
-            // Whatever opens has everything.
+            // A target that opens is complete.
             const { [MARKER]: _, ...found } = await contentsOf(memory);
             assertEquals(found, expected, `after ${n} writes`);
           }

@@ -28,7 +28,7 @@ async function inspectArray(
   return nodes[0] as InspectedArray;
 }
 
-/** What parts hold of a shard of 36 bytes of index at its end, and a checksum. */
+/** The contents of the parts of a shard that ends with an index of 36 bytes and a checksum. */
 const AT_END: [LayoutOptions["parts"], InspectedPart["holds"][]][] = [
   [[], [["data", "index", "checksum"]]],
   [["", ".index", ".crc32c"], [["data"], ["index"], ["checksum"]]],

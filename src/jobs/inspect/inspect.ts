@@ -39,7 +39,7 @@ const SIZES_AT_ONCE = 16;
  * @param path The path of the array or the group; empty for the root.
  * @param options `chunk`: the chunk that is described; `count`: whether chunks are counted;
  * `sizes`: whether their lengths are summed up; `signal`.
- * @returns The nodes, with data to be shown.
+ * @returns The node at `path` and all nodes below it.
  * @throws {MetadataError} If no node is at `path`, or metadata is not valid.
  * @throws {DamageError} If the chunk that is described is damaged.
  * @throws {TypeError} If `store` is not a store.
