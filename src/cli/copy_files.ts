@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { checkedStream } from "../jobs/chunks/checked_stream.ts";
-import { ChunkCheck } from "../jobs/chunks/chunk_checks.ts";
+import { ChunkCheck, NO_INDEX } from "../jobs/chunks/chunk_checks.ts";
 import { type Arguments, type Io, UsageError } from "./command.ts";
 import type { StoredFiles } from "./file_parts.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
@@ -51,8 +51,7 @@ function checkedCopy(
   args: Arguments,
   progress: ProgressLine,
 ): ReadableStream<Uint8Array> {
-  const hasChecksum = args.has("crc32c");
-  const checks = { hasChecksum, index: undefined, afterIndex: 0 };
+  const checks = { hasChecksum: args.has("crc32c"), ...NO_INDEX };
   const check = new ChunkCheck(checks, path, size);
   let done = 0;
   return checkedStream(stream, {

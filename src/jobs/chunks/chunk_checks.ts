@@ -1,3 +1,5 @@
+import { isAdopted } from "../../adoption/is_adopted.ts";
+import { storageOf } from "../../arrays/storage_of.ts";
 import { Crc32c } from "../../checksum/crc32c.ts";
 import { withoutLastFour } from "../../checksum/crc32c_field.ts";
 import {
@@ -7,6 +9,11 @@ import {
 import { DamageError } from "../../errors/damage_error.ts";
 import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
 import { describe } from "../../metadata/describe.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+} from "../../shards/file_record.ts";
 import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
 import {
   parseShardLayout,
@@ -22,7 +29,12 @@ export interface ChunkChecks {
   readonly index: ShardLayout | undefined;
   /** The number of bytes between the index and the end of the shard. */
   readonly afterIndex: number;
+  /** The length of the record before the index of an adopted file; 0 for other shards. */
+  readonly recordSize: number;
 }
+
+/** The checks of chunks without an index. */
+export const NO_INDEX = { index: undefined, afterIndex: 0, recordSize: 0 };
 
 /** Finds the checksums that can be verified without decoding a chunk. */
 export function checksOf(
@@ -31,14 +43,20 @@ export function checksOf(
 ): ChunkChecks {
   const [first, ...others] = namedCodecs(metadata);
   const hasChecksum = namedCodecs(metadata).at(-1)?.name === "crc32c";
-  const none = { hasChecksum, index: undefined, afterIndex: 0 };
+  const none = { hasChecksum, ...NO_INDEX };
   const isFound = first?.name === "sharding_indexed" &&
     others.every(({ name }) => name === "crc32c");
   if (!isFound) return none;
   const index = parseShardLayout(first, chunkShape);
-  return index.indexHasChecksum
-    ? { hasChecksum, index, afterIndex: CHECKSUM_SIZE * others.length }
-    : none;
+  if (!index.indexHasChecksum) return none;
+  return {
+    hasChecksum,
+    index,
+    afterIndex: CHECKSUM_SIZE * others.length,
+    recordSize: others.length === 0 && isAdopted(storageOf(metadata), index)
+      ? FILE_RECORD_SIZE
+      : 0,
+  };
 }
 
 /** Verifies the checksums of a chunk whose bytes pass in order. */
@@ -49,7 +67,7 @@ export class ChunkCheck {
   readonly #sum: Crc32c | undefined;
   /** The last bytes, with the checksum of all bytes before. */
   readonly #end = new Uint8Array(CHECKSUM_SIZE);
-  /** The bytes of the index, and their place in the chunk. */
+  /** The bytes of the index and of the record before it, and their place in the chunk. */
   readonly #index: Uint8Array | undefined;
   readonly #indexStart: number;
   #passed = 0;
@@ -60,8 +78,8 @@ export class ChunkCheck {
     this.#key = key;
     this.#size = size;
     this.#sum = checks.hasChecksum ? new Crc32c() : undefined;
-    const { index, afterIndex } = checks;
-    const indexSize = index === undefined ? 0 : shardIndexSize(index);
+    const { index, afterIndex, recordSize } = checks;
+    const indexSize = index ? recordSize + shardIndexSize(index) : 0;
     this.#indexStart = index?.indexLocation === "start"
       ? 0
       : size - afterIndex - indexSize;
@@ -69,7 +87,7 @@ export class ChunkCheck {
     this.#index = index && new Uint8Array(indexSize);
   }
 
-  /** The place of an index whose checksum is verified. */
+  /** The place of an index whose checksum is verified, and of the record before it. */
   get index():
     | { readonly offset: number; readonly length: number }
     | undefined {
@@ -96,7 +114,7 @@ export class ChunkCheck {
   /**
    * Takes the end of the chunk.
    *
-   * @throws {DamageError} If a checksum is wrong.
+   * @throws {DamageError} If a checksum is wrong, or an adopted file was replaced.
    * @throws {Error} If the chunk is shorter than it was.
    */
   finish(): void {
@@ -108,7 +126,10 @@ export class ChunkCheck {
       assertChecksum({ expected, actual }, `Chunk ${describe(key)}`, key);
     }
     if (this.#index !== undefined) {
-      decodeShardIndex(this.#index, this.#checks.index!, key);
+      const { index, recordSize } = this.#checks;
+      const record = decodeFileRecord(this.#index.subarray(0, recordSize));
+      if (record !== undefined) assertFileSize(record, key, this.#indexStart);
+      decodeShardIndex(this.#index.subarray(recordSize), index!, key);
     }
   }
 

@@ -97,11 +97,12 @@ export interface Copied {
 export async function copyValue(
   from: StoredValue,
   to: StoredValue,
-  { skip, check, change, copyFiles }: CopyOptions,
+  how: CopyOptions,
   signal: AbortSignal,
 ): Promise<Copied> {
+  const { skip, check, change, copyFiles } = how;
   const options = { signal };
-  if (change) return await copyChanged(from, to, change, skip, options);
+  if (change) return await copyChanged(from, to, change, how, options);
   let bytes = from.hasSize ? undefined : await from.get(options);
   const size = from.hasSize ? await from.size(options) : bytes?.length;
   if (size === undefined) return ABSENT;
@@ -118,9 +119,7 @@ export async function copyValue(
     return { outcome: "copied", bytes: size };
   }
   if (bytes !== undefined) {
-    const passing = check?.(bytes.length);
-    passing?.take(bytes);
-    passing?.finish();
+    verifyBytes(bytes, check);
     await to.set(bytes, options);
     return { outcome: "copied", bytes: bytes.length };
   }
@@ -137,11 +136,12 @@ async function copyChanged(
   from: StoredValue,
   to: StoredValue,
   change: (bytes: Uint8Array) => Uint8Array,
-  skip: CopyOptions["skip"],
+  { skip, check }: CopyOptions,
   options: StoreOptions,
 ): Promise<Copied> {
   const bytes = await from.get(options);
   if (bytes === undefined) return ABSENT;
+  verifyBytes(bytes, check);
   const changed = change(bytes);
   const value = { ...from, stream: () => Promise.resolve(toStream(changed)) };
   if (skip && await isRight(value, to, changed.length, skip, options)) {
@@ -149,6 +149,12 @@ async function copyChanged(
   }
   await to.set(changed, options);
   return { outcome: "copied", bytes: changed.length };
+}
+
+function verifyBytes(bytes: Uint8Array, check: CopyOptions["check"]): void {
+  const passing = check?.(bytes.length);
+  passing?.take(bytes);
+  passing?.finish();
 }
 
 const ABSENT: Copied = { outcome: "absent", bytes: 0 };

@@ -1,6 +1,7 @@
 import { PartSizeError } from "../../splitter/part_size_error.ts";
 import { describe } from "../../metadata/describe.ts";
 import type { StoreKey } from "../../stores/store.ts";
+import { checksOf } from "../chunks/chunk_checks.ts";
 import { ArrayKeys } from "../hierarchy/array_keys.ts";
 import type { PlannedArray } from "../plan/convert_plan.ts";
 import { matchParts, type PartMatch } from "./parts.ts";
@@ -26,6 +27,8 @@ export class InPlaceArray {
   readonly planned: PlannedArray;
   /** The bytes by which the file of the unsized part becomes longer. */
   readonly growth: number;
+  /** The length of the record before the index of an adopted file; 0 for other chunks. */
+  readonly recordSize: number;
   readonly oldKeys: ArrayKeys;
   readonly newKeys: ArrayKeys;
   readonly #match: PartMatch;
@@ -51,6 +54,8 @@ export class InPlaceArray {
     }
     this.#match = match;
     this.growth = match.growth;
+    const { metadata, chunkShape } = planned.source;
+    this.recordSize = checksOf(metadata, chunkShape).recordSize;
   }
 
   /** The rank of the array. */

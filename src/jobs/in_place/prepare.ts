@@ -1,5 +1,6 @@
 import { crc32c } from "../../checksum/crc32c.ts";
 import { describe } from "../../metadata/describe.ts";
+import { assertFileSize, decodeFileRecord } from "../../shards/file_record.ts";
 import type { FolderKey } from "../../stores/file_system/file_changes.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import { forEachAtOnce } from "../../stores/for_each_at_once.ts";
@@ -116,6 +117,8 @@ async function prepareChunk(
   }
   const moved = await readMoved(run, changes);
   const { data, written } = changes;
+  const record = decodeFileRecord(moved.subarray(0, array.recordSize));
+  if (data && record) assertFileSize(record, data.from, data.old);
   // The offset in the chunk of the bytes that move.
   const start = data ? data.offset + Math.min(data.old, data.new) : 0;
   for (const { to, offset, length } of written) {

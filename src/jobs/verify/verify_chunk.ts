@@ -18,7 +18,7 @@ import type { ByteWriter } from "../../stores/byte_io.ts";
 import { takeShortcut } from "../../stores/shortcut.ts";
 import type { ByteRange, Store, StoreOptions } from "../../stores/store.ts";
 import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
-import { ChunkCheck } from "../chunks/chunk_checks.ts";
+import { ChunkCheck, NO_INDEX } from "../chunks/chunk_checks.ts";
 import type { ChunkLevel, ShardLevel } from "../chunks/chunk_levels.ts";
 import { checkedStream } from "../chunks/checked_stream.ts";
 import { decodeChunk } from "./decode_chunk.ts";
@@ -167,7 +167,7 @@ class ChunkVerification {
 
   /** Reads the whole chunk in constant memory. */
   async #verifyChecksum(size: number): Promise<boolean> {
-    const checks = { hasChecksum: true, index: undefined, afterIndex: 0 };
+    const checks = { hasChecksum: true, ...NO_INDEX };
     return await this.#try(async () => {
       const { chunks } = this.#array;
       // Without the signal, which the draining ends with, files are read without copies.
