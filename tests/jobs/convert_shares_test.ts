@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { MemoryStore } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
+import { MemoryStore, MetadataError } from "../../mod.ts";
+import { convert, inspect, repair, verify } from "../../src/jobs/mod.ts";
 import {
   chunksOfShare,
   countInShare,
@@ -191,4 +191,24 @@ Deno.test("shares and finish are refused where an earlier target is being remove
   }
   await convert(source, target, { ...LAYOUT, resume: true });
   assertEquals(await contentsOf(target), expected);
+});
+
+Deno.test("jobs say that the conversion to a place is not finished", async () => {
+  const { source } = await example();
+  const store = new MemoryStore();
+  const target = { store, path: "a" };
+  await convert(source, target, { ...LAYOUT, share: { index: 0, count: 2 } });
+  const jobs = [
+    () => inspect(store, "a"),
+    () => verify(store, "a"),
+    () => repair(store, "a"),
+    () => convert(target, new MemoryStore()),
+  ];
+  for (const job of jobs) {
+    await assertRejects(
+      job,
+      MetadataError,
+      "a conversion to it is not finished",
+    );
+  }
 });

@@ -9,7 +9,8 @@ import {
 import { parseZarrJson } from "../../metadata/zarr_json.ts";
 import { describeStore } from "../../stores/describe_store.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
-import { documentKey, type Place } from "./node_location.ts";
+import { readMarker } from "../plan/unfinished_marker.ts";
+import { describePlace, documentKey, type Place } from "./node_location.ts";
 
 /** A node of a hierarchy, with its document. */
 export interface Node {
@@ -47,6 +48,7 @@ export async function readNodes(
   const root = await read("");
   if (root === "invalid") return [];
   if (root === undefined) {
+    if (await readMarker(place, options) !== undefined) throw unfinished(place);
     throw await missingArray(place.store, place.root, options);
   }
   if (isArrayDocument(root.document)) return [root];
@@ -108,6 +110,14 @@ async function pathsBelow(
     "Cannot find the nodes of the group: the store cannot list, and the group has no consolidated metadata; expected the path of an array",
     "",
     at(place, ""),
+  );
+}
+
+function unfinished(place: Place): MetadataError {
+  return new MetadataError(
+    `No Zarr node at ${
+      describePlace(place)
+    }: a conversion to it is not finished; run it again with the option "resume" or "finish"`,
   );
 }
 
