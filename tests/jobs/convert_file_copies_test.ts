@@ -1,5 +1,10 @@
 /** Conversions between file stores, where the operating system copies the files of long chunks. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import {
   type ArrayChunks,
   arrayMetadata,
@@ -9,11 +14,14 @@ import {
   encodeShard,
   FileSystemStore,
   type NamedConfiguration,
+  openArrayChunks,
   parseShardLayout,
   recover,
 } from "../../mod.ts";
 import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
 import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
+import { isSameBytes } from "../../src/stores/is_same_file.ts";
+import { joinBytes } from "../../src/stores/join_bytes.ts";
 import { temporaryFiles } from "../stores/file_system/processes.ts";
 import { inTempDir, replaced } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
@@ -247,6 +255,27 @@ for (const parts of [undefined, INDEX.parts]) {
     });
   });
 }
+
+Deno.test("convert copies no chunk of two writes, while another program replaces chunks of the same length", async () => {
+  for (const from of [RAW, { ...RAW, parts: ["", ".a:9"] }]) {
+    await inTempDir(async (folder) => {
+      const source = await createSource(`${folder}/source`, from);
+      const writer = await openArrayChunks(source, "");
+      const versions = [await writer.get([0])];
+      versions.push(versions[0]!.map((byte) => byte ^ 1));
+      const { copyFile } = Deno;
+      const error = await disturbed(folder, INDEX_7, async (from, to) => {
+        await copyFile(from, to);
+        if (String(from).endsWith("/c/0")) await writer.set([0], versions[1]!);
+      });
+      assertStringIncludes(String(error), "has changed while it was converted");
+      const target = new FileSystemStore(`${folder}/target`);
+      const parts = [await target.get("/c/0"), await target.get("/c/0.t")];
+      const copied = joinBytes(parts as Uint8Array[]);
+      assert(versions.some((version) => isSameBytes(version!, copied)));
+    });
+  }
+});
 
 Deno.test("convert gives copies of files the permissions of new files", async () => {
   await inTempDir(async (folder) => {

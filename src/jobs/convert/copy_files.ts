@@ -3,6 +3,7 @@ import { readChunkRange } from "../../concat_parts/read_chunk_range.ts";
 import type { StoredChunk } from "../../concat_parts/stored_chunk.ts";
 import { type ByteWriter, writeAll } from "../../stores/byte_io.ts";
 import { copyFile } from "../../stores/file_system/copy_file.ts";
+import { fileStamp } from "../../stores/file_system/file_stamp.ts";
 import type { StoreKey } from "../../stores/store.ts";
 import { ChunkCheck, type ChunkChecks } from "../chunks/chunk_checks.ts";
 
@@ -67,8 +68,11 @@ export async function copyFiles(
     if (await to.store.size!(key, to.options) !== undefined) return false;
   }
   try {
+    const stamps = await stampsOf(from);
     if (check) await verifyIndex(from, check, size);
-    await writeFiles(from, to, files);
+    await writeFiles(from, to, files, async () => {
+      if (await stampsOf(from) !== stamps) throw new ChangedSource();
+    });
     return true;
   } catch (error) {
     if (error instanceof ChangedSource) return false;
@@ -110,6 +114,17 @@ function filesToWrite(
   return files.some(({ source }) => source) ? files : undefined;
 }
 
+/** The stamps of all files of a chunk, which tell its writes apart. */
+async function stampsOf(
+  { store, key, parts, options }: StoredChunk,
+): Promise<string> {
+  const stamps: (string | undefined)[] = [];
+  for (const { keySuffix } of parts) {
+    stamps.push(await fileStamp(store, `${key}${keySuffix}`, options));
+  }
+  return stamps.join("\n");
+}
+
 async function verifyIndex(
   chunk: StoredChunk,
   check: ChunkCheck,
@@ -122,21 +137,24 @@ async function verifyIndex(
   check.finish();
 }
 
+/** @param assertUnchanged Called before each file is whole, so that none has bytes of two writes. */
 async function writeFiles(
   from: StoredChunk,
   to: StoredChunk,
   files: readonly FileToWrite[],
+  assertUnchanged: () => Promise<void>,
 ): Promise<void> {
   const { store, options } = to;
   const [file] = files;
   // A file alone needs no journal.
   if (files.length === 1) {
     const writer = await store.writer!(file!.key, options);
-    return await writeFile(from, file!, writer);
+    return await writeFile(from, file!, writer, assertUnchanged);
   }
   await changeGroup(to.group()!, options, async (writer) => {
     for (const file of files) {
-      await writeFile(from, file, await writer.writer(file.key));
+      const value = await writer.writer(file.key);
+      await writeFile(from, file, value, assertUnchanged);
     }
   });
 }
@@ -145,6 +163,7 @@ async function writeFile(
   from: StoredChunk,
   { source, start, copied, end }: FileToWrite,
   writer: ByteWriter,
+  assertUnchanged: () => Promise<void>,
 ): Promise<void> {
   const { store, options } = from;
   try {
@@ -154,6 +173,7 @@ async function writeFile(
       if (!isCopied) throw new ChangedSource();
     }
     await writeAll(writer, await readBytes(from, copied, end));
+    await assertUnchanged();
     await writer.close();
   } catch (error) {
     await writer.abort?.(error);
