@@ -206,6 +206,35 @@ Deno.test("pages of a store that cannot list show its consolidated nodes, or wha
   assertEquals(await ask(array, "/maps/other"), undefined);
 });
 
+Deno.test("pages read the hierarchy of a slow store once, and again some seconds later", async () => {
+  const store = await exampleStore();
+  const { now } = performance;
+  let [time, listings] = [0, 0];
+  performance.now = () => 1000 * time;
+  const listed = Promise.withResolvers<void>();
+  const list = store.list.bind(store);
+  store.list = async function* (prefix) {
+    if (prefix === "/") listings++;
+    await listed.promise;
+    yield* list(prefix);
+  };
+  try {
+    const pages = new IndexPages(store, "data");
+    const first = textOf(pages, "/");
+    time = 60;
+    const second = textOf(pages, "/");
+    listed.resolve();
+    await Promise.all([first, second]);
+    for (const [seconds, count] of [[64, 1], [66, 2]] as const) {
+      time = seconds;
+      await textOf(pages, "/");
+      assertEquals(listings, count);
+    }
+  } finally {
+    performance.now = now;
+  }
+});
+
 Deno.test("a failing store is an error of the page, without its stack", async () => {
   const store = new HttpStore("http://host", {
     fetch: () => Promise.resolve(new Response("secret", { status: 403 })),

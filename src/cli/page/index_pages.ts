@@ -26,7 +26,7 @@ export class IndexPages {
   readonly #title: string;
   readonly #mount: string;
   #hierarchy:
-    | { readonly time: number; readonly nodes: Promise<Hierarchy> }
+    | { time: number; readonly nodes: Promise<Hierarchy> }
     | undefined;
 
   /**
@@ -76,13 +76,17 @@ export class IndexPages {
 
   #nodes(): Promise<Hierarchy> {
     const known = this.#hierarchy;
-    const now = performance.now();
-    if (known && now - known.time < HIERARCHY_AGE) return known.nodes;
+    if (known && performance.now() - known.time < HIERARCHY_AGE) {
+      return known.nodes;
+    }
     const nodes = findNodes(this.#store).catch((error) => ({
       nodes: [],
       gap: error instanceof Error ? error.message : String(error),
     }));
-    this.#hierarchy = { time: now, nodes };
+    // The time starts when the hierarchy is read, which may take longer than that.
+    const hierarchy = { time: Infinity, nodes };
+    nodes.then(() => hierarchy.time = performance.now());
+    this.#hierarchy = hierarchy;
     return nodes;
   }
 }
