@@ -279,6 +279,24 @@ Deno.test("createHandler ends the connection if a stream of the store ends early
   }
 });
 
+Deno.test("createHandler sends no fewer bytes than it announces of a store without versions", async () => {
+  const large = new LargeStore(10 * 2 ** 20);
+  const store: Store = {
+    get: () => large.get(),
+    size: () => large.size(),
+    stream: () => large.stream(),
+    getRange: async (key, range) =>
+      (await large.getRange(key, range)).subarray(1),
+  };
+  const get = served(store, { form: "stored" });
+  for (const range of ["bytes=0-9", "bytes=-10", "bytes=0-"]) {
+    const response = await get("/c/0", { headers: { range } });
+    assertEquals(response.status, 502);
+    await response.body?.cancel();
+  }
+  assertEquals(get.errors.length, 3);
+});
+
 Deno.test("createHandler stops reading once the client has left", async () => {
   const store = new LargeStore(2 ** 40);
   const errors: unknown[] = [];

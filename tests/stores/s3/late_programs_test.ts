@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   ConcatParts,
   recover,
@@ -194,6 +194,71 @@ Deno.test("S3Store.group: a deletion beside a write removes all objects or none"
     await writing;
     assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
   }
+});
+
+Deno.test("S3Store.group finishes the write of a killed program before an update or a deletion", async () => {
+  const cases: [
+    change: (store: Store) => Promise<unknown>,
+    after: Uint8Array | undefined,
+  ][] = [
+    [
+      (store) =>
+        exclusively(store, KEY, async (locked) => {
+          const chunk = await locked.get(KEY);
+          await locked.set!(KEY, chunk!.map((byte) => byte | 4));
+        }),
+      chunkOf(6),
+    ],
+    [(store) => store.delete!(KEY), undefined],
+  ];
+  for (const [change, after] of cases) {
+    const bucket = new SimulatedBucket();
+    await program(bucket).store.set!(KEY, chunkOf(1));
+    const killed = program(bucket, completesLast);
+    const writing = killed.store.set!(KEY, chunkOf(2));
+    await killed.stopped;
+    await change(program(bucket).store);
+    assertEquals(await program(bucket).store.get(KEY), after);
+    killed.goOn();
+    await writing;
+    assertEquals(await program(bucket).store.get(KEY), after);
+  }
+});
+
+Deno.test("S3Store.group keeps the uploads of a write that fails after it was committed", async () => {
+  const bucket = new SimulatedBucket();
+  await program(bucket).store.set!(KEY, chunkOf(1));
+  const failing = PARTS.apply(
+    new S3Store("s3://bucket", {
+      endpoint: "https://example.org",
+      async fetch(request) {
+        const body = await request.bytes();
+        return completesLast(request)
+          ? new Response(null, { status: 403 })
+          : bucket.answer(request, body);
+      },
+    }),
+  );
+  await assertRejects(() => failing.set(KEY, chunkOf(2)), Error, "found 403");
+  const { written } = await recover(program(bucket).below);
+  assertEquals(written, [KEY]);
+  assertEquals(await program(bucket).store.get(KEY), chunkOf(2));
+});
+
+Deno.test("S3Store.group runs an update again if the object has changed before its upload is complete", async () => {
+  const bucket = new SimulatedBucket();
+  const { below } = program(bucket);
+  await below.set(KEY, chunkOf(1));
+  let runs = 0;
+  await exclusively(below, KEY, async (locked) => {
+    const [first] = (await locked.get(KEY))!;
+    if (runs++ === 0) await program(bucket).below.set(KEY, chunkOf(2));
+    // Long enough for an upload of several pieces.
+    await locked.set!(KEY, new Uint8Array(2 ** 23).fill(first! | 4));
+  });
+  assertEquals(runs, 2);
+  assertEquals((await below.get(KEY))?.[0], 6);
+  assertEquals(bucket.uploads.size, 0);
 });
 
 Deno.test("recover with dryRun reports the journals of a bucket and changes nothing", async () => {

@@ -378,3 +378,29 @@ Deno.test("S3Store asks once for the conditions that a service heeds", async () 
   // The probe takes six requests: three PUT, two DELETE and one HEAD.
   assertEquals(requests.length, 6 + 3 * (3 * 2 + 3));
 });
+
+Deno.test("S3Store reads a chunk of which another program has replaced an object", async () => {
+  const { store, requests } = open();
+  const composed = PARTS.apply(store);
+  await composed.set("/c/0", new Uint8Array(9).fill(1));
+  await store.set("/c/0.index", new Uint8Array(2).fill(2));
+  requests.length = 0;
+  assertEquals(
+    await composed.get("/c/0"),
+    new Uint8Array([...new Array(7).fill(1), 2, 2]),
+  );
+  // Both objects, the journal, which is absent, and both objects again.
+  assertEquals(requests.length, 5);
+});
+
+Deno.test("S3Store.list reads keys that the service has not encoded", async () => {
+  const store = new S3Store("s3://bucket", {
+    fetch: () =>
+      Promise.resolve(
+        new Response(
+          "<ListBucketResult><Contents><Key>a+b%20&amp;&lt;&gt;&quot;&apos;&#38;&#x1F600;</Key></Contents></ListBucketResult>",
+        ),
+      ),
+  });
+  assertEquals(await listed(store), ["/a+b%20&<>\"'&😀"]);
+});
