@@ -21,17 +21,18 @@ import {
   removeFolders,
 } from "./folders.ts";
 import { measureConvertPeaks } from "./convert_memory.ts";
-import { makeArray, SHARDS } from "./convert_source.ts";
+import { makeArray } from "./convert_source.ts";
 import { measurePlans } from "./convert_plans.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
 
-/** The length of the shards of the rows that must be large, as the times of conversions in place do not grow with it. */
 const SHARD = 64 * MIB;
-/** The length of the shards of the other rows, whose speeds do not depend on it. */
-const SHORT_SHARD = 8 * MIB;
 const QUICK_SHARD = MIB;
+/** The number of shards of the rows that are also measured in place. */
+const SHARDS = 64;
+/** The number of shards of the other rows, whose speeds do not depend on it. */
+const FEW_SHARDS = 16;
 const PARTS: ConvertInPlaceOptions = { parts: ["", ".index"] };
 const PLAIN: ConvertInPlaceOptions = { plain: true };
 
@@ -68,17 +69,15 @@ const ZARRS = "zarrs_reencode";
 
 /** Arrays of up to 4 GiB in memory and on disk, the memory, and the time to plan many chunks. */
 export async function benchConvert(options: Options): Promise<Report> {
-  const [shard, short] = options.quick
-    ? [QUICK_SHARD, QUICK_SHARD]
-    : [SHARD, SHORT_SHARD];
+  const shard = options.quick ? QUICK_SHARD : SHARD;
   const effort: Effort = { ...options, least: 3, warmUps: 1 };
   const folders = await makeFolders(options.disk);
   try {
     const comparisons: Comparison[] = [];
     for (const folder of folders) {
       comparisons.push(
-        await measureFolder(folder, shard, [TO_PARTS], effort),
-        await measureFolder(folder, short, WORKS, effort),
+        await measureFolder(folder, SHARDS, shard, [TO_PARTS], effort),
+        await measureFolder(folder, FEW_SHARDS, shard, WORKS, effort),
       );
     }
     const counts = options.quick ? [1e3, 1e4] : [1e4, 1e5, 1e6];
@@ -88,10 +87,11 @@ export async function benchConvert(options: Options): Promise<Report> {
         await measurePeaks(folders[0]!, shard),
         await measurePlans(counts),
       ],
-      note:
-        `${SHARDS} shards, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
-          Deno.loadavg()[0]!.toFixed(2)
-        } on ${navigator.hardwareConcurrency} cores.`,
+      note: `Shards of ${
+        sizeText(shard)
+      }, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
+        Deno.loadavg()[0]!.toFixed(2)
+      } on ${navigator.hardwareConcurrency} cores.`,
     };
   } finally {
     await removeFolders(folders);
@@ -100,13 +100,14 @@ export async function benchConvert(options: Options): Promise<Report> {
 
 async function measureFolder(
   { path, description, isDisk }: Folder,
+  count: number,
   shard: number,
   works: readonly Work[],
   effort: Effort,
 ): Promise<Comparison> {
-  const size = SHARDS * shard;
+  const size = count * shard;
   const comparison = {
-    title: `${sizeText(size)} in ${SHARDS} shards ${description}`,
+    title: `${sizeText(size)} in ${count} shards ${description}`,
     heads: ["Work"],
     unit: GIGABYTES,
   };
@@ -130,7 +131,7 @@ async function measureFolder(
   for (const work of works) {
     const { label, from, to, zarrs } = work;
     await Deno.remove(source, { recursive: true }).catch(() => {});
-    await makeArray(source, shard, from);
+    await makeArray(source, count, shard, from);
     const contestant = (
       name: string,
       run: () => Promise<unknown>,
@@ -186,7 +187,7 @@ async function measureFolder(
 
 async function measurePeaks({ path }: Folder, shard: number): Promise<Table> {
   const source = `${path}/source`;
-  await makeArray(source, shard, {});
+  await makeArray(source, SHARDS, shard, {});
   const table = await measureConvertPeaks(source, `${path}/target`);
   await Deno.remove(source, { recursive: true });
   return table;

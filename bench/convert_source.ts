@@ -8,18 +8,21 @@ import {
 import type { ConvertOptions } from "../src/jobs/mod.ts";
 import { randomBytes } from "./bytes.ts";
 
-/** The number of shards of an array. */
-export const SHARDS = 64;
-
-/** Makes an array of shards of random bytes in a folder. */
+/**
+ * Makes an array of shards of random bytes in a folder.
+ *
+ * @param count The number of shards.
+ * @param shard The length of their inner chunks together, in bytes.
+ */
 export async function makeArray(
   folder: string,
+  count: number,
   shard: number,
   layout: ConvertOptions,
 ): Promise<void> {
   const inner = shard / 64;
   const metadata = arrayMetadata({
-    shape: [SHARDS * shard],
+    shape: [count * shard],
     dataType: "uint8",
     shardShape: [shard],
     chunkShape: [inner],
@@ -29,7 +32,7 @@ export async function makeArray(
   const chunks = await createArrayChunks(store, "", metadata);
   const shards = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
   const bytes = Array.from({ length: 64 }, () => randomBytes(inner));
-  for (let i = 0; i < SHARDS; i++) {
+  for (let i = 0; i < count; i++) {
     await chunks.set([i], encodeShard(bytes, shards));
   }
 }

@@ -28,8 +28,7 @@ async function joinChunk(
   folders: Set<FolderKey>,
 ): Promise<void> {
   const { files } = run;
-  const { array, coordinates, size } = chunk;
-  const { data, tail, removed } = array.filesOf(coordinates, size);
+  const { data, tail, removed } = chunk.files;
   const { from, old, new: length } = data!;
   const moved = await readRecorded(run, chunk);
   // Readers that opened the array earlier find parts missing.
@@ -55,8 +54,7 @@ export async function undoJoins(
 ): Promise<void> {
   const { files } = run;
   const folders = new Set<FolderKey>();
-  for (const { array, coordinates, size } of growing(chunks)) {
-    const { data, tail } = array.filesOf(coordinates, size);
+  for (const { files: { data, tail } } of growing(chunks)) {
     const facts = await files.stat(data!.from);
     if (facts && facts.size > data!.old) await files.cut(data!.from, data!.old);
     for (const key of tail) {
@@ -85,8 +83,7 @@ export async function cutChunks(
     await renameOnce(run, from, to);
   };
   await run.forEach(changing(chunks, renamed), async (chunk) => {
-    const { array, coordinates, size } = chunk;
-    const files = array.filesOf(coordinates, size);
+    const { array, files } = chunk;
     if (array.growth < 0) await cutChunk(run, chunk);
     const { data } = files;
     if (data && data.from !== data.to) await rename(data.from, data.to);
@@ -98,8 +95,7 @@ export async function cutChunks(
 
 async function cutChunk(run: InPlaceRun, chunk: RecordedChunk): Promise<void> {
   const { files } = run;
-  const { array, coordinates, size } = chunk;
-  const { from, to, old, new: length } = array.filesOf(coordinates, size).data!;
+  const { from, to, old, new: length } = chunk.files.data!;
   const facts = await files.stat(from);
   // An earlier run has cut and renamed the file.
   if (facts === undefined && from !== to) return;

@@ -24,10 +24,9 @@ export async function cleanUp(
 /** Removes the files of a chunk that the new layout does not have. Returns their folders. */
 async function removeOld(
   run: InPlaceRun,
-  { array, coordinates, size }: RecordedChunk,
+  { array, files: { data, tail, removed, renamed } }: RecordedChunk,
 ): Promise<FolderKey[]> {
   const { files } = run;
-  const { data, tail, removed, renamed } = array.filesOf(coordinates, size);
   for (const { from, to } of renamed) {
     const [old, now] = [await files.stat(from), await files.stat(to)];
     // The old name must not lead to a newer file than the new name.

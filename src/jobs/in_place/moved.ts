@@ -37,9 +37,8 @@ async function readTail(
 /** Reads the bytes that move once more, and refuses others than those that were recorded. */
 export async function readRecorded(
   run: InPlaceRun,
-  { array, coordinates, size, checksum }: RecordedChunk,
+  { files, checksum }: RecordedChunk,
 ): Promise<Uint8Array> {
-  const files = array.filesOf(coordinates, size);
   const moved = await readMoved(run, files);
   if (crc32c(moved) === checksum) return moved;
   throw run.changed(files.data!.from);

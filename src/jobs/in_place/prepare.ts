@@ -126,7 +126,10 @@ async function prepareChunk(
     const bytes = offset >= start && end <= moved.length
       ? moved.subarray(offset - start, end)
       : await read(offset, length);
-    await files.create(to, bytes);
+    if (!await files.create(to, bytes)) {
+      await files.stat(to); // Refuses folders and links.
+      throw taken(to);
+    }
     run.bytes += length;
     note(to);
   }
@@ -156,21 +159,15 @@ async function sizeOf(
   return sum;
 }
 
-/** Refuses new keys that are taken, and files that must not be changed in place. */
+/** Refuses new names that are taken, and files that must not be changed in place. */
 async function assertReady(
   { files }: InPlaceRun,
-  { renamed, written, data }: ChunkFiles,
+  { renamed, data }: ChunkFiles,
 ): Promise<void> {
-  const added = [...renamed, ...written].map(({ to }) => to);
+  const added = renamed.map(({ to }) => to);
   if (data && data.to !== data.from) added.push(data.to);
   for (const key of added) {
-    if (await files.stat(key) !== undefined) {
-      throw new Error(
-        `Cannot convert in place, since there is a file ${
-          describe(key)
-        } already, where the new layout needs one; remove it, or choose other keys`,
-      );
-    }
+    if (await files.stat(key) !== undefined) throw taken(key);
   }
   for (const { from } of renamed) await files.stat(from);
   const links = data && (await files.stat(data.from))?.links;
@@ -179,6 +176,14 @@ async function assertReady(
     `Cannot change ${
       describe(data!.from)
     } in place, since its file has ${links} names (hard links), and would change under all of them; convert to another place`,
+  );
+}
+
+function taken(key: StoreKey): Error {
+  return new Error(
+    `Cannot convert in place, since there is a file ${
+      describe(key)
+    } already, where the new layout needs one; remove it, or choose other keys`,
   );
 }
 

@@ -6,7 +6,7 @@ import type {
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import { ChunkList } from "../hierarchy/chunk_list.ts";
 import type { ConvertProgress } from "../plan/convert_options.ts";
-import type { InPlaceArray } from "./array.ts";
+import type { ChunkFiles, InPlaceArray } from "./array.ts";
 import {
   changedKey,
   type InPlacePhase,
@@ -26,11 +26,10 @@ const CONCURRENCY = 16;
 /** The number of steps that each chunk takes: its files are added, changed and removed. */
 const STEPS = 3;
 
-/** A chunk with its length in bytes, and the checksum of the bytes that move to another file. */
+/** A chunk with its files, and the checksum of the bytes that move to another file. */
 export interface RecordedChunk {
   readonly array: InPlaceArray;
-  readonly coordinates: readonly number[];
-  readonly size: number;
+  readonly files: ChunkFiles;
   readonly checksum: number;
 }
 
@@ -133,10 +132,10 @@ export class InPlaceRun {
           const array = known.find(({ planned }) => planned.path === path)!;
           for (let i = 0; i < count; i++, start += array.rank + 2) {
             const end = start + array.rank;
+            const coordinates = Array.from(numbers.subarray(start, end));
             yield {
               array,
-              coordinates: Array.from(numbers.subarray(start, end)),
-              size: numbers[end]!,
+              files: array.filesOf(coordinates, numbers[end]!),
               checksum: numbers[end + 1]!,
             };
           }

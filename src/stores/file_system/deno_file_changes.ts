@@ -124,12 +124,18 @@ class DenoFileChanges implements FileChanges {
     }
   }
 
-  async create(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    await this.#change(
-      key,
-      (file) => writeAllSync(file, bytes),
-      { createNew: true },
-    );
+  async create(key: StoreKey, bytes: Uint8Array): Promise<boolean> {
+    try {
+      await this.#change(
+        key,
+        (file) => writeAllSync(file, bytes),
+        { createNew: true },
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.AlreadyExists) return false;
+      throw error;
+    }
   }
 
   async cut(key: StoreKey, length: number): Promise<void> {

@@ -35,12 +35,10 @@ export interface FileChanges {
   /** Writes a file, which has all of its bytes before it gets its name. */
   write(key: StoreKey, bytes: Uint8Array): Promise<void>;
   /**
-   * Creates a file, which may be seen before it has all of its bytes. Takes a fifth of
-   * the time of `write`.
-   *
-   * @throws {Deno.errors.AlreadyExists} If there is a file.
+   * Creates a file, which may be seen before it has all of its bytes; returns `false` if
+   * there is one. Takes a fifth of the time of `write`.
    */
-  create(key: StoreKey, bytes: Uint8Array): Promise<void>;
+  create(key: StoreKey, bytes: Uint8Array): Promise<boolean>;
   /** Cuts a file to a length. */
   cut(key: StoreKey, length: number): Promise<void>;
   /** Writes bytes at an offset, which become the end of the file. */

@@ -105,7 +105,7 @@ export class PendingValue {
     if (copy === undefined) return false;
     this.#temporary = copy;
     if (await copy.file.size() !== size) return false;
-    await copy.file.truncate!(length);
+    if (length < size) await copy.file.truncate!(length);
     return true;
   }
 
