@@ -43,8 +43,8 @@ import { preflight, toResponse } from "./response.ts";
  * for all.
  *
  * @param store Any store. One that tells versions gives entity tags:
- * `FileSystemStore`, `MemoryStore` or `HttpStore`. Of any other store, and of inner
- * chunks, values of up to 4 MiB have the digest of their bytes as entity tag.
+ * `FileSystemStore`, `MemoryStore`, `HttpStore` or `S3Store`. Of any other store, and
+ * of inner chunks, values of up to 4 MiB have the digest of their bytes as entity tag.
  * @param options How arrays are shown, and what clients may do.
  * @returns The handler. It never rejects.
  * @throws {TypeError} If `store` is not a store, or if an option has a wrong type.
