@@ -1,3 +1,4 @@
+import { digestOf } from "../stores/digest.ts";
 import { KeyLocks } from "../stores/key_locks.ts";
 import type { Store, StoreKey } from "../stores/store.ts";
 import { PLAIN } from "../views/plain_translation.ts";
@@ -13,7 +14,7 @@ import { BoundedCache } from "./bounded_cache.ts";
 import { type Ask, ChunkValues } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ServedForm } from "./options.ts";
-import { digestOf, type Value, valueInMemory } from "./value.ts";
+import { type Value, valueInMemory } from "./value.ts";
 
 /** How a store is shown, and for how long documents and versions are kept. */
 export interface ShownStoreOptions {

@@ -1,7 +1,8 @@
 import { readRange, readSize, readValue } from "../stores/capabilities.ts";
+import { digestOf } from "../stores/digest.ts";
 import type { Place } from "../views/translation.ts";
 import type { Deadline } from "./deadline.ts";
-import { digestOf, type Value, valueInMemory, WINDOW } from "./value.ts";
+import { type Value, valueInMemory, WINDOW } from "./value.ts";
 import { windowStream } from "./window_stream.ts";
 
 /**

@@ -51,16 +51,3 @@ export function valueInMemory(
     release() {},
   };
 }
-
-/** Returns a text that other bytes do not have. */
-export async function digestOf(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest(
-    "SHA-256",
-    bytes as Uint8Array<ArrayBuffer>,
-  );
-  return new Uint8Array(digest, 0, 16).toHex?.() ??
-    Array.from(
-      new Uint8Array(digest, 0, 16),
-      (byte) => byte.toString(16).padStart(2, "0"),
-    ).join("");
-}

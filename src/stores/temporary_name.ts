@@ -1,3 +1,5 @@
+import { digestOf } from "./digest.ts";
+
 const TEMPORARY = ".zarr-parts-tmp-";
 
 /** Whether a name is that of a temporary file. */
@@ -33,15 +35,8 @@ const LONGEST_NAME = 50;
  */
 export async function journalName(name: string): Promise<string> {
   if (name.length <= LONGEST_NAME) return JOURNAL + name;
-  const digest = await crypto.subtle.digest(
-    "SHA-256",
-    new TextEncoder().encode(name),
-  );
-  const hex = Array.from(
-    new Uint8Array(digest, 0, 16),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  );
-  return `${JOURNAL}${name.slice(0, LONGEST_NAME)}-${hex.join("")}`;
+  const digest = await digestOf(new TextEncoder().encode(name));
+  return `${JOURNAL}${name.slice(0, LONGEST_NAME)}-${digest}`;
 }
 
 /** Whether the name of a temporary file is that of a journal. */

@@ -1,3 +1,4 @@
+import { digestOf } from "../../stores/digest.ts";
 import type { ConvertPlan } from "../plan/convert_plan.ts";
 
 /**
@@ -16,10 +17,5 @@ export async function planDigest(
   for (const { path, contain } of arrays) {
     if (contain) texts.push(`container of ${path}`);
   }
-  const bytes = new TextEncoder().encode(JSON.stringify(texts));
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return Array.from(
-    new Uint8Array(digest),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  ).join("");
+  return await digestOf(new TextEncoder().encode(JSON.stringify(texts)), 32);
 }
