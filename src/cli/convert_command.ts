@@ -76,7 +76,7 @@ export const CONVERT: Command = {
       type: "boolean",
       help: "with --resume, compare all bytes of what is there",
     },
-    overwrite: { type: "boolean", help: "remove what is at TARGET first" },
+    overwrite: { type: "boolean", help: "remove all files at TARGET first" },
     "dry-run": { type: "boolean", help: "say what would be done" },
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,

@@ -105,7 +105,10 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     assertEquals(metadata.code, 1);
     assertStringIncludes(metadata.err, '--metadata "README.md": The metadata');
     assertStringIncludes(refused.err, "a node is there already");
-    assertStringIncludes(refused.err, "files, or --overwrite\n");
+    assertStringIncludes(
+      refused.err,
+      "or --overwrite, which removes all files there\n",
+    );
   });
 });
 

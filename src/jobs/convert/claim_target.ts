@@ -253,7 +253,7 @@ function exists(target: Place, what: string): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
-    }: ${what}; expected a place without files, or the option "overwrite"`,
+    }: ${what}; expected a place without files, or the option "overwrite", which removes all files there`,
   );
 }
 
