@@ -2,7 +2,7 @@ import { forEachAtOnce } from "../for_each_at_once.ts";
 import type { StoreKey } from "../store.ts";
 import { ifPresent, ifPresentSync } from "./absence.ts";
 import { DENO_FILES } from "./deno_files.ts";
-import { isSameState } from "./files.ts";
+import { type Awaitable, isSameState } from "./files.ts";
 import { IN_PLACE_LOCK } from "../temporary_name.ts";
 import { splitPath } from "../key_path.ts";
 import type { FileSystemRoot } from "./root.ts";
@@ -237,20 +237,28 @@ class DenoFileChanges implements FileChanges {
   }
 
   /** The path of a folder, which is created if it is missing. */
-  async #folder(folder: FolderKey): Promise<string> {
-    if (this.#direct.has(folder)) return this.#root.path + folder;
-    const path = await this.#root.ensureFolder(folder);
-    this.#assertDirect(folder, path);
-    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
-    this.#direct.add(folder);
-    return path;
+  #folder(folder: FolderKey): Awaitable<string> {
+    return this.#direct.has(folder)
+      ? this.#root.path + folder
+      : this.#remember(folder, this.#root.ensureFolder(folder));
   }
 
   /** The path of a folder; `undefined` if it is missing. */
-  async #found(folder: string): Promise<string | undefined> {
-    if (this.#direct.has(folder)) return this.#root.path + folder;
-    const path = await this.#root.follow(folder);
-    if (path !== undefined) this.#assertDirect(folder, path);
+  #found(folder: string): Awaitable<string | undefined> {
+    return this.#direct.has(folder)
+      ? this.#root.path + folder
+      : this.#remember(folder, this.#root.follow(folder));
+  }
+
+  async #remember<Path extends string | undefined>(
+    folder: string,
+    finding: Promise<Path>,
+  ): Promise<Path> {
+    const path = await finding;
+    if (path === undefined) return path;
+    this.#assertDirect(folder, path);
+    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
+    this.#direct.add(folder);
     return path;
   }
 
