@@ -46,11 +46,9 @@ export async function answerRead(
   throw new Error(`The value of ${key} changes all the time`);
 
   async function answerValue(value: Value): Promise<Answer | undefined> {
-    const { size } = value;
-    const validated = validatorsOf(value);
-    const always = validatorHeaders(validated);
-    const failed = failedCondition(headers, true, validated);
-    const isRange = range !== undefined && allowsRange(headers, validated);
+    const { size, validators } = value;
+    const failed = failedCondition(headers, true, validators);
+    const isRange = range !== undefined && allowsRange(headers, validators);
     const { start, end } = resolveByteRange(
       isRange ? range : { offset: 0, length: size },
       size,
@@ -62,18 +60,18 @@ export async function answerRead(
       (isUnsatisfiable ? 416 : isRange && size > 0 ? 206 : 200);
     const needsBody = status < 300 && !isHead && start < end;
     if (!needsBody && !await value.isCurrent(deadline)) return undefined;
-    if (status === 304) return { status, headers: always };
+    if (status === 304) return { status, headers: validators.headers };
     if (status === 412) {
       return {
         status,
-        headers: always,
+        headers: validators.headers,
         body: "A condition of the request does not hold\n",
       };
     }
     if (status === 416) {
       return {
         status,
-        headers: { ...always, "content-range": `bytes */${size}` },
+        headers: { ...validators.headers, "content-range": `bytes */${size}` },
         body: `Expected a range of ${size} bytes\n`,
       };
     }
@@ -84,7 +82,7 @@ export async function answerRead(
     return {
       status,
       headers: {
-        ...always,
+        ...validators.headers,
         "accept-ranges": "bytes",
         "content-length": `${end - start}`,
         "content-type": contentTypeOf(key),
@@ -95,26 +93,4 @@ export async function answerRead(
       ...body && { body: isStream ? body : bodyOf(body) },
     };
   }
-}
-
-/** Returns the entity tag and the date of a value as headers show them. */
-export function validatorsOf(
-  { tag, modified }: Value,
-): { etag: string | undefined; modified: number | undefined } {
-  return {
-    etag: tag === undefined ? undefined : `"${encodeURIComponent(tag)}"`,
-    modified: modified === undefined
-      ? undefined
-      : Math.floor(modified / 1000) * 1000,
-  };
-}
-
-function validatorHeaders(
-  { etag, modified }: ReturnType<typeof validatorsOf>,
-): Record<string, string> {
-  return {
-    ...etag !== undefined && { etag },
-    ...modified !== undefined &&
-      { "last-modified": new Date(modified).toUTCString() },
-  };
 }

@@ -4,7 +4,7 @@ import { remove, write } from "../stores/capabilities.ts";
 import { SizeLimitError } from "../stores/size_limit_error.ts";
 import type { StoreKey } from "../stores/store.ts";
 import { isDocument } from "../views/view_documents.ts";
-import { type Answer, validatorsOf } from "./answer.ts";
+import type { Answer } from "./answer.ts";
 import { failedCondition } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ParsedOptions } from "./parse_options.ts";
@@ -103,7 +103,7 @@ async function evaluate(
   value?.release();
   const failed = value === undefined
     ? headers.has("if-match")
-    : failedCondition(headers, false, validatorsOf(value)) !== undefined;
+    : failedCondition(headers, false, value.validators) !== undefined;
   if (failed) {
     throw new ConditionError("A condition of the request does not hold");
   }

@@ -9,6 +9,7 @@ import type { Place } from "../views/translation.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import type { Deadline } from "./deadline.ts";
 import { unversionedValue } from "./unversioned_value.ts";
+import { type Validators, validatorsOf } from "./validators.ts";
 import { lengthOf, type Pieces, type Value, WINDOW } from "./value.ts";
 import { joinedStream, SHORT, windowStream } from "./window_stream.ts";
 
@@ -20,6 +21,7 @@ interface KeptVersion {
   readonly store: Store;
   readonly key: StoreKey;
   readonly version: ChunkVersion;
+  readonly validators: Validators;
 }
 
 /** Looks up values at their places in a store, and keeps the versions of chunks. */
@@ -46,7 +48,7 @@ export class ChunkValues {
     const { store, key } = place;
     const kept = this.#kept.get(shown);
     if (kept?.store === store && kept.key === key) {
-      return valueOf(kept.version);
+      return valueOf(kept.version, kept.validators);
     }
     const chunk = versionedChunk(store, key, { signal: deadline.signal });
     if (chunk === undefined) return await unversionedValue(place, deadline);
@@ -57,11 +59,12 @@ export class ChunkValues {
     if (found === undefined) return undefined;
     if (found === "unknown") return await unversionedValue(place, deadline);
     const { version, pieces } = found;
+    const validators = validatorsOf(version.tag, version.modified);
     if (version.isLasting && version.tag !== undefined) {
-      this.#kept.set(shown, { store, key, version });
+      this.#kept.set(shown, { store, key, version, validators });
     }
     const start = range ? resolveByteRange(range, version.size).start : 0;
-    return valueOf(version, { start, pieces });
+    return valueOf(version, validators, { start, pieces });
   }
 
   /** Drops the version of a value that has changed. */
@@ -78,20 +81,19 @@ export class ChunkValues {
  */
 function valueOf(
   version: ChunkVersion,
+  validators: Validators,
   latest?: { start: number; pieces: Pieces | undefined },
 ): Value {
   const read = (start: number, end: number, deadline: Deadline) =>
     deadline.run((options) => version.getRange(start, end, options));
-  const { size, tag, modified } = version;
   let isStreaming = false;
   const done = (deadline: Deadline) => {
     deadline.close();
     version.release();
   };
   return {
-    size,
-    tag,
-    modified,
+    size: version.size,
+    validators,
     isCurrent: async (deadline) =>
       latest !== undefined ||
       await deadline.run((options) => version.isCurrent(options)),
@@ -115,7 +117,8 @@ function valueOf(
       }
       const first = isRead
         ? latest.pieces
-        : await read(start, windowEnd, deadline);
+        : version.readNow(start, windowEnd) ??
+          await read(start, windowEnd, deadline);
       if (first === undefined || end === windowEnd) return first;
       isStreaming = true;
       return windowStream(

@@ -6,11 +6,7 @@ import type { ByteRange } from "../stores/store.ts";
  * unit, or several ranges.
  */
 export function parseRangeHeader(header: string | null): ByteRange | undefined {
-  const set = /^bytes=(.*)$/i.exec(header ?? "")?.[1];
-  const ranges = set?.split(",").map((range) => range.replace(OUTER_SPACE, ""))
-    .filter((range) => range !== ""); // Lists may have empty elements.
-  if (ranges?.length !== 1) return undefined;
-  const [, first, last] = /^(\d*)-(\d*)$/.exec(ranges[0]!) ?? [];
+  const [, first, last] = SINGLE_RANGE.exec(header ?? "") ?? [];
   if (first === undefined || last === undefined) return undefined;
   if (first === "") {
     return last === "" ? undefined : { suffixLength: limited(last) };
@@ -21,7 +17,8 @@ export function parseRangeHeader(header: string | null): ByteRange | undefined {
   return { offset, length: Math.max(limited(last) - offset, 0) + 1 };
 }
 
-const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
+/** A list with one range. Lists may have empty elements. */
+const SINGLE_RANGE = /^bytes=[ \t,]*(\d*)-(\d*)[ \t,]*$/i;
 
 /** Returns a number of any length, at most 2^53−2, so that one may be added to it. */
 function limited(digits: string): number {

@@ -41,7 +41,9 @@ export function keyOfPath(path: string): RequestKey {
   if (problem !== undefined) {
     return { status: 400, body: `The path ${problem}\n` };
   }
-  return new TextEncoder().encode(key).length > LONGEST_KEY
+  // No character has more than 3 bytes for each unit of UTF-16.
+  return 3 * key.length > LONGEST_KEY &&
+      new TextEncoder().encode(key).length > LONGEST_KEY
     ? { status: 400, body: `Expected a path of at most ${LONGEST_KEY} bytes\n` }
     : { key: key as StoreKey };
 }

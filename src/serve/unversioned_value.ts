@@ -2,6 +2,7 @@ import { readRange, readSize, readValue } from "../stores/capabilities.ts";
 import { digestOf } from "../stores/digest.ts";
 import type { Place } from "../views/translation.ts";
 import type { Deadline } from "./deadline.ts";
+import { validatorsOf } from "./validators.ts";
 import { type Value, valueInMemory, WINDOW } from "./value.ts";
 import { windowStream } from "./window_stream.ts";
 
@@ -33,8 +34,7 @@ export async function unversionedValue(
     });
   return {
     size,
-    tag: undefined,
-    modified: undefined,
+    validators: validatorsOf(undefined),
     isCurrent: () => Promise.resolve(true),
     async open(start, end) {
       const windowEnd = Math.min(start + WINDOW, end);

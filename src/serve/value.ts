@@ -1,4 +1,5 @@
 import type { Deadline } from "./deadline.ts";
+import { type Validators, validatorsOf } from "./validators.ts";
 
 /** The most bytes that an answer keeps in memory, apart from those of the next piece. */
 export const WINDOW: number = 4 * 1024 * 1024;
@@ -18,10 +19,7 @@ export function lengthOf(pieces: Pieces): number {
 export interface Value {
   /** The length in bytes. */
   readonly size: number;
-  /** A text that no other version of the value has, if there is one. */
-  readonly tag: string | undefined;
-  /** When the value was stored, in milliseconds since 1970, if that is known. */
-  readonly modified: number | undefined;
+  readonly validators: Validators;
   /** Asks whether the value has not changed since it was looked up. */
   isCurrent(deadline: Deadline): Promise<boolean>;
   /**
@@ -44,8 +42,7 @@ export function valueInMemory(
 ): Value {
   return {
     size: bytes.length,
-    tag,
-    modified: undefined,
+    validators: validatorsOf(tag),
     isCurrent: () => Promise.resolve(true),
     open: (start, end) => Promise.resolve([bytes.slice(start, end)]),
     release() {},

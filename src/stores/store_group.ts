@@ -39,6 +39,16 @@ export interface StoreVersion {
   readonly tag?: string | undefined;
   /** When the value was stored, in milliseconds since 1970, if the store knows it. */
   readonly modified?: number | undefined;
+  /**
+   * Reads bytes of the value at once, if that takes less time than another turn of the
+   * event loop, as it does for files in memory.
+   *
+   * @param offset The first byte.
+   * @param length The number of bytes.
+   * @returns The bytes, as `Store.getRangeOf` does; `undefined` if that method must be
+   * called, since the reading may take time or the value has changed.
+   */
+  readNow?(offset: number, length: number): Uint8Array | undefined;
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void;
 }

@@ -50,13 +50,14 @@ export class FileGroup implements StoreGroup {
     const isLocked = this.#journal !== undefined;
     const release = await this.#opening(keys.length);
     let openedAt = 0;
+    let found: (FoundFile | undefined)[] = [];
     const locate = async () => {
       openedAt = system.now();
-      const files: (FoundFile | undefined)[] = [];
-      for (const each of keys) files.push(await root.find(each));
+      found = [];
+      for (const each of keys) found.push(await root.find(each));
       // Under the lock, the journal tells of this writer alone.
       const journal = () => isLocked ? undefined : this.#journalPath();
-      return { files, journal };
+      return { files: found, journal };
     };
     try {
       const { files, isIncomplete } = await openGroup(
@@ -65,7 +66,10 @@ export class FileGroup implements StoreGroup {
         key,
         signal,
       );
-      const values = new FileGroupValues(keys, files, openedAt);
+      const places = found.map((file) =>
+        file && !file.leadsTo ? { files: system, path: file.path } : undefined
+      );
+      const values = new FileGroupValues(keys, files, openedAt, places);
       try {
         const result = await task(values);
         // Under the lock, a task may use what is left of a chunk that it replaces.

@@ -10,16 +10,24 @@ import type { Folders } from "./folders.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import type { StoreVersion } from "../store_group.ts";
 
+/** The place of a file whose key leads to it without links. */
+export interface DirectPlace {
+  readonly files: Files;
+  readonly path: string;
+}
+
 /**
  * The version of a value in a file. A young file is held open, so that no later file
  * gets its inode number.
  */
 export class FileVersion implements StoreVersion {
   readonly #state: FileState;
+  readonly #place: DirectPlace | undefined;
   #held: OpenFile | undefined;
 
-  constructor(state: FileState, held?: OpenFile) {
+  constructor(state: FileState, place?: DirectPlace, held?: OpenFile) {
     this.#state = state;
+    this.#place = place;
     this.#held = held;
   }
 
@@ -44,6 +52,11 @@ export class FileVersion implements StoreVersion {
   /** Whether an open file is the one of this version. */
   isOf(file: OpenFile): boolean {
     return isSameState(this.#state, file.stat());
+  }
+
+  readNow(offset: number, length: number): Uint8Array | undefined {
+    const { files, path } = this.#place ?? {};
+    return files?.readNow?.(path!, this.#state, offset, length);
   }
 
   release(): void {

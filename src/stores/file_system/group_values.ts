@@ -8,7 +8,7 @@ import type {
 } from "../store.ts";
 import type { GroupValues, StoreVersion } from "../store_group.ts";
 import { discard } from "../given_value.ts";
-import { FileVersion } from "./file_version.ts";
+import { type DirectPlace, FileVersion } from "./file_version.ts";
 import { isOld, type OpenFile } from "./files.ts";
 import { WHOLE } from "./reading.ts";
 
@@ -17,6 +17,7 @@ export class FileGroupValues implements GroupValues {
   readonly #keys: readonly StoreKey[];
   readonly #files: readonly (OpenFile | undefined)[];
   readonly #openedAt: number;
+  readonly #places: readonly (DirectPlace | undefined)[];
   /** The versions that were told, by their files. */
   readonly #versions = new Map<OpenFile, FileVersion>();
   /** The streams that were opened, by their files. */
@@ -24,15 +25,20 @@ export class FileGroupValues implements GroupValues {
   /** The last reading of each file, since a file has one place to read from. */
   readonly #readings = new Map<OpenFile, Promise<unknown>>();
 
-  /** @param openedAt A time before the files were opened, in milliseconds. */
+  /**
+   * @param openedAt A time before the files were opened, in milliseconds.
+   * @param places Where the files are, `undefined` for absent files and behind links.
+   */
   constructor(
     keys: readonly StoreKey[],
     files: readonly (OpenFile | undefined)[],
     openedAt: number,
+    places: readonly (DirectPlace | undefined)[],
   ) {
     this.#keys = keys;
     this.#files = files;
     this.#openedAt = openedAt;
+    this.#places = places;
   }
 
   get(
@@ -80,8 +86,10 @@ export class FileGroupValues implements GroupValues {
     const file = this.#find(key);
     const state = file?.stat();
     if (state === undefined) return undefined;
-    if (isOld(state, this.#openedAt)) return new FileVersion(state);
-    const version = this.#versions.get(file!) ?? new FileVersion(state, file);
+    const place = this.#places[this.#keys.indexOf(key)];
+    if (isOld(state, this.#openedAt)) return new FileVersion(state, place);
+    const version = this.#versions.get(file!) ??
+      new FileVersion(state, place, file);
     this.#versions.set(file!, version);
     return version;
   }

@@ -47,6 +47,27 @@ const READS_AFTER_SLOW = 64;
 
 let readsOnThreads = 0;
 
+/** Whether bytes of a file are read without another thread. */
+export function isShortRead(length: number): boolean {
+  return length <= SHORT && readsOnThreads === 0;
+}
+
+/** Reads bytes of an open file at once; returns `undefined` if the file ends before. */
+export function readNow(
+  file: Deno.FsFile,
+  offset: number,
+  length: number,
+): Uint8Array | undefined {
+  file.seekSync(offset, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(length);
+  for (let filled = 0; filled < length;) {
+    const read = readTimed(file, bytes.subarray(filled));
+    if (read === null) return undefined;
+    filled += read;
+  }
+  return bytes;
+}
+
 /**
  * Reads bytes of a file. Short reads run at once as long as they take no time, since
  * handing them to another thread takes longer than copying from the page cache.
@@ -55,10 +76,12 @@ function readSome(
   file: Deno.FsFile,
   bytes: Uint8Array,
 ): number | null | Promise<number | null> {
-  if (bytes.length > SHORT || readsOnThreads > 0) {
-    readsOnThreads = Math.max(readsOnThreads - 1, 0);
-    return file.read(bytes);
-  }
+  if (isShortRead(bytes.length)) return readTimed(file, bytes);
+  readsOnThreads = Math.max(readsOnThreads - 1, 0);
+  return file.read(bytes);
+}
+
+function readTimed(file: Deno.FsFile, bytes: Uint8Array): number | null {
   const start = performance.now();
   const read = file.readSync(bytes);
   if (performance.now() - start > SLOW) readsOnThreads = READS_AFTER_SLOW;

@@ -240,8 +240,8 @@ export const MUTATIONS: readonly Mutation[] = [
     "write a, write b, version; isCoarse true; tries 0",
     [
       "group_values",
-      "    if (isOld(state, this.#openedAt)) return new FileVersion(state);\n",
-      "    return new FileVersion(state);\n",
+      "    if (isOld(state, this.#openedAt)) return new FileVersion(state, place);\n",
+      "    return new FileVersion(state, place);\n",
     ],
   ),
   mutation(
