@@ -54,16 +54,14 @@ export class ChunkVersion {
     this.modified = times.length > 0 ? Math.max(...times) : undefined;
   }
 
-  /** Reads bytes of the chunk at once; `undefined` if `getRange` must be called. */
-  readNow(start: number, end: number): Uint8Array[] | undefined {
-    const read: Uint8Array[] = [];
-    for (const piece of overlaps(this.#parts, start, end)) {
-      const { part: { version }, offset, length } = piece;
-      const bytes = version.readNow?.(offset, length);
-      if (bytes?.length !== length) return undefined;
-      read.push(bytes);
-    }
-    return read;
+  /** Fills memory with bytes of the chunk at once; returns `false` if `getRange` must be called. */
+  readNow(start: number, memory: Uint8Array): boolean {
+    let filled = 0;
+    return overlaps(this.#parts, start, start + memory.length)
+      .every(({ part: { version }, offset, length }) => {
+        const piece = memory.subarray(filled, filled += length);
+        return version.readNow?.(offset, piece) ?? false;
+      });
   }
 
   /**

@@ -5,6 +5,7 @@ import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import { contentTypeOf } from "./content_type.ts";
 import { parseRangeHeader } from "./range_header.ts";
+import { readShortBody } from "./short_body.ts";
 import type { ShownStore } from "./shown_store.ts";
 import type { Value } from "./value.ts";
 import { bodyOf } from "./window_stream.ts";
@@ -17,6 +18,8 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
+  /** Whether the body is one of {@linkcode readShortBody}. */
+  readonly isLent?: boolean;
 }
 
 /** Answers `GET` and `HEAD`. Returns `undefined` for an absent value. */
@@ -75,10 +78,15 @@ export async function answerRead(
         body: `Expected a range of ${size} bytes\n`,
       };
     }
-    const body = needsBody ? await value.open(start, end, deadline) : undefined;
-    if (needsBody && body === undefined) return undefined;
-    const isStream = body !== undefined && "getReader" in body;
+    const short = needsBody ? readShortBody(value, start, end) : undefined;
+    const opened = !needsBody || short
+      ? undefined
+      : await value.open(start, end, deadline);
+    const isAbsent = opened === undefined && short === undefined;
+    if (needsBody && isAbsent) return undefined;
+    const isStream = opened !== undefined && "getReader" in opened;
     if (!isStream) deadline.close();
+    const body = short ?? (isStream ? opened : opened && bodyOf(opened));
     return {
       status,
       headers: {
@@ -90,7 +98,8 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...body && { body: isStream ? body : bodyOf(body) },
+      ...body && { body },
+      isLent: short !== undefined,
     };
   }
 }

@@ -8,10 +8,11 @@ import type { ByteRange, Store, StoreKey } from "../stores/store.ts";
 import type { Place } from "../views/translation.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import type { Deadline } from "./deadline.ts";
+import { SHORT } from "./short_body.ts";
 import { unversionedValue } from "./unversioned_value.ts";
 import { type Validators, validatorsOf } from "./validators.ts";
 import { lengthOf, type Pieces, type Value, WINDOW } from "./value.ts";
-import { joinedStream, SHORT, windowStream } from "./window_stream.ts";
+import { joinedStream, windowStream } from "./window_stream.ts";
 
 /** The bytes that a request is likely to need: a range, or all; none by default. */
 export type Ask = ByteRange | "all" | undefined;
@@ -97,6 +98,7 @@ function valueOf(
     isCurrent: async (deadline) =>
       latest !== undefined ||
       await deadline.run((options) => version.isCurrent(options)),
+    readNow: (start, memory) => version.readNow(start, memory),
     open: async (start, end, deadline) => {
       const windowEnd = Math.min(start + WINDOW, end);
       const isRead = latest?.start === start &&
@@ -117,8 +119,7 @@ function valueOf(
       }
       const first = isRead
         ? latest.pieces
-        : version.readNow(start, windowEnd) ??
-          await read(start, windowEnd, deadline);
+        : await read(start, windowEnd, deadline);
       if (first === undefined || end === windowEnd) return first;
       isStreaming = true;
       return windowStream(

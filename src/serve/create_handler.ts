@@ -8,6 +8,7 @@ import { failureMessage, isOfNoValue } from "./failure.ts";
 import type { HandlerOptions } from "./options.ts";
 import { parseOptions } from "./parse_options.ts";
 import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
+import { releaseBody } from "./short_body.ts";
 import { preflight, toResponse } from "./response.ts";
 
 /**
@@ -134,7 +135,9 @@ export function createHandler(
     // A stream closes its deadline itself.
     if (!isStream(answered.body)) deadline.close();
     const isHead = request.method === "HEAD";
-    return toResponse(answered, { isHead, cacheControl });
+    const response = toResponse(answered, { isHead, cacheControl });
+    if (answered.isLent) releaseBody(answered.body as Uint8Array);
+    return response;
   };
 }
 

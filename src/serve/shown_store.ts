@@ -53,9 +53,12 @@ export class ShownStore {
     if (this.#view && isDocument(key)) {
       return await deadline.run(() => this.#view!.document(key));
     }
-    const place = this.#view
-      ? await deadline.run(() => this.#view!.placeOf(key))
+    const found = this.#view
+      ? this.#view.placeOf(key)
       : { store: this.#store, key };
+    const place = found instanceof Promise
+      ? await deadline.run(() => found)
+      : found;
     return place && await this.#chunks.find(key, place, ask, deadline);
   }
 

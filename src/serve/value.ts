@@ -22,6 +22,8 @@ export interface Value {
   readonly validators: Validators;
   /** Asks whether the value has not changed since it was looked up. */
   isCurrent(deadline: Deadline): Promise<boolean>;
+  /** Fills memory with the bytes from `start` at once; returns `false` if `open` must be called. */
+  readNow?(start: number, memory: Uint8Array): boolean;
   /**
    * Opens the bytes from `start` to `end`, of which there is at least one. Returns
    * `undefined` if the value has changed since it was looked up.

@@ -1,9 +1,7 @@
 import { joinBytes } from "../stores/join_bytes.ts";
 import type { Deadline } from "./deadline.ts";
+import { SHORT } from "./short_body.ts";
 import { lengthOf, type Pieces, WINDOW } from "./value.ts";
-
-/** Bodies of up to this size are joined, since a stream takes longer than a copy. */
-export const SHORT: number = 64 * 1024;
 
 /** Returns pieces as a body. */
 export function bodyOf(

@@ -44,11 +44,11 @@ export interface StoreVersion {
    * event loop, as it does for files in memory.
    *
    * @param offset The first byte.
-   * @param length The number of bytes.
-   * @returns The bytes, as `Store.getRangeOf` does; `undefined` if that method must be
-   * called, since the reading may take time or the value has changed.
+   * @param memory The memory to fill.
+   * @returns Whether the memory is filled. If not, call `Store.getRangeOf`: the reading
+   * may take time, or the value has changed.
    */
-  readNow?(offset: number, length: number): Uint8Array | undefined;
+  readNow?(offset: number, memory: Uint8Array): boolean;
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void;
 }

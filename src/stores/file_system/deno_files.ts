@@ -137,24 +137,24 @@ export const DENO_FILES: Files = {
     return info && stateOf(info);
   },
 
-  readNow(path, state, offset, length) {
-    // Where files have no inode numbers, a link may lead to another file of the same state.
-    if (state.ino === null || isStatRefused || !isShortRead(length)) return;
+  readNow(path, state, offset, memory) {
+    // Without inode numbers, another file may have the same state.
+    if (state.ino === null || isStatRefused || !isShortRead(memory)) {
+      return false;
+    }
     try {
-      // By the state of the path, neither a link that has replaced the file is followed,
-      // nor a pipe opened, which would wait for its writer.
-      const info = Deno.lstatSync(path);
-      if (!isSameState(state, stateOf(info))) return;
+      // Compared before the file is opened, since opening a pipe waits for its writer, and
+      // not by `stat`, which follows a link that has replaced the file.
+      if (!isSameState(state, stateOf(Deno.lstatSync(path)))) return false;
       const file = Deno.openSync(path);
       try {
-        return isSameState(state, stateOfOpen(file))
-          ? readNow(file, offset, length)
-          : undefined;
+        return isSameState(state, stateOfOpen(file)) &&
+          readNow(file, offset, memory);
       } finally {
         file.close();
       }
     } catch {
-      return; // The method that waits explains the error.
+      return false; // Reading by another thread throws the error again.
     }
   },
 

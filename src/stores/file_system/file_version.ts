@@ -54,9 +54,9 @@ export class FileVersion implements StoreVersion {
     return isSameState(this.#state, file.stat());
   }
 
-  readNow(offset: number, length: number): Uint8Array | undefined {
+  readNow(offset: number, memory: Uint8Array): boolean {
     const { files, path } = this.#place ?? {};
-    return files?.readNow?.(path!, this.#state, offset, length);
+    return files?.readNow?.(path!, this.#state, offset, memory) ?? false;
   }
 
   release(): void {

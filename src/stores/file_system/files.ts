@@ -58,15 +58,15 @@ export interface Files {
   /** Tells the state of the file that a path leads to, or `undefined` if there is none. */
   stat(path: string): Awaitable<FileState | undefined>;
   /**
-   * Reads bytes of a file at once. Returns `undefined` if the file has another state or
-   * is absent, and if reading may take time.
+   * Fills memory with bytes of a file at once. Returns `false` if the file has another
+   * state or is absent, and if reading may take time.
    */
   readNow?(
     path: string,
     state: FileState,
     offset: number,
-    length: number,
-  ): Uint8Array | undefined;
+    memory: Uint8Array,
+  ): boolean;
   /** Sets the time of the last change to the present. */
   touch(path: string): Awaitable<void>;
   /** Renames a file, in place of another one. */

@@ -42,30 +42,35 @@ export async function readOpenFile(
 const SHORT = 256 * 1024;
 /** The time in milliseconds from which a read counts as one of the disk, and not of the page cache. */
 const SLOW = 1;
-/** How many reads use another thread after a slow one, until one is tried without. */
-const READS_AFTER_SLOW = 64;
+/** The most reads that use another thread after slow ones, until one is tried without. */
+const MOST_READS_AFTER_SLOW = 64;
 
+/** How many of the next reads use another thread. */
 let readsOnThreads = 0;
+/**
+ * How many reads use another thread after the next slow one. A single slow read may only
+ * have waited for a processor.
+ */
+let readsAfterSlow = 1;
 
-/** Whether bytes of a file are read without another thread. */
-export function isShortRead(length: number): boolean {
-  return length <= SHORT && readsOnThreads === 0;
+/** Whether memory is filled without another thread. */
+export function isShortRead(memory: Uint8Array): boolean {
+  return memory.length <= SHORT && readsOnThreads === 0;
 }
 
-/** Reads bytes of an open file at once; returns `undefined` if the file ends before. */
+/** Fills memory with bytes of an open file at once. Returns `false` if the file ends before. */
 export function readNow(
   file: Deno.FsFile,
   offset: number,
-  length: number,
-): Uint8Array | undefined {
+  memory: Uint8Array,
+): boolean {
   file.seekSync(offset, Deno.SeekMode.Start);
-  const bytes = new Uint8Array(length);
-  for (let filled = 0; filled < length;) {
-    const read = readTimed(file, bytes.subarray(filled));
-    if (read === null) return undefined;
+  for (let filled = 0; filled < memory.length;) {
+    const read = readTimed(file, memory.subarray(filled));
+    if (read === null) return false;
     filled += read;
   }
-  return bytes;
+  return true;
 }
 
 /**
@@ -76,14 +81,19 @@ function readSome(
   file: Deno.FsFile,
   bytes: Uint8Array,
 ): number | null | Promise<number | null> {
-  if (isShortRead(bytes.length)) return readTimed(file, bytes);
+  if (isShortRead(bytes)) return readTimed(file, bytes);
   readsOnThreads = Math.max(readsOnThreads - 1, 0);
   return file.read(bytes);
 }
 
+/** Reads bytes at once, and has the next reads use another thread if this one was slow. */
 function readTimed(file: Deno.FsFile, bytes: Uint8Array): number | null {
   const start = performance.now();
   const read = file.readSync(bytes);
-  if (performance.now() - start > SLOW) readsOnThreads = READS_AFTER_SLOW;
+  if (performance.now() - start <= SLOW) readsAfterSlow = 1;
+  else {
+    readsOnThreads = readsAfterSlow;
+    readsAfterSlow = Math.min(2 * readsAfterSlow, MOST_READS_AFTER_SLOW);
+  }
   return read;
 }
