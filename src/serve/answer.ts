@@ -79,14 +79,12 @@ export async function answerRead(
       };
     }
     const short = needsBody ? readShortBody(value, start, end) : undefined;
-    const opened = !needsBody || short
-      ? undefined
+    const opened = short || !needsBody
+      ? []
       : await value.open(start, end, deadline);
-    const isAbsent = opened === undefined && short === undefined;
-    if (needsBody && isAbsent) return undefined;
-    const isStream = opened !== undefined && "getReader" in opened;
+    if (opened === undefined) return undefined;
+    const isStream = "getReader" in opened;
     if (!isStream) deadline.close();
-    const body = short ?? (isStream ? opened : opened && bodyOf(opened));
     return {
       status,
       headers: {
@@ -98,7 +96,8 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...body && { body },
+      ...needsBody &&
+        { body: short ?? (isStream ? opened : bodyOf(opened)) },
       isLent: short !== undefined,
     };
   }

@@ -10,7 +10,7 @@ import { convert } from "../../src/jobs/mod.ts";
 import { createHandler, type HandlerOptions } from "../../src/serve/mod.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { bytesOf, CHUNK, createInParts, served } from "./serving.ts";
+import { bytesOf, CHUNK, createInParts, makeOld, served } from "./serving.ts";
 
 registerCodecs(zarr);
 
@@ -41,15 +41,6 @@ function through(handler: (request: Request) => Promise<Response>): Counted {
     },
   });
   return { store, requests };
-}
-
-/** Makes all files of a folder an hour old. */
-async function makeOld(folder: string): Promise<void> {
-  const date = new Date(Date.now() - 3_600_000);
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (isDirectory) await makeOld(`${folder}/${name}`);
-    else await Deno.utime(`${folder}/${name}`, date, date);
-  }
 }
 
 /** Runs a test with a handler over HTTP over a folder with the array `dem`. */

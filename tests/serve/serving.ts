@@ -47,6 +47,15 @@ export async function createInParts(store: Store): Promise<ArrayChunks> {
   return chunks;
 }
 
+/** Makes all files of a folder an hour old. */
+export async function makeOld(folder: string): Promise<void> {
+  const date = new Date(Date.now() - 3_600_000);
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory) await makeOld(`${folder}/${name}`);
+    else await Deno.utime(`${folder}/${name}`, date, date);
+  }
+}
+
 /** Creates a store in memory with the array `dem`. */
 export async function storeInParts(): Promise<MemoryStore> {
   const store = new MemoryStore();

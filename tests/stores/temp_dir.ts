@@ -32,6 +32,7 @@ export async function replaced<
     | "copyFile"
     | "openSync"
     | "readDir"
+    | "realPathSync"
     | "renameSync",
 >(
   name: Name,

@@ -81,7 +81,8 @@ export interface FileSystemStoreOptions {
  * replaces or removes the link, not the file it leads to. The check takes about
  * 10 µs of each read. It keeps readers of a folder that others have filled from
  * reading other files; it does not protect against a process that replaces a file
- * by a link between the check and the use.
+ * by a link between the check and the use. `StoreVersion.readNow` checks instead that
+ * the file is still the one of the version, which was below the root.
  *
  * With `followLinksInto`, links may also lead to files in other folders, which are
  * read and not written: a key in a linked folder cannot be set or deleted, and a
