@@ -135,7 +135,8 @@ export class Upload {
     );
     this.#pieces.push(piece);
     this.#sending.add(piece);
-    piece.finally(() => this.#sending.delete(piece)).catch(() => {});
+    // A piece that fails stays, so that a long value is not read to its end in vain.
+    piece.then(() => this.#sending.delete(piece), () => {});
     if (this.#sending.size >= AT_ONCE) await Promise.race(this.#sending);
   }
 }

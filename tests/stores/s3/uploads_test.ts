@@ -56,6 +56,36 @@ Deno.test("Upload doubles its pieces after each thousand, and sends few at the s
   assertEquals(most, 4);
 });
 
+Deno.test("Upload takes few bytes more once a piece has failed", async () => {
+  const simulated = new SimulatedBucket();
+  let failures = 0;
+  const bucket = openBucket("s3://bucket", {
+    endpoint: "https://example.org",
+    async fetch(request) {
+      const body = await request.bytes();
+      if (!request.url.includes("partNumber")) {
+        return simulated.answer(request, body);
+      }
+      failures++;
+      return new Response(null, { status: 403 });
+    },
+  });
+  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {});
+  await assertRejects(
+    async () => {
+      for (let i = 0; i < 100; i++) {
+        await upload.write(countingBytes(1));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    },
+    Error,
+    "found 403",
+  );
+  assertEquals(failures, 4);
+  await upload.abort();
+  assertEquals(simulated.uploads.size, 0);
+});
+
 Deno.test("S3Store stores the bytes that it was given, although their memory is used again", async () => {
   const { store } = open();
   for (const length of [100, PIECE]) {
