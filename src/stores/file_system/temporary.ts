@@ -42,6 +42,7 @@ async function lock(
     throw error;
   }
   await file.close();
+  await files.remove(path); // A dry run of `recover` removes no files.
 }
 
 /**
