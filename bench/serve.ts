@@ -1,5 +1,6 @@
 /** Serves chunks beside a minimal server of files and nginx: `deno task bench serve` */
 import { arrayMetadata, createArrayChunks, FileSystemStore } from "../mod.ts";
+import { freePort } from "../tests/support/ports.ts";
 import { findOnPath } from "../tests/support/tools.ts";
 import { denoWithStandIns } from "../tools/standard_library.ts";
 import { MIB, randomBytes } from "./bytes.ts";
@@ -187,13 +188,6 @@ async function runWrk(
     mebibytes: bytes! / MIB / duration,
     errors: errors!,
   };
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
 
 async function startDeno(

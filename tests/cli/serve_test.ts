@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { bytesOf, CHUNK, createInParts } from "../serve/serving.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { freePort } from "../examples/servers.ts";
+import { freePort } from "../support/ports.ts";
 import { cliCommand, runCli } from "./run_cli.ts";
 
 /** A running `zarr-parts serve`. */

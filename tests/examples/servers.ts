@@ -1,13 +1,5 @@
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";
 
-/** Returns a port that is free. */
-export function freePort(): number {
-  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
 /**
  * Runs a program of Deno that serves on a port, and a test against it.
  *

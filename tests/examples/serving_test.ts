@@ -15,7 +15,8 @@ import {
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";
-import { freePort, withServer } from "./servers.ts";
+import { freePort } from "../support/ports.ts";
+import { withServer } from "./servers.ts";
 
 const exampleOf = (name: string) =>
   fileURLToPath(import.meta.resolve(`../../examples/${name}`));

@@ -6,6 +6,7 @@ import {
   UnfinishedWriteError,
   WritableHttpStore,
 } from "../../mod.ts";
+import { freePort, isListening } from "../support/ports.ts";
 import { findOnPath, testWith, type Tool } from "../support/tools.ts";
 import { inTempDir } from "./temp_dir.ts";
 
@@ -29,9 +30,7 @@ async function withNginx(
   run: (folder: string, url: string) => Promise<void>,
 ): Promise<void> {
   await inTempDir(async (folder) => {
-    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = probe.addr;
-    probe.close();
+    const port = freePort();
     await Deno.mkdir(`${folder}/data`);
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map((name) => `${name}_temp_path ${folder}/${name};`);
@@ -61,18 +60,6 @@ async function withNginx(
       await server.status;
     }
   });
-}
-
-async function isListening(port: number): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-  throw new Error("nginx does not listen");
 }
 
 async function makeOld(path: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { S3StoreOptions } from "../../../src/s3/mod.ts";
+import { freePort, isListening } from "../../support/ports.ts";
 
 /** A running versitygw with the empty bucket `bucket`. */
 export interface Versitygw {
@@ -10,9 +11,7 @@ export interface Versitygw {
 export async function startVersitygw(path: string): Promise<Versitygw> {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(`${folder}/data/bucket`, { recursive: true });
-  const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = probe.addr;
-  probe.close();
+  const port = freePort();
   const server = new Deno.Command(path, {
     args: ["--port", `127.0.0.1:${port}`, "posix", `${folder}/data`],
     env: { ROOT_ACCESS_KEY: "key", ROOT_SECRET_KEY: "secret" },
@@ -24,18 +23,11 @@ export async function startVersitygw(path: string): Promise<Versitygw> {
     await server.status;
     await Deno.remove(folder, { recursive: true });
   };
-  for (let tries = 1;; tries++) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      break;
-    } catch (error) {
-      if (tries < 200) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        continue;
-      }
-      await close();
-      throw error;
-    }
+  try {
+    await isListening(port);
+  } catch (error) {
+    await close();
+    throw error;
   }
   return {
     options: {
