@@ -67,6 +67,17 @@ const adder = (bit: number): Program => ({
     }),
 });
 
+/** Changes a chunk unless it is absent. */
+const updater: Program = {
+  name: "update",
+  mayDie: true,
+  run: (store) =>
+    exclusively(store, KEY, async (locked) => {
+      const chunk = await locked.get(KEY);
+      if (chunk) await locked.set!(KEY, chunk.map((byte) => byte | 1));
+    }),
+};
+
 /** A seeded generator of numbers (mulberry32). */
 function random(seed: number): () => number {
   return () => {
@@ -307,6 +318,18 @@ const SCENES: Record<string, Scene> = {
   "a writer, a deletion and a reader": {
     parts: TWO,
     programs: [writer(1), remover, reader],
+    first: OLD,
+    kills: 1,
+  },
+  "an update, a deletion and a reader": {
+    parts: TWO,
+    programs: [updater, remover, reader],
+    first: OLD,
+    kills: 1,
+  },
+  "two deletions and a writer": {
+    parts: THREE,
+    programs: [remover, remover, writer(1)],
     first: OLD,
     kills: 1,
   },
