@@ -142,6 +142,8 @@ export class ChunkVersion {
     length: number,
     options: StoreOptions,
   ): Promise<Uint8Array | undefined> {
+    const memory = length <= SHORT ? new Uint8Array(length) : undefined;
+    if (memory && version.readNow?.(offset, memory)) return memory;
     const range = { offset, length };
     const bytes = await this.#store.getRangeOf!(version, key, range, options);
     // The version had these bytes, so that other ones are of another version.
