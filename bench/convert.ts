@@ -89,7 +89,7 @@ export async function benchConvert(options: Options): Promise<Report> {
       ],
       note: `Shards of ${
         sizeText(shard)
-      }, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
+      }, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. In place, a block of each shard or index is freed: a disk that is mounted with the option discard may take milliseconds for each. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
         Deno.loadavg()[0]!.toFixed(2)
       } on ${navigator.hardwareConcurrency} cores.`,
     };
