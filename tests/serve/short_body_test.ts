@@ -176,3 +176,23 @@ Deno.test("createHandler sends the entity tag of the bytes, also if a file is re
     });
   });
 });
+
+Deno.test("createHandler answers HEAD and conditions by the chunk that is stored now", async () => {
+  await inTempDir(async (folder) => {
+    const chunks = await createInParts(new FileSystemStore(folder));
+    await makeOld(folder);
+    const get = served(new FileSystemStore(folder));
+    const before = await get(PATH, RANGE);
+    await before.body?.cancel();
+    const etag = before.headers.get("etag")!;
+    const revalidate = { headers: { "if-none-match": etag } };
+    assertEquals((await get(PATH, revalidate)).status, 304);
+    await chunks.set([2, 1], countingBytes(1100));
+    await makeOld(folder);
+    const head = await get(PATH, { method: "HEAD" });
+    assertEquals(head.headers.get("content-length"), "1100");
+    const again = await get(PATH, revalidate);
+    assertEquals(again.status, 200);
+    assertEquals(await again.bytes(), countingBytes(1100));
+  });
+});
