@@ -7,6 +7,6 @@ export function assertWritable(store: Store, key: StoreKey): void {
   throw new TypeError(
     `Cannot write key ${JSON.stringify(key)} to ${
       describeStore(store)
-    }: the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write`,
+    }: the store is read-only, it has no "set" method; FileSystemStore and S3Store can write`,
   );
 }

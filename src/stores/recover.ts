@@ -80,6 +80,6 @@ export async function recover(
   throw new TypeError(
     `Cannot recover ${
       describeStore(store)
-    }: expected a store that writes, such as FileSystemStore itself, and not a view of it`,
+    }: expected a store that writes, such as FileSystemStore or S3Store itself, and not a view of it`,
   );
 }

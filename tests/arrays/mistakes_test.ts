@@ -184,19 +184,19 @@ const MISTAKES: Mistake[] = [
     "an array created in a read-only store",
     () => create(UNREACHABLE, "a", METADATA),
     "TypeError",
-    'Cannot write key "/a/zarr.json" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+    'Cannot write key "/a/zarr.json" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and S3Store can write',
   ],
   [
     "a chunk written to a read-only store",
     () => IN_PARTS.set([1], new Uint8Array(4)),
     "TypeError",
-    'Cannot write key "/a/c/1" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+    'Cannot write key "/a/c/1" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and S3Store can write',
   ],
   [
     "a stream written to a read-only store",
     () => IN_PARTS.set([0], new Blob(["abcd"]).stream()),
     "TypeError",
-    'Cannot write key "/a/c/0" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+    'Cannot write key "/a/c/0" to HttpStore(https://user.example/x.zarr): the store is read-only, it has no "set" method; FileSystemStore and S3Store can write',
   ],
   // The wrong argument.
   [

@@ -157,7 +157,7 @@ Deno.test("write to a read-only store throws a TypeError and cancels the stream"
     const error = await assertRejects(
       () => write(store, KEY, value),
       TypeError,
-      'Cannot write key "/c/0/1" to a store object: the store is read-only, it has no "set" method; FileSystemStore and MemoryStore can write',
+      'Cannot write key "/c/0/1" to a store object: the store is read-only, it has no "set" method; FileSystemStore and S3Store can write',
     );
     if (value === stream) assertStrictEquals(cancelled, error);
   }
