@@ -55,10 +55,15 @@ export function openBucket(
   const root = pathStyle
     ? `${service}/${bucket}`
     : service.replace("://", `://${bucket}.`);
-  const signed = { ...options, fetch: signedFetch(options, region) };
+  const send = signedFetch(options, region);
+  const sendForValue = async (request: Request) =>
+    await withoutAbsentBucket(request, await send(request));
   return {
-    objects: new HttpRequests(`${root}/${encodePath(prefix)}`, signed),
-    service: new HttpRequests(service, signed),
+    objects: new HttpRequests(`${root}/${encodePath(prefix)}`, {
+      ...options,
+      fetch: sendForValue,
+    }),
+    service: new HttpRequests(service, { ...options, fetch: send }),
     name: `/${bucket}`,
     prefix,
     pieceSize,
@@ -104,4 +109,25 @@ function signedFetch(
     }).sign();
     return await send(new Request(request, { headers: signed }));
   };
+}
+
+/** The longest answer about a bucket that does not exist, in bytes. */
+const LONGEST_ANSWER = 4096;
+
+/**
+ * Returns an answer, but another status than 404 if it says that the bucket does not exist:
+ * with 404, all values of the bucket would count as absent.
+ */
+async function withoutAbsentBucket(
+  { method }: Request,
+  response: Response,
+): Promise<Response> {
+  const { status, headers } = response;
+  const isShortXml = /\bxml\b/.test(headers.get("content-type") ?? "") &&
+    Number(headers.get("content-length") ?? 0) <= LONGEST_ANSWER;
+  if (status !== 404 || method !== "GET" || !isShortXml) return response;
+  const text = await response.clone().text();
+  return text.includes("<Code>NoSuchBucket</Code>")
+    ? new Response(text, { status: 400, statusText: "No Bucket", headers })
+    : response;
 }

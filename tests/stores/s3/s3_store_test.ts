@@ -1,5 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
+import {
+  ConcatParts,
+  openArrayChunks,
+  recover,
+  type StoreKey,
+} from "../../../mod.ts";
 import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
 import { exclusively } from "../../../src/stores/exclusive.ts";
 import { countingBytes } from "../../support/bytes.ts";
@@ -325,6 +330,14 @@ Deno.test("S3Store says that a bucket does not exist", async () => {
       () => exclusively(store, "/k", (locked) => locked.set!("/k", bytes)),
     ]
   ) await assertRejects(operation, Error, "404 (NoSuchBucket");
+  for (
+    const operation of [
+      () => store.get("/k"),
+      () => store.getRange("/k", { suffixLength: 4 }),
+      () => PARTS.apply(store).get("/k"),
+      () => openArrayChunks(store, ""),
+    ]
+  ) await assertRejects(operation, Error, "No Bucket (NoSuchBucket");
   await assertRejects(() => listed(store), Error, "does not exist");
 });
 
