@@ -226,11 +226,15 @@ for (const parts of [undefined, INDEX.parts]) {
       const target = new FileSystemStore(`${folder}/target`);
       const { copyFile } = Deno;
       let removed = 0;
-      const error = await disturbed(folder, to, async (from, to) => {
-        await copyFile(from, to);
-        const { temporary } = await recover(target);
-        removed += temporary.files;
-      });
+      const error = await disturbed(
+        folder,
+        { ...to, concurrency: 1 },
+        async (from, to) => {
+          await copyFile(from, to);
+          const { temporary } = await recover(target);
+          removed += temporary.files;
+        },
+      );
       assertEquals(error, undefined);
       if (isLinux) assertEquals(removed, 3);
       const other = await convertByStreams(source, `${folder}/other`, to);
