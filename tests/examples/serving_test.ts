@@ -35,15 +35,22 @@ async function assertServed(url: string): Promise<void> {
   await absent.body?.cancel();
 }
 
-Deno.test("examples/deploy.ts serves the arrays at a URL, with --allow-net and --allow-env alone", async () => {
-  const backing = serve(storeHandler(await storeInParts()));
+/** Runs a test with `examples/deploy.ts`, which may use the network and the variables. */
+async function withDeployment(
+  env: Record<string, string>,
+  test: (url: string) => Promise<void>,
+): Promise<void> {
   const port = freePort();
   const flags = ["--allow-net", "--allow-env", "--no-prompt"];
   const address = ["--host", "127.0.0.1", "--port", `${port}`];
+  const args = ["serve", ...flags, ...address, exampleOf("deploy.ts")];
+  await withServer(args, port, env, test);
+}
+
+Deno.test("examples/deploy.ts serves the arrays at a URL, with --allow-net and --allow-env alone", async () => {
+  const backing = serve(storeHandler(await storeInParts()));
   try {
-    await withServer(
-      ["serve", ...flags, ...address, exampleOf("deploy.ts")],
-      port,
+    await withDeployment(
       { STORE_URL: backing.url },
       async (url) => {
         await assertServed(url);
@@ -68,13 +75,8 @@ Deno.test("examples/deploy.ts serves the arrays in a bucket, and signs its reque
     const url = request.url.replace("/bucket/data/", "/");
     return below(new Request(url, request));
   });
-  const port = freePort();
-  const flags = ["--allow-net", "--allow-env", "--no-prompt"];
-  const address = ["--host", "127.0.0.1", "--port", `${port}`];
   try {
-    await withServer(
-      ["serve", ...flags, ...address, exampleOf("deploy.ts")],
-      port,
+    await withDeployment(
       {
         STORE_URL: "s3://bucket/data",
         AWS_ENDPOINT_URL: service.url,

@@ -29,9 +29,9 @@ interface FileToWrite extends ChunkFile {
   readonly copied: number;
 }
 
-/** What is known of a chunk. */
+/** The length of a chunk, its checks, and the state of the target. */
 export interface CopyFilesOptions {
-  /** Its length in bytes. */
+  /** The length of the chunk in bytes. */
   readonly size: number;
   /** Whether the target is known not to have the chunk. */
   readonly isNew: boolean;
