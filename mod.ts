@@ -125,6 +125,7 @@ export { HttpStore } from "./src/stores/http/http_store.ts";
 export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
 export { WritableHttpStore } from "./src/stores/http/writable_http_store.ts";
 export { MemoryStore } from "./src/stores/memory_store.ts";
+export { PendingWriteError } from "./src/stores/pending_write_error.ts";
 export { SizeLimitError } from "./src/stores/size_limit_error.ts";
 export type {
   ByteRange,
