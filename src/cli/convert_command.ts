@@ -76,7 +76,11 @@ export const CONVERT: Command = {
       type: "boolean",
       help: "with --resume, compare all bytes of what is there",
     },
-    overwrite: { type: "boolean", help: "remove all files at TARGET first" },
+    overwrite: {
+      type: "boolean",
+      help:
+        "remove the array, the group or the unfinished conversion at TARGET first; any other file there is an error",
+    },
     "dry-run": { type: "boolean", help: "say what would be done" },
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,

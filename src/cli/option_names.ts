@@ -40,6 +40,7 @@ const ASSIGNED = new RegExp(`\\b(?:set )?(${NAMES.join("|")}): true\\b`, "g");
 const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["by recover(store)", "by zarr-parts repair"],
   ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
+  ["or convertInPlace, which", "or convert --in-place, which"],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
   [

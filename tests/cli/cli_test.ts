@@ -59,6 +59,14 @@ const MISTAKES: [string[], string][] = [
     "found both",
   ],
   [["convert", DEM, "b", "--resume", "--overwrite"], "--resume or --overwrite"],
+  [
+    ["convert", DEM, DEM],
+    "onto itself; expected another target, or convert --in-place",
+  ],
+  [["convert", DEM, `./${DEM}/`, "--overwrite"], "onto itself"],
+  [["convert", DEM, `${DEM}/c/0`, "--overwrite"], "lie in one another"],
+  [["convert", DEM, `${DEM}/new`], "lie in one another"],
+  [["convert", DEM, ".", "--overwrite"], "lie in one another"],
   [["convert", DEM, "http://example.com/"], "a web server"],
   [["convert", DEM, "b", "--share", "0/3"], 'such as 3/16, found "0/3"'],
   [["convert", DEM, "b", "--share", "4/3"], 'found "4/3"'],
@@ -93,7 +101,9 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     const { code, out, err } = await runCli("inspect", `${folder}/nothing`);
     assertEquals([code, out], [1, ""]);
     assertStringIncludes(err, `"/" in ${folder}/nothing: there is no `);
-    const refused = await runCli("convert", DEM, DEM);
+    const target = `${folder}/target`;
+    assertEquals((await runCli("convert", DEM, target)).code, 0);
+    const refused = await runCli("convert", DEM, target);
     assertEquals(refused.code, 1);
     const metadata = await runCli(
       "convert",
@@ -107,7 +117,7 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     assertStringIncludes(refused.err, "a node is there already");
     assertStringIncludes(
       refused.err,
-      "or --overwrite, which removes all files there\n",
+      "or --overwrite, which removes that node first\n",
     );
   });
 });

@@ -3,7 +3,7 @@ import { assertWritable } from "../../stores/assert_writable.ts";
 import { remove } from "../../stores/capabilities.ts";
 import { recover } from "../../stores/recover.ts";
 import { describeStore } from "../../stores/describe_store.ts";
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import type { StoreOptions } from "../../stores/store.ts";
 import type { ConvertOptions } from "../plan/convert_options.ts";
 import type { ConvertPlan } from "../plan/convert_plan.ts";
 import { isSameBytes, isSameFile } from "../../stores/is_same_file.ts";
@@ -12,6 +12,13 @@ import {
   documentKey,
   type Place,
 } from "../hierarchy/node_location.ts";
+import {
+  assertRemovable,
+  filesOf,
+  isDocument,
+  keysIn,
+  knownKeys,
+} from "./earlier_files.ts";
 import { planDigest } from "./plan_digest.ts";
 import {
   createMarker,
@@ -49,7 +56,7 @@ export async function claimTarget(
   if (options.overwrite) return await overwrite(plan, found, digest, options);
   const goesOn = options.resume || options.share || options.finish;
   if (found !== undefined && goesOn) {
-    return await goOn(target, found, digest, options);
+    return await goOn(plan, found, digest, options);
   }
   if (found !== undefined) throw unfinished(target);
   if (await isStored(target, options)) {
@@ -66,7 +73,7 @@ export async function claimTarget(
       }: none was begun there`,
     );
   }
-  return await begin(target, digest, options);
+  return await begin(plan, digest, options);
 }
 
 const NO_CLAIM: Claim = { marker: undefined, undo: () => Promise.resolve() };
@@ -83,17 +90,23 @@ function assertTarget({ store, root }: Place): void {
 
 /** Claims an empty target. */
 async function begin(
-  target: Place,
+  plan: ConvertPlan,
   digest: string,
   options: ConvertOptions,
 ): Promise<Claim> {
+  const { target } = plan;
+  const own = filesOf(plan);
   for await (const key of keysIn(target, options)) {
     // Another share may have begun meanwhile.
     if (key === markerKey(target.root) && options.share) break;
-    throw exists(target, `there is ${describe(key)}`);
+    throw new Error(
+      `Cannot convert to ${describePlace(target)}: there is ${
+        describe(key)
+      }, and no Zarr node; expected a place without files`,
+    );
   }
   if (options.dryRun) return NO_CLAIM;
-  const marker = newMarker(digest, false);
+  const marker = newMarker(digest, { own });
   if (await createMarker(target, marker, options)) {
     // Another program may have finished since this one looked.
     if (!await isStored(target, options)) {
@@ -111,11 +124,12 @@ async function begin(
 
 /** Claims a target that is not finished. Shares leave the marker as it is, and any other run puts its own. */
 async function goOn(
-  target: Place,
+  plan: ConvertPlan,
   found: UnfinishedMarker,
   digest: string,
   options: ConvertOptions,
 ): Promise<Claim> {
+  const { target } = plan;
   const { share, finish, signal } = options;
   const isTorn = found.plan === "" && !share && !finish;
   if (found.plan !== digest && !isTorn) {
@@ -126,7 +140,7 @@ async function goOn(
     );
   }
   // Several programs must not remove the earlier contents, and chunks of one another.
-  if (found.isRemoving && (share || finish)) throw unfinished(target);
+  if (found.earlier && (share || finish)) throw unfinished(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
   if (typeof (target.store as { recover?: unknown }).recover === "function") {
@@ -134,7 +148,9 @@ async function goOn(
     await recover(target.store, { path, ...signal && { signal } });
   }
   if (finish) return { ...NO_CLAIM, marker: found };
-  return await replace(target, found, newMarker(digest, found.isRemoving));
+  const { earlier } = found;
+  const files = { own: filesOf(plan), earlier };
+  return await replace(target, found, newMarker(digest, files));
 }
 
 /** Claims a target whose present content is removed later. */
@@ -153,8 +169,10 @@ async function overwrite(
     );
   }
   await assertSourceElsewhere(plan, options);
+  const earlier = await assertRemovable(plan, found, options);
   if (options.dryRun) return NO_CLAIM;
-  return await replace(target, found, newMarker(digest, true));
+  const files = { own: filesOf(plan), earlier };
+  return await replace(target, found, newMarker(digest, files));
 }
 
 async function replace(
@@ -172,24 +190,22 @@ async function replace(
   };
 }
 
-/** Removes everything at the target but the marker: documents first, so that nothing opens that lacks chunks. */
+/** Removes the earlier files at the target: documents first, so that nothing opens that lacks chunks. */
 export async function removeOld(
   target: Place,
   marker: UnfinishedMarker,
   options: ConvertOptions,
 ): Promise<void> {
+  const { earlier, ...rest } = marker;
+  const isKnown = knownKeys(target, earlier!);
   const { store, root } = target;
-  for (const isNow of [isDocument, () => true]) {
+  for (const isNow of [isDocument, isKnown]) {
     for await (const key of keysIn(target, options)) {
       if (key === markerKey(root) || !isNow(key)) continue;
       await remove(store, key, options);
     }
   }
-  await replaceMarker(target, { ...marker, isRemoving: false }, options);
-}
-
-function isDocument(key: StoreKey): boolean {
-  return key.endsWith("/zarr.json");
+  await replaceMarker(target, rest, options);
 }
 
 /** Refuses to remove the source, which may lie in the target. */
@@ -198,7 +214,7 @@ async function assertSourceElsewhere(
   options: StoreOptions,
 ): Promise<void> {
   for await (const key of keysIn(target, options)) {
-    if (!isDocument(key)) continue;
+    if (!key.endsWith("/zarr.json")) continue;
     const document = { store: target.store, key };
     const root = { store: source.store, key: documentKey(source, "") };
     if (!await isSameFile(root, document, options)) continue;
@@ -232,14 +248,6 @@ async function assertSameDocuments(
   }
 }
 
-async function* keysIn(
-  { store, root }: Place,
-  options: StoreOptions,
-): AsyncGenerator<StoreKey> {
-  if (typeof store.list !== "function") return;
-  yield* store.list(`${root}/` as StoreKey, options);
-}
-
 /** An error about a node that is being converted in place. */
 export function inPlace(place: Place): Error {
   return new Error(
@@ -253,7 +261,7 @@ function exists(target: Place, what: string): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
-    }: ${what}; expected a place without files, or the option "overwrite", which removes all files there`,
+    }: ${what}; expected a place without files, or the option "overwrite", which removes that node first`,
   );
 }
 

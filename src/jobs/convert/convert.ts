@@ -40,7 +40,7 @@ import { readMarker } from "../plan/unfinished_marker.ts";
  * @throws {RangeError} If an option is out of range, the parts do not fit the codecs, or
  * source and target lie in one another.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the target is read-only.
- * @throws {Error} If something is at the target, chunks are missing with `finish`, the
+ * @throws {Error} If something is at the target that no option allows, chunks are missing with `finish`, the
  * source changes meanwhile, or another program converts to the same target.
  *
  * @example Shards with their indexes in files of their own
@@ -82,7 +82,7 @@ export async function convert(
 ): Promise<Conversion> {
   assertConvertOptions(options);
   const [from, to] = [placeOf(source), placeOf(target)];
-  assertApart(from, to);
+  await assertApart(from, to);
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlace(from);
@@ -105,7 +105,7 @@ export async function convert(
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;
-  if (claim.marker?.isRemoving) await removeOld(to, claim.marker, options);
+  if (claim.marker?.earlier) await removeOld(to, claim.marker, options);
   const done = options.finish
     ? await checkAll(plan, work, options)
     : await copyAll(plan, work, claim, options);

@@ -1,15 +1,38 @@
+import { rootOf } from "../../stores/file_system/store_roots.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import type { Claim } from "./claim_target.ts";
 import type { ConvertPlan } from "../plan/convert_plan.ts";
 import { describePlace, type Place } from "../hierarchy/node_location.ts";
 import { readMarker } from "../plan/unfinished_marker.ts";
 
-/** Refuses a target in the source or the other way round, in the same store. */
-export function assertApart(source: Place, target: Place): void {
-  if (source.store !== target.store) return;
-  const [one, other] = [source, target].map(({ root }) => `${root}/`);
+/** Refuses a target in the source or the other way round, where the stores tell it. */
+export async function assertApart(source: Place, target: Place): Promise<void> {
+  const [from, to] = source.store === target.store
+    ? [source.root, target.root]
+    : await Promise.all([source, target].map(realFolder));
+  if (from === undefined || to === undefined) return;
+  if (from === to) throw ontoItself(source);
+  const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
   if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
   throw inOneAnother(source, target);
+}
+
+/** The real path of a place in a file store. */
+async function realFolder({ store, root }: Place): Promise<string | undefined> {
+  return await rootOf(store)?.root.realFolder(root);
+}
+
+function ontoItself(place: Place): RangeError {
+  const canChange = rootOf(place.store) !== undefined;
+  return new RangeError(
+    `Cannot convert ${
+      describePlace(place)
+    } onto itself; expected another target${
+      canChange
+        ? ", or convertInPlace, which changes the files where they are"
+        : ""
+    }`,
+  );
 }
 
 function inOneAnother(source: Place, target: Place): RangeError {

@@ -28,7 +28,11 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    * their bytes instead.
    */
   readonly resume?: boolean | "compare" | undefined;
-  /** Whether everything at the target is removed first. The target must be able to list. */
+  /**
+   * Whether the Zarr node, or the unfinished conversion, at the target is removed first:
+   * its documents and chunks, and files that the source has, too. Any other file at the
+   * target is an error, and nothing is removed. The target must be able to list.
+   */
   readonly overwrite?: boolean | undefined;
   /** Whether nothing is written: the result then says what would be converted. */
   readonly dryRun?: boolean | undefined;

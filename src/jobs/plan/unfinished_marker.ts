@@ -1,4 +1,5 @@
 import { describe } from "../../metadata/describe.ts";
+import type { Members } from "../../metadata/node_documents.ts";
 import { remove, write } from "../../stores/capabilities.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import { writeNew } from "../../stores/write_new.ts";
@@ -16,24 +17,40 @@ export interface UnfinishedMarker {
   readonly run: string;
   /** Identifies the documents of the source and of the target. */
   readonly plan: string;
-  /** Whether the earlier contents of the target are still being removed. */
-  readonly isRemoving: boolean;
+  /** The files that the conversion writes. */
+  readonly own?: KnownFiles;
+  /** The earlier files at the target, while they are being removed. */
+  readonly earlier?: KnownFiles | undefined;
   /** The state of a conversion in place, which has no other target. */
   readonly inPlace?: InPlaceState;
+}
+
+/** Tells the files of a conversion, or of earlier nodes, from other files. */
+export interface KnownFiles {
+  /** The arrays by path, with the members of their metadata that tell the keys of chunks. */
+  readonly arrays: readonly {
+    readonly path: string;
+    readonly metadata: Members;
+  }[];
+  /** Further files, by their keys below the target. */
+  readonly files: readonly StoreKey[];
 }
 
 const HELP =
   'This conversion is not finished: run it again with the option "resume" of convert, or --resume on the command line; or remove this folder';
 
 /** Creates the marker of a new run. */
-export function newMarker(plan: string, isRemoving: boolean): UnfinishedMarker {
-  return { help: HELP, run: crypto.randomUUID(), plan, isRemoving };
+export function newMarker(
+  plan: string,
+  files: Pick<UnfinishedMarker, "own" | "earlier"> = {},
+): UnfinishedMarker {
+  return { help: HELP, run: crypto.randomUUID(), plan, ...files };
 }
 
 /** Creates the marker of a conversion in place. */
 export function newInPlaceMarker(inPlace: InPlaceState): UnfinishedMarker {
   return {
-    ...newMarker("in place", false),
+    ...newMarker("in place"),
     help:
       "A conversion in place is not finished: run zarr-parts convert --in-place on this folder again",
     inPlace,
@@ -51,7 +68,7 @@ export async function readMarker(
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     // A store without atomic writes may hold a part of it.
-    return { help: "", run: "", plan: "", isRemoving: false };
+    return { help: "", run: "", plan: "" };
   }
 }
 

@@ -206,6 +206,22 @@ export class FileSystemRoot implements Folders {
     );
   }
 
+  /** The real path of a folder that may be missing, as far as there are folders; `undefined` without permission. */
+  async realFolder(folder: string): Promise<string | undefined> {
+    let [path, missing] = [this.path + folder, ""];
+    while (true) {
+      try {
+        return joined(await Deno.realPath(path), missing);
+      } catch (error) {
+        if (!isAbsence(error)) return undefined;
+      }
+      const [, above = ".", name] = /^(.*?)[\\/]*([^\\/]*)[\\/]*$/s.exec(path)!;
+      if (name === "" || path === ".") return undefined;
+      missing = joined(name!, missing);
+      path = above === "" ? /^[\\/]/.test(path) ? "/" : "." : above;
+    }
+  }
+
   /** Finds a folder, or the nearest existing folder above it. Creates the root. */
   async nearestFolder(
     folder: string,
