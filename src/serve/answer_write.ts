@@ -7,6 +7,7 @@ import { isDocument } from "../views/view_documents.ts";
 import type { Answer } from "./answer.ts";
 import { failedCondition } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
+import { publicReason } from "./failure.ts";
 import type { ParsedOptions } from "./parse_options.ts";
 import { announcedLength, BodyError, readBody } from "./request_body.ts";
 import type { ShownStore } from "./shown_store.ts";
@@ -20,25 +21,25 @@ export async function answerWrite(
   options: ParsedOptions,
 ): Promise<Answer> {
   const { headers, method } = request;
-  const { authorize, limit } = options.write!;
+  const { authorize, limit, timeout } = options.write!;
   const refusal = await isAllowed(authorize, key, request, options.onError)
     ? refusalOf(headers, limit)
     : { status: 403, body: "The request is not allowed to change the value\n" };
   if (refusal !== undefined) return refusal;
   try {
-    const change = { shown, key, request, deadline };
+    const change = { shown, key, request, deadline, timeout };
     if (method === "DELETE") {
       await removeValue(change);
       return { status: 204 };
     }
-    const isPresent = await putValue(change, { ...options, limit });
+    const pause = options.timeout;
+    const isPresent = await putValue(change, { limit, pause });
     return { status: isPresent ? 204 : 201 };
   } catch (error) {
     const status = statusOf(error, key);
     if (status === undefined) throw error;
-    // The message of a MetadataError names the store.
-    const { message } = error as Error;
-    const text = error instanceof MetadataError ? error.problem : message;
+    const text = publicReason(error as Error, key) ??
+      `The value does not fit ${key}`;
     return { status, body: `${text}\n` };
   } finally {
     shown.forget(key);
@@ -84,6 +85,8 @@ interface Change {
   readonly key: StoreKey;
   readonly request: Request;
   readonly deadline: Deadline;
+  /** How long the store may take to change the value, in milliseconds. */
+  readonly timeout: number;
 }
 
 /** A condition of a request does not hold. */
@@ -111,12 +114,15 @@ async function evaluate(
 }
 
 async function removeValue(change: Change): Promise<void> {
-  const { shown, key, deadline } = change;
-  const end = await deadline.run((options) => shown.beginChange(key, options));
+  const { shown, key, deadline, timeout } = change;
+  const end = await deadline.run(
+    (options) => shown.beginChange(key, options),
+    timeout,
+  );
   try {
     await evaluate(change);
     const target = await shown.target(key, deadline);
-    await deadline.run((options) => remove(target, key, options));
+    await deadline.run((options) => remove(target, key, options), timeout);
   } finally {
     end();
   }
@@ -127,26 +133,31 @@ async function removeValue(change: Change): Promise<void> {
  * time: at the end of its body, each evaluates its conditions again, and replaces the
  * value before the next one does so.
  *
+ * @param options `pause`: the longest pause of the client, in milliseconds.
  * @returns Whether the value was present.
  */
 async function putValue(
   change: Change,
-  { limit, timeout }: { limit: number; timeout: number },
+  { limit, pause }: { limit: number; pause: number },
 ): Promise<boolean> {
-  const { shown, key, request, deadline } = change;
+  const { shown, key, request, deadline, timeout } = change;
   let isPresent = await evaluate(change); // Before the client sends all of the body.
   const target = await shown.target(key, deadline);
   let end: (() => void) | undefined;
   const body = readBody(
     request,
-    { key, limit, timeout, deadline },
+    { key, limit, timeout: pause, deadline },
     async () => {
-      end = await deadline.run((options) => shown.beginChange(key, options));
+      end = await deadline.run(
+        (options) => shown.beginChange(key, options),
+        timeout,
+      );
       isPresent = await evaluate(change);
     },
   );
-  await deadline.run((options) =>
-    write(target, key, body, options).finally(() => end?.())
+  await deadline.run(
+    (options) => write(target, key, body, options).finally(() => end?.()),
+    timeout,
   );
   return isPresent;
 }

@@ -97,6 +97,12 @@ export function createHandler(
     return new ShownStore(store, { ...parsed, translation });
   });
 
+  /** The key that a request asks for, for a message. */
+  function keyOf({ url }: Request): string {
+    const found = keyOfPath(pathBelow(mount, url) ?? "");
+    return "key" in found ? found.key : "the value";
+  }
+
   async function answer(
     request: Request,
     deadline: Deadline,
@@ -127,7 +133,10 @@ export function createHandler(
     const answered = await answer(request, deadline).catch((error): Answer => {
       if (isOfNoValue(error)) return NOT_FOUND;
       deadline.fail(error);
-      return { status: 502, body: `${failureMessage(error)}\n` };
+      return {
+        status: 502,
+        body: `${failureMessage(error, keyOf(request))}\n`,
+      };
     });
     if (request.body && !request.bodyUsed) {
       await request.body.cancel().catch(() => {});

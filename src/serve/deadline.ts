@@ -11,6 +11,8 @@ export class DeadlineError extends Error {
 
 /** A step of an answer that is under way. */
 interface Step {
+  /** How long the step may take, in milliseconds. */
+  readonly limit: number;
   /** When the step began, or last began to use time of the store. */
   start: number;
   readonly reject: (reason: unknown) => void;
@@ -71,18 +73,26 @@ export class Deadline {
     this.#timer = undefined;
   }
 
-  /** Runs one step. */
+  /**
+   * Runs one step.
+   *
+   * @param limit How long the step may take in milliseconds, if not as long as the others.
+   */
   async run<T>(
     step: (options: { signal: AbortSignal }) => T | Promise<T>,
+    limit = this.#milliseconds,
   ): Promise<T> {
     const { signal } = this;
     signal.throwIfAborted();
     const result = step({ signal });
     if (!(result instanceof Promise)) return result;
     return await new Promise<T>((resolve, reject) => {
-      const running: Step = { start: performance.now(), reject };
+      const running: Step = { limit, start: performance.now(), reject };
       this.#steps.add(running);
-      this.#timer ??= setTimeout(() => this.#check(), this.#wait);
+      this.#timer ??= setTimeout(
+        () => this.#check(),
+        Math.min(PATIENCE, limit),
+      );
       result.then(resolve, reject)
         .finally(() => this.#steps.delete(running));
       if (signal.aborted) reject(signal.reason);
@@ -100,27 +110,22 @@ export class Deadline {
     }
   }
 
-  /** The time in milliseconds until steps are looked at. */
-  get #wait(): number {
-    return Math.min(PATIENCE, this.#milliseconds);
-  }
-
   #check(): void {
     this.#timer = undefined;
     const now = performance.now();
-    const [longest] = this.#steps;
-    if (longest === undefined) return;
-    const used = this.#isClientAwaited ? 0 : now - longest.start;
-    const left = this.#milliseconds - used;
-    if (left <= 0) {
-      this.abort(
-        new DeadlineError(
-          `Expected the store to answer within ${this.#milliseconds} ms`,
-        ),
-      );
-      return;
+    if (this.#steps.size === 0) return;
+    let left = Infinity;
+    for (const { limit, start } of this.#steps) {
+      const used = this.#isClientAwaited ? 0 : now - start;
+      left = Math.min(left, limit - used);
+      if (left <= 0) {
+        this.abort(
+          new DeadlineError(`Expected the store to answer within ${limit} ms`),
+        );
+        return;
+      }
+      if (used >= Math.min(PATIENCE, limit)) this.#watchClient();
     }
-    if (used >= this.#wait) this.#watchClient();
     this.#timer = setTimeout(
       () => this.#check(),
       Math.min(Math.ceil(left), PATIENCE),

@@ -65,6 +65,12 @@ export interface WriteOptions {
   authorize(request: Request, key: StoreKey): boolean | Promise<boolean>;
   /** The greatest length of a value in bytes; longer ones are answered by 413. 1 GiB by default. */
   limit?: number;
+  /**
+   * The longest time in milliseconds that the store may take to store or delete a value,
+   * without the time that the client takes to send it. Writing takes longer than reading:
+   * each new folder of a key has to reach the disk. 300 000 by default.
+   */
+  timeout?: number;
 }
 
 /**
@@ -97,8 +103,9 @@ export interface HandlerOptions {
   /** Allows `PUT` and `DELETE`, which are refused by default. */
   write?: WriteOptions;
   /**
-   * The longest time in milliseconds that the store may take for one operation, after
-   * which the answer is 502, or ends. 30 000 by default.
+   * The longest time in milliseconds that the store may take for one reading operation,
+   * and a client between two pieces of a body, after which the answer is 502 or 408, or
+   * ends. 30 000 by default.
    */
   timeout?: number;
   /**

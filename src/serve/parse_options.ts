@@ -68,20 +68,26 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
     documentBytes,
     timeout,
     write: write && parseWrite(write),
-    onError,
+    onError(error, request) {
+      try {
+        onError(error, request);
+      } catch {
+        // A log that fails is no reason to give another answer.
+      }
+    },
   };
 }
 
 function parseWrite(
-  { authorize, limit = 2 ** 30 }: WriteOptions,
+  { authorize, limit = 2 ** 30, timeout = 300_000 }: WriteOptions,
 ): Required<WriteOptions> {
   if (typeof authorize !== "function") {
     throw new TypeError(
       `Expected write.authorize to be a function, found ${describe(authorize)}`,
     );
   }
-  assertNumbers({ "write.limit": limit });
-  return { authorize, limit };
+  assertNumbers({ "write.limit": limit, "write.timeout": timeout });
+  return { authorize, limit, timeout };
 }
 
 /** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */

@@ -1,8 +1,13 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import fc from "fast-check";
 import {
+  ChecksumError,
   createArrayChunks,
+  DamageError,
   FileSystemStore,
   MemoryStore,
+  MetadataError,
+  PartSizeError,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
@@ -121,6 +126,204 @@ Deno.test("createHandler answers 502 if the store fails, and tells no paths", as
       );
     }
     assertEquals(get.errors, [failure, failure, failure]);
+  }
+});
+
+/** What no answer may hold: part of each path and URL of the server. */
+const SECRET = "top-secret";
+
+/** Places of a machine, as errors name them. */
+const PLACES: readonly string[] = [
+  `/srv/${SECRET}/data.zarr`,
+  `C:\\${SECRET}\\data.zarr`,
+  `\\\\server\\${SECRET}`,
+  `file:///${SECRET}/data.zarr`,
+  `https://user:${SECRET}@host/data.zarr?token=${SECRET}`,
+  `FileSystemStore(${SECRET})`,
+  `S3Store(s3://${SECRET}/data)`,
+  `../${SECRET}`,
+];
+
+/** Errors that a store may throw about a place. */
+const ERRORS: readonly ((place: string, cause?: Error) => unknown)[] = [
+  (place, cause) => new Error(`Cannot read ${place}`, { cause }),
+  (place, cause) => new TypeError(`Not in "${place}"`, { cause }),
+  (place, cause) => new RangeError(`Key ${place}`, { cause }),
+  (place) => new Deno.errors.PermissionDenied(`EACCES: open '${place}'`),
+  (place) => new Deno.errors.NotADirectory(`${place}: not a directory`),
+  (place) => Object.assign(new Error(`${place}: EIO`), { code: "EIO" }),
+  (place, cause) => new DamageError(`${place} is short`, { cause }),
+  (place) => new DamageError(`Part "${place}" is short`, { key: "/dem/c/2/1" }),
+  (place) => new PartSizeError(place, { key: PATH, expected: 1, actual: 2 }),
+  (place) => new ChecksumError(place, { key: PATH, expected: 1, actual: 2 }),
+  (place, cause) =>
+    new MetadataError(`Expected a list (${place})`, "/shape", {
+      document: "/dem/zarr.json",
+      store: place,
+      cause,
+    }),
+  (place) => new DOMException(place, "TimeoutError"),
+  (place) => new AggregateError([new Error(place)], place),
+  (place) => place,
+  () => undefined,
+  () => null,
+];
+
+Deno.test("createHandler tells no path or URL of the server, whatever a store throws, and onError gets it", async () => {
+  const message = fc.record({
+    place: fc.constantFrom(...PLACES),
+    error: fc.constantFrom(...ERRORS),
+    cause: fc.constantFrom(...ERRORS),
+    fails: fc.constantFrom("get", "getRange", "size", "stream", "set", "all"),
+    form: fc.constantFrom<ServedForm>("plain", "inner chunks", "stored"),
+    path: fc.constantFrom(PATH, "/dem/zarr.json", "/zarr.json", "/x.txt"),
+    method: fc.constantFrom("GET", "HEAD", "PUT", "DELETE"),
+    range: fc.constantFrom(undefined, "bytes=0-9", "bytes=-5"),
+  });
+  await fc.assert(
+    fc.asyncProperty(message, async (given) => {
+      const { place, fails, form, path, method, range } = given;
+      const error = given.error(place, given.cause(place) as Error);
+      const stored = await storeInParts();
+      const fail = (name: string, fault = name) =>
+      // deno-lint-ignore no-explicit-any
+      (...args: any[]) => {
+        if (fails === fault || fails === "all") return Promise.reject(error);
+        // deno-lint-ignore no-explicit-any
+        return (stored as any)[name](...args);
+      };
+      const store = {
+        get: fail("get"),
+        getRange: fail("getRange"),
+        size: fail("size"),
+        stream: fail("stream"),
+        set: fail("set"),
+        delete: fail("delete", "set"),
+      } as unknown as Store;
+      const get = served(store, { form, write: { authorize: () => true } });
+      const response = await get(path, {
+        method,
+        ...method === "PUT" && { body: "body" },
+        ...range && { headers: { range } },
+      });
+      const told = `${response.statusText} ${
+        JSON.stringify([...response.headers])
+      } ${await response.text()}`;
+      assertEquals(told.includes(SECRET), false, told);
+      if (response.status === 502) assertEquals(get.errors, [error]);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+Deno.test("createHandler tells no path of a folder that is damaged, unreadable or none", async () => {
+  const faults: [string, (folder: string) => Promise<unknown>, number][] = [
+    [
+      "a missing part",
+      (folder) => Deno.remove(`${folder}/dem/c/2/1.shard.index`),
+      502,
+    ],
+    [
+      "a short part",
+      (folder) => Deno.truncate(`${folder}/dem/c/2/1.shard.index`, 1),
+      502,
+    ],
+    [
+      "a bad document",
+      (folder) => Deno.writeTextFile(`${folder}/dem/zarr.json`, "{"),
+      502,
+    ],
+    [
+      "a document that is too long",
+      (folder) => Deno.truncate(`${folder}/dem/zarr.json`, 2 ** 30),
+      502,
+    ],
+    [
+      "a document that is no array",
+      (folder) =>
+        Deno.writeTextFile(`${folder}/dem/zarr.json`, '{"zarr_format":3}'),
+      404,
+    ],
+    ["a folder in place of a part", async (folder) => {
+      await Deno.remove(`${folder}/dem/c/2/1.shard`);
+      await Deno.mkdir(`${folder}/dem/c/2/1.shard`);
+    }, 404],
+    ["a file in place of a folder", async (folder) => {
+      await Deno.remove(`${folder}/dem/c/2`, { recursive: true });
+      await Deno.writeTextFile(`${folder}/dem/c/2`, "");
+    }, 404],
+    ["a file in place of the root", async (folder) => {
+      await Deno.remove(folder, { recursive: true });
+      await Deno.writeTextFile(folder, "");
+    }, 502],
+    ["a link that leads out", async (folder) => {
+      await Deno.remove(`${folder}/dem/c/2/1.shard`);
+      await Deno.symlink("/etc/hostname", `${folder}/dem/c/2/1.shard`);
+    }, 502],
+    ["a link to itself", async (folder) => {
+      await Deno.remove(`${folder}/dem/c/2/1.shard`);
+      await Deno.symlink("1.shard", `${folder}/dem/c/2/1.shard`);
+    }, 502],
+  ];
+  for (const [name, break_, status] of faults) {
+    await inTempDir(async (folder) => {
+      const root = `${folder}/${SECRET}`;
+      const store = new FileSystemStore(root);
+      await createInParts(store);
+      await break_(root);
+      for (const init of REQUESTS) {
+        const get = served(store);
+        const response = await get(PATH, init);
+        assertEquals(response.status, status, name);
+        const told = JSON.stringify([...response.headers]) +
+          await response.text();
+        for (const part of [SECRET, folder, "/etc"]) {
+          assertEquals(told.includes(part), false, `${name}: ${told}`);
+        }
+        assertEquals(get.errors.length, status === 502 ? 1 : 0, name);
+      }
+    });
+  }
+});
+
+Deno.test("createHandler answers all the same if onError throws", async () => {
+  const store = storeThat(() => Promise.reject(new Error("Out of reach")));
+  const onError = () => {
+    throw new Error("The log is full");
+  };
+  const response = await served(store, { onError })(PATH);
+  assertEquals(response.status, 502);
+});
+
+Deno.test("createHandler lets pages of other origins read all answers, 404 and errors as well", async () => {
+  const store = await storeInParts();
+  await store.set("/dem/c/0/0.shard", new Uint8Array(1));
+  const get = served(store);
+  const cases: [path: string, init: RequestInit, status: number][] = [
+    [PATH, {}, 200],
+    [PATH, { headers: { range: "bytes=0-1" } }, 206],
+    [PATH, { headers: { "if-none-match": "*" } }, 304],
+    ["/dem/c/1/1", {}, 404],
+    ["/dem/c/1/1", { method: "HEAD" }, 404],
+    ["/other", {}, 404],
+    ["/dem//c", {}, 400],
+    [PATH, { method: "PUT" }, 405],
+    [PATH, { headers: { "if-match": '"x"' } }, 412],
+    [PATH, { headers: { range: "bytes=9999-" } }, 416],
+    ["/dem/c/0/0", {}, 502],
+  ];
+  for (const [path, init, status] of cases) {
+    const { headers, ...response } = await get(path, init)
+      .then(async (response) => {
+        await response.body?.cancel();
+        return { headers: response.headers, status: response.status };
+      });
+    assertEquals(response.status, status, path);
+    assertEquals(headers.get("access-control-allow-origin"), "*", path);
+    assertMatch(
+      headers.get("access-control-expose-headers")!,
+      /Content-Range.*ETag/,
+    );
   }
 });
 

@@ -145,8 +145,7 @@ Deno.test("createHandler answers 502 if the store stalls before, in or after the
     };
     const request = served(store, {
       form: "stored",
-      write: ALLOWED,
-      timeout: 300,
+      write: { ...ALLOWED, timeout: 300 },
     });
     let isCancelled = false;
     let sent = 0;
@@ -167,6 +166,37 @@ Deno.test("createHandler answers 502 if the store stalls before, in or after the
     assertEquals(sent, pulls);
     assertEquals(isCancelled, pulls < 5);
     assertEquals(request.errors.length, 1);
+  }
+});
+
+Deno.test("createHandler gives the store longer to write than to read, and ends a write that takes longer", async () => {
+  for (const method of ["PUT", "DELETE"]) {
+    for (const isLong of [false, true]) {
+      const stored = await storeInParts();
+      const wait = () =>
+        new Promise<void>((resolve) => setTimeout(resolve, 80));
+      const store: Store = {
+        get: (key) => stored.get(key),
+        async set() {
+          await wait();
+        },
+        async delete() {
+          await wait();
+        },
+      };
+      const request = served(store, {
+        form: "stored",
+        timeout: 20,
+        write: { ...ALLOWED, timeout: isLong ? 10_000 : 20 },
+      });
+      const response = await request("/c/0", {
+        method,
+        ...method === "PUT" && { body: VALUE },
+      });
+      assertEquals(response.status < 300, isLong, method);
+      await response.body?.cancel();
+      await wait();
+    }
   }
 });
 
@@ -279,7 +309,7 @@ Deno.test("createHandler lets one of several requests with the same condition ch
 
 Deno.test("createHandler goes on after a write that has stalled", async () => {
   const store = await storeInParts();
-  const request = served(store, { write: ALLOWED, timeout: 50 });
+  const request = served(store, { write: { ...ALLOWED, timeout: 50 } });
   const put = async (path: string) => {
     const response = await request(path, { method: "PUT", body: VALUE });
     await response.body?.cancel();
