@@ -354,3 +354,89 @@ Deno.test("HttpStore.getRange says which body is shorter than its Content-Range"
   );
   await answering;
 });
+
+/** Ways to ask for a value whose end must be found. */
+const TO_THE_END: [string, (store: HttpStore) => Promise<unknown>][] = [
+  ["size", (store) => store.size("/k")],
+  ["a suffix", (store) => store.getRange("/k", { suffixLength: 3 })],
+];
+
+Deno.test("HttpStore.size and suffixes fail if a server never ends its answer", async () => {
+  for (const [name, read] of TO_THE_END) {
+    for (const headers of [{}, { "Content-Encoding": "gzip" }]) {
+      const piece = new Uint8Array(2 ** 20);
+      const bodies: ReturnType<typeof observedBody>[] = [];
+      const store = new HttpStore(URL_, {
+        retries: 0,
+        fetch({ method }) {
+          if (method === "HEAD") return Promise.resolve(new Response());
+          bodies.push(observedBody(piece));
+          const { stream } = bodies.at(-1)!;
+          return Promise.resolve(new Response(stream, { headers }));
+        },
+      });
+      const { message } = await assertRejects(() => read(store), Error);
+      assert(message.includes(`Expected ${URL_}/k to tell its length`), name);
+      const { pulls, cancelled } = bodies.at(-1)!;
+      assert(cancelled() && pulls() <= 1026, `${name}: ${pulls()}`);
+    }
+  }
+});
+
+Deno.test("HttpStore.size and suffixes read a body of 1 GiB without a length, and longer ones of a known length", async () => {
+  const piece = new Uint8Array(2 ** 24);
+  const cases: [pieces: number, headers: Record<string, string>][] = [
+    [64, {}],
+    [65, { "Content-Length": `${65 * 2 ** 24}` }],
+  ];
+  for (const [, read] of TO_THE_END) {
+    for (const [pieces, headers] of cases) {
+      const store = new HttpStore(URL_, {
+        fetch: ({ method }) =>
+          Promise.resolve(
+            method === "HEAD"
+              ? new Response()
+              : new Response(observedBody(piece, pieces).stream, { headers }),
+          ),
+      });
+      const found = await read(store);
+      if (typeof found === "number") assertEquals(found, pieces * 2 ** 24);
+      else assertEquals(found, new Uint8Array(3));
+    }
+  }
+});
+
+Deno.test("HttpStore.size and suffixes fail if a server sends less than a MiB within the time-out", async () => {
+  const { now } = performance;
+  for (const [name, read] of TO_THE_END) {
+    for (const length of [2 ** 18 - 1, 2 ** 18]) {
+      let time = 0;
+      performance.now = () => time;
+      try {
+        const store = new HttpStore(URL_, {
+          retries: 0,
+          timeout: 1000,
+          fetch({ method }) {
+            const body = observedBody(new Uint8Array(length), 40);
+            const timed = new TransformStream<Uint8Array, Uint8Array>({
+              transform(piece, controller) {
+                time += 250;
+                controller.enqueue(piece);
+              },
+            });
+            return Promise.resolve(
+              method === "HEAD"
+                ? new Response()
+                : new Response(body.stream.pipeThrough(timed) as BodyInit),
+            );
+          },
+        });
+        const reading = read(store);
+        if (length === 2 ** 18) await reading;
+        else await assertRejects(() => reading, Error, "to end its body", name);
+      } finally {
+        performance.now = now;
+      }
+    }
+  }
+});

@@ -33,6 +33,10 @@ export class HttpAnswer implements Answer {
     return this.response.headers;
   }
 
+  get timeout(): number {
+    return this.#connection.timeout;
+  }
+
   async bytesUpTo(most: number): Promise<Uint8Array | undefined> {
     const { url, type, headers } = this.response;
     const isFramed = url && type !== "cors" &&

@@ -15,7 +15,8 @@ export interface Connections {
 /** One request and its answer, with a limit to the time that the server may be silent. */
 export class Connection {
   readonly #connections: Connections;
-  readonly #timeout: number;
+  /** How long the server may be silent, in milliseconds. */
+  readonly timeout: number;
   readonly #controller = new AbortController();
   /** The options of the caller. */
   readonly options: StoreOptions;
@@ -30,7 +31,7 @@ export class Connection {
     options: StoreOptions,
   ) {
     this.#connections = connections;
-    this.#timeout = timeout;
+    this.timeout = timeout;
     this.options = options;
     const { signal } = options;
     const own = this.#controller.signal;
@@ -46,11 +47,11 @@ export class Connection {
       () =>
         this.#controller.abort(
           new DOMException(
-            `Silent for ${this.#timeout} ms`,
+            `Silent for ${this.timeout} ms`,
             "TimeoutError",
           ),
         ),
-      Math.min(this.#timeout, LONGEST),
+      Math.min(this.timeout, LONGEST),
     );
     try {
       // Functions of the caller in place of fetch may know nothing of signals.

@@ -6,6 +6,8 @@ export interface Answer {
   readonly response: Response;
   readonly status: number;
   readonly headers: Headers;
+  /** How long the server may be silent, in milliseconds. */
+  readonly timeout: number;
   /** The reader of the body, if it is read piece by piece. */
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /**

@@ -5,11 +5,17 @@ import {
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import { fetchStream, streamOf } from "./answer_pieces.ts";
+import { streamOf } from "./answer_pieces.ts";
+import { redactUrl } from "../describe_store.ts";
 import { unexpectedRange } from "./unexpected_range.ts";
 import { rangeStream } from "../range_stream.ts";
 import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import { toBytes } from "../stream.ts";
+
+/** The longest body in bytes that is read to find its end, if nothing tells its length. */
+const LONGEST = 2 ** 30;
+/** The bytes of such a body that must arrive within the time-out. */
+const LEAST = 2 ** 20;
 
 /** Asks for the length of a value by a request for its first byte. */
 export async function fetchSizeByRange(
@@ -49,16 +55,41 @@ export async function cutWhole(
   return value && await toBytes(value.pipeThrough(rangeStream(range)));
 }
 
+/** Returns the body of an answer. Its end is waited for, so a body that does not end is an error. */
 async function wholeBody(
   requests: Requests,
   key: StoreKey,
   answer: Answer,
   options: StoreOptions,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  if (!isEncoded(answer)) return streamOf(answer);
+  if (!isEncoded(answer)) return streamOf(answer).pipeThrough(ending(answer));
   // Whether the body of an answer to a range is decoded differs by runtime.
   await answer.cancel();
-  return await fetchStream(requests, key, options);
+  const decoded = await requests.send(key, options, [200]);
+  return decoded && streamOf(decoded).pipeThrough(ending(decoded));
+}
+
+/** Passes on a body, and fails once the body is too long, or too slow to be expected to end. */
+function ending(answer: Answer): TransformStream<Uint8Array, Uint8Array> {
+  const most = contentLength(answer) ?? LONGEST;
+  let size = 0;
+  let next = LEAST;
+  let start = performance.now();
+  return new TransformStream({
+    transform(piece, controller) {
+      const now = performance.now();
+      size += piece.length;
+      if (size > most || now - start > answer.timeout) {
+        throw new Error(
+          `Expected ${
+            redactUrl(answer.request.url)
+          } to tell its length, to answer ranges, or to end its body, found ${size} bytes without an end`,
+        );
+      }
+      if (size >= next) [next, start] = [size + LEAST, now];
+      controller.enqueue(piece);
+    },
+  });
 }
 
 async function count(stream: ReadableStream<Uint8Array>): Promise<number> {

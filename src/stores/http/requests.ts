@@ -51,7 +51,9 @@ export interface HttpStoreOptions {
   retryDelay?: number;
   /**
    * The longest time in milliseconds that the server may take to begin its answer, and
-   * between two pieces of a body; a body of up to 1 MiB must arrive within it.
+   * between two pieces of a body; a body of up to 1 MiB must arrive within it, and so must
+   * each further MiB of a body that is read to find its end: that of a server that tells no
+   * length, which may be up to 1 GiB long.
    * `Infinity` for no limit. Defaults to 60,000.
    */
   timeout?: number;
