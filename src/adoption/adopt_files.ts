@@ -65,7 +65,7 @@ export async function adoptFiles(
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const document: StoreKey = `${arrayRoot(path)}/zarr.json`;
   assertWritable(store, document);
-  const written = completeMetadata(storageOf(metadata));
+  const written = completeMetadata(storageOf(metadata, { isComplete: false }));
   const chunks = new ArrayChunks(store, path, written);
   const layout = parseShardLayout(written.codecs[0], chunks.chunkShape);
   assertKeys(store, chunks, all, link);

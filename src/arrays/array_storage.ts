@@ -8,6 +8,7 @@ import { checkConfiguration } from "../concat_parts/part_schema.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
 import {
   type ArrayMetadata,
+  type MetadataForm,
   parseArrayMetadata,
 } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
@@ -18,6 +19,7 @@ import {
   MetadataError,
   pointer,
 } from "../metadata/metadata_error.ts";
+import { parseShardLayout } from "../shards/shard_layout.ts";
 import type { Part } from "../splitter/part.ts";
 import type { Store } from "../stores/store.ts";
 import { chunkKeyProblem } from "../stores/store_key.ts";
@@ -35,13 +37,21 @@ export class ArrayStorage {
 
   /**
    * @param document The array's metadata, which is checked here.
+   * @param options `isComplete`: `false` for metadata that is yet to be completed, whose
+   * data type, fill value and codecs are checked then.
    * @throws {MetadataError} If the metadata is not valid or not understood.
    */
-  constructor(document: unknown) {
-    const { metadata, chunkShape, gridShape } = parseArrayMetadata(document);
+  constructor(document: unknown, options: MetadataForm = {}) {
+    const { metadata, chunkShape, gridShape } = parseArrayMetadata(
+      document,
+      options,
+    );
     this.metadata = metadata;
     this.chunkShape = chunkShape;
     this.gridShape = gridShape;
+    if (options.isComplete !== false) {
+      checkShards(metadata.codecs, chunkShape, "/codecs/0");
+    }
     this.keyEncoding = below(
       "/chunk_key_encoding",
       () => {
@@ -106,6 +116,26 @@ export class ArrayStorage {
     return Array.isArray(codecs) &&
       codecs.some((codec) => codec?.name === "sharding_indexed");
   }
+}
+
+/**
+ * Checks the shards of chunks, and those that are nested in them. A codec before them may
+ * change their shape, so that they are not known then.
+ */
+function checkShards(
+  [codec]: readonly unknown[],
+  chunkShape: readonly number[],
+  path: string,
+): void {
+  if (codec === undefined) return;
+  const { name, configuration } = parseExtension(codec, "codec");
+  if (name !== "sharding_indexed") return;
+  below(path, () => parseShardLayout(codec, chunkShape));
+  const { codecs, chunk_shape } = configuration as {
+    codecs: unknown[];
+    chunk_shape: number[];
+  };
+  checkShards(codecs, chunk_shape, `${path}/configuration/codecs/0`);
 }
 
 /** Throws if a template is not for the array's dimensions, or not for as many chunks. */

@@ -7,8 +7,7 @@ import {
   type DocumentDataType,
 } from "../metadata/document_data_type.ts";
 import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
-import { isMembers } from "../metadata/node_documents.ts";
-import { numberOf } from "../metadata/same_json.ts";
+import { numberOf } from "../metadata/zarr_json.ts";
 import type { ArrayStorage } from "./array_storage.ts";
 import { completePipeline } from "./complete_pipeline.ts";
 import { assertIndexPart } from "./index_part.ts";
@@ -36,7 +35,6 @@ export function completeMetadata(storage: ArrayStorage): ArrayMetadata {
     chunkShape,
     "/codecs",
   );
-  assertOthers(metadata);
   assertIndexPart(storage, codecs);
   assertPortableKeys(storage);
   return {
@@ -83,27 +81,4 @@ function isLeftAlone(value: unknown, dataType: string): boolean {
   return typeof value === "number" &&
     (!Number.isFinite(value) ||
       dataType === "bool" && (value === 0 || value === 1));
-}
-
-/** Checks the members that say nothing about the storage. */
-function assertOthers(metadata: ArrayMetadata): void {
-  const { shape, attributes, dimension_names } = metadata;
-  // zarr-python takes null for both, and so do its documents.
-  if (!isMembers(attributes ?? {})) {
-    throw new MetadataError(
-      `Expected attributes to be an object, found ${describe(attributes)}`,
-      "/attributes",
-    );
-  }
-  if ((dimension_names ?? null) === null) return;
-  const isNames = Array.isArray(dimension_names) &&
-    dimension_names.length === shape.length &&
-    dimension_names.every((name) => name === null || typeof name === "string");
-  if (isNames) return;
-  throw new MetadataError(
-    `Expected dimension_names to be a list of ${shape.length} names, with null for a dimension without one, found ${
-      describe(dimension_names)
-    }`,
-    "/dimension_names",
-  );
 }

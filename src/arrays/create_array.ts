@@ -24,7 +24,9 @@ export async function createArray(
   const key: StoreKey = `${root}/zarr.json`;
   const storeName = describeStore(store);
   const { written, bytes } = inDocument(key, storeName, () => {
-    const written = completeMetadata(storageOf(metadata));
+    const written = completeMetadata(
+      storageOf(metadata, { isComplete: false }),
+    );
     return { written, bytes: formatZarrJson(written) };
   });
   if (await writeNew(store, key, bytes, options)) return written;

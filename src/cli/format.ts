@@ -39,11 +39,15 @@ export function timeText(seconds: number): string {
     : `${minutes}:${two(whole % 60)}`;
 }
 
-/** JSON in which absent inner chunks are null, and large whole numbers are texts. */
+/** JSON in which absent inner chunks are null; large whole numbers, NaN and infinities are texts. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(
     value,
-    (_, each) => typeof each === "bigint" ? String(each) : each,
+    (_, each) =>
+      typeof each === "bigint" ||
+        typeof each === "number" && !Number.isFinite(each)
+        ? String(each)
+        : each,
     2,
   );
 }

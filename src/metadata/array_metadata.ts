@@ -6,10 +6,12 @@ import {
   checkOneOf,
   refuse,
 } from "./check.ts";
+import { coreDataType, fillValueJson } from "./data_type.ts";
 import { describe } from "./describe.ts";
 import { parseExtension } from "./extension.ts";
-import { below, MetadataError, pointer } from "./metadata_error.ts";
+import { atPath, below, MetadataError, pointer } from "./metadata_error.ts";
 import { isMembers, type Members } from "./node_documents.ts";
+import { numberOf } from "./zarr_json.ts";
 
 /**
  * An extension in metadata, such as a codec: its name and its configuration.
@@ -49,9 +51,9 @@ export interface RegularChunkGrid extends NamedConfiguration {
 }
 
 /**
- * The metadata of a Zarr v3 array, as in its `zarr.json`. This package checks the
- * members that determine where chunks are stored. Data type, fill value and codecs
- * are not checked, since chunks stay encoded. `arrayMetadata` composes metadata.
+ * The metadata of a Zarr v3 array, as in its `zarr.json`. This package checks the form of
+ * all members. Unknown data types and codecs are allowed, since chunks stay encoded.
+ * `arrayMetadata` composes metadata.
  *
  * Source: "Array metadata" in https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
  *
@@ -107,6 +109,12 @@ export interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
+/** The form of metadata that is checked. */
+export interface MetadataForm {
+  /** Whether the data type, the fill value and the codecs are in their final form. Default: `true`. */
+  readonly isComplete?: boolean;
+}
+
 /** The greatest number of dimensions; zarr-python has 64. */
 export const MOST_DIMENSIONS = 256;
 
@@ -125,12 +133,15 @@ const MEMBERS: readonly string[] = [
 ];
 
 /**
- * Checks the members of array metadata that determine the chunk grid. Extensions
- * other than the chunk grid are checked elsewhere.
+ * Checks array metadata. Chunk key encodings, storage transformers and shards are checked
+ * elsewhere. The fill value and the codec from array to bytes may be missing.
  *
  * @throws {MetadataError} If a member is missing, unknown or not valid.
  */
-export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
+export function parseArrayMetadata(
+  document: unknown,
+  { isComplete = true }: MetadataForm = {},
+): ParsedArrayMetadata {
   const what = "array metadata";
   if (!isMembers(document)) refuse(`${what} to be an object`, document);
   assertMember(document, "zarr_format", what);
@@ -161,11 +172,102 @@ export function parseArrayMetadata(document: unknown): ParsedArrayMetadata {
   const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
+  checkAttributes(document.attributes);
+  checkDimensionNames(document.dimension_names, shape.length);
+  const metadata = isComplete
+    ? checkElements(document, shape.length)
+    : document;
   return {
-    metadata: document as unknown as ArrayMetadata,
+    metadata: metadata as unknown as ArrayMetadata,
     chunkShape,
     gridShape,
   };
+}
+
+/** Checks the members about elements, and returns the metadata with the fill value to use. */
+function checkElements(document: Members, rank: number): Members {
+  const what = "array metadata";
+  assertMember(document, "data_type", what);
+  const { name } = below(
+    "/data_type",
+    () => parseExtension(document.data_type, "data type"),
+  );
+  const fill_value = checkFillValue(document.fill_value, name);
+  assertMember(document, "codecs", what);
+  checkCodecs(document.codecs, rank);
+  return fill_value === document.fill_value
+    ? document
+    : { ...document, fill_value };
+}
+
+/**
+ * Checks the fill value of a data type of the Zarr core, and returns the one to use:
+ * whole numbers of floats are a `number`. It may be missing or, as some programs write a
+ * missing one, `null`; and a truth value may be a number.
+ */
+function checkFillValue(value: unknown, dataType: string): unknown {
+  const known = coreDataType(dataType);
+  const isLeft = value === undefined || value === null ||
+    known === undefined || dataType === "bool" && (value === 0 || value === 1);
+  if (isLeft) return value;
+  const number = numberOf(value);
+  const used = /^(?:float|complex)/.test(dataType) ? floats(number) : number;
+  atPath("/fill_value", () => fillValueJson(known, used, "fill_value"));
+  return typeof number === "bigint" ? used : value;
+}
+
+/** Whole numbers beyond 2^53 as floats. */
+function floats(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(numberOf).map(floats);
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+/** Checks a list of codecs, as far as values would be wrong otherwise. */
+function checkCodecs(codecs: unknown, rank: number): void {
+  for (const [i, codec] of checkList(codecs, "codecs").entries()) {
+    below(pointer("/codecs", i), () => {
+      const { name, configuration } = parseExtension(codec, "codec");
+      below("/configuration", () => checkCodec(name, configuration, rank));
+    });
+  }
+}
+
+function checkCodec(
+  name: string,
+  { endian, order, codecs }: Members,
+  rank: number,
+): void {
+  if (name === "bytes" && endian !== undefined) {
+    checkOneOf(endian, ["little", "big"], '"little" or "big"', "/endian");
+  }
+  if (name === "transpose" && order !== "C" && order !== "F") {
+    const isOrder = Array.isArray(order) && order.length === rank &&
+      order.every((_, i) => order.includes(i));
+    if (!isOrder) {
+      refuse(`a list of the ${rank} dimensions, each once`, order, "/order");
+    }
+  }
+  if (name === "sharding_indexed" && codecs !== undefined) {
+    checkCodecs(codecs, rank);
+  }
+}
+
+/** Checks the user's metadata of a node; `null`, which zarr-python takes, stands for none. */
+export function checkAttributes(attributes: unknown): void {
+  if (isMembers(attributes ?? {})) return;
+  refuse("attributes to be an object", attributes, "/attributes");
+}
+
+function checkDimensionNames(names: unknown, rank: number): void {
+  const isNames = (names ?? null) === null ||
+    Array.isArray(names) && names.length === rank &&
+      names.every((name) => name === null || typeof name === "string");
+  if (isNames) return;
+  refuse(
+    `dimension_names to be a list of ${rank} names, with null for a dimension without one`,
+    names,
+    "/dimension_names",
+  );
 }
 
 function refuseUnknownMembers(metadata: Members): void {

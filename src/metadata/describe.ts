@@ -1,3 +1,5 @@
+import { JsonNumber } from "./node_documents.ts";
+
 const LONGEST = 80;
 
 /**
@@ -17,6 +19,7 @@ export function describe(value: unknown): string {
       ? shortened(`[${value.slice(0, LONGEST).map(describe).join(", ")}]`)
       : `a list of ${value.length} members`;
   }
+  if (value instanceof JsonNumber) return shortened(String(value));
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
     return `${value.constructor.name} of ${value.byteLength} bytes`;
   }
@@ -40,7 +43,8 @@ export function describeAll(names: Iterable<string>): string {
 }
 
 function isShallow(value: unknown): boolean {
-  return typeof value !== "object" || value === null;
+  return typeof value !== "object" || value === null ||
+    value instanceof JsonNumber;
 }
 
 /** Cuts a text that is too long for an error message. */

@@ -1,3 +1,20 @@
+/**
+ * A number of a document with the text that it has there, for numbers that JavaScript
+ * would write otherwise: long ones, such as `1.0`, and those that JSON does not have.
+ */
+export class JsonNumber {
+  /** The text, such as `18446744073709551615`, `1.0` or `NaN`. */
+  readonly rawJSON: string;
+
+  constructor(text: string) {
+    this.rawJSON = text;
+  }
+
+  toString(): string {
+    return this.rawJSON;
+  }
+}
+
 /** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -57,7 +74,8 @@ export function isGroupDocument(document: unknown): boolean {
 
 /** Whether a value is a JSON object. */
 export function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null &&
+    !Array.isArray(value) && !(value instanceof JsonNumber);
 }
 
 function below(path: string, name: string): string {

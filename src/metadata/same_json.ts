@@ -1,5 +1,5 @@
-import { MOST_DIGITS } from "./zarr_json.ts";
 import { isMembers } from "./node_documents.ts";
+import { numberOf } from "./zarr_json.ts";
 
 /** Whether two values in documents are equal, regardless of the order of members and the spelling of numbers. */
 export function isSameJson(a: unknown, b: unknown): boolean {
@@ -8,7 +8,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     return one.length === other.length &&
       one.every((item, i) => isSameJson(item, other[i]));
   }
-  if (!isMembers(one) || !isMembers(other)) return Object.is(one, other);
+  if (!isMembers(one) || !isMembers(other)) return isSameValue(one, other);
   const names = Object.keys(one);
   return names.length === Object.keys(other).length &&
     names.every((name) =>
@@ -16,17 +16,9 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     );
 }
 
-/**
- * Converts a raw number to a `number`, or to a `bigint` if a whole number needs one,
- * or to its text if a `bigint` would take long.
- * Returns any other value as it is.
- */
-export function numberOf(value: unknown): unknown {
-  const { isRawJSON } = JSON as { isRawJSON?: (value: unknown) => boolean };
-  if (!isRawJSON?.(value)) return value;
-  const { rawJSON } = value as { rawJSON: string };
-  const number = Number(rawJSON);
-  const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(rawJSON);
-  if (isExact) return number;
-  return rawJSON.length <= MOST_DIGITS ? BigInt(rawJSON) : rawJSON;
+/** Whether two values without members are equal. Of a whole number beyond 2^53, `1e20` is a `number` and its digits are a `bigint`. */
+function isSameValue(one: unknown, other: unknown): boolean {
+  const isMixed = typeof one === "bigint" && typeof other === "number" ||
+    typeof one === "number" && typeof other === "bigint";
+  return isMixed ? one == other : Object.is(one, other);
 }

@@ -1,5 +1,6 @@
 import { describe } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
+import { isMembers, JsonNumber } from "./node_documents.ts";
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
 export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
@@ -7,77 +8,109 @@ export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
 /** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
 const DEEPEST = 500;
 
-/** The greatest number of digits of a whole number that is kept, above that of 128 bits. */
-export const MOST_DIGITS = 40;
+/** The greatest number of characters of a whole number that becomes a `bigint`. */
+export const MOST_DIGITS = 1000;
 
-/** `JSON.rawJSON`, which keeps the digits of numbers. Some runtimes and TypeScript lack it. */
-export const rawJSON: ((source: string) => unknown) | undefined =
-  /* @__PURE__ */ findRawJSON();
-
-function findRawJSON(): ((source: string) => unknown) | undefined {
-  return (JSON as { rawJSON?: (source: string) => unknown }).rawJSON;
+/**
+ * Parses a metadata document: JSON in UTF-8, in which numbers may also be `NaN`,
+ * `Infinity` and `-Infinity`, as zarr-python writes them. A whole number beyond 2^53 that
+ * is written with all of its digits becomes a `bigint`.
+ */
+export function parseZarrJson(bytes: Uint8Array): unknown {
+  return parse(bytes, valueOf);
 }
 
 /**
- * Parses a metadata document: JSON in UTF-8. A whole fill value that is too long for
- * a `number` becomes a `bigint`, if the runtime passes the source text to revivers.
+ * Parses a metadata document, and keeps the text of all numbers that JavaScript would
+ * write otherwise, as {@linkcode JsonNumber}.
  */
-export function parseZarrJson(bytes: Uint8Array): unknown {
-  return parse(bytes, exactFillValue, LONG_FILL_VALUE);
-}
-
-const LONG_FILL_VALUE = /"fill_value"\s*:\s*-?\d{16}/;
-
-/** Parses a metadata document, and keeps the digits of all numbers. */
 export function parseExactZarrJson(bytes: Uint8Array): unknown {
-  return parse(bytes, keepNumber, UNUSUAL_NUMBER);
+  return parse(bytes, (text) => new JsonNumber(text));
 }
 
-/** Matches numbers that JavaScript may write otherwise, and texts that look like them. */
-const UNUSUAL_NUMBER = /\d[.eE]|\d{16}|-0/;
-
-function keepNumber(
-  _name: string,
-  value: unknown,
-  context?: { source?: string },
-): unknown {
-  const source = context?.source;
-  return typeof value === "number" && source !== undefined && rawJSON &&
-      String(value) !== source
-    ? rawJSON(source)
-    : value;
+/** Whether a document holds `NaN`, `Infinity` or `-Infinity`, which JSON does not have. */
+export function hasNonFinite(bytes: Uint8Array): boolean {
+  const text = new TextDecoder().decode(bytes);
+  let isFound = false;
+  if (/NaN|Infinity/.test(text)) {
+    replaceNumbers(text, (number) => {
+      isFound ||= NON_FINITE.test(number);
+      return number;
+    });
+  }
+  return isFound;
 }
 
-function exactFillValue(
-  name: string,
-  value: unknown,
-  context?: { source?: string },
-): unknown {
-  const source = context?.source;
-  return name === "fill_value" && typeof value === "number" &&
-      !Number.isSafeInteger(value) && isWholeNumber(source ?? "")
-    ? BigInt(source!)
-    : value;
+/**
+ * Converts a {@linkcode JsonNumber} to a `number`, or to a `bigint` if it is a whole
+ * number beyond 2^53 with all of its digits. Returns any other value as it is.
+ */
+export function numberOf(value: unknown): unknown {
+  const { isRawJSON } = JSON as { isRawJSON?: (value: unknown) => boolean };
+  const isRaw = value instanceof JsonNumber || isRawJSON?.(value);
+  return isRaw ? valueOf((value as JsonNumber).rawJSON) : value;
 }
 
-/** Whether the text is a whole number that is not too long for a `bigint`. */
-export function isWholeNumber(text: string): boolean {
-  return text.length <= MOST_DIGITS && /^-?\d+$/.test(text);
+/** Converts all numbers of a document of {@linkcode parseExactZarrJson} by {@linkcode numberOf}. */
+export function withNumbers(document: unknown): unknown {
+  if (Array.isArray(document)) return document.map(withNumbers);
+  if (!isMembers(document)) return numberOf(document);
+  const members = Object.entries(document);
+  // Assignment would not define a member called __proto__.
+  return Object.fromEntries(
+    members.map(([name, value]) => [name, withNumbers(value)]),
+  );
 }
 
-/** @param revive A reviver, which is only used if the document matches `needed`. */
-function parse(
-  bytes: Uint8Array,
-  revive: (name: string, value: unknown) => unknown,
-  needed?: RegExp,
-): unknown {
+function valueOf(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) || text.length > MOST_DIGITS ||
+      !/^-?\d+$/.test(text)
+    ? number
+    : BigInt(text);
+}
+
+/** Matches numbers that `JSON.parse` refuses or JavaScript may write otherwise, and texts that look like them. */
+const UNUSUAL = /\d[.eE]|\d{16}|-0|NaN|Infinity/;
+
+/** A number of JSON. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A number that JSON does not have, as zarr-python writes it. */
+export const NON_FINITE: RegExp = /^(?:NaN|-?Infinity)$/;
+
+/** Makes a text that no document holds. */
+export function newMark(): string {
+  const [a, b, c] = crypto.getRandomValues(new Uint32Array(3));
+  return `zarr-parts number ${a} ${b} ${c} `;
+}
+
+/** @param number Converts the text of a number that JavaScript would write otherwise. */
+function parse(bytes: Uint8Array, number: (text: string) => unknown): unknown {
   assertReadable(bytes);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    // Revivers are slow, and overflow the stack on deeply nested documents.
-    return needed?.test(text) === false
-      ? JSON.parse(text)
-      : JSON.parse(text, revive);
+    // Revivers are slow.
+    if (!UNUSUAL.test(text)) return JSON.parse(text);
+    const mark = newMark();
+    const marked = replaceNumbers(
+      text,
+      // An object is no name of a member.
+      (found) => `{"${mark}":"${found}"}`,
+    );
+    try {
+      return JSON.parse(
+        marked,
+        (_, value) =>
+          isMembers(value) && Object.hasOwn(value, mark)
+            ? number(value[mark] as string)
+            : value,
+      );
+    } catch (error) {
+      // The message is about the text without marks, with numbers of the same lengths.
+      JSON.parse(replaceNumbers(text, (found) => "0".padEnd(found.length)));
+      throw error;
+    }
   } catch (error) {
     const start = describe(new TextDecoder().decode(bytes.subarray(0, 40)));
     throw new MetadataError(
@@ -90,6 +123,44 @@ function parse(
       { cause: error },
     );
   }
+}
+
+/** Replaces the numbers of a JSON text that JavaScript would write otherwise. */
+function replaceNumbers(
+  text: string,
+  replace: (number: string) => string,
+): string {
+  const token = /"|-?(?:\d[\d.eE+-]*|NaN|Infinity)/g;
+  let replaced = "";
+  let end = 0;
+  for (let match = token.exec(text); match; match = token.exec(text)) {
+    const [found] = match;
+    if (found === '"') {
+      token.lastIndex = endOfString(text, token.lastIndex);
+    } else if (isUnusual(found)) {
+      replaced += text.slice(end, match.index) + replace(found);
+      end = token.lastIndex;
+    }
+  }
+  return end === 0 ? text : replaced + text.slice(end);
+}
+
+function isUnusual(text: string): boolean {
+  const number = Number(text);
+  const isKept = String(number) === text &&
+    Math.abs(number) <= Number.MAX_SAFE_INTEGER;
+  return NON_FINITE.test(text) || !isKept && NUMBER.test(text);
+}
+
+/** Returns the place behind the quote that ends a string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start); end >= 0;) {
+    let first = end;
+    while (first > start && text[first - 1] === "\\") first--;
+    if ((end - first) % 2 === 0) return end + 1;
+    end = text.indexOf('"', end + 1);
+  }
+  return text.length;
 }
 
 /** Refuses a document that takes too much memory or too deep a call stack. */

@@ -3,15 +3,10 @@ import { CHECKSUM_SIZE, verifyChecksum } from "../checksum/stored_checksum.ts";
 import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
-import type { ShardLayout } from "./shard_layout.ts";
+import { MOST_CHUNKS, type ShardLayout } from "./shard_layout.ts";
 
 /** The length of an index entry in bytes: an offset and a length of 8 bytes each. */
 const ENTRY_SIZE = 16;
-/**
- * The index of more chunks would be longer than 2^53−1 bytes. Computed from literals
- * alone, so that bundlers can leave this module out.
- */
-const MOST_CHUNKS = 2 ** 49 - 1;
 /** The offset and the length of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 

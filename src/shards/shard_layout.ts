@@ -9,6 +9,12 @@ import { parseExtension } from "../metadata/extension.ts";
 import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
 
 /**
+ * The index of more chunks would be longer than 2^53−1 bytes. Computed from literals
+ * alone, so that bundlers can leave this module out.
+ */
+export const MOST_CHUNKS = 2 ** 49 - 1;
+
+/**
  * The layout of a shard, from the metadata of the codec `sharding_indexed`.
  *
  * @example An index at the start, without a checksum
@@ -134,7 +140,14 @@ function chunksPerShard(
       } is a multiple in every dimension, found ${describe(chunkShape)}`,
     );
   }
-  return chunkShape.map((length, i) => shardShape[i]! / length);
+  const counts = chunkShape.map((length, i) => shardShape[i]! / length);
+  const count = counts.reduce((product, n) => product * n, 1);
+  if (count <= MOST_CHUNKS) return counts;
+  throw new MetadataError(
+    `Expected as many inner chunks in a shard as an index of no more than 2^53−1 bytes has, found ${
+      describe(counts)
+    }`,
+  );
 }
 
 function parseIndexCodecs(

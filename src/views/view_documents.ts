@@ -1,7 +1,7 @@
 import { readDocument } from "../arrays/read_document.ts";
 import { inDocument } from "../metadata/metadata_error.ts";
 import { changeNodes, isArrayDocument } from "../metadata/node_documents.ts";
-import { changeZarrJson } from "../metadata/format_zarr_json.ts";
+import { showZarrJson } from "../metadata/format_zarr_json.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertStoreKey } from "../stores/store_key.ts";
@@ -43,7 +43,7 @@ export class ViewDocuments {
         key,
         this.#storeName,
         () =>
-          changeZarrJson(bytes, (document) => {
+          showZarrJson(bytes, (document) => {
             if (isLatest) this.#cache(key, document, bytes);
             return changeNodes(
               document,

@@ -1,4 +1,5 @@
-import { isMembers, type Members } from "../metadata/node_documents.ts";
+import type { Members } from "../metadata/node_documents.ts";
+import { numberOf } from "../metadata/zarr_json.ts";
 
 /**
  * The fill value of an array in a form that zarrita reads exactly, or `undefined` if
@@ -19,11 +20,8 @@ export function shownFillValue(array: Members): string | number | undefined {
 
 /** The digits of an integer that has lost none: zarrita makes a bigint of a string, too. */
 function digits(value: unknown): string | undefined {
-  // The document keeps the digits of an integer that no `number` can hold.
-  const { rawJSON } = isMembers(value) ? value : {};
-  return typeof rawJSON === "string" && /^-?\d+$/.test(rawJSON)
-    ? rawJSON
-    : undefined;
+  const number = numberOf(value);
+  return typeof number === "bigint" ? String(number) : undefined;
 }
 
 /** The number whose bits the document has in hexadecimal, which zarrita would read as an integer. */

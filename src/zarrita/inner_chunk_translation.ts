@@ -5,6 +5,7 @@ import {
 } from "../metadata/node_documents.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
+import { withNumbers } from "../metadata/zarr_json.ts";
 import { PLAIN, PLAIN_KEYS } from "../views/plain_translation.ts";
 import type { Translation } from "../views/translation.ts";
 import { shownFillValue } from "./fill_value.ts";
@@ -81,8 +82,7 @@ function shownOthers(array: Members): Members {
 /** The shards of an array, or `undefined` if its metadata is not understood: then it is shown as stored, and its chunks are refused. */
 function readableLevels(array: Members): ShardLevels | undefined {
   try {
-    // Numbers that are kept as text become numbers.
-    return parseShardLevels(JSON.parse(JSON.stringify(array)));
+    return parseShardLevels(withNumbers(array));
   } catch (error) {
     if (error instanceof MetadataError) return undefined;
     throw error;

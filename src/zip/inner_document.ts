@@ -30,5 +30,7 @@ export function innerDocument(
     chunk_key_encoding: names.toJSON(),
     codecs: innerCodecs as ArrayMetadata["codecs"],
   };
-  return formatZarrJson(completeMetadata(storageOf(inner)));
+  return formatZarrJson(
+    completeMetadata(storageOf(inner, { isComplete: false })),
+  );
 }

@@ -84,7 +84,9 @@ export async function readZippedArray(
       } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
     );
   }
-  const metadata = completeMetadata(storageOf(chunks.metadata));
+  const metadata = completeMetadata(
+    storageOf(chunks.metadata, { isComplete: false }),
+  );
   const coordinates: number[][] = [];
   for await (const chunk of chunks.list()) coordinates.push(chunk);
   const extents = await entries.extents(coordinates.map((c) => chunks.key(c)));

@@ -37,7 +37,7 @@ Deno.test("ArrayStorage.transform changes shards in one object by groups, and ot
       configuration: {
         chunk_shape: [1, 1],
         codecs: [{ name: "bytes" }],
-        index_codecs: [{ name: "bytes" }],
+        index_codecs: [{ name: "bytes", configuration: { endian: "big" } }],
       },
     }],
   });

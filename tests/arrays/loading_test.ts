@@ -68,7 +68,6 @@ const ON_FIRST_USE = [
   "concat_parts/stream_sink.ts",
   "concat_parts/write_chunk.ts",
   "metadata/complete_codecs.ts",
-  "metadata/data_type.ts",
   "shards/first_bytes.ts",
   "shards/other_bytes.ts",
   "shards/other_bytes_error.ts",

@@ -178,9 +178,11 @@ Deno.test("parseArrayMetadata refuses storage_transformers other than arrays", (
   );
 });
 
-Deno.test("parseArrayMetadata does not check members that it does not use", () => {
+Deno.test("parseArrayMetadata leaves the elements of metadata that is to be completed", () => {
   const document = { ...VALID, fill_value: "NaN", codecs: 5, attributes: null };
-  assertEquals(parseArrayMetadata(document).metadata, document as unknown);
+  assertThrows(() => parseArrayMetadata(document), MetadataError);
+  const { metadata } = parseArrayMetadata(document, { isComplete: false });
+  assertEquals(metadata, document as unknown);
   const { fill_value: _, ...without } = VALID;
   parseArrayMetadata(without);
 });

@@ -135,7 +135,7 @@ Deno.test("changeZarrJson refuses invalid JSON before it calls change", () => {
   const wrong: [Uint8Array, string][] = [
     [utf8(""), "The metadata document is empty, where JSON is expected"],
     [utf8("{"), 'not JSON in UTF-8, it starts with "{"'],
-    [utf8('{"a": NaN}'), "not JSON in UTF-8"],
+    [utf8('{"a": -NaN}'), "not JSON in UTF-8"],
     [utf8('{"a": 01}'), "not JSON in UTF-8"],
     [Uint8Array.of(0x22, 0xff, 0x22), "not JSON in UTF-8"],
     [

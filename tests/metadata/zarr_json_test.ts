@@ -1,9 +1,15 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MetadataError } from "../../mod.ts";
-import { formatZarrJson } from "../../src/metadata/format_zarr_json.ts";
+import fc from "fast-check";
+import {
+  changeZarrJson,
+  formatZarrJson,
+  showZarrJson,
+} from "../../src/metadata/format_zarr_json.ts";
 import {
   parseExactZarrJson,
   parseZarrJson,
+  withNumbers,
 } from "../../src/metadata/zarr_json.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -30,7 +36,21 @@ Deno.test("parseZarrJson refuses invalid JSON", () => {
     utf8("<html>"),
     'is not JSON in UTF-8, it starts with "<html>"',
   );
-  assertRefused(utf8('{"a": NaN}'), "not JSON");
+  for (
+    const wrong of [
+      ...["-NaN", "nan", "+Infinity", "inf", "NaNs", "1NaN", "NaN.0", "- 1"],
+      ...["01", "1.", ".5", "1e", "-", "--1", "0x10", "1_000", "1.5.2"],
+    ]
+  ) {
+    assertRefused(utf8(`{"a": ${wrong}, "b": NaN}`), "not JSON");
+    assertRefused(utf8(`{"a": 1.0, "b": ${wrong}}`), "not JSON");
+  }
+  // A number is no name of a member.
+  assertRefused(utf8("{NaN: 1}"), "not JSON");
+  assertRefused(utf8("{1e400: 1}"), "not JSON");
+  // The message tells the place in the text.
+  assertRefused(utf8('{"a": NaN, "b": 1e400, "c": }'), "Unexpected token '}'");
+  assertRefused(utf8('{"a": [NaN, 1.50'), "position 16");
   assertRefused(Uint8Array.of(0x22, 0xff, 0x22), "not JSON in UTF-8");
   assertRefused(new Uint8Array(100), "not JSON");
 });
@@ -112,17 +132,109 @@ Deno.test("formatZarrJson indents documents unless they are too long then", () =
   }
 });
 
-Deno.test("parseZarrJson keeps the digits of fill values of up to 40 characters", () => {
-  for (const digits of [16, 20, 39, 40]) {
-    const text = "9".repeat(digits);
-    const document = parseZarrJson(utf8(`{"fill_value":${text}}`));
-    assertEquals(document, { fill_value: BigInt(text) });
+Deno.test("parseZarrJson gives whole numbers beyond 2^53 of up to 1000 characters as bigint", () => {
+  for (
+    const [text, value] of [
+      ["9007199254740991", 2 ** 53 - 1],
+      ["-9007199254740991", 1 - 2 ** 53],
+      ["9007199254740992", 2n ** 53n],
+      ["-9007199254740992", -(2n ** 53n)],
+      ["18446744073709551615", 2n ** 64n - 1n],
+      ["-9223372036854775808", -(2n ** 63n)],
+      ["9".repeat(1000), BigInt("9".repeat(1000))],
+      ["1".repeat(309), BigInt("1".repeat(309))],
+      ["9".repeat(1001), Infinity],
+      ["9".repeat(1_000_000), Infinity],
+      ["9007199254740993.0", 2 ** 53],
+      ["1e20", 1e20],
+      ["1e400", Infinity],
+      ["-1e400", -Infinity],
+      ["1e-400", 0],
+      ["NaN", NaN],
+      ["Infinity", Infinity],
+      ["-Infinity", -Infinity],
+      ["-0", -0],
+    ] as const
+  ) {
+    const document = parseZarrJson(
+      utf8(`{"fill_value":${text},"attributes":{"a":[${text},{"b":${text}}]}}`),
+    );
+    assertEquals(document, {
+      fill_value: value,
+      attributes: { a: [value, { b: value }] },
+    });
+    assertEquals(parseZarrJson(utf8(text)), value);
+    // Texts of strings are no numbers.
+    const string = `\\"${text}\\\\`;
+    const strings = `{"${string}":"${string}","a":[1.0,"NaN","\\\\"]}`;
+    assertEquals(parseZarrJson(utf8(strings)), JSON.parse(strings));
   }
-  for (const digits of [41, 1_000_000]) {
-    const text = "9".repeat(digits);
-    const document = parseZarrJson(utf8(`{"fill_value":${text}}`));
-    assertEquals(document, { fill_value: Number(text) });
-  }
+});
+
+/** JSON with numbers in all spellings, and strings that look like them. */
+const anyJson = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
+    fc.array(fc.constantFrom("NaN", '"', "\\", "1.0", "{", "é", "1e400"))
+      .map((texts) => JSON.stringify(texts.join(""))),
+    fc.bigInt({ min: -(10n ** 45n), max: 10n ** 45n }).map(String),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) =>
+      number.toExponential()
+    ),
+    fc.constantFrom("1.0", "-0", "1e400", "null", "true", "0"),
+    fc.array(tie("value")).map((values) => `[${values.join(" ,\t")}]`),
+    fc.array(fc.tuple(fc.string(), tie("value"))).map((members) =>
+      `{${
+        members.map(([name, value]) => `${JSON.stringify(name)}:\n${value}`)
+      }}`
+    ),
+  ),
+})).value;
+
+Deno.test("parseZarrJson and parseExactZarrJson read what a reviver with the source text of numbers reads", () => {
+  const reviver =
+    (convert: (source: string) => unknown) =>
+    (_: string, value: unknown, context?: { source: string }) =>
+      typeof value === "number" ? convert(context!.source) : value;
+  const plain = reviver((source) =>
+    /^-?\d+$/.test(source) && !Number.isSafeInteger(Number(source))
+      ? BigInt(source)
+      : Number(source)
+  ) as (name: string, value: unknown) => unknown;
+  const texts = reviver((source) => `number ${source}`) as typeof plain;
+  fc.assert(
+    fc.property(anyJson, (json) => {
+      assertEquals(parseZarrJson(utf8(json)), JSON.parse(json, plain));
+      const exact = parseExactZarrJson(utf8(json));
+      assertEquals(withNumbers(exact), JSON.parse(json, plain));
+      const written = new TextDecoder().decode(formatZarrJson(exact));
+      assertEquals(JSON.parse(written, texts), JSON.parse(json, texts));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("changeZarrJson keeps NaN and the infinities, and showZarrJson writes them as strings", () => {
+  const text = '{"a":[NaN,-Infinity,"NaN"],"b":{"NaN":Infinity,"c":1e400}}';
+  const bytes = utf8(text);
+  const written = (bytes: Uint8Array) =>
+    new TextDecoder().decode(bytes).replaceAll(/\s/g, "");
+  const change = (document: unknown) => ({ ...document as object, d: 2 });
+  assertEquals(
+    written(changeZarrJson(bytes, change)),
+    text.replace("}}", '},"d":2}'),
+  );
+  assertEquals(changeZarrJson(bytes, (document) => document), bytes);
+  const shown =
+    '{"a":["NaN","-Infinity","NaN"],"b":{"NaN":"Infinity","c":1e400}}';
+  assertEquals(written(showZarrJson(bytes, (document) => document)), shown);
+  assertEquals(
+    written(showZarrJson(bytes, change)),
+    shown.replace("}}", '},"d":2}'),
+  );
+  const json = utf8('{"a": "NaN", "b": 1.0}');
+  assertEquals(showZarrJson(json, (document) => document), json);
 });
 
 Deno.test("formatZarrJson refuses numbers that JSON cannot express", () => {
@@ -155,6 +267,4 @@ Deno.test("parseZarrJson and formatZarrJson keep every digit of a fill value", (
       `{\n  "fill_value": ${source.replace("1e21", "1e+21")}\n}\n`,
     );
   }
-  const others = parseZarrJson(utf8('{"attributes":{"n":9007199254740993}}'));
-  assertEquals(others, { attributes: { n: 9007199254740992 } });
 });

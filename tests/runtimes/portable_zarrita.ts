@@ -7,9 +7,11 @@ import {
   createArrayChunks,
   HttpStore,
   MemoryStore,
+  openArrayChunks,
   type Store,
   type StoreKey,
 } from "@zarr-parts/zarr-parts";
+import { convert } from "@zarr-parts/zarr-parts/jobs";
 import {
   registerCodecs,
   setSharded,
@@ -186,6 +188,47 @@ results.unknown = [
   await zarr.get(unknown).catch(messages),
   await zarr.set(unknown, null, 1).catch(messages),
 ];
+/** Numbers of documents that JavaScript does not read exactly, or JSON does not have. */
+const NUMBERS: readonly (readonly [dataType: string, fill: string])[] = [
+  ["uint64", "18446744073709551615"],
+  ["int64", "-9223372036854775808"],
+  ["int64", "9007199254740993"],
+  ["uint64", "18446744073709551616"],
+  ["uint64", "1e400"],
+  ["float64", "1e400"],
+  ["float64", "NaN"],
+  ["float32", "-Infinity"],
+  ["float32", "100000000000000000000"],
+];
+const shownText = (_: string, value: unknown) =>
+  typeof value === "bigint"
+    ? `${value}n`
+    : typeof value === "number"
+    ? String(value)
+    : value;
+results.numbers = await Promise.all(NUMBERS.map(async ([dataType, fill]) => {
+  const { data_type: _, fill_value: __, ...rest } = CHECKED;
+  const text = JSON.stringify({ ...rest, data_type: dataType })
+    .replace("{", `{"fill_value":${fill},"attributes":{"a":[${fill}]},`);
+  const document = new TextEncoder().encode(text);
+  const store = new MemoryStore([["/zarr.json", document]]);
+  const copy = new MemoryStore();
+  try {
+    const { metadata } = await openArrayChunks(store);
+    const array = await zarr.open(withZarrParts(store), { kind: "array" });
+    const { data } = await zarr.get(array);
+    await convert(store, copy, { plain: true });
+    const copied = new TextDecoder().decode(await copy.get("/zarr.json"));
+    return JSON.stringify([
+      metadata.fill_value,
+      metadata.attributes,
+      Array.from(data as Iterable<unknown>)[29],
+      copied.split(fill).length,
+    ], shownText);
+  } catch (error) {
+    return messages(error);
+  }
+}));
 // An unhandled rejection would end the process here.
 await new Promise((resolve) => setTimeout(resolve));
 console.log(JSON.stringify(results, null, 1));

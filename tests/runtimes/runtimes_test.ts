@@ -75,6 +75,26 @@ Deno.test("zarrita reads and writes arrays in parts in Deno without any permissi
   }
   const unknown = ["UnknownCodecError: Unknown codecs: mine, yours"];
   assertEquals(results.unknown, [unknown, unknown]);
+  const outOfRange = (found: string) => [
+    `MetadataError: Expected a fill_value of the data type "uint64", a whole number from 0 to 18446744073709551615, found ${found} (at /zarr.json#/fill_value in MemoryStore(1))`,
+    `RangeError: Expected a fill_value of the data type "uint64", a whole number from 0 to 18446744073709551615, found ${found}`,
+  ];
+  const read = (fill: string, element = fill) =>
+    `[${JSON.stringify(fill)},{"a":[${JSON.stringify(fill)}]},${
+      JSON.stringify(element)
+    },"3"]`;
+  assertEquals(results.numbers, [
+    read("18446744073709551615n"),
+    read("-9223372036854775808n"),
+    read("9007199254740993n"),
+    outOfRange("18446744073709551616n"),
+    outOfRange("Infinity"),
+    read("Infinity"),
+    read("NaN"),
+    read("-Infinity"),
+    read("100000000000000000000n", "100000002004087730000")
+      .replace('"100000000000000000000n"', '"100000000000000000000"'),
+  ]);
   const { jpeg } = fixture("16x5x1 -progressive");
   assertEquals(results.jpeg, Array.from(decodeJpeg(jpeg)));
   const chunks = ["0/0", "0/1", "1/0", "1/1"];

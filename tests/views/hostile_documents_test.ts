@@ -149,6 +149,10 @@ const HOSTILE: Readonly<Record<string, unknown>> = {
       consolidated_metadata: { metadata: { a: node } },
     }),
   ),
+  "a fill value of a million digits": withAttributes("{}").replace(
+    '"fill_value":0',
+    `"fill_value":${"9".repeat(1_000_000)}`,
+  ),
   "no members": {},
   "null": "null",
   "nothing": "",
@@ -162,10 +166,8 @@ const HOSTILE: Readonly<Record<string, unknown>> = {
 
 /** Documents that cost little, and that are read. */
 const BIG: Readonly<Record<string, unknown>> = {
-  "a number of a million digits": withAttributes("9".repeat(1_000_000)),
-  "a fill value of a million digits": withAttributes("1").replace(
-    '"fill_value":0',
-    `"fill_value":${"9".repeat(1_000_000)}`,
+  "a number of a million digits": withAttributes(
+    `{"n":${"9".repeat(1_000_000)}}`,
   ),
   "an array of 2^53−1 elements along each dimension": arrayMetadata({
     shape: new Array(256).fill(2 ** 53 - 1),
@@ -176,7 +178,7 @@ const BIG: Readonly<Record<string, unknown>> = {
     storage_transformers: [concatParts(part("y".repeat(1024)))],
   }),
   "thousands of numbers in another spelling": withAttributes(
-    `[${repeated("1.0")}]`,
+    `{"n":[${repeated("1.0")}]}`,
   ),
 };
 
@@ -239,10 +241,7 @@ for (const [name, view] of Object.entries(VIEWS)) {
 Deno.test("openArrayChunks and createArrayChunks refuse hostile documents with MetadataError", async (t) => {
   const isRead = [
     "thousands of skipped transformers",
-    "a shard with more inner chunks than numbers",
     "a shard with a billion inner chunks",
-    "sharding without a configuration",
-    "sharding of numbers",
     "thousands of codecs around shards",
   ];
   for (const [title, document] of Object.entries(HOSTILE)) {

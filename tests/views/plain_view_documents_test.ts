@@ -58,6 +58,7 @@ Deno.test("plainView keeps all other members of a document", async () => {
 
 Deno.test("plainView keeps keys and transformers when a document is written back", async () => {
   const { stored, chunks } = await arrayInParts("a", {
+    data_type: "uint64",
     fill_value: 0,
     dimension_names: ["y", "x"],
   });

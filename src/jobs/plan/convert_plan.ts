@@ -229,7 +229,7 @@ function takeOver(
   return Object.fromEntries(
     Object.entries(after).map(([name, value]) => [
       name,
-      value === before[name] ? exact[name] : value,
+      Object.is(value, before[name]) ? exact[name] : value,
     ]),
   );
 }
