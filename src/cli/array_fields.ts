@@ -23,6 +23,7 @@ export function fieldsOf(array: InspectedArray): [string, string][] {
     ["codecs", codecsText(metadata.codecs)],
     ["keys", nameOf(chunk_key_encoding)],
     ["stored", storedText(array)],
+    ["absent", absentText(array)],
   ];
   return fields.flatMap(([name, text]) =>
     text === undefined ? [] : [[name, text]]
@@ -39,6 +40,15 @@ export function storedText(
   const unit = innerChunkShape ? "shard" : "chunk";
   const text = `${countText(chunks)} of ${unitsText(count, unit)}`;
   return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;
+}
+
+/** The number of absent chunks or shards, if there are any. */
+function absentText(
+  { stored, innerChunkShape }: InspectedArray,
+): string | undefined {
+  if (!stored?.absent) return undefined;
+  const unit = innerChunkShape ? "shard" : "chunk";
+  return `${unitsText(stored.absent, unit)}, read as the fill value`;
 }
 
 /** The name of a data type, a codec or another extension of metadata. */

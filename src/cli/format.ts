@@ -22,6 +22,16 @@ export function unitsText(count: number, unit: string): string {
   return `${countText(count)} ${unit}${count === 1 ? "" : "s"}`;
 }
 
+/** How many of all chunks exist, such as `1 of 3 chunks exists, 2 are absent and read as the fill value`. */
+export function existing(count: number, all: number, unit: string): string {
+  const absent = all - count;
+  return `${countText(count)} of ${unitsText(all, unit)} ${
+    count === 1 ? "exists" : "exist"
+  }, ${countText(absent)} ${
+    absent === 1 ? "is absent and reads" : "are absent and read"
+  } as the fill value`;
+}
+
 /** Lengths along dimensions, such as `128 × 120`. */
 export function shapeText(shape: readonly number[]): string {
   return shape.length === 0

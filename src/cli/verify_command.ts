@@ -1,7 +1,7 @@
-import { verify } from "../jobs/verify/verify.ts";
+import { type Verification, verify } from "../jobs/verify/verify.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
-import { countText, jsonText, unitsText } from "./format.ts";
+import { countText, existing, jsonText, unitsText } from "./format.ts";
 import { withOptionNames } from "./option_names.ts";
 import { openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
@@ -46,13 +46,27 @@ export const VERIFY: Command = {
     }).finally(() => progress.clear());
     if (!isText) io.print(jsonText(result));
     else if (!args.has("quiet")) {
-      const sum = Object.values(result.counts).reduce((sum, n) => sum + n, 0);
-      io.print(
-        `${unitsText(result.chunks, "chunk")} verified, ${
-          sum === 0 ? "nothing" : countText(sum)
-        } found`,
-      );
+      for (const line of summaryOf(result)) io.print(line);
     }
     return hasFailed ? 1 : 0;
   },
 };
+
+/** The last lines: what exists, what was verified, and what was not. */
+function summaryOf(
+  { chunks, absentChunks, arrays, sharded, otherValues, counts }: Verification,
+): string[] {
+  const sum = Object.values(counts).reduce((sum, n) => sum + n, 0);
+  const found = sum === 0 ? "nothing" : countText(sum);
+  const others = otherValues
+    ? `, ${unitsText(otherValues, "other file")} not verified`
+    : "";
+  const unit = arrays > 0 && sharded === arrays ? "shard" : "chunk";
+  const lines = absentChunks === 0
+    ? []
+    : [existing(chunks, chunks + absentChunks, unit)];
+  return [
+    ...lines,
+    `${unitsText(chunks, "chunk")} verified${others}, ${found} found`,
+  ];
+}

@@ -137,6 +137,8 @@ export const DAMAGES: Record<
     found: [Rule, string][];
     /** Whether it is only found by a deep verification, or by a listing. */
     needs?: "deep" | "list";
+    /** Findings that a listing adds. */
+    listed?: [Rule, string][];
   }
 > = {
   "a bit of a header": {
@@ -235,6 +237,7 @@ export const DAMAGES: Record<
   "a document that is no JSON": {
     damage: add("/raw/zarr.json", utf8("{")),
     found: [["metadata-invalid", "/raw/zarr.json"]],
+    listed: [["values-unexplained", "/raw/c/1/0.raw"]],
   },
   "a document of another array": {
     damage: async (store: Store) => {
@@ -245,6 +248,45 @@ export const DAMAGES: Record<
       await store.set!("/raw/zarr.json", encodeJson(rest));
     },
     found: [["metadata-invalid", "/raw/zarr.json"]],
+    listed: [["values-unexplained", "/raw/c/1/0.raw"]],
+  },
+  "a chunk with the key of another encoding": {
+    damage: add("/raw/0.1", new Uint8Array(8)),
+    found: [["chunk-misplaced", "/raw/0.1"]],
+    needs: "list",
+  },
+  "a chunk with another suffix": {
+    damage: add("/raw/c/1/1.tif", new Uint8Array(8)),
+    found: [["chunk-misplaced", "/raw/c/1/1.tif"]],
+    needs: "list",
+  },
+  "a chunk with another suffix, beside the chunk": {
+    damage: add("/raw/c/1/0.tif", new Uint8Array(8)),
+    found: [["unknown-file", "/raw/c/1/0.tif"]],
+    needs: "list",
+  },
+  "a file beside an absent chunk": {
+    damage: add("/raw/c/0/1.raw.xml", new Uint8Array(8)),
+    found: [["unknown-file", "/raw/c/0/1.raw.xml"]],
+    needs: "list",
+  },
+  "a chunk with the key of another encoding outside of the grid": {
+    damage: add("/raw/2.0", new Uint8Array(8)),
+    found: [["unknown-file", "/raw/2.0"]],
+    needs: "list",
+  },
+  "chunks without a document": {
+    damage: async (store: Store) => {
+      await store.set!("/lost/c/0/1.tif", new Uint8Array(8));
+      await store.set!("/lost/c/0/0.tif", new Uint8Array(8));
+    },
+    found: [["values-unexplained", "/lost/c/0/0.tif"]],
+    needs: "list",
+  },
+  "a chunk in a group": {
+    damage: add("/c/0"),
+    found: [["values-unexplained", "/c/0"]],
+    needs: "list",
   },
   "an unfinished conversion": {
     damage: add("/raw/.zarr-parts-unfinished.json"),

@@ -83,7 +83,7 @@ Deno.test("inspect describes a chunk, its parts and its inner chunks", async () 
     2,
   ]]);
   // Inner chunks of 50 to 52 bytes and 1 byte, the second of which one shard lacks.
-  assertEquals(stored, { chunks: 3, bytes: 91 + 91 + 93 });
+  assertEquals(stored, { chunks: 3, absent: 3, bytes: 91 + 91 + 93 });
   assertEquals(chunk, {
     coordinates: [1, 2],
     key: "/c/1/2.s",
@@ -98,6 +98,8 @@ Deno.test("inspect describes a chunk, its parts and its inner chunks", async () 
       offset: 51,
       length: 36,
       chunksPerShard: [2, 1],
+      chunksInArray: [2, 1],
+      present: 1,
       innerChunks: [{ offset: 0, length: 51 }, undefined],
     },
   });
@@ -169,5 +171,5 @@ Deno.test("inspect sums up the lengths of all chunks of an array in files", asyn
   const { stored } = await inspectArray(store, "", { sizes: true });
   let bytes = 0;
   for await (const key of store.list("/c/")) bytes += (await store.size(key))!;
-  assertEquals(stored, { chunks: 12, bytes });
+  assertEquals(stored, { chunks: 12, absent: 0, bytes });
 });

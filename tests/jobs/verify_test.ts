@@ -12,11 +12,12 @@ import {
   MemoryStore,
   MetadataError,
   type Store,
+  type StoreKey,
 } from "../../mod.ts";
-import { convert, type Rule, verify } from "../../src/jobs/mod.ts";
+import { convert, inspect, type Rule, verify } from "../../src/jobs/mod.ts";
 import { journalName } from "../../src/stores/temporary_name.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { observed } from "../support/observed_store.ts";
 import { checksummed } from "./checksummed.ts";
@@ -35,7 +36,10 @@ Deno.test("verify finds nothing in whole arrays", async () => {
         findings: [],
         counts: {},
         chunks: 11,
+        absentChunks: 10,
         arrays: 7,
+        sharded: 4,
+        otherValues: methods === undefined ? 1 : undefined,
         isSound: true,
       });
     }
@@ -52,7 +56,10 @@ Deno.test("verify finds nothing in any hierarchy but what belongs to no chunk", 
         const { stored } = await storedAndPlain(hierarchy);
         const { findings } = await verify(stored, "", {});
         const rules = findings.filter(({ rule }) => rule !== "chunk-size")
-          .filter(({ rule }) => rule !== "consolidated-metadata-differs");
+          .filter(({ rule }) => rule !== "consolidated-metadata-differs")
+          .filter(({ rule, key }) =>
+            rule !== "values-unexplained" || !key.includes("/c/")
+          );
         assertEquals(rules, []);
       },
     ),
@@ -60,7 +67,8 @@ Deno.test("verify finds nothing in any hierarchy but what belongs to no chunk", 
   );
 });
 
-for (const [name, { damage, found, needs }] of Object.entries(DAMAGES)) {
+for (const [name, each] of Object.entries(DAMAGES)) {
+  const { damage, found, needs, listed = [] } = each;
   Deno.test(`verify finds ${name}`, async () => {
     const sound = await example();
     for (const deep of [false, true]) {
@@ -82,7 +90,11 @@ for (const [name, { damage, found, needs }] of Object.entries(DAMAGES)) {
           { rule, key },
         ): [Rule, string] => [rule, key])
           .sort();
-        assertEquals(rules, isFound ? found : [], `${methods} ${deep}`);
+        const expected = [
+          ...isFound ? found : [],
+          ...methods === undefined ? listed : [],
+        ];
+        assertEquals(rules, expected, `${methods} ${deep}`);
         assertEquals(told, [...findings]);
         const sum = Object.values(counts).reduce((sum, n) => sum + n, 0);
         assertEquals(sum, findings.length);
@@ -143,10 +155,106 @@ Deno.test("verify finds a node that only consolidated metadata names", async () 
     ] as const
   ) {
     const { findings } = await verify(seen);
-    assertEquals(findings.map(({ rule, key }) => [rule, key]), [[rule, key]]);
+    assertEquals(findings.map(({ rule, key }) => [rule, key]), [
+      ...seen === store ? [["values-unexplained", "/raw/c/1/0.raw"]] : [],
+      [rule, key],
+    ]);
     const reason = seen === store ? 'no "/raw/zarr.json"' : '"raw", and there';
-    assertStringIncludes(findings[0]!.message, reason);
+    assertStringIncludes(findings.at(-1)!.message, reason);
   }
+});
+
+const ARRAY = arrayMetadata({
+  shape: [4],
+  dataType: "uint8",
+  chunkShape: [2],
+});
+
+/** Documents of no node, and where in them the mistake is. */
+const NO_NODES: [unknown, pointer: string][] = [
+  [[1, 2], ""],
+  [null, ""],
+  ["group", ""],
+  [3, ""],
+  [{}, "/zarr_format"],
+  [{ zarr_format: 2 }, "/zarr_format"],
+  [{ zarr_format: "3", node_type: "group" }, "/zarr_format"],
+  [{ zarr_format: 3 }, "/node_type"],
+  [{ zarr_format: 3, node_type: "arrray" }, "/node_type"],
+  [{ ...ARRAY, node_type: "Array" }, "/node_type"],
+  [{ ...groupMetadata(), attributes: [] }, "/attributes"],
+  [{ ...groupMetadata(), attributes: null }, "/attributes"],
+  [{ ...groupMetadata(), shape: [2] }, "/shape"],
+  [
+    { ...groupMetadata(), consolidated_metadata: 1 },
+    "/consolidated_metadata",
+  ],
+  [
+    { ...groupMetadata(), consolidated_metadata: {} },
+    "/consolidated_metadata/metadata",
+  ],
+  [{ ...ARRAY, attributes: "" }, "/attributes"],
+  [{ ...ARRAY, data_type: undefined }, "/data_type"],
+  [{ ...ARRAY, data_type: 8 }, "/data_type"],
+  [{ ...ARRAY, codecs: "bytes" }, "/codecs"],
+  [{ ...ARRAY, codecs: [null] }, "/codecs/0"],
+  [{ ...ARRAY, codecs: [{ name: 1 }] }, "/codecs/0/name"],
+  [{ ...ARRAY, shape: [-1] }, "/shape/0"],
+  [{ ...ARRAY, dimension_names: ["x", "y"] }, "/dimension_names"],
+  [{ ...ARRAY, dimension_names: [1] }, "/dimension_names"],
+  [{ ...ARRAY, chunk_key_encoding: "keys" }, "/chunk_key_encoding"],
+];
+
+for (const path of ["", "/a"] as const) {
+  Deno.test(`verify, convert and inspect refuse documents of no node at ${path || "the root"}`, async () => {
+    for (const [document, pointer] of NO_NODES) {
+      const key = `${path}/zarr.json` as StoreKey;
+      const store = new MemoryStore([
+        ["/zarr.json", encodeJson(groupMetadata())],
+        [key, encodeJson(document)],
+        [`${path}/c/0` as StoreKey, new Uint8Array(2)],
+        [`${path}/c/1` as StoreKey, new Uint8Array(2)],
+      ]);
+      if (path !== "") await createArrayChunks(store, "b", ARRAY);
+      const text = JSON.stringify(document);
+      const result = await verify(store);
+      assertEquals(
+        result.findings.map(({ rule, key }) => [rule, key]),
+        [["values-unexplained", `${path}/c/0`], ["metadata-invalid", key]],
+        text,
+      );
+      assertStringIncludes(
+        result.findings[0]!.message,
+        "and 1 more value are not verified, since the document",
+      );
+      const { isSound, arrays, otherValues } = result;
+      const expected = [false, path === "" ? 0 : 1, 2];
+      assertEquals([isSound, arrays, otherValues], expected);
+      for (const job of [inspect, () => convert(store, new MemoryStore())]) {
+        const error = await assertRejects(
+          () => job(store, "", { count: false }),
+          MetadataError,
+        );
+        assertEquals(error.path, pointer, text);
+        assertStringIncludes(error.message, `(at ${key}`);
+      }
+    }
+  });
+}
+
+Deno.test("verify counts values that are no documents, chunks or parts", async () => {
+  const store = await example();
+  await store.set("/start/notes.txt", utf8("Text"));
+  await store.set("/c/x/0", utf8("Text"));
+  assertEquals((await verify(store)).otherValues, 3);
+  let sum = 0;
+  for (let index = 0; index < 3; index++) {
+    const { otherValues } = await verify(store, "", {
+      share: { index, count: 3 },
+    });
+    sum += otherValues!;
+  }
+  assertEquals(sum, 3);
 });
 
 Deno.test("verify shares its work", async () => {
@@ -181,8 +289,10 @@ Deno.test("verify shares its work", async () => {
       keys(shares.flatMap(({ findings }) => findings)),
       keys(whole.findings),
     );
-    const chunks = shares.reduce((sum, { chunks }) => sum + chunks, 0);
-    assertEquals(chunks, whole.chunks);
+    for (const name of ["chunks", "absentChunks", "otherValues"] as const) {
+      const sum = shares.reduce((sum, share) => sum + share[name]!, 0);
+      assertEquals(sum, whole[name], name);
+    }
   }
 });
 

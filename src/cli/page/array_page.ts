@@ -150,13 +150,13 @@ ${index && drawInnerChunks(index, axes, inner!)}`,
 }
 
 function describeIndex(
-  { innerChunks }: NonNullable<InspectedChunk["index"]>,
+  { present, chunksInArray }: NonNullable<InspectedChunk["index"]>,
   shape: readonly number[],
 ): string {
-  const present = innerChunks.filter((each) => each !== undefined).length;
-  return `${countText(present)} of ${
-    countText(innerChunks.length)
-  } inner chunks of ${shapeText(shape)}`;
+  const count = chunksInArray.reduce((product, n) => product * n, 1);
+  return `${countText(present)} of ${countText(count)} inner chunks of ${
+    shapeText(shape)
+  }`;
 }
 
 /** JSON for a script element, which a text of the store cannot end. */

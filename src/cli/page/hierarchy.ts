@@ -7,6 +7,7 @@ import {
   isMembers,
   nodePaths,
 } from "../../metadata/node_documents.ts";
+import { assertNodeDocument } from "../../metadata/node_metadata.ts";
 import { parseZarrJson } from "../../metadata/zarr_json.ts";
 import { runConcurrently } from "../../jobs/run_concurrently.ts";
 import type { Store, StoreKey } from "../../stores/store.ts";
@@ -100,6 +101,7 @@ async function readNode(
     const bytes = await readDocument(store, key, {});
     if (bytes === undefined) return undefined;
     const document = parseZarrJson(bytes);
+    assertNodeDocument(document);
     if (isGroupDocument(document)) return { path, kind: "group" };
     if (!isArrayDocument(document) || !isShape(document.shape)) {
       return { path, kind: "unreadable" };

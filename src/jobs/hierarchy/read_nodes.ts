@@ -6,6 +6,7 @@ import {
   isMembers,
   nodePaths,
 } from "../../metadata/node_documents.ts";
+import { assertNodeDocument } from "../../metadata/node_metadata.ts";
 import { parseZarrJson } from "../../metadata/zarr_json.ts";
 import { describeStore } from "../../stores/describe_store.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
@@ -25,9 +26,9 @@ export interface Node {
  * The nodes of a group are those that the store lists or, if it cannot list, those in
  * the group's consolidated metadata.
  *
- * @param onInvalid Called with the key of each document that is not JSON, and is left out.
- * By default, such a document is an error.
- * @throws {MetadataError} If no node is there, a document is not JSON, or the nodes of a
+ * @param onInvalid Called with the key of each document that is neither that of an array
+ * nor that of a group, and is left out. By default, such a document is an error.
+ * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
@@ -46,14 +47,17 @@ export async function readNodes(
     }
   };
   const root = await read("");
-  if (root === "invalid") return [];
   if (root === undefined) {
     if (await readMarker(place, options) !== undefined) throw unfinished(place);
     throw await missingArray(place.store, place.root, options);
   }
-  if (isArrayDocument(root.document)) return [root];
-  const nodes = [root];
-  for (const path of await pathsBelow(place, root, options)) {
+  const isInvalid = root === "invalid";
+  if (!isInvalid && isArrayDocument(root.document)) return [root];
+  // Below a document that is not valid may be nodes, which only a listing tells.
+  if (isInvalid && typeof place.store.list !== "function") return [];
+  const nodes = isInvalid ? [] : [root];
+  const document = isInvalid ? undefined : root.document;
+  for (const path of await pathsBelow(place, document, options)) {
     const node = await read(path);
     if (node === "invalid") continue;
     if (node !== undefined) {
@@ -82,14 +86,18 @@ async function readNode(
   const bytes = await readDocument(place.store, key, options);
   if (bytes === undefined) return undefined;
   const store = describeStore(place.store);
-  const document = inDocument(key, store, () => parseZarrJson(bytes));
+  const document = inDocument(key, store, () => {
+    const parsed = parseZarrJson(bytes);
+    assertNodeDocument(parsed);
+    return parsed;
+  });
   return { path, bytes, document };
 }
 
 /** The sorted paths of all nodes below a group. */
 async function pathsBelow(
   place: Place,
-  { document }: Node,
+  document: unknown,
   options: StoreOptions,
 ): Promise<string[]> {
   const { store, root } = place;

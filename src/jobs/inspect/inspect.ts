@@ -1,6 +1,8 @@
+import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
 import { flattenLayers } from "../../concat_parts/flat_parts.ts";
+import { ceilDivide } from "../../metadata/array_metadata.ts";
 import { inDocument } from "../../metadata/metadata_error.ts";
 import { isArrayDocument, isMembers } from "../../metadata/node_documents.ts";
 import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
@@ -154,6 +156,7 @@ async function describeArray(
     stored: isCounted
       ? {
         chunks: stored.count,
+        absent: countOfGrid(gridShape) - stored.count,
         bytes: sizes ? await sumOfSizes(array, options) : undefined,
       }
       : undefined,
@@ -249,7 +252,7 @@ async function describeIndex(
   chunks: ArrayChunks,
   coordinates: readonly number[],
   size: number,
-  { layout, after }: ShardLevel,
+  { layout, after, inner }: ShardLevel,
   options: StoreOptions,
 ): Promise<InspectedChunk["index"]> {
   const length = shardIndexSize(layout);
@@ -260,10 +263,37 @@ async function describeIndex(
   const bytes = await chunks.getRange(coordinates, range, options);
   if (bytes === undefined) return undefined;
   const key = chunks.key(coordinates);
+  const { chunksPerShard } = layout;
+  const { chunkShape, metadata: { shape } } = chunks;
+  const chunksInArray = chunksPerShard.map((count, i) => {
+    const rest = shape[i]! - coordinates[i]! * chunkShape[i]!;
+    return Math.min(count, ceilDivide(rest, inner.shape[i]!));
+  });
+  const innerChunks = decodeShardIndex(bytes, layout, key);
+  let present = 0;
+  for (const [place, entry] of innerChunks.entries()) {
+    if (entry && isInBox(place, chunksPerShard, chunksInArray)) present++;
+  }
   return {
     offset,
     length,
-    chunksPerShard: layout.chunksPerShard,
-    innerChunks: decodeShardIndex(bytes, layout, key),
+    chunksPerShard,
+    chunksInArray,
+    present,
+    innerChunks,
   };
+}
+
+/** Whether a place in C order lies in a box of the first places along each dimension. */
+export function isInBox(
+  place: number,
+  shape: readonly number[],
+  box: readonly number[],
+): boolean {
+  for (let i = shape.length - 1; i >= 0; i--) {
+    const coordinate = place % shape[i]!;
+    if (coordinate >= box[i]!) return false;
+    place = (place - coordinate) / shape[i]!;
+  }
+  return true;
 }

@@ -85,7 +85,13 @@ export interface InspectedArray {
   readonly parts: readonly InspectedPart[];
   /** The number of stored chunks; `undefined` if nothing was counted, or the store cannot list. */
   readonly stored:
-    | { readonly chunks: number; readonly bytes: number | undefined }
+    | {
+      readonly chunks: number;
+      /** The number of absent chunks, which readers get as the fill value. */
+      readonly absent: number;
+      /** The length of all stored chunks together, with the option `sizes`. */
+      readonly bytes: number | undefined;
+    }
     | undefined;
   /** One chunk; `undefined` for an array without chunks. */
   readonly chunk: InspectedChunk | undefined;
@@ -140,6 +146,13 @@ export interface InspectedChunk {
       readonly length: number;
       /** The number of inner chunks along each dimension. */
       readonly chunksPerShard: readonly number[];
+      /**
+       * The number of inner chunks along each dimension that lie in the array; fewer than
+       * `chunksPerShard` at the edges of the array.
+       */
+      readonly chunksInArray: readonly number[];
+      /** The number of inner chunks in the array that are present. */
+      readonly present: number;
       /** The places of the inner chunks in the shard; `undefined` for absent ones. */
       readonly innerChunks: readonly (
         | { readonly offset: number; readonly length: number }

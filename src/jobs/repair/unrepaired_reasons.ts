@@ -28,6 +28,10 @@ export const REASONS: Readonly<Record<Rule, string>> = {
   "adopted-file-changed": "only you know whether the file is right",
   "adopted-file-record":
     'the file may have been replaced; adopt the files again with the option "overwrite"',
+  "values-unexplained":
+    "only the document tells what they are; restore the document from a copy",
+  "chunk-misplaced":
+    "only you know which key is right; move the value, or correct the document",
   "chunk-outside-grid": LEFTOVER,
   "stray-object": LEFTOVER,
   "unknown-file": LEFTOVER,

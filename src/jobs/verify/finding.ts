@@ -1,3 +1,4 @@
+import { describe } from "../../metadata/describe.ts";
 import type { StoreKey } from "../../stores/store.ts";
 
 /**
@@ -19,6 +20,10 @@ import type { StoreKey } from "../../stores/store.ts";
  *   for, inner chunks at other places, or another array
  * - `adopted-file-record`: the index of an adopted file that does not tell the file's length
  * - `chunk-outside-grid`: a chunk that no reader asks for
+ * - `values-unexplained`: values below a document that is not valid, or values like chunks
+ *   where there is no document, which are not verified
+ * - `chunk-misplaced`: an absent chunk for which a value has the key of another chunk key
+ *   encoding or of other parts, so that readers get the fill value
  * - `stray-object`: an object at the key of a chunk that is stored in other parts
  * - `unknown-file`: a file in an array that belongs to no chunk
  *
@@ -45,6 +50,8 @@ export type Rule =
   | "inner-chunk-decoding"
   | "adopted-file-changed"
   | "adopted-file-record"
+  | "values-unexplained"
+  | "chunk-misplaced"
   | "chunk-outside-grid"
   | "stray-object"
   | "unknown-file";
@@ -90,12 +97,14 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "inner-chunk-decoding": "error",
   "adopted-file-changed": "error",
   "adopted-file-record": "warning",
+  "values-unexplained": "error",
+  "chunk-misplaced": "error",
   "chunk-outside-grid": "warning",
   "stray-object": "warning",
   "unknown-file": "note",
 };
 
-/** Creates a finding. */
+/** Creates a finding, whose message names the key. */
 export function finding(
   rule: Rule,
   key: string,
@@ -106,7 +115,7 @@ export function finding(
     rule,
     severity: SEVERITIES[rule],
     key: key as StoreKey,
-    message,
+    message: message.includes(key) ? message : `${describe(key)}: ${message}`,
     ...coordinates && { coordinates },
   };
 }

@@ -1,15 +1,17 @@
 import { isAdopted } from "../../adoption/is_adopted.ts";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { describe } from "../../metadata/describe.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 import { isArrayDocument } from "../../metadata/node_documents.ts";
-import type { Store, StoreOptions } from "../../stores/store.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
+import { countInShare, isInShare, type Share } from "../../arrays/share.ts";
+import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
 import { chunksToDo, countToDo } from "../hierarchy/array_chunks_to_do.ts";
 import { ArrayKeys } from "../hierarchy/array_keys.ts";
 import { chunkLevel } from "../chunks/chunk_levels.ts";
 import { ChunkList } from "../hierarchy/chunk_list.ts";
 import { type Finding, finding, type Rule } from "./finding.ts";
 import { Findings } from "./findings.ts";
+import { brokenPaths, Leftovers } from "./leftovers.ts";
 import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
   documentKey,
@@ -20,7 +22,6 @@ import {
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
 import { runConcurrently } from "../run_concurrently.ts";
 import { staleMetadata } from "./stale_metadata.ts";
-import { MARKER } from "../plan/unfinished_marker.ts";
 import { type VerifiedArray, verifyChunk } from "./verify_chunk.ts";
 import { assertVerifyOptions, type VerifyOptions } from "./verify_options.ts";
 
@@ -42,8 +43,17 @@ export interface Verification {
   readonly counts: Readonly<Partial<Record<Rule, number>>>;
   /** The number of chunks that are present. */
   readonly chunks: number;
+  /** The number of chunks of the chunk grids that are absent, which readers get as the fill value. */
+  readonly absentChunks: number;
   /** The number of arrays. */
   readonly arrays: number;
+  /** The number of arrays whose chunks are shards. */
+  readonly sharded: number;
+  /**
+   * The number of stored values that are no documents, chunks or parts, and so are not
+   * verified, such as text files; `undefined` if the store cannot list.
+   */
+  readonly otherValues: number | undefined;
   /** Whether there is no finding with the severity `"error"`. */
   readonly isSound: boolean;
 }
@@ -103,9 +113,9 @@ export async function verify(
     invalid.push(finding("metadata-invalid", key, error.message));
   });
   const arrays = openArrays(place, nodes, invalid);
-  if (typeof store.list === "function") {
-    await listAll(place, nodes, arrays, findings, storeOptions);
-  }
+  const otherValues = typeof store.list === "function"
+    ? await listAll(place, nodes, arrays, invalid, findings, options)
+    : undefined;
   for (const each of [...invalid, ...staleMetadata(place, nodes, invalid)]) {
     findings.addShared(each);
   }
@@ -123,7 +133,25 @@ export async function verify(
     },
     signal,
   );
-  return { ...findings.result(), chunks, arrays: arrays.length };
+  const grid = arrays.reduce((sum, array) => sum + countOf(array, share), 0);
+  return {
+    ...findings.result(),
+    chunks,
+    absentChunks: grid - chunks,
+    arrays: arrays.length,
+    sharded: arrays.filter(({ chunks }) => chunks.innerChunkShape !== undefined)
+      .length,
+    otherValues,
+  };
+}
+
+/** The number of chunks of an array's grid, or of those in a share. */
+function countOf(
+  { path, gridShape }: OpenedArray,
+  share: Share | undefined,
+): number {
+  const count = countOfGrid(gridShape);
+  return share === undefined ? count : countInShare(share, path, count);
 }
 
 /** An array that is verified. */
@@ -186,40 +214,44 @@ function openArrays(
   });
 }
 
-/** Lists the store: fills the lists of chunks, and finds what is left over. */
+/**
+ * Lists the store: fills the lists of chunks, and finds what is left over.
+ *
+ * @returns The number of values that are no documents, chunks or parts.
+ */
 async function listAll(
   place: Place,
   nodes: readonly Node[],
   arrays: readonly OpenedArray[],
+  invalid: readonly Finding[],
   findings: Findings,
-  options: StoreOptions,
-): Promise<void> {
+  { share, signal }: VerifyOptions,
+): Promise<number> {
   const byPath = new Map(arrays.map((array) => [array.path, array]));
   const keys = new Map(arrays.map(({ path, keys }) => [path, keys]));
+  const valid = new Set(nodes.map(({ path }) => path));
+  const broken = brokenPaths(place, invalid);
+  const leftovers = new Leftovers(
+    place,
+    byPath,
+    { valid, broken },
+    (found) => findings.addShared(found),
+  );
+  const brokenDocuments = new Set(invalid.map(({ key }) => key));
+  let count = 0;
+  const isCounted = (key: StoreKey) =>
+    !brokenDocuments.has(key) && (share === undefined || isInShare(share, key));
   await listHierarchy(place, nodes, keys, {
     chunk: (path, coordinates) => byPath.get(path)!.stored!.push(coordinates),
-    stray(key) {
-      const message = `${
-        describe(key)
-      } is the key of a chunk, and chunks are stored in parts with other keys`;
-      findings.addShared(finding("stray-object", key, message));
+    stray(key, path) {
+      if (isCounted(key)) count++;
+      leftovers.stray(key, path);
     },
     file(key, path) {
-      if (key.endsWith(MARKER)) {
-        const message =
-          'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
-        findings.addShared(finding("conversion-unfinished", key, message));
-      } else if (path !== undefined) {
-        const { gridShape } = byPath.get(path)!;
-        const isChunk = keys.get(path)!.isOutsideGrid(key);
-        const message = isChunk
-          ? `${describe(key)} is outside of the chunk grid, whose shape is ${
-            describe(gridShape)
-          }`
-          : `${describe(key)} belongs to no chunk`;
-        const rule = isChunk ? "chunk-outside-grid" : "unknown-file";
-        findings.addShared(finding(rule, key, message));
-      }
+      if (isCounted(key)) count++;
+      if (!brokenDocuments.has(key)) leftovers.file(key, path);
     },
-  }, options);
+  }, signal ? { signal } : {});
+  leftovers.finish();
+  return count;
 }

@@ -1,0 +1,249 @@
+import { describe } from "../../metadata/describe.ts";
+import type { StoreKey } from "../../stores/store.ts";
+import type { ArrayKeys } from "../hierarchy/array_keys.ts";
+import type { ChunkList } from "../hierarchy/chunk_list.ts";
+import { documentKey, type Place } from "../hierarchy/node_location.ts";
+import { MARKER } from "../plan/unfinished_marker.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** An array whose keys are told from other keys. */
+interface ListedArray {
+  readonly path: string;
+  readonly gridShape: readonly number[];
+  readonly keys: ArrayKeys;
+  readonly stored: ChunkList | undefined;
+}
+
+/** A value at a place where a chunk may be missing. */
+interface Candidate {
+  readonly key: StoreKey;
+  readonly array: ListedArray;
+  readonly coordinates: readonly number[];
+  /** Whether the key is that of a chunk, while chunks are stored in parts with other keys. */
+  readonly isStray: boolean;
+}
+
+/** Values below one folder. */
+interface Unexplained {
+  count: number;
+  first: StoreKey;
+  readonly reason: string;
+}
+
+/** Finds out what the values of a listing are that are no documents, chunks or parts. */
+export class Leftovers {
+  readonly #place: Place;
+  readonly #arrays: ReadonlyMap<string, ListedArray>;
+  readonly #valid: ReadonlySet<string>;
+  readonly #broken: ReadonlySet<string>;
+  readonly #add: (finding: Finding) => void;
+  readonly #candidates: Candidate[] = [];
+  readonly #unexplained = new Map<string, Unexplained>();
+
+  /**
+   * @param valid The paths of all nodes with valid documents.
+   * @param broken The paths of the nodes with documents that are not valid.
+   * @param add Takes each finding.
+   */
+  constructor(
+    place: Place,
+    arrays: ReadonlyMap<string, ListedArray>,
+    { valid, broken }: {
+      valid: ReadonlySet<string>;
+      broken: ReadonlySet<string>;
+    },
+    add: (finding: Finding) => void,
+  ) {
+    this.#place = place;
+    this.#arrays = arrays;
+    this.#valid = valid;
+    this.#broken = broken;
+    this.#add = add;
+  }
+
+  /** Takes an object at the key of a chunk that is stored in other parts. */
+  stray(key: StoreKey, path: string): void {
+    const array = this.#arrays.get(path)!;
+    const coordinates = array.keys.storage
+      .coordinatesOf(this.#relative(key, path))!;
+    this.#candidates.push({ key, array, coordinates, isStray: true });
+  }
+
+  /**
+   * Takes a value that is nothing else.
+   *
+   * @param path The path of the array that it lies in.
+   */
+  file(key: StoreKey, path: string | undefined): void {
+    if (key.endsWith(MARKER)) {
+      const message =
+        'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
+      this.#add(finding("conversion-unfinished", key, message));
+    } else if (path === undefined) this.#takeOutside(key);
+    else this.#takeInside(key, this.#arrays.get(path)!);
+  }
+
+  /** Adds the findings that depend on the whole listing. */
+  finish(): void {
+    const present = new Map<ListedArray, Set<string>>();
+    for (const candidate of this.#candidates) {
+      const { key, array, coordinates } = candidate;
+      let chunks = present.get(array);
+      if (chunks === undefined) {
+        chunks = new Set(Array.from(array.stored ?? [], String));
+        present.set(array, chunks);
+      }
+      this.#add(
+        chunks.has(String(coordinates)) ? leftover(candidate) : finding(
+          "chunk-misplaced",
+          key,
+          this.#misplaced(candidate),
+          coordinates,
+        ),
+      );
+    }
+    for (const [, { count, first, reason }] of this.#unexplained) {
+      const more = count === 1
+        ? "is"
+        : count === 2
+        ? "and 1 more value are"
+        : `and ${count - 1} more values are`;
+      this.#add(finding(
+        "values-unexplained",
+        first,
+        `${describe(first)} ${more} not verified, since ${reason}`,
+      ));
+    }
+  }
+
+  #takeInside(key: StoreKey, array: ListedArray): void {
+    const { gridShape, keys } = array;
+    if (keys.isOutsideGrid(key)) {
+      const message = `${
+        describe(key)
+      } is outside of the chunk grid, whose shape is ${describe(gridShape)}`;
+      return this.#add(finding("chunk-outside-grid", key, message));
+    }
+    const relative = this.#relative(key, array.path);
+    const coordinates = likeChunk(relative, gridShape);
+    const candidate = coordinates &&
+      { key, array, coordinates, isStray: false };
+    if (candidate && !this.#isBesideChunk(relative, candidate)) {
+      this.#candidates.push(candidate);
+    } else this.#add(unknownFile(key));
+  }
+
+  /** Whether a name is that of a chunk with an addition, such as `c/0.tiff.aux.xml` where chunks have a suffix. */
+  #isBesideChunk(
+    relative: string,
+    { array, coordinates }: Candidate,
+  ): boolean {
+    const own = array.keys.storage.keyEncoding.encode(coordinates);
+    return !/\d$/.test(own) && relative.startsWith(own);
+  }
+
+  #takeOutside(key: StoreKey): void {
+    const { root } = this.#place;
+    const path = this.#nodeOf(key);
+    if (path !== undefined && this.#broken.has(path)) {
+      const document = describe(documentKey(this.#place, path));
+      return this.#count(path, key, `the document ${document} is not valid`);
+    }
+    const relative = key.slice(root.length);
+    const [, folder] =
+      /^(.*)\/c(?:[/.](?:0|[1-9]\d*))+(?:\.[^/]*)?$/.exec(relative) ?? [];
+    if (folder === undefined) return;
+    const document = describe(`${root}${folder}/zarr.json`);
+    const isGroup = this.#valid.has(folder.slice(1));
+    const reason = `the keys are those of chunks, and ${
+      isGroup
+        ? `${document} is the document of a group`
+        : `there is no ${document}`
+    }`;
+    this.#count(folder.slice(1), key, reason);
+  }
+
+  #count(path: string, key: StoreKey, reason: string): void {
+    const found = this.#unexplained.get(path);
+    if (found === undefined) {
+      this.#unexplained.set(path, { count: 1, first: key, reason });
+    } else {
+      found.count++;
+      if (key < found.first) found.first = key;
+    }
+  }
+
+  /** The path of the innermost node that a key lies in, if one has a document. */
+  #nodeOf(key: StoreKey): string | undefined {
+    let path = key.slice(this.#place.root.length + 1);
+    while (path !== "") {
+      path = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+      if (this.#valid.has(path) || this.#broken.has(path)) return path;
+    }
+    return undefined;
+  }
+
+  #relative(key: StoreKey, path: string): string {
+    const { length } = documentKey(this.#place, path);
+    return key.slice(length - "zarr.json".length);
+  }
+
+  #misplaced({ key, array, coordinates, isStray }: Candidate): string {
+    const chunk = `chunk ${describe(coordinates)}`;
+    const { storage } = array.keys;
+    const own = documentKey(this.#place, array.path)
+      .replace(/zarr\.json$/, () => storage.keyEncoding.encode(coordinates));
+    return isStray
+      ? `${
+        describe(key)
+      } is the key of ${chunk}, which is stored in parts with other keys and is absent, so that readers get the fill value`
+      : `${describe(key)} has a name like ${chunk}, which is absent at ${
+        describe(own)
+      }, so that readers get the fill value: expected that key, or another chunk_key_encoding`;
+  }
+}
+
+function leftover({ key, isStray }: Candidate): Finding {
+  return isStray
+    ? finding(
+      "stray-object",
+      key,
+      `${
+        describe(key)
+      } is the key of a chunk, and chunks are stored in parts with other keys`,
+    )
+    : unknownFile(key);
+}
+
+function unknownFile(key: StoreKey): Finding {
+  return finding("unknown-file", key, `${describe(key)} belongs to no chunk`);
+}
+
+/** The coordinates in a name such as those of the chunk key encodings `default`, `v2` and `suffix`. */
+function likeChunk(
+  name: string,
+  gridShape: readonly number[],
+): number[] | undefined {
+  if (gridShape.length === 0) {
+    return /^(?:c|0)(?:\.[^/]*)?$/.test(name) ? [] : undefined;
+  }
+  const [, numbers] =
+    /^(?:c[/.])?((?:0|[1-9]\d*)(?:[/.](?:0|[1-9]\d*))*)(?:\.[^/]*)?$/
+      .exec(name) ?? [];
+  const coordinates = numbers?.split(/[/.]/).map(Number);
+  const isInGrid = coordinates?.length === gridShape.length &&
+    coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
+  return isInGrid ? coordinates : undefined;
+}
+
+/** The paths of nodes whose documents are not valid, by the findings about these. */
+export function brokenPaths(
+  { root }: Place,
+  invalid: readonly Finding[],
+): Set<string> {
+  return new Set(
+    invalid.map(({ key }) =>
+      key.slice(root.length, -"/zarr.json".length).slice(1)
+    ),
+  );
+}

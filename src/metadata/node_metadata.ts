@@ -1,0 +1,89 @@
+import { parseArrayMetadata } from "./array_metadata.ts";
+import { assertMember, checkOneOf, refuse } from "./check.ts";
+import { describe } from "./describe.ts";
+import { parseExtension } from "./extension.ts";
+import { below, MetadataError, pointer } from "./metadata_error.ts";
+import { isMembers, type Members } from "./node_documents.ts";
+
+const MEMBERS_OF_GROUP: readonly string[] = [
+  "zarr_format",
+  "node_type",
+  "attributes",
+  "consolidated_metadata",
+];
+
+/**
+ * Refuses a document that is neither that of a Zarr v3 array nor that of a Zarr v3
+ * group. Of arrays, also the form of the members is checked that `ArrayStorage` does
+ * not need: data type, codecs, dimension names and attributes.
+ *
+ * @throws {MetadataError} If the document is refused.
+ */
+export function assertNodeDocument(document: unknown): void {
+  const what = "the metadata of a node";
+  if (!isMembers(document)) {
+    refuse("the metadata of an array or a group, an object", document);
+  }
+  assertMember(document, "zarr_format", what);
+  if (document.zarr_format !== 3) {
+    refuse("3 as zarr_format", document.zarr_format, "/zarr_format");
+  }
+  assertMember(document, "node_type", what);
+  const type = checkOneOf(
+    document.node_type,
+    ["array", "group"],
+    '"array" or "group" as node_type',
+    "/node_type",
+  );
+  const { attributes } = document;
+  if (attributes !== undefined && !isMembers(attributes)) {
+    refuse("attributes to be an object", attributes, "/attributes");
+  }
+  if (type === "array") assertArray(document);
+  else assertGroup(document);
+}
+
+function assertGroup(document: Members): void {
+  for (const [name, value] of Object.entries(document)) {
+    const isKnown = MEMBERS_OF_GROUP.includes(name) ||
+      isMembers(value) && value.must_understand === false;
+    if (isKnown) continue;
+    throw new MetadataError(
+      `Unknown member ${
+        describe(name)
+      } in group metadata, without must_understand: false`,
+      pointer("", name),
+    );
+  }
+  const { consolidated_metadata: nodes = null } = document;
+  const path = "/consolidated_metadata";
+  if (nodes === null) return;
+  if (!isMembers(nodes)) {
+    refuse("consolidated_metadata to be an object", nodes, path);
+  }
+  if (!isMembers(nodes.metadata)) {
+    refuse("metadata to be an object", nodes.metadata, `${path}/metadata`);
+  }
+}
+
+function assertArray(document: Members): void {
+  const { gridShape } = parseArrayMetadata(document);
+  assertMember(document, "data_type", "array metadata");
+  below("/data_type", () => parseExtension(document.data_type, "data type"));
+  const { codecs = [], dimension_names: names } = document;
+  if (!Array.isArray(codecs)) {
+    refuse("codecs to be a list", codecs, "/codecs");
+  }
+  for (const [i, codec] of codecs.entries()) {
+    below(pointer("/codecs", i), () => parseExtension(codec, "codec"));
+  }
+  if (names === undefined || names === null) return;
+  const isNames = Array.isArray(names) && names.length === gridShape.length &&
+    names.every((name) => name === null || typeof name === "string");
+  if (isNames) return;
+  refuse(
+    `dimension_names to be a list of ${gridShape.length} texts or null, one for each dimension`,
+    names,
+    "/dimension_names",
+  );
+}
