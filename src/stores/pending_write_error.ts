@@ -40,7 +40,7 @@ export class PendingWriteError extends Error {
     super(
       `The change of chunk ${JSON.stringify(key)} has begun and was stopped${
         cause === undefined ? "" : ` (${textOf(cause)})`
-      }: the next writer of the chunk finishes it, or recover(store)`,
+      }: it is finished by the next writer of the chunk or by recover(store)`,
       options,
     );
     this.key = key;

@@ -58,6 +58,8 @@ interface RecoverableStore {
  * changed; `signal` aborts the work, which can be repeated.
  * @returns What was done.
  * @throws {TypeError} If the store cannot be recovered: it is read-only, or a view.
+ * @throws {AggregateError} If writes in folders could not be finished: the message names
+ * their journals, which are kept. All others are finished, and temporary files stay.
  *
  * @example After a program was killed
  * ```ts

@@ -227,6 +227,7 @@ export function journalPlace(
 ): JournalPlace {
   return {
     path,
+    folder,
     isSynced,
     async find(name) {
       const key = splitPath(resolveKey(folder, name));

@@ -1,12 +1,13 @@
-import type { Files } from "./files.ts";
-import { decodeRecord } from "./journal_record.ts";
-import type { Leftover, RecoveryEvents } from "./recovery.ts";
+import type { Files, OpenFile } from "./files.ts";
+import { readRecord } from "./journal.ts";
+import { Failures, type Leftover, type RecoveryEvents } from "./recovery.ts";
 
 /**
  * Reports what `recoverFiles` would do, and changes nothing. Files of programs that are
  * writing are left out, since those programs hold locks on them.
  *
  * @param list Lists the files that writers may have left.
+ * @throws {AggregateError} If journals could not be read.
  */
 export async function findLeftovers(
   files: Files,
@@ -16,30 +17,47 @@ export async function findLeftovers(
 ): Promise<void> {
   const temporary = new Map<string, number>();
   const needed = new Set<string>();
+  const failures = new Failures(signal);
   for await (const found of list()) {
     signal?.throwIfAborted();
-    const path = "temporary" in found ? found.temporary : found.journal.path;
+    if ("temporary" in found) {
+      await lookInto(found.temporary, async (file) => {
+        temporary.set(found.temporary, await file.size());
+      });
+      continue;
+    }
+    const { journal } = found;
+    await failures.collect(
+      journal,
+      () =>
+        lookInto(journal.path, async (file) => {
+          const record = await readRecord(file, journal.path);
+          if (record === undefined) return;
+          events.finished(journal, record);
+          if (record.action === "delete") return;
+          for (const [name] of record.files) {
+            const path = await journal.find(name);
+            if (path !== undefined) needed.add(path);
+          }
+        }),
+    );
+  }
+  failures.throwIfAny();
+  for (const [path, size] of temporary) {
+    if (!needed.has(path)) events.removed(path, size);
+  }
+
+  /** Runs a task with a file, unless a program that is writing holds a lock on it. */
+  async function lookInto(
+    path: string,
+    task: (file: OpenFile) => Promise<void>,
+  ): Promise<void> {
     const file = await files.open(path);
-    if (file === undefined) continue;
+    if (file === undefined) return;
     try {
-      if (!await file.tryLock()) continue;
-      if ("temporary" in found) {
-        temporary.set(path, await file.size());
-        continue;
-      }
-      const record = decodeRecord(await file.contents());
-      if (record === undefined) continue;
-      events.finished(found.journal, record);
-      if (record.action === "delete") continue;
-      for (const [name] of record.files) {
-        const path = await found.journal.find(name);
-        if (path !== undefined) needed.add(path);
-      }
+      if (await file.tryLock()) await task(file);
     } finally {
       file.close();
     }
-  }
-  for (const [path, size] of temporary) {
-    if (!needed.has(path)) events.removed(path, size);
   }
 }

@@ -12,6 +12,7 @@ import {
 } from "./journal_record.ts";
 import { isDiskFull } from "./absence.ts";
 import { splitPath } from "../key_path.ts";
+import { PendingWriteError } from "../pending_write_error.ts";
 
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
 const LONGEST_WAIT = 120_000;
@@ -27,8 +28,10 @@ export class Journal {
   readonly #files: Files;
   readonly #place: JournalPlace;
   readonly #file: OpenFile;
-  /** Whether a record is written and its change is not finished. */
+  /** Whether the journal has, or may have, a record whose change is not finished. */
   #isUnfinished = false;
+  /** The last record whose change is finished. */
+  #last: JournalRecord | undefined;
 
   private constructor(files: Files, place: JournalPlace, file: OpenFile) {
     this.#files = files;
@@ -58,7 +61,7 @@ export class Journal {
         const left = await journal.#recover();
         if (left !== undefined) onRecovery(left);
         const result = await task(journal);
-        await files.remove(path);
+        await journal.#remove();
         return result;
       } catch (error) {
         // A change that has begun is finished by the next writer.
@@ -73,22 +76,35 @@ export class Journal {
   /**
    * Changes files: once the record is written, the change will be finished, by this
    * program or by the next one that takes the lock.
+   *
+   * @throws {PendingWriteError} If the change has begun and is not finished. After any
+   * other error, no program finishes it.
    */
   async change(record: JournalRecord): Promise<void> {
+    let hasRecord = true;
     try {
       await this.#file.replace(encodeRecord(record));
     } catch (error) {
+      hasRecord = false;
       // Deleting needs no free space: without a record, a kill may leave some files, but
       // never the last one, so that they are not taken for a chunk.
-      if (record.action !== "delete" || !isDiskFull(error)) throw error;
+      if (record.action !== "delete" || !isDiskFull(error)) {
+        await this.#withdraw(record, error);
+        throw error;
+      }
     }
     this.#isUnfinished = true;
-    if (this.#place.isSynced) {
-      await this.#file.sync();
-      await this.#files.syncFolder(splitPath(this.#place.path).folder);
+    try {
+      if (this.#place.isSynced) {
+        await this.#file.sync();
+        await this.#files.syncFolder(splitPath(this.#place.path).folder);
+      }
+      await rollForward(this.#files, this.#place, record);
+    } catch (error) {
+      throw hasRecord ? this.#pending(record, error) : error;
     }
-    await rollForward(this.#files, this.#place, record);
     this.#isUnfinished = false;
+    this.#last = record;
   }
 
   /** Whether a change has begun and has failed before its end. */
@@ -96,29 +112,101 @@ export class Journal {
     return this.#isUnfinished;
   }
 
+  /**
+   * Makes sure that nobody carries out a record whose writing has failed: it may be whole
+   * nevertheless. A replacement without the temporary file of the last part counts as
+   * finished.
+   */
+  async #withdraw(record: JournalRecord, error: unknown): Promise<void> {
+    try {
+      return await this.#file.replace(new Uint8Array());
+    } catch {
+      // The other way follows.
+    }
+    try {
+      if (record.action === "replace") {
+        const last = await this.#place.find(record.files.at(-1)![0]);
+        if (last !== undefined) await this.#files.remove(last);
+        return;
+      }
+    } catch {
+      // The record may be carried out.
+    }
+    this.#isUnfinished = true;
+    throw this.#pending(record, error);
+  }
+
+  #pending({ chunk }: JournalRecord, cause: unknown): PendingWriteError {
+    return new PendingWriteError(`${this.#place.folder}/${chunk}`, { cause });
+  }
+
   /** Finishes the change of a writer that was killed. Returns its record, if there is one. */
   async #recover(): Promise<JournalRecord | undefined> {
-    const record = decodeRecord(await this.#file.contents());
-    if (record === undefined) return undefined;
+    // A journal that cannot be read may have a record, and is never removed.
     this.#isUnfinished = true;
-    await rollForward(this.#files, this.#place, record);
+    const record = await readRecord(this.#file, this.#place.path);
+    if (record !== undefined) {
+      await rollForward(this.#files, this.#place, record);
+      this.#last = record;
+    }
     this.#isUnfinished = false;
     return record;
   }
 
-  /** Removes the journal after a failure, which is thrown. A journal without a record does no harm. */
-  async #tryRemove(): Promise<void> {
+  /**
+   * Removes the journal after all changes are finished. A journal that stays does no harm
+   * if it has no record, or one of a replacement, which counts as finished.
+   */
+  async #remove(): Promise<void> {
+    if (await this.#tryRemove()) return;
+    if (this.#last?.action !== "delete") return;
+    try {
+      await this.#file.replace(new Uint8Array());
+    } catch (error) {
+      // The next writer deletes the files again.
+      this.#isUnfinished = true;
+      throw this.#pending(this.#last, error);
+    }
+  }
+
+  async #tryRemove(): Promise<boolean> {
     try {
       await this.#files.remove(this.#place.path);
+      return true;
     } catch {
-      // As said above.
+      return false;
     }
+  }
+}
+
+/**
+ * Reads the record of a journal; `undefined` if there is none, or if it was not written to
+ * its end.
+ *
+ * @throws {Error} If the journal cannot be read, or is not understood.
+ */
+export async function readRecord(
+  file: OpenFile,
+  path: string,
+): Promise<JournalRecord | undefined> {
+  try {
+    const bytes = await file.contents();
+    return decodeRecord(bytes);
+  } catch (error) {
+    throw new Error(
+      `Cannot read the journal of a chunk, which is kept: ${path}: ${
+        error instanceof Error ? error.message : error
+      }`,
+      { cause: error },
+    );
   }
 }
 
 /** Where a journal is, and the files that it names. */
 export interface JournalPlace {
   readonly path: string;
+  /** The folder of the chunk as a key. */
+  readonly folder: string;
   /** Whether each step waits until it is on the disk, against loss of power. */
   readonly isSynced: boolean;
   /** Returns the path of a file that a record names; `undefined` if its folder is absent. */

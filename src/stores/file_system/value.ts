@@ -2,6 +2,7 @@ import { takeShortcut } from "../shortcut.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { Files } from "./files.ts";
 import { splitPath } from "../key_path.ts";
+import { PendingWriteError } from "../pending_write_error.ts";
 import type { Folders } from "./folders.ts";
 import {
   copyTemporary,
@@ -121,8 +122,12 @@ export class PendingValue {
     if (isSynced) await this.sync();
     const path = await this.#root.ensureFolder(folder);
     await this.#files.rename(this.#temporary.path, `${path}/${name}`);
-    if (isSynced) await this.#files.syncFolder(path);
     this.close();
+    try {
+      if (isSynced) await this.#files.syncFolder(path);
+    } catch (cause) {
+      throw new PendingWriteError(this.#key, { cause }); // The value is in its place.
+    }
   }
 
   /** Closes the file, and leaves it as it is. */

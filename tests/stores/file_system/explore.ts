@@ -246,8 +246,10 @@ class Explorer {
         if (!canFail(world.disk, request, error)) continue;
         const failed = [...world.failed, `${error} ${request[0]}`];
         const failing = { ...world, failures, failed };
-        const next = this.#apply(failing, i, { error }, world.disk);
-        yield* this.#settle(next, i, `${error} ${say}`);
+        for (const disk of halfDone(world.disk, i, request)) {
+          const next = this.#apply(failing, i, { error }, disk);
+          yield* this.#settle(next, i, `${error} ${say}`);
+        }
       }
     }
   }
@@ -333,13 +335,20 @@ function canFail(disk: Disk, [name, path]: Request, code: string): boolean {
 
 /** The disks that a killed process may leave: its write may be half done. */
 function* killed(disk: Disk, i: number, request: Request): Generator<Disk> {
-  yield endProcess(disk, i);
+  for (const left of halfDone(disk, i, request)) yield endProcess(left, i);
+  const [name, handle] = request;
+  if (name !== "replace") return;
+  yield endProcess(operate(disk, i, [name, handle!, ""], 0).disk, i);
+}
+
+/** The disks after a write that did not come to its end, or that failed after its end. */
+function* halfDone(disk: Disk, i: number, request: Request): Generator<Disk> {
+  yield disk;
   const [name, handle, text] = request;
   if (name !== "replace" && name !== "append") return;
   const half = String(text).slice(0, String(text).length / 2);
-  yield endProcess(operate(disk, i, [name, handle!, half], 0).disk, i);
-  if (name === "append") return;
-  yield endProcess(operate(disk, i, [name, handle!, ""], 0).disk, i);
+  yield operate(disk, i, [name, handle!, half], 0).disk;
+  if (name === "replace") yield operate(disk, i, request, 0).disk;
 }
 
 function end(world: World, i: number, outcome: string): World {

@@ -86,9 +86,15 @@ export class Judge {
 
   #conclude(world: World, key: string): string | undefined {
     const problem = this.#judged.get(key);
-    return problem === undefined
-      ? this.#judgeEnd(world, this.#recovered.get(key)!)
-      : `killed here: ${problem}`;
+    if (problem !== undefined) return `killed here: ${problem}`;
+    const recovered = this.#recovered.get(key)!;
+    for (const { process: { name, isRecovery }, outcome } of world.places) {
+      if (isRecovery || !isRejection(outcome)) continue;
+      if (recovered.includes(name)) {
+        return `${name} was rejected by ${outcome}, and appears later`;
+      }
+    }
+    return this.#judgeEnd(world, recovered);
   }
 
   #judgeReader(
@@ -156,30 +162,35 @@ export class Judge {
   #judgeEnd(world: World, recovered: string): string | undefined {
     if (world.places.some(({ outcome }) => outcome === undefined)) return;
     const writers = world.places.filter(({ process }) => process.isWriter);
-    const roles = (isDone: boolean) =>
-      writers.filter(({ outcome }) => (outcome === "ok") === isDone)
+    const roles = (isOne: (outcome: string) => boolean) =>
+      writers.filter(({ outcome }) => isOne(outcome!))
         .map(({ process: { name } }) => ({
           name,
           role: this.#roles.get(name)!,
         }));
+    // Two failures can leave a change of which nobody knows whether it has begun.
+    const isSure = world.failed.length < 2;
+    const isDone = (outcome: string) =>
+      outcome === "ok" || isSure && isPending(outcome);
     const results = serialResults(
       this.#options.old,
-      roles(true),
-      roles(false),
+      roles(isDone),
+      roles((outcome) => !isDone(outcome) && !isRejection(outcome)),
     );
     if (!results.includes(recovered)) {
       return `the chunk is ${recovered}, which no order of the writers gives`;
     }
     const isKilled = writers.some(({ outcome }) => outcome === "killed");
     if (isKilled) return;
-    if (roles(false).length === 0) {
+    if (roles((outcome) => outcome !== "ok").length === 0) {
       if (this.#chunk(world.disk) !== recovered) {
         return "a reader gets an error";
       }
     }
     // Files that cannot be removed stay until the next recovery.
     const isKept = world.failed.some((each) => each.endsWith("remove")) ||
-      roles(false).some(({ role }) => role === "recover");
+      roles((outcome) => outcome !== "ok")
+        .some(({ role }) => role === "recover");
     if (isKept) return;
     const left = this.#leftovers(world.disk);
     const isUnfinished = left.some((name) => name.includes("journal"));
@@ -224,9 +235,20 @@ export class Judge {
   }
 }
 
+/** Whether a writer says that its change will be finished. */
+function isPending(outcome: string): boolean {
+  return /^PendingWriteError: /.test(outcome);
+}
+
+/** Whether a process ended by an error that says that it has changed nothing. */
+function isRejection(outcome: string | undefined): boolean {
+  return outcome !== undefined && outcome !== "killed" &&
+    /^\w*Error: /.test(outcome) && !isPending(outcome);
+}
+
 /** Whether a process ended by an operation that has failed. */
 function isFailure(outcome: string, { failed }: World): boolean {
-  const code = outcome.match(/^\w+: (E[A-Z]+)$/)?.[1];
+  const code = outcome.match(/^\w+: .*\b(E[A-Z]{2,})\b/)?.[1];
   return code !== undefined && failed.some((each) => each.startsWith(code));
 }
 

@@ -61,8 +61,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "journal",
-      "    await rollForward(this.#files, this.#place, record);\n    this.#isUnfinished = false;\n  }\n\n  /** Whether",
-      "    await this.late?.();\n    await rollForward(this.#files, this.#place, record);\n    this.#isUnfinished = false;\n  }\n\n  /** Whether",
+      "      await rollForward(this.#files, this.#place, record);\n    } catch",
+      "      await this.late?.();\n      await rollForward(this.#files, this.#place, record);\n    } catch",
     ],
   ),
   mutation(
@@ -106,8 +106,8 @@ export const MUTATIONS: readonly Mutation[] = [
     "write a, write b; kills 1; isCoarse true",
     [
       "journal",
-      "        await files.remove(path);\n        return result;",
-      "        await journal.#file.close();\n        await files.remove(path);\n        return result;",
+      "        await journal.#remove();\n        return result;",
+      "        await journal.#file.close();\n        await journal.#remove();\n        return result;",
     ],
   ),
   mutation(
@@ -279,6 +279,34 @@ export const MUTATIONS: readonly Mutation[] = [
       "        if (!journal.#isUnfinished) await journal.#tryRemove();",
       "        await journal.#tryRemove();",
     ],
+  ),
+  mutation(
+    "a change that has begun fails like any other",
+    'write a; failures 1; codes ["EIO"]',
+    [
+      "journal",
+      "throw hasRecord ? this.#pending(record, error) : error;",
+      "throw error;",
+    ],
+  ),
+  mutation(
+    "a record whose writing has failed is not withdrawn",
+    'write a; failures 3; codes ["EIO"]',
+    ["journal", "        await this.#withdraw(record, error);\n", ""],
+  ),
+  mutation(
+    "a journal that cannot be read is removed",
+    'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true',
+    [
+      "journal",
+      "    this.#isUnfinished = true;\n    const record",
+      "    const record",
+    ],
+  ),
+  mutation(
+    "recovery removes temporary files though it could not read a journal",
+    'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true',
+    ["recovery", "      failures.throwIfAny();\n", ""],
   ),
 ];
 

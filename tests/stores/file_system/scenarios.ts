@@ -90,6 +90,26 @@ export const SCENARIOS: readonly Line[] = [
   }),
   line("update a, update b", { failures: 1, codes: ["EIO"], isLong }),
   line("write a, recover", { failures: 1, codes: ["EIO"], kills: 0, isLong }),
+  line("write a, recover", {
+    failures: 1,
+    codes: ["EIO"],
+    kills: 1,
+    isCoarse: true,
+  }),
+  line("delete d, recover", {
+    failures: 1,
+    codes: ["EIO"],
+    kills: 1,
+    isCoarse: true,
+  }),
+  line("write a, write b", {
+    failures: 1,
+    codes: ["EIO"],
+    kills: 1,
+    isCoarse: true,
+    isLong,
+  }),
+  line("write a", { failures: 3, codes: ["EIO"] }),
   // Signals that are aborted.
   line("write a", { aborted: ["a"], kills: 1, parts: 3 }),
   line("write a, write b", { aborted: ["a"], isCoarse: true, isLong }),
