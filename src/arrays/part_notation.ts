@@ -1,4 +1,4 @@
-import { describe } from "../metadata/describe.ts";
+import { describe, describeAll } from "../metadata/describe.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
 import { shardIndexSize } from "../shards/shard_index.ts";
@@ -44,7 +44,25 @@ export function resolveParts(
     return parsePart(part);
   });
   assertOneUnsized(resolved);
+  assertRest(parts);
   return resolved;
+}
+
+/** Refuses parts that leave no room for anything but an index and a checksum. */
+function assertRest(parts: readonly (string | Part)[]): void {
+  const isIndex = (part: string | Part | undefined) =>
+    typeof part === "string" && part.endsWith(".index");
+  const isChecksum = (part: string | Part) =>
+    typeof part === "string" && part.endsWith(".crc32c");
+  const hasRest = parts.some((part) => !isIndex(part) && !isChecksum(part));
+  if (hasRest || !parts.some(isIndex)) return;
+  throw new RangeError(
+    `${parts.length === 1 ? "Part" : "Parts"} ${
+      describeAll(parts as string[])
+    } ${
+      parts.length === 1 ? "has" : "have"
+    } no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
+  );
 }
 
 function parsePart(text: string): Part {
@@ -71,9 +89,11 @@ function indexSize(
     throw new RangeError(
       `Part ${
         describe(part)
-      } is for the index of a shard, and the array has no shards; give a shardShape, or the part as { keySuffix: ${
-        describe(part)
-      }, size }`,
+      } is for the index of a shard, and the array has no shards; leave out ${
+        parts.every((each) => each === "" || each === part)
+          ? 'the option "parts"'
+          : "that part"
+      }, or give a shardShape`,
     );
   }
   const layout = parseShardLayout(sharding, chunkShape);
@@ -137,6 +157,13 @@ function assertOneUnsized(parts: readonly Part[]): void {
   );
   const [first, second] = unsized;
   if (second === undefined) return;
+  if (first!.keySuffix === second.keySuffix) {
+    throw new RangeError(
+      `Expected parts with different key suffixes, found ${
+        describe(second.keySuffix)
+      } twice`,
+    );
+  }
   throw new RangeError(
     `Parts ${describe(first!.keySuffix)} and ${
       describe(second.keySuffix)

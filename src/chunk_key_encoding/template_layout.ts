@@ -26,6 +26,9 @@ export interface Layout {
   readonly pattern: RegExp;
 }
 
+/** The greatest number of dimensions for which an error shows a format. */
+const MOST_SHOWN = 5;
+
 /**
  * Assigns each dimension to a placeholder.
  *
@@ -44,7 +47,13 @@ export function layoutOf(
       source,
       `is for rank ${
         least === most ? least : `${least} to ${most}`
-      }, found ${rank}`,
+      }, found ${rank}; expected a placeholder for each dimension${
+        rank > 0 && rank <= MOST_SHOWN
+          ? `, such as "${
+            Array.from({ length: rank }, (_, i) => `{${i}}`).join("_")
+          }"`
+          : ""
+      }`,
     );
   }
   const dimensions = dimensionsOf(source, format, rank);

@@ -5,7 +5,7 @@ import type { Store } from "../stores/store.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
-import { containerOf, layoutOf } from "./layout_arguments.ts";
+import { containerOf, layoutOf, withUsage } from "./layout_arguments.ts";
 import { openStore, openWritableStore } from "./open_store.ts";
 import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
@@ -135,7 +135,7 @@ export const CONVERT: Command = {
       const isWorking = (hasBegun || io.signal.aborted) && !args.has("finish");
       const again = share ? "again" : "with --resume";
       if (isWorking) await explain(target, to, again, io);
-      throw error;
+      throw withUsage(error);
     }
   },
 };

@@ -7,7 +7,7 @@ import { MARKER } from "../jobs/plan/unfinished_marker.ts";
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { Arguments, Io } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
-import { layoutOf } from "./layout_arguments.ts";
+import { layoutOf, withUsage } from "./layout_arguments.ts";
 import { assertPath } from "./open_store.ts";
 import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
@@ -44,7 +44,7 @@ export async function convertFolder(
   } catch (error) {
     progress.clear();
     await explain(location, path, io);
-    throw error;
+    throw withUsage(error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { namedCodecs } from "../jobs/plan/change_layout.ts";
+import { LayoutError, namedCodecs } from "../jobs/plan/change_layout.ts";
 import type { LayoutOptions } from "../jobs/plan/layout_options.ts";
 import type {
   ArrayMetadata,
@@ -7,7 +7,7 @@ import type {
 } from "../metadata/array_metadata.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { parseZarrJson } from "../metadata/zarr_json.ts";
-import { type Arguments, UsageError } from "./command.ts";
+import { type Arguments, nearestOf, UsageError } from "./command.ts";
 
 /** The layout that the arguments say, but for the container. */
 export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
@@ -15,29 +15,80 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
     args.text(name)
   );
   const keyEncoding = encodingOf(args);
+  if (suffix !== undefined) assertSuffix(suffix);
+  if (parts !== undefined) await assertParts(parts);
   return {
     ...keyEncoding && { keyEncoding },
     ...suffix !== undefined && { suffix },
     ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
     ...args.has("plain") && { plain: true },
     ...file !== undefined && {
-      metadata: await readMetadata(file),
+      metadata: forOneArray(await readMetadata(file)),
     },
     ...whereOf(args),
   };
 }
 
+/** An error about the layout is wrong usage. */
+export function withUsage(error: unknown): unknown {
+  return error instanceof LayoutError ? new UsageError(error.message) : error;
+}
+
+/** Refuses an end of keys that runs into the last coordinate, such as `c/0/0shard`. */
+function assertSuffix(suffix: string): void {
+  if (!/^[a-z\d]/i.test(suffix)) return;
+  throw new UsageError(
+    `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${
+      JSON.stringify(suffix)
+    }`,
+  );
+}
+
+/** Refuses parts without a size whose names look like those of parts that have one. */
+async function assertParts(list: string): Promise<void> {
+  const parts = list.split(",");
+  const unsized = parts.filter((part) => !/:|\.index$|\.crc32c$/.test(part));
+  if (unsized.length < 2) return;
+  for (const part of unsized) {
+    const nearest = await nearestOf(part, [".index", ".crc32c"]);
+    if (part === "" || nearest === undefined) continue;
+    const meant = parts.map((each) => each === part ? nearest : each);
+    throw new UsageError(
+      `Expected --parts of which one has no size, found ${
+        unsized.map((each) => JSON.stringify(each)).join(" and ")
+      }; did you mean --parts ${meant.join(",")}?`,
+    );
+  }
+}
+
 async function readMetadata(file: string): Promise<ArrayMetadata> {
-  const bytes = await Deno.readFile(file);
+  const problem = (text: string) =>
+    new UsageError(`Cannot use --metadata ${JSON.stringify(file)}: ${text}`);
+  const bytes = await Deno.readFile(file).catch((error) => {
+    throw problem(
+      error instanceof Deno.errors.NotFound
+        ? "there is no such file"
+        : error instanceof Deno.errors.IsADirectory
+        ? "it is a folder, expected a file"
+        : error.message,
+    );
+  });
   try {
     return parseZarrJson(bytes) as ArrayMetadata;
   } catch (error) {
-    if (!(error instanceof MetadataError)) throw error;
-    throw new Error(
-      `Cannot use --metadata ${JSON.stringify(file)}: ${error.problem}`,
-      { cause: error },
-    );
+    throw error instanceof MetadataError ? problem(error.problem) : error;
   }
+}
+
+function forOneArray(metadata: ArrayMetadata): LayoutOptions["metadata"] {
+  return (_, path) => {
+    if (path === "") return metadata;
+    throw new UsageError(
+      `Expected one array with --metadata, found a group with the array ${
+        JSON.stringify(`/${path}`)
+      }`,
+    );
+  };
 }
 
 /** The container of all arrays that get the layout. */
@@ -74,23 +125,33 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
   const [name, separator, format] = ["encoding", "separator", "template"]
     .map((option) => args.text(option));
   if (format !== undefined) {
+    if (format.includes("{*}") && !separator) {
+      throw new UsageError(
+        "Expected --separator=TEXT with {*} in --template, such as --separator /",
+      );
+    }
     const configuration = { format, ...separator && { separator } };
-    return { name: "template", configuration };
+    return checked({ name: "template", configuration }, "--template");
   }
   if (name === undefined && separator === undefined) return undefined;
-  const encoding = {
-    name: name ?? "default",
-    ...separator !== undefined && { configuration: { separator } },
-  };
+  return checked(
+    {
+      name: name ?? "default",
+      ...separator !== undefined && { configuration: { separator } },
+    },
+    name === undefined ? "--separator" : "--encoding",
+  );
+}
+
+function checked(
+  encoding: NamedConfiguration,
+  option: string,
+): NamedConfiguration {
   try {
     parseChunkKeyEncoding(encoding);
+    return encoding;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
-    throw new UsageError(
-      `Cannot use ${
-        name === undefined ? "--separator" : "--encoding"
-      }: ${error.problem}`,
-    );
+    throw new UsageError(`Cannot use ${option}: ${error.problem}`);
   }
-  return encoding;
 }

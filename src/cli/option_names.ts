@@ -43,10 +43,8 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["or convertInPlace, which", "or convert --in-place, which"],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
-  [
-    /give a shardShape, or the part as \{ keySuffix: "([^"]*)", size \}/g,
-    "give its size in bytes, such as $1:64",
-  ],
+  [", or give a shardShape", ""],
+  ['such as ["", ".index"]', "such as --parts ,.index"],
 ];
 
 /** Matches a store in a message, and its path or URL. */

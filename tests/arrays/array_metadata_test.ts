@@ -438,7 +438,7 @@ Deno.test("arrayMetadata refuses options that are wrong or contradict each other
     [
       { parts: ["", ".index"] },
       RANGE,
-      'Part ".index" is for the index of a shard, and the array has no shards; give a shardShape, or the part as { keySuffix: ".index", size }',
+      'Part ".index" is for the index of a shard, and the array has no shards; leave out the option "parts", or give a shardShape',
     ],
     [
       { parts: ["", ".crc32c"] },

@@ -26,8 +26,8 @@ const MESSAGES: [string, string][] = [
     "finish it first, by zarr-parts convert --in-place",
   ],
   [
-    'the array has no shards; give a shardShape, or the part as { keySuffix: ".s.index", size } (array "/")',
-    'the array has no shards; give its size in bytes, such as .s.index:64 (array "/")',
+    'the array has no shards; leave out the option "parts", or give a shardShape (array "/")',
+    'the array has no shards; leave out --parts (array "/")',
   ],
   ['at "/" in FileSystemStore(a b/c): none', 'at "/" in a b/c: none'],
   [

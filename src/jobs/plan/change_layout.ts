@@ -20,6 +20,9 @@ import { PLAIN } from "../../views/plain_translation.ts";
 import type { LayoutOptions } from "./layout_options.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 
+/** An error about metadata that options give to an array, and not about that of the source. */
+export class LayoutError extends MetadataError {}
+
 /** Refuses options that contradict each other. */
 export function assertLayout(options: LayoutOptions): void {
   const { metadata, plain, ...others } = options;
@@ -44,7 +47,8 @@ export function assertLayout(options: LayoutOptions): void {
  * @param metadata The array's metadata.
  * @param path The array's path, for a function in the options.
  * @returns The new metadata, checked; the same object if nothing changes.
- * @throws {MetadataError} If the new metadata is not valid, or other chunks would need it.
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {LayoutError} If the new metadata is not valid, or other chunks would need it.
  * @throws {RangeError} If the parts do not fit the codecs.
  */
 export function changeLayout(
@@ -53,6 +57,22 @@ export function changeLayout(
   options: LayoutOptions,
 ): ArrayMetadata {
   if (options.where?.(metadata, path) === false) return metadata;
+  try {
+    return changedLayout(metadata, path, options);
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    const array = `Cannot give array ${describe(`/${path}`)} this layout`;
+    // What short options stand for is not what their caller wrote.
+    const at = options.metadata === undefined ? "" : error.path;
+    throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
+  }
+}
+
+function changedLayout(
+  metadata: ArrayMetadata,
+  path: string,
+  options: LayoutOptions,
+): ArrayMetadata {
   const changed = changedMetadata(metadata, path, options);
   if (isSameJson(changed, metadata)) return metadata;
   const storage = storageOf(changed);

@@ -1,8 +1,13 @@
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
+import { storageOf } from "../../arrays/storage_of.ts";
 import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
 import { describe } from "../../metadata/describe.ts";
 import { inDocument } from "../../metadata/metadata_error.ts";
-import { changeNodes, isArrayDocument } from "../../metadata/node_documents.ts";
+import {
+  changeNodes,
+  isArrayDocument,
+  type Members,
+} from "../../metadata/node_documents.ts";
 import { changeZarrJson } from "../../metadata/format_zarr_json.ts";
 import { parseZarrJson } from "../../metadata/zarr_json.ts";
 import { describeStore } from "../../stores/describe_store.ts";
@@ -178,30 +183,24 @@ function convertedDocument(
   { path, bytes, document }: Node,
   layout: LayoutOptions,
 ): Uint8Array {
-  const parsed = new Map<string, unknown>();
+  const inSource = <T>(task: () => T) =>
+    inDocument(documentKey(source, path), describeStore(source.store), task);
+  const changes = new Map<string, [before: Members, after: Members]>();
   changeNodes(document, (node, below) => {
-    parsed.set(below, node);
+    if (!isArrayDocument(node)) return node;
+    inSource(() => storageOf(node)); // The layout is not to blame for the source.
+    const metadata = node as unknown as ArrayMetadata;
+    const whole = [path, below].filter((name) => name !== "").join("/");
+    const changed = ofArray(whole, () => changeLayout(metadata, whole, layout));
+    changes.set(below, [node, changed as unknown as Members]);
     return node;
   });
-  return inDocument(
-    documentKey(source, path),
-    describeStore(source.store),
-    () =>
-      changeZarrJson(bytes, (exact) =>
-        changeNodes(exact, (node, below) => {
-          const array = parsed.get(below);
-          if (!isArrayDocument(array)) return node;
-          const metadata = array as unknown as ArrayMetadata;
-          const whole = [path, below].filter((name) => name !== "").join("/");
-          return takeOver(
-            node as Readonly<Record<string, unknown>>,
-            array,
-            ofArray(
-              whole,
-              () => changeLayout(metadata, whole, layout),
-            ) as unknown as typeof array,
-          );
-        })),
+  return inSource(() =>
+    changeZarrJson(bytes, (exact) =>
+      changeNodes(exact, (node, below) => {
+        const change = changes.get(below);
+        return change ? takeOver(node as Members, ...change) : node;
+      }))
   );
 }
 
