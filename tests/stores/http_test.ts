@@ -187,6 +187,43 @@ Deno.test("HttpStore names the URL if the connection fails", async () => {
   }
 });
 
+Deno.test("HttpStore tells a host without an address from one that refuses, in Deno and in Node", async () => {
+  const { url, close } = serve(() => new Response());
+  await close();
+  const refused = new HttpStore(url, { retries: 0 });
+  const { hostname, port } = new URL(url);
+  await assertRejects(
+    () => refused.get("/k"),
+    Error,
+    `/k: the connection failed: ${hostname} refused it at port ${port}, where `,
+  );
+  const deno = (text: string) =>
+    new Error(
+      `error sending request for url (https://a.test/dns error): ${text}`,
+    );
+  const node = (code: string) => Object.assign(new Error(code), { code });
+  const cases: [Error | undefined, string][] = [
+    [deno("client error (Connect): dns error: failed to lookup"), ": no addr"],
+    [node("ENOTFOUND"), ": no address was found for the host a.test"],
+    [deno("tcp connect error: Connection refused (os error 111)"), ": a.test "],
+    [node("ECONNREFUSED"), ": a.test refused it at port 443, where no server"],
+    [node("EHOSTUNREACH"), ": the host a.test cannot be reached"],
+    [deno("received corrupt message of type InvalidContentType"), ": a.test d"],
+    [node("ERR_SSL_WRONG_VERSION_NUMBER"), "a.test does not speak TLS, which"],
+    [node("CERT_HAS_EXPIRED"), ": the certificate of a.test is not trusted"],
+    [deno("connection closed before message completed"), "failed, after 2 t"],
+    [undefined, "the connection failed, after 2 tries"],
+  ];
+  for (const [cause, expected] of cases) {
+    const store = new HttpStore("https://a.test/", {
+      retries: 1,
+      retryDelay: 0,
+      fetch: () => Promise.reject(new TypeError("fetch failed", { cause })),
+    });
+    await assertRejects(() => store.get("/k"), Error, expected);
+  }
+});
+
 Deno.test("HttpStore names the URL if the connection is lost", async () => {
   for (const status of ["200 OK", "206 Partial Content"]) {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

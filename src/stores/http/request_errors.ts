@@ -26,15 +26,57 @@ export function connectionError(
 ): ConnectionError {
   response?.then(({ body }) => body?.cancel(cause)).catch(() => {});
   signal?.throwIfAborted();
-  const isTimeout = cause instanceof DOMException &&
-    cause.name === "TimeoutError";
   return new ConnectionError(
     `Cannot ${nameOf(request)}: the connection failed${
-      isTimeout ? `, the server was s${cause.message.slice(1)}` : ""
+      reasonOf(cause, new URL(request.url))
     }`,
     cause,
     response === undefined,
   );
+}
+
+/** Matches what runtimes say about connections that cannot be made. Browsers tell no reasons. */
+const REASONS: readonly (readonly [RegExp, (url: URL) => string])[] = [
+  [
+    /dns error|ENOTFOUND|EAI_AGAIN|failed to lookup/i,
+    ({ hostname }) => `no address was found for the host ${hostname}`,
+  ],
+  [
+    /connection refused|ECONNREFUSED/i,
+    ({ hostname, port, protocol }) =>
+      `${hostname} refused it at port ${
+        port || (protocol === "https:" ? 443 : 80)
+      }, where no server may be running`,
+  ],
+  [
+    /network is unreachable|no route to host|ENETUNREACH|EHOSTUNREACH/i,
+    ({ hostname }) => `the host ${hostname} cannot be reached`,
+  ],
+  [
+    /InvalidContentType|WRONG_VERSION_NUMBER|PACKET_LENGTH/,
+    ({ host }) => `${host} does not speak TLS, which https: needs`,
+  ],
+  [
+    /certificate|CERT_/i,
+    ({ hostname }) => `the certificate of ${hostname} is not trusted`,
+  ],
+  [/ports? .*blocked|bad port/i, ({ port }) => `port ${port} is blocked`],
+];
+
+/** Why a connection failed, as far as the runtime tells, after a comma or a colon. */
+function reasonOf(cause: unknown, url: URL): string {
+  if (cause instanceof DOMException && cause.name === "TimeoutError") {
+    return `, the server was s${cause.message.slice(1)}`;
+  }
+  const texts: string[] = [];
+  let error = cause;
+  for (let i = 0; i < 4 && error instanceof Error; i++, error = error.cause) {
+    texts.push(error.message, String((error as { code?: unknown }).code ?? ""));
+  }
+  // The URL in a message is not a reason.
+  const text = texts.join(" ").replaceAll(/\(https?:[^)]*\)/g, "");
+  const reason = REASONS.find(([pattern]) => pattern.test(text))?.[1];
+  return reason === undefined ? "" : `: ${reason(url)}`;
 }
 
 /** Thrown if the status of an answer is an unexpected one. */
