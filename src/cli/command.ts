@@ -3,6 +3,8 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 /** An option of a command. */
 export interface CommandOption {
   readonly type: "string" | "boolean";
+  /** The letter of the option, such as `q` for `-q`. */
+  readonly short?: string;
   /** The name of the value in the help, such as `TEXT`. */
   readonly value?: string;
   readonly help: string;
@@ -50,8 +52,9 @@ export class UsageError extends Error {}
 /** The options that every command has. */
 export const COMMON: Command["options"] = {
   json: { type: "boolean", help: "print JSON" },
-  quiet: { type: "boolean", help: "print errors only" },
-  help: { type: "boolean", help: "print this help" },
+  quiet: { type: "boolean", short: "q", help: "print errors only" },
+  help: { type: "boolean", short: "h", help: "print this help" },
+  version: { type: "boolean", short: "V", help: "print the version" },
 };
 
 /**
@@ -65,12 +68,11 @@ export async function parseCommand(
   args: readonly string[],
 ): Promise<Arguments> {
   const options: ParseArgsConfig["options"] = {};
-  for (const [name, { type }] of Object.entries(optionsOf(command))) {
-    options[name] = { type };
+  for (const [name, { type, short }] of Object.entries(optionsOf(command))) {
+    options[name] = { type, ...short !== undefined && { short } };
   }
-  options.help!.short = "h";
   const { values, positionals } = await parse(command, args, options);
-  const isHelp = values.help === true;
+  const isHelp = values.help === true || values.version === true;
   const changed = Object.entries(command.operandsWith ?? {})
     .find(([name]) => values[name] === true);
   const operands = changed?.[1] ?? command.operands;
@@ -80,7 +82,7 @@ export async function parseCommand(
         positionals.length === 0
           ? "nothing"
           : positionals.map((each) => JSON.stringify(each)).join(" ")
-      }`,
+      }${takenBy(command, args, positionals.length < operands.length)}`,
     );
   }
   const both = command.exclusive?.find((pair) =>
@@ -104,6 +106,23 @@ function isCount(operands: readonly string[], count: number): boolean {
     : count === operands.length;
 }
 
+/** Says which value of an option may have been meant as an operand that is missing. */
+function takenBy(
+  command: Command,
+  args: readonly string[],
+  isMissing: boolean,
+): string {
+  if (!isMissing) return "";
+  const names = args.map((text) => /^--([^=]+)$/.exec(text)?.[1] ?? "");
+  const at = names.findLastIndex((name, i) =>
+    Object.hasOwn(command.options, name) &&
+    command.options[name]!.type === "string" && i + 1 < args.length
+  );
+  return at < 0
+    ? ""
+    : `; ${JSON.stringify(args[at + 1])} is the value of --${names[at]}`;
+}
+
 async function parse(
   command: Command,
   args: readonly string[],
@@ -114,12 +133,12 @@ async function parse(
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const name = /'--?([^' =]+)/.exec(message)?.[1] ?? "";
+    const [, dashes = "--", name = ""] = /'(?:-\w, )?(--?)([^' =]+)/.exec(message) ?? [];
     if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
       const known = Object.keys(optionsOf(command));
       const nearest = await nearestOf(name, known);
       throw new UsageError(
-        `Unknown option --${name}${
+        `Unknown option ${dashes}${name}${
           nearest === undefined ? "" : `; did you mean --${nearest}?`
         }`,
       );
@@ -152,8 +171,15 @@ function optionsOf(command: Command): Command["options"] {
 /** The help of a command, in 80 columns. */
 export function helpOf(command: Command): string {
   const entries = Object.entries(optionsOf(command)).map((
-    [name, { value, help }],
-  ) => [`--${name}${value === undefined ? "" : ` ${value}`}`, help] as const);
+    [name, { value, short, help }],
+  ) =>
+    [
+      `${short === undefined ? "" : `-${short}, `}--${name}${
+        value === undefined ? "" : ` ${value}`
+      }`,
+      help,
+    ] as const
+  );
   const width = Math.max(...entries.map(([option]) => option.length));
   return [
     `zarr-parts ${command.name} ${command.operands.join(" ")} [options]`,

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import config from "../../deno.json" with { type: "json" };
 import {
   type Command,
   helpOf,
@@ -116,7 +117,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.print(overview());
     return args.length === 0 ? 2 : 0;
   }
+  if (["--version", "-V"].includes(name)) return printVersion(io);
   if (!Object.hasOwn(COMMANDS, name)) {
+    if (name.startsWith("-")) {
+      throw new UsageError(
+        `Expected a command before ${name}, such as zarr-parts inspect ${name}; known are ${
+          Object.keys(COMMANDS).join(", ")
+        }`,
+      );
+    }
     const nearest = await nearestOf(name, Object.keys(COMMANDS));
     throw new UsageError(
       `Unknown command ${JSON.stringify(name)}; ${
@@ -132,7 +141,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.print(helpOf(command));
     return 0;
   }
+  if (parsed.has("version")) return printVersion(io);
   return await command.run(parsed, io);
+}
+
+function printVersion(io: Io): number {
+  io.print(`zarr-parts ${config.version}`);
+  return 0;
 }
 
 function overview(): string {
@@ -146,6 +161,7 @@ function overview(): string {
     ),
     "",
     "zarr-parts COMMAND --help prints the options of a command, with examples.",
+    "zarr-parts --version prints the version.",
   ].join("\n");
 }
 
