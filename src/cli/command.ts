@@ -133,7 +133,8 @@ async function parse(
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const [, dashes = "--", name = ""] = /'(?:-\w, )?(--?)([^' =]+)/.exec(message) ?? [];
+    const [, dashes = "--", name = ""] =
+      /'(?:-\w, )?(--?)([^' =]+)/.exec(message) ?? [];
     if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
       const known = Object.keys(optionsOf(command));
       const nearest = await nearestOf(name, known);

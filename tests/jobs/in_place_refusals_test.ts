@@ -43,7 +43,11 @@ interface Refusal {
   readonly message: string;
 }
 
-const SWAPPED = { name: "template", configuration: { format: "c/{1}/{0}" } };
+const template = (format: string) => ({
+  name: "template",
+  configuration: { format },
+});
+const SWAPPED = template("c/{1}/{0}");
 
 const REFUSALS: Refusal[] = [
   {
@@ -131,6 +135,36 @@ const REFUSALS: Refusal[] = [
     change: (folder) => Deno.writeTextFile(`${folder}/c/1/1`, "mine"),
     options: { parts: [] },
     message: '"/c/1/1" is no chunk, and would be one',
+  },
+  {
+    name: "a chunk where a folder of new keys is needed",
+    options: { keyEncoding: template("c/{0}/{1}/x") },
+    ErrorClass: RangeError,
+    message: '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
+  },
+  {
+    name: "a folder of chunks at a new key",
+    from: { keyEncoding: template("c/{0}/{1}/x") },
+    options: { plain: true },
+    ErrorClass: RangeError,
+    message: '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
+  },
+  {
+    name: "a file where a folder of new keys is needed",
+    change: (folder) => Deno.writeTextFile(`${folder}/d`, "mine"),
+    options: { keyEncoding: template("d/{0}/{1}") },
+    ErrorClass: RangeError,
+    message: '"/d" would be both a file and the folder of "/d/',
+  },
+  {
+    name: "the folder of a file at a new key",
+    change: async (folder) => {
+      await Deno.mkdir(`${folder}/d/1/0`, { recursive: true });
+      await Deno.writeTextFile(`${folder}/d/1/0/readme`, "mine");
+    },
+    options: { keyEncoding: template("d/{0}/{1}") },
+    ErrorClass: RangeError,
+    message: '"/d/1/0" would be both a file and the folder of "/d/1/0/readme"',
   },
   {
     name: "a folder at a new key",

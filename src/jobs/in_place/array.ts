@@ -32,6 +32,9 @@ export class InPlaceArray {
   readonly oldKeys: ArrayKeys;
   readonly newKeys: ArrayKeys;
   readonly #match: PartMatch;
+  readonly #root: string;
+  /** The folders of the chunk before, which often are those of the next one. */
+  #folders = ["", ""];
 
   /**
    * @param root The prefix of the array's keys, without a last `/`.
@@ -39,6 +42,7 @@ export class InPlaceArray {
    */
   constructor(planned: PlannedArray, root: string) {
     this.planned = planned;
+    this.#root = root;
     this.oldKeys = new ArrayKeys(planned.source.metadata, root);
     this.newKeys = new ArrayKeys(planned.target.metadata, root);
     const match = matchParts(
@@ -144,6 +148,48 @@ export class InPlaceArray {
         describe(newKey)
       } or those of its parts are keys of other objects in the present layout; convert twice, first to keys with another suffix, or to another place`,
     );
+  }
+
+  /**
+   * Refuses a chunk whose new key needs a folder where a file is, or the other way round,
+   * since both layouts are there for a while.
+   *
+   * @param others The files below the array that are no chunks.
+   */
+  assertNoFolderClash(
+    coordinates: readonly number[],
+    others: ReadonlySet<StoreKey>,
+  ): void {
+    const [from, to] = this.#keysOf(coordinates);
+    const isFile = (key: StoreKey) =>
+      others.has(key) || this.oldKeys.isTaken(key);
+    const isNew = (key: StoreKey) => this.newKeys.isTaken(key);
+    for (const [i, keys] of [to, from].entries()) {
+      for (const key of keys) {
+        const folder = key.slice(0, key.lastIndexOf("/"));
+        if (folder === this.#folders[i]) continue;
+        this.assertFolders(key, i === 0 ? isFile : isNew);
+        this.#folders[i] = folder;
+      }
+    }
+  }
+
+  /** Refuses a key whose folders are keys of files. */
+  assertFolders(key: StoreKey, isFile: (key: StoreKey) => boolean): void {
+    for (
+      let folder = key.slice(0, key.lastIndexOf("/"));
+      folder.length > this.#root.length;
+      folder = folder.slice(0, folder.lastIndexOf("/"))
+    ) {
+      if (!isFile(folder as StoreKey)) continue;
+      throw new RangeError(
+        `Cannot convert array ${describe(`/${this.planned.path}`)} in place: ${
+          describe(folder)
+        } would be both a file and the folder of ${
+          describe(key)
+        }; expected other keys, or a conversion to another place`,
+      );
+    }
   }
 
   /** The old and the new keys of the objects of a chunk. */

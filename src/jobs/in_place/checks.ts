@@ -55,13 +55,24 @@ export async function assertAlone(
   }
 }
 
-export function assertNothingAdded({ added: [key] }: InPlaceListing): void {
-  if (key === undefined) return;
-  throw new Error(
-    `The file ${
-      describe(key)
-    } is no chunk, and would be one in the new layout; remove it, or choose other keys`,
-  );
+/** Refuses files that are where the new layout needs a file or a folder. */
+export function assertFree({ added, chunks, others }: InPlaceListing): void {
+  const [key] = added;
+  if (key !== undefined) {
+    throw new Error(
+      `The file ${
+        describe(key)
+      } is no chunk, and would be one in the new layout; remove it, or choose other keys`,
+    );
+  }
+  for (const [array, list] of chunks) {
+    for (const coordinates of list) {
+      array.assertNoFolderClash(coordinates, others);
+    }
+    for (const other of others) {
+      array.assertFolders(other, (folder) => array.newKeys.isTaken(folder));
+    }
+  }
 }
 
 /** Refuses a store that lacks a group above whose document changes, too. */

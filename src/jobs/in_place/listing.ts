@@ -18,6 +18,8 @@ export interface InPlaceListing {
   readonly fingerprint: number;
   /** The files below arrays that are keys of chunks in the new layout only. */
   readonly added: readonly StoreKey[];
+  /** The other files below arrays. */
+  readonly others: ReadonlySet<StoreKey>;
 }
 
 /**
@@ -35,6 +37,7 @@ export async function listInPlace(
     run.arrays.map((array) => [array, new ChunkList(array.rank)]),
   );
   const added: StoreKey[] = [];
+  const others = new Set<StoreKey>();
   let fingerprint = 0;
   const file = (key: StoreKey, path: string | undefined) => {
     if (key.endsWith(MARKER) && key !== markerKey(source.root)) {
@@ -46,6 +49,7 @@ export async function listInPlace(
     }
     const array = path === undefined ? undefined : byPath.get(path);
     if (array?.newKeys.isTaken(key)) added.push(key);
+    else if (array !== undefined) others.add(key);
   };
   await listHierarchy(source, nodes, keysOf(source, arrays), {
     chunk(path, coordinates) {
@@ -57,7 +61,7 @@ export async function listInPlace(
     file,
     stray: file,
   }, options);
-  return { chunks, fingerprint, added };
+  return { chunks, fingerprint, added, others };
 }
 
 /** Removes the files that were added for the new layout, and then the state of the conversion. */

@@ -6,7 +6,7 @@ import type { Conversion } from "../plan/conversion.ts";
 import { type ConvertPlan, planConversion } from "../plan/convert_plan.ts";
 import {
   assertAlone,
-  assertNothingAdded,
+  assertFree,
   assertReachable,
   assertUnchanged,
   assertUnlinked,
@@ -50,7 +50,7 @@ export async function beginInPlace(
   await assertUnlinked(run, documents);
   await assertAlone(place, plan, storeOptions);
   const listing = await listInPlace(run, plan, storeOptions);
-  assertNothingAdded(listing);
+  assertFree(listing);
   for (const { count } of listing.chunks.values()) run.count += count;
   const counts = new Map(
     Array.from(listing.chunks, ([{ planned }, { count }]) => [
