@@ -47,6 +47,14 @@ const MISTAKES: [string[], string][] = [
     ["convert", "--in-place", DEM, "--parts", ".x:1,,.index"],
     "or a conversion to another place",
   ],
+  [["--quiet", "inspect", DEM], "such as zarr-parts inspect --quiet"],
+  [["inspect", DEM, "-Q"], "Unknown option -Q\n"],
+  [["inspect", DEM, "--quiet=1"], "Expected --quiet without a value"],
+  [["inspect", "--chunk", DEM], `"${DEM}" is the value of --chunk\n`],
+  [
+    ["convert", DEM, "--suffix=x"],
+    `Expected SOURCE and TARGET, found "${DEM}"\n`,
+  ],
   [["inspect"], "Expected PATH|URL, found nothing"],
   [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
   [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
@@ -166,6 +174,18 @@ Deno.test("the help of each command has examples and fits in 80 columns", async 
     const long = out.split("\n").filter((line) => line.length > 80);
     assertEquals(long, []);
   }
+});
+
+Deno.test("the command line prints its version, and options have letters", async () => {
+  const { default: { version } } = await import("../../deno.json", {
+    with: { type: "json" },
+  });
+  for (const args of [["-V"], ["--version"], ["verify", "-V"]]) {
+    const { code, out, err } = await runCli(...args);
+    assertEquals([code, out, err], [0, `zarr-parts ${version}\n`, ""]);
+  }
+  const quiet = await runCli("inspect", "-q", DEM);
+  assertEquals(quiet, { code: 0, out: "", err: "" });
 });
 
 Deno.test("the examples in the help of each command are commands", async () => {
