@@ -39,7 +39,7 @@ async function codeOf(module: string): Promise<string> {
 /** The modules of `src/` that a module imports, types and imports on first use included. */
 async function importsOf(module: string): Promise<string[]> {
   const specifiers = (await codeOf(module)).matchAll(
-    /\b(?:from\s+|import\(\s*)"(\.[^"]+)"/g,
+    /\b(?:from\s+|import\(\s*)"(\.[^"]+\.ts)"/g,
   );
   return Array.from(
     specifiers,
