@@ -1,8 +1,6 @@
-import { parseArrayMetadata } from "./array_metadata.ts";
 import { assertMember, checkOneOf, refuse } from "./check.ts";
 import { describe } from "./describe.ts";
-import { parseExtension } from "./extension.ts";
-import { below, MetadataError, pointer } from "./metadata_error.ts";
+import { MetadataError, pointer } from "./metadata_error.ts";
 import { isMembers, type Members } from "./node_documents.ts";
 
 const MEMBERS_OF_GROUP: readonly string[] = [
@@ -14,8 +12,7 @@ const MEMBERS_OF_GROUP: readonly string[] = [
 
 /**
  * Refuses a document that is neither that of a Zarr v3 array nor that of a Zarr v3
- * group. Of arrays, also the form of the members is checked that `ArrayStorage` does
- * not need: data type, codecs, dimension names and attributes.
+ * group. The other members of an array are checked where the array is opened.
  *
  * @throws {MetadataError} If the document is refused.
  */
@@ -39,8 +36,7 @@ export function assertNodeDocument(document: unknown): void {
   if (attributes !== undefined && !isMembers(attributes)) {
     refuse("attributes to be an object", attributes, "/attributes");
   }
-  if (type === "array") assertArray(document);
-  else assertGroup(document);
+  if (type === "group") assertGroup(document);
 }
 
 function assertGroup(document: Members): void {
@@ -64,26 +60,4 @@ function assertGroup(document: Members): void {
   if (!isMembers(nodes.metadata)) {
     refuse("metadata to be an object", nodes.metadata, `${path}/metadata`);
   }
-}
-
-function assertArray(document: Members): void {
-  const { gridShape } = parseArrayMetadata(document);
-  assertMember(document, "data_type", "array metadata");
-  below("/data_type", () => parseExtension(document.data_type, "data type"));
-  const { codecs = [], dimension_names: names } = document;
-  if (!Array.isArray(codecs)) {
-    refuse("codecs to be a list", codecs, "/codecs");
-  }
-  for (const [i, codec] of codecs.entries()) {
-    below(pointer("/codecs", i), () => parseExtension(codec, "codec"));
-  }
-  if (names === undefined || names === null) return;
-  const isNames = Array.isArray(names) && names.length === gridShape.length &&
-    names.every((name) => name === null || typeof name === "string");
-  if (isNames) return;
-  refuse(
-    `dimension_names to be a list of ${gridShape.length} texts or null, one for each dimension`,
-    names,
-    "/dimension_names",
-  );
 }

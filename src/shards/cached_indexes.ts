@@ -9,8 +9,8 @@ import {
 import {
   type Extent,
   type InnerPath,
+  readNestedIndex,
   type ShardReader,
-  within,
 } from "./inner_extents.ts";
 import type { RangeBatches, ShardBody } from "./range_batches.ts";
 import { readShardIndex } from "./read_inner_chunk.ts";
@@ -158,7 +158,7 @@ export class CachedIndexes extends IndexCache {
     const read = (range: Extent) =>
       this.ranges.request(key, range, options, version);
     const layout = this.layouts[outer.length]!;
-    const index = await readShardIndex(within(read, extent), layout, key);
+    const index = await readNestedIndex(read, layout, outer, extent, key);
     return { index, isLasting: true };
   }
 }

@@ -64,7 +64,7 @@ export class InnerChunks {
     layouts: readonly ShardLayout[],
     {
       headSize = 0,
-      body = { store, keySuffix: "", offset: 0 },
+      body = { store, keySuffix: "", offset: 0, tailSize: 0 },
       changes = new ShardChanges(),
     }: InnerChunksOptions = {},
   ) {

@@ -1,15 +1,16 @@
-import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import { resolveByteRange } from "../stores/byte_range.ts";
 import { copyBytes, isOwn } from "../stores/copy_bytes.ts";
 import type { ByteRange, StoreKey } from "../stores/store.ts";
+import { assertExtents } from "./assert_shard_index.ts";
 import {
   assertComplete,
+  indexRange,
   placeInShard,
   readShardIndex,
   type ReadShardRange,
 } from "./read_inner_chunk.ts";
-import { ofShard, type ShardIndex } from "./shard_index.ts";
+import { decodeShardIndex, ofShard, type ShardIndex } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -58,7 +59,8 @@ export function findInner(
   const findIn = (index: ShardIndex | undefined) => {
     const entry = index?.[placeInShard(path[level]!, reader.layouts[level]!)];
     if (entry === undefined) return undefined;
-    const extent = inside(entry, shard, outer, reader.key);
+    const offset = entry.offset + (shard?.offset ?? 0);
+    const extent = { offset, length: entry.length };
     return level + 1 === path.length
       ? extent
       : findInner(reader, path, level + 1, extent);
@@ -123,11 +125,9 @@ export function uncachedReader(
     key,
     layouts,
     index: (outer, extent) =>
-      readShardIndex(
-        extent === undefined ? read : within(read, extent),
-        layouts[outer.length]!,
-        key,
-      ),
+      extent === undefined
+        ? readShardIndex(read, layouts[0]!, key)
+        : readNestedIndex(read, layouts[outer.length]!, outer, extent, key),
     async read(extent, path) {
       const length = Math.max(0, Math.min(extent.length, end - extent.offset));
       const bytes = await read({ offset: extent.offset, length });
@@ -137,12 +137,20 @@ export function uncachedReader(
   };
 }
 
-/** Reads ranges of a nested shard. */
-export function within(
+/** Reads the index of a nested shard by a function that reads ranges of the stored one. */
+export async function readNestedIndex(
   read: (range: Extent) => Promise<Uint8Array | undefined>,
+  layout: ShardLayout,
+  outer: InnerPath,
   extent: Extent,
-): ReadShardRange {
-  return (range) => read(partOf(extent, range));
+  key: StoreKey,
+): Promise<ShardIndex | undefined> {
+  const bytes = await read(partOf(extent, indexRange(layout)));
+  if (bytes === undefined) return undefined;
+  const index = decodeShardIndex(bytes, layout, key);
+  const of = ` of ${describeInner(outer, key)}`;
+  assertExtents(index, layout, extent.length, key, of);
+  return index;
 }
 
 /** A range of the bytes that an extent has. */
@@ -157,25 +165,6 @@ export function describeInner(path: InnerPath, key: StoreKey): string {
     `inner chunk ${describe(coordinates)}`
   );
   return names.reverse().join(" of ") + ofShard(key);
-}
-
-/** The extent of an index entry in the stored shard. */
-function inside(
-  entry: Extent,
-  shard: Extent | undefined,
-  outer: InnerPath,
-  key: StoreKey,
-): Extent {
-  if (shard === undefined) return entry;
-  if (entry.offset + entry.length > shard.length) {
-    throw new DamageError(
-      `The index of ${
-        describeInner(outer, key)
-      } has ${entry.length} bytes from ${entry.offset} on, where it has ${shard.length} in all`,
-      { key },
-    );
-  }
-  return { offset: shard.offset + entry.offset, length: entry.length };
 }
 
 /** The grid coordinates of an index entry: the inverse of `placeInShard`. */

@@ -161,7 +161,7 @@ export class RangeBatches {
     options: StoreOptions | undefined,
     version: StoreVersion,
   ): Promise<Uint8Array> {
-    const { store, keySuffix, offset: start } = this.#body!;
+    const { store, keySuffix, offset: start, tailSize } = this.#body!;
     if (offset < start) throw new NotInBodyError();
     const range = { offset: offset - start, length };
     const valueKey: StoreKey = `${key}${keySuffix}`;
@@ -169,6 +169,10 @@ export class RangeBatches {
     if (bytes === undefined) throw new ShardChangedError();
     assertRecorded(version, key);
     if (bytes.length !== length) throw new NotInBodyError();
+    // The index at the end of a shard is no inner chunk's.
+    const { size = Infinity } = version;
+    const indexStart = start + size + (tailSize ?? Infinity) - this.#indexSize;
+    if (offset + length > indexStart) throw new NotInBodyError();
     return bytes;
   }
 

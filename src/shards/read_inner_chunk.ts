@@ -1,6 +1,7 @@
 import { DamageError } from "../errors/damage_error.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ByteRange } from "../stores/store.ts";
+import { assertExtents } from "./assert_shard_index.ts";
 import {
   assertEntries,
   decodeShardIndex,
@@ -58,13 +59,19 @@ export async function readShardIndex(
   layout: ShardLayout,
   key = "",
 ): Promise<ShardIndex | undefined> {
+  const bytes = await read(indexRange(layout));
+  if (bytes === undefined) return undefined;
+  const index = decodeShardIndex(bytes, layout, key);
+  assertExtents(index, layout, undefined, key);
+  return index;
+}
+
+/** Where the index lies in a shard. */
+export function indexRange(layout: ShardLayout): ByteRange {
   const size = shardIndexSize(layout);
-  const bytes = await read(
-    layout.indexLocation === "start"
-      ? { offset: 0, length: size }
-      : { suffixLength: size },
-  );
-  return bytes && decodeShardIndex(bytes, layout, key);
+  return layout.indexLocation === "start"
+    ? { offset: 0, length: size }
+    : { suffixLength: size };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readRange, readSize } from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import type { StoreVersion } from "../stores/store_group.ts";
+import { assertExtents } from "./assert_shard_index.ts";
 import {
   assertFileSize,
   decodeFileRecord,
@@ -108,5 +109,6 @@ export async function readRecordedIndex(
     layout,
     key,
   );
+  assertExtents(index, layout, undefined, key);
   return { index, record };
 }

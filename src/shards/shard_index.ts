@@ -119,19 +119,35 @@ export function decodeShardIndex(
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (layout.indexHasChecksum) verifyChecksum(bytes, `The index${of}`, key);
   const isLittle = layout.indexEndian === "little";
-  return Array.from({ length: chunkCount(layout) }, (_, i) => {
+  const count = chunkCount(layout);
+  // A loop, since `Array.from` takes twice as long.
+  const index = new Array<Entry | undefined>(count);
+  for (let i = 0; i < count; i++) {
     const offset = readNumber(view, i * ENTRY_SIZE, isLittle);
     const length = readNumber(view, i * ENTRY_SIZE + 8, isLittle);
-    if (offset + length <= Number.MAX_SAFE_INTEGER) return { offset, length };
-    const [from, count] = [0, 8].map((at) =>
-      view.getBigUint64(i * ENTRY_SIZE + at, isLittle)
-    );
-    if (from === ABSENT && count === ABSENT) return undefined;
-    throw new DamageError(
-      `Inner chunk ${i}${of} has ${count} bytes from ${from} on, where 2^53−1 is the most that can be read`,
-      { key },
-    );
-  });
+    index[i] = offset + length <= Number.MAX_SAFE_INTEGER
+      ? { offset, length }
+      : absentEntry(view, i, isLittle, of, key);
+  }
+  return index;
+}
+
+/** Returns `undefined` for an absent inner chunk, and refuses any other beyond 2^53−1. */
+function absentEntry(
+  view: DataView,
+  place: number,
+  isLittle: boolean,
+  of: string,
+  key: string,
+): undefined {
+  const [offset, length] = [0, 8].map((at) =>
+    view.getBigUint64(place * ENTRY_SIZE + at, isLittle)
+  );
+  if (offset === ABSENT && length === ABSENT) return undefined;
+  throw new DamageError(
+    `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where 2^53−1 is the most that can be read`,
+    { key },
+  );
 }
 
 /** Reads 64 bits without a `bigint`, which takes longer; exact up to 2^53−1. */

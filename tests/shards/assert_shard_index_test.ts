@@ -24,6 +24,10 @@ function isSound(
   for (const [i, entry] of index.entries()) {
     if (entry === undefined) continue;
     const { offset, length } = entry;
+    const isShared = index.slice(0, i).some((other) =>
+      other?.offset === offset && other.length === length
+    );
+    if (isShared) continue;
     for (let byte = offset; byte < offset + length; byte++) {
       if (owners[byte] !== "none") return false;
       owners[byte] = `inner chunk ${i}`;

@@ -5,14 +5,19 @@ import {
   assertRejects,
 } from "@std/assert";
 import {
+  arrayMetadata,
   ChecksumError,
+  createArrayChunks,
   DamageError,
   encodeShard,
+  HttpStore,
   MemoryStore,
   shardIndexSize,
 } from "../../mod.ts";
+import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { InnerChunks } from "../../src/shards/inner_chunks.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
 import { layoutsOf } from "./arbitraries.ts";
 import { slowIndexBytes, type StoredEntry } from "./slow_shard.ts";
 
@@ -82,6 +87,8 @@ Deno.test("InnerChunks rejects an inner chunk outside of its shard, by one byte 
       const entry of [
         [size - 1n, 2n],
         [size, 1n],
+        [layout.indexLocation === "end" ? 9n : 31n, 2n],
+        [layout.indexLocation === "end" ? 10n : 0n, 1n],
         [2n ** 40n, 1n],
         [2n ** 53n - 2n, 1n],
         [2n ** 53n, 1n],
@@ -102,8 +109,9 @@ Deno.test("InnerChunks rejects an inner chunk outside of its shard, by one byte 
         await assertRejects(read, DamageError, `"${KEY}"`, String(entry));
       }
     }
+    const isAtEnd = layout.indexLocation === "end";
     const last = await innerOf(
-      shardOf([[size - 1n, 1n], [ABSENT, ABSENT]], layout),
+      shardOf([[isAtEnd ? 9n : size - 1n, 1n], [ABSENT, ABSENT]], layout),
       layout,
     );
     assertEquals((await last.at([[0]]).get(KEY))?.length, 1);
@@ -113,10 +121,12 @@ Deno.test("InnerChunks rejects an inner chunk outside of its shard, by one byte 
 
 Deno.test("InnerChunks rejects an inner chunk outside of its nested shard, also inside of the outer shard", async () => {
   for (const layout of WITHOUT_CHECKSUM) {
+    const isAtEnd = layout.indexLocation === "end";
     const innerSize = BigInt(shardIndexSize(layout) + 10);
     for (
       const [entry, isInside] of [
-        [[innerSize - 2n, 2n], true],
+        [[isAtEnd ? 8n : innerSize - 2n, 2n], true],
+        [[isAtEnd ? 9n : 31n, 2n], false],
         [[innerSize - 1n, 2n], false],
         [[innerSize + 1n, 1n], false],
         [[innerSize, 1n], false],
@@ -131,7 +141,7 @@ Deno.test("InnerChunks rejects an inner chunk outside of its nested shard, also 
       const read = () => inner.at([[0], [0]]).get(KEY);
       if (isInside) assertEquals((await read())?.length, 2);
       else await assertRejects(read, DamageError, `"${KEY}"`, String(entry));
-      assertEquals(await inner.at([[0], [1]]).get(KEY), undefined);
+      assertEquals((await inner.at([[1]]).get(KEY))?.length, 30);
     }
   }
 });
@@ -179,6 +189,78 @@ Deno.test("InnerChunks rejects to change a shard without a checksum whose inner 
         `"${KEY}"`,
       );
       assertEquals(await stored.get(KEY), shard);
+    }
+  }
+});
+
+/** The parts of a shard with an index of 32 bytes, at its end and at its start. */
+const PARTS = {
+  end: [[""], ["", ".index:32"], [".head:1", "", ".index:32"], ["", ".t:40"]],
+  start: [[""], [".index:32", ""], [".head:33", ""]],
+};
+
+Deno.test("withZarrParts rejects inner chunks that lie in the index or overlap, in any parts and stores", async () => {
+  for (const location of ["end", "start"] as const) {
+    const first = location === "start" ? 32n : 1n;
+    const layout = LAYOUTS.find((it) =>
+      !it.indexHasChecksum && it.indexLocation === location &&
+      it.indexEndian === "little"
+    )!;
+    const DAMAGED: [readonly StoredEntry[], (string | undefined)[]][] = [
+      [[[first, 4n], [first + 4n, 5n]], [undefined, undefined]],
+      [[[first, 4n], [first, 4n]], [undefined, undefined]],
+      [[[first, 4n], [first + 3n, 5n]], ["overlap", "overlap"]],
+      [[[first, 4n], [first, 5n]], ["overlap", "overlap"]],
+      location === "start"
+        ? [[[first, 4n], [31n, 1n]], ["from 31 on", "from 31 on"]]
+        : [[[first, 4n], [9n, 2n]], [undefined, "from 9 on"]],
+      location === "start"
+        ? [[[0n, 32n], [first, 1n]], ["from 0 on", "from 0 on"]]
+        : [[[first, 4n], [10n, 32n]], [undefined, "from 10 on"]],
+    ];
+    for (const parts of PARTS[location]) {
+      const stored = new MemoryStore();
+      const chunks = await createArrayChunks(stored, "", {
+        ...arrayMetadata({
+          shape: [2],
+          dataType: "uint8",
+          shardShape: [2],
+          chunkShape: [1],
+          indexLocation: location,
+          parts,
+        }),
+        codecs: [{
+          name: "sharding_indexed",
+          configuration: {
+            chunk_shape: [1],
+            codecs: [{ name: "bytes" }],
+            index_codecs: [
+              { name: "bytes", configuration: { endian: "little" } },
+            ],
+            index_location: location,
+          },
+        }],
+      });
+      const http = serve(storeHandler(stored));
+      try {
+        for (const [entries, errors] of DAMAGED) {
+          await chunks.set([0], shardOf(entries, layout));
+          for (const store of [stored, new HttpStore(http.url)]) {
+            const plain = await withZarrParts(store);
+            for (const [i, error] of errors.entries()) {
+              const text = `${location} ${parts} ${entries} ${i}`;
+              const read = async () => await plain.get(`/c/${i}`);
+              if (error === undefined) assert(await read(), text);
+              else {
+                const found = await assertRejects(read, DamageError, error);
+                assertEquals(found.key, "/c/0", text);
+              }
+            }
+          }
+        }
+      } finally {
+        await http.close();
+      }
     }
   }
 });

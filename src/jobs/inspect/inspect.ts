@@ -5,6 +5,7 @@ import { flattenLayers } from "../../concat_parts/flat_parts.ts";
 import { ceilDivide } from "../../metadata/array_metadata.ts";
 import { inDocument } from "../../metadata/metadata_error.ts";
 import { isArrayDocument, isMembers } from "../../metadata/node_documents.ts";
+import { assertExtents } from "../../shards/assert_shard_index.ts";
 import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
 import type { Part } from "../../splitter/part.ts";
 import { readSize } from "../../stores/capabilities.ts";
@@ -270,6 +271,7 @@ async function describeIndex(
     return Math.min(count, ceilDivide(rest, inner.shape[i]!));
   });
   const innerChunks = decodeShardIndex(bytes, layout, key);
+  assertExtents(innerChunks, layout, size - after, key);
   let present = 0;
   for (const [place, entry] of innerChunks.entries()) {
     if (entry && isInBox(place, chunksPerShard, chunksInArray)) present++;
