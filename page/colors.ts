@@ -43,6 +43,27 @@ export function rangeOf(
 }
 
 /**
+ * The least and the greatest value.
+ *
+ * @param fill The value of elements that are not stored, which counts if there is no other.
+ * @returns `undefined` without numbers.
+ */
+export function extentOf(
+  values: ArrayLike<number>,
+  fill: number,
+): Range | undefined {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!Number.isFinite(value) || value === fill) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (low <= high) return { low, high };
+  return Number.isFinite(fill) ? { low: fill, high: fill } : undefined;
+}
+
+/**
  * The colors of values: red, green, blue and alpha of each. Numbers that are not finite,
  * and elements that are not stored, are transparent.
  */

@@ -5,32 +5,56 @@ import { append } from "./elements.ts";
 /** The time after the last move of a slider until its value is taken, in milliseconds. */
 const PAUSE = 120;
 
-/** Adds a slider that chooses a number from 0 to `last`. */
+/** A slider on the page. */
+export interface Slider {
+  /** Shows a number, without telling that it was chosen. */
+  show(value: number): void;
+}
+
+/**
+ * Adds a slider that chooses a number from 0 to `last`.
+ *
+ * @param onMove Called while the slider moves.
+ * @param onChange Called once the slider was moved.
+ */
 export function addSlider(
   controls: HTMLElement,
   name: string,
   { step, last }: { step: number; last: number },
   value: number,
+  onMove: (value: number) => void,
   onChange: (value: number) => void,
-): void {
+): Slider {
   const label = append(controls, "label");
   append(label, "span", name);
   const slider = append(label, "input");
-  const output = append(label, "output", String(value));
+  // Not an <output>, which screen readers would read beside the slider.
+  const output = append(label, "b");
+  output.ariaHidden = "true";
   slider.type = "range";
+  slider.ariaLabel = name;
   slider.step = String(step);
   slider.min = "0";
   slider.max = String(last);
-  slider.value = String(value);
+  const show = (value: number) => {
+    slider.value = String(value);
+    output.textContent = slider.value;
+  };
+  show(value);
   let timer: number | undefined;
   slider.oninput = () => {
     output.textContent = slider.value;
     clearTimeout(timer);
     timer = setTimeout(
-      () => onChange(Number(slider.value)),
+      () => onMove(Number(slider.value)),
       PAUSE,
     ) as unknown as number;
   };
+  slider.onchange = () => {
+    clearTimeout(timer);
+    onChange(Number(slider.value));
+  };
+  return { show };
 }
 
 /** Adds a list of the palettes. */

@@ -1,11 +1,16 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
-import { addPalettes, addSlider } from "./controls.ts";
-import { paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
+import { addPalettes, addSlider, type Slider } from "./controls.ts";
+import { extentOf, paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
 import { append, numberText } from "./elements.ts";
 import { drawLine } from "./line.ts";
 import type { PictureAxes } from "../src/cli/page/picture_axes.ts";
 import { numbersOf, transpose, windowOf } from "./slices.ts";
+import {
+  type Gap,
+  openReadable,
+  type ReadableArray,
+} from "./readable_array.ts";
 
 /** An array, as its page describes it. */
 export interface DescribedArray {
@@ -28,13 +33,13 @@ export async function showPicture(
   const status = append(view, "p", "Reading …", "muted");
   status.role = "status";
   try {
-    const store = new zarr.FetchStore(described.url);
-    const array = await zarr.open.v3(store, { kind: "array" });
+    const readable = await openReadable(described.url);
+    const { array } = readable;
     if (array.shape.includes(0)) {
       status.textContent = "The array has no elements.";
     } else if (array.shape.length === 0) {
       status.textContent = `The only element is ${await zarr.get(array, [])}.`;
-    } else await new Picture(view, status, array, described).draw();
+    } else await new Picture(view, status, readable, described).draw();
   } catch (error) {
     showError(status, error);
   }
@@ -43,33 +48,44 @@ export async function showPicture(
 /** A picture of a part of an array, which its controls choose. */
 class Picture {
   readonly #status: HTMLElement;
-  readonly #array: zarr.Array<zarr.DataType, zarr.FetchStore>;
+  readonly #readable: ReadableArray;
+  readonly #array: ReadableArray["array"];
   readonly #described: DescribedArray;
   readonly #canvas: HTMLCanvasElement;
   readonly #axes: PictureAxes;
   /** An element along each dimension: that of the picture, or one of its first chunk. */
   readonly #starts: number[];
+  readonly #sliders = new Map<number, Slider>();
   #palette = "Dusk";
   #reading = new AbortController();
+  /** The reason for which chunks of the picture are missing. */
+  #gap = "";
   /** The numbers of the picture, row by row. */
   #values: ArrayLike<number> = [];
 
   constructor(
     view: HTMLElement,
     status: HTMLElement,
-    array: zarr.Array<zarr.DataType, zarr.FetchStore>,
+    readable: ReadableArray,
     described: DescribedArray,
   ) {
     const { shape, axes, chunk, chunkShape } = described;
     this.#status = status;
-    this.#array = array;
+    this.#readable = readable;
+    this.#array = readable.array;
     this.#described = described;
     this.#axes = axes;
     this.#starts = shape.map((_, i) => (chunk?.[i] ?? 0) * chunkShape[i]!);
     this.#canvas = append(view, "canvas");
     this.#canvas.role = "img";
     view.prepend(this.#canvas);
+    const first = [...this.#starts];
+    this.#goTo(startsIn(location.href, shape) ?? first);
     this.#addControls(append(view, "div", "", "controls"));
+    addEventListener("popstate", () => {
+      this.#goTo(startsIn(location.href, shape) ?? first);
+      this.draw();
+    });
     this.#canvas.onpointermove = (event) => this.#describeElement(event);
     this.#canvas.onpointerleave = () => this.#describe();
   }
@@ -80,10 +96,12 @@ class Picture {
     const { signal } = this.#reading = new AbortController();
     this.#status.classList.remove("alert");
     try {
-      const { data, shape } = await zarr.get(this.#array, this.#selection(), {
+      const { data, shape, gaps } = await this.#readable.read(
+        this.#selection(),
         signal,
-      });
+      );
       if (signal.aborted) return;
+      this.#gap = gaps.length === 0 ? "" : gapText(gaps);
       const numbers = numbersOf(data);
       if (numbers === undefined) {
         this.#status.textContent =
@@ -107,15 +125,36 @@ class Picture {
       const [range, value] = this.#isShown(i)
         ? [{ step, last }, start]
         : [{ step: 1, last: length - 1 }, this.#starts[i]!];
-      addSlider(controls, this.#name(i), range, value, (value) => {
+      const show = (value: number) => {
+        if (this.#starts[i] === value) return;
         this.#starts[i] = value;
         this.draw();
-      });
+      };
+      const slider = addSlider(
+        controls,
+        this.#name(i),
+        range,
+        value,
+        show,
+        (value) => {
+          show(value);
+          rememberStarts(this.#starts);
+        },
+      );
+      this.#sliders.set(i, slider);
     });
     if (this.#axes.colors !== undefined || shape.length === 1) return;
     addPalettes(controls, this.#palette, (name) => {
       this.#palette = name;
       this.draw();
+    });
+  }
+
+  /** Shows the elements at a place. */
+  #goTo(starts: readonly number[]): void {
+    starts.forEach((start, i) => {
+      this.#starts[i] = start;
+      this.#sliders.get(i)?.show(start);
     });
   }
 
@@ -182,12 +221,15 @@ class Picture {
       const isWhole = !this.#isShown(i) || stop - start === length;
       return isWhole ? [] : [`${this.#name(i)} ${start} to ${stop - 1}`];
     });
-    const range = rangeOf(this.#values, undefined);
+    const range = extentOf(this.#values, Number(this.#array.fillValue ?? NaN));
     const values = range === undefined
       ? "no numbers"
       : `values from ${numberText(range.low)} to ${numberText(range.high)}`;
     const text = [...places, values].join(", ");
-    this.#status.textContent = text;
+    this.#status.textContent = this.#gap === ""
+      ? text
+      : `${text}. ${this.#gap}`;
+    this.#status.classList.toggle("alert", this.#gap !== "");
     this.#canvas.ariaLabel = `A picture with ${text}`;
   }
 
@@ -215,8 +257,41 @@ class Picture {
   }
 }
 
+/** The name of the parameter of a URL that holds the place of a picture. */
+const PLACE = "at";
+
+/** The place that a URL names; `undefined` for none in the array. */
+function startsIn(
+  url: string,
+  shape: readonly number[],
+): number[] | undefined {
+  const text = new URL(url).searchParams.get(PLACE) ?? "";
+  if (!/^\d{1,15}(,\d{1,15})*$/.test(text)) return undefined;
+  const starts = text.split(",").map(Number);
+  const isInside = starts.length === shape.length &&
+    starts.every((start, i) => start < shape[i]!);
+  return isInside ? starts : undefined;
+}
+
+/** Puts the place of a picture into the URL of the page. */
+function rememberStarts(starts: readonly number[]): void {
+  const url = new URL(location.href);
+  if (url.searchParams.get(PLACE) === starts.join()) return;
+  url.searchParams.set(PLACE, starts.join());
+  history.pushState(null, "", url);
+}
+
+/** Says which chunks are missing in a picture. */
+function gapText(gaps: readonly Gap[]): string {
+  const [{ coordinates, error }] = gaps as [Gap];
+  const place = coordinates.join(", ");
+  const count = gaps.length === 1
+    ? `Chunk ${place} cannot be read`
+    : `${gaps.length} chunks cannot be read, such as ${place}`;
+  return `${count}: ${explain(error)}`;
+}
+
 function showError(status: HTMLElement, error: unknown): void {
-  console.error(error);
   status.classList.add("alert");
   status.textContent = `No picture: ${explain(error)}`;
 }

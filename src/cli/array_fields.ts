@@ -20,7 +20,7 @@ export function fieldsOf(array: InspectedArray): [string, string][] {
         : `${shapeText(chunkShape)}, a grid of ${shapeText(gridShape)}`,
     ],
     ["inner chunks", innerChunkShape && shapeText(innerChunkShape)],
-    ["codecs", codecsText(metadata.codecs)],
+    ["codecs", codecsText(metadata.codecs) || "none"],
     ["keys", nameOf(chunk_key_encoding)],
     ["stored", storedText(array)],
     ["absent", absentText(array)],

@@ -10,7 +10,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import config from "../../deno.json" with { type: "json" };
-import { mapChunks } from "../../src/cli/page/chunk_map.ts";
+import { cellOf, mapChunks } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { MODULES } from "../../src/cli/page/modules.ts";
 import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
@@ -79,6 +79,7 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
     ["/maps/elevation?chunk=1,2", undefined, 200],
     ["/maps/elevation?chunk=9,9", undefined, 200],
     ["/maps/elevation?chunk=-1,a", undefined, 200],
+    ["/maps/elevation?chunk=&chunk=", undefined, 200],
     ["/", { method: "HEAD", headers: { Accept: "text/html" } }, 200],
     ["/", json, undefined],
     ["/maps/elevation", json, undefined],
@@ -87,6 +88,8 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
     ["/maps/elevation/c/1/2", undefined, undefined],
     ["/maps/elevatio", undefined, undefined],
     ["/%E0%A4%A", undefined, undefined],
+    ["/%00", undefined, undefined],
+    ["/maps/../x", undefined, undefined],
     ["/__page__/page.css", json, 200],
     ["/__page__/script.js", json, 200],
     ["/__page__/other.js", json, 404],
@@ -101,6 +104,8 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
     ["/__page__/modules/zarrita/file:///etc/x.js", json, 404],
     ["/__page__/modules/fs/", json, 404],
     ["/__page__/modules/%E0%A4%A/", json, 404],
+    ["/__page__/modules/zarrita///%5B", json, 404],
+    ["/__page__/modules/zarrita/%ff.js", json, 404],
   ];
   for (const [path, init, status] of cases) {
     const response = await ask(pages, path, init);
@@ -110,7 +115,9 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
 });
 
 Deno.test("a page shows the nodes, the layout, the stored chunks and the parts of one", async () => {
-  const pages = new IndexPages(await exampleStore(), "data", "/mount");
+  const pages = new IndexPages(await exampleStore(), "data", {
+    mount: "/mount",
+  });
   const text = await textOf(pages, "/mount/maps/elevation");
   const shown = [
     'href="/mount/maps/elevation"',
@@ -180,18 +187,197 @@ Deno.test("the code that a page offers runs nothing that a store names", async (
 Deno.test("a page says what is wrong with a node, and does not pass it off as absent", async () => {
   const store = await exampleStore();
   await store.set("/broken/zarr.json", new Uint8Array([123]));
-  await store.delete("/maps/elevation/c/1/2.shard.index");
-  const pages = new IndexPages(store, "data");
-  for (
-    const [path, text] of [
-      ["/broken", "/broken/zarr.json"],
-      ["/maps/elevation", "c/1/2.shard.index"],
-    ] as const
-  ) {
-    const response = await ask(pages, path);
-    assertEquals(response?.status, 502, path);
-    assert((await response!.text()).includes(text), path);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const response = await ask(
+    new IndexPages(store, "data", { onError }),
+    "/broken",
+  );
+  assertEquals(response?.status, 502);
+  assertMatch(
+    await response!.text(),
+    /\/broken\/zarr\.json: The metadata is inv/,
+  );
+  assertEquals(errors.length, 1);
+});
+
+Deno.test("a page with a damaged shard shows all but the shard", async () => {
+  const damages: ((store: MemoryStore) => Promise<void>)[] = [
+    (store) => store.delete("/maps/elevation/c/1/2.shard.index"),
+    (store) =>
+      store.set("/maps/elevation/c/1/2.shard.index", new Uint8Array(9)),
+    (store) =>
+      store.set("/maps/elevation/c/1/2.shard.index", new Uint8Array(68)),
+  ];
+  for (const damage of damages) {
+    const store = await exampleStore();
+    await damage(store);
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    const pages = new IndexPages(store, "data", { onError });
+    for (const query of ["", "?chunk=1,2"]) {
+      const text = await textOf(pages, `/maps/elevation${query}`);
+      const shown = [
+        /Shard 1, 2<\/h2>\s*<p class="alert" role="alert">The stored data is damaged: [^<]*c\/1\/2\.shard/,
+        /1 of 6 shards is stored\./,
+        /40 × 60/,
+        /Attributes/,
+        /zarr\.open_array/,
+        /"chunk":\[1,2\]/,
+      ];
+      for (const part of shown) assertMatch(text, part);
+    }
+    assertEquals(errors.length, 2);
+    const other = await textOf(pages, "/maps/elevation?chunk=0,1");
+    assertEquals(other.includes('alert"'), false);
   }
+});
+
+Deno.test("a page of an array whose chunks cannot be listed shows all but their map", async () => {
+  const store = await exampleStore();
+  const list = store.list.bind(store);
+  store.list = (prefix, options) => {
+    if (prefix === "/") return list(prefix, options);
+    throw new Error("EIO: /srv/secret");
+  };
+  const pages = new IndexPages(store, "data", { onError() {} });
+  const text = await textOf(pages, "/maps/elevation?chunk=1,2");
+  assertMatch(text, /role="alert">[^<]*The store behind this server failed\./);
+  assertMatch(text, /168 B in 2 objects/);
+  assertEquals(text.includes("secret"), false);
+});
+
+Deno.test("a page of a group shows its attributes, what it holds and how to open it", async () => {
+  const store = await exampleStore();
+  const group = (attributes: unknown) =>
+    new TextEncoder().encode(
+      JSON.stringify({ zarr_format: 3, node_type: "group", attributes }),
+    );
+  await store.set("/a/zarr.json", group({ "<i>title": "Maps" }));
+  await store.set("/a/b/zarr.json", group({}));
+  await store.set("/a/c/zarr.json", new Uint8Array([123]));
+  const array = await store.get("/maps/elevation/zarr.json");
+  await store.set("/a/b/dem/zarr.json", array!);
+  await store.set("/d/old/.zarray", group({}));
+  await store.set("/d/.zgroup", group({}));
+  const pages = new IndexPages(store, "data");
+  const cases: [path: string, parts: RegExp[]][] = [
+    ["/", [
+      /A group with 2 arrays, 2 groups, 2 nodes of Zarr v2 and 1 node that cannot be read\./,
+    ]],
+    ["/a", [
+      /A group with 1 array, 1 group and 1 node that cannot be read\./,
+      /<h2[^>]*>Attributes<\/h2>\s*<pre[^>]*>\{\s+&quot;&lt;i&gt;title&quot;: &quot;Maps/,
+      /zarr\.open_group\(&quot;http:\/\/host\/a&quot;, mode=&quot;r&quot;\)\s+print\(group\[&quot;b\/dem&quot;\]\)/,
+      /group\.resolve\(&quot;b\/dem&quot;\)/,
+    ]],
+    ["/a/b", [/<p>A group with 1 array\.<\/p>/]],
+    ["/maps", [/<p>A folder with 1 array\.<\/p>/]],
+  ];
+  for (const [path, parts] of cases) {
+    const text = await textOf(pages, path);
+    for (const part of parts) assertMatch(text, part);
+  }
+  assertEquals((await textOf(pages, "/maps")).includes("open_group"), false);
+  assertMatch(await textOf(pages, "/a/b"), /There are none\./);
+  for (const path of ["/d", "/d/old"]) {
+    assertMatch(await textOf(pages, path), /Zarr v2 .*\s.*[^]*zarr migrate v3/);
+  }
+});
+
+Deno.test("a page says that a store is Zarr v2, whether it can list or not", async () => {
+  for (const name of ["/.zarray", "/.zgroup"] as const) {
+    const listed = new MemoryStore([[name, new Uint8Array([123, 125])]]);
+    const unlisted: Store = { get: (key) => listed.get(key) };
+    for (const store of [listed, unlisted]) {
+      const text = await textOf(new IndexPages(store, "data"), "/");
+      assertMatch(text, /Zarr v2/);
+    }
+  }
+  // A node of both versions is one of Zarr v3.
+  const store = await exampleStore();
+  await store.set("/maps/elevation/.zarray", new Uint8Array([123, 125]));
+  const text = await textOf(new IndexPages(store, "data"), "/maps/elevation");
+  assertEquals(text.includes("v2"), false);
+});
+
+Deno.test("a page lists the chunks of a cell of its map that stands for several", async () => {
+  const store = new MemoryStore();
+  const chunks = await createArrayChunks(
+    store,
+    "",
+    arrayMetadata({
+      shape: [12, 3, 2, 2],
+      dataType: "uint8",
+      chunkShape: [1, 1, 1, 1],
+      dimensionNames: ["time", null, "y", "x"],
+    }),
+  );
+  for (
+    const place of [[10, 0, 1, 1], [2, 1, 1, 1], [2, 0, 1, 1], [0, 0, 0, 1]]
+  ) {
+    await chunks.set(place, new Uint8Array(1));
+  }
+  const pages = new IndexPages(store, "data");
+  const linksOf = (text: string) =>
+    Array.from(text.matchAll(/href="\?chunk=([\d,]+)"( aria-current)?/g))
+      .map(([, chunk, current]) => chunk + (current ? "*" : ""));
+  const cases: [query: string, links: string[]][] = [
+    ["", ["0,0,0,1*"]],
+    ["?chunk=2,1,1,1", ["2,0,1,1", "2,1,1,1*", "10,0,1,1"]],
+    ["?chunk=2&chunk=1&chunk=1&chunk=1", ["2,0,1,1", "2,1,1,1*", "10,0,1,1"]],
+    ["?chunk=5,0,1,1", ["2,0,1,1", "2,1,1,1", "10,0,1,1"]],
+    ["?chunk=0,0,0,0", []],
+  ];
+  for (const [query, links] of cases) {
+    const text = await textOf(pages, `/${query}`);
+    assertEquals(linksOf(text), links, query);
+    assertMatch(text, /A cell stands for up to 36 chunks\./);
+    assertMatch(
+      text,
+      /<span>time<\/span>\s*<input type="number"\s+name="chunk"/,
+    );
+  }
+});
+
+Deno.test("files of pages are found or not, whatever their path, and never fail", async () => {
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const pages = new IndexPages(await exampleStore(), "data", { onError });
+  const piece = fc.constantFrom(
+    ...[
+      "%5B",
+      "[",
+      "%ff",
+      "%ff.js",
+      "%",
+      "%zz",
+      "//",
+      "/",
+      "..",
+      "%2e%2e",
+      ".",
+    ],
+    ...["%00", "%00.js", "%2f", "%5c", "\\", "a".repeat(5000), ".js", "x.js"],
+    ...["zarrita", "modules", "numcodecs%2Fzstd", "http:", "file:", "?", "#"],
+    ...["data:text/javascript,1", "é.js", "%F0%9F%92%A9.js", "@", "util.js"],
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("", "modules/", "modules/zarrita/", "modules/zarrita//"),
+      fc.array(piece, { maxLength: 4 }),
+      fc.constantFrom("", "/", ".js"),
+      async (start, pieces, end) => {
+        const path = `/__page__/${start}${pieces.join("")}${end}`;
+        const response = await ask(pages, path);
+        await response?.body?.cancel();
+        const status = response?.status ?? 404;
+        assert([200, 400, 404].includes(status), `${status} ${path}`);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+  assertEquals(errors, []);
 });
 
 Deno.test("pages of a store that cannot list show its consolidated nodes, or what is missing", async () => {
@@ -235,15 +421,21 @@ Deno.test("pages read the hierarchy of a slow store once, and again some seconds
   }
 });
 
-Deno.test("a failing store is an error of the page, without its stack", async () => {
-  const store = new HttpStore("http://host", {
+Deno.test("a failing store is an error of the page, which names no place, and is reported", async () => {
+  const store = new HttpStore("http://host/secret", {
     fetch: () => Promise.resolve(new Response("secret", { status: 403 })),
   });
-  const response = await ask(new IndexPages(store, "data"), "/");
-  assertEquals(response?.status, 502);
-  const text = await response!.text();
-  assert(text.includes("403"), text);
-  assertEquals(text.includes("    at "), false);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const pages = new IndexPages(store, "data", { onError });
+  for (const path of ["/", "/secre", "/maps?chunk=1"]) {
+    const response = await ask(pages, path);
+    assertEquals(response?.status, 502);
+    const text = await response!.text();
+    assertMatch(text, /The store behind this server failed/);
+    assertEquals(/secret| at .*:\d|403/.test(text), false, text);
+    assertMatch(String(errors.at(-1)), /http:\/\/host\/secret.*403/);
+  }
 });
 
 Deno.test("mapChunks counts the stored chunks of each cell", async () => {
@@ -295,6 +487,12 @@ Deno.test("mapChunks counts the stored chunks of each cell", async () => {
           return i < 0 ? 0 : a[i]! - b[i]!;
         });
         assertEquals(map.first, sorted[0]);
+        const cellIn = (each: readonly number[]) =>
+          cellOf(map, axes, each).join();
+        assertEquals(
+          map.cell,
+          sorted.filter((each) => cellIn(each) === cellIn(sorted[0]!)),
+        );
         assert(counts.every((count) => count <= map.most));
       },
     ),

@@ -1,6 +1,13 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { FileSystemStore, MemoryStore, type StoreKey } from "../../mod.ts";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  encodeShard,
+  FileSystemStore,
+  MemoryStore,
+  type StoreKey,
+} from "../../mod.ts";
 import { paint, PALETTES, rangeOf } from "../../page/colors.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { convert } from "../../src/jobs/mod.ts";
@@ -31,6 +38,29 @@ async function exampleStore(): Promise<MemoryStore> {
     shape: [20, 30],
     stride: [30, 1],
   });
+  const group = { zarr_format: 3, node_type: "group" };
+  const document = new TextEncoder().encode(JSON.stringify(group));
+  await store.set("/group/zarr.json", document);
+  await convert(SOURCE, { store, path: "damaged" }, { parts: ["", ".index"] });
+  await store.delete("/damaged/c/0/0.index");
+  const metadata = arrayMetadata({
+    shape: [9, 8, 8],
+    dataType: "uint8",
+    shardShape: [9, 8, 8],
+    chunkShape: [1, 8, 8],
+  });
+  const chunks = await createArrayChunks(store, "slow", metadata);
+  const slices = Array.from(
+    { length: 9 },
+    (_, i) => new Uint8Array(64).fill(i),
+  );
+  const shard = encodeShard(slices, {
+    chunksPerShard: [9, 1, 1],
+    indexLocation: "end",
+    indexEndian: "little",
+    indexHasChecksum: true,
+  });
+  await chunks.set([0, 0, 0], shard);
   return store;
 }
 
@@ -43,16 +73,23 @@ testInChromium(
   "a page draws pictures of its array, and shows other chunks",
   async (browser, t) => {
     const store = await exampleStore();
-    const handler = createHandler(store);
-    const pages = new IndexPages(store, "example");
+    const handler = createHandler(store, { onError() {} });
+    const pages = new IndexPages(store, "example", { onError() {} });
+    // Answers to requests for /slow/c wait until the test lets them go.
+    let slow = Promise.withResolvers<void>();
+    slow.resolve();
     const server = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen() {} },
-      async (request) => await pages.answer(request) ?? await handler(request),
+      async (request) => {
+        if (request.url.includes("/slow/c")) await slow.promise;
+        return await pages.answer(request) ?? await handler(request);
+      },
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
     const page = await browser.newPage({
       viewport: { width: 390, height: 844 },
     });
+    page.setDefaultTimeout(10_000); // More than any step takes.
     const problems: string[] = [];
     page.on("request", (request) => {
       const url = request.url();
@@ -61,8 +98,9 @@ testInChromium(
     });
     page.on("response", (response) => {
       const url = response.url();
-      const isAbsent = url.startsWith(`${origin}/stack/c/1/`);
-      if (response.status() >= 400 && !isAbsent) problems.push(url);
+      const isMissing = url.startsWith(`${origin}/stack/c/1/`) ||
+        url.startsWith(`${origin}/damaged/c/0/0`);
+      if (response.status() >= 400 && !isMissing) problems.push(url);
     });
     page.on("console", (message) => {
       const isOfResponse = message.text().startsWith("Failed to load resource");
@@ -124,10 +162,88 @@ testInChromium(
           await waitFor("values from");
         },
       );
+      await t.step(
+        "whose place is in the URL, also after back and forward",
+        async () => {
+          await page.goto(`${origin}/slow`);
+          const slider = page.getByRole("slider", { name: "dimension 0" });
+          await waitFor("values from 0 to 0");
+          for (const slice of [3, 5]) {
+            await slider.fill(`${slice}`);
+            await waitFor(`values from ${slice} to ${slice}`);
+          }
+          await page.waitForURL(`${origin}/slow?at=5%2C0%2C0`);
+          for (
+            const [go, slice] of [["goBack", 3], ["goBack", 0], [
+              "goForward",
+              3,
+            ]] as const
+          ) {
+            await page[go]();
+            await waitFor(`values from ${slice} to ${slice}`);
+            assertEquals(await slider.inputValue(), `${slice}`);
+          }
+          await page.reload();
+          await waitFor("values from 3 to 3");
+          assertEquals(await slider.inputValue(), "3");
+          for (const place of ["9,0,0", "1,2", "x", "-1,0,0"]) {
+            await page.goto(`${origin}/slow?at=${place}`);
+            await waitFor("values from 0 to 0");
+          }
+        },
+      );
+      await t.step("of the last slice that a quick hand chooses", async () => {
+        slow = Promise.withResolvers();
+        await page.goto(`${origin}/slow`);
+        const slider = page.getByRole("slider", { name: "dimension 0" });
+        for (const slice of [2, 4, 7]) {
+          await slider.fill(`${slice}`);
+        }
+        slow.resolve();
+        await waitFor("values from 7 to 7");
+        slow = Promise.withResolvers();
+        await slider.fill("8");
+        await slider.press("ArrowLeft");
+        await slider.press("ArrowLeft");
+        slow.resolve();
+        await waitFor("values from 6 to 6");
+      });
+      await t.step("without the chunks that are damaged", async () => {
+        await page.goto(`${origin}/damaged`);
+        await waitFor(
+          "12 chunks cannot be read, such as 0, 0: The stored data is damaged",
+        );
+        const { width, pixels } = await pixelsOf(page);
+        assertEquals([width, pixels[3], pixels[4 * 402 + 3]], [403, 0, 255]);
+        await page.getByRole("heading", { name: "Shard 0, 0" }).waitFor();
+        await page.getByLabel("longitude").fill("3");
+        await page.getByRole("button", { name: "Show shard" }).click();
+        await page.getByRole("heading", { name: "Shard 0, 3" }).waitFor();
+      });
+      await t.step("and copies lines that open it", async () => {
+        await page.context().grantPermissions([
+          "clipboard-read",
+          "clipboard-write",
+        ]);
+        for (const path of ["/dem", "/group"]) {
+          await page.goto(origin + path);
+          await page.getByRole("button", {
+            name: "Copy the lines for zarr-python",
+          })
+            .click();
+          await page.getByText("Copied").waitFor();
+          const text = await page.evaluate(() =>
+            navigator.clipboard.readText()
+          );
+          assertEquals(text.startsWith("import zarr\n\n"), true, text);
+        }
+      });
       await t.step("in the width of a phone, light and dark", async () => {
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
-          for (const path of ["/", "/dem", "/stack"] as StoreKey[]) {
+          for (
+            const path of ["/", "/dem", "/stack", "/damaged"] as StoreKey[]
+          ) {
             await page.goto(origin + path);
             const width = await page.evaluate(() =>
               document.documentElement.scrollWidth
@@ -138,6 +254,7 @@ testInChromium(
       });
       assertEquals(problems, []);
     } finally {
+      slow.resolve();
       await page.close();
       await server.shutdown();
     }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { paint, paintSamples, rangeOf } from "../../page/colors.ts";
+import { extentOf, paint, paintSamples, rangeOf } from "../../page/colors.ts";
 import { numbersOf, transpose, windowOf } from "../../page/slices.ts";
 import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
 
@@ -57,6 +57,13 @@ Deno.test("rangeOf leaves out fill values, infinite ones and the rarest", () => 
   assertEquals(rangeOf([0, 0], 0), { low: 0, high: 0 });
   assertEquals(rangeOf([NaN], NaN), undefined);
   assertEquals(rangeOf([], undefined), undefined);
+});
+
+Deno.test("extentOf leaves out fill values and infinite ones, if there are others", () => {
+  assertEquals(extentOf([5, NaN, Infinity, -7, 9], 9), { low: -7, high: 5 });
+  assertEquals(extentOf([0, 0], 0), { low: 0, high: 0 });
+  assertEquals(extentOf([3], NaN), { low: 3, high: 3 });
+  assertEquals(extentOf([NaN], NaN), undefined);
 });
 
 Deno.test("paint colors values by their place in the range, and no others", () => {

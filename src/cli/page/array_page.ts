@@ -3,7 +3,13 @@ import type {
   InspectedArray,
   InspectedChunk,
 } from "../../jobs/inspect/inspection.ts";
-import { bytesText, countText, jsonText, shapeText } from "../format.ts";
+import {
+  bytesText,
+  countText,
+  jsonText,
+  shapeText,
+  unitsText,
+} from "../format.ts";
 import type { ChunkMap } from "./chunk_map.ts";
 import {
   drawChunkMap,
@@ -13,37 +19,58 @@ import {
 } from "./drawings.ts";
 import { fieldsOf } from "../array_fields.ts";
 import type { PictureAxes } from "./picture_axes.ts";
-import { snippetsFor } from "./snippets.ts";
+import { type Snippet, snippetsFor } from "./snippets.ts";
 
-/**
- * Describes an array.
- *
- * @param url The URL of the array, without a last `/`.
- */
-export function arrayPage(
-  array: InspectedArray,
-  axes: PictureAxes,
-  map: ChunkMap | undefined,
-  url: string,
-): Html {
-  const { metadata, chunk, innerChunkShape } = array;
+/** The most chunks of a cell that a page lists. */
+const MOST_LINKS = 200;
+
+/** The reason for which a chunk cannot be described. */
+export interface ChunkProblem {
+  readonly coordinates: readonly number[];
+  readonly message: string;
+}
+
+/** What a page tells about an array. */
+interface DescribedArray {
+  readonly array: InspectedArray;
+  readonly axes: PictureAxes;
+  /** The map of its chunks, or the reason for which there is none. */
+  readonly map: ChunkMap | string | undefined;
+  /** The URL of the array, without a last `/`. */
+  readonly url: string;
+  readonly problem: ChunkProblem | undefined;
+}
+
+/** Describes an array. */
+export function arrayPage(described: DescribedArray): Html {
+  const { array, axes, url, problem } = described;
+  const { metadata, chunk, chunkShape, innerChunkShape } = array;
   const unit = innerChunkShape ? "shard" : "chunk";
+  const shown = problem?.coordinates ??
+    (chunk?.size === undefined ? undefined : chunk.coordinates);
   const attributes = metadata.attributes ?? {};
   const picture = html`<div id="view"></div>
 <noscript>The picture needs JavaScript.</noscript>`;
+  const snippets = snippetsFor(url, metadata.shape.length, !!innerChunkShape);
   return html`
     <div class="columns">
       <div>
     ${section("Picture", picture)}
-    ${section("Open it in", openIn(array, url))}
+    ${section("Open it in", openIn(snippets))}
       </div>
       <div>
     ${section("Layout", describeLayout(array, url))}
-    ${section(`Stored ${unit}s`, describeMap(array, axes, map, unit))}
-    ${chunk && describeChunk(array, axes, chunk, unit)}
-    ${Object.keys(attributes).length === 0
-      ? ""
-      : section("Attributes", html`<pre>${jsonText(attributes)}</pre>`)}
+    ${section(`Stored ${unit}s`, describeMap(described, unit))}
+    ${problem
+      ? section(
+        titleOf(unit, problem.coordinates),
+        html`<p class="alert" role="alert">${problem.message}.</p>`,
+      )
+      : chunk && describeChunk(array, axes, chunk, unit)}
+    ${Object.keys(attributes).length === 0 ? "" : section(
+      "Attributes",
+      html`<pre tabindex="0">${jsonText(attributes)}</pre>`,
+    )}
       </div>
     </div>
     <script type="application/json" id="array">${raw(scriptText({
@@ -51,14 +78,15 @@ export function arrayPage(
       shape: metadata.shape,
       names: metadata.dimension_names ?? [],
       axes,
-      chunk: chunk?.size === undefined ? undefined : chunk.coordinates,
-      chunkShape: array.chunkShape,
+      chunk: shown,
+      chunkShape,
       innerChunkShape,
     }))}</script>
   `;
 }
 
-function section(title: string, content: Html): Html {
+/** A part of a page with a heading. */
+export function section(title: string, content: Html): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, "-");
   return html`<section class="${id}" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
@@ -81,17 +109,13 @@ function describeLayout(array: InspectedArray, url: string): Html {
   `;
 }
 
-function openIn(
-  { metadata, innerChunkShape }: InspectedArray,
-  url: string,
-): Html {
-  const hasShards = innerChunkShape !== undefined;
-  const snippets = snippetsFor(url, metadata.shape.length, hasShards);
+/** Shows how programs open a node. The script of the page adds buttons that copy. */
+export function openIn(snippets: readonly Snippet[]): Html {
   return html`${
     snippets.map(({ program, code, note }, i) =>
       html`<details name="program" ${i === 0 ? raw("open") : ""}>
 <summary>${program}</summary>
-<pre>${code}</pre>
+<pre tabindex="0" data-copy="the lines for ${program}">${code}</pre>
 ${note && html`<p class="muted">${note}</p>`}
 </details>`
     )
@@ -99,28 +123,78 @@ ${note && html`<p class="muted">${note}</p>`}
 }
 
 function describeMap(
-  { gridShape, chunk }: InspectedArray,
-  axes: PictureAxes,
-  map: ChunkMap | undefined,
+  { array, axes, map, problem }: DescribedArray,
   unit: string,
 ): Html {
-  if (map === undefined) {
-    return html`<p class="muted">The store cannot list its keys.</p>`;
+  const { gridShape, chunk } = array;
+  if (gridShape.includes(0)) {
+    return html`<p class="muted">The array has no elements.</p>`;
+  }
+  const shown = problem?.coordinates ?? chunk?.coordinates;
+  if (typeof map !== "object") {
+    return html`${
+      map === undefined
+        ? html`<p class="muted">The store cannot list its keys.</p>`
+        : html`<p class="alert" role="alert">${map}.</p>`
+    }${chooseChunk(array, shown, unit)}`;
   }
   const { stored, isCut, most } = map;
   const all = gridShape.reduce((product, length) => product * length, 1);
   const text = isCut
-    ? `More than ${countText(stored)} of ${countText(all)} ${unit}s`
-    : `${countText(stored)} of ${countText(all)} ${unit}s`;
+    ? `More than ${countText(stored)} of ${unitsText(all, unit)}`
+    : `${countText(stored)} of ${unitsText(all, unit)}`;
   return html`<p>${text} ${stored === 1 ? "is" : "are"} stored.</p>
-  ${drawChunkMap(map, axes, chunk?.coordinates, text)}
-  ${
-    most > 1
-      ? html`<p class="muted">A cell stands for up to ${
-        countText(most)
-      } ${unit}s.</p>`
-      : ""
-  }`;
+  ${drawChunkMap(map, axes, shown, text)}
+  ${most > 1 ? describeCell(map, shown, unit) : ""}
+  ${chooseChunk(array, shown, unit)}`;
+}
+
+/** Lists the stored chunks of the cell of a chunk. */
+function describeCell(
+  { most, cell }: ChunkMap,
+  shown: readonly number[] | undefined,
+  unit: string,
+): Html {
+  const first = cell.slice(0, MOST_LINKS);
+  const rest = cell.length - first.length;
+  return html`<p class="muted">A cell stands for up to ${
+    unitsText(most, unit)
+  }.</p>
+<details class="cell" ${cell.length > 1 ? raw("open") : ""}>
+<summary>${unitsText(cell.length, unit)} stored in the marked cell</summary>
+<ul>${
+    first.map((coordinates) =>
+      html`<li><a href="?chunk=${coordinates.join()}"${
+        coordinates.join() === shown?.join() ? raw(' aria-current="true"') : ""
+      }>${coordinates.join(", ")}</a></li>`
+    )
+  }</ul>
+${rest > 0 ? html`<p class="muted">and ${countText(rest)} more</p>` : ""}
+</details>`;
+}
+
+/** A form that goes to any chunk, for those who do not point at the map. */
+function chooseChunk(
+  { gridShape, metadata }: InspectedArray,
+  shown: readonly number[] | undefined,
+  unit: string,
+): Html | "" {
+  if (gridShape.length === 0) return "";
+  return html`
+    <form class="choose"
+      aria-label="Choose a ${unit}">${gridShape.map((length, i) =>
+        html`<label><span>${
+          metadata.dimension_names?.[i] ?? `dimension ${i}`
+        }</span><input type="number" name="chunk" min="0" max="${
+          length - 1
+        }" value="${shown?.[i] ?? 0}" required></label>`
+      )}<button>Show ${unit}</button></form>
+  `;
+}
+
+/** The heading of the part about a chunk. */
+function titleOf(unit: string, coordinates: readonly number[]): string {
+  return `${unit === "shard" ? "Shard" : "Chunk"} ${coordinates.join(", ")}`;
 }
 
 function describeChunk(
@@ -129,9 +203,7 @@ function describeChunk(
   chunk: InspectedChunk,
   unit: string,
 ): Html {
-  const title = `${unit === "shard" ? "Shard" : "Chunk"} ${
-    chunk.coordinates.join(", ")
-  }`;
+  const title = titleOf(unit, chunk.coordinates);
   if (chunk.size === undefined) {
     return section(
       title,

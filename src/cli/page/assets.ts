@@ -23,7 +23,7 @@ export async function answerAsset(path: string): Promise<Response> {
     ? await moduleText(path.slice("modules/".length))
     : undefined;
   return text === undefined
-    ? new Response(`Not a file of the pages: ${path}\n`, { status: 404 })
+    ? new Response("Not a file of the pages\n", { status: 404 })
     : fileOf(text, JAVASCRIPT);
 }
 

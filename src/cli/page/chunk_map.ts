@@ -1,5 +1,9 @@
 import type { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { isBefore } from "../../jobs/hierarchy/chunk_list.ts";
+import {
+  ChunkList,
+  firstChunk,
+  isBefore,
+} from "../../jobs/hierarchy/chunk_list.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import type { PictureAxes } from "./picture_axes.ts";
 
@@ -24,13 +28,20 @@ export interface ChunkMap {
   readonly isCut: boolean;
   /** The coordinates of the first stored chunk. */
   readonly first: readonly number[] | undefined;
+  /** The chunks of the cell of the chosen chunk. */
+  readonly cell: readonly (readonly number[])[];
 }
 
-/** Lists the chunks of an array, and counts those of each cell of a map. */
+/**
+ * Lists the chunks of an array, and counts those of each cell of a map.
+ *
+ * @param chosen The coordinates of a chunk, the first stored one by default.
+ */
 export async function mapChunks(
   chunks: ArrayChunks,
   axes: PictureAxes,
   options: StoreOptions,
+  chosen?: readonly number[],
 ): Promise<ChunkMap> {
   const { gridShape } = chunks;
   const height = lengthAlong(gridShape, axes.rows);
@@ -42,23 +53,37 @@ export async function mapChunks(
   const rows = Math.ceil(height / step[0]);
   const columns = Math.ceil(width / step[1]);
   const counts = new Uint32Array(rows * columns);
-  let stored = 0;
-  let isCut = false;
-  let first: readonly number[] | undefined;
-  for await (const coordinates of chunks.list(options)) {
-    if (first === undefined || isBefore(coordinates, first)) {
-      first = coordinates;
-    }
+  const stored = new ChunkList(gridShape.length);
+  const placeOf = (coordinates: readonly number[]) => {
     const [row, column] = cellOf({ step }, axes, coordinates);
-    counts[row * columns + column]!++;
-    if (++stored === MOST_CHUNKS) {
+    return row * columns + column;
+  };
+  let isCut = false;
+  for await (const coordinates of chunks.list(options)) {
+    stored.push(coordinates);
+    counts[placeOf(coordinates)]!++;
+    if (stored.count === MOST_CHUNKS) {
       isCut = true;
       break;
     }
   }
   const slices = gridShape.reduce((a, b) => a * b, 1) / (height * width);
   const most = slices * Math.min(step[0], height) * Math.min(step[1], width);
-  return { rows, columns, step, counts, most, stored, isCut, first };
+  const first = firstChunk(stored);
+  const place = placeOf(chosen ?? first ?? []);
+  const cell = [...stored].filter((each) => placeOf(each) === place)
+    .sort((a, b) => isBefore(a, b) ? -1 : 1);
+  return {
+    rows,
+    columns,
+    step,
+    counts,
+    most,
+    stored: stored.count,
+    isCut,
+    first,
+    cell,
+  };
 }
 
 /** The row and the column of the cell that stands for a chunk. */

@@ -9,7 +9,9 @@ import {
 } from "../../metadata/node_documents.ts";
 import { assertNodeDocument } from "../../metadata/node_metadata.ts";
 import { parseZarrJson } from "../../metadata/zarr_json.ts";
+import { readSize } from "../../stores/capabilities.ts";
 import { runConcurrently } from "../../jobs/run_concurrently.ts";
+import { countText } from "../format.ts";
 import type { Store, StoreKey } from "../../stores/store.ts";
 
 /** The most keys that are listed to find nodes. */
@@ -22,8 +24,8 @@ const AT_ONCE = 16;
 /** A node, as the tree of a page shows it. */
 export interface TreeNode {
   readonly path: string;
-  readonly kind: "group" | "array" | "unreadable";
-  /** The shape of an array. */
+  readonly kind: "group" | "array" | "unreadable" | "v2";
+  /** The shape of an array of Zarr v3. */
   readonly shape?: readonly number[];
 }
 
@@ -40,7 +42,7 @@ export interface Hierarchy {
  * consolidated metadata of its root.
  */
 export async function findNodes(store: Store): Promise<Hierarchy> {
-  const { paths, gap } = typeof store.list === "function"
+  const { paths, v2, gap } = typeof store.list === "function"
     ? await listedPaths(store.list("/"))
     : await consolidatedPaths(store);
   paths.sort(byName);
@@ -49,9 +51,10 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
   await runConcurrently(shown, AT_ONCE, async (path) => {
     const node = await readNode(store, path);
     if (node !== undefined) nodes.set(path, node);
+    else if (v2?.has(path)) nodes.set(path, { path, kind: "v2" });
   }, undefined);
   const reason = paths.length > shown.length
-    ? `only the first ${MOST_NODES} nodes are shown`
+    ? `only the first ${countText(MOST_NODES)} nodes are shown`
     : gap;
   return {
     nodes: shown.flatMap((path) => nodes.get(path) ?? []),
@@ -59,26 +62,42 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
   };
 }
 
-async function listedPaths(
-  keys: AsyncIterable<StoreKey>,
-): Promise<{ paths: string[]; gap?: string }> {
-  const paths: string[] = [];
-  let count = 0;
-  for await (const key of keys) {
-    if (key.endsWith("/zarr.json")) {
-      paths.push(key.slice(1, -"/zarr.json".length));
-    }
-    if (++count === MOST_KEYS) {
-      return { paths, gap: `only the first ${MOST_KEYS} keys were listed` };
-    }
-  }
-  return { paths };
+/** Where nodes may be. */
+interface FoundPaths {
+  readonly paths: string[];
+  /** The paths with a document of Zarr v2. */
+  readonly v2?: ReadonlySet<string>;
+  readonly gap?: string;
 }
 
-async function consolidatedPaths(
-  store: Store,
-): Promise<{ paths: string[]; gap?: string }> {
+async function listedPaths(keys: AsyncIterable<StoreKey>): Promise<FoundPaths> {
+  const paths = new Set<string>();
+  const v2 = new Set<string>();
+  let count = 0;
+  let gap: string | undefined;
+  for await (const key of keys) {
+    const [document] = /\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ?? [];
+    if (document !== undefined) {
+      const path = key.slice(1, -document.length);
+      paths.add(path);
+      if (document !== "/zarr.json") v2.add(path);
+    }
+    if (++count === MOST_KEYS) {
+      gap = `only the first ${countText(MOST_KEYS)} keys were listed`;
+      break;
+    }
+  }
+  return { paths: [...paths], v2, ...gap && { gap } };
+}
+
+async function consolidatedPaths(store: Store): Promise<FoundPaths> {
   const bytes = await readDocument(store, "/zarr.json", {});
+  if (bytes === undefined) {
+    for (const key of ["/.zarray", "/.zgroup"] as const) {
+      const size = await readSize(store, key, {});
+      if (size !== undefined) return { paths: [""], v2: new Set([""]) };
+    }
+  }
   const document = bytes && parseZarrJson(bytes);
   const hasNames = isMembers(document) &&
     isMembers(document.consolidated_metadata);

@@ -1,4 +1,6 @@
+import { failureMessage } from "../../serve/failure.ts";
 import { pathBelow } from "../../serve/request_key.ts";
+import { keyProblem } from "../../stores/store_key.ts";
 import type { Store } from "../../stores/store.ts";
 import { findNodes, type Hierarchy } from "./hierarchy.ts";
 import { answerAsset, ASSETS } from "./assets.ts";
@@ -17,6 +19,12 @@ const HTML_HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
+/** How pages are served. */
+interface PageOptions {
+  readonly mount?: string;
+  readonly onError?: (error: unknown, request: Request) => void;
+}
+
 /**
  * The pages that show the nodes of a store to people: one a node, at the node's own URL, for
  * requests that accept HTML. Programs that ask for `zarr.json` or chunks get no page.
@@ -25,6 +33,7 @@ export class IndexPages {
   readonly #store: Store;
   readonly #title: string;
   readonly #mount: string;
+  readonly #onError: (error: unknown, request: Request) => void;
   #hierarchy:
     | { time: number; readonly nodes: Promise<Hierarchy> }
     | undefined;
@@ -32,12 +41,18 @@ export class IndexPages {
   /**
    * @param store The store, as it is stored.
    * @param title The name of the store, such as its folder.
-   * @param mount The path before all URLs of the store: empty, or with a first `/`.
+   * @param options `mount`: the path before all URLs of the store, empty, or with a first
+   * `/`; `onError`: called with each failure, of which a page tells no path.
    */
-  constructor(store: Store, title: string, mount = "") {
+  constructor(
+    store: Store,
+    title: string,
+    { mount = "", onError = console.error }: PageOptions = {},
+  ) {
     this.#store = store;
     this.#title = title;
     this.#mount = mount;
+    this.#onError = onError;
   }
 
   /** Answers a request of a browser for a page or a file of it. Returns `undefined` for all others. */
@@ -48,19 +63,27 @@ export class IndexPages {
     if (!acceptsHtml && !request.url.includes(ASSETS)) return undefined;
     const path = pathBelow(this.#mount, request.url);
     if (path?.startsWith(ASSETS)) {
-      return await answerAsset(path.slice(ASSETS.length));
+      try {
+        return await answerAsset(path.slice(ASSETS.length));
+      } catch (error) {
+        this.#onError(error, request);
+        const body = "The server cannot load this module from npm\n";
+        return new Response(body, { status: 502 });
+      }
     }
     const name = acceptsHtml && path !== undefined ? nodeOf(path) : undefined;
     if (name === undefined) return undefined;
     const url = new URL(request.url);
-    const hierarchy = await this.#nodes();
+    const onError = (error: unknown) => this.#onError(error, request);
+    const hierarchy = await this.#nodes(onError);
     const page = await nodePage({
       store: this.#store,
       title: this.#title,
       root: `${url.origin}${this.#mount}`,
       hierarchy,
       path: name,
-      chunk: url.searchParams.get("chunk"),
+      query: url.searchParams,
+      onError,
     }, AbortSignal.timeout(LONGEST_TIME));
     if (page === undefined) return undefined;
     const { html, policy, status } = page;
@@ -74,15 +97,15 @@ export class IndexPages {
     });
   }
 
-  #nodes(): Promise<Hierarchy> {
+  #nodes(onError: (error: unknown) => void): Promise<Hierarchy> {
     const known = this.#hierarchy;
     if (known && performance.now() - known.time < HIERARCHY_AGE) {
       return known.nodes;
     }
-    const nodes = findNodes(this.#store).catch((error) => ({
-      nodes: [],
-      gap: error instanceof Error ? error.message : String(error),
-    }));
+    const nodes = findNodes(this.#store).catch((error) => {
+      onError(error);
+      return { nodes: [], gap: failureMessage(error, "/zarr.json") };
+    });
     // The time starts when the hierarchy is read, which may take longer than that.
     const hierarchy = { time: Infinity, nodes };
     nodes.then(() => hierarchy.time = performance.now());
@@ -94,7 +117,8 @@ export class IndexPages {
 /** The path of a node as URLs name it, or `undefined` for names that no node has. */
 function nodeOf(pathname: string): string | undefined {
   try {
-    return decodeURIComponent(pathname).replace(/^\/+|\/+$/g, "");
+    const name = decodeURIComponent(pathname).replace(/^\/+|\/+$/g, "");
+    return name === "" || keyProblem(name) === undefined ? name : undefined;
   } catch {
     return undefined;
   }

@@ -7,6 +7,9 @@ export const MODULES: ReadonlyMap<string, string> = new Map([
   ["numcodecs/zstd", "npm:numcodecs@0.3.2/zstd"],
 ]);
 
+/** The paths of modules in a package: plain names, none of which leads to a folder above. */
+const MODULE = /^(?:(?:[\w-][\w.-]{0,99}\/){0,9}[\w-][\w.-]{0,99}\.js)?$/;
+
 /**
  * The import map of pages.
  *
@@ -31,17 +34,15 @@ export async function moduleText(path: string): Promise<string | undefined> {
   const name = MODULES.keys().find((name) =>
     encodeURIComponent(name) === encoded
   );
-  if (name === undefined) return undefined;
+  if (name === undefined || !MODULE.test(relative!)) return undefined;
   const specifier = MODULES.get(name)!;
   // Deno downloads a package when a module of it is imported, unless it is there.
   await import(specifier);
   const entry = new URL(import.meta.resolve(specifier));
-  const module = new URL(relative!, entry);
-  const isInPackage = module.href.startsWith(new URL(".", entry).href) &&
-    module.pathname.endsWith(".js");
-  if (!isInPackage) return undefined;
   try {
-    return await Deno.readTextFile(relative === "" ? entry : module);
+    return await Deno.readTextFile(
+      relative === "" ? entry : new URL(relative!, entry),
+    );
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

@@ -1,16 +1,22 @@
 import { html, raw } from "hono/html";
 import { openArrayChunks } from "../../arrays/open_array_chunks.ts";
+import { readDocument } from "../../arrays/read_document.ts";
 import { inspect } from "../../jobs/inspect/inspect.ts";
 import type { InspectedArray } from "../../jobs/inspect/inspection.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
-import type { Store } from "../../stores/store.ts";
-import { arrayPage } from "./array_page.ts";
+import { isMembers } from "../../metadata/node_documents.ts";
+import { parseZarrJson } from "../../metadata/zarr_json.ts";
+import { failureMessage } from "../../serve/failure.ts";
+import type { Store, StoreKey } from "../../stores/store.ts";
+import { jsonText, unitsText } from "../format.ts";
+import { arrayPage, type ChunkProblem, openIn, section } from "./array_page.ts";
 import { ASSETS } from "./assets.ts";
-import { type ChunkMap, mapChunks } from "./chunk_map.ts";
+import { mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
 import { choosePictureAxes } from "./picture_axes.ts";
 import type { Hierarchy, TreeNode } from "./hierarchy.ts";
 import { importMap } from "./modules.ts";
+import { groupSnippetsFor } from "./snippets.ts";
 import { drawTree, urlOf } from "./tree.ts";
 
 /** A node that a page is asked for. */
@@ -23,8 +29,10 @@ export interface PageRequest {
   readonly hierarchy: Hierarchy;
   /** The path of the node. */
   readonly path: string;
-  /** The grid coordinates of the chunk to show, joined by commas. */
-  readonly chunk: string | null;
+  /** `chunk`: the grid coordinates of the chunk to show, joined by commas or one by one. */
+  readonly query: URLSearchParams;
+  /** Called with each failure, of which the page tells no path of the server. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** A page, and how it is answered. */
@@ -50,74 +58,155 @@ export async function nodePage(
   const isKnown = node !== undefined || below.length > 0 || isEmptyStore;
   if (!isKnown && hierarchy.gap === undefined) return undefined;
   try {
-    const isArray = node?.kind === "array" || node?.kind === "unreadable" ||
-      !isKnown;
-    const content = isArray
+    const content = node?.kind === "v2"
+      ? describeV2(below)
+      : node?.kind === "array" || node?.kind === "unreadable" || !isKnown
       ? await describeArray(request, signal)
-      : groupContent(node, below);
+      : await describeGroup(request, node, below, signal);
     return await render(request, content, 200);
   } catch (error) {
     if (!isKnown && error instanceof MetadataError) return undefined;
-    const message = error instanceof Error ? error.message : String(error);
-    const content = html`<p class="alert" role="alert">${message}</p>`;
+    const content = html`
+      <p class="alert" role="alert">${explain(
+        request,
+        error,
+        documentOf(path),
+      )}.</p>
+      <p class="muted">The server tells more on its standard error.</p>
+    `;
     return await render(request, content, 502);
   }
 }
 
+/** Reports an error, and returns what a page tells of it. */
+function explain(
+  { onError }: PageRequest,
+  error: unknown,
+  key: string,
+): string {
+  onError(error);
+  const message = failureMessage(error, key);
+  return message.includes(key) ? message : `${key}: ${message}`;
+}
+
+/** The key of the document of a node. */
+function documentOf(path: string): StoreKey {
+  return `${path && "/"}${path}/zarr.json` as StoreKey;
+}
+
 async function describeArray(
-  { store, path, chunk, root }: PageRequest,
+  request: PageRequest,
   signal: AbortSignal,
 ): Promise<Html> {
+  const { store, path, query, root } = request;
   const chunks = await openArrayChunks(store, path, { signal });
   const { metadata: { shape, dimension_names, data_type }, gridShape } = chunks;
   const axes = choosePictureAxes(shape, dimension_names ?? [], data_type);
-  const map: ChunkMap | undefined = store.list === undefined
-    ? undefined
-    : await mapChunks(chunks, axes, { signal });
-  const { nodes: [node] } = await inspect(store, path, {
-    count: false,
-    chunk: coordinatesOf(chunk, gridShape) ?? map?.first,
-    signal,
+  const chosen = coordinatesOf(query.getAll("chunk").join(), gridShape);
+  const hasMap = store.list !== undefined && !gridShape.includes(0);
+  const map = hasMap
+    ? await mapChunks(chunks, axes, { signal }, chosen).catch((error) =>
+      explain(request, error, documentOf(path))
+    )
+    : undefined;
+  const chunk = chosen ?? (typeof map === "object" ? map.first : undefined);
+  let problem: ChunkProblem | undefined;
+  const describe = async (chunk: readonly number[] | null | undefined) => {
+    const { nodes: [node] } = await inspect(store, path, {
+      count: false,
+      chunk,
+      signal,
+    });
+    return { ...node as InspectedArray, path };
+  };
+  const array = await describe(chunk).catch(async (error) => {
+    const coordinates = chunk ?? gridShape.map(() => 0);
+    const message = explain(request, error, chunks.key(coordinates));
+    problem = { coordinates, message };
+    return await describe(null);
   });
-  return arrayPage(
-    { ...node as InspectedArray, path },
-    axes,
-    map,
-    path === "" ? root : urlOf(root, path),
-  );
+  const url = path === "" ? root : urlOf(root, path);
+  return arrayPage({ array, axes, map, url, problem });
 }
 
 /** Parses coordinates of the chunk grid. */
 function coordinatesOf(
-  text: string | null,
+  text: string,
   gridShape: readonly number[],
 ): number[] | undefined {
-  const isList = text !== null && /^\d{1,15}(,\d{1,15})*$/.test(text);
+  const isList = /^\d{1,15}(,\d{1,15})*$/.test(text);
   const coordinates = isList ? text.split(",").map(Number) : [];
   const isInGrid = coordinates.length === gridShape.length &&
     coordinates.every((each, i) => each < gridShape[i]!);
   return isInGrid && isList ? coordinates : undefined;
 }
 
-function groupContent(
+async function describeGroup(
+  { store, hierarchy, path, root }: PageRequest,
   node: TreeNode | undefined,
   below: readonly TreeNode[],
-): Html {
-  const arrays = below.filter(({ kind }) => kind === "array").length;
-  const groups = below.length - arrays;
-  return html`<p>${node ? "A group" : "A folder"} with ${
-    countOf(arrays, "array")
-  }${
-    groups > 0
-      ? html`
-        and ${countOf(groups, "group")}
-      `
-      : ""
-  }.</p>`;
+  signal: AbortSignal,
+): Promise<Html> {
+  const bytes = node && await readDocument(store, documentOf(path), { signal });
+  const document = bytes && parseZarrJson(bytes);
+  const attributes = isMembers(document) && isMembers(document.attributes)
+    ? document.attributes
+    : {};
+  const array = below.find(({ kind }) => kind === "array")?.path;
+  const prefix = path === "" ? "" : `${path}/`;
+  const url = path === "" ? root : urlOf(root, path);
+  const count = hierarchy.gap === undefined ? "" : "at least ";
+  const text = `${node ? "A group" : "A folder"} with ${count}${
+    countNodes(below)
+  }`;
+  if (node === undefined) return html`<p>${text}.</p>`;
+  const snippets = groupSnippetsFor(url, array?.slice(prefix.length));
+  return html`
+    <p>${text}.</p>
+    <div class="columns">
+      <div>${section("Open it in", openIn(snippets))}</div>
+      <div>
+    ${section(
+      "Attributes",
+      html`${
+        Object.keys(attributes).length === 0
+          ? html`<p class="muted">There are none.</p>`
+          : html`<pre tabindex="0">${jsonText(attributes)}</pre>`
+      }<p><a href="${url}/zarr.json">zarr.json</a></p>`,
+    )}
+      </div>
+    </div>
+  `;
 }
 
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** Says what a node of Zarr v2 is good for here. */
+function describeV2(below: readonly TreeNode[]): Html {
+  return section(
+    "Zarr v2",
+    html`<p>The metadata here is that of Zarr v2. It is served as it is, so that programs
+that read Zarr v2 open this URL. zarr-parts works with Zarr v3, and has no page about it.</p>
+<p>zarr-python 3.1.3 or later writes the metadata of Zarr v3 beside it, and leaves the
+chunks where they are:</p>
+<pre tabindex="0">pip install "zarr[cli]"
+zarr migrate v3 PATH</pre>
+${below.length === 0 ? "" : html`<p>Below are ${countNodes(below)}.</p>`}`,
+  );
+}
+
+/** The nodes of each kind in words, such as `1 array, 2 groups and 1 node of Zarr v2`. */
+function countNodes(nodes: readonly TreeNode[]): string {
+  const of = (kind: TreeNode["kind"]) =>
+    nodes.filter((node) => node.kind === kind).length;
+  const texts = [
+    unitsText(of("array"), "array"),
+    ...of("group") > 0 ? [unitsText(of("group"), "group")] : [],
+    ...of("v2") > 0 ? [`${unitsText(of("v2"), "node")} of Zarr v2`] : [],
+    ...of("unreadable") > 0
+      ? [`${unitsText(of("unreadable"), "node")} that cannot be read`]
+      : [],
+  ];
+  const last = texts.pop()!;
+  return texts.length === 0 ? last : `${texts.join(", ")} and ${last}`;
 }
 
 async function render(
@@ -144,13 +233,14 @@ async function render(
         <script type="module" src="${folder}script.js"></script>
       </head>
       <body>
+        <a class="skip" href="#main">Skip to the content</a>
         <nav aria-label="Nodes">
           <details class="tree" open>
     <summary><a href="${mount}/">${title}</a></summary>
     ${drawTree(hierarchy, path, mount)}
           </details>
         </nav>
-        <main>
+        <main id="main" tabindex="-1">
     <h1>${names.length === 0
       ? title
       : names.map((name, i) =>
@@ -174,7 +264,7 @@ async function render(
       // Drawings set their sizes by style attributes.
       "style-src 'self' 'unsafe-inline'",
       "base-uri 'none'",
-      "form-action 'none'",
+      "form-action 'self'",
     ].join("; "),
   };
 }

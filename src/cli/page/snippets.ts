@@ -59,3 +59,39 @@ QgsProject.instance().addMapLayer(layer)`,
     },
   ];
 }
+
+/**
+ * Describes how other programs open a group that is served as plain Zarr.
+ *
+ * @param array The path of an array in the group, if it has one.
+ */
+export function groupSnippetsFor(
+  url: string,
+  array: string | undefined,
+): Snippet[] {
+  const text = JSON.stringify(url);
+  const name = JSON.stringify(array ?? "");
+  return [
+    {
+      program: "zarr-python",
+      code: `import zarr
+
+group = zarr.open_group(${text}, mode="r")
+${array === undefined ? "print(dict(group.attrs))" : `print(group[${name}])`}`,
+      note: "pip install zarr fsspec aiohttp requests",
+    },
+    {
+      program: "zarrita",
+      code: `import * as zarr from "zarrita";
+
+const store = new zarr.FetchStore(${text});
+const group = await zarr.open(store, { kind: "group" });
+${
+        array === undefined
+          ? "console.log(group.attrs);"
+          : `const array = await zarr.open(group.resolve(${name}), { kind: "array" });
+console.log(array.shape, array.dtype);`
+      }`,
+    },
+  ];
+}

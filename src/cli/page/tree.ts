@@ -59,6 +59,8 @@ function drawBranches(
     const path = parent === "" ? name : `${parent}/${name}`;
     const note = node?.kind === "unreadable"
       ? "unreadable"
+      : node?.kind === "v2"
+      ? "Zarr v2"
       : node?.shape && shapeText(node.shape);
     return html`
       <li

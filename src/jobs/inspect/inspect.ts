@@ -144,7 +144,7 @@ async function describeArray(
   const { path, chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const options: StoreOptions = signal ? { signal } : {};
-  const shown = chunk ?? firstChunk(stored) ??
+  const shown = chunk === null ? undefined : chunk ?? firstChunk(stored) ??
     (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
   return {
     kind: "array",

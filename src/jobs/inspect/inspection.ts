@@ -14,9 +14,9 @@ import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 export interface InspectOptions extends StoreOptions {
   /**
    * The grid coordinates of a chunk that is described, for an array. Default: the first
-   * one that is stored, or the first one of the grid.
+   * one that is stored, or the first one of the grid. `null` describes none.
    */
-  readonly chunk?: readonly number[] | undefined;
+  readonly chunk?: readonly number[] | null | undefined;
   /** Whether the stored chunks are counted, by listing the store. Default: `true`. */
   readonly count?: boolean | undefined;
   /** Whether the lengths of all stored chunks are summed up, each by a request. */
