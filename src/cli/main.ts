@@ -64,13 +64,15 @@ const COMMANDS: Readonly<
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
+/** The exit status of a program whose output nobody reads any more, as after SIGPIPE. */
+const UNREAD = 141;
 
 /**
  * Runs the command line.
  *
  * @param args The arguments, without the name of the program.
  * @returns The exit status: 0, 1 for findings or failed work, 2 for wrong usage, 130 after
- * Ctrl-C.
+ * Ctrl-C, 141 if nobody reads standard output any more.
  *
  * @example
  * ```ts
@@ -88,7 +90,14 @@ export async function main(args: readonly string[]): Promise<number> {
   };
   const io: Io = {
     print: (line) => writeAll(Deno.stdout, `${line}\n`),
-    note: (text) => writeAll(Deno.stderr, text),
+    note: (text) => {
+      try {
+        writeAll(Deno.stderr, text);
+      } catch (error) {
+        // Nobody reads standard error: that is no reason to stop.
+        if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+      }
+    },
     isTerminal: Deno.stderr.isTerminal(),
     signal: controller.signal,
   };
@@ -96,7 +105,7 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     return await run(args, io);
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    if (error instanceof Deno.errors.BrokenPipe) return UNREAD;
     if (controller.signal.aborted) {
       io.note("Stopped\n");
       return INTERRUPTED;

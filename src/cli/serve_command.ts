@@ -17,6 +17,8 @@ const DEFAULT_PORT = 8000;
 const PORTS_TRIED = 100;
 /** How long answers that are under way may take after Ctrl-C, in milliseconds. */
 const GRACE = 2_000;
+/** The first and the longest time until connections are accepted again, in milliseconds. */
+const [SHORTEST_PAUSE, LONGEST_PAUSE] = [100, 3_000];
 
 /** `zarr-parts serve PATH|URL` */
 export const SERVE: Command = {
@@ -59,36 +61,56 @@ export const SERVE: Command = {
     const isFolder = store instanceof FileSystemStore;
     if (isFolder) await assertFolder(place);
     const mount = parseMount(args.text("mount") ?? "/");
+    const onError = (error: unknown, { method, url }: Request) =>
+      io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}\n`);
     const handler = createHandler(store, {
       form: formOf(args),
       mount,
       // Reading a document of a folder takes less than a millisecond.
       ...isFolder && { keep: { seconds: 1 } },
-      onError: (error, { method, url }) =>
-        io.note(`zarr-parts: ${method} ${new URL(url).pathname}: ${error}\n`),
+      onError,
     });
-    const pages = new IndexPages(store, titleOf(place), mount);
+    const pages = new IndexPages(store, titleOf(place), { mount, onError });
     const line = args.has("json") ? jsonLine : textLine;
-    const server = listen(args, async (request, info) => {
+    const announce = printer(io);
+    const print = isQuiet ? () => {} : announce;
+    const server = new Server(args, io, async (request, { completed }) => {
       const start = performance.now();
       const response = await pages.answer(request) ?? await handler(request);
-      if (!isQuiet) {
-        const { completed } = info;
-        const log = (isComplete: boolean) =>
-          io.print(line({ request, response, start, isComplete }));
-        completed.then(() => log(true), () => log(false));
-      }
+      const log = (isComplete: boolean) =>
+        print(line({ request, response, start, isComplete }));
+      completed.then(() => log(true), () => log(false));
       return response;
     });
-    const { hostname, port } = server.addr;
+    const { hostname, port } = server.address;
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     const url = `http://${host}:${port}${mount}/`;
-    if (args.has("json")) io.print(JSON.stringify({ url }));
-    else if (!isQuiet) io.print(`Serving ${place} at ${url}`);
-    await stopped(server, io);
+    // A signal may come as soon as the URL is printed.
+    const stopped = stopSignal(io);
+    if (args.has("json")) announce(JSON.stringify({ url }));
+    else print(`Serving ${place} at ${url}`);
+    await stopped;
+    await server.stop();
     return 0;
   },
 };
+
+/** Prints lines until nobody reads them any more, which does not end the server. */
+function printer(io: Io): (line: string) => void {
+  let isRead = true;
+  return (line) => {
+    if (!isRead) return;
+    try {
+      io.print(line);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+      isRead = false;
+      io.note(
+        "zarr-parts: Nobody reads standard output any more: requests are answered, and not printed\n",
+      );
+    }
+  };
+}
 
 function formOf(args: Arguments): ServedForm {
   if (args.has("stored") && args.has("inner-chunks")) {
@@ -99,6 +121,19 @@ function formOf(args: Arguments): ServedForm {
     : args.has("inner-chunks")
     ? "inner chunks"
     : "plain";
+}
+
+/** The path that a request line shows. */
+function pathOf(url: string): string {
+  return new URL(url).pathname;
+}
+
+/** The messages of an error and of its causes, which no answer tells. */
+function chainOf(error: unknown): string {
+  const { cause } = error instanceof Error ? error : {};
+  return cause === undefined
+    ? `${error}`
+    : `${error}; cause: ${chainOf(cause)}`;
 }
 
 /** The last name of a path or a URL. */
@@ -123,39 +158,105 @@ async function assertFolder(place: string): Promise<void> {
   );
 }
 
-/** Starts the server. */
-function listen(
-  args: Arguments,
-  handler: Deno.ServeHandler<Deno.NetAddr>,
-): Deno.HttpServer<Deno.NetAddr> {
-  const hostname = args.text("host") ?? "127.0.0.1";
-  const text = args.text("port") ?? `${DEFAULT_PORT}`;
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65535) {
-    throw new UsageError(
-      `Expected --port to be a number from 0 to 65535, found ${
-        JSON.stringify(text)
-      }`,
-    );
-  }
-  try {
-    return Deno.serve({ hostname, port, onListen() {} }, handler);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) {
-      throw new Error(
-        `Cannot listen at port ${port} of ${hostname}: ${
-          (error as Error).message
+/** A server that goes on after the process had too many open files to accept a connection. */
+class Server {
+  readonly address: Deno.NetAddr;
+  readonly #io: Io;
+  readonly #handler: Deno.ServeHandler<Deno.NetAddr>;
+  #server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  #pause = SHORTEST_PAUSE;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Starts the server. */
+  constructor(
+    args: Arguments,
+    io: Io,
+    handler: Deno.ServeHandler<Deno.NetAddr>,
+  ) {
+    this.#io = io;
+    this.#handler = handler;
+    const hostname = args.text("host") ?? "127.0.0.1";
+    const text = args.text("port") ?? `${DEFAULT_PORT}`;
+    const port = Number(text);
+    if (!/^\d+$/.test(text) || port > 65535) {
+      throw new UsageError(
+        `Expected --port to be a number from 0 to 65535, found ${
+          JSON.stringify(text)
         }`,
-        { cause: error },
       );
     }
-    const free = freePortAfter(port, hostname);
-    throw new UsageError(
-      `Port ${port} of ${hostname} is in use${
-        free === undefined ? "" : `; --port=${free} is free`
-      }`,
+    try {
+      this.address = this.#listen(hostname, port);
+    } catch (error) {
+      throw listenError(error as Error, hostname, port);
+    }
+  }
+
+  /** Stops the server, and waits some time for the answers that are under way. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([
+      this.#server?.shutdown(),
+      new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE)),
+    ]);
+    clearTimeout(timer);
+  }
+
+  #listen(hostname: string, port: number): Deno.NetAddr {
+    const server = Deno.serve(
+      { hostname, port, onListen() {}, onError: (error) => this.#fail(error) },
+      this.#handler,
+    );
+    const start = performance.now();
+    server.finished.catch((error) => {
+      this.#server = undefined;
+      if (performance.now() - start > LONGEST_PAUSE) {
+        this.#pause = SHORTEST_PAUSE;
+      }
+      this.#listenLater(error);
+    });
+    this.#server = server;
+    return server.addr;
+  }
+
+  /** Answers for an error that no answer was made of. */
+  #fail(error: unknown): Response {
+    this.#io.note(`zarr-parts: ${chainOf(error)}\n`);
+    return new Response("The server failed\n", { status: 500 });
+  }
+
+  /** Listens again after a while: a connection that ends leaves room for another one. */
+  #listenLater({ message }: Error): void {
+    if (this.#pause === SHORTEST_PAUSE) {
+      this.#io.note(
+        `zarr-parts: Cannot accept connections, trying again: ${message}\n`,
+      );
+    }
+    this.#timer = setTimeout(() => {
+      try {
+        this.#listen(this.address.hostname, this.address.port);
+      } catch (error) {
+        this.#listenLater(error as Error);
+      }
+    }, this.#pause);
+    this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE);
+  }
+}
+
+function listenError(error: Error, hostname: string, port: number): Error {
+  if (!(error instanceof Deno.errors.AddrInUse)) {
+    return new Error(
+      `Cannot listen at port ${port} of ${hostname}: ${error.message}`,
+      { cause: error },
     );
   }
+  const free = freePortAfter(port, hostname);
+  return new UsageError(
+    `Port ${port} of ${hostname} is in use${
+      free === undefined ? "" : `; --port=${free} is free`
+    }`,
+  );
 }
 
 function freePortAfter(
@@ -176,19 +277,14 @@ function freePortAfter(
   }
 }
 
-/** Waits for Ctrl-C, and then some time for the answers that are under way. */
-async function stopped(
-  server: Deno.HttpServer<Deno.NetAddr>,
-  { signal }: Io,
-): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([
-    server.shutdown(),
-    new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE)),
-  ]);
-  clearTimeout(timer);
+/** Waits for Ctrl-C, or for the signal by which services are stopped. */
+async function stopSignal({ signal }: Io): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const isUnix = Deno.build.os !== "windows";
+  if (isUnix) Deno.addSignalListener("SIGTERM", stop);
+  await promise;
+  if (isUnix) Deno.removeSignalListener("SIGTERM", stop);
 }

@@ -565,3 +565,37 @@ Deno.test("a closed pipe ends the command line quietly", async () => {
     assertEquals(new TextDecoder().decode(stderr), "");
   });
 });
+
+Deno.test("a command whose output nobody reads ends with status 141, and says nothing", async () => {
+  const array = "tests/fixtures/dem.zarr";
+  const cases = [
+    ["--help"],
+    ["inspect", array],
+    ["inspect", array, "--json"],
+    ["verify", array],
+    ["repair", array, "--dry-run"],
+  ];
+  for (const args of cases) {
+    // The reader leaves before the command has started.
+    const script = '{ "$@"; echo $? >&2; } | :';
+    const { stderr } = await new Deno.Command("sh", {
+      args: ["-c", script, "sh", ...cliCommand(args)],
+      stderr: "piped",
+    }).output();
+    assertEquals(new TextDecoder().decode(stderr), "141\n", args.join(" "));
+  }
+});
+
+Deno.test("a command whose messages nobody reads ends with its own status", async () => {
+  const script = '"$@" 2>&1 >/dev/null; echo $? >&3';
+  const { stdout } = await new Deno.Command("sh", {
+    args: [
+      "-c",
+      `{ { ${script}; } | :; } 3>&1`,
+      "sh",
+      ...cliCommand(["inspect", "tests/no-such-folder"]),
+    ],
+    stdout: "piped",
+  }).output();
+  assertEquals(new TextDecoder().decode(stdout), "1\n");
+});

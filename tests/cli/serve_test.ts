@@ -9,26 +9,31 @@ import { cliCommand, runCli } from "./run_cli.ts";
 interface Running {
   /** With a `/` at its end. */
   readonly url: string;
-  /** The lines that it prints. */
-  readonly lines: AsyncIterator<string>;
-  /** Stops the server as Ctrl-C does, and returns its exit status and standard error. */
-  stop(): Promise<{ code: number; err: string }>;
+  /** The lines that it prints. Returning ends the reading, as `head -1` does. */
+  readonly lines: AsyncGenerator<string>;
+  /** Stops the server as Ctrl-C does, or by another signal, and returns its exit status and standard error. */
+  stop(signal?: Deno.Signal): Promise<{ code: number; err: string }>;
 }
 
 /**
  * Runs a test with `zarr-parts serve` on a folder with the array `dem`.
  *
  * @param place What is served in place of the folder.
+ * @param mostFiles How many files the server may open at the same time.
  */
 async function withServing(
   options: readonly string[],
   test: (running: Running, folder: string) => Promise<void>,
   place?: string,
+  mostFiles?: number,
 ): Promise<void> {
   await inTempDir(async (folder) => {
     await createInParts(new FileSystemStore(folder));
     const args = ["serve", place ?? folder, "--port=0", ...options];
-    const [program, ...rest] = cliCommand(args);
+    const limit = `ulimit -n ${mostFiles}; exec "$@"`;
+    const [program, ...rest] = mostFiles === undefined
+      ? cliCommand(args)
+      : ["sh", "-c", limit, "sh", ...cliCommand(args)];
     const child = new Deno.Command(program!, {
       args: rest,
       stdout: "piped",
@@ -37,8 +42,8 @@ async function withServing(
     const lines = linesOf(child.stdout);
     const { value: first } = await lines.next();
     const url = /http:[^"\s]*/.exec(first!)![0];
-    const stop = async () => {
-      child.kill("SIGINT");
+    const stop = async (signal: Deno.Signal = "SIGINT") => {
+      child.kill(signal);
       const [{ code }, err] = await Promise.all([
         child.status,
         child.stderr.text(),
@@ -50,9 +55,9 @@ async function withServing(
     await test({
       url,
       lines,
-      stop: () => {
+      stop: (signal) => {
         isStopped = true;
-        return stop();
+        return stop(signal);
       },
     }, folder);
     if (!isStopped) await stop();
@@ -61,7 +66,7 @@ async function withServing(
 
 async function* linesOf(
   stream: ReadableStream<Uint8Array>,
-): AsyncGenerator<string, undefined> {
+): AsyncGenerator<string, undefined, undefined> {
   let rest = "";
   for await (
     const text of stream.pipeThrough(new TextDecoderStream() as never)
@@ -124,6 +129,91 @@ Deno.test("serve tells failures on standard error", async () => {
     assertEquals((await response.text()).includes(folder), false);
     const { err } = await stop();
     assertStringIncludes(err, "zarr-parts: GET /dem/c/2/1: MissingPartError");
+  });
+});
+
+Deno.test("serve stops at SIGTERM as at Ctrl-C", async () => {
+  await withServing([], async ({ stop }) => {
+    assertEquals(await stop("SIGTERM"), { code: 0, err: "" });
+  });
+});
+
+Deno.test("serve goes on when nobody reads its lines any more", async () => {
+  for (const options of [[], ["--json"]]) {
+    await withServing(options, async ({ url, lines, stop }) => {
+      await lines.return(undefined);
+      for (let i = 0; i < 5; i++) {
+        assertEquals(await bytesOf(await fetch(`${url}dem/c/2/1`)), CHUNK);
+      }
+      const { code, err } = await stop();
+      assertEquals(code, 0);
+      assertMatch(err, /^zarr-parts: Nobody reads standard output.*\n$/);
+    });
+  }
+});
+
+Deno.test("serve outlives more connections than it may open files", async () => {
+  await withServing(
+    [],
+    async ({ url, stop }) => {
+      const { hostname, port } = new URL(url);
+      const address = { hostname, port: Number(port) };
+      const connections: Deno.Conn[] = [];
+      for (let i = 0; i < 200; i++) {
+        const connection = await Deno.connect(address).catch(() => undefined);
+        if (connection !== undefined) connections.push(connection);
+      }
+      for (const connection of connections) connection.close();
+      for (let tries = 0;; tries++) {
+        const bytes = await fetch(`${url}dem/c/2/1`).then(bytesOf)
+          .catch(() => undefined);
+        if (bytes?.length === CHUNK.length) break;
+        if (tries === 100) throw new Error("The server does not answer");
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      const { code, err } = await stop();
+      assertEquals(code, 0);
+      assertMatch(err, /Cannot accept connections, trying again: .*open files/);
+      assertEquals(err.includes("    at "), false);
+    },
+    undefined,
+    40,
+  );
+});
+
+Deno.test("serve names no path of the machine, in pages neither", async () => {
+  await withServing([], async ({ url, stop }, folder) => {
+    await Deno.writeTextFile(`${folder}/x.json`, "");
+    await Deno.mkdir(`${folder}/bad`);
+    await Deno.writeTextFile(`${folder}/bad/zarr.json`, "{");
+    await Deno.remove(`${folder}/dem/c/2/1.shard.index`);
+    await Deno.symlink("/etc", `${folder}/out`);
+    const paths = [
+      "",
+      "dem",
+      "bad",
+      "bad/zarr.json",
+      "dem/c/2/1",
+      "out/hostname",
+    ];
+    const odd = ["x.json/zarr.json", "x.json/c/0", "%00", "a%2fb", "//", "%ff"];
+    for (const path of [...paths, ...odd, "__page__/%ff.js", "none"]) {
+      for (const accept of ["text/html", "*/*"]) {
+        const response = await fetch(url + path, { headers: { accept } });
+        const text = JSON.stringify([...response.headers]) +
+          await response.text();
+        const [name] = folder.split("/").slice(-1);
+        // The title of the pages is the name of the folder.
+        const told = accept === "text/html"
+          ? text.replaceAll(`>${name}`, "")
+          : text;
+        assertEquals(told.includes(folder), false, path);
+        assertEquals(told.includes("/etc"), false, path);
+        assertEquals(response.status === 500, false, path);
+      }
+    }
+    const { err } = await stop();
+    assertStringIncludes(err, folder);
   });
 });
 
