@@ -12,7 +12,7 @@ import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
 import { mayHaveRecords } from "../shards/recorded_index.ts";
 import { ShardChanges } from "../shards/shard_changes.ts";
 import { remove, write } from "../stores/capabilities.ts";
-import { exclusively } from "../stores/exclusive.ts";
+import { exclusively, replaceValue } from "../stores/exclusive.ts";
 import { hasGroups } from "../stores/has_groups.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertValue } from "../stores/given_value.ts";
@@ -47,7 +47,7 @@ export async function setShard(
   assertOtherBytes(otherBytes);
   const task = () =>
     otherBytes === "replace"
-      ? write(place.store, place.key, value, options)
+      ? replace(place.store, place.key, value, options)
       : replaceShard(place, value, options);
   const changes = ShardChanges.of(place.given, place.root);
   // A group is locked once the stream has ended, so that a slow one keeps nobody out.
@@ -71,7 +71,7 @@ async function replaceShard(
   options: StoreOptions,
 ): Promise<void> {
   const layout = layoutOf(storage);
-  if (layout === undefined) return await write(store, key, value, options);
+  if (layout === undefined) return await replace(store, key, value, options);
   const part = unsizedPart(storage.layers);
   const headSize = part?.offset ?? 0;
   const stored = {
@@ -81,7 +81,7 @@ async function replaceShard(
     mayHaveRecords: mayHaveRecords(part, layout),
   };
   const run = await storedFirstBytes(store, stored, options);
-  if (run === undefined) return await write(store, key, value, options);
+  if (run === undefined) return await replace(store, key, value, options);
   const bytes = new FirstBytes(layout, headSize);
   const assertOthers = () => {
     if (!bytes.areOthers()) throw otherBytesLost(key, run);
@@ -89,7 +89,7 @@ async function replaceShard(
   if (value instanceof Uint8Array) {
     bytes.add(value);
     assertOthers();
-    return await write(store, key, value, options);
+    return await replace(store, key, value, options);
   }
   const checked = value.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -102,6 +102,18 @@ async function replaceShard(
     }),
   );
   await write(store, key, checked, options);
+}
+
+/** Replaces a shard under its lock. A stream is stored as the store does it. */
+async function replace(
+  store: Store,
+  key: StoreKey,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions,
+): Promise<void> {
+  await (value instanceof Uint8Array
+    ? replaceValue(store, key, value, options)
+    : write(store, key, value, options));
 }
 
 /** Finds the bytes of another file format without the lock of the shard, which few shards need. */

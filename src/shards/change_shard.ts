@@ -28,6 +28,15 @@ import type { ShardLayout } from "./shard_layout.ts";
 /** Inner chunks to store, by their places in the index; `undefined` for those to remove. */
 export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
 
+/**
+ * Tells the inner chunks to store by those that a shard has, whose bytes are views. Called
+ * under the lock of the shard, and again if the store has no locks and another program
+ * was faster.
+ */
+export type ChangesOf = (
+  chunkAt: (place: number) => Uint8Array | undefined,
+) => ShardChanges | Promise<ShardChanges>;
+
 /** Options of {@linkcode changeShard}. */
 export interface ChangeShardOptions extends EncodeShardOptions {
   /** Whether the changes replace the whole shard. */
@@ -55,7 +64,7 @@ interface KeptShard {
 
 /**
  * Changes some inner chunks of a shard, and keeps the others and the prefix. A shard
- * without inner chunks is removed.
+ * without inner chunks is removed. If a function tells no changes, nothing is stored.
  *
  * @throws {OtherBytesError} If other bytes of the shard would be lost, or would refer
  * to inner chunks that move.
@@ -64,7 +73,7 @@ export async function changeShard(
   store: Store,
   key: StoreKey,
   layout: ShardLayout,
-  changes: ShardChanges,
+  changes: ShardChanges | ChangesOf,
   change: ChangeShardOptions = {},
 ): Promise<void> {
   const { isWhole = false, headSize = 0, head, signal } = change;
@@ -82,7 +91,11 @@ export async function changeShard(
   }
   const kept = isWhole ? undefined : await readShard(store, stored, options);
   const chunks = kept?.chunks ?? Array(chunkCount(layout)).fill(undefined);
-  for (const [place, bytes] of changes) chunks[place] = bytes;
+  const given = typeof changes === "function"
+    ? await changes((place) => chunks[place])
+    : changes;
+  if (given !== changes && given.size === 0) return;
+  for (const [place, bytes] of given) chunks[place] = bytes;
   let shard: Uint8Array | undefined;
   if (chunks.some((chunk) => chunk !== undefined)) {
     const before = container ? undefined : prefix ?? kept?.head ?? head ??

@@ -10,6 +10,7 @@ import type {
 import {
   changeShard,
   type ChangeShardOptions,
+  type ChangesOf,
   readDamagedHead,
   type ShardChanges as InnerChanges,
 } from "./change_shard.ts";
@@ -110,10 +111,10 @@ export class InnerChunks {
     }
   }
 
-  /** Stores a shard with some inner chunks changed. */
+  /** Stores a shard with some inner chunks changed, which are read and stored under its lock. */
   write(
     key: StoreKey,
-    changes: InnerChanges,
+    changes: InnerChanges | ChangesOf,
     options: ChangeShardOptions = {},
   ): Promise<void> {
     const { signal } = options;
@@ -192,35 +193,84 @@ export class InnerChunks {
     });
   }
 
-  /** Changes an inner chunk, together with others of its shard that are changed before the shard is stored. */
-  change(
+  /**
+   * Changes an inner chunk, together with others of its shard that are changed before the
+   * shard is stored.
+   *
+   * @param base What the inner chunk was when it was read to be changed in part. If it is
+   * another one by now, it is not changed.
+   * @returns Whether the inner chunk is changed.
+   */
+  async change(
     key: StoreKey,
     path: InnerPath,
     bytes: Uint8Array | undefined,
-  ): Promise<void> {
+    base?: ChunkBase,
+  ): Promise<boolean> {
     const batch = this.#batches.get(key) ?? this.#openBatch(key);
-    batch.changes.set(placeInShard(path[0]!, this.#layouts[0]!), bytes);
-    return batch.done;
+    const place = placeInShard(path[0]!, this.#layouts[0]!);
+    // What is stored together with this change replaces what it was made of.
+    if (base !== undefined && batch.changes.has(place)) return false;
+    const change = { bytes, base };
+    batch.changes.set(place, change);
+    const outdated = await batch.outdated;
+    return !outdated.has(change);
   }
 
   #openBatch(key: StoreKey): Batch {
-    const changes = new Map<number, Uint8Array | undefined>();
+    const changes = new Map<number, Change>();
     // Changes are added until the earlier writes of the shard have finished.
     const closed = this.#changes.locks.write(key, () => {
       this.#batches.delete(key);
       return Promise.resolve();
     });
-    const done = closed.then(() => this.write(key, changes));
-    const batch = { changes, done };
+    const store = async () => {
+      const outdated = new Set<Change>();
+      await this.write(key, (chunkAt) => {
+        outdated.clear();
+        const present = new Map<number, Uint8Array | undefined>();
+        for (const [place, change] of changes) {
+          if (isBase(change.base, chunkAt(place))) {
+            present.set(place, change.bytes);
+          } else outdated.add(change);
+        }
+        return present;
+      });
+      return outdated;
+    };
+    const batch = { changes, outdated: closed.then(store) };
     this.#batches.set(key, batch);
     return batch;
   }
 }
 
+/** The stored bytes that a change of a part of a chunk was made of; `undefined` for an absent chunk. */
+export interface ChunkBase {
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** Whether a chunk is what a change was made of. A change of a whole chunk has no base. */
+export function isBase(
+  base: ChunkBase | undefined,
+  present: Uint8Array | undefined,
+): boolean {
+  if (base === undefined) return true;
+  const { bytes } = base;
+  if (bytes === undefined || present === undefined) return bytes === present;
+  return bytes.length === present.length &&
+    bytes.every((byte, i) => byte === present[i]);
+}
+
+interface Change {
+  readonly bytes: Uint8Array | undefined;
+  readonly base: ChunkBase | undefined;
+}
+
 /** Changes of one shard that are stored together. */
 interface Batch {
-  readonly changes: Map<number, Uint8Array | undefined>;
-  readonly done: Promise<void>;
+  readonly changes: Map<number, Change>;
+  /** Resolves to the changes that are not stored, since their chunks are not their bases. */
+  readonly outdated: Promise<ReadonlySet<Change>>;
 }
 
 /** A store of one inner chunk, under the key of its shard. */
@@ -254,11 +304,20 @@ export class InnerChunkStore implements Store {
     return this.#chunks.size(key, this.#path, options);
   }
 
-  set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    return this.#chunks.change(key, this.#path, bytes);
+  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    await this.#chunks.change(key, this.#path, bytes);
   }
 
-  delete(key: StoreKey): Promise<void> {
-    return this.#chunks.change(key, this.#path, undefined);
+  /** Stores the inner chunk if it is what the change was made of. Returns whether it is. */
+  change(
+    key: StoreKey,
+    bytes: Uint8Array,
+    base: ChunkBase | undefined,
+  ): Promise<boolean> {
+    return this.#chunks.change(key, this.#path, bytes, base);
+  }
+
+  async delete(key: StoreKey): Promise<void> {
+    await this.#chunks.change(key, this.#path, undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { write } from "./capabilities.ts";
 import { hasGroups } from "./has_groups.ts";
 import { KeyLocks } from "./key_locks.ts";
 import type { ByteRange, Store, StoreKey, StoreOptions } from "./store.ts";
@@ -25,6 +26,20 @@ export async function exclusively<T>(
     options?.signal?.throwIfAborted();
     return task(store);
   });
+}
+
+/** Replaces a value, after all earlier tasks of {@linkcode exclusively} with the same value. */
+export async function replaceValue(
+  store: Store,
+  key: StoreKey,
+  bytes: Uint8Array,
+  options?: StoreOptions,
+): Promise<void> {
+  const group = hasGroups(store) ? store.group(key, [key]) : undefined;
+  if (group?.write !== undefined) {
+    return await new GroupStore(group).set(key, bytes, options);
+  }
+  await KeyLocks.of(store).write(key, () => write(store, key, bytes, options));
 }
 
 /** A group of values as a store. It stores bytes, and no streams. */

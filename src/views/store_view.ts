@@ -42,14 +42,19 @@ export type PlainStore<S extends Store = Store> =
  * `default` keys.
  *
  * @param options `arrays`: the store's arrays under the translation; `read`: reads a
- * whole value at its place.
+ * whole value at its place; `writeTo`: stores the value of a key at its place.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
-  { arrays = new TranslatedArrays(store, translation), read = readPlace }: {
+  {
+    arrays = new TranslatedArrays(store, translation),
+    read = readPlace,
+    writeTo = writePlace,
+  }: {
     arrays?: TranslatedArrays;
     read?: typeof readPlace;
+    writeTo?: typeof writePlace;
   } = {},
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
@@ -128,7 +133,7 @@ export function viewStore<S extends Store>(
           return await writeViewDocument(view, key, bytes, options);
         }
         const place = await placeToChange(key, options);
-        await write(place.store, place.key, value, options);
+        await writeTo(key, place, value, options);
       } catch (error) {
         await discard(value, error);
         throw error;
@@ -159,4 +164,13 @@ function readPlace(
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
   return readValue(store, key, options);
+}
+
+function writePlace(
+  _key: StoreKey,
+  { store, key }: Place,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions | undefined,
+): Promise<void> {
+  return write(store, key, value, options);
 }

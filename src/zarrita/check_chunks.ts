@@ -4,6 +4,7 @@ import type { StoreKey } from "../stores/store.ts";
 import type { TranslatedArrays } from "../views/translated_arrays.ts";
 import { splitPlainKey } from "../views/translation.ts";
 import { overlay } from "./overlay.ts";
+import { type Chunk, noteAbsence, rememberBases } from "./partial_writes.ts";
 
 /** The members of zarrita's `Array` that read a chunk. */
 interface ReadsChunks {
@@ -12,20 +13,24 @@ interface ReadsChunks {
     coordinates: number[],
     options?: unknown,
     more?: unknown,
-  ): Promise<Decoded>;
+  ): Promise<Chunk>;
 }
 
-/** A decoded chunk. */
-interface Decoded {
-  readonly data: { readonly length: number };
-  readonly shape: readonly number[];
-}
+/** The member of an array that decodes a chunk, as `getChunk` does with a chunk that it has read. */
+export const DECODE = Symbol("zarr-parts decode");
+
+/** Decodes the bytes of a chunk, `undefined` for an absent one. */
+export type Decode = (
+  coordinates: number[],
+  bytes: Uint8Array | undefined,
+) => Promise<Chunk>;
 
 /**
  * An array extension for zarrita that refuses decoded chunks with too few or too many
  * elements, and adds the key of the chunk, or of its shard, to the errors of codecs.
  * zarrita itself reads zeros in place of missing elements. It also notes that the array
- * is opened, which the view does not see if a layer keeps documents.
+ * is opened, which the view does not see if a layer keeps documents, and makes the array
+ * remember what `set` reads.
  *
  * @param arrays The arrays of the store.
  */
@@ -41,14 +46,13 @@ export function checkChunks(
     const keyOf = (coordinates: number[]) =>
       storedKey(arrays, shownKey(coordinates));
     arrays.noteOpened(splitPlainKey(shownKey([]))!.root);
-    const getChunk: ReadsChunks["getChunk"] = async (
-      coordinates,
-      options,
-      more,
-    ) => {
-      let chunk: Decoded;
+    const checked = async (
+      coordinates: number[],
+      read: () => Promise<Chunk>,
+    ): Promise<Chunk> => {
+      let chunk: Chunk;
       try {
-        chunk = await original(coordinates, options, more);
+        chunk = await read();
       } catch (error) {
         if (isUnnamed(error)) nameChunk(error, await keyOf(coordinates));
         throw error;
@@ -56,22 +60,36 @@ export function checkChunks(
       if (chunk.data.length === countOf(chunk)) return chunk;
       throw wrongCount(chunk, coordinates, await keyOf(coordinates));
     };
+    const { getChunk: inherited } = Object.getPrototypeOf(array);
+    const isOwn = array.getChunk === inherited;
+    const decode = rememberBases(array);
+    const getChunk: ReadsChunks["getChunk"] = (coordinates, options, more) =>
+      checked(coordinates, async () => {
+        const chunk = await original(coordinates, options, more);
+        if (options === undefined && isOwn && decode) noteAbsence(chunk.data);
+        return chunk;
+      });
+    const members = {
+      getChunk,
+      ...decode && {
+        [DECODE]: ((coordinates, bytes) =>
+          checked(coordinates, () =>
+            decode(bytes))) satisfies Decode,
+      },
+    };
     // zarrita has just made the array, which may get the method as its own: a proxy
     // would slow down each access. An array of another extension may be a proxy itself.
-    const { getChunk: inherited } = Object.getPrototypeOf(array);
-    return array.getChunk === inherited
-      ? Object.assign(array, { getChunk })
-      : overlay(array, { getChunk });
+    return isOwn ? Object.assign(array, members) : overlay(array, members);
   };
 }
 
 /** The number of elements in the shape of a chunk. */
-function countOf({ shape }: Decoded): number {
+function countOf({ shape }: Chunk): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
 function wrongCount(
-  chunk: Decoded,
+  chunk: Chunk,
   coordinates: number[],
   key: string | undefined,
 ): DamageError {

@@ -19,6 +19,7 @@
  *
  * @module
  */
+export { ChunkChangedError } from "./partial_writes.ts";
 export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
 export type { DimensionSelection } from "./selection.ts";
 export { setSharded } from "./set_sharded.ts";

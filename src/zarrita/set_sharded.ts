@@ -31,14 +31,14 @@ import type { Zarrita, ZarritaArray } from "./zarrita.ts";
  * unless `container` or `prefix` gives the bytes anew or `otherBytes` is `"replace"`. Of
  * a shard that is replaced, only bytes before the first inner chunk count as such.
  *
- * Calls for the same array run one after another. Inner chunks that others change at the
- * same time are kept, also those of other programs if the store has locks, as
- * `FileSystemStore` does; of changes of the same inner chunk, the last one is kept.
+ * Calls for the same array run one after another. A shard that is written in part is
+ * read, changed and stored under its lock, so that no element that others write at the
+ * same time is lost: in all programs if the store has locks, as `FileSystemStore` does, or
+ * notices what others have changed, as `S3Store` does.
  *
  * Few shards are in memory at the same time: as many as have 64 MiB of elements
  * together, but at least 2 and at most 16. Beside the value, memory holds their encoded
  * bytes twice, and decoded inner chunks of 16 MiB in all, or two if these are larger.
- * With `createQueue`, and for texts, all shards are in memory.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
  * @param array A sharded array, opened from a store of `withZarrParts`.
@@ -156,15 +156,7 @@ async function write(
 ): Promise<void> {
   // The array may have grown since it was opened, so that fewer shards are covered.
   const sharded = await shardedArray(array, { isPresent: true });
-  try {
-    await writeShards(zarr, array, sharded, selection, value, options);
-  } catch (error) {
-    if ((error as Error | undefined)?.name !== "UnsupportedError") throw error;
-    throw new TypeError(
-      "Expected an array that zarr.open gave, found one that zarr.create did: open it to write it",
-      { cause: error },
-    );
-  }
+  await writeShards(zarr, array, sharded, selection, value, options);
 }
 
 /**

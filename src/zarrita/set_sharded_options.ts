@@ -32,9 +32,8 @@ export interface SetShardedOptions
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
   /**
-   * Creates the queue that runs the writing of inner chunks, as for zarrita's `set`. All
-   * inner chunks are added to it at once. By default, shards are written one after
-   * another, few at the same time.
+   * Creates a queue for the inner chunks of one shard, as for zarrita's `set`. By default,
+   * few inner chunks of all shards are encoded at the same time.
    */
   createQueue?: () => {
     add(task: () => Promise<void>): void;

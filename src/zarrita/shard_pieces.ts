@@ -2,34 +2,44 @@ import { type DimensionSelection, strideOf } from "./selection.ts";
 
 /** The share of a write that changes one shard: a selection, and the value of the selected elements. */
 export interface ShardPiece {
+  /** The grid coordinates of the shard. */
+  readonly shard: number[];
   readonly selection: DimensionSelection[];
   readonly value: unknown;
 }
 
-/** A chunk as zarrita takes it, whose elements are views of memory. Strides are in elements. */
+/** A chunk as zarrita takes it. Strides are in elements. */
 interface Chunk {
   readonly data: Elements;
   readonly shape: readonly number[];
   readonly stride: readonly number[];
 }
 
-/** A typed array, or zarrita's own `BoolArray`. */
-interface Elements {
+/** A typed array, one of zarrita's own arrays of `bool` and texts, which have `get` and `set`, or a list of texts. */
+type Elements =
+  & (View | unknown[])
+  & { get?(i: number): unknown; set?(i: number, value: unknown): void };
+
+/** A view of elements in memory. */
+interface View {
   readonly buffer: ArrayBufferLike;
   readonly byteOffset: number;
   readonly length: number;
   readonly BYTES_PER_ELEMENT: number;
+  /** The length of each text. */
+  readonly chars?: number;
 }
 
 /** Makes a view of elements in memory. */
-type ElementsClass = new (
+type ViewClass = new (
   buffer: ArrayBufferLike,
   byteOffset: number,
   length: number,
-) => Elements;
+) => View;
 
 /** The part of a selection along one dimension that lies in one shard. */
 interface Along {
+  readonly shard: number;
   readonly selection: DimensionSelection;
   /** The place of the first element in the value, and the number of elements; `undefined` for an index. */
   readonly run: { readonly first: number; readonly count: number } | undefined;
@@ -52,18 +62,11 @@ export function* piecesOf(
   ]);
   for (const along of productOf(runs)) {
     yield {
+      shard: along.map(({ shard }) => shard),
       selection: along.map(({ selection }) => selection),
-      value: isChunk(value) ? viewOf(value, along) : value,
+      value: isChunk(value) ? partOf(value, along) : value,
     };
   }
-}
-
-/** Whether the value of a write can be divided without a copy: one element, or a typed array or `BoolArray`. zarrita's arrays of texts have `chars`. */
-export function isDivisible(value: unknown): boolean {
-  if (!isChunk(value)) return typeof value !== "object" || value === null;
-  const { data, stride } = value;
-  const isView = "buffer" in data && !("chars" in data);
-  return isView && stride.every((step) => step >= 0);
 }
 
 function* dividedAlong(
@@ -73,14 +76,16 @@ function* dividedAlong(
 ): Generator<Along> {
   const { start, stop, step } = strideOf(selection, length);
   if (typeof selection === "number") {
-    yield { selection: start, run: undefined };
+    const shard = Math.floor(start / shardLength);
+    yield { shard, selection: start, run: undefined };
     return;
   }
   for (let from = start, first = 0; from < stop;) {
     const shard = Math.floor(from / shardLength);
     const to = Math.min(stop, (shard + 1) * shardLength);
     const count = Math.ceil((to - from) / step);
-    yield { selection: { start: from, stop: to, step }, run: { first, count } };
+    const selection = { start: from, stop: to, step };
+    yield { shard, selection, run: { first, count } };
     first += count;
     from += count * step;
   }
@@ -99,21 +104,52 @@ function isChunk(value: unknown): value is Chunk {
   return typeof value === "object" && value !== null;
 }
 
-/** The part of a chunk that is written into one shard, as a view. */
-function viewOf(
+/** The part of a chunk that is written into one shard: a view, or a copy of texts. */
+function partOf(
   { data, stride }: Chunk,
   along: readonly Along[],
 ): Chunk {
   const runs = along.flatMap(({ run }) => run ?? []);
-  const start = runs.reduce((sum, { first }, i) => sum + first * stride[i]!, 0);
-  const View = data.constructor as ElementsClass;
-  return {
-    data: new View(
+  const shape = runs.map(({ count }) => count);
+  if (!Array.isArray(data) && data.chars === undefined) {
+    const start = runs.reduce(
+      (sum, { first }, i) => sum + first * stride[i]!,
+      0,
+    );
+    const View = data.constructor as ViewClass;
+    const view = new View(
       data.buffer,
       data.byteOffset + start * data.BYTES_PER_ELEMENT,
       data.length - start,
-    ),
-    shape: runs.map(({ count }) => count),
-    stride,
-  };
+    );
+    return { data: view as Elements, shape, stride };
+  }
+  const places = runs.reduce<number[]>(
+    (places, { first, count }, i) =>
+      places.flatMap((place) =>
+        Array.from(
+          { length: count },
+          (_, j) => place + (first + j) * stride[i]!,
+        )
+      ),
+    [0],
+  );
+  const elements = places.map((place) =>
+    data.get ? data.get(place) : (data as unknown[])[place]
+  );
+  return { data: listOf(elements, data), shape, stride: stridesOf(shape) };
+}
+
+/** Makes texts of the same class as others. */
+function listOf(texts: unknown[], like: Elements): Elements {
+  if (Array.isArray(like)) return texts;
+  const List = like.constructor as new (...args: number[]) => Elements;
+  const list = new List(like.chars!, texts.length);
+  texts.forEach((text, i) => list.set!(i, text));
+  return list;
+}
+
+/** The strides of elements in C order. */
+function stridesOf(shape: readonly number[]): number[] {
+  return shape.map((_, i) => shape.slice(i + 1).reduce((n, m) => n * m, 1));
 }

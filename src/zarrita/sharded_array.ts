@@ -112,6 +112,11 @@ export class ShardedArray implements TranslatedArray {
     });
   }
 
+  /** Returns the store of whole shards, and the key of a shard in it. */
+  shardAt(coordinates: readonly number[]): Place {
+    return this.#shards.at(coordinates);
+  }
+
   /**
    * Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's
    * place in it; returns `undefined` for a key outside the chunk grid.
@@ -203,16 +208,6 @@ export class WholeInnerChunk extends InnerChunkStore {
   constructor(chunks: InnerChunks, path: InnerPath, needsKey: boolean) {
     super(chunks, path);
     this.needsKey = needsKey;
-  }
-
-  /** zarrita gives no options if it reads an inner chunk to change it. */
-  override get(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    return options === undefined
-      ? this.getPresent(key)
-      : super.get(key, options);
   }
 
   override getRange(key: StoreKey): Promise<never> {

@@ -8,6 +8,7 @@ import type { Place } from "../views/translation.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { checkChunks } from "./check_chunks.ts";
 import { overlay } from "./overlay.ts";
+import { ChunkWriting, TO_CHANGE } from "./partial_writes.ts";
 import { noteKey } from "./read_keys.ts";
 import { WholeInnerChunk } from "./sharded_array.ts";
 
@@ -95,7 +96,9 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * are seen at once, and those by `ArrayChunks` or by another program once the array is
  * opened again; until then, they may be read with the old index, which gives wrong
  * elements. `zarr.set` and `setSharded` change inner chunks in their present state in
- * any store. Inner chunks close to each other that are read at the same time
+ * any store. If a chunk was changed between the reading and the storing of a `zarr.set`
+ * that changes a part of it, the call rejects with a {@linkcode ChunkChangedError}, and
+ * can be repeated. Inner chunks close to each other that are read at the same time
  * are combined into one request. `getRange` of an inner chunk is refused, since
  * zarrita calls it only if it takes the inner chunk for a shard.
  *
@@ -150,17 +153,26 @@ export function withZarrParts<S extends ZarritaStore>(
   assertStore(store);
   const below = store as unknown as Store;
   const arrays = new TranslatedArrays(below, INNER_CHUNKS);
+  const writing = new ChunkWriting();
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
     // The bytes of inner chunks fill their memory already.
     read: (place, options) =>
       place.store instanceof WholeInnerChunk && !place.store.needsKey
-        ? place.store.get(place.key, options)
+        ? readInner(place.store, place.key, options)
         : readOwn(place, options),
+    writeTo: (...args) => writing.write(...args),
   });
   return overlay<object>(store, {
     ...HIDDEN,
     ...view,
+    get(...args: [StoreKey, StoreOptions?]) {
+      // Arrays give two arguments; those that remember bases always give options.
+      if (args.length > 1 && args[1] === undefined) {
+        writing.noteUnknown(args[0]);
+      }
+      return view.get(...args);
+    },
     toString: () => `withZarrParts(${describeStore(store)})`,
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
@@ -179,13 +191,27 @@ async function readOwn(
   { store, key }: Place,
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await store.get(key, options);
+  const bytes =
+    await (store instanceof WholeInnerChunk
+      ? readInner(store, key, options)
+      : store.get(key, options));
   if (bytes === undefined) return undefined;
   const own = bytes.length === bytes.buffer.byteLength
     ? new Uint8Array(bytes.buffer)
     : copyBytes(bytes);
   noteKey(own, key);
   return own;
+}
+
+/** Reads an inner chunk, by the present index if it is changed and written back. */
+function readInner(
+  store: WholeInnerChunk,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  return options === undefined || options === TO_CHANGE
+    ? store.getPresent(key)
+    : store.get(key, options);
 }
 
 /** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */

@@ -1,17 +1,22 @@
 import { coreDataType } from "../metadata/data_type.ts";
+import type { ChangesOf } from "../shards/change_shard.ts";
+import { placeInShard } from "../shards/read_inner_chunk.ts";
+import { copyBytes } from "../stores/copy_bytes.ts";
 import type { StoreKey } from "../stores/store.ts";
+import { outsideGrid } from "../views/plain_array.ts";
 import { splitPlainKey } from "../views/translation.ts";
+import { DECODE, type Decode } from "./check_chunks.ts";
 import { withEncodingThreads } from "./codecs/encode_natively.ts";
 import { LimitedTasks } from "./limited_tasks.ts";
 import { overlay } from "./overlay.ts";
+import { noteKey } from "./read_keys.ts";
 import {
   coveredRuns,
   type DimensionSelection,
   selectedShape,
 } from "./selection.ts";
 import type { SetShardedOptions } from "./set_sharded_options.ts";
-import { isDivisible, piecesOf } from "./shard_pieces.ts";
-import { ShardWriter } from "./shard_writer.ts";
+import { piecesOf, type ShardPiece } from "./shard_pieces.ts";
 import type { ShardedArray } from "./sharded_array.ts";
 import type { Zarrita, ZarritaArray } from "./zarrita.ts";
 
@@ -25,7 +30,8 @@ const THREADED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Writes elements by zarrita's `set`, shard after shard: so few shards are in memory at
- * the same time, and the next ones are encoded while a store writes.
+ * the same time, and the next ones are encoded while a store writes. A shard that is
+ * written in part is read, changed and stored under its lock.
  *
  * @param value The elements, as `writtenValue` gives them.
  */
@@ -37,47 +43,69 @@ export async function writeShards(
   value: unknown,
   options: SetShardedOptions,
 ): Promise<void> {
-  const runs = coveredRuns(selection, array.shape);
-  const covers = (shard: readonly number[]) => sharded.isCovered(shard, runs);
-  const writers = new Set<ShardWriter>();
-  async function write(
-    piece: { selection: DimensionSelection[] | null; value: unknown },
-    options: SetShardedOptions,
-  ): Promise<void> {
-    const writer = new ShardWriter(sharded, covers, options);
-    writers.add(writer);
-    await zarr.set(
-      withWriter(array, writer, sharded, covers) as never,
-      piece.selection as never,
-      piece.value as never,
-      options as never,
-    );
-    await writer.finish();
-    writers.delete(writer);
-  }
-
   const bytesOf = byteCounter(array.dtype);
   const chunkBytes = bytesOf(sharded.levels.chunkShape);
   const tasks = new LimitedTasks(
     Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)),
   );
-  const limited = { ...options, createQueue: () => tasks.queue() };
+  const zarrOptions = {
+    ...options,
+    createQueue: options.createQueue ?? (() => tasks.queue()),
+  };
+  const runs = coveredRuns(selection, array.shape);
+  const storing = new Set<Promise<void>>();
+  let hasFailed = false;
+
+  async function writeShard(
+    { shard, selection, value }: ShardPiece,
+  ): Promise<void> {
+    const isWhole = sharded.isCovered(shard, runs);
+    const encode: ChangesOf = async (chunkAt) => {
+      const changes = new Map<number, Uint8Array>();
+      await zarr.set(
+        overShard(array, sharded, chunkAt, changes) as never,
+        selection as never,
+        value as never,
+        zarrOptions as never,
+      );
+      options.signal?.throwIfAborted();
+      if (hasFailed) throw new Error("Another shard has failed");
+      storing.add(written);
+      return changes;
+    };
+    const { prefix, alignment, otherBytes, signal, container: given } = options;
+    const container = typeof given === "function" ? given(shard) : given;
+    const change = {
+      prefix,
+      alignment,
+      container,
+      otherBytes,
+      signal,
+      isWhole,
+    };
+    const { key } = sharded.shardAt(shard);
+    // A shard that is replaced is encoded before its lock is taken.
+    const written: Promise<void> = isWhole
+      ? Promise.resolve(encode(() => undefined))
+        .then((changes) => sharded.inner.write(key, changes, change))
+      : sharded.inner.write(key, encode, change);
+    await written;
+    storing.delete(written);
+  }
+
   const shards = Math.floor(SHARD_WINDOW / bytesOf(sharded.shardShape));
   const most = Math.min(MOST_SHARDS, Math.max(2, shards));
-  const pieces = options.createQueue === undefined && isDivisible(value)
-    ? piecesOf(selection, value, array.shape, sharded.shardShape)
-    : undefined;
-  const writing = pieces === undefined
-    ? () => write({ selection, value }, options)
-    : () => forEach(pieces, (piece) => write(piece, limited), most);
+  const pieces = piecesOf(selection, value, array.shape, sharded.shardShape);
+  const writing = () => forEach(pieces, writeShard, most);
   const isLarge =
     bytesOf(selectedShape(selection, array.shape)) >= THREADED_BYTES;
   try {
     await (isLarge ? withEncodingThreads(writing) : writing());
   } catch (error) {
+    hasFailed = true;
     tasks.close();
     // zarrita continues with the other chunks.
-    await Promise.all([...writers].map((writer) => writer.abandon()));
+    await Promise.allSettled(storing);
     throw error;
   }
 }
@@ -103,26 +131,44 @@ function byteCounter(dataType: string): (shape: readonly number[]) => number {
 }
 
 /**
- * An array that writes its chunks with a writer. Chunks at the edge of the array,
- * which zarrita reads before it writes them, are read as absent ones where their shard
- * is replaced, so that a damaged shard can be replaced.
+ * An array that zarrita's `set` changes in memory: it reads the inner chunks of a shard, and
+ * collects those that are written.
  */
-function withWriter<A extends ZarritaArray>(
+function overShard<A extends ZarritaArray>(
   array: A,
-  writer: ShardWriter,
-  { levels: { gridShape, layouts } }: ShardedArray,
-  covers: (shard: readonly number[]) => boolean,
+  sharded: ShardedArray,
+  chunkAt: (place: number) => Uint8Array | undefined,
+  changes: Map<number, Uint8Array>,
 ): A {
-  const store = {
-    set: (key: StoreKey, bytes: Uint8Array) =>
-      writer.set(splitPlainKey(key)!.plainKey, bytes),
+  const placeOf = (plainKey: string) => {
+    const found = sharded.locate(plainKey);
+    if (found === undefined) throw outsideGrid(plainKey, sharded);
+    return placeInShard(found.path[0]!, sharded.levels.layouts[0]!);
   };
-  const { chunksPerShard } = layouts[0]!;
-  const getChunk = (coordinates: number[], ...options: []) => {
-    const shard = coordinates.map((c, i) => Math.floor(c / chunksPerShard[i]!));
-    // Chunks outside the grid are absent.
-    const read = covers(shard) ? [...gridShape] : coordinates;
-    return array.getChunk(read, ...options);
-  };
-  return overlay(array, { store, getChunk });
+  const decode = decoderOf(array);
+  return overlay(array, {
+    store: {
+      set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+        changes.set(placeOf(splitPlainKey(key)!.plainKey), bytes);
+        return Promise.resolve();
+      },
+    },
+    getChunk(coordinates: number[]) {
+      const plainKey = ["c", ...coordinates].join("/");
+      const bytes = chunkAt(placeOf(plainKey));
+      if (bytes === undefined) return decode(coordinates, undefined);
+      // zarrita encodes all of the memory that elements lie in.
+      const own = copyBytes(bytes);
+      noteKey(own, sharded.locate(plainKey)!.key);
+      return decode(coordinates, own);
+    },
+  });
+}
+
+function decoderOf(array: object): Decode {
+  const decode = (array as { [DECODE]?: Decode })[DECODE];
+  if (decode !== undefined) return decode;
+  throw new TypeError(
+    "Expected an array that zarr.open gave, found one that zarr.create did, or one of another version of zarrita: open it to write it",
+  );
 }

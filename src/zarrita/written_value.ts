@@ -101,11 +101,9 @@ function assertFits(chunk: Chunk, shape: readonly number[]): void {
     );
   }
   if (shape.includes(0)) return;
-  const last = shape.reduce(
-    (place, length, i) => place + (length - 1) * stride[i]!,
-    0,
-  );
-  if (last >= 0 && last < data.length) return;
+  const ends = shape.map((length, i) => (length - 1) * stride[i]!);
+  const last = ends.reduce((sum, end) => sum + Math.max(0, end), 0);
+  if (last < data.length && ends.every((end) => end >= 0)) return;
   throw new RangeError(
     `Expected at least ${last + 1} elements for a chunk of the shape ${
       describe(shape)

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { isDivisible, piecesOf } from "../../src/zarrita/shard_pieces.ts";
+import { piecesOf } from "../../src/zarrita/shard_pieces.ts";
 import { chunkOf } from "./elements.ts";
 import { placesOf, selectionsOf, shapeOf } from "./selections.ts";
 
@@ -91,26 +91,29 @@ Deno.test("piecesOf copies no elements, and gives one element to all pieces", ()
   assertEquals([...piecesOf([zarr.slice(3, 3)], 7, [8], [4])], []);
 });
 
-Deno.test("isDivisible accepts one element and views of memory with strides from 0", () => {
-  const chunkWith = (data: unknown, stride = [1]) => ({
-    data,
-    shape: [2],
-    stride,
+Deno.test("piecesOf copies texts", () => {
+  const texts = ["a", "bc", "d", "", "ef", "g"];
+  const unicode = new zarr.UnicodeStringArray(3, 6);
+  const bytes = new zarr.ByteStringArray(3, 6);
+  texts.forEach((text, i) => {
+    unicode.set(i, text);
+    bytes.set(i, text);
   });
-  for (
-    const value of [
-      ...[7, 7n, true, "text"],
-      chunkWith(new Float64Array(2)),
-      chunkWith(new zarr.BoolArray(2)),
-      chunkWith(new Uint8Array(1), [0]),
-    ]
-  ) assert(isDivisible(value));
-  for (
-    const value of [
-      chunkWith(["a", "b"]),
-      chunkWith(new zarr.UnicodeStringArray(3, 2)),
-      chunkWith(new zarr.ByteStringArray(3, 2)),
-      chunkWith(new Uint8Array(2), [-1]),
-    ]
-  ) assert(!isDivisible(value));
+  for (const data of [texts, unicode, bytes]) {
+    for (const [shape, shardShape] of [[[6], [4]], [[3, 2], [2, 1]]]) {
+      const stride = shape!.length === 1 ? [1] : [2, 1];
+      const found: unknown[] = [];
+      const value = { data, shape, stride };
+      for (const piece of piecesOf(null, value, shape!, shardShape!)) {
+        const part = (piece.value as { data: typeof data }).data;
+        assertStrictEquals(part.constructor, data.constructor);
+        const places = placesOf(piece.selection, shape!);
+        assertEquals(part.length, places.length);
+        places.forEach((place, i) =>
+          found[place] = Array.isArray(part) ? part[i] : part.get(i)
+        );
+      }
+      assertEquals(found, texts);
+    }
+  }
 });

@@ -6,6 +6,7 @@ import {
   UnfinishedWriteError,
 } from "../../../mod.ts";
 import {
+  ChunkChangedError,
   registerCodecs,
   setSharded,
   withZarrParts,
@@ -14,13 +15,15 @@ import {
 /** The parameters of the program. */
 export interface Work {
   readonly folder: string;
-  /** Writes until it is killed, reads, or sets inner chunks from `first` on by `step`. */
+  /** Writes until it is killed, reads, or sets elements from `first` on by `step`. */
   readonly task: "write" | "read" | "update";
   /** The length of a chunk in bytes. */
   readonly length: number;
   readonly count: number;
   readonly first: number;
   readonly step: number;
+  /** Whether the array is sharded, so that `setSharded` writes it, too. */
+  readonly isSharded: boolean;
 }
 
 /** A report of a reader. */
@@ -92,16 +95,32 @@ async function read({ folder, length, count }: Work): Promise<void> {
   console.log(JSON.stringify(findings));
 }
 
-async function update({ folder, count, first, step }: Work): Promise<void> {
+async function update(
+  { folder, count, first, step, isSharded }: Work,
+): Promise<void> {
   registerCodecs(zarr.registry);
   const store = withZarrParts(new FileSystemStore(folder));
   const array = await zarr.open(store, { kind: "array" });
   console.log("ready");
+  let again = 0;
   for (let i = first; i < count; i += step) {
     const selection = [zarr.slice(i, i + 1)];
-    if (i % 2 === 0) await zarr.set(array, selection, 1 + i % 200);
-    else await setSharded(zarr, array, selection, 1 + i % 200);
+    const value = 1 + i % 200;
+    if (isSharded && (i - first) / step % 2 === 0) {
+      await setSharded(zarr, array, selection, value);
+      continue;
+    }
+    for (let isStored = false; !isStored;) {
+      try {
+        await zarr.set(array, selection, value);
+        isStored = true;
+      } catch (error) {
+        if (!(error instanceof ChunkChangedError)) throw error;
+        again++;
+      }
+    }
   }
+  console.log(again);
 }
 
 if (import.meta.main) {

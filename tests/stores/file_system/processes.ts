@@ -44,9 +44,17 @@ export async function start(
   folder: string,
   work: Partial<Work> & Pick<Work, "task">,
 ): Promise<Program> {
-  const all = { folder, length: 100, count: 1, first: 0, step: 1, ...work };
+  const all: Work = {
+    folder,
+    length: 100,
+    count: 1,
+    first: 0,
+    step: 1,
+    isSharded: false,
+    ...work,
+  };
   const url = import.meta.resolve("./chunk_program.ts");
-  const child = startProgram(url, all satisfies Work);
+  const child = startProgram(url, all);
   await child.stdin.close();
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await output.read();

@@ -1,0 +1,247 @@
+import type { ChunkBase } from "../shards/inner_chunks.ts";
+import { isBase } from "../shards/inner_chunks.ts";
+import { readValue, write } from "../stores/capabilities.ts";
+import { copyBytes } from "../stores/copy_bytes.ts";
+import { exclusively, replaceValue } from "../stores/exclusive.ts";
+import type { StoreKey, StoreOptions } from "../stores/store.ts";
+import { type Place, splitPlainKey } from "../views/translation.ts";
+import { keyOf, noteKey } from "./read_keys.ts";
+import { WholeInnerChunk } from "./sharded_array.ts";
+
+/**
+ * Thrown if zarrita's `set` changes a part of a chunk, and the chunk was changed after
+ * zarrita had read it: by another call of `set`, by `setSharded`, or by another program.
+ * The chunk is left as it is; call `set` again. `setSharded` never meets this, since it
+ * reads and writes a shard under its lock.
+ *
+ * @example Two calls at once
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { ChunkChangedError, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({ shape: [8], dataType: "uint8", chunkShape: [8] });
+ * await createArrayChunks(store, "", metadata);
+ * const array = await zarr.open(withZarrParts(store), { kind: "array" });
+ *
+ * async function add(place: number): Promise<void> {
+ *   try {
+ *     await zarr.set(array, [place], place);
+ *   } catch (error) {
+ *     if (!(error instanceof ChunkChangedError)) throw error;
+ *     await add(place);
+ *   }
+ * }
+ * await Promise.all([add(1), add(2), add(3)]);
+ * assertEquals((await zarr.get(array, [zarr.slice(4)])).data, new Uint8Array([0, 1, 2, 3]));
+ * ```
+ */
+export class ChunkChangedError extends Error {
+  /** The name of the class, as error reports show it. */
+  override readonly name = "ChunkChangedError";
+  /** The key in the store of the chunk, or of the shard that it lies in. */
+  readonly key: string;
+
+  /**
+   * Constructs an error that names the chunk.
+   *
+   * @param message What was changed, and what can be done.
+   * @param key The key in the store.
+   *
+   * @example
+   * ```ts
+   * import { ChunkChangedError } from "@zarr-parts/zarr-parts/zarrita";
+   * import { assertEquals } from "@std/assert";
+   *
+   * assertEquals(new ChunkChangedError("Chunk \"/c/0\" was changed", "/c/0").key, "/c/0");
+   * ```
+   */
+  constructor(message: string, key: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** The options of a read whose elements are changed and written back. */
+export const TO_CHANGE: StoreOptions = Object.freeze({});
+
+/** The base of a chunk that is written as a whole. */
+const WHOLE: ChunkBase = { bytes: undefined };
+const ABSENT: ChunkBase = { bytes: undefined };
+
+/**
+ * The bases of what passes through zarrita's `set`: of the bytes that it reads, of the
+ * elements that it decodes from them and changes, and of the bytes that it encodes.
+ */
+const bases = new WeakMap<object, ChunkBase>();
+
+/** The part of zarrita's array that `get` and `set` share: an own member, under a symbol of zarrita. */
+interface Context {
+  readonly kind: string;
+  readonly TypedArray: new (
+    length: number,
+  ) => { readonly length: number; fill(value: unknown): void };
+  readonly fillValue: unknown;
+  readonly chunkShape: readonly number[];
+  readonly codec: {
+    encode(chunk: Chunk): Promise<Uint8Array>;
+    decode(bytes: Uint8Array): Promise<Chunk>;
+  };
+  getStrides(shape: readonly number[]): number[];
+  getChunkBytes(
+    coordinates: readonly number[],
+    options: unknown,
+  ): Promise<Uint8Array | undefined>;
+}
+
+/** A decoded chunk. */
+export interface Chunk {
+  readonly data: { readonly length: number };
+  readonly shape: readonly number[];
+}
+
+/** Decodes a chunk of an array, `undefined` for an absent one. */
+export type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
+
+const decoders = new WeakMap<object, DecodeChunk>();
+
+/**
+ * Makes an array of zarrita remember what its `set` reads, up to where it stores what it
+ * has made of this. zarrita reads without options for `set` alone.
+ *
+ * @returns The decoder of the array's chunks; `undefined` for an array of another version
+ * of zarrita, or one that does not write.
+ */
+export function rememberBases(array: object): DecodeChunk | undefined {
+  const members = array as Record<symbol, Context | undefined>;
+  const symbol = Object.getOwnPropertySymbols(array)
+    .find((symbol) => isContext(members[symbol]));
+  if (symbol === undefined) return undefined;
+  const context = members[symbol]!;
+  const known = decoders.get(context);
+  if (known !== undefined) return known;
+  const { codec } = context;
+  const remembering: Context = {
+    ...context,
+    getChunkBytes: (coordinates, options) =>
+      options === undefined
+        ? context.getChunkBytes(coordinates, TO_CHANGE).then((bytes) => {
+          if (bytes === undefined) return undefined;
+          // zarrita may change the elements in the same memory, and a `Map` or a cache
+          // gives the memory that it keeps.
+          const own = copyBytes(bytes);
+          noteKey(own, keyOf(bytes));
+          bases.set(own, { bytes });
+          return own;
+        })
+        : context.getChunkBytes(coordinates, options),
+    codec: {
+      ...codec,
+      decode(bytes) {
+        const base = bases.get(bytes);
+        if (base === undefined) return codec.decode(bytes);
+        return codec.decode(bytes).then((chunk) => {
+          bases.set(chunk.data, base);
+          return chunk;
+        });
+      },
+      async encode(chunk) {
+        const base = bases.get(chunk.data) ?? WHOLE;
+        const bytes = await codec.encode(chunk);
+        bases.set(bytes, base);
+        return bytes;
+      },
+    },
+  };
+  const decode: DecodeChunk = async (bytes) => {
+    if (bytes !== undefined) return await codec.decode(bytes);
+    const { TypedArray, fillValue, chunkShape: shape } = context;
+    const data = new TypedArray(shape.reduce((count, n) => count * n, 1));
+    data.fill(fillValue);
+    const chunk = { data, shape, stride: context.getStrides(shape) };
+    return chunk;
+  };
+  members[symbol] = remembering;
+  decoders.set(remembering, decode);
+  return decode;
+}
+
+function isContext(value: unknown): value is Context {
+  const { kind, codec, getChunkBytes, getStrides } = (value ?? {}) as Partial<
+    Context
+  >;
+  return kind === "regular" && typeof codec?.encode === "function" &&
+    typeof codec.decode === "function" &&
+    typeof getChunkBytes === "function" && typeof getStrides === "function";
+}
+
+/** Notes that elements that `set` changes are those of an absent chunk, unless they were decoded. */
+export function noteAbsence(elements: object): void {
+  if (!bases.has(elements)) bases.set(elements, ABSENT);
+}
+
+/**
+ * Writes the chunks of a store of `withZarrParts`. What zarrita has made of a chunk that
+ * it had read is stored if the chunk is still the same.
+ */
+export class ChunkWriting {
+  /** The arrays of which chunks were read by arrays that remember no bases. */
+  readonly #unknown = new Set<string>();
+
+  /** Notes that an array reads a chunk without options, maybe to change it. */
+  noteUnknown(key: StoreKey): void {
+    const root = splitPlainKey(key)?.root;
+    if (root !== undefined) this.#unknown.add(root);
+  }
+
+  /**
+   * Stores the value of a key that the view shows.
+   *
+   * @throws {ChunkChangedError} If the chunk is not the one that the value was made of.
+   */
+  async write(
+    shownKey: StoreKey,
+    place: Place,
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: StoreOptions | undefined,
+  ): Promise<void> {
+    const { store, key } = place;
+    const parts = splitPlainKey(shownKey);
+    const given = bases.get(value);
+    if (given === undefined && parts && this.#unknown.has(parts.root)) {
+      throw new TypeError(
+        `Cannot write chunk ${
+          JSON.stringify(shownKey)
+        } by an array that zarr.create gave, since it may have changed since the array read it: open the array by zarr.open, and write it then`,
+      );
+    }
+    const isChunk = parts !== undefined || given !== undefined;
+    if (!(value instanceof Uint8Array) || !isChunk) {
+      return await write(store, key, value, options);
+    }
+    const base = given === WHOLE ? undefined : given;
+    const isInner = store instanceof WholeInnerChunk;
+    let isStored = true;
+    if (isInner) isStored = await store.change(key, value, base);
+    else if (base === undefined) await replaceValue(store, key, value, options);
+    else {
+      isStored = await exclusively(store, key, async (locked) => {
+        const present = await readValue(locked, key, options);
+        if (!isBase(base, present)) return false;
+        await write(locked, key, value, options);
+        return true;
+      }, options);
+    }
+    if (isStored) return;
+    throw new ChunkChangedError(
+      `Chunk ${JSON.stringify(shownKey)}${
+        isInner ? ` in shard ${JSON.stringify(key)}` : ""
+      } was changed since zarrita read it to change a part of it: call zarr.set again${
+        isInner ? ", or use setSharded, which never meets this" : ""
+      }`,
+      key,
+    );
+  }
+}
