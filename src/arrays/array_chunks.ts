@@ -34,6 +34,10 @@ type Codec = ArrayMetadata["codecs"][number];
 const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
   import("./whole_shards.ts")
 );
+// Programs that only read do without this one.
+const loadExclusive = /* @__PURE__ */ loadOnce(() =>
+  import("../stores/exclusive.ts")
+);
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -413,6 +417,10 @@ export class ArrayChunks {
       if (this.#isSharded) {
         const { setShard } = await loadWholeShards();
         await setShard(this.#place(key), bytes, options);
+      } else if (bytes instanceof Uint8Array) {
+        // Programs that change parts of the chunk do so under the same lock.
+        const { replaceValue } = await loadExclusive();
+        await replaceValue(this.#store, key, bytes, options);
       } else await write(this.#store, key, bytes, options);
     } catch (error) {
       await discard(bytes, error);
