@@ -1,6 +1,7 @@
 import { DamageError } from "../errors/damage_error.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { FolderKeyError } from "../stores/folder_key_error.ts";
+import { PendingWriteError } from "../stores/pending_write_error.ts";
 import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { DeadlineError } from "./deadline.ts";
 
@@ -25,6 +26,9 @@ export function failureMessage(error: unknown, key: string): string {
   }
   if (error instanceof UnfinishedWriteError) {
     return "The value is being written, or its writer was killed";
+  }
+  if (error instanceof PendingWriteError) {
+    return "The change has begun and was stopped: the next one finishes it";
   }
   return error instanceof DeadlineError
     ? "The store behind this server did not answer in time"

@@ -8,6 +8,7 @@ import {
   MemoryStore,
   MetadataError,
   PartSizeError,
+  PendingWriteError,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
@@ -162,6 +163,7 @@ const ERRORS: readonly ((place: string, cause?: Error) => unknown)[] = [
       store: place,
       cause,
     }),
+  (place, cause) => new PendingWriteError(place, { cause }),
   (place) => new DOMException(place, "TimeoutError"),
   (place) => new AggregateError([new Error(place)], place),
   (place) => place,
@@ -283,6 +285,24 @@ Deno.test("createHandler tells no path of a folder that is damaged, unreadable o
         assertEquals(get.errors.length, status === 502 ? 1 : 0, name);
       }
     });
+  }
+});
+
+Deno.test("createHandler says that a change has begun and will be finished", async () => {
+  const error = new PendingWriteError(PATH, { cause: new Error(SECRET) });
+  const store = {
+    ...storeThat(() => Promise.resolve(undefined)),
+    set: () => Promise.reject(error),
+    delete: () => Promise.reject(error),
+  };
+  const write = { authorize: () => true };
+  for (const method of ["PUT", "DELETE"]) {
+    const get = served(store, { form: "stored", write });
+    const init = { method, ...method === "PUT" && { body: "body" } };
+    const response = await get(PATH, init);
+    assertEquals(response.status, 502);
+    assertMatch(await response.text(), /^The change has begun and was stopped/);
+    assertEquals(get.errors, [error]);
   }
 });
 
