@@ -294,6 +294,11 @@ Deno.test("a page says that a store is Zarr v2, whether it can list or not", asy
       assertMatch(text, /Zarr v2/);
     }
   }
+  const empty = await textOf(new IndexPages(new MemoryStore(), "data"), "/");
+  assertMatch(
+    empty,
+    /There are no Zarr nodes: no zarr\.json is here or below\./,
+  );
   // A node of both versions is one of Zarr v3.
   const store = await exampleStore();
   await store.set("/maps/elevation/.zarray", new Uint8Array([123, 125]));

@@ -151,7 +151,7 @@ function describeMap(
 
 /** Lists the stored chunks of the cell of a chunk. */
 function describeCell(
-  { most, cell }: ChunkMap,
+  { most, cell, isCut }: ChunkMap,
   shown: readonly number[] | undefined,
   unit: string,
 ): Html {
@@ -161,7 +161,9 @@ function describeCell(
     unitsText(most, unit)
   }.</p>
 <details class="cell" ${cell.length > 1 ? raw("open") : ""}>
-<summary>${unitsText(cell.length, unit)} stored in the marked cell</summary>
+<summary>${isCut ? "At least " : ""}${
+    unitsText(cell.length, unit)
+  } stored in the marked cell</summary>
 <ul>${
     first.map((coordinates) =>
       html`<li><a href="?chunk=${coordinates.join()}"${

@@ -159,7 +159,13 @@ async function describeGroup(
   const text = `${node ? "A group" : "A folder"} with ${count}${
     countNodes(below)
   }`;
-  if (node === undefined) return html`<p>${text}.</p>`;
+  if (node === undefined) {
+    return html`
+      <p>${below.length === 0
+        ? "There are no Zarr nodes: no zarr.json is here or below"
+        : text}.</p>
+    `;
+  }
   const snippets = groupSnippetsFor(url, array?.slice(prefix.length));
   return html`
     <p>${text}.</p>
