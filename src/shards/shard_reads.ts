@@ -1,9 +1,9 @@
 import { hasGroups } from "../stores/has_groups.ts";
-import { describe } from "../metadata/describe.ts";
 import { rejectOnAbort } from "../stores/abort.ts";
 import { readRange } from "../stores/capabilities.ts";
 import { pause } from "../stores/pause.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
 import { CachedIndexes } from "./cached_indexes.ts";
 import type { CachedShard } from "./index_cache.ts";
 import {
@@ -184,11 +184,7 @@ export class ShardReads {
     signal?: AbortSignal,
   ): Promise<void> {
     if (tries === MOST_TRIES) {
-      throw new Error(
-        `Shard ${
-          describe(key)
-        } was replaced during each of ${MOST_TRIES} tries to read it: read it again when its writers have finished`,
-      );
+      throw new UnfinishedWriteError(key);
     }
     if (tries > 1) await pause(2 ** (tries - 1), signal);
   }

@@ -25,6 +25,18 @@ export function temporaryPath(folder: string): string {
 /** The name of the file that the run of a conversion in place locks, in the folder of the node. */
 export const IN_PLACE_LOCK: string = `${TEMPORARY}in-place`;
 
+const PROBE = `${TEMPORARY}probe-`;
+
+/** A new name for a value by which a program asks what a store can do, and which it removes at once. */
+export function probeName(): string {
+  return PROBE + crypto.randomUUID();
+}
+
+/** Whether the name of a temporary value is that of a probe. */
+export function isProbe(name: string): boolean {
+  return name.startsWith(PROBE);
+}
+
 const JOURNAL = `${TEMPORARY}journal-`;
 /** The longest name of a chunk that its journal has whole, in characters. */
 const LONGEST_NAME = 50;

@@ -19,6 +19,16 @@ function partial(
   });
 }
 
+Deno.test("HttpStore.getRange reads the end of an empty value as MinIO sends it", async () => {
+  const { store } = stub(URL_, partial("bytes 0--1/0", ""));
+  const bytes = await store.getRange("/k", { suffixLength: 3 });
+  assertEquals(bytes, new Uint8Array());
+  for (const wrong of ["bytes 0--1/3", "bytes 1--1/0", "bytes 0--2/0"]) {
+    const { store } = stub(URL_, partial(wrong, ""));
+    await assertRejects(() => store.getRange("/k", { suffixLength: 3 }), Error);
+  }
+});
+
 Deno.test("HttpStore.getRange sends a valid Range header, and none for zero bytes", async () => {
   const most = Number.MAX_SAFE_INTEGER;
   for (

@@ -8,9 +8,9 @@ export interface ContentRange {
   readonly size?: number;
 }
 
-// At most 15 digits, so that every number is exact.
+// At most 15 digits, so that every number is exact. MinIO answers -1 for an empty value.
 const CONTENT_RANGE =
-  /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i;
+  /^bytes (?:(\d{1,15})-(-1|\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i;
 
 /** Parses `Content-Range` (RFC 9110, section 14.4). A missing or malformed header has no members. */
 export function parseContentRange(headers: Headers): ContentRange {

@@ -63,14 +63,16 @@ export async function readGroup<T>(
     let finding: Finding;
     try {
       const outcome = await settle(() =>
-        task(new HttpGroupValues(reading, keys))
+        task(new HttpGroupValues(reading, keys, bucket !== undefined))
       );
       const isEnded = outcome.status === "rejected" && reading.hasFailed;
       finding = isEnded ? "one write" : await reading.check();
       requests.lacksDates ||= reading.lacksDates;
       const isSame = previous?.agreesWith(reading) && !isBeingWritten;
       // A program that knows no generations has changed one of the values.
-      if (bucket && isSame && finding === "uncertain") finding = "one write";
+      if (
+        bucket && isSame && finding === "uncertain" && reading.lacksGeneration
+      ) finding = "one write";
       if (finding !== "incomplete" || !isSame) {
         incomplete = 0;
       }
@@ -107,10 +109,16 @@ async function settle<T>(
 class HttpGroupValues implements GroupValues {
   readonly #reading: GroupReading;
   readonly #keys: readonly StoreKey[];
+  readonly #isBucket: boolean;
 
-  constructor(reading: GroupReading, keys: readonly StoreKey[]) {
+  constructor(
+    reading: GroupReading,
+    keys: readonly StoreKey[],
+    isBucket: boolean,
+  ) {
     this.#reading = reading;
     this.#keys = keys;
+    this.#isBucket = isBucket;
   }
 
   async get(
@@ -148,9 +156,14 @@ class HttpGroupValues implements GroupValues {
       await fetchSize(this.#reading, key, options);
   }
 
-  version(key: StoreKey): StoreVersion {
+  version(key: StoreKey): StoreVersion | undefined {
     assertInGroup(this.#keys, key);
     this.#reading.requireLast();
+    // Values of buckets may be created at any time. A server that is only read is not
+    // asked again, which would take a request for each absent inner chunk.
+    const { found, last } = this.#reading;
+    const isAbsent = found.has(last) && found.get(last) === undefined;
+    if (this.#isBucket && isAbsent) return undefined;
     return new HttpVersion(this.#reading.found, this.#reading.last, key);
   }
 }

@@ -95,6 +95,13 @@ export class GroupReading implements Requests {
     );
   }
 
+  /** Whether a value carries no generation. */
+  get lacksGeneration(): boolean {
+    return [...this.#found.values()].some((value) =>
+      value !== undefined && value.generation === undefined
+    );
+  }
+
   /** The time in milliseconds until the last value is old enough to be told apart from others. */
   get youth(): number {
     const last = this.#found.get(this.#last);

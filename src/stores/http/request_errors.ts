@@ -84,10 +84,16 @@ export class StatusError extends Error {
   readonly status: number;
   /** The time in milliseconds after which the server wants to be asked again, if it tells. */
   readonly retryAfter: number | undefined;
+  /** Whether the status is in the body of an answer that began with another one. */
+  readonly isBody: boolean;
+  /** Whether an earlier request for the same was made, whose answer may have been lost. */
+  isRepeated = false;
 
-  constructor(message: string, { status, headers }: Answer) {
+  /** @param inBody The status that the body tells. */
+  constructor(message: string, { status, headers }: Answer, inBody?: number) {
     super(message);
-    this.status = status;
+    this.status = inBody ?? status;
+    this.isBody = inBody !== undefined;
     this.retryAfter = retryAfter(headers);
   }
 }

@@ -52,6 +52,7 @@ export async function tryAgain<T>(
     });
   } catch (error) {
     signal?.throwIfAborted();
+    if (tries > 1 && error instanceof StatusError) error.isRepeated = true;
     if (tries > 1 && error instanceof Error && isTemporary(error)) {
       error.message += `, after ${tries} tries`;
     }
@@ -60,8 +61,8 @@ export async function tryAgain<T>(
 }
 
 /**
- * Reads a value again whose connection was lost before its bytes were returned. Any
- * other error is thrown as it is.
+ * Reads a value again whose connection was lost before its bytes were returned, or whose
+ * bytes tell that the server has failed. Any other error is thrown as it is.
  */
 export async function readAgain<T>(
   first: unknown,
@@ -69,7 +70,10 @@ export async function readAgain<T>(
   options: StoreOptions,
   read: () => Promise<T>,
 ): Promise<T> {
-  if (!(first instanceof ConnectionError && first.isBody)) throw first;
+  const isBody =
+    (first instanceof ConnectionError || first instanceof StatusError) &&
+    first.isBody;
+  if (!isBody) throw first;
   return await tryAgain(first, policy, options, read);
 }
 

@@ -72,7 +72,7 @@ export function openBucket(
 }
 
 /** Encodes all characters but those that no service encodes. */
-function encodePath(path: string): string {
+export function encodePath(path: string): string {
   return path.split("/").map(encodeText).join("/");
 }
 

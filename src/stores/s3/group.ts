@@ -1,15 +1,16 @@
 import { readGroup } from "../http/group.ts";
 import type { KeyLocks } from "../key_locks.ts";
 import { pause } from "../pause.ts";
+import { PendingWriteError } from "../pending_write_error.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
 import type { Bucket } from "./bucket.ts";
 import { conditionOf, type Conditions } from "./conditions.ts";
 import { ConflictError } from "./conflict_error.ts";
 import { S3GroupWriter } from "./group_writer.ts";
-import { findJournal, Journal } from "./journal.ts";
+import { findJournal, isBusy, Journal, unknownJournal } from "./journal.ts";
 import { journalKey } from "./journal_key.ts";
-import { deleteObject, tagOf } from "./objects.ts";
+import { deleteObject, type ObjectTag, tagOf } from "./objects.ts";
 
 /** The most repetitions of a locked task after another program has changed the chunk. */
 const TRIES = 20;
@@ -30,14 +31,14 @@ export class S3Group implements StoreGroup {
   readonly #place: GroupPlace;
   readonly #key: StoreKey;
   readonly #keys: readonly StoreKey[];
-  /** The tag of the first object when the lock was taken; `*` without a lock. */
-  readonly #base: string;
+  /** The first object when the lock was taken; `undefined` without a lock. */
+  readonly #base: ObjectTag | undefined;
 
   constructor(
     place: GroupPlace,
     key: StoreKey,
     keys: readonly StoreKey[],
-    base = "*",
+    base?: ObjectTag,
   ) {
     this.#place = place;
     this.#key = key;
@@ -55,7 +56,8 @@ export class S3Group implements StoreGroup {
         if (this.#keys.length === 1) return false;
         const place = await journalKey(this.#key);
         const found = await findJournal(objects, place, options);
-        return found !== undefined && !("isIdle" in found.record);
+        if (found && !found.record) throw unknownJournal(place);
+        return isBusy(found);
       },
     });
   }
@@ -80,13 +82,9 @@ export class S3Group implements StoreGroup {
     const { objects } = this.#place.bucket;
     if (!this.#needsJournal) {
       const key = this.#keys[0]!;
-      if (this.#base !== "-") {
-        return await deleteObject(
-          objects,
-          key,
-          conditionOf(this.#base),
-          options,
-        );
+      if (this.#base === undefined || this.#base.etag !== undefined) {
+        const condition = conditionOf(this.#base);
+        return await deleteObject(objects, key, condition, options);
       }
       // DELETE requests know no condition for an object that was absent.
       const { etag } = await tagOf(objects, key, options);
@@ -94,28 +92,40 @@ export class S3Group implements StoreGroup {
       return;
     }
     const journal = await this.#journal(options, "delete");
-    await this.#finishOthers(options);
+    const isLocked = this.#base !== undefined;
+    await this.#finishOthers(options).catch((error) => {
+      // A deletion takes the place of what cannot be finished.
+      if (isLocked) throw error;
+    });
+    options.signal?.throwIfAborted();
     const lastFirst = [this.#keys.at(-1)!, ...this.#keys.slice(0, -1)];
     const removed = await Promise.all(
-      lastFirst.map(async (key) => ({
-        key,
-        ...await tagOf(objects, key, options),
-      })),
+      lastFirst.map(async (key) => {
+        const { tag, etag } = await tagOf(objects, key, options);
+        return { key, tag, etag };
+      }),
     );
     if (removed.every(({ etag }) => etag === undefined)) return;
-    const isLocked = this.#base !== "*";
     const first = removed.find(({ key }) => key === this.#keys[0])!;
-    if (isLocked && first.tag !== this.#base) {
+    if (isLocked && first.tag !== this.#base!.tag) {
       throw new ConflictError(this.#key);
     }
-    const isExpected = await journal.carryOut(
-      await journal.commit(
+    let mayBeCommitted = false;
+    try {
+      const found = await journal.commit(
         { generation: crypto.randomUUID(), key: this.#key, removed },
+        !isLocked,
         options,
-      ),
-    );
-    // Without a lock, the write of the other program comes after this deletion.
-    if (isLocked && !isExpected) throw new ConflictError(this.#key);
+        (isStored) => mayBeCommitted = isStored,
+      );
+      const { isDone } = await journal.carryOut(found, true);
+      // Without a lock, the write of the other program comes after this deletion.
+      if (isDone || !isLocked) return;
+    } catch (error) {
+      if (!mayBeCommitted) throw error;
+      throw new PendingWriteError(this.#key, { cause: error });
+    }
+    throw new ConflictError(this.#key);
   }
 
   /**
@@ -131,8 +141,7 @@ export class S3Group implements StoreGroup {
       for (let tries = 1;; tries++) {
         options.signal?.throwIfAborted();
         await this.#finishOthers(options);
-        const first = await tagOf(bucket.objects, this.#keys[0]!, options);
-        const base = this.#needsJournal ? first.tag : first.etag ?? "-";
+        const base = await tagOf(bucket.objects, this.#keys[0]!, options);
         try {
           return await task(
             new S3Group(this.#place, this.#key, this.#keys, base),
@@ -158,8 +167,7 @@ export class S3Group implements StoreGroup {
     const { objects } = this.#place.bucket;
     const place = await journalKey(this.#key);
     const found = await findJournal(objects, place, options);
-    if (found === undefined || "isIdle" in found.record) return;
-    await (await this.#journal(options)).carryOut(found);
+    if (isBusy(found)) await (await this.#journal(options)).carryOut(found);
   }
 
   async #journal(
@@ -178,7 +186,7 @@ export class S3Group implements StoreGroup {
         }, so that readers could get the objects of two writes`,
       );
     }
-    const { objects } = this.#place.bucket;
-    return new Journal(objects, await journalKey(this.#key), conditions);
+    const place = await journalKey(this.#key);
+    return new Journal(this.#place.bucket, place, conditions);
   }
 }

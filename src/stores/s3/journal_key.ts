@@ -1,6 +1,11 @@
 import { splitPath } from "../key_path.ts";
 import type { StoreKey } from "../store.ts";
-import { isJournal, isTemporary, journalName } from "../temporary_name.ts";
+import {
+  isJournal,
+  isProbe,
+  isTemporary,
+  journalName,
+} from "../temporary_name.ts";
 
 /** The key of the journal of a chunk, beside the chunk. */
 export async function journalKey(key: StoreKey): Promise<StoreKey> {
@@ -16,4 +21,9 @@ export function isTemporaryKey(key: StoreKey): boolean {
 /** Whether a key is that of a journal. */
 export function isJournalKey(key: StoreKey): boolean {
   return isJournal(splitPath(key).name);
+}
+
+/** Whether a key is that of an object that a program removes again at once. */
+export function isProbeKey(key: StoreKey): boolean {
+  return isProbe(splitPath(key).name);
 }

@@ -2,18 +2,28 @@ import type { StoreKey, StoreOptions } from "../store.ts";
 import { keyProblem } from "../store_key.ts";
 import { assertStorePrefix } from "../store_prefix.ts";
 import { isTemporaryKey } from "./journal_key.ts";
+import { sendForXml } from "./multipart.ts";
 import { type Bucket, encodeText } from "./bucket.ts";
-import { textOf, textsOf } from "./xml.ts";
+import { textOf } from "./xml.ts";
 
 /** The longest part of an answer that an error quotes, in characters. */
 const LONGEST_QUOTE = 200;
 
-/** Lists the keys of a bucket that begin with `prefix`, journals included. */
+/** An object as a listing shows it. */
+export interface ListedObject {
+  readonly key: StoreKey;
+  /** Its length in bytes. */
+  readonly size: number;
+  /** When it was stored, in milliseconds since 1970; `NaN` if the service does not tell. */
+  readonly modified: number;
+}
+
+/** Lists the objects of a bucket whose keys begin with `prefix`, journals included. */
 export async function* listAll(
   { service, name, prefix: root }: Bucket,
   prefix: string,
   { signal }: StoreOptions,
-): AsyncGenerator<StoreKey> {
+): AsyncGenerator<ListedObject> {
   let token: string | undefined;
   do {
     const search = "?" + Object.entries({
@@ -23,7 +33,9 @@ export async function* listAll(
       prefix: root + prefix.slice(1),
     }).map(([name, value]) => `${name}=${encodeText(value)}`).join("&");
     const options = signal ? { signal } : {};
-    const answer = await service.send(name, options, [200], { search });
+    const { xml, answer } = await sendForXml(service, name, options, [200], {
+      search,
+    });
     if (answer === undefined) {
       throw new Error(
         `Cannot list bucket ${
@@ -31,7 +43,6 @@ export async function* listAll(
         }: it does not exist`,
       );
     }
-    const xml = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
     token = textOf(xml, "IsTruncated") === "true"
       ? textOf(xml, "NextContinuationToken") ?? ""
       : undefined;
@@ -45,11 +56,17 @@ export async function* listAll(
       );
     }
     const isEncoded = textOf(xml, "EncodingType") === "url";
-    for (const text of textsOf(xml, "Key")) {
+    for (const contents of xml.split(/<Contents\b/).slice(1)) {
+      const text = textOf(contents, "Key");
+      if (text === undefined) continue;
       const key = isEncoded
         ? decodeURIComponent(text.replaceAll("+", "%20"))
         : text;
-      yield `/${key.slice(root.length)}` as StoreKey;
+      yield {
+        key: `/${key.slice(root.length)}` as StoreKey,
+        size: Number(textOf(contents, "Size") ?? 0),
+        modified: Date.parse(textOf(contents, "LastModified") ?? ""),
+      };
     }
   } while (token !== undefined);
 }
@@ -61,7 +78,7 @@ export async function* listKeys(
   options: StoreOptions,
 ): AsyncGenerator<StoreKey> {
   assertStorePrefix(prefix);
-  for await (const key of listAll(bucket, prefix, options)) {
+  for await (const { key } of listAll(bucket, prefix, options)) {
     options.signal?.throwIfAborted();
     // Other programs make keys such as "folder/", which name no value.
     if (keyProblem(key.slice(1)) === undefined && !isTemporaryKey(key)) {

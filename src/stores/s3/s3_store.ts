@@ -297,7 +297,8 @@ export class S3Store implements Store {
    *
    * @param key The key of the chunk that the values are parts of.
    * @param keys The keys of the values, in the order in which they are stored.
-   * @returns The group. Nothing is requested yet.
+   * @returns The group. Nothing is requested yet. Its methods that change several values
+   * throw a `PendingWriteError` if the change has begun and will be finished.
    *
    * @example
    * ```ts
@@ -373,12 +374,15 @@ export class S3Store implements Store {
   }
 
   /**
-   * Finishes what killed programs left, as the function `recover` does. Uploads that no
-   * program has completed are left to a lifecycle rule of the bucket.
+   * Finishes what killed programs left, as the function `recover` does, and removes
+   * temporary objects that no program needs. Uploads that no program has completed are
+   * left to a lifecycle rule of the bucket.
    *
    * @param options `path`: the array or group to recover; `dryRun`: whether nothing is
    * changed; `signal` aborts the work.
-   * @returns What was done. The temporary files are always none.
+   * @returns What was done.
+   * @throws {Error} If a journal cannot be read or carried out. All others are carried
+   * out before; several errors are an `AggregateError`.
    *
    * @example
    * ```ts

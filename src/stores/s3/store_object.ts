@@ -6,7 +6,7 @@ import { abortable } from "../stream.ts";
 import { assertNotTemporary } from "../temporary_name.ts";
 import { copyBytes } from "../copy_bytes.ts";
 import type { Bucket } from "./bucket.ts";
-import { putObject } from "./objects.ts";
+import { metadataOf, putObject } from "./objects.ts";
 import { Upload } from "./upload.ts";
 
 /** The number of pieces up to which bytes in memory are stored in one request. */
@@ -35,7 +35,9 @@ export async function storeObject(
     await putObject(objects, key, value, {}, options);
     return;
   }
-  const upload = new Upload(bucket, key, crypto.randomUUID(), options);
+  const write = crypto.randomUUID();
+  const metadata = metadataOf(write, false);
+  const upload = new Upload(bucket, key, write, metadata, options);
   try {
     if (value instanceof Uint8Array) await upload.write(value);
     else {

@@ -7,11 +7,19 @@ import {
   abortUpload,
   completeUpload,
   createUpload,
+  type Metadata,
   type PreparedUpload,
   putPiece,
+  revokeUpload,
   type StoredPiece,
 } from "./multipart.ts";
-import { putObject, tagOf } from "./objects.ts";
+import {
+  ABSENT,
+  comesFrom,
+  type ObjectTag,
+  putObject,
+  tagOf,
+} from "./objects.ts";
 
 /** The greatest number of pieces that are sent at the same time. */
 const AT_ONCE = 4;
@@ -21,34 +29,53 @@ const DOUBLING = 1000;
 /** Sends a value to a bucket piece by piece, so that only few pieces are in memory. */
 export class Upload {
   readonly #requests: Requests;
-  readonly #key: StoreKey;
+  /** The key of the object. */
+  readonly key: StoreKey;
   readonly #pieceSize: number;
-  readonly #generation: string;
+  readonly #write: string;
+  readonly #metadata: Metadata;
   readonly #options: StoreOptions;
   #buffer: Uint8Array[] = [];
   #length = 0;
+  #sent = 0;
   #id: Promise<string> | undefined;
   readonly #pieces: Promise<StoredPiece>[] = [];
   readonly #sending = new Set<Promise<StoredPiece>>();
 
+  /**
+   * @param write The number of the write, which `metadata` tells.
+   * @param metadata The headers of the object.
+   */
   constructor(
     { objects, pieceSize }: Bucket,
     key: StoreKey,
-    generation: string,
+    write: string,
+    metadata: Metadata,
     options: StoreOptions,
   ) {
     this.#requests = objects;
-    this.#key = key;
+    this.key = key;
     this.#pieceSize = pieceSize;
-    this.#generation = generation;
+    this.#write = write;
+    this.#metadata = metadata;
     this.#options = options;
+  }
+
+  /** The number of bytes that were written. */
+  get size(): number {
+    return this.#sent + this.#length;
+  }
+
+  /** The whole value, unless a piece of it has been sent. */
+  get bytes(): Uint8Array | undefined {
+    return this.#id === undefined ? joinBytes(this.#buffer) : undefined;
   }
 
   /** Takes further bytes, which are not copied and must not change. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    while (this.#length + bytes.length >= this.#size()) {
-      const rest = this.#size() - this.#length;
+    while (this.#length + bytes.length >= this.#nextSize()) {
+      const rest = this.#nextSize() - this.#length;
       this.#buffer.push(bytes.subarray(0, rest));
       this.#length += rest;
       bytes = bytes.subarray(rest);
@@ -64,41 +91,50 @@ export class Upload {
    * @param headers Conditions, such as `If-Match`.
    */
   async store(headers: Record<string, string> = {}): Promise<void> {
-    if (this.#id === undefined) {
-      const bytes = joinBytes(this.#buffer);
-      return void await putObject(
-        this.#requests,
-        this.#key,
-        bytes,
-        headers,
-        this.#options,
-      );
-    }
-    const upload = await this.prepare();
-    let failure = new Error(
-      `Cannot complete the upload of ${
-        JSON.stringify(this.#key)
-      }: another program has given it up`,
-    );
+    const requests = this.#requests;
+    const { bytes } = this;
+    let state: ObjectTag = ABSENT;
+    const isStored = async () => {
+      state = await tagOf(requests, this.key, this.#options);
+      return comesFrom(state, this.#write);
+    };
+    let failure: Error;
     try {
-      const options = this.#options;
-      if (await completeUpload(this.#requests, upload, options, headers)) {
+      if (bytes !== undefined) {
+        const all = { ...this.#metadata, ...headers };
+        await putObject(requests, this.key, bytes, all, this.#options);
         return;
       }
+      const upload = await this.prepare();
+      const completion = await completeUpload(
+        requests,
+        upload,
+        this.#options,
+        headers,
+      );
+      if (completion === "complete") return;
+      await revokeUpload(requests, upload, completion === "gone", isStored);
+      if (comesFrom(state, this.#write)) return;
+      failure = completion === "gone"
+        ? new Error(
+          `Cannot complete the upload of ${
+            JSON.stringify(this.key)
+          }: another program has given it up`,
+        )
+        : completion.spoilt;
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
       failure = error;
     }
     // The request was repeated if the answer to a successful one was lost.
-    const { tag } = await tagOf(this.#requests, this.#key, this.#options);
-    if (tag !== this.#generation) throw failure;
+    if (!await isStored()) throw failure;
   }
 
   /** Sends what is left, and returns the upload, which is to be completed. */
   async prepare(): Promise<PreparedUpload> {
     if (this.#length > 0 || this.#pieces.length === 0) await this.#send();
     const pieces = await Promise.all(this.#pieces);
-    return { key: this.#key, id: await this.#id!, pieces };
+    return { key: this.key, id: await this.#id!, pieces };
   }
 
   /** Gives the value up. */
@@ -106,10 +142,12 @@ export class Upload {
     this.#buffer = [];
     await Promise.allSettled(this.#pieces);
     const id = await this.#id?.catch(() => undefined);
-    if (id !== undefined) await abortUpload(this.#requests, this.#key, id);
+    if (id !== undefined) {
+      await abortUpload(this.#requests, { key: this.key, id });
+    }
   }
 
-  #size(): number {
+  #nextSize(): number {
     return this.#pieceSize * 2 ** Math.floor(this.#pieces.length / DOUBLING);
   }
 
@@ -117,17 +155,18 @@ export class Upload {
     const bytes = joinBytes(this.#buffer);
     this.#buffer = [];
     this.#length = 0;
+    this.#sent += bytes.length;
     this.#id ??= createUpload(
       this.#requests,
-      this.#key,
-      this.#generation,
+      this.key,
+      this.#metadata,
       this.#options,
     );
     const id = await this.#id;
     const number = this.#pieces.length + 1;
     const piece = putPiece(
       this.#requests,
-      this.#key,
+      this.key,
       id,
       number,
       bytes,

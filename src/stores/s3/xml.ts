@@ -1,12 +1,8 @@
-/** The texts of all elements of a name, without their entities. */
-export function textsOf(xml: string, name: string): string[] {
-  const element = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`, "g");
-  return Array.from(xml.matchAll(element), ([, text]) => unescapeXml(text!));
-}
-
-/** The text of the first element of a name. */
+/** The text of the first element of a name, without entities. */
 export function textOf(xml: string, name: string): string | undefined {
-  return textsOf(xml, name)[0];
+  const element = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`);
+  const text = element.exec(xml)?.[1];
+  return text === undefined ? undefined : unescapeXml(text);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -1,14 +1,21 @@
+import { joinBytes } from "../../../src/stores/join_bytes.ts";
+
 /** An object of a simulated bucket. */
 interface StoredObject {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  readonly generation: string | null;
+  /** The metadata, as headers. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** When it was stored, as a listing shows it. */
+  readonly modified?: string;
 }
 
 interface PendingUpload {
   readonly key: string;
-  readonly generation: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
   readonly pieces: Map<number, StoredObject>;
+  /** Whether a completion was cut off, after which MinIO completes the upload never more. */
+  isSpoilt: boolean;
 }
 
 /** The limits of a simulated service. */
@@ -42,10 +49,13 @@ export class SimulatedBucket {
     const key = names.join("/");
     if (searchParams.has("list-type")) return this.#list(searchParams);
     const id = searchParams.get("uploadId");
-    const generation = headers.get("x-amz-meta-zarr-parts-generation");
+    const metadata = Object.fromEntries(
+      [...headers].filter(([name]) => name.startsWith("x-amz-meta-")),
+    );
     if (searchParams.has("uploads")) {
       const id = `upload ${this.#ids++}`;
-      this.uploads.set(id, { key, generation, pieces: new Map() });
+      const upload = { key, metadata, pieces: new Map(), isSpoilt: false };
+      this.uploads.set(id, upload);
       return xml(`<r><UploadId>${id}</UploadId></r>`);
     }
     if (id !== null) {
@@ -53,9 +63,18 @@ export class SimulatedBucket {
       if (!upload || upload.key !== key) return failure(404, "NoSuchUpload");
       if (method === "DELETE") this.uploads.delete(id);
       else if (method === "PUT") {
-        const piece = { bytes: body, etag: etagOf(body), generation: null };
+        const source = headers.get("x-amz-copy-source");
+        const bytes = source === null ? body : this.#copied(source, headers);
+        if (bytes === undefined) return failure(404, "NoSuchKey");
+        const piece = { bytes, etag: etagOf(bytes), metadata: {} };
         upload.pieces.set(Number(searchParams.get("partNumber")), piece);
-        return new Response(null, { headers: { etag: piece.etag } });
+        return source === null
+          ? new Response(null, { headers: { etag: piece.etag } })
+          : xml(
+            `<CopyPartResult><ETag>${
+              piece.etag.replaceAll('"', "&quot;")
+            }</ETag></CopyPartResult>`,
+          );
       } else return this.#complete(id, upload, headers, body);
       return new Response(null, { status: 204 });
     }
@@ -66,7 +85,7 @@ export class SimulatedBucket {
           !this.#limits.ignoresPutConditions && !isAllowed(headers, object)
         ) return failure(412, "PreconditionFailed");
         const etag = etagOf(body);
-        this.objects.set(key, { bytes: body.slice(), etag, generation });
+        this.objects.set(key, { bytes: body.slice(), etag, metadata });
         return new Response(null, { headers: { etag } });
       }
       case "DELETE":
@@ -84,12 +103,32 @@ export class SimulatedBucket {
     }
   }
 
+  /** Does to a completion what MinIO does if the connection is lost meanwhile. */
+  cutOff({ method, url }: Request): void {
+    const id = new URL(url).searchParams.get("uploadId");
+    const upload = this.uploads.get(id ?? "");
+    if (method === "POST" && upload) upload.isSpoilt = true;
+  }
+
+  #copied(
+    source: string,
+    headers: Headers,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    const [, , ...names] = decodeURIComponent(source).split("/");
+    const bytes = this.objects.get(names.join("/"))?.bytes;
+    const range = /^bytes=(\d+)-(\d+)$/.exec(
+      headers.get("x-amz-copy-source-range") ?? "",
+    );
+    return range ? bytes?.slice(Number(range[1]), Number(range[2]) + 1) : bytes;
+  }
+
   #complete(
     id: string,
-    { key, generation, pieces }: PendingUpload,
+    { key, metadata, pieces, isSpoilt }: PendingUpload,
     headers: Headers,
     body: Uint8Array,
   ): Response {
+    if (isSpoilt) return failure(400, "InvalidPart");
     if (!isAllowed(headers, this.objects.get(key))) {
       return failure(412, "PreconditionFailed");
     }
@@ -107,12 +146,12 @@ export class SimulatedBucket {
     if (named.includes(undefined) || named.length === 0) {
       return failure(400, "InvalidPart");
     }
-    const bytes = new Uint8Array(
-      named.flatMap((piece) => Array.from(piece!.bytes)),
-    );
+    const bytes = joinBytes(
+      named.map((piece) => piece!.bytes),
+    ) as Uint8Array<ArrayBuffer>;
     this.uploads.delete(id);
     const etag = etagOf(bytes).replace(/"$/, `-${named.length}"`);
-    this.objects.set(key, { bytes, etag, generation });
+    this.objects.set(key, { bytes, etag, metadata });
     return xml("<CompleteMultipartUploadResult/>");
   }
 
@@ -122,11 +161,14 @@ export class SimulatedBucket {
       .filter((key) => key.startsWith(query.get("prefix")!) && key > start)
       .sort();
     const page = keys.slice(0, this.#limits.page ?? 1000);
-    const contents = page.map((key) =>
-      `<Contents><Key>${
+    const contents = page.map((key) => {
+      const { bytes, modified } = this.objects.get(key)!;
+      return `<Contents><Key>${
         encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/")
-      }</Key></Contents>`
-    );
+      }</Key><LastModified>${
+        modified ?? new Date().toISOString()
+      }</LastModified><Size>${bytes.length}</Size></Contents>`;
+    });
     return xml(
       `<ListBucketResult><EncodingType>url</EncodingType>${contents.join("")}${
         page.length < keys.length
@@ -152,12 +194,9 @@ function isAllowed(
 function send(
   method: string,
   headers: Headers,
-  { bytes, etag, generation }: StoredObject,
+  { bytes, etag, metadata }: StoredObject,
 ): Response {
-  const common: Record<string, string> = { etag };
-  if (generation !== null) {
-    common["x-amz-meta-zarr-parts-generation"] = generation;
-  }
+  const common: Record<string, string> = { etag, ...metadata };
   const size = bytes.length;
   if (method === "HEAD") {
     return new Response(null, {
@@ -187,7 +226,11 @@ function send(
 /** An entity tag that is equal for equal bytes, as those of S3 are. */
 function etagOf(bytes: Uint8Array): string {
   let hash = 0;
-  for (const byte of bytes) hash = (hash * 31 + byte) >>> 0;
+  // Some bytes of long values, which differ in all of them here.
+  const step = 1 + (bytes.length >> 12);
+  for (let i = 0; i < bytes.length; i += step) {
+    hash = (hash * 31 + bytes[i]!) >>> 0;
+  }
   return `"${hash.toString(16).padStart(24, "0")}${
     bytes.length.toString(16).padStart(8, "0")
   }"`;
@@ -205,4 +248,15 @@ function failure(status: number, code: string): Response {
     `<Error><Code>${code}</Code><Message>No</Message></Error>`,
     status,
   );
+}
+
+/** Lets pauses end at once, and no request take too long. */
+export function shortTimers(): Disposable {
+  const { setTimeout } = globalThis;
+  const replacement = (fire: () => void, milliseconds = 0) =>
+    milliseconds === 60_000 ? 0 : setTimeout(fire, 0);
+  Object.assign(globalThis, { setTimeout: replacement });
+  return {
+    [Symbol.dispose]: () => void Object.assign(globalThis, { setTimeout }),
+  };
 }

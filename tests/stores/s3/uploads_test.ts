@@ -3,7 +3,7 @@ import { S3Store } from "../../../src/s3/mod.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
 import { Upload } from "../../../src/stores/s3/upload.ts";
 import { countingBytes } from "../../support/bytes.ts";
-import { SimulatedBucket } from "./simulated_bucket.ts";
+import { shortTimers, SimulatedBucket } from "./simulated_bucket.ts";
 
 const MIB = 2 ** 20;
 const PIECE = 5 * MIB;
@@ -41,7 +41,7 @@ Deno.test("Upload doubles its pieces after each thousand, and sends few at the s
       return simulated.answer(request, body);
     },
   });
-  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {});
+  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {}, {});
   const bytes = countingBytes(1000 + 2000 + 4 + 3);
   await upload.write(bytes.subarray(0, 1001));
   await upload.write(bytes.subarray(1001));
@@ -70,7 +70,7 @@ Deno.test("Upload takes few bytes more once a piece has failed", async () => {
       return new Response(null, { status: 403 });
     },
   });
-  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {});
+  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {}, {});
   await assertRejects(
     async () => {
       for (let i = 0; i < 100; i++) {
@@ -132,19 +132,31 @@ Deno.test("S3Store.group gives up the upload of a value that is given again", as
   assertEquals(await store.get("/c"), countingBytes(PIECE));
 });
 
-Deno.test("S3Store.set fails if the service fails after it has sent status 200", async () => {
-  const { store, bucket } = open(({ method, url }) =>
-    method === "POST" && url.includes("uploadId")
-      ? new Response(
-        "<Error><Code>InternalError</Code><Message>Try again</Message></Error>",
-      )
-      : undefined
-  );
-  const stream = new Blob([new Uint8Array(PIECE)]).stream();
-  await assertRejects(
-    () => store.set("/k", stream),
-    Error,
-    'Cannot complete the upload of "/k": the bucket answered InternalError: Try again',
-  );
-  assertEquals([bucket.uploads.size, bucket.objects.size], [0, 0]);
+Deno.test("S3Store.set tries again if the service fails after it has sent status 200", async () => {
+  using _timers = shortTimers();
+  const cases: [code: string, failures: number, error?: string][] = [
+    ["InternalError", 4],
+    [
+      "InternalError",
+      5,
+      "answered InternalError after status 200: No, after 5",
+    ],
+    ["SlowDown", 4],
+    ["InvalidPart", 1, 'complete the upload of "/k": the bucket answered Inv'],
+  ];
+  for (const [code, failures, error] of cases) {
+    let count = 0;
+    const { store, bucket } = open(({ method, url }) =>
+      method === "POST" && url.includes("uploadId") && count++ < failures
+        ? new Response(
+          `<?xml version="1.0"?>\n<Error><Code>${code}</Code><Message>No</Message></Error>`,
+        )
+        : undefined
+    );
+    const stream = new Blob([new Uint8Array(PIECE)]).stream();
+    if (error === undefined) await store.set("/k", stream);
+    else await assertRejects(() => store.set("/k", stream), Error, error);
+    const stored = error === undefined ? 1 : 0;
+    assertEquals([bucket.uploads.size, bucket.objects.size], [0, stored]);
+  }
 });

@@ -1,0 +1,207 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
+import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
+import { openBucket } from "../../../src/stores/s3/bucket.ts";
+import { listAll } from "../../../src/stores/s3/listing.ts";
+import { runCliIn } from "../../cli/run_cli.ts";
+import { countingBytes } from "../../support/bytes.ts";
+import { testWith } from "../../support/tools.ts";
+import { testStore } from "../conformance.ts";
+import { inTempDir } from "../temp_dir.ts";
+import { listed, streamOf } from "../store_values.ts";
+import { BUCKET_PROGRAMS, type BucketProgram } from "./servers.ts";
+
+const MIB = 2 ** 20;
+
+const PARTS = new ConcatParts([{ keySuffix: "" }, {
+  keySuffix: ".index",
+  size: 2,
+}]);
+
+for (const program of BUCKET_PROGRAMS) {
+  const { name, tool } = program;
+  // The other servers start slowly, once for each test of a store.
+  const isFast = name === "versitygw" ||
+    Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
+  if ("path" in tool && isFast) {
+    testStore(`S3Store of ${name}`, async () => {
+      const { options, close } = await program.start();
+      const store = new S3Store("s3://bucket/x.zarr", options);
+      const fill = (key: StoreKey, bytes: Uint8Array) => store.set(key, bytes);
+      return { store, fill, close };
+    });
+  }
+  test(program, "signs keys with any characters", signKeys);
+  test(program, "stores streams in pieces", storePieces);
+  test(program, "replaces chunks of several objects together", replaceChunks);
+  test(program, "keeps objects that do not fit into a journal", keepLong);
+  test(program, "gives the command line arrays", copyByCommandLine);
+}
+
+type Task = (options: Options, program: BucketProgram) => Promise<void>;
+type Options = S3StoreOptions & { readonly endpoint: string };
+
+function test(program: BucketProgram, what: string, task: Task): void {
+  testWith(program.tool, `S3Store of ${program.name} ${what}`, async () => {
+    const { options, close } = await program.start();
+    try {
+      await task(options, program);
+    } finally {
+      await close();
+    }
+  });
+}
+
+async function signKeys(
+  options: Options,
+  { checksSignatures }: BucketProgram,
+): Promise<void> {
+  const store = new S3Store("s3://bucket/a b+c", options);
+  const keys: StoreKey[] = [
+    "/c/0 0",
+    "/c/0+0",
+    "/c/0%20",
+    "/c/0%2B",
+    "/é/ü😀",
+    "/!'()*~-_.",
+    "/a=b&c,d;e:f@g$h",
+    "/[x]{y}|^`",
+    '/"<>"',
+    "/#?",
+  ];
+  for (const key of keys) await store.set(key, new TextEncoder().encode(key));
+  for (const key of keys) {
+    assertEquals(new TextDecoder().decode(await store.get(key)), key);
+    assertEquals(await listed(store, key), [key]);
+  }
+  assertEquals(await listed(store), keys.toSorted());
+  for (const key of keys) await store.delete(key);
+  assertEquals(await listed(store), []);
+  if (!checksSignatures) return;
+  const wrong = new S3Store("s3://bucket", {
+    ...options,
+    credentials: { accessKeyId: "testkey", secretAccessKey: "wrong" },
+  });
+  await assertRejects(
+    () => wrong.get("/k"),
+    Error,
+    "found 403 Forbidden (SignatureDoesNotMatch",
+  );
+  const unsigned = new S3Store("s3://bucket", {
+    endpoint: options.endpoint!,
+  });
+  await assertRejects(() => unsigned.get("/k"), Error, "found 403");
+}
+
+async function storePieces(options: Options): Promise<void> {
+  const pieceSize = 5 * MIB;
+  const store = new S3Store("s3://bucket", { ...options, pieceSize });
+  const value = countingBytes(12 * MIB);
+  await store.set("/k", streamOf(value.subarray(0, 7), value.subarray(7)));
+  assertEquals(await store.get("/k"), value);
+  assertEquals(
+    await store.getRange("/k", { offset: 5 * MIB - 1, length: 2 }),
+    value.subarray(5 * MIB - 1, 5 * MIB + 1),
+  );
+}
+
+async function replaceChunks(
+  options: Options,
+  { deletesChunks }: BucketProgram,
+): Promise<void> {
+  const stores = [1, 2, 3].map(() =>
+    PARTS.apply(new S3Store("s3://bucket/x", options))
+  );
+  const chunkOf = (write: number) => new Uint8Array(500 + write).fill(write);
+  await stores[0]!.set("/c/0", chunkOf(0));
+  let isWriting = true;
+  let last = 0;
+  const writer = (async () => {
+    for (let write = 1; write < 12; write += 2) {
+      await Promise.all([
+        stores[0]!.set("/c/0", chunkOf(write)),
+        stores[1]!.set("/c/0", chunkOf(write + 1)),
+      ]);
+      last = write + 1;
+    }
+    isWriting = false;
+  })();
+  let reads = 0;
+  do {
+    try {
+      const chunk = (await stores[2]!.get("/c/0"))!;
+      assertEquals(chunk, chunkOf(chunk[0]!));
+      reads++;
+    } catch (error) {
+      if ((error as Error).name !== "UnfinishedWriteError") throw error;
+    }
+  } while (isWriting);
+  await writer;
+  const chunk = (await stores[2]!.get("/c/0"))!;
+  assertEquals(last - chunk[0]! <= 1 && reads > 0, true);
+  const store = new S3Store("s3://bucket/x", options);
+  assertEquals(await listed(store), ["/c/0", "/c/0.index"]);
+  assertEquals((await recover(store)).written, []);
+  const deletion = () => stores[0]!.delete("/c/0");
+  if (!deletesChunks) {
+    await assertRejects(deletion, TypeError, "ignores If-Match in DELETE");
+    return;
+  }
+  await deletion();
+  assertEquals(await listed(store), []);
+}
+
+async function keepLong(options: Options): Promise<void> {
+  const length = 2 ** 19 + 1;
+  const parts = new ConcatParts([
+    { keySuffix: "" },
+    { keySuffix: ".head", size: length },
+    { keySuffix: ".index", size: 2 },
+  ]);
+  const below = new S3Store("s3://bucket/x y", options);
+  const store = parts.apply(below);
+  for (let write = 1; write <= 2; write++) {
+    const chunk = new Uint8Array(length + 9).fill(write);
+    await store.set("/c/0", chunk);
+    assertEquals(await store.get("/c/0"), chunk);
+  }
+  const bucket = openBucket("s3://bucket", options);
+  const objects = await Array.fromAsync(listAll(bucket, "/", {}));
+  const others = objects.filter(({ key }) => !key.includes("-journal-"));
+  assertEquals(others.length, 3);
+}
+
+async function copyByCommandLine(options: Options): Promise<void> {
+  const env = {
+    AWS_ACCESS_KEY_ID: "testkey",
+    AWS_SECRET_ACCESS_KEY: "testsecret",
+    AWS_ENDPOINT_URL: String(options.endpoint),
+  };
+  const fixture = fileURLToPath(
+    import.meta.resolve("../../fixtures/dem.zarr"),
+  );
+  await inTempDir(async (folder) => {
+    const back = `${folder}/back.zarr`;
+    for (
+      const [command, out] of [
+        [
+          ["convert", fixture, "s3://bucket/x", "--parts", ",.index"],
+          "copied to s3://bucket/x",
+        ],
+        [["verify", "s3://bucket/x"], "12 chunks verified, nothing found"],
+        [["convert", "s3://bucket/x", back, "--plain"], "copied to"],
+      ] as const
+    ) {
+      const result = await runCliIn(env, ...command);
+      assertStringIncludes(result.out + result.err, out);
+      assertEquals(result.code, 0);
+    }
+    for (const key of ["c/0/0", "c/2/3"]) {
+      assertEquals(
+        await Deno.readFile(`${back}/${key}`),
+        await Deno.readFile(`${fixture}/${key}`),
+      );
+    }
+  });
+}
