@@ -4,7 +4,12 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { FileSystemStore, MemoryStore, type Store } from "../../mod.ts";
+import {
+  FileSystemStore,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
 import { allowsRange, failedCondition } from "../../src/serve/conditions.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
@@ -458,3 +463,27 @@ async function entriesOf(
     ),
   );
 }
+
+Deno.test("createHandler shows documents of Zarr v2 where there is none of Zarr v3, and as they are stored", async () => {
+  const store = await storeInParts();
+  const names = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+  for (const name of names) {
+    for (const root of ["", "/dem", "/old"]) {
+      await store.set(
+        `${root}/${name}` as StoreKey,
+        new Uint8Array([123, 125]),
+      );
+    }
+  }
+  for (const form of ["plain", "inner chunks", "stored"] as const) {
+    const get = served(store, { form });
+    for (const name of names) {
+      for (const root of ["", "/dem", "/old"]) {
+        const response = await get(`${root}/${name}`);
+        const isShown = form === "stored" || root === "/old";
+        assertEquals(response.status, isShown ? 200 : 404, form + root + name);
+        await response.body?.cancel();
+      }
+    }
+  }
+});
