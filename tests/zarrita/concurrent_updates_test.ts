@@ -291,3 +291,36 @@ Deno.test("a set that the store refuses is no set, and can be repeated", async (
     assertEquals((await elements(stored)).slice(0, 3), [1, 0, 3]);
   }
 });
+
+Deno.test("whole chunks wait for those that hold the lock of the chunk", async () => {
+  for (const [place, stores] of Object.entries(STORES)) {
+    if (place === "a Map") continue; // Its locks are those of withZarrParts.
+    for (const array of Object.keys(ARRAYS)) {
+      await stores(async (first, second) => {
+        await create(first, array);
+        const [one, chunks] = [
+          await open(first),
+          await openArrayChunks(second),
+        ];
+        await zarr.set(one, null, 1);
+        const bytes = (await chunks.get([0]))!;
+        await zarr.set(one, null, 2);
+        const keys = await Array.fromAsync(first.list!("/c"));
+        let isDone = 0;
+        let writing: Promise<unknown>[] = [];
+        await first.group!("/c/0", keys.sort()).lock!(async () => {
+          writing = [
+            zarr.set(one, null, 1).then(() => isDone++),
+            chunks.set([0], bytes).then(() => isDone++),
+          ];
+          for (let i = 0; i < 10; i++) {
+            await new Promise((next) => setTimeout(next));
+          }
+          assertEquals(isDone, 0);
+        });
+        await Promise.all(writing);
+        assertEquals(await elements(first), Array(COUNT).fill(1));
+      });
+    }
+  }
+});
