@@ -21,6 +21,8 @@ import {
   withZarrParts,
   type ZarritaStore,
 } from "../../src/zarrita/mod.ts";
+import { S3Store } from "../../src/s3/mod.ts";
+import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { row, sharding } from "./sharded_array.ts";
@@ -61,6 +63,15 @@ const STORES: Record<string, Stores> = {
   async "a Map"(test) {
     const store = new Map() as unknown as Store;
     await test(store, store);
+  },
+  async "two of S3Store"(test) {
+    const bucket = new SimulatedBucket();
+    const open = () =>
+      new S3Store("s3://bucket", {
+        endpoint: "https://s3.test",
+        fetch: async (request) => bucket.answer(request, await request.bytes()),
+      });
+    await test(open(), open());
   },
   async "two of FileSystemStore"(test) {
     const root = await Deno.makeTempDir();
@@ -294,7 +305,7 @@ Deno.test("a set that the store refuses is no set, and can be repeated", async (
 
 Deno.test("whole chunks wait for those that hold the lock of the chunk", async () => {
   for (const [place, stores] of Object.entries(STORES)) {
-    if (place === "a Map") continue; // Its locks are those of withZarrParts.
+    if (!/File|Memory/.test(place)) continue; // The others have no such locks.
     for (const array of Object.keys(ARRAYS)) {
       await stores(async (first, second) => {
         await create(first, array);
