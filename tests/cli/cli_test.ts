@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   arrayMetadata,
@@ -186,6 +187,34 @@ Deno.test("the command line prints its version, and options have letters", async
   }
   const quiet = await runCli("inspect", "-q", DEM);
   assertEquals(quiet, { code: 0, out: "", err: "" });
+});
+
+Deno.test("the task of a clone resolves paths in the folder of its caller", async () => {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const { INIT_CWD: _, ...env } = Deno.env.toObject();
+  await inTempDir(async (folder) => {
+    await convert(
+      new FileSystemStore(DEM),
+      new FileSystemStore(`${folder}/a/b.zarr`),
+    );
+    for (
+      const [cwd, place, ...args] of [
+        [folder, "a/b.zarr", "--config", `${root}deno.json`],
+        [`${folder}/a`, "./b.zarr", "--cwd", root],
+        [`${root}tests/fixtures`, "dem.zarr"],
+      ] as const
+    ) {
+      const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["task", "-q", ...args, "cli", "inspect", place],
+        cwd,
+        env,
+        clearEnv: true,
+      }).output();
+      assertEquals(code, 0, new TextDecoder().decode(stderr));
+      const out = new TextDecoder().decode(stdout);
+      assert(out.startsWith(`${place}  array\n`), out);
+    }
+  });
 });
 
 Deno.test("the examples in the help of each command are commands", async () => {
