@@ -45,6 +45,11 @@ export const INSPECT: Command = {
       io.print(jsonText(inspection));
       return 0;
     }
+    if (inspection.unfinished !== undefined) {
+      io.note(
+        `A conversion in place is unfinished, or another program is at work on it; finish it by ${inspection.unfinished}\n`,
+      );
+    }
     if (args.has("quiet")) return 0;
     if (inspection.nodes[0]!.kind === "group" && text === undefined) {
       for (const line of drawTree(inspection, place)) io.print(line);

@@ -43,6 +43,10 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["or convertInPlace, which", "or convert --in-place, which"],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
+  [
+    /Unknown (?:chunk key encoding|codec) "unfinished, to be finished by: ([^"]+)"; known are [^(]*[^( ]/g,
+    "A conversion in place is unfinished; finish it by the same command again, $1 with the folder that it was run on",
+  ],
   [", or give a shardShape", ""],
   ['such as ["", ".index"]', "such as --parts ,.index"],
 ];

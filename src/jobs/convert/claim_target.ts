@@ -22,6 +22,7 @@ import {
 import { planDigest } from "./plan_digest.ts";
 import {
   createMarker,
+  inPlaceError,
   markerKey,
   newMarker,
   readMarker,
@@ -52,7 +53,7 @@ export async function claimTarget(
   assertTarget(target);
   const digest = await planDigest(plan);
   const found = await readMarker(target, options);
-  if (found?.inPlace) throw inPlace(target);
+  if (found?.inPlace) throw inPlaceError(target);
   if (options.overwrite) return await overwrite(plan, found, digest, options);
   const goesOn = options.resume || options.share || options.finish;
   if (found !== undefined && goesOn) {
@@ -246,15 +247,6 @@ async function assertSameDocuments(
       } is another one than this conversion writes`,
     );
   }
-}
-
-/** An error about a node that is being converted in place. */
-export function inPlace(place: Place): Error {
-  return new Error(
-    `A conversion of ${
-      describePlace(place)
-    } in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or zarr-parts convert --in-place`,
-  );
 }
 
 function exists(target: Place, what: string): Error {

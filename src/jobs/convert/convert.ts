@@ -1,6 +1,6 @@
 import type { Store, StoreOptions } from "../../stores/store.ts";
 import { checkAll } from "./check_all.ts";
-import { claimTarget, inPlace, removeOld } from "./claim_target.ts";
+import { claimTarget, removeOld } from "./claim_target.ts";
 import type { Conversion } from "../plan/conversion.ts";
 import { NOTHING_DONE } from "./convert_counts.ts";
 import {
@@ -13,7 +13,7 @@ import { copyAll } from "./copy_all.ts";
 import { finishConversion } from "./finish_conversion.ts";
 import { type NodeLocation, placeOf } from "../hierarchy/node_location.ts";
 import { assertApart, assertTargetOutside } from "./places_apart.ts";
-import { readMarker } from "../plan/unfinished_marker.ts";
+import { inPlaceError, readMarker } from "../plan/unfinished_marker.ts";
 
 /**
  * Copies an array, or a group with all that is in it, and gives the arrays another layout:
@@ -85,7 +85,7 @@ export async function convert(
   await assertApart(from, to);
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
-  if ((await readMarker(from, storeOptions))?.inPlace) throw inPlace(from);
+  if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
   const plan = await planConversion(from, to, options, storeOptions);
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {

@@ -3,7 +3,7 @@ import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
 import { flattenLayers } from "../../concat_parts/flat_parts.ts";
 import { ceilDivide } from "../../metadata/array_metadata.ts";
-import { inDocument } from "../../metadata/metadata_error.ts";
+import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
 import { isArrayDocument, isMembers } from "../../metadata/node_documents.ts";
 import { assertExtents } from "../../shards/assert_shard_index.ts";
 import { decodeShardIndex, shardIndexSize } from "../../shards/shard_index.ts";
@@ -11,6 +11,7 @@ import type { Part } from "../../splitter/part.ts";
 import { readSize } from "../../stores/capabilities.ts";
 import { describeStore } from "../../stores/describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
+import { DamageError } from "../../errors/damage_error.ts";
 import { ArrayKeys } from "../hierarchy/array_keys.ts";
 import { chunkLevel, type ShardLevel } from "../chunks/chunk_levels.ts";
 import { ChunkList, firstChunk } from "../hierarchy/chunk_list.ts";
@@ -29,6 +30,11 @@ import {
   placeOf,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import {
+  findInPlace,
+  inPlaceCommand,
+  inPlaceError,
+} from "../plan/unfinished_marker.ts";
 import { runConcurrently } from "../run_concurrently.ts";
 
 /** The number of chunks whose lengths are asked for at once. */
@@ -44,6 +50,8 @@ const SIZES_AT_ONCE = 16;
  * `sizes`: whether their lengths are summed up; `signal`.
  * @returns The node at `path` and all nodes below it.
  * @throws {MetadataError} If no node is at `path`, or metadata is not valid.
+ * @throws {Error} If a conversion in place is not finished, and the node does not open
+ * until then.
  * @throws {DamageError} If the chunk that is described is damaged.
  * @throws {TypeError} If `store` is not a store.
  * @throws {RangeError} If `path` is not names joined by `/`, or `chunk` is outside of the
@@ -70,8 +78,29 @@ export async function inspect(
   options: InspectOptions = {},
 ): Promise<Inspection> {
   const place = placeOf({ store, path });
-  const { signal, count = true } = options;
+  const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
+  const unfinished = await findInPlace(place, storeOptions);
+  try {
+    const nodes = await inspectNodes(place, options, storeOptions);
+    return {
+      nodes,
+      ...unfinished && { unfinished: inPlaceCommand(unfinished) },
+    };
+  } catch (error) {
+    const isDamage = error instanceof MetadataError ||
+      error instanceof DamageError;
+    throw unfinished && isDamage ? inPlaceError(unfinished, error) : error;
+  }
+}
+
+async function inspectNodes(
+  place: Place,
+  options: InspectOptions,
+  storeOptions: StoreOptions,
+): Promise<Inspection["nodes"]> {
+  const { store } = place;
+  const { count = true } = options;
   const found = await readNodes(place, storeOptions);
   const arrays = new Map(
     found.flatMap((node) =>
@@ -92,7 +121,7 @@ export async function inspect(
       : {};
     nodes.push({ kind: "group", path, attributes });
   }
-  return { nodes };
+  return nodes;
 }
 
 /** An array that is described. */

@@ -36,6 +36,11 @@ export interface InspectOptions extends StoreOptions {
 export interface Inspection {
   /** The node and all nodes below it, by path. */
   readonly nodes: readonly (InspectedGroup | InspectedArray)[];
+  /**
+   * The command that finishes a conversion in place, if one of the node, or of a group
+   * above it in the store, is not finished.
+   */
+  readonly unfinished?: string | undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe } from "../../metadata/describe.ts";
 import type { Members } from "../../metadata/node_documents.ts";
 import { remove, write } from "../../stores/capabilities.ts";
+import { rootOf } from "../../stores/file_system/store_roots.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import { writeNew } from "../../stores/write_new.ts";
 import type { InPlaceState } from "../in_place/state.ts";
@@ -70,6 +71,46 @@ export async function readMarker(
     // A store without atomic writes may hold a part of it.
     return { help: "", run: "", plan: "" };
   }
+}
+
+/** Finds the place of a node, or of a group above it, whose conversion in place is not finished. Only file stores have such places. */
+export async function findInPlace(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<Place | undefined> {
+  if (rootOf(store) === undefined) return undefined;
+  for (let at = root;; at = at.slice(0, at.lastIndexOf("/")) as Place["root"]) {
+    const place = { store, root: at };
+    if ((await readMarker(place, options))?.inPlace) return place;
+    if (at === "") return undefined;
+  }
+}
+
+/** An error about a node that is being converted in place. */
+export function inPlaceError(place: Place, cause?: unknown): Error {
+  return new Error(
+    `A conversion of ${
+      describePlace(place)
+    } in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or ${
+      inPlaceCommand(place)
+    }`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** The command that finishes a conversion in place. */
+export function inPlaceCommand({ store, root }: Place): string {
+  const folder = rootOf(store)?.root.path.replace(/[\\/]+$/, "");
+  return `zarr-parts convert --in-place${
+    folder === undefined ? "" : ` ${quoted(folder + root)}`
+  }`;
+}
+
+/** A path as a word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./:\\@%+=-]+$/.test(path)
+    ? path
+    : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 /** Stores a marker in place of any other. */
