@@ -6,7 +6,12 @@ import type { Arguments, Command, Io } from "./command.ts";
 import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
 import { containerOf, layoutOf, withUsage } from "./layout_arguments.ts";
-import { openStore, openWritableStore } from "./open_store.ts";
+import {
+  assertSource,
+  assertTarget,
+  openStore,
+  openWritableStore,
+} from "./open_store.ts";
 import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import {
@@ -104,6 +109,8 @@ export const CONVERT: Command = {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
     const [source, target] = [openStore(from), openWritableStore(to)];
+    await assertSource(from);
+    await assertTarget(to);
     const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
     const share = shareOf(args, io);

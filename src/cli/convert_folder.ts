@@ -8,7 +8,7 @@ import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import type { Arguments, Io } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
 import { layoutOf, withUsage } from "./layout_arguments.ts";
-import { assertPath } from "./open_store.ts";
+import { assertPath, assertSource } from "./open_store.ts";
 import { printLayouts } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf } from "./share_option.ts";
@@ -26,6 +26,7 @@ export async function convertFolder(
 ): Promise<number> {
   const [path] = args.operands as [string];
   const location = await locate(path);
+  await assertSource(path);
   const layout = await layoutOf(args);
   const concurrency = concurrencyOf(args);
   const progress = new ProgressLine(io, args.has("quiet"));

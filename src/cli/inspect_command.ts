@@ -4,7 +4,7 @@ import { drawNode } from "./draw_array.ts";
 import { drawShard } from "./draw_shard.ts";
 import { drawTree } from "./draw_tree.ts";
 import { jsonText } from "./format.ts";
-import { openStore } from "./open_store.ts";
+import { assertSource, openStore } from "./open_store.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
@@ -34,7 +34,9 @@ export const INSPECT: Command = {
         }`,
       );
     }
-    const inspection = await inspect(openStore(place), "", {
+    const store = openStore(place);
+    await assertSource(place);
+    const inspection = await inspect(store, "", {
       ...text !== undefined && {
         chunk: text === "" ? [] : text.split(",").map(Number),
       },

@@ -1,3 +1,5 @@
+import { dirname, isAbsolute, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
 import { HttpStore } from "../stores/http/http_store.ts";
 import { S3Store } from "../stores/s3/s3_store.ts";
@@ -18,7 +20,7 @@ export function openStore(place: string): Store {
 function storeOf(place: string): Store {
   if (/^https?:/i.test(place)) return new HttpStore(place);
   if (/^s3:/i.test(place)) return openBucketStore(place);
-  if (/^file:/i.test(place)) return new FileSystemStore(new URL(place));
+  if (/^file:/i.test(place)) return new FileSystemStore(fileUrl(place));
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(place)?.[1];
   if (scheme === undefined) return new FileSystemStore(place);
   throw new UsageError(
@@ -26,6 +28,87 @@ function storeOf(place: string): Store {
       JSON.stringify(place)
     }: expected a path, or a URL with http:, https:, s3: or file:`,
   );
+}
+
+/** The documents of nodes, whose folders are meant where they are named. */
+const DOCUMENT = /[\/\\](?:zarr\.json|\.zarray|\.zgroup|\.zattrs|\.zmetadata)$/;
+
+/**
+ * Refuses what cannot hold a node to read: a document in place of its folder, a file, and
+ * a folder that does not exist. What a server has is found out later.
+ */
+export async function assertSource(place: string): Promise<void> {
+  assertNoDocument(place);
+  const path = pathOf(place);
+  if (path === undefined) return;
+  const info = await stateOf(path);
+  if (info?.isDirectory) return;
+  if (info !== undefined) throw fileForFolder(place);
+  const from = isAbsolute(path) ? "" : ` in ${Deno.cwd()}`;
+  throw new Error(`There is no folder ${JSON.stringify(place)}${from}`);
+}
+
+/** Refuses what cannot become a folder. */
+export async function assertTarget(place: string): Promise<void> {
+  assertNoDocument(place);
+  const path = pathOf(place);
+  if (path === undefined) return;
+  let above = resolve(path);
+  while (await stateOf(above) === undefined && dirname(above) !== above) {
+    above = dirname(above);
+  }
+  if ((await stateOf(above))?.isDirectory !== false) return;
+  if (above === resolve(path)) throw fileForFolder(place);
+  throw new UsageError(
+    `Cannot create the folder ${JSON.stringify(place)}, since ${
+      JSON.stringify(above)
+    } is a file`,
+  );
+}
+
+function assertNoDocument(place: string): void {
+  const [path] = /^(?:https?|s3):/i.test(place) ? place.split(/[?#]/) : [place];
+  if (!DOCUMENT.test(path!)) return;
+  throw new UsageError(
+    `Expected the path or the URL of an array or a group, found that of its document, ${
+      JSON.stringify(place)
+    }; did you mean ${path!.replace(DOCUMENT, "") || "/"}?`,
+  );
+}
+
+function fileForFolder(place: string): UsageError {
+  return new UsageError(
+    `Expected a folder, found a file: ${JSON.stringify(place)}`,
+  );
+}
+
+/** The path of a place on this machine; `undefined` for a URL of a server. */
+function pathOf(place: string): string | undefined {
+  if (/^file:/i.test(place)) return fileURLToPath(fileUrl(place));
+  return /^(?:https?|s3):|^[a-z][a-z\d+.-]+:\/\//i.test(place) || place === ""
+    ? undefined
+    : place;
+}
+
+function fileUrl(place: string): URL {
+  const url = new URL(place);
+  if (/^file:\/\/\/|^file:\/[^/]/i.test(place)) return url;
+  throw new UsageError(
+    `Expected a path, or a URL that starts with file:///, found ${
+      JSON.stringify(place)
+    }`,
+  );
+}
+
+async function stateOf(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    const isAbsent = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory;
+    if (isAbsent) return undefined;
+    throw error;
+  }
 }
 
 /** Opens the store of a path that is written to. */

@@ -54,12 +54,32 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
 /** Matches a store in a message, and its path or URL. */
 const STORE = /\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 
+/** Matches the root of a store, which is the folder that was typed. */
+const ROOT = /"\/" in (?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
+
+/** Matches the nodes that are elsewhere in a store. */
+const NODES =
+  /(No Zarr node at "[^"]*" in (?:FileSystem|Http|S3)Store\(([^()]+)\).*there (?:is a node|are nodes) at )(.*)/;
+
+/** Puts the path or the URL of the store before the keys of nodes. */
+function withPlaces(message: string): string {
+  return message.replace(
+    NODES,
+    (_, text: string, root: string, nodes: string) =>
+      text +
+      nodes.replaceAll(
+        /"\/([^"]*)"/g,
+        (_, key: string) => `"${root.replace(/\/$/, "")}/${key}"`,
+      ),
+  );
+}
+
 /**
  * Puts the names of the command line in place of those of functions: `--dry-run` for
  * `the option "dryRun"`, and the path or the URL for a store.
  */
 export function withOptionNames(message: string): string {
-  const renamed = message
+  const renamed = withPlaces(message)
     .replaceAll(
       QUOTED,
       (_, names: string) =>
@@ -72,7 +92,7 @@ export function withOptionNames(message: string): string {
     );
   return ADVICE.reduce(
     (text, [from, to]) => text.replaceAll(from, to),
-    renamed.replaceAll(STORE, "$1"),
+    renamed.replaceAll(ROOT, "$1").replaceAll(STORE, "$1"),
   );
 }
 

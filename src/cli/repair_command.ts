@@ -2,7 +2,7 @@ import { repair } from "../jobs/repair/repair.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { bytesText, countText, jsonText, unitsText } from "./format.ts";
-import { openWritableStore } from "./open_store.ts";
+import { assertSource, openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./option_names.ts";
 import { ProgressLine } from "./progress.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
@@ -32,7 +32,9 @@ export const REPAIR: Command = {
     const isDry = args.has("dry-run");
     const isDone = isText && !args.has("quiet");
     let [repairs, failures, left] = [0, 0, 0];
-    const { recovery, ...result } = await repair(openWritableStore(place), "", {
+    const store = openWritableStore(place);
+    await assertSource(place);
+    const { recovery, ...result } = await repair(store, "", {
       deep: args.has("deep"),
       dryRun: isDry,
       ...concurrency && { concurrency },

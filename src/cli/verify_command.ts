@@ -3,7 +3,7 @@ import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { countText, existing, jsonText, unitsText } from "./format.ts";
 import { withOptionNames } from "./option_names.ts";
-import { openStore } from "./open_store.ts";
+import { assertSource, openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
@@ -26,10 +26,12 @@ export const VERIFY: Command = {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
     const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
+    const store = openStore(place);
+    await assertSource(place);
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     let hasFailed = false;
-    const result = await verify(openStore(place), "", {
+    const result = await verify(store, "", {
       deep: args.has("deep"),
       ...share && { share },
       ...concurrency && { concurrency },

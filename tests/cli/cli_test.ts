@@ -56,6 +56,15 @@ const MISTAKES: [string[], string][] = [
     ["convert", DEM, "--suffix=x"],
     `Expected SOURCE and TARGET, found "${DEM}"\n`,
   ],
+  [["inspect", `${DEM}/zarr.json`], `did you mean ${DEM}?\n`],
+  [["verify", "http://a.b/c/zarr.json?d"], "did you mean http://a.b/c?\n"],
+  [["convert", DEM, "s3://a/zarr.json"], "did you mean s3://a?\n"],
+  [["repair", "README.md"], 'a folder, found a file: "README.md"\n'],
+  [["convert", "README.md", "b"], 'a folder, found a file: "README.md"\n'],
+  [["convert", DEM, "README.md"], 'a folder, found a file: "README.md"\n'],
+  [["convert", DEM, "README.md/b"], 'folder "README.md/b", since "/'],
+  [["convert", "--in-place", "README.md"], "a folder, found a file"],
+  [["inspect", "file:b"], "a URL that starts with file:///, found"],
   [["inspect"], "Expected PATH|URL, found nothing"],
   [["convert", "a", "b", "--suffix"], "such as --suffix=TEXT"],
   [["convert", "a", "b", "--plain=yes"], "Expected --plain without a value"],
@@ -123,7 +132,11 @@ Deno.test("the command line answers failed work with status 1, and names the pla
   await inTempDir(async (folder) => {
     const { code, out, err } = await runCli("inspect", `${folder}/nothing`);
     assertEquals([code, out], [1, ""]);
-    assertStringIncludes(err, `"/" in ${folder}/nothing: there is no `);
+    assertStringIncludes(err, `There is no folder "${folder}/nothing"\n`);
+    await Deno.mkdir(`${folder}/empty`);
+    const empty = await runCli("verify", `${folder}/empty`);
+    assertEquals(empty.code, 1);
+    assertStringIncludes(empty.err, `at ${folder}/empty: there is no `);
     const target = `${folder}/target`;
     assertEquals((await runCli("convert", DEM, target)).code, 0);
     const refused = await runCli("convert", DEM, target);

@@ -29,10 +29,14 @@ const MESSAGES: [string, string][] = [
     'the array has no shards; leave out the option "parts", or give a shardShape (array "/")',
     'the array has no shards; leave out --parts (array "/")',
   ],
-  ['at "/" in FileSystemStore(a b/c): none', 'at "/" in a b/c: none'],
+  ['at "/" in FileSystemStore(a b/c): none', "at a b/c: none"],
   [
     "HttpStore(https://a.b/c?d) to S3Store(s3://a/b)",
     "https://a.b/c?d to s3://a/b",
+  ],
+  [
+    'No Zarr node at "/" in FileSystemStore(a): there is no "/zarr.json"; there are nodes at "/b", "/c/d" and elsewhere',
+    'No Zarr node at a: there is no "/zarr.json"; there are nodes at "a/b", "a/c/d" and elsewhere',
   ],
   // The end of a path with brackets is not known.
   ["in FileSystemStore(a(1)b)", "in FileSystemStore(a(1)b)"],
