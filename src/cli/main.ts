@@ -13,6 +13,9 @@
  *
  * @module
  */
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { isDiskFull } from "../stores/file_system/absence.ts";
 import config from "../../deno.json" with { type: "json" };
 import {
   type Command,
@@ -22,6 +25,7 @@ import {
   parseCommand,
   UsageError,
 } from "./command.ts";
+import { bytesText } from "./format.ts";
 import { withOptionNames } from "./option_names.ts";
 
 /** The commands by name, with what each does in a line. */
@@ -176,7 +180,26 @@ function overview(): string {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.message === "" ? error.name : withOptionNames(error.message);
+  const text = error.message === ""
+    ? error.name
+    : withOptionNames(error.message);
+  return isDiskFull(error) ? `${text}${spaceOf(text)}` : text;
+}
+
+/** The space on the disk of the last path in a message about a disk that is full. */
+function spaceOf(message: string): string {
+  let path = message.match(/'([^']+)'/g)?.at(-1)?.slice(1, -1) ?? ".";
+  while (true) {
+    try {
+      const { bavail, blocks, bsize } = statfsSync(path);
+      return `; ${bytesText(bavail * bsize)} of ${
+        bytesText(blocks * bsize)
+      } are free on the disk of ${path}`;
+    } catch {
+      if (dirname(path) === path) return "";
+      path = dirname(path);
+    }
+  }
 }
 
 /** Writes a text at once. Throws `BrokenPipe` if nobody reads any more. */

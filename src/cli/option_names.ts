@@ -47,6 +47,14 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
     /Unknown (?:chunk key encoding|codec) "unfinished, to be finished by: ([^"]+)"; known are [^(]*[^( ]/g,
     "A conversion in place is unfinished; finish it by the same command again, $1 with the folder that it was run on",
   ],
+  [
+    ': use "numcodecs.zlib", which compresses the same way',
+    '; convert keeps codecs, so write the array anew with "numcodecs.zlib" first, in zarr-python: from zarr.codecs.numcodecs import Zlib; a = zarr.open_array("old"); zarr.create_array("new", data=a[:], chunks=a.chunks, shards=a.shards, compressors=Zlib(level=6))',
+  ],
+  [
+    ": leave it out, or store the checksums elsewhere",
+    "; convert keeps codecs, so write the array anew without it first",
+  ],
   [", or give a shardShape", ""],
   ['such as ["", ".index"]', "such as --parts ,.index"],
 ];

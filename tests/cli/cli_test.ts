@@ -1,5 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -243,6 +248,56 @@ Deno.test("the examples in the help of each command are commands", async () => {
     const short = await runCli(name, "-h");
     assertStringIncludes(short.out, `zarr-parts ${name} `);
   }
+});
+
+Deno.test("convert gives advice that the command line can follow where TIFF lacks a codec", async () => {
+  await inTempDir(async (folder) => {
+    for (const [name, advice] of [["gzip", "Zlib"], ["crc32c", "without it"]]) {
+      await createArrayChunks(
+        new FileSystemStore(`${folder}/${name}`),
+        "",
+        arrayMetadata({
+          shape: [16, 16],
+          dataType: "uint8",
+          shardShape: [16, 16],
+          chunkShape: [16, 16],
+          codecs: ["bytes", name!],
+        }),
+      );
+      const { code, err } = await runCli(
+        ...["convert", `${folder}/${name}`, `${folder}/b`],
+        ...["--container", "tiff", "--parts", ",.index"],
+      );
+      assertEquals(code, 2);
+      assertStringIncludes(err, "; convert keeps codecs, so write the array");
+      assertStringIncludes(err, advice!);
+    }
+  });
+});
+
+Deno.test({
+  name: "the command line names the file and the space where a disk is full",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await inTempDir(async (folder) => {
+      const options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
+      const mounting = new Deno.Command("mount", {
+        args: [...options, folder],
+        stderr: "null",
+      });
+      if (!(await mounting.output()).success) return; // It takes privileges.
+      try {
+        const { code, err } = await runCli("convert", DEM, `${folder}/a`);
+        assertEquals(code, 1);
+        assertMatch(
+          err,
+          /No space left on device.*: write '.*\/a\/.*'; [\d.]+ k?B of 65.5 kB are free on the disk of .*\/a/,
+        );
+      } finally {
+        await new Deno.Command("umount", { args: [folder] }).output();
+      }
+    });
+  },
 });
 
 Deno.test("inspect draws an array, and a map of inner chunks", async () => {

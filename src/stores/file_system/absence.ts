@@ -26,6 +26,14 @@ export function isAbsence(error: unknown): boolean {
     error instanceof Deno.errors.NotADirectory;
 }
 
+/** Adds the path to an error of an open file, as Deno does for errors of paths. */
+export function withPath(error: unknown, path: string): unknown {
+  if (error instanceof Error && !error.message.includes(path)) {
+    error.message += `: write '${path}'`;
+  }
+  return error;
+}
+
 /** Whether an error says that the disk is full, or the quota of the user. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as { code?: unknown };

@@ -1,6 +1,6 @@
 import { forEachAtOnce } from "../for_each_at_once.ts";
 import type { StoreKey } from "../store.ts";
-import { ifPresent, ifPresentSync } from "./absence.ts";
+import { ifPresent, ifPresentSync, withPath } from "./absence.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { type Awaitable, isSameState } from "./files.ts";
 import { IN_PLACE_LOCK } from "../temporary_name.ts";
@@ -226,6 +226,8 @@ class DenoFileChanges implements FileChanges {
     try {
       await change(file);
       if (this.#isSynced) await file.sync();
+    } catch (error) {
+      throw withPath(error, path);
     } finally {
       file.close();
     }

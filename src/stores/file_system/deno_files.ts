@@ -2,7 +2,7 @@ import { writeAll } from "../byte_io.ts";
 import { offerShortcut } from "../shortcut.ts";
 import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
 import { abortable } from "../stream.ts";
-import { ifPresent, ifPresentSync } from "./absence.ts";
+import { ifPresent, ifPresentSync, withPath } from "./absence.ts";
 import { isShortRead, readNow, readOpenFile } from "./read_open_file.ts";
 import {
   type Files,
@@ -69,9 +69,13 @@ class DenoFile implements OpenFile {
   }
 
   async append(bytes: Uint8Array): Promise<void> {
-    if (bytes.length > SHORT) return await writeAll(this.#file, bytes);
-    while (bytes.length > 0) {
-      bytes = bytes.subarray(this.#file.writeSync(bytes));
+    try {
+      if (bytes.length > SHORT) return await writeAll(this.#file, bytes);
+      while (bytes.length > 0) {
+        bytes = bytes.subarray(this.#file.writeSync(bytes));
+      }
+    } catch (error) {
+      throw withPath(error, this.#path);
     }
   }
 
