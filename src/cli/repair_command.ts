@@ -5,6 +5,7 @@ import { bytesText, countText, jsonText, unitsText } from "./format.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./option_names.ts";
 import { ProgressLine } from "./progress.ts";
+import { CODECS } from "./verify_command.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
 
 /** `zarr-parts repair PATH` */
@@ -36,6 +37,7 @@ export const REPAIR: Command = {
     await assertSource(place);
     const { recovery, ...result } = await repair(store, "", {
       deep: args.has("deep"),
+      codecs: CODECS,
       dryRun: isDry,
       ...concurrency && { concurrency },
       signal: io.signal,

@@ -1,11 +1,37 @@
 import { type Verification, verify } from "../jobs/verify/verify.ts";
+import type { VerifyOptions } from "../jobs/verify/verify_options.ts";
+import {
+  type CodecRegistry,
+  registerCodecs,
+} from "../zarrita/register_codecs.ts";
 import type { Command } from "./command.ts";
 import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
 import { countText, existing, jsonText, unitsText } from "./format.ts";
+import { MODULES } from "./page/modules.ts";
 import { withOptionNames } from "./option_names.ts";
 import { assertSource, openStore } from "./open_store.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
+
+/** The codecs of zarrita, which is loaded for the first array that needs one of them. */
+export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
+  get: (name) => async () => {
+    loading ??= loadRegistry();
+    return await (await loading)?.get(name)?.();
+  },
+};
+
+let loading: Promise<CodecRegistry | undefined> | undefined;
+
+async function loadRegistry(): Promise<CodecRegistry | undefined> {
+  try {
+    const { registry } = await import(MODULES.get("zarrita")!);
+    registerCodecs(registry);
+    return registry;
+  } catch {
+    return undefined; // Not installed, and npm out of reach: these chunks count as not decoded.
+  }
+}
 
 /** `zarr-parts verify PATH|URL` */
 export const VERIFY: Command = {
@@ -33,6 +59,7 @@ export const VERIFY: Command = {
     let hasFailed = false;
     const result = await verify(store, "", {
       deep: args.has("deep"),
+      codecs: CODECS,
       ...share && { share },
       ...concurrency && { concurrency },
       signal: io.signal,
@@ -54,9 +81,25 @@ export const VERIFY: Command = {
   },
 };
 
+/** How many chunks were not decoded, and why. */
+function notDecoded(undecoded: Verification["undecoded"]): string {
+  return Object.entries(undecoded).map(([unknown, count]) =>
+    `, ${countText(count)} not decoded (unknown ${unknown})`
+  ).join("");
+}
+
 /** The last lines: what exists, what was verified, and what was not. */
 function summaryOf(
-  { chunks, absentChunks, arrays, sharded, otherValues, counts }: Verification,
+  {
+    chunks,
+    absentChunks,
+    arrays,
+    sharded,
+    otherValues,
+    counts,
+    undecoded,
+    isSound,
+  }: Verification,
 ): string[] {
   const sum = Object.values(counts).reduce((sum, n) => sum + n, 0);
   const found = sum === 0 ? "nothing" : countText(sum);
@@ -69,6 +112,8 @@ function summaryOf(
     : [existing(chunks, chunks + absentChunks, unit)];
   return [
     ...lines,
-    `${unitsText(chunks, "chunk")} verified${others}, ${found} found`,
+    `${unitsText(chunks, "chunk")} verified${others}, ${found} found${
+      notDecoded(undecoded)
+    }${isSound === null ? ": whether all chunks are sound is not known" : ""}`,
   ];
 }

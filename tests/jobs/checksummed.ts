@@ -9,6 +9,11 @@ import {
 import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
 import { countingBytes } from "../support/bytes.ts";
 
+/** The codec "of another program", which takes any bytes for elements. */
+export const CODECS: ReadonlyMap<string, () => unknown> = new Map([
+  ["of another program", () => ({ fromConfig: () => ({ decode() {} }) })],
+]);
+
 /** The chunks that are stored, of a grid of 2 × 3. */
 export const STORED = [[0, 0], [1, 2], [1, 0]];
 

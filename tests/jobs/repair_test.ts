@@ -11,7 +11,7 @@ import { journalName } from "../../src/stores/temporary_name.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { treeOf } from "../support/tree.ts";
-import { checksummed } from "./checksummed.ts";
+import { checksummed, CODECS } from "./checksummed.ts";
 import { DAMAGES, example, SIZE } from "./damages.ts";
 import { digestsOf } from "./digests.ts";
 
@@ -28,6 +28,7 @@ for (const [name, { damage, found, listed = [] }] of Object.entries(DAMAGES)) {
       const result = await repair(store, "", {
         dryRun,
         deep: true,
+        codecs: CODECS,
         onRepaired: (finding) => repaired.push(finding),
         onUnrepaired: (each) => unrepaired.push(each),
       });
@@ -45,7 +46,10 @@ for (const [name, { damage, found, listed = [] }] of Object.entries(DAMAGES)) {
         result.repaired,
         result.unrepaired,
       ]);
-      const { isSound } = await verify(store, "", { deep: true });
+      const { isSound } = await verify(store, "", {
+        deep: true,
+        codecs: CODECS,
+      });
       assertEquals(result.isSound, isSound);
       assertEquals(result.recovery, NOTHING);
       assertEquals(await digestsOf(store), before);

@@ -14,13 +14,19 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { convert, inspect, type Rule, verify } from "../../src/jobs/mod.ts";
+import {
+  convert,
+  inspect,
+  repair,
+  type Rule,
+  verify,
+} from "../../src/jobs/mod.ts";
 import { journalName } from "../../src/stores/temporary_name.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { observed } from "../support/observed_store.ts";
-import { checksummed } from "./checksummed.ts";
+import { checksummed, CODECS } from "./checksummed.ts";
 import { DAMAGES, example, SIZE } from "./damages.ts";
 
 /** Stores that cannot list. */
@@ -31,7 +37,7 @@ Deno.test("verify finds nothing in whole arrays", async () => {
   for (const deep of [false, true]) {
     for (const methods of [undefined, BLIND, ["get"] as (keyof Store)[]]) {
       const seen = methods ? observed(store, () => {}, methods) : store;
-      const result = await verify(seen, "", { deep });
+      const result = await verify(seen, "", { deep, codecs: CODECS });
       assertEquals(result, {
         findings: [],
         counts: {},
@@ -39,6 +45,7 @@ Deno.test("verify finds nothing in whole arrays", async () => {
         absentChunks: 10,
         arrays: 7,
         sharded: 4,
+        undecoded: {},
         otherValues: methods === undefined ? 1 : undefined,
         isSound: true,
       });
@@ -82,6 +89,7 @@ for (const [name, each] of Object.entries(DAMAGES)) {
         const told: unknown[] = [];
         const { findings, counts, isSound } = await verify(seen, "", {
           deep,
+          codecs: CODECS,
           onFinding: (finding) => told.push(finding),
         });
         const isFound = !(needs === "deep" && !deep) &&
@@ -341,6 +349,89 @@ Deno.test("verify fails if the store cannot be read", async () => {
     }
   });
   await assertRejects(() => verify(failing), Error, "Connection lost");
+});
+
+/** An array of one chunk of 4 bytes by some codecs, and the chunk. */
+async function encoded(
+  codecs: readonly string[],
+  chunk: Uint8Array,
+  dataType = "uint8",
+): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [4],
+    dataType: "uint8",
+    chunkShape: [4],
+  });
+  const array = { ...metadata, data_type: dataType, codecs };
+  await store.set("/zarr.json", encodeJson(array));
+  await store.set("/c/0", chunk);
+  return store;
+}
+
+Deno.test("verify decodes by the codecs that it is given, and counts chunks that it does not decode", async () => {
+  const gzip = new Uint8Array(
+    await new Response(
+      new Blob([new Uint8Array(4)]).stream()
+        .pipeThrough(new CompressionStream("gzip")),
+    ).arrayBuffer(),
+  );
+  /** A codec that adds one byte, of 7. */
+  const codecs = new Map<string, () => unknown>([["seven", () => ({
+    fromConfig: () => ({
+      decode(bytes: Uint8Array) {
+        if (bytes.at(-1) !== 7) throw new Error("Expected 7");
+        return bytes.subarray(0, -1);
+      },
+    }),
+  })], ["turn", () => ({ fromConfig: () => ({ decode() {} }) })]]);
+  const bytes = Uint8Array.of(1, 2, 3, 4);
+  const seven = Uint8Array.of(1, 2, 3, 4, 7);
+  for (
+    const [names, chunk, found, undecoded, dataType] of [
+      [["bytes"], bytes, [], {}],
+      [["bytes", "gzip"], gzip, [], {}],
+      [["bytes", "seven"], seven, [], {}],
+      [["turn", "bytes"], bytes, ["chunk-undecoded"], { 'codec "turn"': 1 }],
+      [["bitround", "bytes", "seven"], seven, [], {}],
+      [["bytes", "seven"], bytes, ["chunk-decoding"], {}],
+      [["bytes", "seven"], seven.subarray(1), ["chunk-decoding"], {}],
+      [["bytes", "eight"], seven, ["chunk-undecoded"], { 'codec "eight"': 1 }],
+      [["eight", "bytes"], bytes, ["chunk-undecoded"], { 'codec "eight"': 1 }],
+      [["eight"], bytes, ["chunk-undecoded"], { 'codec "eight"': 1 }],
+      [["bytes", "eight", "gzip"], gzip, ["chunk-undecoded"], {
+        'codec "eight"': 1,
+      }],
+      [["bytes", "eight", "gzip"], gzip.subarray(1), ["chunk-decoding"], {}],
+      [
+        ["bytes"],
+        bytes,
+        ["chunk-undecoded"],
+        { 'data type "other"': 1 },
+        "other",
+      ],
+    ] as const
+  ) {
+    const store = await encoded(names, chunk, dataType);
+    const result = await verify(store, "", { deep: true, codecs });
+    const text = `${names} ${chunk}`;
+    assertEquals(result.findings.map(({ rule }) => rule), [...found], text);
+    assertEquals(result.undecoded, undecoded, text);
+    const isSound = found.length === 0
+      ? true
+      : found[0] === "chunk-undecoded"
+      ? null
+      : false;
+    assertEquals(result.isSound, isSound, text);
+    assertEquals(
+      (await repair(store, "", { deep: true, codecs })).isSound,
+      isSound,
+      text,
+    );
+    if (isSound !== false || names.length === 1) {
+      assertEquals((await verify(store)).isSound, true);
+    }
+  }
 });
 
 const LITTLE = { name: "bytes", configuration: { endian: "little" } };

@@ -11,6 +11,7 @@ export interface ChunkLevel {
   readonly codecs: readonly NamedConfiguration[];
   /** The shape of a chunk before the first codec, in elements. */
   readonly shape: readonly number[];
+  /** The data type of stored elements. */
   readonly dataType: string;
   /** The length of a chunk in bytes, if all chunks have the same. */
   readonly size: number | undefined;
@@ -35,7 +36,7 @@ export function chunkLevel(
   const named = codecs.map((codec) =>
     typeof codec === "string" ? { name: codec } : codec
   );
-  const level = { codecs: named, shape, dataType };
+  const level = { codecs: named, shape, dataType: storedType(named, dataType) };
   const [first, ...others] = named;
   const isFound = first?.name === "sharding_indexed" &&
     others.every(({ name }) => name === "crc32c");
@@ -48,9 +49,19 @@ export function chunkLevel(
   const shards = {
     layout,
     after: CHECKSUM_SIZE * others.length,
-    inner: chunkLevel(inner, chunk_shape, dataType),
+    inner: chunkLevel(inner, chunk_shape, level.dataType),
   };
   return { ...level, size: undefined, shards };
+}
+
+/** The data type of stored elements, which the codec `cast_value` changes. */
+function storedType(
+  codecs: readonly NamedConfiguration[],
+  dataType: string,
+): string {
+  const cast = codecs.findLast(({ name }) => name === "cast_value");
+  const type = cast?.configuration?.data_type;
+  return typeof type === "string" ? type : dataType;
 }
 
 /** The length of a chunk that no codec compresses. */

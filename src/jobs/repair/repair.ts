@@ -41,8 +41,11 @@ export interface Repair {
   readonly repaired: readonly Finding[];
   /** The first 1,000 findings that are not repaired. `onUnrepaired` is called with all of them. */
   readonly unrepaired: readonly Unrepaired[];
-  /** Whether no finding with the severity `"error"` remains. */
-  readonly isSound: boolean;
+  /**
+   * Whether no finding with the severity `"error"` remains; `null` if none remains, but
+   * not everything could be decoded.
+   */
+  readonly isSound: boolean | null;
 }
 
 /**
@@ -96,7 +99,8 @@ export async function repair(
 ): Promise<Repair> {
   assertRepairOptions(options);
   const place = placeOf({ store, path });
-  const { dryRun = false, signal, deep, concurrency, onProgress } = options;
+  const { dryRun = false, signal, deep, codecs } = options;
+  const { concurrency, onProgress } = options;
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   const storeOptions: StoreOptions = signal ? { signal } : {};
   // Fails before anything is changed if there is no node.
@@ -111,6 +115,7 @@ export async function repair(
   await verify(store, path, {
     ...storeOptions,
     deep,
+    codecs,
     concurrency,
     onProgress,
     onFinding(finding) {
@@ -183,7 +188,7 @@ class Results {
   readonly #options: RepairOptions;
   readonly #repaired: Finding[] = [];
   readonly #unrepaired: Unrepaired[] = [];
-  #isSound = true;
+  #isSound: boolean | null = true;
 
   constructor(options: RepairOptions) {
     this.#options = options;
@@ -197,6 +202,7 @@ class Results {
   leave(finding: Finding): void {
     const unrepaired = { finding, reason: REASONS[finding.rule] };
     if (finding.severity === "error") this.#isSound = false;
+    else if (finding.rule === "chunk-undecoded") this.#isSound &&= null;
     if (this.#unrepaired.length < MOST_FINDINGS) {
       this.#unrepaired.push(unrepaired);
     }

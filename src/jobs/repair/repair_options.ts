@@ -1,6 +1,7 @@
 import { describe, describeAll } from "../../metadata/describe.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import { assertConcurrency } from "../plan/convert_options.ts";
+import type { CodecRegistry } from "../../zarrita/register_codecs.ts";
 import type { Finding } from "../verify/finding.ts";
 
 /**
@@ -38,6 +39,8 @@ export interface RepairOptions extends StoreOptions {
   readonly dryRun?: boolean | undefined;
   /** Whether all chunks and inner chunks are decoded, as by `verify`. */
   readonly deep?: boolean | undefined;
+  /** Further codecs for `deep`, as those of `verify`. */
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /** The number of chunks that are verified at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /** Called with each finding that is repaired. */
@@ -57,6 +60,7 @@ export interface RepairOptions extends StoreOptions {
 const KNOWN = [
   "dryRun",
   "deep",
+  "codecs",
   "concurrency",
   "onRepaired",
   "onUnrepaired",

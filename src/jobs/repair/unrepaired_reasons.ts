@@ -21,6 +21,8 @@ export const REASONS: Readonly<Record<Rule, string>> = {
   "chunk-size": FROM_COPY,
   "chunk-checksum": FROM_COPY,
   "chunk-decoding": FROM_COPY,
+  "chunk-undecoded":
+    "nobody looked at them; verify them by a program that knows the codec",
   "index-checksum": FROM_COPY,
   "index-extents": FROM_COPY,
   "inner-chunk-checksum": FROM_COPY,

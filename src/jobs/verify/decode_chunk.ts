@@ -3,14 +3,18 @@ import {
   verifyChecksum,
 } from "../../checksum/stored_checksum.ts";
 import { DamageError } from "../../errors/damage_error.ts";
+import { describe } from "../../metadata/describe.ts";
+import { decodedLength, isSized } from "../../zarrita/codecs/decoded_length.ts";
 import type { ChunkLevel } from "../chunks/chunk_levels.ts";
-import { decoderOf } from "./decoders.ts";
+import { type Codecs, decoderOf } from "./decoders.ts";
 
 /**
- * Decodes a chunk as far as its codecs are at hand: `crc32c`, `gzip`, `zlib`, those of
- * TIFF, and `zstd` where the runtime has it.
+ * Decodes a chunk to bytes of elements.
  *
  * @param what The name of the chunk in messages, at the start of a sentence.
+ * @param codecs Codecs besides those of this package.
+ * @returns What could not be decoded, such as `codec "blosc"`; `undefined` if everything
+ * was.
  * @throws {DamageError} If a codec refuses the bytes, or they have a wrong length.
  */
 export async function decodeChunk(
@@ -18,7 +22,8 @@ export async function decodeChunk(
   level: ChunkLevel,
   what: string,
   key: string,
-): Promise<void> {
+  codecs?: Codecs,
+): Promise<string | undefined> {
   if (level.size !== undefined && bytes.length !== level.size) {
     throw new DamageError(
       `${what} is ${bytes.length} bytes long, where its elements take ${level.size}`,
@@ -26,8 +31,9 @@ export async function decodeChunk(
     );
   }
   let decoded = bytes;
-  for (const codec of level.codecs.toReversed()) {
-    if (codec.name === "crc32c") {
+  for (const [i, codec] of Array.from(level.codecs.entries()).toReversed()) {
+    const { name } = codec;
+    if (name === "crc32c") {
       if (decoded.length < CHECKSUM_SIZE) {
         throw new DamageError(
           `${what} is ${decoded.length} bytes long, where its checksum takes ${CHECKSUM_SIZE}`,
@@ -37,9 +43,75 @@ export async function decodeChunk(
       decoded = verifyChecksum(decoded, what, key);
       continue;
     }
-    const decoder = await decoderOf(codec, level);
-    const result = await decoder?.decode(decoded);
-    if (!(result instanceof Uint8Array)) return;
+    if (name === "bytes") {
+      assertLength(decoded, level, what, key);
+      return await unknownAmong(level, i, codecs);
+    }
+    const decoder = await decoderOf(codec, level, codecs);
+    if (decoder === undefined) return `codec ${describe(name)}`;
+    const result = await decode(decoder, decoded, what, name, key);
+    // Elements, and no bytes, come from the codec from array to bytes.
+    if (!(result instanceof Uint8Array)) {
+      return await unknownAmong(level, i, codecs);
+    }
     decoded = result;
   }
+  return undefined;
+}
+
+async function decode(
+  decoder: NonNullable<Awaited<ReturnType<typeof decoderOf>>>,
+  bytes: Uint8Array,
+  what: string,
+  name: string,
+  key: string,
+): Promise<unknown> {
+  try {
+    return await decoder.decode(bytes);
+  } catch (cause) {
+    if (cause instanceof DamageError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new DamageError(
+      `${what} is not what the codec ${describe(name)} makes: ${reason}`,
+      { key, cause },
+    );
+  }
+}
+
+/** Refuses bytes of elements that are not as many as the elements take. */
+function assertLength(
+  { length }: Uint8Array,
+  level: ChunkLevel,
+  what: string,
+  key: string,
+): void {
+  const { exact } = decodedLength("bytes", level);
+  if (exact === undefined || length === exact) return;
+  throw new DamageError(
+    `${what} decodes to ${length} bytes, where its elements take ${exact}`,
+    { key },
+  );
+}
+
+/**
+ * What is not known among the codecs from array to array, or else the data type if it is
+ * not known, so that the number of bytes could not be checked. Known codecs from array to
+ * array are not asked, since they decode whatever they are given.
+ *
+ * @param end The number of these codecs.
+ */
+async function unknownAmong(
+  level: ChunkLevel,
+  end: number,
+  codecs: Codecs | undefined,
+): Promise<string | undefined> {
+  const isBytes = level.codecs[end]!.name === "bytes";
+  for (const codec of level.codecs.slice(0, end)) {
+    const isKnown = isSized(codec.name) ||
+      !isBytes && await decoderOf(codec, level, codecs) !== undefined;
+    if (!isKnown) return `codec ${describe(codec.name)}`;
+  }
+  const isChecked = !isBytes ||
+    decodedLength("bytes", level).exact !== undefined;
+  return isChecked ? undefined : `data type ${describe(level.dataType)}`;
 }

@@ -1,7 +1,11 @@
 import type { NamedConfiguration } from "../../metadata/array_metadata.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 import { nativeZlib } from "../../runtime/native_zlib.ts";
+import type { CodecRegistry } from "../../zarrita/register_codecs.ts";
 import type { ChunkLevel } from "../chunks/chunk_levels.ts";
+
+/** A registry of codecs, such as that of zarrita. */
+export type Codecs = Pick<CodecRegistry, "get">;
 
 /** The decoder of a codec. */
 interface Decoder {
@@ -60,21 +64,28 @@ async function loadZstd(name: string): Promise<Entry | undefined> {
 /**
  * Returns the decoder of a codec, or `undefined` if none is at hand. A decoder that gives
  * no bytes is the last one of a chunk.
+ *
+ * @param codecs Codecs besides those of this package.
  */
 export async function decoderOf(
   { name, configuration }: NamedConfiguration,
-  { codecs, shape, dataType }: ChunkLevel,
+  { codecs: all, shape, dataType }: ChunkLevel,
+  codecs: Codecs | undefined,
 ): Promise<Decoder | undefined> {
-  if (!Object.hasOwn(LOADERS, name)) return undefined;
-  const entry = await LOADERS[name]!(name);
+  const own = Object.hasOwn(LOADERS, name)
+    ? await LOADERS[name]!(name)
+    : undefined;
   try {
+    const entry = own ?? await codecs?.get(name)?.() as Entry | undefined;
     return entry?.fromConfig(configuration, {
       dataType,
       shape,
-      codecs,
+      codecs: all,
     }) as Decoder | undefined;
   } catch (error) {
+    // The registry of `registerCodecs` refuses codecs that it does not know.
     if (error instanceof MetadataError) return undefined;
+    if (own === undefined) return undefined;
     throw error;
   }
 }

@@ -12,6 +12,8 @@ import type { StoreKey } from "../../stores/store.ts";
  * - `chunk-unfinished`: a chunk whose writer was killed, or that is being written
  * - `chunk-size`: an uncompressed chunk of a wrong length, or a shard shorter than its index
  * - `chunk-checksum`, `chunk-decoding`: a chunk with a wrong CRC32C, or that is not decoded
+ * - `chunk-undecoded`: chunks or inner chunks that a deep verification did not decode,
+ *   since a codec is not known
  * - `index-checksum`, `index-extents`: the index of a shard with a wrong CRC32C, or with
  *   inner chunks outside of the shard or over one another
  * - `inner-chunk-checksum`, `inner-chunk-decoding`: likewise for an inner chunk, if the
@@ -44,6 +46,7 @@ export type Rule =
   | "chunk-size"
   | "chunk-checksum"
   | "chunk-decoding"
+  | "chunk-undecoded"
   | "index-checksum"
   | "index-extents"
   | "inner-chunk-checksum"
@@ -91,6 +94,7 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "chunk-size": "error",
   "chunk-checksum": "error",
   "chunk-decoding": "error",
+  "chunk-undecoded": "warning",
   "index-checksum": "error",
   "index-extents": "error",
   "inner-chunk-checksum": "error",

@@ -1,6 +1,7 @@
 import { isAdopted } from "../../adoption/is_adopted.ts";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
+import type { NamedConfiguration } from "../../metadata/array_metadata.ts";
 import { isArrayDocument } from "../../metadata/node_documents.ts";
 import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
 import { countInShare, isInShare, type Share } from "../../arrays/share.ts";
@@ -54,8 +55,17 @@ export interface Verification {
    * verified, such as text files; `undefined` if the store cannot list.
    */
   readonly otherValues: number | undefined;
-  /** Whether there is no finding with the severity `"error"`. */
-  readonly isSound: boolean;
+  /**
+   * The number of chunks and inner chunks that a deep verification did not decode, by what
+   * could not be decoded, such as `codec "of another program"`.
+   */
+  readonly undecoded: Readonly<Record<string, number>>;
+  /**
+   * `true` if there is no finding with the severity `"error"`, `false` if there is one, and
+   * `null` if there is none, but not everything that was to be decoded could be: damage
+   * may have gone unnoticed.
+   */
+  readonly isSound: boolean | null;
 }
 
 /**
@@ -126,13 +136,28 @@ export async function verify(
     itemsOf(arrays, options),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const found = await verifyChunk(array, coordinates, deep, { signal });
+      const found = await verifyChunk(
+        array,
+        coordinates,
+        deep,
+        options.codecs,
+        { signal },
+      );
       if (found.isPresent) chunks++;
+      for (const [unknown, count] of found.undecoded) {
+        findings.addUndecoded(
+          documentKey(place, array.path),
+          array.level.shards ? "inner chunk" : "chunk",
+          unknown,
+          count,
+        );
+      }
       for (const each of found.findings) findings.add(each);
       options.onProgress?.({ done: ++done, total });
     },
     signal,
   );
+  findings.finish();
   const grid = arrays.reduce((sum, array) => sum + countOf(array, share), 0);
   return {
     ...findings.result(),
@@ -187,9 +212,7 @@ function openArrays(
       const chunks = new ArrayChunks(store, pathIn(place, path), document);
       const { metadata, chunkShape, gridShape } = chunks;
       const { data_type, codecs } = metadata;
-      const dataType = typeof data_type === "string"
-        ? data_type
-        : data_type.name;
+      const dataType = elementType(data_type);
       const root = key.slice(0, -"/zarr.json".length);
       const level = chunkLevel(codecs ?? [], chunkShape, dataType);
       const keys = new ArrayKeys(metadata, root);
@@ -212,6 +235,12 @@ function openArrays(
       return [];
     }
   });
+}
+
+/** The name of a data type; the name of one of the same size for those of NumPy. */
+function elementType(dataType: string | NamedConfiguration): string {
+  const name = typeof dataType === "string" ? dataType : dataType.name;
+  return /^numpy\.(?:datetime|timedelta)64$/.test(name) ? "int64" : name;
 }
 
 /**

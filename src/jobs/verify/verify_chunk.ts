@@ -22,6 +22,7 @@ import { ChunkCheck, NO_INDEX } from "../chunks/chunk_checks.ts";
 import type { ChunkLevel, ShardLevel } from "../chunks/chunk_levels.ts";
 import { checkedStream } from "../chunks/checked_stream.ts";
 import { decodeChunk } from "./decode_chunk.ts";
+import type { Codecs } from "./decoders.ts";
 import { type Finding, finding, type Rule } from "./finding.ts";
 import { changeOfFile, hasRightSize } from "./verify_adopted_file.ts";
 
@@ -38,22 +39,33 @@ export interface VerifiedArray {
 export interface VerifiedChunk {
   readonly isPresent: boolean;
   readonly findings: readonly Finding[];
+  /** How many chunks and inner chunks were not decoded, by what could not be decoded. */
+  readonly undecoded: ReadonlyMap<string, number>;
 }
 
 /**
  * Verifies a chunk: its parts, its length, its checksum, and the index of a shard.
  *
  * @param isDeep Whether chunks and inner chunks are decoded as well.
+ * @param codecs Codecs besides those of this package.
  */
 export async function verifyChunk(
   array: VerifiedArray,
   coordinates: readonly number[],
   isDeep: boolean,
+  codecs: Codecs | undefined,
   options: StoreOptions,
 ): Promise<VerifiedChunk> {
-  const chunk = new ChunkVerification(array, coordinates, isDeep, options);
+  const chunk = new ChunkVerification(
+    array,
+    coordinates,
+    isDeep,
+    codecs,
+    options,
+  );
   const isPresent = await chunk.run();
-  return { isPresent, findings: chunk.findings };
+  const { findings, undecoded } = chunk;
+  return { isPresent, findings, undecoded };
 }
 
 /** A sink that drops what it takes. */
@@ -76,9 +88,11 @@ interface Piece {
 
 class ChunkVerification {
   readonly findings: Finding[] = [];
+  readonly undecoded = new Map<string, number>();
   readonly #array: VerifiedArray;
   readonly #coordinates: readonly number[];
   readonly #isDeep: boolean;
+  readonly #codecs: Codecs | undefined;
   readonly #options: StoreOptions;
   readonly #key: string;
 
@@ -86,11 +100,13 @@ class ChunkVerification {
     array: VerifiedArray,
     coordinates: readonly number[],
     isDeep: boolean,
+    codecs: Codecs | undefined,
     options: StoreOptions,
   ) {
     this.#array = array;
     this.#coordinates = coordinates;
     this.#isDeep = isDeep;
+    this.#codecs = codecs;
     this.#options = options;
     this.#key = array.chunks.key(coordinates);
   }
@@ -188,7 +204,16 @@ class ChunkVerification {
     await this.#try(async () => {
       const bytes = await piece.read({ offset: 0, length: piece.size });
       if (bytes === undefined) return;
-      await decodeChunk(bytes, level, this.#nameOf(path), this.#key);
+      const name = this.#nameOf(path);
+      const unknown = await decodeChunk(
+        bytes,
+        level,
+        name,
+        this.#key,
+        this.#codecs,
+      );
+      if (unknown === undefined) return;
+      this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
     }, path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding");
   }
 

@@ -2,6 +2,7 @@ import { describe, describeAll } from "../../metadata/describe.ts";
 import type { StoreOptions } from "../../stores/store.ts";
 import { assertConcurrency } from "../plan/convert_options.ts";
 import type { Finding } from "./finding.ts";
+import type { CodecRegistry } from "../../zarrita/register_codecs.ts";
 import { assertShare, type Share } from "../../arrays/share.ts";
 
 /**
@@ -19,10 +20,13 @@ import { assertShare, type Share } from "../../arrays/share.ts";
  */
 export interface VerifyOptions extends StoreOptions {
   /**
-   * Whether all chunks and inner chunks are decoded, as far as their codecs are at hand:
-   * `crc32c`, `gzip`, `zlib`, those of TIFF, and `zstd` where the runtime has it.
+   * Whether all chunks and inner chunks are decoded. Codecs at hand are `bytes`, `crc32c`,
+   * `gzip`, `zlib`, those of TIFF, `zstd` where the runtime has it, and those in `codecs`.
+   * What is not decoded is a finding, `chunk-undecoded`.
    */
   readonly deep?: boolean | undefined;
+  /** Further codecs for `deep`: the `registry` of zarrita, or any other with its `get`. */
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /** The number of chunks that are verified at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /** Verifies one share of the chunks and documents. */
@@ -41,6 +45,7 @@ export interface VerifyOptions extends StoreOptions {
 
 const KNOWN = [
   "deep",
+  "codecs",
   "concurrency",
   "share",
   "onFinding",

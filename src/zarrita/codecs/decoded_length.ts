@@ -12,12 +12,18 @@ const ADDED_BYTES: Readonly<Record<string, number>> = {
   bitround: 0,
   "numcodecs.bitround": 0,
   "numcodecs.shuffle": 0,
+  "numcodecs.delta": 0,
   cast_value: 0,
   scale_offset: 0,
   imagecodecs_delta: 0,
   imagecodecs_floatpred: 0,
   crc32c: CHECKSUM_SIZE,
 };
+
+/** Whether a codec is known to keep the number of bytes, or to add some. */
+export function isSized(name: string): boolean {
+  return Object.hasOwn(ADDED_BYTES, name);
+}
 
 /** The codecs whose output is never much longer than their input. */
 const COMPRESSORS: ReadonlySet<string> = new Set([
@@ -58,7 +64,7 @@ export function decodedLength(
   let length = shape.reduce((product, n) => product * n, bits / 8);
   let isExact = places.length === 1;
   for (const codec of codecs.slice(0, places.at(-1))) {
-    if (Object.hasOwn(ADDED_BYTES, codec.name)) {
+    if (isSized(codec.name)) {
       length += ADDED_BYTES[codec.name]!;
     } else if (COMPRESSORS.has(codec.name)) {
       isExact = false;
