@@ -25,7 +25,9 @@ let loading: Promise<CodecRegistry | undefined> | undefined;
 
 async function loadRegistry(): Promise<CodecRegistry | undefined> {
   try {
-    const { registry } = await import(MODULES.get("zarrita")!);
+    // The version that pages run, loaded at run time as for them.
+    const specifier = MODULES.get("zarrita")!;
+    const { registry } = await import(specifier);
     registerCodecs(registry);
     return registry;
   } catch {
