@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
   ChecksumError,
   FileSystemStore,
@@ -14,7 +14,14 @@ import {
   type InspectOptions,
   type LayoutOptions,
 } from "../../src/jobs/mod.ts";
-import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import {
+  encodeJson,
+  groupMetadata,
+  readJson,
+  utf8,
+} from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
 import { checksummed, checksummedMetadata } from "./checksummed.ts";
 
@@ -172,4 +179,42 @@ Deno.test("inspect sums up the lengths of all chunks of an array in files", asyn
   let bytes = 0;
   for await (const key of store.list("/c/")) bytes += (await store.size(key))!;
   assertEquals(stored, { chunks: 12, absent: 0, bytes });
+});
+
+Deno.test("inspect says which command finishes a conversion in place", async () => {
+  await inTempDir(async (parent) => {
+    const folder = `${parent}/my data`;
+    const store = new FileSystemStore(folder);
+    await store.set("/zarr.json", encodeJson(groupMetadata()));
+    await checksummed(store, 20, "a");
+    const command = `zarr-parts convert --in-place '${folder}'`;
+    const inPlace = { phase: "prepare", documents: [], arrays: [] };
+    await store.set("/.zarr-parts-unfinished.json", encodeJson({ inPlace }));
+    for (const path of ["", "a"]) {
+      assertEquals((await inspect(store, path)).unfinished, command);
+    }
+    const shown = await runCli("inspect", folder);
+    assertEquals(shown.code, 0);
+    assertStringIncludes(shown.err, `is unfinished, or another program `);
+    assertStringIncludes(shown.err, `finish it by ${command}\n`);
+    const metadata = await readJson(store, "/a/zarr.json");
+    const encoding = {
+      name: "unfinished, to be finished by: zarr-parts convert --in-place",
+    };
+    await store.set(
+      "/a/zarr.json",
+      encodeJson({ ...metadata as object, chunk_key_encoding: encoding }),
+    );
+    await assertRejects(
+      () => inspect(store),
+      Error,
+      `in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or ${command}`,
+    );
+    // The group above is not in the store.
+    const { code, err } = await runCli("inspect", `${folder}/a`);
+    assertEquals(code, 1);
+    assertStringIncludes(err, "A conversion in place is unfinished; finish it");
+    await store.delete("/.zarr-parts-unfinished.json");
+    await assertRejects(() => inspect(store), MetadataError, "Unknown chunk");
+  });
 });
