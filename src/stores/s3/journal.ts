@@ -256,15 +256,11 @@ export class Journal {
     }
     const completion = await completeUpload(objects, first, {});
     if (completion === "complete" || await isStored()) return { isDone: true };
-    // Another program may have finished the write, and another write come after it.
-    const isOver = async () =>
-      (await findJournal(objects, this.#place, {}))?.record?.generation !==
-        generation;
     await revokeUpload(
       objects,
       first,
       completion === "gone",
-      async () => await isOver() || await isStored(),
+      async () => await this.#isOver(generation) || await isStored(),
     );
     return await isStored() ? { isDone: true } : {
       isDone: false,
@@ -289,11 +285,14 @@ export class Journal {
       const completion = await completeUpload(objects, upload, {});
       if (completion === "complete") continue;
       let isStored = false;
+      let isOver = false;
       await revokeUpload(objects, upload, completion === "gone", async () => {
         const { tag } = await tagOf(objects, upload.key, {});
-        return isStored = tag === generation;
+        isStored = tag === generation;
+        return isStored || (isOver = await this.#isOver(generation));
       });
       if (isStored) continue;
+      if (isOver) return undefined;
       const metadata = metadataOf(generation, true);
       const { key, source } = upload;
       const again = await keepUpload(this.#bucket, key, metadata, source, {});
@@ -304,6 +303,12 @@ export class Journal {
       return await this.#replace(found, next, again);
     }
     return "all";
+  }
+
+  /** Whether another program has finished a write, after which another one may have come. */
+  async #isOver(generation: string): Promise<boolean> {
+    const found = await findJournal(this.#bucket.objects, this.#place, {});
+    return found?.record?.generation !== generation;
   }
 
   /** Puts another record of the same write in the place of a journal. */

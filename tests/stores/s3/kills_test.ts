@@ -62,7 +62,9 @@ async function kill(
     for (const key of KEYS) await store.set(key, chunkOf(next));
     for (let i = 0; i < kills; i++) {
       const known = new Map(KEYS.map((key) => [key, next]));
-      const writer = start({ options: server.options, first: next + 1 }, known);
+      // Repetitions last until a killed server runs again.
+      const options = { ...server.options, retries: 30 };
+      const writer = start({ options, first: next + 1 }, known);
       await writer.hasWritten;
       const until = Date.now() + Math.random() * LONGEST;
       do {

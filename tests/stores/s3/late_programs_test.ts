@@ -225,6 +225,46 @@ Deno.test("S3Store.group finishes the write of a killed program before an update
   }
 });
 
+Deno.test("S3Store.group makes no update twice that others have changed before its lost answer was repeated", async () => {
+  const add = (store: Store) =>
+    exclusively(store, KEY, async (locked) => {
+      const chunk = (await locked.get(KEY))!;
+      await locked.set!(KEY, chunk.map((byte) => byte + 1));
+    });
+  for (const isOfOne of [true, false]) {
+    const lostOnes: Stop[] = isOfOne
+      ? [({ method, headers }) => method === "PUT" && headers.has("if-match")]
+      : [
+        (request) => isJournal(request) && request.method === "PUT",
+        completesFirst,
+        completesLast,
+      ];
+    for (const isLost of lostOnes) {
+      for (const others of [1, 3]) {
+        const bucket = new SimulatedBucket();
+        const open = (): Store => {
+          const { store, below } = program(bucket);
+          return isOfOne ? below : store;
+        };
+        await open().set!(KEY, chunkOf(0));
+        let losses = 0;
+        const below = new S3Store("s3://bucket", {
+          endpoint: "https://example.org",
+          retryDelay: 0,
+          async fetch(request) {
+            const answer = bucket.answer(request, await request.bytes());
+            if (!isLost(request) || losses++ > 0) return answer;
+            for (let i = 0; i < others; i++) await add(open());
+            throw new TypeError("The connection is lost");
+          },
+        });
+        await add(isOfOne ? below : PARTS.apply(below));
+        assertEquals(await open().get(KEY), chunkOf(1 + others));
+      }
+    }
+  }
+});
+
 Deno.test("S3Store.group keeps the uploads of a write that fails after it was committed", async () => {
   const bucket = new SimulatedBucket();
   await program(bucket).store.set!(KEY, chunkOf(1));
