@@ -182,18 +182,49 @@ export function noteAbsence(elements: object): void {
   if (!bases.has(elements)) bases.set(elements, ABSENT);
 }
 
+/** The most bytes of chunks that are kept for arrays of `zarr.create` in one store. */
+const MOST_KEPT = 2 ** 28;
+
+/** The reads of a chunk by arrays of `zarr.create` that no write has followed yet. */
+interface OpenReads {
+  /** What they have read; `undefined` if it was not the same for all of them, or is not kept. */
+  readonly base: ChunkBase | undefined;
+  /** Their number. */
+  count: number;
+}
+
 /**
  * Writes the chunks of a store of `withZarrParts`. What zarrita has made of a chunk that
  * it had read is stored if the chunk is still the same.
+ *
+ * zarrita extends the arrays that it opens, and not those that `zarr.create` returns: of
+ * the latter, nothing tells which read a write was made of. So all of their reads of the
+ * chunk since the last write count.
  */
 export class ChunkWriting {
-  /** The arrays of which chunks were read by arrays that remember no bases. */
-  readonly #unknown = new Set<string>();
+  readonly #reads = new Map<StoreKey, OpenReads>();
+  #kept = 0;
+  readonly #mostKept: number;
 
-  /** Notes that an array reads a chunk without options, maybe to change it. */
-  noteUnknown(key: StoreKey): void {
-    const root = splitPlainKey(key)?.root;
-    if (root !== undefined) this.#unknown.add(root);
+  /** @param mostKept The most bytes of chunks that are kept to compare them. */
+  constructor(mostKept: number = MOST_KEPT) {
+    this.#mostKept = mostKept;
+  }
+
+  /** Notes what an array of `zarr.create` reads without options, maybe to change it. */
+  noteRead(key: StoreKey, bytes: Uint8Array | undefined): void {
+    if (splitPlainKey(key) === undefined) return;
+    const open = this.#reads.get(key);
+    if (open !== undefined) {
+      const isSame = open.base !== undefined && isBase(open.base, bytes);
+      if (isSame) open.count++;
+      else this.#keep(key, undefined, open.count + 1);
+    } else if (this.#kept + (bytes?.length ?? 0) > this.#mostKept) {
+      this.#keep(key, undefined, 1);
+    } else {
+      // zarrita may change the elements in the same memory.
+      this.#keep(key, { bytes: bytes && copyBytes(bytes) }, 1);
+    }
   }
 
   /**
@@ -208,16 +239,8 @@ export class ChunkWriting {
     options: StoreOptions | undefined,
   ): Promise<void> {
     const { store, key } = place;
-    const parts = splitPlainKey(shownKey);
-    const given = bases.get(value);
-    if (given === undefined && parts && this.#unknown.has(parts.root)) {
-      throw new TypeError(
-        `Cannot write chunk ${
-          JSON.stringify(shownKey)
-        } by an array that zarr.create gave, since it may have changed since the array read it: open the array by zarr.open, and write it then`,
-      );
-    }
-    const isChunk = parts !== undefined || given !== undefined;
+    const given = bases.get(value) ?? this.#takeBase(shownKey);
+    const isChunk = given !== undefined || splitPlainKey(shownKey);
     if (!(value instanceof Uint8Array) || !isChunk) {
       return await write(store, key, value, options);
     }
@@ -243,5 +266,31 @@ export class ChunkWriting {
       }`,
       key,
     );
+  }
+
+  /** Returns what arrays of `zarr.create` have read of a chunk that one of them writes. */
+  #takeBase(key: StoreKey): ChunkBase | undefined {
+    const open = this.#reads.get(key);
+    if (open === undefined) return undefined;
+    const { base, count } = open;
+    if (base === undefined) {
+      throw new TypeError(
+        `Cannot write chunk ${
+          JSON.stringify(key)
+        } by an array that zarr.create gave, since it may have changed since the array read it: open the array by zarr.open, and write it then`,
+      );
+    }
+    if (count > 1) open.count--;
+    else {
+      this.#kept -= base.bytes?.length ?? 0;
+      this.#reads.delete(key);
+    }
+    return base;
+  }
+
+  #keep(key: StoreKey, base: ChunkBase | undefined, count: number): void {
+    this.#kept += (base?.bytes?.length ?? 0) -
+      (this.#reads.get(key)?.base?.bytes?.length ?? 0);
+    this.#reads.set(key, { base, count });
   }
 }

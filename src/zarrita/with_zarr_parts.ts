@@ -167,11 +167,13 @@ export function withZarrParts<S extends ZarritaStore>(
     ...HIDDEN,
     ...view,
     get(...args: [StoreKey, StoreOptions?]) {
+      const reading = view.get(...args);
       // Arrays give two arguments; those that remember bases always give options.
-      if (args.length > 1 && args[1] === undefined) {
-        writing.noteUnknown(args[0]);
-      }
-      return view.get(...args);
+      if (args.length < 2 || args[1] !== undefined) return reading;
+      return reading.then((bytes) => {
+        writing.noteRead(args[0], bytes);
+        return bytes;
+      });
     },
     toString: () => `withZarrParts(${describeStore(store)})`,
     // zarrita applies these to the arrays that it opens from the store.

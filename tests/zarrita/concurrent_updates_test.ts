@@ -22,6 +22,7 @@ import {
   type ZarritaStore,
 } from "../../src/zarrita/mod.ts";
 import { S3Store } from "../../src/s3/mod.ts";
+import { ChunkWriting } from "../../src/zarrita/partial_writes.ts";
 import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
@@ -263,25 +264,82 @@ Deno.test("zarr.set notices what a cache above the store has not seen", async ()
   }
 });
 
-Deno.test("arrays of zarr.create write whole chunks, and refuse to change parts of them", async () => {
-  const stored = new MemoryStore();
-  const created = await zarr.create(withZarrParts(stored), {
-    shape: [6],
-    chunkShape: [3],
-    dtype: "uint8",
-    fillValue: 0,
-  });
-  await zarr.set(created, null, 1);
-  assertEquals((await zarr.get(created)).data, new Uint8Array(6).fill(1));
-  await assertRejects(
-    () => zarr.set(created, [0], 2),
-    TypeError,
-    "open the array by zarr.open",
-  );
-  assertEquals(await elements(stored), [1, 1, 1, 1, 1, 1]);
-  const opened = await zarr.open(created.store, { kind: "array" });
-  await zarr.set(opened, [0], 2);
-  assertEquals(await elements(stored), [2, 1, 1, 1, 1, 1]);
+Deno.test("arrays of zarr.create change parts of chunks, and lose no update", async () => {
+  for (
+    const codecs of [
+      [{ name: "bytes", configuration: {} }],
+      [{ name: "bytes", configuration: {} }, { name: "gzip" }],
+    ]
+  ) {
+    const stored = new MemoryStore();
+    const store = withZarrParts(stored);
+    const created = await zarr.create(store, {
+      shape: [5],
+      chunkShape: [3],
+      dtype: "uint8",
+      fillValue: 0,
+      codecs: codecs as never,
+    });
+    // The last chunk ends outside of the array, so that zarrita reads it.
+    await zarr.set(created, null, 1);
+    await zarr.set(created, [0], 2);
+    await zarr.set(created, [1], 3);
+    await zarr.set(created, null, 4);
+    assertEquals(await elements(stored), [4, 4, 4, 4, 4]);
+
+    const results = await Promise.allSettled(
+      [0, 1, 2].map((place) => zarr.set(created, [place], 5 + place)),
+    );
+    const expected = [4, 4, 4, 4, 4];
+    for (const [place, { status }] of results.entries()) {
+      if (status === "fulfilled") expected[place] = 5 + place;
+    }
+    assertEquals(await elements(stored), expected);
+    for (const result of results) {
+      if (result.status === "rejected") {
+        assertInstanceOf(result.reason, ChunkChangedError);
+      }
+    }
+    assertEquals(
+      results.filter(({ status }) => status === "rejected").length,
+      2,
+    );
+
+    const opened = await zarr.open(store, { kind: "array" });
+    await created.getChunk([0]); // Nothing tells this from a read to change.
+    await zarr.set(opened, [0], 8);
+    await assertRejects(
+      () => zarr.set(created, [1], 9),
+      TypeError,
+      "open the array by zarr.open",
+    );
+    assertEquals((await elements(stored)).slice(0, 2), [8, expected[1]!]);
+    await zarr.set(created, [3], 9); // Another chunk.
+    assertEquals((await elements(stored))[3], 9);
+  }
+});
+
+Deno.test("arrays of zarr.create keep so many bytes to compare them, and refuse to change more", async () => {
+  const place = { store: new MemoryStore(), key: "/c/0" as const };
+  for (const [mostKept, isRefused] of [[4, false], [3, true]] as const) {
+    const writing = new ChunkWriting(mostKept);
+    for (const repeated of [1, 2]) {
+      await place.store.set(place.key, new Uint8Array(4));
+      writing.noteRead(place.key, new Uint8Array(4));
+      const done = writing.write(
+        place.key,
+        place,
+        new Uint8Array([repeated]),
+        undefined,
+      );
+      if (isRefused) await assertRejects(() => done, TypeError);
+      else await done;
+      assertEquals(
+        (await place.store.get(place.key))?.length,
+        isRefused ? 4 : 1,
+      );
+    }
+  }
 });
 
 Deno.test("a set that the store refuses is no set, and can be repeated", async () => {
