@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { checkedStream } from "../jobs/chunks/checked_stream.ts";
 import { ChunkCheck, NO_INDEX } from "../jobs/chunks/chunk_checks.ts";
+import { isAbsence } from "../stores/file_system/absence.ts";
 import { type Arguments, type Io, UsageError } from "./command.ts";
 import type { StoredFiles } from "./file_parts.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
@@ -76,6 +77,12 @@ async function assertReplaceable(
   to: readonly string[],
 ): Promise<void> {
   const read = await Promise.all(from.map(stateOf));
+  const folder = from.find((_, i) => read[i]?.isDirectory);
+  if (folder !== undefined) {
+    throw new UsageError(
+      `Expected a file, found a folder: ${JSON.stringify(folder)}`,
+    );
+  }
   for (const path of to) {
     const found = await stateOf(path);
     if (found === undefined) continue;
@@ -87,6 +94,13 @@ async function assertReplaceable(
         `Cannot replace ${
           JSON.stringify(path)
         }, which is read: expected --to with another name`,
+      );
+    }
+    if (found.isDirectory) {
+      throw new UsageError(
+        `Expected the name of a new file, found a folder: ${
+          JSON.stringify(path)
+        }`,
       );
     }
     if (args.has("overwrite")) continue;
@@ -102,7 +116,7 @@ async function stateOf(path: string): Promise<Deno.FileInfo | undefined> {
   try {
     return await Deno.stat(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

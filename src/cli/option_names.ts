@@ -55,6 +55,7 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
     ": leave it out, or store the checksums elsewhere",
     "; convert keeps codecs, so write the array anew without it first",
   ],
+  ["Expected the store's root to be a folder", "Expected a folder"],
   [", or give a shardShape", ""],
   ['such as ["", ".index"]', "such as --parts ,.index"],
 ];

@@ -152,12 +152,12 @@ const REFUSED: Record<string, [SetUp[], ...string[]]> = {
   ],
   "a damaged document": [
     [array(), async (store) => await store.set!("/zarr.json", utf8('{"zarr'))],
-    'it is no Zarr node, and holds "/zarr.json",',
-    "(The metadata document is not JSON",
+    "the files of its node are not known (The metadata document is not JSON",
+    'and it holds "/zarr.json", "/c/0/0", "/c/1/2" and more;',
   ],
   "a document of another program": [
     [documents({ "/zarr.json": { my: "notes" } })],
-    'it is no Zarr node, and holds "/zarr.json" (it is no document of Zarr)',
+    'are not known (it is no document of Zarr), and it holds "/zarr.json";',
   ],
   "an array that is not understood": [
     [

@@ -135,7 +135,11 @@ function refusal(
     `Cannot overwrite ${describePlace(target)}: ${
       isNode
         ? `besides the files of Zarr, it holds ${what}${reasons}`
-        : `it is no Zarr node, and holds ${what}${reasons}`
+        : problems.size > 0
+        ? `the files of its node are not known${
+          reasons || ` (${[...problems.values()][0]})`
+        }, and it holds ${what}`
+        : `it is no Zarr node, and holds ${what}`
     }; ${expected}`,
   );
 }
