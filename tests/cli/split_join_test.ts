@@ -111,7 +111,6 @@ const MISTAKES: [string, number, string][] = [
   ["split DIR/file --to DIR/part --parts .a:1,.b", 1, "part.a"],
   ["split DIR/file --parts .a:1,.b --crc32c", 1, "CRC32C"],
   ["split DIR/none --parts .a:1,.b", 1, 'There is no file "DIR/none"'],
-  ["split DIR --parts .a:1,.b", 1, "folder"],
   [
     "join DIR/none --parts .a:1,.b",
     1,
