@@ -211,9 +211,19 @@ function checkFillValue(value: unknown, dataType: string): unknown {
     known === undefined || dataType === "bool" && (value === 0 || value === 1);
   if (isLeft) return value;
   const number = numberOf(value);
-  const used = /^(?:float|complex)/.test(dataType) ? floats(number) : number;
+  const used = /^(?:float|complex)/.test(dataType)
+    ? floats(number)
+    : /^u?int/.test(dataType)
+    ? integer(number)
+    : number;
   atPath("/fill_value", () => fillValueJson(known, used, "fill_value"));
   return typeof number === "bigint" ? used : value;
+}
+
+/** The number whose digits are a string, as a store of `withZarrParts` shows it to zarrita. */
+function integer(value: unknown): unknown {
+  const isDigits = typeof value === "string" && /^-?\d{1,40}$/.test(value);
+  return isDigits ? BigInt(value) : value;
 }
 
 /** Whole numbers beyond 2^53 as floats. */

@@ -23,8 +23,9 @@ export type Members = Readonly<Record<string, unknown>>;
  * documents in a group's consolidated metadata. Returns the same object if nothing
  * changes.
  *
- * @param change Returns a changed document, or the same one. `path` is the path of
- * the document's node, and empty for the outermost one.
+ * @param change Returns a changed document, the same one, or `undefined` to leave a node
+ * out of consolidated metadata. `path` is the path of the document's node, and empty for
+ * the outermost one.
  */
 export function changeNodes(
   document: unknown,
@@ -36,8 +37,10 @@ export function changeNodes(
   if (members === undefined) return own;
   const changed = Object.entries(members).map(([name, member]) =>
     [name, changeNodes(member, change, below(path, name))] as const
-  );
-  if (changed.every(([name, member]) => member === members[name])) return own;
+  ).filter(([, member]) => member !== undefined);
+  const isSame = changed.length === Object.keys(members).length &&
+    changed.every(([name, member]) => member === members[name]);
+  if (isSame) return own;
   const group = own as Members;
   return {
     ...group,

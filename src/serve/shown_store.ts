@@ -9,7 +9,12 @@ import {
   splitPlainKey,
   type Translation,
 } from "../views/translation.ts";
-import { isDocument, rootOf, ViewDocuments } from "../views/view_documents.ts";
+import {
+  isAnyDocument,
+  isDocument,
+  rootOf,
+  ViewDocuments,
+} from "../views/view_documents.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import { type Ask, ChunkValues } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
@@ -53,7 +58,7 @@ export class ShownStore {
     ask: Ask,
     deadline: Deadline,
   ): Promise<Value | undefined> {
-    if (this.#view && isDocument(key)) {
+    if (this.#view && isAnyDocument(key)) {
       return await deadline.run(() => this.#view!.document(key));
     }
     const [, root] = V2_DOCUMENT.exec(key) ?? [];
@@ -100,7 +105,7 @@ export class ShownStore {
   /** Drops what is known of a value that was changed. */
   forget(key: StoreKey): void {
     this.#chunks.forget(key);
-    if (isDocument(key)) this.#view?.forget(key);
+    if (isAnyDocument(key)) this.#view?.forget(key);
   }
 }
 
@@ -175,7 +180,7 @@ class View {
   forget(key: StoreKey): void {
     this.#kept.delete(key);
     this.#reading.delete(key);
-    this.#arrays.invalidate(rootOf(key));
+    if (isDocument(key)) this.#arrays.invalidate(rootOf(key));
   }
 
   /** Reads a document for all requests that wait for it, whoever of them leaves. */

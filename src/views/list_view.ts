@@ -1,3 +1,4 @@
+import { isBesideDocument, isV2Document } from "../arrays/v2_documents.ts";
 import { DamageError } from "../errors/damage_error.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
@@ -7,8 +8,21 @@ import type { TranslatedArray } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** Lists the keys that a view shows. */
+/** Lists the keys that a view shows: those of Zarr v2 metadata only if no `zarr.json` is beside. */
 export async function* listView(
+  store: Store,
+  arrays: TranslatedArrays,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  for await (const key of listAll(store, arrays, prefix, options)) {
+    const isHidden = isV2Document(key) &&
+      await isBesideDocument(store, key, options);
+    if (!isHidden) yield key;
+  }
+}
+
+async function* listAll(
   store: Store,
   arrays: TranslatedArrays,
   prefix: StoreKey,

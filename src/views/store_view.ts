@@ -1,3 +1,5 @@
+import { isBesideDocument, isV2Document } from "../arrays/v2_documents.ts";
+import { describe } from "../metadata/describe.ts";
 import { listView } from "./list_view.ts";
 import { outsideGrid } from "./plain_array.ts";
 import { assertByteRange, resolveByteRange } from "../stores/byte_range.ts";
@@ -16,7 +18,12 @@ import { abortable, toBytes, toStream } from "../stores/stream.ts";
 import { TranslatedArrays } from "./translated_arrays.ts";
 import { type Place, splitPlainKey, type Translation } from "./translation.ts";
 import { placeInView } from "./place_in_view.ts";
-import { isDocument, rootOf, ViewDocuments } from "./view_documents.ts";
+import {
+  isAnyDocument,
+  isDocument,
+  rootOf,
+  ViewDocuments,
+} from "./view_documents.ts";
 import { writeViewDocument } from "./write_view_document.ts";
 
 /**
@@ -81,7 +88,7 @@ export function viewStore<S extends Store>(
       // Not an async function, since each promise counts for small chunks.
       get(key, options) {
         try {
-          if (isDocument(key)) return documents.read(key, options);
+          if (isAnyDocument(key)) return documents.read(key, options);
           const place = placeOf(key, options);
           return place instanceof Promise
             ? place.then((place) => place && read(place, options))
@@ -94,7 +101,7 @@ export function viewStore<S extends Store>(
       },
       async getRange(key, range, options) {
         assertByteRange(range);
-        if (isDocument(key)) {
+        if (isAnyDocument(key)) {
           const bytes = await documents.read(key, options);
           if (bytes === undefined) return undefined;
           const { start, end } = resolveByteRange(range, bytes.length);
@@ -104,7 +111,7 @@ export function viewStore<S extends Store>(
         return place && await readRange(place.store, place.key, range, options);
       },
       async stream(key, options) {
-        if (isDocument(key)) {
+        if (isAnyDocument(key)) {
           const bytes = await documents.read(key, options);
           return bytes && abortable(toStream(bytes), options?.signal);
         }
@@ -112,7 +119,7 @@ export function viewStore<S extends Store>(
         return place && await readStream(place.store, place.key, options);
       },
       async size(key, options) {
-        if (isDocument(key)) {
+        if (isAnyDocument(key)) {
           return (await documents.read(key, options))?.length;
         }
         const place = await placeOf(key, options);
@@ -132,6 +139,7 @@ export function viewStore<S extends Store>(
           const view = { store, translation, arrays };
           return await writeViewDocument(view, key, bytes, options);
         }
+        await assertShown(store, key, options);
         const place = await placeToChange(key, options);
         await writeTo(key, place, value, options);
       } catch (error) {
@@ -157,6 +165,22 @@ export function viewStore<S extends Store>(
       listView(store, arrays, prefix, options);
   }
   return { ...reading, ...changing } as PlainStore<S>;
+}
+
+/** Refuses a document of Zarr v2 beside a `zarr.json`, which is not shown. */
+async function assertShown(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<void> {
+  const isHidden = isV2Document(key) &&
+    await isBesideDocument(store, key, options);
+  if (!isHidden) return;
+  throw new RangeError(
+    `Key ${
+      describe(key)
+    } is that of Zarr v2 metadata beside a zarr.json, which is not shown`,
+  );
 }
 
 function readPlace(

@@ -2,6 +2,13 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 
 /** How a view changes nodes: their documents, and the places of their chunks. */
 export interface Translation {
+  /**
+   * Checks the document of a node before it is shown. Without this function, a document
+   * that is not understood is shown as it is stored.
+   *
+   * @throws {MetadataError} If the document is not understood.
+   */
+  check?(document: unknown): void;
   /** Converts a stored document to the one that is shown; returns the same object if nothing changes. */
   toShown(document: unknown): unknown;
   /**

@@ -1,5 +1,8 @@
+import { ArrayStorage } from "../arrays/array_storage.ts";
+import { checkAttributes } from "../metadata/array_metadata.ts";
 import {
   isArrayDocument,
+  isGroupDocument,
   isMembers,
   type Members,
 } from "../metadata/node_documents.ts";
@@ -21,6 +24,8 @@ import { ShardedArray } from "./sharded_array.ts";
  * innermost chunks, extensions without short-hands, and fill values exactly.
  */
 export const INNER_CHUNKS: Translation = {
+  check: checkNode,
+
   toShown(document) {
     const plain = PLAIN.toShown(document);
     if (!isArrayDocument(plain)) return plain;
@@ -45,12 +50,19 @@ export const INNER_CHUNKS: Translation = {
   },
 
   open(store, root, document) {
+    checkNode(document);
     const levels = parseShardLevels(document);
     return levels && isMembers(document)
       ? new ShardedArray(store, root, document, levels)
       : PLAIN.open(store, root, document);
   },
 };
+
+/** Refuses a document that zarrita would read as a group, or with wrong elements. */
+function checkNode(document: unknown): void {
+  if (!isGroupDocument(document)) new ArrayStorage(document);
+  else checkAttributes((document as Members).attributes);
+}
 
 /** The members about chunks that are shown in another form than they are stored in. */
 function shownChunks(array: Members): Members {

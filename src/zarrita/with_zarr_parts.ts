@@ -102,13 +102,16 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * are combined into one request. `getRange` of an inner chunk is refused, since
  * zarrita calls it only if it takes the inner chunk for a shard.
  *
- * An array is shown as it is stored, and its chunks are refused, if its metadata is
- * not understood, if it has codecs beside `sharding_indexed`, or if a shard has more
- * than 2^20 inner chunks.
+ * An array with codecs beside `sharding_indexed`, or with more than 2^20 inner chunks in a
+ * shard, is shown as it is stored, and its chunks are refused.
+ *
+ * Metadata of Zarr v2 is shown where no `zarr.json` is beside it: zarrita would look for
+ * chunks where they were before. `NaN` and infinities in attributes, which JSON does not
+ * have, are shown as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
  *
  * @param store Any store of zarrita or of this package.
- * @returns The store for zarrita. Its methods reject with a `MetadataError` for
- * chunks of an array that is not understood, with a `DamageError` for a damaged index
+ * @returns The store for zarrita. Its methods reject with the `MetadataError` of
+ * `openArrayChunks` for metadata that is not valid or not understood, with a `DamageError` for a damaged index
  * of a shard or an inner chunk outside of its shard, and with the errors of
  * `ConcatParts.apply` for incomplete chunks. A key outside the chunk grid has no value:
  * reading it gives `undefined`, and writing or deleting it is a `RangeError`. Elements

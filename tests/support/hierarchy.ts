@@ -119,8 +119,11 @@ export async function storedAndPlain(
   hierarchy: Hierarchy,
 ): Promise<{ stored: MemoryStore; plain: MemoryStore }> {
   const [stored, plain] = [new MemoryStore(), new MemoryStore()];
+  const hasRoot = documentsOf(hierarchy).some(([path]) => path === "");
   for (const key of hierarchy.others) {
-    for (const store of [stored, plain]) await store.set(key, utf8(key));
+    await stored.set(key, utf8(key));
+    const isHidden = hasRoot && key === "/.zgroup";
+    if (!isHidden) await plain.set(key, utf8(key));
   }
   for (const [path, ...documents] of documentsOf(hierarchy)) {
     const key: StoreKey = `/${path && `${path}/`}zarr.json`;

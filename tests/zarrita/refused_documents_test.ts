@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
-import { MetadataError } from "../../mod.ts";
+import { MetadataError, openArrayChunks } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, readJson, utf8 } from "../support/documents.ts";
@@ -23,22 +23,6 @@ for (
     "with a codec beside shards in shards": [
       sharding({ inner: [4], codecs: [sharding(), "crc32c"] }),
     ],
-    "with shards without a configuration": ["sharding_indexed"],
-    "whose inner chunks do not fill the shard": [sharding({ inner: [3] })],
-    "whose inner chunks have other dimensions": [sharding({ inner: [2, 2] })],
-    "whose inner chunks have no length": [sharding({ inner: [0] })],
-    "whose inner chunks have half an element": [sharding({ inner: [0.5] })],
-    "without codecs of inner chunks": [sharding({ codecs: [] })],
-    "with an index in the middle": changedSharding({
-      index_location: "middle",
-    }),
-    "with a compressed index": changedSharding({
-      index_codecs: ["bytes", GZIP],
-    }),
-    "with an index without an order of bytes": changedSharding({
-      index_codecs: ["bytes"],
-    }),
-    "with something unknown about shards": changedSharding({ other: 1 }),
   })
 ) {
   Deno.test(`withZarrParts shows an array ${what} as it is stored, and rejects access to its chunks`, async () => {
@@ -66,6 +50,55 @@ for (
     const array = await zarr.open(store, { kind: "array" })
       .catch((error: Error) => error);
     if (!(array instanceof Error)) await assertRejects(() => zarr.get(array));
+  });
+}
+
+for (
+  const [what, codecs] of Object.entries({
+    "with shards without a configuration": ["sharding_indexed"],
+    "whose inner chunks do not fill the shard": [sharding({ inner: [3] })],
+    "whose inner chunks have other dimensions": [sharding({ inner: [2, 2] })],
+    "whose inner chunks have no length": [sharding({ inner: [0] })],
+    "whose inner chunks have half an element": [sharding({ inner: [0.5] })],
+    "without codecs of inner chunks": [sharding({ codecs: [] })],
+    "with an index in the middle": changedSharding({
+      index_location: "middle",
+    }),
+    "with a compressed index": changedSharding({
+      index_codecs: ["bytes", GZIP],
+    }),
+    "with an index without an order of bytes": changedSharding({
+      index_codecs: ["bytes"],
+    }),
+    "with something unknown about shards": changedSharding({ other: 1 }),
+  })
+) {
+  Deno.test(`withZarrParts and openArrayChunks refuse an array ${what} by the same error`, async () => {
+    const stored = await shardedStore();
+    const document = shardedMetadata({
+      codecs,
+      chunk_key_encoding: PLAIN_KEYS,
+    });
+    await stored.set("/zarr.json", encodeJson(document));
+    const { message } = await assertRejects(
+      () => openArrayChunks(stored),
+      MetadataError,
+      "/zarr.json#/codecs/0",
+    );
+    const store = withZarrParts(stored);
+    for (
+      const read of [
+        () => store.get("/zarr.json"),
+        () => zarr.open(store, { kind: "array" }),
+        () => zarr.open(store),
+        () => store.get("/c/0"),
+        () => store.getRange("/c/0", { suffixLength: 4 }),
+        () => store.size("/c/0"),
+        () => store.set("/c/0", countingBytes(2)),
+      ]
+    ) {
+      await assertRejects(read, MetadataError, message);
+    }
   });
 }
 
