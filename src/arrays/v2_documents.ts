@@ -11,6 +11,9 @@ import { forEachAtOnce } from "../stores/for_each_at_once.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { readDocument } from "./read_document.ts";
 
+/** The names of the documents of Zarr v2. */
+export const V2_DOCUMENTS = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+
 const V2_DOCUMENT = /\/\.z(?:array|group|attrs|metadata)$/;
 
 /** The number of nodes that are looked for at once. */

@@ -1,3 +1,4 @@
+import { checkAttributes } from "./array_metadata.ts";
 import { assertMember, checkOneOf, refuse } from "./check.ts";
 import { describe } from "./describe.ts";
 import { MetadataError, pointer } from "./metadata_error.ts";
@@ -32,14 +33,11 @@ export function assertNodeDocument(document: unknown): void {
     '"array" or "group" as node_type',
     "/node_type",
   );
-  const { attributes } = document;
-  if (attributes !== undefined && !isMembers(attributes)) {
-    refuse("attributes to be an object", attributes, "/attributes");
-  }
   if (type === "group") assertGroup(document);
 }
 
 function assertGroup(document: Members): void {
+  checkAttributes(document.attributes);
   for (const [name, value] of Object.entries(document)) {
     const isKnown = MEMBERS_OF_GROUP.includes(name) ||
       isMembers(value) && value.must_understand === false;

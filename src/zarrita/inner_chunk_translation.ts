@@ -1,8 +1,7 @@
 import { ArrayStorage } from "../arrays/array_storage.ts";
-import { checkAttributes } from "../metadata/array_metadata.ts";
+import { assertNodeDocument } from "../metadata/node_metadata.ts";
 import {
   isArrayDocument,
-  isGroupDocument,
   isMembers,
   type Members,
 } from "../metadata/node_documents.ts";
@@ -60,8 +59,8 @@ export const INNER_CHUNKS: Translation = {
 
 /** Refuses a document that zarrita would read as a group, or with wrong elements. */
 function checkNode(document: unknown): void {
-  if (!isGroupDocument(document)) new ArrayStorage(document);
-  else checkAttributes((document as Members).attributes);
+  assertNodeDocument(document);
+  if (isArrayDocument(document)) new ArrayStorage(document);
 }
 
 /** The members about chunks that are shown in another form than they are stored in. */

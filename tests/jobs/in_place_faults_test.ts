@@ -8,10 +8,14 @@ import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { convertInPlace } from "../../src/jobs/mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { encodeJson } from "../support/documents.ts";
 import {
+  addV2Documents,
   assertConsolidated,
   assertReadableOrRefused,
   assertRightOrError,
+  assertV2Consolidated,
+  assertV2Reads,
   convertedState,
   createExample,
   createGroup,
@@ -31,6 +35,8 @@ interface Scenario {
   readonly hasLinks?: boolean;
   /** Whether the arrays can be read at any time. */
   readonly isAlwaysReadable?: boolean;
+  /** Whether there is metadata of Zarr v2, whose readers find all chunks or no array. */
+  readonly hasV2?: boolean;
 }
 
 /** A scenario of one array. */
@@ -45,6 +51,13 @@ function array(
 }
 
 const INDEX: ConvertInPlaceOptions = { parts: ["", ".index:7"] };
+const V2 = {
+  create: async (store: FileSystemStore) => {
+    await createExample(store, { keyEncoding: "v2" });
+    await addV2Documents(store);
+  },
+  hasV2: true,
+};
 const SCENARIOS: Scenario[] = [
   array("cut", {}, INDEX),
   array("cut and rename", {}, { ...INDEX, suffix: ".s" }),
@@ -61,6 +74,31 @@ const SCENARIOS: Scenario[] = [
   array("other parts at the end", { parts: ["", ".a:3", ".b:4"] }, INDEX, {
     isAlwaysReadable: true,
   }),
+  array("cut with metadata of Zarr v2", { keyEncoding: "v2" }, INDEX, V2),
+  array("rename with metadata of Zarr v2", { keyEncoding: "v2" }, {
+    suffix: ".s",
+  }, { ...V2, isAlwaysReadable: true }),
+  array("join with metadata of Zarr v2", INDEX, { parts: [] }, {
+    create: async (store) => {
+      await createExample(store, INDEX);
+      await addV2Documents(store);
+    },
+  }),
+  {
+    name: "a group with a group of Zarr v2",
+    create: async (store) => {
+      await createGroup(store, { keyEncoding: "v2" }, { keyEncoding: "v2" });
+      for (const path of ["a", "sub/b"]) await addV2Documents(store, path);
+      await store.delete("/sub/zarr.json");
+      await store.set("/sub/.zgroup", encodeJson({ zarr_format: 2 }));
+      const metadata = { ".zgroup": 1, "b/.zarray": 2, "b/.zattrs": 3 };
+      await store.set("/sub/.zmetadata", encodeJson({ metadata }));
+      await store.set("/.zgroup", encodeJson({ zarr_format: 2 }));
+    },
+    paths: ["a", "sub/b"],
+    options: INDEX,
+    hasV2: true,
+  },
   {
     name: "a group",
     create: (store) => createGroup(store, {}, INDEX),
@@ -117,8 +155,13 @@ async function inExample(
   }
 }
 
-async function readable(folder: string, paths: readonly string[]) {
+async function readable(
+  folder: string,
+  { paths, hasV2 = false }: Scenario,
+): Promise<boolean> {
   let isReadable = true;
+  for (const path of hasV2 ? paths : []) await assertV2Reads(folder, path);
+  if (hasV2 && paths.length > 1) await assertV2Consolidated(folder);
   for (const path of paths) {
     if (!await assertReadableOrRefused(folder, path)) isReadable = false;
   }
@@ -127,7 +170,7 @@ async function readable(folder: string, paths: readonly string[]) {
 }
 
 for (const scenario of SCENARIOS) {
-  const { name, paths, options, isAlwaysReadable } = scenario;
+  const { name, options, isAlwaysReadable } = scenario;
 
   for (const kind of ["kill", "half"] as const) {
     // Only files that are created or made longer can be written in half.
@@ -156,7 +199,7 @@ for (const scenario of SCENARIOS) {
             const { error } = await disturb(folder, scenario, { at, kind });
             assert(error instanceof Killed, `${at}: ${error}`);
             if (earlier) await assertRightOrError(earlier);
-            const isReadable = await readable(folder, paths);
+            const isReadable = await readable(folder, scenario);
             assert(isReadable || !isAlwaysReadable, String(at));
             // The second run is killed or has no space, some operations later.
             const next = {
@@ -164,7 +207,7 @@ for (const scenario of SCENARIOS) {
               kind: at % 3 === 0 ? "no space" : kind,
             } as const;
             await disturb(folder, scenario, next);
-            await readable(folder, paths);
+            await readable(folder, scenario);
             // A run that was killed before its marker was written has to be repeated.
             await convertInPlace(store, at % 2 === 0 ? options : {});
             if (at % 2 !== 0) await convertInPlace(store, options);
@@ -201,7 +244,7 @@ for (const scenario of SCENARIOS) {
         outcomes.add(
           state["/zarr.json"] === before["/zarr.json"] ? "undone" : "left",
         );
-        await readable(folder, paths);
+        await readable(folder, scenario);
         await convertInPlace(new FileSystemStore(folder), options);
         assertEquals(await stateOf(folder), expected, String(at));
       });

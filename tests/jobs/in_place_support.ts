@@ -68,6 +68,41 @@ export async function createGroup(
   await store.set("/zarr.json", encodeJson(groupMetadata(nodes)));
 }
 
+/** Adds metadata of Zarr v2 to an array with `v2` keys, as `zarr migrate v3` leaves it. */
+export async function addV2Documents(
+  store: FileSystemStore,
+  path = "",
+): Promise<void> {
+  const root = path === "" ? "" : `/${path}` as const;
+  await store.set(`${root}/.zarray`, encodeJson({ zarr_format: 2 }));
+  await store.set(`${root}/.zattrs`, encodeJson({ scale: 0.5 }));
+}
+
+/** Checks that a reader of Zarr v2 finds all chunks, or no array. */
+export async function assertV2Reads(
+  folder: string,
+  path: string,
+): Promise<void> {
+  const root = `${folder}/${path}`;
+  const isFound = await Deno.stat(`${root}/.zarray`).catch(() => undefined);
+  if (isFound === undefined) return;
+  for (const [i, [coordinates, length]] of CHUNKS.entries()) {
+    const bytes = await Deno.readFile(`${root}/${coordinates.join(".")}`);
+    assertEquals(bytes, countingBytes(length, i), String(coordinates));
+  }
+}
+
+/** Checks that consolidated metadata of Zarr v2 leads its readers to all chunks. */
+export async function assertV2Consolidated(folder: string): Promise<void> {
+  const store = new FileSystemStore(folder);
+  const { metadata } = await readJson(store, "/sub/.zmetadata");
+  if (!("b/.zarray" in metadata)) return;
+  for (const [i, [coordinates, length]] of CHUNKS.entries()) {
+    const bytes = await store.get(`/sub/b/${coordinates.join(".")}`);
+    assertEquals(bytes, countingBytes(length, i), String(coordinates));
+  }
+}
+
 /** The files and folders below a folder, with digests of the files. */
 export async function stateOf(
   folder: string,

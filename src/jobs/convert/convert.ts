@@ -102,6 +102,8 @@ export async function convert(
       chunks: stored?.count,
     })),
     total: work.total,
+    v2Documents: listed.v2Documents,
+    v2Nodes: listed.v2Nodes,
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;

@@ -10,10 +10,11 @@ import {
   countToDo,
 } from "../hierarchy/array_chunks_to_do.ts";
 import { checksOf, type ChunkChecks } from "../chunks/chunk_checks.ts";
-import type {
-  ConvertPlan,
-  ListedSource,
-  PlannedArray,
+import {
+  type ConvertPlan,
+  type ListedSource,
+  type PlannedArray,
+  withoutNodes,
 } from "../plan/convert_plan.ts";
 import {
   chunkIn,
@@ -35,7 +36,7 @@ export interface WorkItem {
   readonly keys: readonly StoreKey[];
   /** The checksums of a chunk; `undefined` for a file. */
   readonly checks: ChunkChecks | undefined;
-  /** Lays out the bytes of a shard anew; `undefined` for values that are copied as they are. */
+  /** Changes the bytes of a shard, or of metadata of Zarr v2; `undefined` for values that are copied as they are. */
   readonly contain: ((bytes: Uint8Array) => Uint8Array) | undefined;
   /** Has the operating system copy the files of a value of a length, if it can. */
   readonly copyFiles: CopyOptions["copyFiles"];
@@ -108,12 +109,15 @@ export class ConvertWork implements Iterable<WorkItem> {
     for (const file of this.#files()) {
       const key: StoreKey = `${source.root as StoreKey}${file}`;
       const other = target.root + file as StoreKey;
+      const contain = file.endsWith("/.zmetadata")
+        ? (bytes: Uint8Array) => withoutNodes(bytes, key, this.#plan)
+        : undefined;
       yield {
         from: fileIn(source.store, key),
         keys: [key],
         to: fileIn(target.store, other),
         checks: undefined,
-        contain: undefined,
+        contain,
         copyFiles: copying([ONE_OBJECT, key], [ONE_OBJECT, other], undefined),
         isListed: true,
       };

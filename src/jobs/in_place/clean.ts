@@ -10,6 +10,7 @@ export async function cleanUp(
   state: InPlaceState,
   chunks: Iterable<RecordedChunk> | undefined,
 ): Promise<void> {
+  await run.hideV2Documents(state);
   await run.placeDocuments(state, "after");
   if (chunks !== undefined) {
     const folders = new Set<FolderKey>();

@@ -6,7 +6,13 @@ import {
 import { changeZarrJson } from "../../metadata/format_zarr_json.ts";
 import { parseExactZarrJson, parseZarrJson } from "../../metadata/zarr_json.ts";
 import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
-import type { ConvertPlan } from "../plan/convert_plan.ts";
+import { V2_DOCUMENTS } from "../../arrays/v2_documents.ts";
+import { readSize } from "../../stores/capabilities.ts";
+import {
+  besideNodes,
+  type ConvertPlan,
+  withoutNodes,
+} from "../plan/convert_plan.ts";
 import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 import { isSameBytes } from "../../stores/is_same_file.ts";
 import type { Place } from "../hierarchy/node_location.ts";
@@ -20,9 +26,10 @@ const UNFINISHED =
 
 /** The documents that a conversion in place changes: inner nodes first, groups above last. */
 export async function documentChanges(
-  { source, nodes, documents }: ConvertPlan,
+  plan: ConvertPlan,
   options: StoreOptions,
 ): Promise<DocumentChange[]> {
+  const { source, nodes, documents } = plan;
   const changes: DocumentChange[] = [];
   const byPath = new Map<string, Uint8Array>();
   for (const { path, bytes, document } of nodes.toReversed()) {
@@ -52,7 +59,59 @@ export async function documentChanges(
     );
     if (after !== bytes) changes.push(changeOf(path, bytes, after));
   }
+  return changes.length === 0
+    ? []
+    : [...changes, ...await v2Changes(plan, options)];
+}
+
+/** The changes of consolidated metadata of Zarr v2 in folders above nodes, which describes these nodes. */
+async function v2Changes(
+  plan: ConvertPlan,
+  options: StoreOptions,
+): Promise<DocumentChange[]> {
+  const { source: { store, root }, nodes } = plan;
+  const isBeside = besideNodes(plan);
+  const folders = new Set<string>();
+  for (const { path } of nodes) {
+    const names = `${root}${path && `/${path}`}`.split("/");
+    while (names.pop() && names.length > 0) folders.add(names.join("/"));
+  }
+  const changes: DocumentChange[] = [];
+  for (const folder of folders) {
+    const key: StoreKey = `${folder as StoreKey}/.zmetadata`;
+    if (isBeside(key)) continue; // It is removed.
+    const before = await store.get(key, options);
+    if (before === undefined) continue;
+    const after = withoutNodes(before, key, plan);
+    if (after === before) continue;
+    const path = folder.startsWith(`${root}/`)
+      ? folder.slice(root.length + 1)
+      : root.slice(folder.length + 1).replaceAll(/[^/]+/g, "..");
+    const [from, to] = [textOf(before), textOf(after)];
+    changes.push({
+      ...{ path, name: ".zmetadata", before: from },
+      ...{ meanwhile: to, after: to },
+    });
+  }
   return changes;
+}
+
+/** The keys of Zarr v2 metadata beside the documents of nodes, below the outermost node. */
+export async function v2DocumentsBeside(
+  { source, nodes }: ConvertPlan,
+  options: StoreOptions,
+): Promise<StoreKey[]> {
+  const found: StoreKey[] = [];
+  for (const { path } of nodes) {
+    for (const name of V2_DOCUMENTS) {
+      const key: StoreKey = path === "" ? `/${name}` : `/${path}/${name}`;
+      const whole: StoreKey = `${source.root as StoreKey}${key}`;
+      if (await readSize(source.store, whole, options) !== undefined) {
+        found.push(key);
+      }
+    }
+  }
+  return found;
 }
 
 function changeOf(
@@ -107,7 +166,10 @@ export function storeBefore(
 export function metadataAfter(
   { documents }: InPlaceState,
 ): (path: string) => unknown {
-  const after = new Map(documents.map(({ path, after }) => [path, after]));
+  const after = new Map(
+    documents.filter(({ name }) => name === undefined)
+      .map(({ path, after }) => [path, after]),
+  );
   return (path) => {
     const text = after.get(path);
     return text && parseZarrJson(new TextEncoder().encode(text));

@@ -2,7 +2,7 @@ import { describe } from "../../metadata/describe.ts";
 import type { FolderKey } from "../../stores/file_system/file_changes.ts";
 import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import { ChunkList } from "../hierarchy/chunk_list.ts";
-import { type ConvertPlan, keysOf } from "../plan/convert_plan.ts";
+import { besideNodes, type ConvertPlan, keysOf } from "../plan/convert_plan.ts";
 import type { InPlaceArray } from "./array.ts";
 import { removeEmpty, removeState } from "./clean.ts";
 import { folderOf, type InPlaceRun } from "./run.ts";
@@ -20,6 +20,8 @@ export interface InPlaceListing {
   readonly added: readonly StoreKey[];
   /** The other files below arrays. */
   readonly others: ReadonlySet<StoreKey>;
+  /** The paths of Zarr v2 nodes. */
+  readonly v2Nodes: readonly string[];
 }
 
 /**
@@ -29,15 +31,18 @@ export interface InPlaceListing {
  */
 export async function listInPlace(
   run: InPlaceRun,
-  { source, nodes, arrays }: ConvertPlan,
+  plan: ConvertPlan,
   options: StoreOptions,
 ): Promise<InPlaceListing> {
+  const { source, nodes, arrays } = plan;
   const byPath = new Map(run.arrays.map((each) => [each.planned.path, each]));
   const chunks = new Map(
     run.arrays.map((array) => [array, new ChunkList(array.rank)]),
   );
   const added: StoreKey[] = [];
   const others = new Set<StoreKey>();
+  const v2Nodes: string[] = [];
+  const isBeside = besideNodes(plan);
   let fingerprint = 0;
   const file = (key: StoreKey, path: string | undefined) => {
     if (key.endsWith(MARKER) && key !== markerKey(source.root)) {
@@ -46,6 +51,10 @@ export async function listInPlace(
           describePlace(run.place)
         } in place, since another conversion is unfinished: ${describe(key)}`,
       );
+    }
+    if (/\/\.z(?:array|group)$/.test(key) && !isBeside(key)) {
+      const start = source.root.length + 1;
+      v2Nodes.push(key.slice(start, key.lastIndexOf("/")));
     }
     const array = path === undefined ? undefined : byPath.get(path);
     if (array?.newKeys.isTaken(key)) added.push(key);
@@ -61,7 +70,7 @@ export async function listInPlace(
     file,
     stray: file,
   }, options);
-  return { chunks, fingerprint, added, others };
+  return { chunks, fingerprint, added, others, v2Nodes };
 }
 
 /** Removes the files that were added for the new layout, and then the state of the conversion. */

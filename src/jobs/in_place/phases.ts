@@ -1,7 +1,7 @@
 import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
 import { isSameJson } from "../../metadata/same_json.ts";
 import type { FileChanges } from "../../stores/file_system/file_changes.ts";
-import type { StoreOptions } from "../../stores/store.ts";
+import type { StoreKey, StoreOptions } from "../../stores/store.ts";
 import type { Conversion } from "../plan/conversion.ts";
 import { type ConvertPlan, planConversion } from "../plan/convert_plan.ts";
 import {
@@ -14,7 +14,12 @@ import {
 import { InPlaceArray } from "./array.ts";
 import { cutChunks, joinChunks, undoJoins } from "./change.ts";
 import { cleanUp } from "./clean.ts";
-import { documentChanges, metadataAfter, storeBefore } from "./documents.ts";
+import {
+  documentChanges,
+  metadataAfter,
+  storeBefore,
+  v2DocumentsBeside,
+} from "./documents.ts";
 import { listInPlace, undoPreparation } from "./listing.ts";
 import { type ConvertInPlaceOptions, layoutOf } from "./options.ts";
 import { prepare } from "./prepare.ts";
@@ -58,22 +63,32 @@ export async function beginInPlace(
       count,
     ]),
   );
-  if (options.dryRun) return conversionOf(run, counts, false);
-  if (documents.length === 0) return conversionOf(run, counts, true);
-  const marker = newInPlaceMarker({ phase: "prepare", documents, arrays: [] });
+  const v2Documents = await v2DocumentsBeside(plan, storeOptions);
+  const begun = { documents, v2Documents, v2Nodes: listing.v2Nodes };
+  const conversion = (isFinished: boolean) =>
+    conversionOf(run, counts, begun, isFinished);
+  if (options.dryRun) return conversion(false);
+  if (documents.length === 0) {
+    // Chunks stay where they are, so that readers may find any of the documents.
+    for (const key of v2Documents) {
+      await files.remove(`${place.root as StoreKey}${key}`);
+    }
+    return conversion(true);
+  }
+  const marker = newInPlaceMarker({ ...begun, phase: "prepare", arrays: [] });
   await files.write(markerKey(place.root), encodeMarker(marker));
   let state: InPlaceState;
   try {
     await files.sync([place.root]);
     await assertAlone(place, plan, storeOptions);
-    state = await prepare(run, listing.chunks, documents);
+    state = await prepare(run, listing.chunks, begun);
     await assertUnchanged(run, plan, state, listing);
   } catch (error) {
     await tryUndo(() => undoPreparation(run, plan));
     throw error;
   }
   await advance(run, plan, state);
-  return conversionOf(run, counts, true);
+  return conversion(true);
 }
 
 /** Finishes or undoes a conversion in place that was stopped; after undoing it, begins anew. */
@@ -109,13 +124,13 @@ export async function continueInPlace(
   const run = new InPlaceRun(place, files, arrays, options);
   const counts = new Map(state.arrays.map(({ path, count }) => [path, count]));
   for (const count of counts.values()) run.count += count;
-  if (options.dryRun) return conversionOf(run, counts, false);
+  if (options.dryRun) return conversionOf(run, counts, state, false);
   if (state.phase === "prepare" || state.phase === "undo") {
     await undo(run, plan, state);
     return await beginInPlace(place, files, { ...begun, ...options });
   }
   await advance(run, plan, state);
-  return conversionOf(run, counts, true);
+  return conversionOf(run, counts, state, true);
 }
 
 /** Takes the phases after `prepare` that are left. */
@@ -134,7 +149,10 @@ async function advance(
       phase = isJoined ? "join" : isClosed ? "cut" : "clean";
       await run.enter(phase);
     }
-    if (phase !== "clean") await run.placeDocuments(state, "meanwhile");
+    if (phase !== "clean") {
+      await run.hideV2Documents(state);
+      await run.placeDocuments(state, "meanwhile");
+    }
     if (phase === "join") await joinChunks(run, chunks!);
   } catch (error) {
     // An earlier run may have cut files.
@@ -160,8 +178,9 @@ async function undo(
   state: InPlaceState,
 ): Promise<void> {
   const chunks = await run.readRecord(state);
-  if (state.phase === "undo" && chunks !== undefined) {
-    await undoJoins(run, state, chunks);
+  if (state.phase === "undo") {
+    if (chunks !== undefined) await undoJoins(run, state, chunks);
+    await run.showV2Documents(state);
   }
   await undoPreparation(run, plan);
 }
@@ -192,8 +211,9 @@ function textsOf(documents: readonly DocumentChange[]): string[][] {
 }
 
 function conversionOf(
-  { arrays, bytes, count }: InPlaceRun,
+  { arrays, bytes, count, place }: InPlaceRun,
   counts: ReadonlyMap<string, number>,
+  { v2Documents, v2Nodes }: Pick<InPlaceState, "v2Documents" | "v2Nodes">,
   isFinished: boolean,
 ): Conversion {
   return {
@@ -209,5 +229,9 @@ function conversionOf(
     absent: 0,
     bytes,
     isFinished,
+    v2Documents: v2Documents.map((key) =>
+      `${place.root as StoreKey}${key}` as const
+    ),
+    v2Nodes,
   };
 }

@@ -9,7 +9,6 @@ import type { ChunkFiles, InPlaceArray } from "./array.ts";
 import { readMoved } from "./moved.ts";
 import { foldersOf, type InPlaceRun, recordOf } from "./run.ts";
 import {
-  type DocumentChange,
   type InPlacePhase,
   type InPlaceState,
   recordKey,
@@ -33,7 +32,7 @@ const LATER: readonly InPlacePhase[] = ["join", "cut", "clean", "undo"];
 export async function prepare(
   run: InPlaceRun,
   chunks: ListedChunks,
-  documents: readonly DocumentChange[],
+  { documents, ...others }: Omit<InPlaceState, "phase" | "arrays">,
 ): Promise<InPlaceState> {
   const { files, place } = run;
   const records = new Map(run.arrays.map((each) => [each, recordOf(each)]));
@@ -51,6 +50,7 @@ export async function prepare(
   const isAnyClosed = [...closed.values()].includes(true);
   const state: InPlaceState = {
     phase: "prepare",
+    ...others,
     documents: documents.map(({ meanwhile, ...document }) => ({
       ...document,
       meanwhile: closed.get(document.path) ?? isAnyClosed

@@ -15,6 +15,7 @@ import {
   stagedDocument,
   stagedFolder,
   stagedMarker,
+  stagedV2Document,
 } from "./state.ts";
 import { describePlace, type Place } from "../hierarchy/node_location.ts";
 import { runConcurrently } from "../run_concurrently.ts";
@@ -115,6 +116,39 @@ export class InPlaceRun {
       folders.add(folderOf(key));
     }
     await files.sync(folders);
+  }
+
+  /** Takes the documents of Zarr v2 away, which lead readers to chunks where they were before. */
+  async hideV2Documents({ v2Documents }: InPlaceState): Promise<void> {
+    await this.#move(v2Documents.map((key, i) => [
+      this.#below(key),
+      stagedV2Document(this.place, i),
+    ]));
+  }
+
+  /** Puts the documents of Zarr v2 back. */
+  async showV2Documents({ v2Documents }: InPlaceState): Promise<void> {
+    await this.#move(v2Documents.map((key, i) => [
+      stagedV2Document(this.place, i),
+      this.#below(key),
+    ]));
+  }
+
+  #below(key: StoreKey): StoreKey {
+    return `${this.place.root as StoreKey}${key}`;
+  }
+
+  /** Renames files, unless an earlier run has done so. */
+  async #move(
+    names: readonly (readonly [from: StoreKey, to: StoreKey])[],
+  ): Promise<void> {
+    const folders = new Set<FolderKey>();
+    for (const [from, to] of names) {
+      if (await this.files.stat(from) === undefined) continue;
+      await this.files.rename(from, to);
+      folders.add(folderOf(from)).add(folderOf(to));
+    }
+    await this.files.sync(folders);
   }
 
   /** The recorded chunks; `undefined` if the record was removed. */

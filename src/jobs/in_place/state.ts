@@ -15,6 +15,13 @@ export type InPlacePhase = "prepare" | "join" | "cut" | "clean" | "undo";
 /** The state of a conversion in place. */
 export interface InPlaceState {
   readonly phase: InPlacePhase;
+  /**
+   * The keys of Zarr v2 metadata beside a `zarr.json`, below the converted node. It is taken
+   * away before the first chunk, and put back if the work is undone.
+   */
+  readonly v2Documents: readonly StoreKey[];
+  /** The paths of Zarr v2 nodes below the converted node, which stay as they are. */
+  readonly v2Nodes: readonly string[];
   readonly documents: readonly DocumentChange[];
   /** The arrays whose chunks are recorded, in order; empty in the phase `prepare`. */
   readonly arrays: readonly RecordedArray[];
@@ -24,6 +31,8 @@ export interface InPlaceState {
 export interface DocumentChange {
   /** The path of the node below the converted one, or `..` for each group above it. */
   readonly path: string;
+  /** The name of the document. Default: `zarr.json`. */
+  readonly name?: ".zmetadata";
   readonly before: string;
   /** The document in between, for nodes that do not open then. */
   readonly meanwhile?: string | undefined;
@@ -42,7 +51,7 @@ export interface RecordedArray {
 /** The key of the document of a {@linkcode DocumentChange}; `undefined` if it lies outside of the store. */
 export function changedKey(
   { root }: Place,
-  { path }: DocumentChange,
+  { path, name: document }: DocumentChange,
 ): StoreKey | undefined {
   const names = root.split("/").slice(1);
   for (const name of path.split("/")) {
@@ -50,7 +59,7 @@ export function changedKey(
       if (names.pop() === undefined) return undefined;
     } else if (name !== "") names.push(name);
   }
-  return `/${[...names, "zarr.json"].join("/")}`;
+  return `/${[...names, document ?? "zarr.json"].join("/")}`;
 }
 
 /** The folder of the files that a conversion in place needs until its end. */
@@ -73,6 +82,11 @@ export function stagedDocument(
   version: "before" | "meanwhile" | "after",
 ): StoreKey {
   return `${stagedFolder(place)}/${index}.${version}.json`;
+}
+
+/** The key of a document of Zarr v2 that was taken away. */
+export function stagedV2Document(place: Place, index: number): StoreKey {
+  return `${stagedFolder(place)}/${index}.v2.json`;
 }
 
 /** The key of the record of all chunks. */

@@ -1,3 +1,4 @@
+import type { StoreKey } from "../../stores/store.ts";
 import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
 
 /**
@@ -27,6 +28,16 @@ export interface Conversion {
   readonly bytes: number;
   /** Whether the target is finished, with its metadata. */
   readonly isFinished: boolean;
+  /**
+   * The keys of Zarr v2 metadata beside a `zarr.json`, which says where chunks were before:
+   * it is not copied or, in place, removed.
+   */
+  readonly v2Documents: readonly StoreKey[];
+  /**
+   * The paths of Zarr v2 nodes below the converted node, whose files are copied or, in
+   * place, left as they are.
+   */
+  readonly v2Nodes: readonly string[];
 }
 
 /**

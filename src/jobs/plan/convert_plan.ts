@@ -2,7 +2,8 @@ import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { storageOf } from "../../arrays/storage_of.ts";
 import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
 import { describe } from "../../metadata/describe.ts";
-import { inDocument } from "../../metadata/metadata_error.ts";
+import { isV2Document, withoutV2Nodes } from "../../arrays/v2_documents.ts";
+import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
 import {
   changeNodes,
   isArrayDocument,
@@ -50,6 +51,10 @@ export interface ListedSource {
   readonly files: readonly StoreKey[];
   /** The keys of all markers of unfinished conversions below the outermost node. */
   readonly markers: readonly StoreKey[];
+  /** The keys of Zarr v2 metadata beside a `zarr.json`. */
+  readonly v2Documents: readonly StoreKey[];
+  /** The paths of Zarr v2 nodes below the outermost node. */
+  readonly v2Nodes: readonly string[];
   /** Depends on all chunks and files; `undefined` if the source cannot list. */
   readonly fingerprint: number | undefined;
 }
@@ -116,9 +121,13 @@ export async function listSource(
   const { source, target, arrays } = plan;
   const files: StoreKey[] = [];
   const markers: StoreKey[] = [];
+  const v2Documents: StoreKey[] = [];
+  const v2Nodes: string[] = [];
+  const found = { files, markers, v2Documents, v2Nodes };
   if (typeof source.store.list !== "function") {
-    return { files, markers, fingerprint: undefined };
+    return { ...found, fingerprint: undefined };
   }
+  const isBeside = besideNodes(plan);
   const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
   const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
     path,
@@ -134,6 +143,12 @@ export async function listSource(
         const relative = key.slice(source.root.length) as StoreKey;
         if (key.endsWith(MARKER)) markers.push(key);
         if (relative === MARKER) return;
+        if (isV2Document(key)) {
+          if (isBeside(key)) return void v2Documents.push(key);
+          if (/\/\.z(?:array|group)$/.test(key)) {
+            v2Nodes.push(relative.slice(1, relative.lastIndexOf("/")));
+          }
+        }
         const targetKey = target.root + relative as StoreKey;
         if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
           throw new Error(
@@ -149,7 +164,31 @@ export async function listSource(
     },
     options,
   );
-  return { files, markers, fingerprint };
+  return { ...found, fingerprint };
+}
+
+/** Returns a function that tells whether a document of Zarr v2 lies beside that of a node. */
+export function besideNodes(
+  { source, nodes }: ConvertPlan,
+): (key: string) => boolean {
+  const roots = new Set(nodes.map(({ path }) => rootIn(source, path)));
+  return (key) => roots.has(key.slice(0, key.lastIndexOf("/")));
+}
+
+/** Leaves the nodes of the source out of consolidated metadata of Zarr v2, at a key of the source. */
+export function withoutNodes(
+  bytes: Uint8Array,
+  key: StoreKey,
+  plan: ConvertPlan,
+): Uint8Array {
+  const isBeside = besideNodes(plan);
+  const folder = key.slice(0, key.lastIndexOf("/") + 1);
+  try {
+    return withoutV2Nodes(bytes, (path) => isBeside(`${folder}${path}`));
+  } catch (error) {
+    if (error instanceof MetadataError) return bytes; // It is no JSON.
+    throw error;
+  }
 }
 
 /** Lists the source once more, and returns its fingerprint. */
