@@ -12,7 +12,7 @@ import {
   openStore,
   openWritableStore,
 } from "./open_store.ts";
-import { printLayouts } from "./print_layouts.ts";
+import { printLayouts, printOthers } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import {
   ALL_SHARES,
@@ -86,6 +86,11 @@ export const CONVERT: Command = {
       help:
         "remove the array, the group or the unfinished conversion at TARGET first; any other file there is an error",
     },
+    "keep-going": {
+      type: "boolean",
+      help:
+        "leave out the nodes of a group that are not valid; the exit status is 1 then",
+    },
     "dry-run": { type: "boolean", help: "say what would be done" },
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,
@@ -125,6 +130,7 @@ export const CONVERT: Command = {
           ? { resume: args.has("compare") ? "compare" : true }
           : {},
         overwrite: args.has("overwrite"),
+        keepGoing: args.has("keep-going"),
         dryRun: args.has("dry-run"),
         finish: args.has("finish"),
         signal: io.signal,
@@ -135,7 +141,7 @@ export const CONVERT: Command = {
       });
       progress.clear();
       report(conversion, args, to, io);
-      return 0;
+      return conversion.leftOut.length > 0 ? 1 : 0;
     } catch (error) {
       progress.clear();
       // With --finish, the error says which chunks are missing.
@@ -158,6 +164,7 @@ function report(
   const { arrays, total, copied, skipped, bytes, isFinished } = conversion;
   if (args.has("dry-run")) {
     printLayouts(arrays, io);
+    printOthers(conversion, { isInPlace: false }, io);
     return io.print(
       `${countText(total)} chunks and files would be copied to ${target}`,
     );
@@ -168,6 +175,7 @@ function report(
       bytesText(bytes)
     }) copied to ${target}${there}`,
   );
+  printOthers(conversion, { isInPlace: false }, io);
   if (!isFinished) {
     io.print(ALL_SHARES);
   }

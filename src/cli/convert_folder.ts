@@ -9,7 +9,7 @@ import type { Arguments, Io } from "./command.ts";
 import { bytesText, countText, jsonText } from "./format.ts";
 import { layoutOf, withUsage } from "./layout_arguments.ts";
 import { assertPath, assertSource } from "./open_store.ts";
-import { printLayouts } from "./print_layouts.ts";
+import { printLayouts, printOthers } from "./print_layouts.ts";
 import { ProgressLine } from "./progress.ts";
 import { concurrencyOf } from "./share_option.ts";
 
@@ -34,6 +34,7 @@ export async function convertFolder(
     const conversion = await convertInPlace(location, {
       ...layout,
       ...concurrency && { concurrency },
+      keepGoing: args.has("keep-going"),
       dryRun: args.has("dry-run"),
       signal: io.signal,
       onProgress: ({ done, total, bytes }) =>
@@ -41,7 +42,7 @@ export async function convertFolder(
     });
     progress.clear();
     report(conversion, args, path, io);
-    return 0;
+    return conversion.leftOut.length > 0 ? 1 : 0;
   } catch (error) {
     progress.clear();
     await explain(location, path, io);
@@ -84,6 +85,7 @@ function report(
   const { arrays, total, copied, bytes } = conversion;
   if (args.has("dry-run")) {
     printLayouts(arrays, io);
+    printOthers(conversion, { isInPlace: true }, io);
     return io.print(
       `${countText(total)} chunks would be converted in place in ${path}`,
     );
@@ -95,6 +97,7 @@ function report(
         bytesText(bytes)
       } written)`,
   );
+  printOthers(conversion, { isInPlace: true }, io);
 }
 
 /** Says how to go on, if the conversion was left unfinished. */

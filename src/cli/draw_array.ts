@@ -13,9 +13,11 @@ export function drawNode(
 ): string[] {
   const title = node.path === "" ? place : `/${node.path}`;
   if (node.kind === "group") return [`${title}  group`];
+  if (node.kind === "invalid") return [`${title}  not valid: ${node.message}`];
   return [
     `${title}  array`,
     ...fieldsOf(node).map(([name, text]) => `  ${name.padEnd(14)}${text}`),
+    ...node.damage === undefined ? [] : [`  damaged: ${node.damage}`],
     ...node.chunk === undefined ? [] : drawChunk(node, node.chunk),
   ];
 }

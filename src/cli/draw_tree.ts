@@ -26,6 +26,7 @@ export function drawTree({ nodes }: Inspection, place: string): string[] {
 
 function textOf(node: Inspection["nodes"][number]): string {
   if (node.kind === "group") return "group";
+  if (node.kind === "invalid") return `not valid: ${node.message}`;
   const { metadata, parts } = node;
   const stored = storedText(node);
   return [
@@ -33,6 +34,7 @@ function textOf(node: Inspection["nodes"][number]): string {
     shapeText(metadata.shape),
     ...stored === undefined ? [] : [stored],
     ...parts.length > 1 ? [`in ${parts.length} parts each`] : [],
+    ...node.damage === undefined ? [] : [`damaged: ${node.damage}`],
   ].join("  ");
 }
 

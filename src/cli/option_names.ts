@@ -16,6 +16,7 @@ const NAMES = [
   "resume",
   "overwrite",
   "dryRun",
+  "keepGoing",
   "share",
   "finish",
   "concurrency",

@@ -43,6 +43,10 @@ export const VERIFY: Command = {
     "Checks the documents, parts, checksums and shard indexes of an array or a group,\nand prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
     deep: { type: "boolean", help: "decode all chunks and inner chunks" },
+    "keep-going": {
+      type: "boolean",
+      help: "go on after what the store fails to read",
+    },
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
   },
@@ -62,6 +66,7 @@ export const VERIFY: Command = {
     const result = await verify(store, "", {
       deep: args.has("deep"),
       codecs: CODECS,
+      keepGoing: args.has("keep-going"),
       ...share && { share },
       ...concurrency && { concurrency },
       signal: io.signal,

@@ -15,7 +15,11 @@
  *
  * @module
  */
-export type { Conversion, ConvertedArray } from "./plan/conversion.ts";
+export type {
+  Conversion,
+  ConvertedArray,
+  LeftOutNode,
+} from "./plan/conversion.ts";
 export { convert } from "./convert/convert.ts";
 export { convertInPlace } from "./in_place/convert_in_place.ts";
 export type {
@@ -31,6 +35,7 @@ export type {
   InspectedPart,
   Inspection,
   InspectOptions,
+  InvalidNode,
 } from "./inspect/inspection.ts";
 export type { ConvertInPlaceOptions } from "./in_place/options.ts";
 export type { LayoutOptions } from "./plan/layout_options.ts";

@@ -86,7 +86,10 @@ export async function convert(
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
-  const plan = await planConversion(from, to, options, storeOptions);
+  const plan = await planConversion(from, to, options, {
+    ...storeOptions,
+    keepGoing: options.keepGoing,
+  });
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {
     await claim.undo();
@@ -104,6 +107,7 @@ export async function convert(
     total: work.total,
     v2Documents: listed.v2Documents,
     v2Nodes: listed.v2Nodes,
+    leftOut: plan.leftOut,
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;

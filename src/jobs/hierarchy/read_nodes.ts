@@ -28,6 +28,8 @@ export interface Node {
  *
  * @param onInvalid Called with the key of each document that is neither that of an array
  * nor that of a group, and is left out. By default, such a document is an error.
+ * @param onUnreadable Called with the key of each document that the store fails to read,
+ * and that is left out. By default, such a failure is thrown.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
@@ -35,14 +37,17 @@ export async function readNodes(
   place: Place,
   options: StoreOptions,
   onInvalid?: (key: StoreKey, error: MetadataError) => void,
+  onUnreadable?: (key: StoreKey, error: unknown) => void,
 ): Promise<Node[]> {
   const read = async (path: string) => {
     try {
       return await readNode(place, path, options);
     } catch (error) {
-      const isReported = error instanceof MetadataError && onInvalid;
-      if (!isReported) throw error;
-      onInvalid(documentKey(place, path), error);
+      const key = documentKey(place, path);
+      if (error instanceof MetadataError && onInvalid) onInvalid(key, error);
+      else if (onUnreadable && !options.signal?.aborted) {
+        onUnreadable(key, error);
+      } else throw error;
       return "invalid";
     }
   };

@@ -21,6 +21,11 @@ export interface ConvertInPlaceOptions
   extends Omit<LayoutOptions, "container">, StoreOptions {
   /** The number of chunks that are changed at once, from 1. Default: 16. */
   readonly concurrency?: number | undefined;
+  /**
+   * Whether nodes in a group whose documents are not valid are left as they are. By default,
+   * such a node is an error.
+   */
+  readonly keepGoing?: boolean | undefined;
   /** Whether nothing is written: the result then says what would be converted. */
   readonly dryRun?: boolean | undefined;
   /**
@@ -38,7 +43,7 @@ const LAYOUT = [
 ];
 const KNOWN: readonly string[] = [
   ...LAYOUT,
-  ...["where", "concurrency", "dryRun", "onProgress", "signal"],
+  ...["where", "concurrency", "keepGoing", "dryRun", "onProgress", "signal"],
 ];
 
 /** Refuses options that are unknown, out of range or contradict each other. */

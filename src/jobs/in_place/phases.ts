@@ -48,7 +48,7 @@ export async function beginInPlace(
     place,
     place,
     layoutOf(options) ?? {},
-    storeOptions,
+    { ...storeOptions, keepGoing: options.keepGoing },
   );
   const documents = await documentChanges(plan, storeOptions);
   const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
@@ -64,7 +64,9 @@ export async function beginInPlace(
     ]),
   );
   const v2Documents = await v2DocumentsBeside(plan, storeOptions);
-  const begun = { documents, v2Documents, v2Nodes: listing.v2Nodes };
+  const { v2Nodes } = listing;
+  const { leftOut } = plan;
+  const begun = { documents, v2Documents, v2Nodes, leftOut };
   const conversion = (isFinished: boolean) =>
     conversionOf(run, counts, begun, isFinished);
   if (options.dryRun) return conversion(false);
@@ -107,10 +109,12 @@ export async function continueInPlace(
     metadata: (metadata: ArrayMetadata, path: string) =>
       (after(path) ?? metadata) as ArrayMetadata,
   };
-  const plan = await planConversion(before, before, begun, storeOptions);
+  // The documents of other nodes may have become invalid meanwhile.
+  const planOptions = { ...storeOptions, keepGoing: true };
+  const plan = await planConversion(before, before, begun, planOptions);
   const layout = layoutOf(options);
   if (layout !== undefined) {
-    const asked = await planConversion(before, before, layout, storeOptions);
+    const asked = await planConversion(before, before, layout, planOptions);
     const documents = await documentChanges(asked, storeOptions);
     if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
       throw new Error(
@@ -127,7 +131,11 @@ export async function continueInPlace(
   if (options.dryRun) return conversionOf(run, counts, state, false);
   if (state.phase === "prepare" || state.phase === "undo") {
     await undo(run, plan, state);
-    return await beginInPlace(place, files, { ...begun, ...options });
+    return await beginInPlace(place, files, {
+      ...begun,
+      keepGoing: state.leftOut.length > 0,
+      ...options,
+    });
   }
   await advance(run, plan, state);
   return conversionOf(run, counts, state, true);
@@ -213,7 +221,10 @@ function textsOf(documents: readonly DocumentChange[]): string[][] {
 function conversionOf(
   { arrays, bytes, count, place }: InPlaceRun,
   counts: ReadonlyMap<string, number>,
-  { v2Documents, v2Nodes }: Pick<InPlaceState, "v2Documents" | "v2Nodes">,
+  { v2Documents, v2Nodes, leftOut }: Pick<
+    InPlaceState,
+    "v2Documents" | "v2Nodes" | "leftOut"
+  >,
   isFinished: boolean,
 ): Conversion {
   return {
@@ -233,5 +244,6 @@ function conversionOf(
       `${place.root as StoreKey}${key}` as const
     ),
     v2Nodes,
+    leftOut,
   };
 }

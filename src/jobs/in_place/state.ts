@@ -1,4 +1,5 @@
 import type { StoreKey } from "../../stores/store.ts";
+import type { LeftOutNode } from "../plan/conversion.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface InPlaceState {
    * away before the first chunk, and put back if the work is undone.
    */
   readonly v2Documents: readonly StoreKey[];
+  /** The nodes whose documents are not valid, which stay as they are. */
+  readonly leftOut: readonly LeftOutNode[];
   /** The paths of Zarr v2 nodes below the converted node, which stay as they are. */
   readonly v2Nodes: readonly string[];
   readonly documents: readonly DocumentChange[];

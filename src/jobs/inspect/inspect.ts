@@ -1,6 +1,7 @@
 import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
+import { DamageError } from "../../errors/damage_error.ts";
 import { flattenLayers } from "../../concat_parts/flat_parts.ts";
 import { ceilDivide } from "../../metadata/array_metadata.ts";
 import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
@@ -49,7 +50,8 @@ const SIZES_AT_ONCE = 16;
  * @param options `chunk`: the chunk that is described; `count`: whether chunks are counted;
  * `sizes`: whether their lengths are summed up; `signal`.
  * @returns The node at `path` and all nodes below it.
- * @throws {MetadataError} If no node is at `path`, or metadata is not valid.
+ * @throws {MetadataError} If no node is at `path`, or the metadata of that node is not
+ * valid. Other nodes that are not valid are shown as such.
  * @throws {Error} If a conversion in place is not finished, and the node does not open
  * until then.
  * @throws {DamageError} If the chunk that is described is damaged.
@@ -101,12 +103,24 @@ async function inspectNodes(
 ): Promise<Inspection["nodes"]> {
   const { store } = place;
   const { count = true } = options;
-  const found = await readNodes(place, storeOptions);
-  const arrays = new Map(
-    found.flatMap((node) =>
-      isArrayDocument(node.document) ? [[node.path, open(place, node)]] : []
-    ),
-  );
+  const invalid = new Map<string, string>();
+  const start = documentKey(place, "").length - "zarr.json".length;
+  const onInvalid = (key: StoreKey, error: MetadataError) => {
+    const path = key.slice(start, -"zarr.json".length).slice(0, -1);
+    if (path === "") throw error;
+    invalid.set(path, error.message);
+  };
+  const found = await readNodes(place, storeOptions, onInvalid);
+  const arrays = new Map<string, OpenArray>();
+  for (const node of found) {
+    if (!isArrayDocument(node.document)) continue;
+    try {
+      arrays.set(node.path, open(place, node));
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      onInvalid(documentKey(place, node.path), error);
+    }
+  }
   const isCounted = count && typeof store.list === "function";
   if (isCounted) await countAll(place, found, arrays, storeOptions);
   const nodes: Inspection["nodes"][number][] = [];
@@ -114,14 +128,19 @@ async function inspectNodes(
     const array = arrays.get(path);
     if (array !== undefined) {
       nodes.push(await describeArray(store, array, isCounted, options));
-      continue;
+    } else if (!invalid.has(path)) {
+      const { attributes } = document as { attributes?: unknown };
+      nodes.push({
+        kind: "group",
+        path,
+        attributes: isMembers(attributes) ? attributes : {},
+      });
     }
-    const attributes = isMembers(document) && isMembers(document.attributes)
-      ? document.attributes
-      : {};
-    nodes.push({ kind: "group", path, attributes });
   }
-  return nodes;
+  for (const [path, message] of invalid) {
+    nodes.push({ kind: "invalid", path, message });
+  }
+  return nodes.sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
 /** An array that is described. */
@@ -190,8 +209,27 @@ async function describeArray(
         bytes: sizes ? await sumOfSizes(array, options) : undefined,
       }
       : undefined,
-    chunk: shown && await describeChunk(store, array, shown, options),
+    ...shown === undefined
+      ? { chunk: undefined, damage: undefined }
+      : await describeShown(store, array, shown, options),
   };
+}
+
+/** Describes a chunk. Of a node in a group, a damaged chunk leaves the description of the others. */
+async function describeShown(
+  store: Store,
+  array: OpenArray,
+  shown: readonly number[],
+  options: StoreOptions,
+): Promise<Pick<InspectedArray, "chunk" | "damage">> {
+  try {
+    const chunk = await describeChunk(store, array, shown, options);
+    return { chunk, damage: undefined };
+  } catch (error) {
+    const isShown = error instanceof DamageError && array.path !== "";
+    if (!isShown) throw error;
+    return { chunk: undefined, damage: error.message };
+  }
 }
 
 /** Tells what each part holds, as far as the sizes of the parts before and after it tell. */

@@ -35,12 +35,31 @@ export interface InspectOptions extends StoreOptions {
  */
 export interface Inspection {
   /** The node and all nodes below it, by path. */
-  readonly nodes: readonly (InspectedGroup | InspectedArray)[];
+  readonly nodes: readonly (InspectedGroup | InspectedArray | InvalidNode)[];
   /**
    * The command that finishes a conversion in place, if one of the node, or of a group
    * above it in the store, is not finished.
    */
   readonly unfinished?: string | undefined;
+}
+
+/**
+ * A node in a group whose document is not valid or not understood.
+ *
+ * @example
+ * ```ts
+ * import type { InvalidNode } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, message }: InvalidNode) => `/${path}: ${message}`;
+ * ```
+ */
+export interface InvalidNode {
+  /** The kind of the node. */
+  readonly kind: "invalid";
+  /** The path below the inspected node. */
+  readonly path: string;
+  /** The problem, with the key of the document. */
+  readonly message: string;
 }
 
 /**
@@ -98,8 +117,10 @@ export interface InspectedArray {
       readonly bytes: number | undefined;
     }
     | undefined;
-  /** One chunk; `undefined` for an array without chunks. */
+  /** One chunk; `undefined` for an array without chunks, and for a damaged chunk of a node in a group. */
   readonly chunk: InspectedChunk | undefined;
+  /** The damage of that chunk, for a node in a group. */
+  readonly damage: string | undefined;
 }
 
 /**

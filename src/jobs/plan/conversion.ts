@@ -38,6 +38,25 @@ export interface Conversion {
    * place, left as they are.
    */
   readonly v2Nodes: readonly string[];
+  /** The nodes that were left out since their documents are not valid, with `keepGoing`. */
+  readonly leftOut: readonly LeftOutNode[];
+}
+
+/**
+ * A node whose document is not valid or not understood.
+ *
+ * @example
+ * ```ts
+ * import type { LeftOutNode } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, message }: LeftOutNode) => `/${path}: ${message}`;
+ * ```
+ */
+export interface LeftOutNode {
+  /** The node's path below the outermost one. */
+  readonly path: string;
+  /** The problem, with the key of the document. */
+  readonly message: string;
 }
 
 /**

@@ -34,6 +34,11 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    * target is an error, and nothing is removed. The target must be able to list.
    */
   readonly overwrite?: boolean | undefined;
+  /**
+   * Whether nodes in a group whose documents are not valid are left out, with their chunks
+   * and files. By default, such a node is an error.
+   */
+  readonly keepGoing?: boolean | undefined;
   /** Whether nothing is written: the result then says what would be converted. */
   readonly dryRun?: boolean | undefined;
   /**
@@ -85,6 +90,7 @@ const KNOWN = [
   "concurrency",
   "resume",
   "overwrite",
+  "keepGoing",
   "dryRun",
   "share",
   "finish",

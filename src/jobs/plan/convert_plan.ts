@@ -17,6 +17,7 @@ import { ArrayKeys } from "../hierarchy/array_keys.ts";
 import { changeLayout } from "./change_layout.ts";
 import { type ContainShard, containShards } from "./contain_shard.ts";
 import { ChunkList } from "../hierarchy/chunk_list.ts";
+import type { LeftOutNode } from "./conversion.ts";
 import type { LayoutOptions } from "./layout_options.ts";
 import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
@@ -40,6 +41,8 @@ export interface ConvertPlan {
   readonly source: Place;
   readonly target: Place;
   readonly nodes: readonly Node[];
+  /** The nodes that are left out. */
+  readonly leftOut: readonly LeftOutNode[];
   /** The documents of the target, by path: those of inner nodes first. */
   readonly documents: ReadonlyMap<string, Uint8Array>;
   readonly arrays: readonly PlannedArray[];
@@ -62,20 +65,27 @@ export interface ListedSource {
 /**
  * Reads the documents of the source, and composes those of the target. Writes nothing.
  *
+ * @param options `keepGoing`: whether nodes below the outermost one are left out whose
+ * documents are not valid.
  * @throws {MetadataError} If a document of the source or of the target is not valid.
  */
 export async function planConversion(
   source: Place,
   target: Place,
   layout: LayoutOptions,
-  options: StoreOptions,
+  { keepGoing = false, ...options }: StoreOptions & {
+    keepGoing?: boolean | undefined;
+  },
 ): Promise<ConvertPlan> {
-  const nodes = await readNodes(source, options);
+  const { nodes, leftOut } = await readUsable(source, keepGoing, options);
   const documents = new Map<string, Uint8Array>();
   const arrays: PlannedArray[] = [];
   const canList = typeof source.store.list === "function";
+  const isSamePlace = source === target;
   for (const node of nodes.toReversed()) {
-    const bytes = convertedDocument(source, node, layout);
+    const bytes = convertedDocument(source, node, layout, {
+      leavesOut: keepGoing && (isSamePlace ? "keep" : "remove"),
+    });
     documents.set(node.path, bytes);
     if (!isArrayDocument(node.document)) continue;
     const from = chunksAt(source, node.path, node.document);
@@ -97,7 +107,47 @@ export async function planConversion(
       'Expected the option "metadata" to be a function for a group, whose arrays have metadata of their own, found an object',
     );
   }
-  return { source, target, nodes, documents, arrays };
+  return { source, target, nodes, leftOut, documents, arrays };
+}
+
+/** Reads all nodes; those that cannot be used are an error, or left out. */
+async function readUsable(
+  source: Place,
+  keepGoing: boolean,
+  options: StoreOptions,
+): Promise<{ nodes: Node[]; leftOut: LeftOutNode[] }> {
+  const leftOut: LeftOutNode[] = [];
+  const leaveOut = (path: string, error: MetadataError): false => {
+    if (path === "") throw error;
+    if (!keepGoing) {
+      throw new MetadataError(
+        `${error.problem}; the option "keepGoing" leaves the node out`,
+        error.path,
+        {
+          document: documentKey(source, path),
+          store: describeStore(source.store),
+          cause: error,
+        },
+      );
+    }
+    leftOut.push({ path, message: error.message });
+    return false;
+  };
+  const start = documentKey(source, "").length - "zarr.json".length;
+  const found = await readNodes(source, options, (key, error) => {
+    leaveOut(key.slice(start, -"zarr.json".length).slice(0, -1), error);
+  });
+  const nodes = found.filter(({ path, document }) => {
+    if (!isArrayDocument(document)) return true;
+    try {
+      chunksAt(source, path, document);
+      return true;
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      return leaveOut(path, error);
+    }
+  });
+  return { nodes, leftOut };
 }
 
 function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
@@ -128,6 +178,7 @@ export async function listSource(
     return { ...found, fingerprint: undefined };
   }
   const isBeside = besideNodes(plan);
+  const isLeftOut = belowLeftOut(plan);
   const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
   const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
     path,
@@ -142,7 +193,7 @@ export async function listSource(
       file(key, path) {
         const relative = key.slice(source.root.length) as StoreKey;
         if (key.endsWith(MARKER)) markers.push(key);
-        if (relative === MARKER) return;
+        if (relative === MARKER || isLeftOut(key)) return;
         if (isV2Document(key)) {
           if (isBeside(key)) return void v2Documents.push(key);
           if (/\/\.z(?:array|group)$/.test(key)) {
@@ -165,6 +216,23 @@ export async function listSource(
     options,
   );
   return { ...found, fingerprint };
+}
+
+/** Returns a function that tells whether the innermost node around a key is left out. */
+function belowLeftOut(
+  { source, nodes, leftOut }: ConvertPlan,
+): (key: string) => boolean {
+  const roots = new Set(nodes.map(({ path }) => rootIn(source, path)));
+  const left = new Set(leftOut.map(({ path }) => rootIn(source, path)));
+  return (key) => {
+    let folder = left.size === 0 ? "" : key;
+    while (folder !== "") {
+      folder = folder.slice(0, folder.lastIndexOf("/"));
+      if (left.has(folder)) return true;
+      if (roots.has(folder)) return false;
+    }
+    return false;
+  };
 }
 
 /** Returns a function that tells whether a document of Zarr v2 lies beside that of a node. */
@@ -221,13 +289,23 @@ function convertedDocument(
   source: Place,
   { path, bytes, document }: Node,
   layout: LayoutOptions,
+  { leavesOut }: { leavesOut: "keep" | "remove" | false },
 ): Uint8Array {
   const inSource = <T>(task: () => T) =>
     inDocument(documentKey(source, path), describeStore(source.store), task);
+  const removed = new Set<string>();
   const changes = new Map<string, [before: Members, after: Members]>();
   changeNodes(document, (node, below) => {
     if (!isArrayDocument(node)) return node;
-    inSource(() => storageOf(node)); // The layout is not to blame for the source.
+    try {
+      // The layout is not to blame for the source.
+      inSource(() => storageOf(node));
+    } catch (error) {
+      const isLeftOut = leavesOut && error instanceof MetadataError;
+      if (!isLeftOut) throw error;
+      if (leavesOut === "remove") removed.add(below);
+      return node;
+    }
     const metadata = node as unknown as ArrayMetadata;
     const whole = [path, below].filter((name) => name !== "").join("/");
     const changed = ofArray(whole, () => changeLayout(metadata, whole, layout));
@@ -237,6 +315,7 @@ function convertedDocument(
   return inSource(() =>
     changeZarrJson(bytes, (exact) =>
       changeNodes(exact, (node, below) => {
+        if (removed.has(below)) return undefined;
         const change = changes.get(below);
         return change ? takeOver(node as Members, ...change) : node;
       }))

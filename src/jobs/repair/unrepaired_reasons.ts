@@ -10,6 +10,11 @@ const LEFTOVER = "it may still be wanted; remove it if it is not";
 export const REASONS: Readonly<Record<Rule, string>> = {
   "metadata-invalid":
     "its right contents are not known; restore the document from a copy",
+  "unreadable": "the store failed to read it; try again",
+  "metadata-not-json":
+    "only you know what the programs expect that read it; write a string instead",
+  "v2-metadata":
+    "programs of Zarr v2 may need it; remove it if the chunks were moved",
   "consolidated-metadata-differs":
     "the node has no valid document of its own; restore that document, or consolidate the metadata anew",
   "conversion-unfinished":

@@ -5,6 +5,10 @@ import type { StoreKey } from "../../stores/store.ts";
  * The stable name of a kind of finding.
  *
  * - `metadata-invalid`: a `zarr.json` that is not valid or not understood
+ * - `unreadable`: a document or a chunk that the store fails to read, with `keepGoing`
+ * - `metadata-not-json`: a `zarr.json` with `NaN` or an infinity, which JSON does not have,
+ *   so that some programs cannot read it
+ * - `v2-metadata`: Zarr v2 metadata beside a `zarr.json`, which some readers take instead
  * - `consolidated-metadata-differs`: consolidated metadata of a group that is not what
  *   the node's own document says, or describes a node without a document
  * - `conversion-unfinished`: the file of a conversion that was not finished
@@ -38,6 +42,9 @@ import type { StoreKey } from "../../stores/store.ts";
  */
 export type Rule =
   | "metadata-invalid"
+  | "unreadable"
+  | "metadata-not-json"
+  | "v2-metadata"
   | "consolidated-metadata-differs"
   | "conversion-unfinished"
   | "part-missing"
@@ -86,6 +93,9 @@ export interface Finding {
 /** How bad each kind of finding is. */
 const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "metadata-invalid": "error",
+  "unreadable": "error",
+  "metadata-not-json": "warning",
+  "v2-metadata": "warning",
   "consolidated-metadata-differs": "warning",
   "conversion-unfinished": "error",
   "part-missing": "error",

@@ -1,3 +1,4 @@
+import { isV2Document } from "../../arrays/v2_documents.ts";
 import { describe } from "../../metadata/describe.ts";
 import type { StoreKey } from "../../stores/store.ts";
 import type { ArrayKeys } from "../hierarchy/array_keys.ts";
@@ -79,6 +80,11 @@ export class Leftovers {
       const message =
         'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
       this.#add(finding("conversion-unfinished", key, message));
+    } else if (this.#isBesideDocument(key)) {
+      const message = `${
+        describe(key)
+      } is Zarr v2 metadata beside a zarr.json: readers that take it look for chunks where they were before, and get the fill value; expected it removed`;
+      this.#add(finding("v2-metadata", key, message));
     } else if (path === undefined) this.#takeOutside(key);
     else this.#takeInside(key, this.#arrays.get(path)!);
   }
@@ -114,6 +120,13 @@ export class Leftovers {
         `${describe(first)} ${more} not verified, since ${reason}`,
       ));
     }
+  }
+
+  #isBesideDocument(key: StoreKey): boolean {
+    const { length } = this.#place.root;
+    const path = key.slice(length, key.lastIndexOf("/")).slice(1);
+    return isV2Document(key) &&
+      (this.#valid.has(path) || this.#broken.has(path));
   }
 
   #takeInside(key: StoreKey, array: ListedArray): void {

@@ -3,6 +3,7 @@ import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 import type { NamedConfiguration } from "../../metadata/array_metadata.ts";
 import { isArrayDocument } from "../../metadata/node_documents.ts";
+import { hasNonFinite } from "../../metadata/zarr_json.ts";
 import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
 import { countInShare, isInShare, type Share } from "../../arrays/share.ts";
 import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
@@ -23,7 +24,11 @@ import {
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
 import { runConcurrently } from "../run_concurrently.ts";
 import { staleMetadata } from "./stale_metadata.ts";
-import { type VerifiedArray, verifyChunk } from "./verify_chunk.ts";
+import {
+  type VerifiedArray,
+  type VerifiedChunk,
+  verifyChunk,
+} from "./verify_chunk.ts";
 import { assertVerifyOptions, type VerifyOptions } from "./verify_options.ts";
 
 /**
@@ -80,7 +85,7 @@ export interface Verification {
  * @param store The store.
  * @param path The path of the array or the group; empty for the root.
  * @param options `deep`: decodes all chunks; `onFinding`, `onProgress`, `share`,
- * `concurrency` and `signal`.
+ * `keepGoing`, `concurrency` and `signal`.
  * @returns The findings, and the numbers of chunks and arrays.
  * @throws {MetadataError} If no node is at `path`.
  * @throws {TypeError} If `store` is not a store, or an option is unknown.
@@ -115,13 +120,26 @@ export async function verify(
 ): Promise<Verification> {
   assertVerifyOptions(options);
   const place = placeOf({ store, path });
-  const { signal, share, deep = false } = options;
+  const { signal, share, deep = false, keepGoing = false } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const findings = new Findings(options);
   const invalid: Finding[] = [];
+  const messageOf = (error: unknown) =>
+    error instanceof Error ? error.message : String(error);
+  const onUnreadable = (key: StoreKey, error: unknown) => {
+    invalid.push(finding("unreadable", key, messageOf(error)));
+  };
   const nodes = await readNodes(place, storeOptions, (key, error) => {
     invalid.push(finding("metadata-invalid", key, error.message));
-  });
+  }, keepGoing ? onUnreadable : undefined);
+  for (const { path, bytes } of nodes) {
+    if (!hasNonFinite(bytes)) continue;
+    const message =
+      "The document holds NaN or an infinity, which JSON does not have, so that some programs cannot read it; expected a string";
+    findings.addShared(
+      finding("metadata-not-json", documentKey(place, path), message),
+    );
+  }
   const arrays = openArrays(place, nodes, invalid);
   const otherValues = typeof store.list === "function"
     ? await listAll(place, nodes, arrays, invalid, findings, options)
@@ -142,7 +160,17 @@ export async function verify(
         deep,
         options.codecs,
         { signal },
-      );
+      ).catch((error): VerifiedChunk => {
+        if (!keepGoing || signal.aborted) throw error;
+        const key = array.chunks.key(coordinates);
+        const failed = finding(
+          "unreadable",
+          key,
+          messageOf(error),
+          coordinates,
+        );
+        return { isPresent: false, findings: [failed], undecoded: new Map() };
+      });
       if (found.isPresent) chunks++;
       for (const [unknown, count] of found.undecoded) {
         findings.addUndecoded(

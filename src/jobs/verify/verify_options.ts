@@ -31,6 +31,11 @@ export interface VerifyOptions extends StoreOptions {
   readonly concurrency?: number | undefined;
   /** Verifies one share of the chunks and documents. */
   readonly share?: Share | undefined;
+  /**
+   * Whether a document or a chunk that the store fails to read is a finding. By default, it
+   * is an error that ends the verification.
+   */
+  readonly keepGoing?: boolean | undefined;
   /** Called with each finding. */
   readonly onFinding?: ((finding: Finding) => void) | undefined;
   /**
@@ -48,6 +53,7 @@ const KNOWN = [
   "codecs",
   "concurrency",
   "share",
+  "keepGoing",
   "onFinding",
   "onProgress",
   "signal",
