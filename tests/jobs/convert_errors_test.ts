@@ -559,6 +559,9 @@ Deno.test("convert says what it would do in a dry run", async () => {
     absent: 0,
     bytes: 0,
     isFinished: false,
+    v2Documents: [],
+    v2Nodes: [],
+    leftOut: [],
   });
   assertEquals(arrays.map(({ path, chunks }) => [path, chunks]), [["a", 3]]);
   assertEquals(arrays[0]!.metadata.chunk_key_encoding, {
