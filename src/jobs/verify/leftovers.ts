@@ -83,7 +83,7 @@ export class Leftovers {
     } else if (this.#isBesideDocument(key)) {
       const message = `${
         describe(key)
-      } is Zarr v2 metadata beside a zarr.json: readers that take it look for chunks where they were before, and get the fill value; expected it removed`;
+      } is Zarr v2 metadata beside a zarr.json: readers that take it get the fill value if the chunks were moved; expected no such metadata`;
       this.#add(finding("v2-metadata", key, message));
     } else if (path === undefined) this.#takeOutside(key);
     else this.#takeInside(key, this.#arrays.get(path)!);
