@@ -21,9 +21,6 @@ import { Deadline } from "./deadline.ts";
 import type { ServedForm } from "./options.ts";
 import { type Value, valueInMemory } from "./value.ts";
 
-/** Matches the documents of Zarr v2, after the root of their node. */
-const V2_DOCUMENT = /^(.*)\/\.z(?:array|group|attrs|metadata)$/;
-
 /** How a store is shown, and for how long documents and versions are kept. */
 export interface ShownStoreOptions {
   /** How nodes are changed; `undefined` shows them as they are stored. */
@@ -60,13 +57,6 @@ export class ShownStore {
   ): Promise<Value | undefined> {
     if (this.#view && isAnyDocument(key)) {
       return await deadline.run(() => this.#view!.document(key));
-    }
-    const [, root] = V2_DOCUMENT.exec(key) ?? [];
-    if (this.#view && root !== undefined) {
-      // Of a node of Zarr v3, they name chunks by keys that are not shown.
-      const document = `${root}/zarr.json` as StoreKey;
-      const isV3 = await deadline.run(() => this.#view!.document(document));
-      if (isV3) return undefined;
     }
     const found = this.#view
       ? this.#view.placeOf(key)
