@@ -1,7 +1,6 @@
 import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
 import { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
-import { DamageError } from "../../errors/damage_error.ts";
 import { flattenLayers } from "../../concat_parts/flat_parts.ts";
 import { ceilDivide } from "../../metadata/array_metadata.ts";
 import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
