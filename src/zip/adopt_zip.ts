@@ -17,6 +17,7 @@ import { filesOfShare } from "../adoption/share_of_files.ts";
 import { arrayRoot } from "../arrays/array_root.ts";
 import { SuffixChunkKeyEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { toChunkKeyEncoding } from "../chunk_key_encoding/to_chunk_key_encoding.ts";
+import { storageOf } from "../arrays/storage_of.ts";
 import { ConcatParts } from "../concat_parts/concat_parts.ts";
 import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
@@ -132,6 +133,7 @@ export async function adoptZip(
     async (file): Promise<PlacedZip> => {
       const name = `File ${describe(file.key)}`;
       const zip = await readZippedArray(store, file.key, array, reading);
+      if (zip.extents.length === 0) throw withoutChunks(name, zip);
       const { shape } = zip.metadata;
       const coordinates = shape.map(() => 0);
       onStep();
@@ -167,6 +169,20 @@ export async function adoptZip(
       contents: contentsOf(array),
     })),
     { ...options, notes, all, onStep },
+  );
+}
+
+/** The error for a zip that would add nothing to an array. */
+function withoutChunks(
+  name: string,
+  { metadata }: ZippedArray,
+): RangeError {
+  const { keyEncoding, gridShape } = storageOf(metadata);
+  const first = keyEncoding.encode(gridShape.map(() => 0));
+  return new RangeError(
+    `${name} has no chunk of its array, such as the entry ${
+      describe(first)
+    } beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
   );
 }
 

@@ -12,7 +12,9 @@ import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
 import type { ShardIndex } from "../shards/shard_index.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
-import type { Store, StoreOptions } from "../stores/store.ts";
+import { crc32 } from "../checksum/crc32.ts";
+import { readRange } from "../stores/capabilities.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
   differentMember,
   indexOf,
@@ -65,6 +67,33 @@ export async function verifyAdoptedZip(
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
   return await verifyFiles(store, path, options, makeZipIndex);
+}
+
+/**
+ * Compares the CRC-32 of the entries of an adopted array with those that the directory of
+ * the zip says.
+ *
+ * @param contents The number of the array in the zip.
+ * @returns A sentence for each entry that was changed.
+ */
+export async function* wrongEntries(
+  store: Store,
+  key: StoreKey,
+  contents: number,
+  options: StoreOptions,
+): AsyncGenerator<string> {
+  const zip = await readZippedArray(store, key, contents, options);
+  const hex = (number: number) => number.toString(16).padStart(8, "0");
+  for (const { key: entry, extent, checksum } of zip.extents) {
+    const bytes = await readRange(store, key, extent, options);
+    const found = crc32(bytes ?? new Uint8Array());
+    if (found === checksum) continue;
+    yield `Entry ${describe(entry.slice(1))} of file ${
+      describe(key)
+    } has the CRC-32 ${hex(found)}, where the directory of the zip says ${
+      hex(checksum)
+    }: it was changed after it was written; get the file again`;
+  }
 }
 
 /** Makes the index of an adopted zip anew. */

@@ -18,6 +18,8 @@ export interface ListedEntry {
   readonly flags: number;
   /** The compression method; 0 if the bytes are stored as they are. */
   readonly method: number;
+  /** The CRC-32 of the decompressed bytes. */
+  readonly checksum: number;
   /** The number of bytes in the file. */
   readonly storedSize: number;
   /** The number of bytes once they are decompressed. */
@@ -97,6 +99,7 @@ function parseEntries(
       nameSize,
       flags: view.getUint16(at + 8, true),
       method: view.getUint16(at + 10, true),
+      checksum: view.getUint32(at + 16, true),
       storedSize: storedSize!,
       size: size!,
       offset: offset!,

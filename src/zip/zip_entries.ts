@@ -79,6 +79,16 @@ export class ZipEntries implements Store {
     return await this.#file.read(extent);
   }
 
+  /** The CRC-32 of an entry, as the directory says; `undefined` without the entry. */
+  checksum(key: StoreKey): number | undefined {
+    return this.#entries.get(key.slice(1))?.checksum;
+  }
+
+  /** An entry whose name has a backslash, as some programs for Windows write instead of `/`. */
+  get backslashed(): string | undefined {
+    return this.#entries.keys().find((name) => name.includes("\\"));
+  }
+
   /** Lists the entries, without those that are folders. */
   async *list(prefix: StoreKey = "/"): AsyncGenerator<StoreKey> {
     for (const name of this.#entries.keys()) {

@@ -34,6 +34,9 @@ export interface ZippedArray {
   readonly extents: readonly {
     readonly coordinates: readonly number[];
     readonly extent: Extent;
+    /** The key of the entry in the zip, and the CRC-32 that its directory says. */
+    readonly key: StoreKey;
+    readonly checksum: number;
   }[];
 }
 
@@ -73,6 +76,13 @@ export async function readZippedArray(
     );
   };
   const entries = await ZipEntries.open({ key, size, read });
+  if (entries.backslashed !== undefined) {
+    throw new RangeError(
+      `File ${describe(key)} has the entry ${
+        describe(entries.backslashed)
+      }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
+    );
+  }
   const path = typeof array === "string"
     ? array
     : await pathOf(entries, array, key);
@@ -89,7 +99,8 @@ export async function readZippedArray(
   );
   const coordinates: number[][] = [];
   for await (const chunk of chunks.list()) coordinates.push(chunk);
-  const extents = await entries.extents(coordinates.map((c) => chunks.key(c)));
+  const keys = coordinates.map((c) => chunks.key(c));
+  const extents = await entries.extents(keys);
   return {
     size,
     metadata,
@@ -97,6 +108,8 @@ export async function readZippedArray(
     extents: extents.map((extent, i) => ({
       coordinates: coordinates[i]!,
       extent: extent!,
+      key: keys[i]!,
+      checksum: entries.checksum(keys[i]!)!,
     })),
   };
 }

@@ -195,6 +195,41 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       RangeError,
       'File "/a/c/0.zip" has the data_type "uint8", and File "/a/c/1.zip" has "int8": files of one array agree in it; adopt them as several arrays',
     ],
+    [
+      [first, [
+        "/a/c/1.zip",
+        makeZip([{
+          name: "zarr.json",
+          bytes: encodeJson(small()),
+        }]).file,
+      ]],
+      {},
+      RangeError,
+      'File "/a/c/1.zip" has no chunk of its array, such as the entry "c/0" beside its zarr.json',
+    ],
+    [
+      [first, [
+        "/a/c/1.zip",
+        smallZip({ metadata: small({ suffix: ".raw" }) }),
+      ]],
+      {},
+      RangeError,
+      'such as the entry "c/0.raw"',
+    ],
+    ...["c\\0", "zarr.json", "a\\b.txt"].map((
+      name,
+    ): typeof refused[number] => [
+      [first, [
+        "/a/c/1.zip",
+        smallZip({
+          at: name === "zarr.json" ? "x\\" : "",
+          entries: [{ name, bytes: new Uint8Array(2) }],
+        }),
+      ]],
+      {},
+      RangeError,
+      'with a backslash, where names in zip files are joined by "/"',
+    ]),
     [second(small({ fillValue: 3 })), {}, RangeError, "has the fill_value 0"],
     [second(small({ codecs: ["gzip"] })), {}, RangeError, "has the codecs ["],
     [second(small({ chunkShape: [4] })), {}, RangeError, "has the chunk_grid"],
@@ -512,9 +547,11 @@ Deno.test("adoptZip stops when its signal is aborted", async () => {
 Deno.test("verifyAdoptedZip tells files apart whose coordinates differ at the end only", async () => {
   const ones = Array.from({ length: 59 }, () => 1);
   const metadata = small({ shape: [...ones, 4], chunkShape: [...ones, 2] });
-  const zip = makeZip([{ name: "zarr.json", bytes: encodeJson(metadata) }])
-    .file;
   const zeros = "0/".repeat(59) as "0/";
+  const zip = makeZip([
+    { name: "zarr.json", bytes: encodeJson(metadata) },
+    { name: `c/${zeros}0`, bytes: new Uint8Array(2) },
+  ]).file;
   const store = new MemoryStore([
     [`/c/${zeros}0.zip`, zip],
     [`/c/${zeros}1.zip`, zip],

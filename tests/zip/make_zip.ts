@@ -14,7 +14,12 @@ export interface MadeEntry {
   readonly method?: number;
   readonly flags?: number;
   /** Other numbers in the directory. */
-  readonly listed?: { size?: number; storedSize?: number; offset?: number };
+  readonly listed?: {
+    size?: number;
+    storedSize?: number;
+    offset?: number;
+    checksum?: number;
+  };
   readonly localName?: string;
   readonly comment?: string;
 }
@@ -25,7 +30,19 @@ export interface MadeZip {
   readonly offsets: readonly number[];
 }
 
-/** Writes a zip number by number. CRCs are 0, which no reader of directories looks at. */
+/** The CRC-32 of bytes, bit by bit. */
+function slowCrc32(bytes: Uint8Array): number {
+  let state = ~0;
+  for (const byte of bytes) {
+    state ^= byte;
+    for (let i = 0; i < 8; i++) {
+      state = (state >>> 1) ^ ((state & 1) * 0xedb88320);
+    }
+  }
+  return ~state >>> 0;
+}
+
+/** Writes a zip number by number. CRCs in local headers are 0, since nobody looks at them. */
 export function makeZip(
   entries: readonly MadeEntry[],
   { comment = "", isZip64 = false, end = {} }: {
@@ -96,7 +113,7 @@ export function makeZip(
     put(flags | (hasDescriptor ? 8 : 0), 2);
     put(method, 2);
     put(0, 4);
-    put(0, 4);
+    put(listed?.checksum ?? slowCrc32(bytes), 4);
     put(storedSize!, 4);
     put(size!, 4);
     put(text(name).length, 2);

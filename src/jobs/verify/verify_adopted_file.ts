@@ -1,5 +1,9 @@
 import { INDEX_SUFFIX } from "../../adoption/index_part.ts";
-import { type MakeIndex, mismatchOf } from "../../adoption/verify_file.ts";
+import {
+  type MakeIndex,
+  mismatchOf,
+  readAdopted,
+} from "../../adoption/verify_file.ts";
 import type { ArrayChunks } from "../../arrays/array_chunks.ts";
 import { describe } from "../../metadata/describe.ts";
 import {
@@ -59,20 +63,40 @@ export async function changeOfFile(
     } is not the one that was adopted: ${reason}; restore it, or adopt the files again with the option "overwrite"`;
 }
 
+/** Finds the entries of an adopted zip that have another CRC-32 than its directory says. */
+export async function* wrongEntriesOf(
+  store: Store,
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+  options: StoreOptions,
+): AsyncGenerator<string> {
+  const key = chunks.key(coordinates);
+  if (await isTiff(store, key, options)) return;
+  const adopted = await readAdopted(store, chunks, coordinates, options);
+  if (adopted === undefined) return;
+  const { wrongEntries } = await import("../../zip/verify_adopted_zip.ts");
+  yield* wrongEntries(store, key, adopted.contents, options);
+}
+
 /** The length of the number at the start of each TIFF. */
 const START_SIZE = 4;
 
 /** Makes the index of a TIFF, or else of a zip, which may start with any bytes. */
 const makeIndex: MakeIndex = async (store, file, options) => {
-  const range = { offset: 0, length: START_SIZE };
-  const start = await readRange(store, file.key, range, options);
-  const isTiff = /^(?:II[*+]\0|MM\0[*+])$/.test(
-    String.fromCharCode(...start ?? []),
-  );
-  if (isTiff) {
+  if (await isTiff(store, file.key, options)) {
     const { makeTiffIndex } = await import("../../tiff/verify_adopted.ts");
     return await makeTiffIndex(store, file, options);
   }
   const { makeZipIndex } = await import("../../zip/verify_adopted_zip.ts");
   return await makeZipIndex(store, file, options);
 };
+
+async function isTiff(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<boolean> {
+  const range = { offset: 0, length: START_SIZE };
+  const start = await readRange(store, key, range, options);
+  return /^(?:II[*+]\0|MM\0[*+])$/.test(String.fromCharCode(...start ?? []));
+}

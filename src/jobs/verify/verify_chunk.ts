@@ -24,7 +24,11 @@ import { checkedStream } from "../chunks/checked_stream.ts";
 import { decodeChunk } from "./decode_chunk.ts";
 import type { Codecs } from "./decoders.ts";
 import { type Finding, finding, type Rule } from "./finding.ts";
-import { changeOfFile, hasRightSize } from "./verify_adopted_file.ts";
+import {
+  changeOfFile,
+  hasRightSize,
+  wrongEntriesOf,
+} from "./verify_adopted_file.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
@@ -138,6 +142,17 @@ class ChunkVerification {
         this.#options,
       );
       if (change !== undefined) this.#add("adopted-file-changed", change);
+      else if (this.#isDeep) {
+        const wrong = wrongEntriesOf(
+          store,
+          chunks,
+          this.#coordinates,
+          this.#options,
+        );
+        for await (const message of wrong) {
+          this.#add("inner-chunk-checksum", message);
+        }
+      }
     }
     return isPresent;
   }
