@@ -75,6 +75,7 @@ export async function findAdopted(
   );
   const root = link ? commonFolder([folder, ...all.map(dirname)]) : folder;
   const files: FileToAdopt[] = [];
+  const adopted: string[] = [];
   for (const [i, path] of all.entries()) {
     const key: StoreKey = `/${slashed(relative(root, path))}`;
     const name = link
@@ -84,8 +85,10 @@ export async function findAdopted(
       ? undefined
       : decode(named ?? suffix, name);
     const isPlaced = coordinates !== undefined || link && named === undefined;
-    if (isPlaced) files.push({ key, coordinates });
-    // Folders may hold other files, too, but no chunk with another extension.
+    if (isPlaced) {
+      files.push({ key, coordinates });
+      adopted.push(path);
+    } // Folders may hold other files, too, but no chunk with another extension.
     else if (i < paths.length || isSearched) {
       throw misnamed(path, into, named, suffix);
     }
@@ -97,6 +100,7 @@ export async function findAdopted(
       }: expected names such as ${exampleOf(named!)}`,
     );
   }
+  assertEachAdds(given, adopted, named);
   return {
     format,
     root,
@@ -104,6 +108,28 @@ export async function findAdopted(
     encoding: link ? suffix : named ?? suffix,
     files,
   };
+}
+
+/** Refuses folders of which no file is adopted. */
+function assertEachAdds(
+  given: readonly string[],
+  adopted: readonly string[],
+  named: TemplateChunkKeyEncoding | undefined,
+): void {
+  const empty = given.find((place) => {
+    const path = resolve(place);
+    return !adopted.some((file) =>
+      file === path || file.startsWith(withEnd(path))
+    );
+  });
+  if (empty === undefined) return;
+  throw new UsageError(
+    `No file in ${quoted(empty)} would be adopted: expected files with ${
+      named === undefined
+        ? "the names of chunks, such as c/0/1.tif,"
+        : `names such as ${exampleOf(named)}`
+    } in each folder that is given`,
+  );
 }
 
 /** An error about a file whose name does not say its coordinates. */

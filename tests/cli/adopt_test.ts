@@ -288,6 +288,11 @@ const MISTAKES: [string, number, string][] = [
     2,
     "Expected --template or --stack, which say the places of 2 files",
   ],
+  [
+    "FILES DIR/empty --into DIR --template y{0}_x{1}.tif",
+    2,
+    'No file in "DIR/empty" would be adopted: expected files with names such as y0_x1.tif in each folder that is given',
+  ],
   ["FILES DIR/a.zip --into DIR", 2, "Expected files of one format, found"],
   ["DIR/a.zip --into DIR/new --link --page 1", 2, "--page is for TIFFs only"],
   ["FILES --into DIR/new --link --array x", 2, "--array is for zip files only"],
@@ -319,6 +324,7 @@ Deno.test("adopt answers mistakes, says what would be right, and writes nothing"
       "y0_x1.tif": tiffOf(2),
     });
     await Deno.writeTextFile(`${folder}/a.zip`, "no zip");
+    await Deno.mkdir(`${folder}/empty`);
     const store = new FileSystemStore(folder);
     const before = await digestsOf(store);
     for (const [line, status, message] of MISTAKES) {
