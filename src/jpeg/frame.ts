@@ -51,21 +51,23 @@ export function isFrameMarker(marker: number): boolean {
   return marker >= SOF0 && marker <= SOF2 || marker in REFUSED;
 }
 
+/** Why pictures of this marker or of these bits per sample are not decoded; `undefined` for those that are. */
+export function refusalOf(marker: number, bits: number): string | undefined {
+  if (marker in REFUSED) {
+    return `Expected a picture with Huffman coding, baseline or progressive, found ${
+      REFUSED[marker]
+    }`;
+  }
+  return bits === 8 ? undefined : `Expected samples of 8 bits, found ${bits}`;
+}
+
 /** Reads the header of a frame. */
 export function readFrame(marker: number, segment: Uint8Array): Frame {
-  if (marker in REFUSED) {
-    throw new SyntaxError(
-      `Expected a picture with Huffman coding, baseline or progressive, found ${
-        REFUSED[marker]
-      }`,
-    );
-  }
-  const [bits, , , , , count = 0] = segment;
+  const [bits = 0, , , , , count = 0] = segment;
+  const refusal = refusalOf(marker, bits);
+  if (refusal !== undefined) throw new SyntaxError(refusal);
   if (segment.length < 6 || segment.length !== 6 + 3 * count || count === 0) {
     throw new SyntaxError("The header of the frame is damaged");
-  }
-  if (bits !== 8) {
-    throw new SyntaxError(`Expected samples of 8 bits, found ${bits}`);
   }
   const height = segment[1]! << 8 | segment[2]!;
   const width = segment[3]! << 8 | segment[4]!;

@@ -1,6 +1,6 @@
 import { BitReader } from "./bit_reader.ts";
 import type { Component, Frame } from "./frame.ts";
-import type { HuffmanTable, Tables } from "./tables.ts";
+import { type HuffmanTable, standardTables, type Tables } from "./tables.ts";
 
 /** The header of a scan, which has data for some components of a frame. */
 export interface Scan {
@@ -46,6 +46,7 @@ export function readScan(
   if (count < 1 || count > 4 || segment.length !== 4 + 2 * count) {
     throw new SyntaxError("The header of a scan is damaged");
   }
+  const missing = frame.isProgressive ? undefined : standardTables();
   const components = Array.from({ length: count }, (_, i): ScanComponent => {
     const id = segment[1 + 2 * i]!;
     const numbers = segment[2 + 2 * i]!;
@@ -58,8 +59,8 @@ export function readScan(
     return {
       place,
       component: frame.components[place]!,
-      dc: tables.dc[numbers >> 4],
-      ac: tables.ac[numbers & 15],
+      dc: tables.dc[numbers >> 4] ?? missing?.dc[numbers >> 4],
+      ac: tables.ac[numbers & 15] ?? missing?.ac[numbers & 15],
     };
   });
   if (new Set(components.map(({ place }) => place)).size < count) {

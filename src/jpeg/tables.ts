@@ -62,6 +62,31 @@ export function readHuffman(segment: Uint8Array, tables: Tables): void {
   }
 }
 
+/** The contents of a DHT segment with the four standard tables. Source: ITU-T T.81, K.3 */
+const STANDARD =
+  "AAABBQEBAQEBAQAAAAAAAAAAAQIDBAUGBwgJCgsQAAIBAwMCBAMFBQQEAAABfQECAwAE" +
+  "EQUSITFBBhNRYQcicRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5" +
+  "OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqi" +
+  "o6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2drh4uPk5ebn6Onq8fLz9PX2" +
+  "9/j5+gEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoLEQACAQIEBAMEBwUEBAABAncA" +
+  "AQIDEQQFITEGEkFRB2FxEyIygQgUQpGhscEJIzNS8BVictEKFiQ04SXxFxgZGiYnKCkq" +
+  "NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqCg4SFhoeIiYqSk5SV" +
+  "lpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2dri4+Tl5ufo6ery" +
+  "8/T19vf4+fo=";
+let standard: Tables | undefined;
+
+/** The tables of pictures that have none, as those of motion JPEG. */
+export function standardTables(): Tables {
+  if (standard === undefined) {
+    standard = { quantization: [], dc: [], ac: [] };
+    readHuffman(
+      Uint8Array.from(atob(STANDARD), (each) => each.charCodeAt(0)),
+      standard,
+    );
+  }
+  return standard;
+}
+
 /** The length of the codes that are found in a table, in bits. */
 const SHORT = 9;
 const LONGEST = 16;

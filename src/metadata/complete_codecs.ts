@@ -13,6 +13,7 @@ const STAGE_OF: ReadonlyMap<string, number> = new Map([
   ["transpose", 0],
   ["bytes", 1],
   ["imagecodecs_jpeg", 1],
+  ["imagecodecs_packints", 1],
   ["packbits", 1],
   ["sharding_indexed", 1],
   ["vlen-bytes", 1],

@@ -16,9 +16,15 @@ export function isSameJson(a: unknown, b: unknown): boolean {
     );
 }
 
-/** Whether two values without members are equal. Of a whole number beyond 2^53, `1e20` is a `number` and its digits are a `bigint`. */
+/**
+ * Whether two values without members are equal. Of a whole number beyond 2^53, `1e20` is
+ * a `number` and its digits are a `bigint`, which are often rounded: those of
+ * 2^67 end in zeros.
+ */
 function isSameValue(one: unknown, other: unknown): boolean {
   const isMixed = typeof one === "bigint" && typeof other === "number" ||
     typeof one === "number" && typeof other === "bigint";
-  return isMixed ? one == other : Object.is(one, other);
+  return isMixed
+    ? one == other || String(one) === String(other)
+    : Object.is(one, other);
 }

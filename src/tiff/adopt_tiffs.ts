@@ -12,6 +12,7 @@ import { assertWritable } from "../stores/assert_writable.ts";
 import { readSize } from "../stores/capabilities.ts";
 import { describeStore } from "../stores/describe_store.ts";
 import { forEachAtOnce } from "../stores/for_each_at_once.ts";
+import { loadOnce } from "../stores/load_once.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
   type AdoptTiffsOptions,
@@ -133,6 +134,9 @@ export async function adoptTiffs(
   );
 }
 
+// Few files need the tables of JPEG.
+const loadJpeg = /* @__PURE__ */ loadOnce(() => import("./assert_jpeg.ts"));
+
 /** A file that was read. */
 interface ReadFile extends PlacedShard {
   readonly key: StoreKey;
@@ -161,6 +165,15 @@ async function readFile(
       `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew`,
       { key },
     );
+  }
+  if (!shard.tiles.some((tile) => tile !== undefined)) {
+    throw new RangeError(
+      `${name} adds no chunk to the array, since all its tiles are left out (sparse): leave out the file, whose elements have the fill value then`,
+    );
+  }
+  if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
+    const { assertJpeg } = await loadJpeg();
+    await assertJpeg(store, key, shard, storeOptions);
   }
   const placed = stack ? stacked(shard) : shard;
   const { dimensionNames } = placed;

@@ -1,35 +1,52 @@
+import type { Directory } from "./directory_reader.ts";
+import { PageTags } from "./page_tags.ts";
 import { MOST_TILES } from "./page_tiles.ts";
 import type { TiffPage } from "./tiff_page.ts";
 
+/** The header of NIH Image: its length, and the place of the number of planes, in numbers of 16 bits. */
+const [NIH_LENGTH, NIH_PLANES] = [256, 130];
+
 /**
- * Gives the planes of a stack that has one directory for all of them, as ImageJ writes
- * large stacks and tifffile does with `truncate`: the planes lie one after another, and
- * the description has their number. Other pages are given as they are.
+ * Gives the planes of a stack that has one directory for all of them: the planes lie one
+ * after another. Such are the stacks of MetaMorph and NIH Image, large stacks of ImageJ,
+ * and those of tifffile with `truncate`. Other pages are given as they are.
  *
  * @param pages All pages of a file.
+ * @param directories Their directories.
  */
-export function withPlanes(pages: readonly TiffPage[]): readonly TiffPage[] {
-  const [page] = pages;
-  if (pages.length !== 1 || page!.problem !== undefined) return pages;
-  const count = planesOf(page!);
+export function withPlanes(
+  pages: readonly TiffPage[],
+  directories: readonly Directory[],
+): readonly TiffPage[] {
+  const [page, ...others] = pages;
+  if (page === undefined || page.problem !== undefined) return pages;
+  const counted = directories[0]!.planes;
+  if (others.length > 0 && counted === undefined) return pages;
+  const count = counted ?? planesOf(page, new PageTags(directories[0]!.values));
   if (!(count > 1)) return pages;
-  const size = contiguousSize(page!);
-  const isKnown = size !== undefined && Number.isInteger(count);
-  if (!isKnown || count * page!.tiles.length > MOST_TILES) {
+  const size = contiguousSize(page);
+  const isKnown = size !== undefined && Number.isInteger(count) &&
+    others.length === 0;
+  if (!isKnown || count * page.tiles.length > MOST_TILES) {
     const problem =
-      `its description names ${count} planes, of which the directory has one, and the others cannot be found: write a directory for each plane`;
-    return [{ ...page!, problem }];
+      `it counts ${count} planes, of which its directory has one, and the others cannot be found: write a directory for each plane`;
+    return [{ ...page, problem }, ...others];
   }
   return Array.from({ length: count }, (_, i) => ({
-    ...page!,
-    tiles: page!.tiles.map((tile) =>
+    ...page,
+    tiles: page.tiles.map((tile) =>
       tile && { offset: tile.offset + i * size, length: tile.length }
     ),
   }));
 }
 
-/** The number of planes that the description of a page names. */
-function planesOf({ description = "", shape }: TiffPage): number {
+/** The number of planes that the description of a page names, or the header of NIH Image. */
+function planesOf(
+  { description = "", shape }: TiffPage,
+  tags: PageTags,
+): number {
+  const header = tags.list("nihImageHeader");
+  if (header?.length === NIH_LENGTH) return header[NIH_PLANES]!;
   const [, images] = /^ImageJ=[^\n]*\n(?:.*\n)*?images=(\d+)/.exec(
     description,
   ) ?? [];
@@ -51,7 +68,8 @@ function contiguousSize(
   { tiles, codecs, shape, tileShape, axes }: TiffPage,
 ): number | undefined {
   const x = axes.indexOf("x");
-  const isPlain = codecs?.length === 1 && tileShape[x] === shape[x];
+  const isPlain = codecs?.length === 1 && tileShape[x] === shape[x] &&
+    codecs[0]!.name !== "imagecodecs_jpeg";
   const isContiguous = tiles.every((tile, i) => {
     const before = tiles[i - 1];
     return tile !== undefined &&

@@ -1,8 +1,19 @@
 import { coreDataType } from "../metadata/data_type.ts";
 import type { Directory } from "./directory_reader.ts";
-import { codecsOf, dataTypeOf, PageProblem } from "./page_codecs.ts";
+import {
+  codecsOf,
+  dataTypeOf,
+  packedBits,
+  PageDamage,
+  PageProblem,
+} from "./page_codecs.ts";
 import { PageTags } from "./page_tags.ts";
-import { type PageShape, pageShapeOf, pageTilesOf } from "./page_tiles.ts";
+import {
+  type PageShape,
+  pageShapeOf,
+  pageTilesOf,
+  type TiffFileFacts,
+} from "./page_tiles.ts";
 import type { TiffPage, TiffPlace } from "./tiff_page.ts";
 
 const PLACE_TAGS = [
@@ -15,19 +26,25 @@ const PLACE_TAGS = [
 /** The value of PhotometricInterpretation for masks. */
 const MASK = 4;
 
-/** Describes a page in the terms of Zarr. */
+/**
+ * Describes a page in the terms of Zarr.
+ *
+ * @param file Facts about the file.
+ */
 export function describePage(
   { parent, values }: Directory,
-  isLittleEndian: boolean,
+  file: TiffFileFacts & { readonly isLittleEndian: boolean },
 ): TiffPage {
   const tags = new PageTags(values);
   let problem: string | undefined;
+  let isDamaged = false;
   const attempt = <T>(task: () => T): T | undefined => {
     try {
       return problem === undefined ? task() : undefined;
     } catch (error) {
       if (!(error instanceof PageProblem)) throw error;
       problem = error.message;
+      isDamaged = error instanceof PageDamage;
     }
   };
   const shape: PageShape = attempt(() => pageShapeOf(tags)) ?? {
@@ -36,13 +53,11 @@ export function describePage(
     tileShape: [],
   };
   const dataType = attempt(() => dataTypeOf(tags));
-  const rowAxis = shape.axes.at(-1) === "band" ? -2 : -1;
   const codecs = attempt(() =>
-    codecsOf(tags, dataType!, isLittleEndian, rowAxis)
+    codecsOf(tags, dataType!, file.isLittleEndian, shape)
   );
-  const tiles = attempt(() =>
-    pageTilesOf(tags, shape, coreDataType(dataType!)!.bits! / 8)
-  );
+  const bits = packedBits(tags) ?? coreDataType(dataType ?? "")?.bits;
+  const tiles = attempt(() => pageTilesOf(tags, shape, bits!, file));
   const description = tags.text("description");
   const place = placeOf(tags);
   return {
@@ -54,6 +69,7 @@ export function describePage(
     codecs,
     tiles: tiles ?? [],
     ...problem !== undefined && { problem },
+    ...isDamaged ? { isDamaged } : {},
     ...description !== undefined && { description },
     ...place && { place },
   };

@@ -13,12 +13,15 @@ const loadReader = /* @__PURE__ */ loadOnce(() =>
  * are at the start of the file, two where they are at its end, and one more for tables
  * of tiles that are long.
  *
- * Pages whose tiles cannot be chunks of a Zarr array say why in `problem`. A stack of
- * ImageJ or tifffile that has one directory for all planes has one page for each plane.
+ * Pages whose tiles cannot be chunks of a Zarr array say why in `problem`. A stack that
+ * has one directory for all planes has one page for each plane, such as stacks of
+ * MetaMorph, NIH Image, ImageJ and tifffile.
  *
  * @param read Reads a range of the file.
  * @param options `key`: the key of the file, for messages; `size`: the length of the
- * file in bytes, which saves a request for long tables at its end.
+ * file in bytes, which saves a request for long tables at its end, and is needed to find
+ * the lengths of compressed strips that the file does not have; `page`: the place of the
+ * only page that is needed, so that damage of other pages is passed over.
  * @returns The pages.
  * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
  * @throws {Error} If there is no file.
@@ -51,11 +54,12 @@ const loadReader = /* @__PURE__ */ loadOnce(() =>
  */
 export async function describeTiff(
   read: ReadShardRange,
-  { key = "", size }: {
+  { key = "", size, page }: {
     key?: string | undefined;
     size?: number | undefined;
+    page?: number | undefined;
   } = {},
 ): Promise<TiffDescription> {
   const { describeDirectories } = await loadReader();
-  return await describeDirectories(read, key, size);
+  return await describeDirectories(read, key, size, page);
 }

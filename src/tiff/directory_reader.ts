@@ -29,6 +29,9 @@ export type TagValues = ArrayLike<number>;
 
 /** A directory of a TIFF. */
 export interface Directory {
+  readonly offset: number;
+  /** The number of planes in a stack of MetaMorph. */
+  readonly planes: number | undefined;
   /** The place of the directory of which this one is a sub-directory. */
   readonly parent: number | undefined;
   /** The values of the tags in `WANTED_TAGS`. */
@@ -48,6 +51,9 @@ export class DirectoryReader {
   readonly #tiff: Tiff;
   readonly #seen = new Set<number>();
   readonly #parents: (number | undefined)[] = [];
+  readonly #offsets: number[] = [];
+  /** The numbers of planes that directories count, by the offsets of these. */
+  readonly #planes = new Map<number, number>();
   #valueBytes = 0;
 
   constructor(source: RangeSource) {
@@ -62,20 +68,44 @@ export class DirectoryReader {
     return this.#tiff.isLittleEndian;
   }
 
-  /** Reads the header and all directories, those of the chain before their sub-directories. */
-  async read(): Promise<Directory[]> {
+  get isBig(): boolean {
+    return this.#tiff.version === BIG;
+  }
+
+  /**
+   * Reads the header and all directories, those of the chain before their
+   * sub-directories.
+   *
+   * @param page The place of the only page that is needed: later directories may be
+   * damaged.
+   */
+  async read(page = Infinity): Promise<Directory[]> {
     let next = this.#parseHeader(await this.#source.readFirst());
-    while (next !== 0) next = await this.#readDirectory(next, undefined);
-    await this.#readSubDirectories();
-    return await this.#directories();
+    try {
+      while (next !== 0) next = await this.#readDirectory(next, undefined);
+      await this.#readSubDirectories();
+    } catch (error) {
+      if (!(error instanceof TiffError)) throw error;
+      const count = this.#tiff.images.length;
+      if (count <= page) throw count > 0 ? withPages(error, count) : error;
+    }
+    return await this.#directories(page);
   }
 
   /** Gives the values of all directories, which are read together. */
-  async #directories(): Promise<Directory[]> {
+  async #directories(page: number): Promise<Directory[]> {
     return await Promise.all(
       this.#tiff.images.map(async (image, i) => ({
+        offset: this.#offsets[i]!,
         parent: this.#parents[i],
-        values: await valuesOf(image),
+        planes: this.#planes.get(this.#offsets[i]!),
+        values: await valuesOf(image).catch((error) => {
+          // The values of other pages may be beyond the end of the file.
+          if (page !== Infinity && i !== page && error instanceof TiffError) {
+            return new Map();
+          }
+          throw error;
+        }),
       })),
     );
   }
@@ -139,7 +169,7 @@ export class DirectoryReader {
       );
     }
     const end = countSize + count * entrySize;
-    const view = await this.#directoryBytes(offset, end + pointer);
+    const view = await this.#directoryBytes(offset, end);
     const tags = new Map<TiffTag, Tag>();
     for (let at = countSize; at < end; at += entrySize) {
       const tag = this.#parseEntry(view, at, offset);
@@ -148,7 +178,12 @@ export class DirectoryReader {
     const { images } = this.#tiff;
     images.push(new TiffImage(this.#tiff, images.length, tags));
     this.#parents.push(parent);
-    return this.#number(view, end, pointer);
+    this.#offsets.push(offset);
+    return this.#number(
+      await this.#directoryBytes(offset, end + pointer),
+      end,
+      pointer,
+    );
   }
 
   async #directoryBytes(offset: number, length: number): Promise<DataView> {
@@ -174,6 +209,10 @@ export class DirectoryReader {
     const size = TYPE_SIZES[type] ?? 0;
     if (!WANTED_TAGS.has(id) || size === 0) return undefined;
     const count = this.#number(view, at + 4, pointer);
+    if (id === TAG.uic2) { // Each plane has six numbers, which count as one value.
+      this.#planes.set(directory, count);
+      return undefined;
+    }
     const length = count * size;
     const isLeftOut = id === TAG.description && length > LONGEST_DESCRIPTION;
     if (length === 0 || isLeftOut) return undefined;
@@ -222,6 +261,15 @@ export class DirectoryReader {
       `has the offset or the count ${number}, where 2^53−1 is the most that can be read`,
     );
   }
+}
+
+/** Tells how the pages before the damage can be read. */
+function withPages({ message }: TiffError, count: number): TiffError {
+  return new TiffError(
+    `${message}: choose a page from 0 to ${
+      count - 1
+    }, which come before, by the option "page"`,
+  );
 }
 
 async function readWhole(

@@ -1,9 +1,13 @@
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import type { PageTags } from "./page_tags.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
+import type { TiffPage } from "./tiff_page.ts";
 
 /** A reason why a page cannot be chunks of a Zarr array, and a way out. */
 export class PageProblem extends Error {}
+
+/** Damage of a page. */
+export class PageDamage extends PageProblem {}
 
 /** What to do with a file of another form. */
 export const CONVERT =
@@ -23,6 +27,14 @@ const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
   50001: "WebP",
   50002: "JPEG XL",
   52546: "JPEG XL",
+};
+/** The formats of samples that programs convert others to without loss, by the kinds of numbers. */
+const WIDER: Readonly<Record<string, string>> = {
+  uint: "UInt32",
+  int: "Int32",
+  float: "Float32",
+  complex: "CFloat64",
+  "complex int": "CFloat64",
 };
 /** Deflate has a second code, from before the standard. */
 const DEFLATE_CODES: readonly number[] = [COMPRESSION.deflate, 32946];
@@ -55,24 +67,41 @@ export function dataTypeOf(tags: PageTags): string {
       }: store them in files of their own`,
     );
   }
-  const name = `${KINDS[format] ?? "complex int"}${bits}`;
+  const packed = packedBits(tags);
+  if (packed !== undefined) {
+    return packed < 8 ? "uint8" : packed < 16 ? "uint16" : "uint32";
+  }
+  const kind = KINDS[format] ?? "complex int";
+  const name = `${kind}${bits}`;
   if (DATA_TYPES.test(name)) return name;
+  const wider = WIDER[kind];
+  // Without NBITS, GDAL keeps the number of bits.
   throw new PageProblem(
-    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot UInt16`,
+    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${wider}${
+      wider!.startsWith("C") ? "" : " -co NBITS=32"
+    }`,
   );
+}
+
+/** The number of bits of unsigned integers that lie in rows without gaps; `undefined` for other elements. */
+export function packedBits(tags: PageTags): number | undefined {
+  const bits = tags.number("bitsPerSample", 1);
+  const isUint = KINDS[tags.number("sampleFormat", 1)] === "uint";
+  // Programs read 24 bits in different byte orders.
+  return isUint && bits > 0 && bits < 32 && bits % 8 !== 0 ? bits : undefined;
 }
 
 /**
  * The codecs of a tile in the terms of Zarr.
  *
- * @param rowAxis The dimension along a row, from the end: -1, or -2 before the bands.
+ * @param shape The dimensions of the page.
  * @throws {PageProblem} If there are no such codecs.
  */
 export function codecsOf(
   tags: PageTags,
   dataType: string,
   isLittleEndian: boolean,
-  rowAxis: -1 | -2,
+  { axes, tileShape }: Pick<TiffPage, "axes" | "tileShape">,
 ): NamedConfiguration[] {
   const fillOrder = tags.number("fillOrder", 1);
   if (fillOrder !== 1) {
@@ -81,15 +110,28 @@ export function codecsOf(
     );
   }
   if (tags.number("compression", 1) === JPEG) return [jpegOf(tags, dataType)];
-  const subsampling = tags.list("ycbcrSubsampling") ?? [2, 2];
-  if (
-    tags.number("photometric", 1) === YCBCR && subsampling.some((n) => n > 1)
-  ) {
+  if (tags.number("photometric", 1) === YCBCR && isSubsampled(tags)) {
     throw new PageProblem(
       `it has colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
     );
   }
-  const predictor = predictorOf(tags, dataType, rowAxis);
+  const predictor = predictorOf(
+    tags,
+    dataType,
+    axes.at(-1) === "band" ? -2 : -1,
+  );
+  const bitspersample = packedBits(tags);
+  if (bitspersample !== undefined) {
+    const runlen = tileShape.slice(axes.indexOf("x"))
+      .reduce((product, n) => product * n, 1);
+    return [
+      {
+        name: "imagecodecs_packints",
+        configuration: { bitspersample, runlen },
+      },
+      ...compressorsOf(tags),
+    ];
+  }
   // Predictor 3 orders bytes itself.
   const isLittle = isLittleEndian || predictor?.name === FLOATPRED;
   return [
@@ -106,36 +148,46 @@ export function codecsOf(
 const JPEG = 7;
 /** The most bytes of tables for JPEG; all that there can be take less than 2 KiB. */
 const LONGEST_TABLES = 2 ** 14;
-/** The values of PhotometricInterpretation for colors. */
-const [RGB, YCBCR] = [2, 6];
+/** The most bands of a JPEG that is decoded. */
+const MOST_JPEG_BANDS = 4;
+/** The value of PhotometricInterpretation for colors in YCbCr. */
+const YCBCR = 6;
 const FLOATPRED = "imagecodecs_floatpred";
 
-/** JPEG decodes to elements by itself. Programs agree on the colors of one and of three bands. */
+/** JPEG decodes to elements by itself: as in libtiff, only colors in YCbCr are converted. */
 function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
-  if (dataType !== "uint8") {
+  const bits = tags.number("bitsPerSample", 1);
+  if (dataType !== "uint8" || bits !== 8) {
     throw new PageProblem(
-      `it is compressed by JPEG, which is for elements of uint8 and not of ${dataType}: ${CONVERT}`,
+      `it is compressed by JPEG, which is for elements of uint8 and not of ${
+        bits % 8 === 0 ? dataType : `${bits} bits`
+      }: ${CONVERT}`,
     );
   }
-  const samples = tags.number("planarConfiguration", 1) === 2
-    ? 1
-    : tags.number("samplesPerPixel", 1);
-  const photometric = tags.number("photometric", 1);
-  const colors = samples === 1
+  const isPlanar = tags.number("planarConfiguration", 1) === 2;
+  const bands = tags.number("samplesPerPixel", 1);
+  const samples = isPlanar ? 1 : bands;
+  const isYcbcr = tags.number("photometric", 1) === YCBCR;
+  if (isYcbcr && isPlanar && bands > 1 && isSubsampled(tags)) {
+    throw new PageProblem(
+      `it has planes of colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
+    );
+  }
+  if (samples > MOST_JPEG_BANDS || isYcbcr && ![1, 3].includes(samples)) {
+    throw new PageProblem(
+      `it is compressed by JPEG with ${samples} bands${
+        isYcbcr ? " in YCbCr" : `, where ${MOST_JPEG_BANDS} are the most`
+      }: ${CONVERT}`,
+    );
+  }
+  const colors = samples === 1 || samples === 2
     ? {}
-    : samples === 3 && photometric === RGB
-    ? { colorspace_jpeg: "RGB", colorspace_data: "RGB" }
-    : samples === 3 && photometric === YCBCR
-    ? { colorspace_jpeg: "YCbCr", colorspace_data: "RGB" }
-    : undefined;
-  if (colors === undefined) {
-    throw new PageProblem(
-      `it is compressed by JPEG with ${samples} bands that are neither RGB nor YCbCr (PhotometricInterpretation ${photometric}), which programs decode differently: ${CONVERT}`,
-    );
-  }
+    : samples === 4
+    ? { colorspace_jpeg: "CMYK", colorspace_data: "CMYK" }
+    : { colorspace_jpeg: isYcbcr ? "YCbCr" : "RGB", colorspace_data: "RGB" };
   const tables = tags.list("jpegTables");
   if (tables !== undefined && tables.length > LONGEST_TABLES) {
-    throw new PageProblem(
+    throw new PageDamage(
       `it has tables of ${tables.length} bytes for JPEG, where ${LONGEST_TABLES} are the most: ${CONVERT}`,
     );
   }
@@ -146,6 +198,10 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
       ...colors,
     },
   };
+}
+
+function isSubsampled(tags: PageTags): boolean {
+  return (tags.list("ycbcrSubsampling") ?? [2, 2]).some((n) => n > 1);
 }
 
 function compressorsOf(tags: PageTags): NamedConfiguration[] {
@@ -186,13 +242,16 @@ function predictorOf(
     );
   }
   const configuration = { axis };
-  if (predictor === 2 && !dataType.startsWith("complex")) {
+  const isPacked = packedBits(tags) !== undefined;
+  if (predictor === 2 && !dataType.startsWith("complex") && !isPacked) {
     return { name: "imagecodecs_delta", configuration };
   }
   if (predictor === 3 && dataType.startsWith("float")) {
     return { name: FLOATPRED, configuration };
   }
   throw new PageProblem(
-    `it has the predictor ${predictor} for elements of ${dataType}, for which there is no codec: ${CONVERT}`,
+    `it has the predictor ${predictor} for elements of ${
+      isPacked ? `${packedBits(tags)} bits` : dataType
+    }, for which there is no codec: ${CONVERT}`,
   );
 }

@@ -57,11 +57,12 @@ export function selectPages(
   });
 }
 
-/** The pages that are pictures: those of the chain, or else of sub-directories. */
+/** The pages that are pictures: those of the chain, or else of sub-directories, or else the only page, whatever it says. */
 function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
   const pictures = pages.filter(({ kind }) => kind === "image");
   const inChain = pictures.filter(({ parent }) => parent === undefined);
-  return inChain.length > 0 ? inChain : pictures;
+  if (inChain.length > 0) return inChain;
+  return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
 }
 
 /** The smaller versions of a page, the largest first: among its sub-directories, and after it in the chain. */

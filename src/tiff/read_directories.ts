@@ -15,16 +15,18 @@ export async function describeDirectories(
   read: ReadShardRange,
   key: string,
   size: number | undefined,
+  page: number | undefined,
 ): Promise<TiffDescription> {
-  const { isLittleEndian, directories } = await readDirectories(
+  const { isLittleEndian, isBig, directories } = await readDirectories(
     read,
     key,
     size,
+    page,
   );
-  const pages = directories.map((directory) =>
-    describePage(directory, isLittleEndian)
-  );
-  return { pages: withPlanes(pages) };
+  const starts = directories.map(({ offset }) => offset);
+  const file = { isLittleEndian, isBig, size, starts };
+  const pages = directories.map((directory) => describePage(directory, file));
+  return { pages: withPlanes(pages, directories) };
 }
 
 /**
@@ -38,7 +40,12 @@ async function readDirectories(
   read: ReadShardRange,
   key: string,
   size: number | undefined,
-): Promise<{ isLittleEndian: boolean; directories: readonly Directory[] }> {
+  page: number | undefined,
+): Promise<{
+  isLittleEndian: boolean;
+  isBig: boolean;
+  directories: readonly Directory[];
+}> {
   let failure: { error: unknown } | undefined;
   const source = new RangeSource(async (range) => {
     try {
@@ -51,8 +58,9 @@ async function readDirectories(
   const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
   try {
     const reader = new DirectoryReader(source);
-    const directories = await reader.read();
-    return { isLittleEndian: reader.isLittleEndian, directories };
+    const directories = await reader.read(page);
+    const { isLittleEndian, isBig } = reader;
+    return { isLittleEndian, isBig, directories };
   } catch (cause) {
     if (failure !== undefined) throw failure.error;
     if (cause instanceof MissingFileError) {

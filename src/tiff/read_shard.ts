@@ -14,8 +14,8 @@ export async function readShard(
 ): Promise<TiffShard> {
   const description = await describeTiff(
     (range) => readRange(store, key, range, storeOptions),
-    { key, size },
+    { key, size, page: selection.page },
   );
   const name = `File ${describe(key)}`;
-  return shardOf(selectPages(description, selection, name), name);
+  return shardOf(selectPages(description, selection, name), name, key);
 }

@@ -83,6 +83,8 @@ export interface TiffPage {
   readonly tiles: ShardIndex;
   /** Why the tiles cannot be chunks of a Zarr array, and what to do; missing if they can be. */
   readonly problem?: string;
+  /** Whether `problem` is damage of the file. */
+  readonly isDamaged?: boolean;
   /** The tag ImageDescription, unless it has more than 1 MiB. */
   readonly description?: string;
   /** The place on the earth, if the page has tags of GeoTIFF. */

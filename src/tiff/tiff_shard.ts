@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/damage_error.ts";
 import type { NamedConfiguration } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import type { ShardIndex } from "../shards/shard_index.ts";
@@ -19,11 +20,20 @@ export interface TiffShard {
  * Makes a shard of pages.
  *
  * @param name The file, for messages.
+ * @param key The key of the file.
+ * @throws {DamageError} If the tags of a page are damaged.
  * @throws {RangeError} If a page cannot be in an array, or the pages differ.
  */
-export function shardOf(pages: readonly TiffPage[], name: string): TiffShard {
+export function shardOf(
+  pages: readonly TiffPage[],
+  name: string,
+  key: string,
+): TiffShard {
   const shards = pages.map((page): TiffShard => {
-    const { problem, axes, dataType, codecs } = page;
+    const { problem, isDamaged, axes, dataType, codecs } = page;
+    if (isDamaged) {
+      throw new DamageError(`${name} is damaged: ${problem}`, { key });
+    }
     if (
       problem !== undefined || dataType === undefined || codecs === undefined
     ) {
@@ -103,12 +113,15 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
+/** The codecs whose rows of elements lie one after another. */
+const UNCOMPRESSED = ["bytes", "imagecodecs_packints"];
+
 /** The greatest number of rows that the tiles of all shards can have, if these are rows of elements without compression; else `undefined`. */
 export function commonRows(shards: readonly TiffShard[]): number | undefined {
   const rows = shards.map(({ dimensionNames, tileShape, shape, codecs }) => {
     const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name));
     const isRows = tileShape[x!] === shape[x!] &&
-      codecs.every(({ name }) => name === "bytes");
+      codecs.every(({ name }) => UNCOMPRESSED.includes(name));
     return isRows ? tileShape[y!]! : undefined;
   });
   return rows.reduce((common, own) =>

@@ -1,4 +1,4 @@
-/** Tags of TIFF 6.0, its supplements, GeoTIFF and GDAL. */
+/** Tags of TIFF 6.0, its supplements, GeoTIFF, GDAL, MetaMorph, Zeiss and NIH Image. */
 export const TAG = {
   newSubfileType: 254,
   subfileType: 255,
@@ -25,13 +25,16 @@ export const TAG = {
   ycbcrSubsampling: 530,
   imageDepth: 32997,
   tileDepth: 32998,
+  uic2: 33629,
   modelPixelScale: 33550,
   modelTiepoint: 33922,
   modelTransformation: 34264,
   geoKeyDirectory: 34735,
   geoDoubleParams: 34736,
+  lsmInfo: 34412,
   geoAsciiParams: 34737,
   gdalNoData: 42113,
+  nihImageHeader: 43314,
 } as const;
 
 /** The code of a tag. */

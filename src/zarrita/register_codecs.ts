@@ -45,6 +45,7 @@ export interface CodecRegistry {
  *   `imagecodecs_zstd`, the codecs of TIFF, with the configurations of the Python
  *   package imagecodecs. Predictors take integers and floats, and `dist` of
  *   `imagecodecs_delta` is 1.
+ * - `imagecodecs_packints`, unsigned integers of any number of bits, as TIFF has them.
  * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
  *   progressive, with the samples of libjpeg-turbo, bit for bit.
  *
@@ -145,6 +146,10 @@ export function registerCodecs(
   registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
   registry.set("imagecodecs_lzw", async () => (await codecs()).LZW);
   registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
+  registry.set("imagecodecs_packints", async () => {
+    const { PackintsCodec } = await import("./codecs/packints_codec.ts");
+    return PackintsCodec;
+  });
   registry.set("imagecodecs_jpeg", async () => {
     const { JpegCodec } = await import("./codecs/jpeg_codec.ts");
     return JpegCodec;

@@ -13,12 +13,13 @@ import {
   type Place,
   type TranslatedArray,
 } from "../views/translation.ts";
+import { type ChunkRows, chunkRows } from "./read_keys.ts";
 import type { Run } from "./selection.ts";
 import { innermostCodecs, type ShardLevels } from "./shard_levels.ts";
 
 const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
-/** The codecs of this package, whose messages name the key of a chunk. */
-const NAMING_CODECS = ["crc32c", "packbits"];
+/** The codecs of zarrita, whose messages do not name the key of a chunk. */
+const OTHER_CODECS = ["bytes", "transpose"];
 
 /** A sharded array, shown as an array of its innermost chunks. */
 export class ShardedArray implements TranslatedArray {
@@ -27,6 +28,7 @@ export class ShardedArray implements TranslatedArray {
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
   readonly #changes: ShardChanges;
+  readonly #codecs: readonly string[];
   readonly #codecsNeedKeys: boolean;
 
   constructor(
@@ -46,10 +48,10 @@ export class ShardedArray implements TranslatedArray {
       return new InnerChunks(shards, levels.layouts, options);
     });
     this.inner.refresh(); // Other programs may have changed the shards.
-    this.#codecsNeedKeys = innermostCodecs(document.codecs)
-      .some((codec) =>
-        NAMING_CODECS.includes(parseExtension(codec, "codec").name)
-      );
+    this.#codecs = innermostCodecs(document.codecs)
+      .map((codec) => parseExtension(codec, "codec").name);
+    this.#codecsNeedKeys = this.#codecs
+      .some((name) => !OTHER_CODECS.includes(name));
   }
 
   /** The number of innermost chunks along each dimension. */
@@ -76,10 +78,18 @@ export class ShardedArray implements TranslatedArray {
     const place = this.locate(plainKey);
     if (place === undefined) return undefined;
     const { key, path } = place;
-    return {
-      store: new WholeInnerChunk(this.inner, path, this.#codecsNeedKeys),
-      key,
-    };
+    const needsKey = this.#codecsNeedKeys;
+    const rows = needsKey ? this.#rowsOf(plainKey) : undefined;
+    const store = new WholeInnerChunk(this.inner, path, needsKey, rows);
+    return { store, key };
+  }
+
+  /** The rows of a chunk that extends past the end of the array; `undefined` for another chunk. */
+  #rowsOf(plainKey: string): ChunkRows | undefined {
+    const { chunkShape, gridShape, shape } = this.levels;
+    const first = gridCoordinates(plainKey, gridShape)!
+      .map((coordinate, i) => coordinate * chunkShape[i]!);
+    return chunkRows(chunkShape, shape, first, this.#codecs);
   }
 
   refresh(): void {
@@ -204,10 +214,18 @@ function innerChunks(
 export class WholeInnerChunk extends InnerChunkStore {
   /** Whether a codec names the key of a chunk in its messages. */
   readonly needsKey: boolean;
+  /** The rows of a chunk that extends past the end of the array. */
+  readonly rows: ChunkRows | undefined;
 
-  constructor(chunks: InnerChunks, path: InnerPath, needsKey: boolean) {
+  constructor(
+    chunks: InnerChunks,
+    path: InnerPath,
+    needsKey: boolean,
+    rows: ChunkRows | undefined,
+  ) {
     super(chunks, path);
     this.needsKey = needsKey;
+    this.rows = rows;
   }
 
   override getRange(key: StoreKey): Promise<never> {

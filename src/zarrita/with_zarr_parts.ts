@@ -204,7 +204,7 @@ async function readOwn(
   const own = bytes.length === bytes.buffer.byteLength
     ? new Uint8Array(bytes.buffer)
     : copyBytes(bytes);
-  noteKey(own, key);
+  noteKey(own, key, store instanceof WholeInnerChunk ? store.rows : undefined);
   return own;
 }
 

@@ -10,8 +10,10 @@ import {
 } from "../../mod.ts";
 import type { AdoptedArray } from "../../src/adoption/adopted_array.ts";
 import type { AdoptedVerification } from "../../src/adoption/verify_files.ts";
+import { snippetsFor } from "../../src/cli/page/snippets.ts";
 import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
+import { innermostCodecs } from "../../src/zarrita/shard_levels.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { runScript } from "./python.ts";
 
@@ -41,6 +43,8 @@ interface Case {
   readonly dtype: string;
   /** The SHA-256 of each file before it is adopted. */
   readonly checksums: Record<string, string>;
+  /** A part of the error of zarr-python, if it cannot read the array. */
+  readonly python?: string;
   /** `false` if zarrita does not have the data type. */
   readonly zarrita?: false;
 }
@@ -113,6 +117,18 @@ async function check(
   await storePlain(store, `${folder}/plain/${name}`);
 }
 
+/** The lines that the page of an array shows for zarr-python. */
+async function linesFor(path: string): Promise<string> {
+  const document = JSON.parse(await Deno.readTextFile(`${path}/zarr.json`));
+  const codecs = innermostCodecs(document.codecs) as { name: string }[];
+  const names = codecs.map(({ name }) => name);
+  const [lines] = snippetsFor(path, document.shape.length, true, names);
+  const isNeeded = names.some((name) => name.startsWith("imagecodecs_"));
+  assertEquals(lines!.code.includes("register_codecs()"), isNeeded);
+  assertEquals(lines!.note!.includes('"imagecodecs>=2026.5.10'), isNeeded);
+  return lines!.code;
+}
+
 /**
  * Runs a script that writes files, adopts the files of each of its cases, and compares
  * what zarrita and zarr-python read with the elements that the script wrote. Files stay
@@ -135,8 +151,11 @@ export async function assertAdopted(
       });
     }
     assertEquals(wrong, []);
-    const read = cases.filter(({ refused }) => refused === null)
-      .map((each) => ({ ...each, path: `${folder}/plain/${each.name}` }));
+    const adopted = cases.filter(({ refused }) => refused === null);
+    const read = await Promise.all(adopted.map(async (each) => {
+      const path = `${folder}/plain/${each.name}`;
+      return { ...each, path, code: await linesFor(path) };
+    }));
     assert(read.length >= format.least, `${read.length} cases`);
     const list = `${folder}/read.json`;
     await Deno.writeTextFile(list, JSON.stringify(read));

@@ -11,6 +11,6 @@ testWith(
     assertAdopted(python, "make_tiffs.py", {
       adopt: adoptTiffs,
       verify: verifyAdopted,
-      least: 251,
+      least: 295,
     }),
 );

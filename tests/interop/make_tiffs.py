@@ -111,6 +111,11 @@ def by_gdal(**options):
     return write
 
 
+def read_bands(path):
+    with rasterio.open(path) as dataset:
+        return np.moveaxis(dataset.read(), 0, -1)
+
+
 def mosaics():
     tiles = dict(tiled=True, blockxsize=32, blockysize=16)
     by_compression = {
@@ -231,14 +236,13 @@ def jpegs():
     write = by_tifffile(tile=(16, 32), compression="jpeg", photometric="rgb")
     mosaic("jpeg-tifffile", picture[..., :3], (48, 64), write, bands, "b0/y{y}_x{x}.tif", **lossy)
     pixels = by_gdal(**tiles, interleave="pixel", photometric="minisblack")
+    # GDAL reads colors as they are stored, where tifffile takes three bands for YCbCr.
     for count in [2, 3, 4]:
-        one(
-            f"jpeg-bands-{count}",
-            lambda path: pixels(path, picture[..., :count]),
-            3,
-            lambda path: None,
-            refused="bands that are neither RGB nor YCbCr",
-        )
+        one(f"jpeg-bands-{count}", lambda path: pixels(path, picture[..., :count]), 3, read_bands)
+    cmyk = by_gdal(**tiles, interleave="pixel", photometric="cmyk")
+    one("jpeg-cmyk", lambda path: cmyk(path, picture), 3, read)
+    ycbcr = by_gdal(compress="jpeg", blockysize=16, photometric="ycbcr", interleave="pixel")
+    one("jpeg-short-strip", lambda path: ycbcr(path, picture[:70, :, :3]), 3, read, python="cannot reshape")
     folder = ROOT / "jpeg-other-tables"
     folder.mkdir()
     for i, quality in enumerate([40, 90]):
@@ -260,6 +264,17 @@ def strips():
         mosaic(f"strips-short-{rows}", elements((80, 60), "int32"), (40, 60), by_tifffile(rowsperstrip=rows))
     mosaic("strips-short-file", elements((90, 60), "uint8"), (40, 60), by_tifffile())
     mosaic("strips-gdal", elements((80, 60), "float32"), (40, 60), by_gdal(blockysize=8, compress="deflate"))
+    # The default of libtiff, GDAL and Pillow: a compressed strip with fewer rows at the end.
+    for compression in ["deflate", "lzw", "zstd", "packbits"]:
+        for predictor in [1] if compression == "packbits" else [1, 2]:
+            for dtype in ["uint8", "int16"]:
+                one(
+                    f"strips-last-{compression}-{predictor}-{dtype}",
+                    lambda path: by_gdal(compress=compression, predictor=predictor, blockysize=7)(path, elements((45, 37), dtype)),
+                    2,
+                    read,
+                    python="cannot reshape",
+                )
     planar = elements((30, 40, 3), "uint8")
     path = ROOT / "strips-planar" / "a.tif"
     path.parent.mkdir()
@@ -447,17 +462,15 @@ def refusals():
             refused=pattern,
         )
 
-    write("bilevel", "elements of 1 bits", data=elements((40, 48), "uint8") > 7)
     one(
-        "12-bit-gdal",
-        lambda path: by_gdal(nbits=12)(path, elements((40, 48), "uint16") & 0xFFF),
+        "24-bit-gdal",
+        lambda path: by_gdal(nbits=24)(path, elements((40, 48), "uint32") & 0xFFFFFF),
         2,
         lambda path: None,
-        refused="elements of 12 bits",
+        refused="elements of 24 bits (SampleFormat 1), for which Zarr has no data type: convert the file, such as by gdal_translate -ot UInt32 -co NBITS=32",
     )
     write("lzma", "compressed by LZMA", compression="lzma")
     write("jpeg2000", "compressed by JPEG 2000", compression="jpeg2000")
-    write("short-strip", "its last strip has 4 rows", rowsperstrip=6, compression="zlib")
     write("wrong-rank", "where an array of it has the dimensions", rank=3)
     write("no-page", "has no page 1", options={"page": 1})
 
@@ -483,6 +496,18 @@ def refusals():
     files("nothing", "Found no file below", plain(), options={})
 
 
-for make in [mosaics, jpegs, strips, stacks, overviews, special, refusals]:
+def bits():
+    bilevel = elements((40, 45), "uint8") > 7
+    for compression in [None, "lzw", "zlib", "packbits"]:
+        one(f"mask-{compression}", lambda path: tifffile.imwrite(path, bilevel, metadata=None, compression=compression, rowsperstrip=20), 2, lambda path: read(path).astype("u1"))
+    for count in [1, 2, 4, 7, 9, 12, 15, 17, 20, 31]:
+        dtype = "uint8" if count < 8 else "uint16" if count < 16 else "uint32"
+        data = elements((48, 45, 3), dtype) & np.array(2**count - 1, dtype)
+        for name, options in {"tiles": dict(tiled=True, blockxsize=16, blockysize=16), "strips": dict(blockysize=7)}.items():
+            write = by_gdal(nbits=count, interleave="pixel", photometric="minisblack", **options)
+            one(f"bits-{count}-{name}", lambda path: write(path, data), 3, read_bands)
+
+
+for make in [mosaics, bits, jpegs, strips, stacks, overviews, special, refusals]:
     make()
 (ROOT / "cases.json").write_text(json.dumps(CASES), "utf-8")

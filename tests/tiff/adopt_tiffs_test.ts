@@ -421,7 +421,7 @@ Deno.test("describeTiff tells planes that one directory stands for, or that they
   ) {
     const [page, ...others] = await planes(imageJ, more);
     assertEquals(others.length, 0);
-    assert(page!.problem?.includes("planes, of which the directory has one"));
+    assert(page!.problem?.includes("planes, of which its directory has one"));
   }
 });
 

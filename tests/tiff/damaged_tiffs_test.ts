@@ -152,25 +152,112 @@ Deno.test("describeTiff refuses files with damaged directories", async (t) => {
   });
 });
 
+type ErrorClass = typeof RangeError | typeof DamageError;
+
 Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
-  const cases: [string, TiffDirectory, string][] = [
-    ["no width", without(256), "it has a width of 0"],
-    ["no height", without(257), "it has a height of 0"],
-    ["tiles of no width", page([322, "short", [0]]), "it has a tileWidth of 0"],
+  const cases: [string, TiffDirectory, string, ErrorClass?][] = [
+    ["no width", without(256), "it has a width of 0", DamageError],
+    ["no height", without(257), "it has a height of 0", DamageError],
+    [
+      "tiles of no width",
+      page([322, "short", [0]]),
+      "it has a tileWidth of 0",
+      DamageError,
+    ],
     [
       "tiles of no height",
       page([323, "short", [0]]),
       "it has a tileHeight of 0",
+      DamageError,
     ],
-    ["tiles without a height", without(323), "it has a tileHeight of 0"],
-    ["no bands", page([277, "short", [0]]), "it has a bands of 0"],
-    ["no data type", without(258), "elements of 1 bits"],
+    [
+      "tiles without a height",
+      without(323),
+      "it has a tileHeight of 0",
+      DamageError,
+    ],
+    ["no bands", page([277, "short", [0]]), "it has a bands of 0", DamageError],
+    [
+      "an offset without a length",
+      page([325, "short", [0]]),
+      "its tile 0 has 0 bytes at the offset 8, where both are 0 for a tile that is left out",
+      DamageError,
+    ],
+    [
+      "a length without an offset",
+      page([324, "long", [0]]),
+      "its tile 0 has 256 bytes at the offset 0",
+      DamageError,
+    ],
     [
       "bands of different types",
       page([258, "short", [8, 16, 8]], [277, "short", [3]]),
       "its bands have different data types, BitsPerSample 8,16,8",
     ],
-    ["elements of 24 bits", page([258, "short", [24]]), "elements of 24 bits"],
+    [
+      "elements of 24 bits",
+      page([258, "short", [24]]),
+      "elements of 24 bits (SampleFormat 1), for which Zarr has no data type: convert the file, such as by gdal_translate -ot UInt32 -co NBITS=32",
+    ],
+    [
+      "signed elements of 12 bits",
+      page([258, "short", [12]], [339, "short", [2]]),
+      "gdal_translate -ot Int32 -co NBITS=32",
+    ],
+    [
+      "a predictor for elements of 12 bits",
+      page([258, "short", [12]], [259, "short", [8]], [317, "short", [2]]),
+      "the predictor 2 for elements of 12 bits",
+    ],
+    [
+      "planes of JPEG with fewer elements than pixels",
+      page(
+        [259, "short", [7]],
+        [262, "short", [6]],
+        [277, "short", [3]],
+        [284, "short", [2]],
+        [324, "long", [8, 8, 8]],
+        [325, "long", [9, 9, 9]],
+      ),
+      "planes of colors in YCbCr with fewer elements than pixels",
+    ],
+    [
+      "JPEG of five bands",
+      page([259, "short", [7]], [277, "short", [5]]),
+      "JPEG with 5 bands, where 4 are the most",
+    ],
+    [
+      "tiles of more than 2 GiB",
+      page([322, "long", [2 ** 16]], [323, "long", [2 ** 15]]),
+      "it has tiles or strips of 2147483648 bytes, where 2147483647 are the most",
+    ],
+    [
+      "compressed strips of more than 2 GiB",
+      {
+        entries: [
+          [256, "long", [2 ** 16]],
+          [257, "long", [2 ** 15]],
+          [258, "short", [8]],
+          [259, "short", [5]],
+          [273, "long", [8]],
+          [279, "long", [100]],
+        ],
+      },
+      "it has tiles or strips of 2147483648 bytes",
+    ],
+    [
+      "strips without lengths by PackBits",
+      {
+        entries: [
+          [256, "short", [16]],
+          [257, "short", [16]],
+          [258, "short", [8]],
+          [259, "short", [32773]],
+          [273, "long", [8]],
+        ],
+      },
+      "it has no lengths of its strips (StripByteCounts), which its compression needs",
+    ],
     [
       "complex integers",
       page([258, "short", [32]], [339, "short", [5]]),
@@ -181,26 +268,35 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
       page([256, "long", [2 ** 31]], [257, "long", [2 ** 31]]),
       "it has 18014398509481984 tiles",
     ],
-    ["no tables", without(324), "the offsets of 0 and the lengths of 1"],
+    [
+      "no tables",
+      without(324),
+      "the offsets of 0 and the lengths of 1",
+      DamageError,
+    ],
     [
       "too short tables",
       page([256, "short", [17]]),
       "it has 2 tiles, and a directory with the offsets of 1",
+      DamageError,
     ],
     [
       "lengths of other tiles",
       page([325, "short", [256, 256]]),
       "the offsets of 1 and the lengths of 2",
+      DamageError,
     ],
     [
       "a tile that is too short",
       page([325, "short", [255]]),
       "its tile 0 has 255 bytes, where its elements take 256",
+      DamageError,
     ],
     [
       "long tables for JPEG",
       page([259, "short", [7]], [347, "byte", new Array(200_000).fill(0)]),
       "tables of 200000 bytes for JPEG",
+      DamageError,
     ],
     [
       "JPEG of other elements",
@@ -248,7 +344,7 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
       "tiles of several planes",
     ],
   ];
-  for (const [name, directory, problem] of cases) {
+  for (const [name, directory, problem, thrown = RangeError] of cases) {
     await t.step(name, async () => {
       const bytes = buildTiff({ directories: [directory] });
       const { pages: [found] } = await describe(bytes);
@@ -256,8 +352,10 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
       const store = new MemoryStore([["/c/0/0.tif", bytes]]);
       await assertRejects(
         () => adoptTiffs(store, ""),
-        RangeError,
-        `File "/c/0/0.tif" cannot be part of an array: ${found!.problem}`,
+        thrown,
+        `File "/c/0/0.tif" ${
+          thrown === RangeError ? "cannot be part of an array" : "is damaged"
+        }: ${found!.problem}`,
       );
       assertEquals(await Array.fromAsync(store.list()), ["/c/0/0.tif"]);
     });

@@ -24,6 +24,7 @@ Deno.test("registerCodecs accepts only zarrita and its registry", () => {
     "floatpred",
     "lzw",
     "packbits",
+    "packints",
     "jpeg",
   ];
   assertEquals(

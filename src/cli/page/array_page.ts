@@ -20,6 +20,8 @@ import {
 import { fieldsOf } from "../array_fields.ts";
 import type { PictureAxes } from "./picture_axes.ts";
 import { type Snippet, snippetsFor } from "./snippets.ts";
+import { parseExtension } from "../../metadata/extension.ts";
+import { innermostCodecs } from "../../zarrita/shard_levels.ts";
 
 /** The most chunks of a cell that a page lists. */
 const MOST_LINKS = 200;
@@ -51,7 +53,14 @@ export function arrayPage(described: DescribedArray): Html {
   const attributes = metadata.attributes ?? {};
   const picture = html`<div id="view"></div>
 <noscript>The picture needs JavaScript.</noscript>`;
-  const snippets = snippetsFor(url, metadata.shape.length, !!innerChunkShape);
+  const codecs = innermostCodecs(metadata.codecs)
+    .map((codec) => parseExtension(codec, "codec").name);
+  const snippets = snippetsFor(
+    url,
+    metadata.shape.length,
+    !!innerChunkShape,
+    codecs,
+  );
   return html`
     <div class="columns">
       <div>

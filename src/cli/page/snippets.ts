@@ -5,11 +5,21 @@ export interface Snippet {
   readonly note?: string;
 }
 
-/** Describes how other programs open an array that is served as plain Zarr. */
+/** The first version of imagecodecs that registers its codecs in zarr-python. */
+const IMAGECODECS = "imagecodecs>=2026.5.10";
+/** The codec of imagecodecs that is another one in later versions, and the last version before. */
+const [FLOATPRED, LAST] = ["imagecodecs_floatpred", "<=2026.6.26"];
+
+/**
+ * Describes how other programs open an array that is served as plain Zarr.
+ *
+ * @param codecs The names of the codecs of its chunks, or of its inner chunks.
+ */
 export function snippetsFor(
   url: string,
   rank: number,
   hasShards: boolean,
+  codecs: readonly string[] = [],
 ): Snippet[] {
   const text = JSON.stringify(url);
   const gdal = `ZARR:"/vsicurl/${url}"`;
@@ -17,14 +27,24 @@ export function snippetsFor(
   const gdalNote = hasShards
     ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
     : undefined;
+  const needsImagecodecs = codecs.some((name) =>
+    name.startsWith("imagecodecs_")
+  );
   return [
     {
       program: "zarr-python",
-      code: `import zarr
-
+      code: `import zarr${
+        needsImagecodecs
+          ? "\nfrom imagecodecs.zarr import register_codecs\n\nregister_codecs()"
+          : "\n"
+      }
 array = zarr.open_array(${text}, mode="r")
 print(array.shape, array.dtype)`,
-      note: "pip install zarr fsspec aiohttp requests",
+      note: `pip install zarr fsspec aiohttp requests${
+        needsImagecodecs
+          ? ` "${IMAGECODECS}${codecs.includes(FLOATPRED) ? `,${LAST}` : ""}"`
+          : ""
+      }`,
     },
     {
       program: "zarrita",

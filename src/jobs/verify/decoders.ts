@@ -48,6 +48,10 @@ const LOADERS: Readonly<
   imagecodecs_zstd: loadZstd,
   imagecodecs_lzw: imagecodecs("LZW"),
   imagecodecs_packbits: imagecodecs("PACKBITS"),
+  async imagecodecs_packints() {
+    const codec = await import("../../zarrita/codecs/packints_codec.ts");
+    return codec.PackintsCodec;
+  },
   async imagecodecs_jpeg() {
     return (await import("../../zarrita/codecs/jpeg_codec.ts")).JpegCodec;
   },

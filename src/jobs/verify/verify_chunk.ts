@@ -13,6 +13,7 @@ import {
   type ShardIndex,
   shardIndexSize,
 } from "../../shards/shard_index.ts";
+import type { ShardLayout } from "../../shards/shard_layout.ts";
 import { PartSizeError } from "../../splitter/part_size_error.ts";
 import type { ByteWriter } from "../../stores/byte_io.ts";
 import { takeShortcut } from "../../stores/shortcut.ts";
@@ -21,6 +22,7 @@ import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
 import { ChunkCheck, NO_INDEX } from "../chunks/chunk_checks.ts";
 import type { ChunkLevel, ShardLevel } from "../chunks/chunk_levels.ts";
 import { checkedStream } from "../chunks/checked_stream.ts";
+import { chunkRows, noteKey } from "../../zarrita/read_keys.ts";
 import { decodeChunk } from "./decode_chunk.ts";
 import type { Codecs } from "./decoders.ts";
 import { type Finding, finding, type Rule } from "./finding.ts";
@@ -88,6 +90,8 @@ interface Piece {
   readonly read: Read;
   /** The places of the inner chunks; empty for the chunk. */
   readonly path: readonly number[];
+  /** The place of its first element in the array. */
+  readonly first: readonly number[];
 }
 
 class ChunkVerification {
@@ -177,7 +181,10 @@ class ChunkVerification {
     }
     const read: Read = (range) =>
       chunks.getRange(this.#coordinates, range, this.#options);
-    const piece = { level, size, read, path: [] };
+    const first = this.#coordinates.map((coordinate, i) =>
+      coordinate * level.shape[i]!
+    );
+    const piece = { level, size, read, path: [], first };
     const hasChecksum = level.codecs.at(-1)?.name === "crc32c";
     if (hasChecksum && size < CHECKSUM_SIZE) {
       this.#add(
@@ -211,7 +218,7 @@ class ChunkVerification {
   }
 
   async #verifyPiece(piece: Piece): Promise<void> {
-    const { level, path } = piece;
+    const { level, path, first } = piece;
     if (level.shards !== undefined) {
       return await this.#verifyShard(piece, level.shards);
     }
@@ -219,6 +226,10 @@ class ChunkVerification {
     await this.#try(async () => {
       const bytes = await piece.read({ offset: 0, length: piece.size });
       if (bytes === undefined) return;
+      const { shape } = this.#array.chunks.metadata;
+      const names = level.codecs.map(({ name }) => name);
+      // The last strips of adopted TIFFs lack the rows outside of the array.
+      noteKey(bytes, "", chunkRows(level.shape, shape, first, names));
       const name = this.#nameOf(path);
       const unknown = await decodeChunk(
         bytes,
@@ -234,7 +245,7 @@ class ChunkVerification {
 
   /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
   async #verifyShard(
-    { size, read, path }: Piece,
+    { size, read, path, first }: Piece,
     { layout, after, inner }: ShardLevel,
   ): Promise<void> {
     const indexSize = shardIndexSize(layout);
@@ -280,6 +291,9 @@ class ChunkVerification {
               : range,
           ),
         path: [...path, place],
+        first: placeOfInner(place, layout).map((coordinate, i) =>
+          first[i]! + coordinate * inner.shape[i]!
+        ),
       });
     }
   }
@@ -309,6 +323,19 @@ class ChunkVerification {
       ? `Chunk ${chunk}`
       : `Inner chunk ${path.join(", ")} of ${chunk}`;
   }
+}
+
+/** The coordinates of an inner chunk in its shard. */
+function placeOfInner(
+  place: number,
+  { chunksPerShard }: ShardLayout,
+): number[] {
+  let rest = place;
+  return chunksPerShard.toReversed().map((count) => {
+    const coordinate = rest % count;
+    rest = (rest - coordinate) / count;
+    return coordinate;
+  }).reverse();
 }
 
 /** The rule for damage that was found where another rule is tested. */

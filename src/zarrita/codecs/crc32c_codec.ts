@@ -5,7 +5,7 @@ import {
 } from "../../checksum/stored_checksum.ts";
 import { DamageError } from "../../errors/damage_error.ts";
 import { copyBytes } from "../../stores/copy_bytes.ts";
-import { keyOf, noteKey } from "../read_keys.ts";
+import { keyOf, passNotes } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 
@@ -33,7 +33,7 @@ export class Crc32cCodec {
     }
     // A copy, since zarrita encodes all of the memory that elements lie in.
     const bytes = copyBytes(verifyChecksum(encoded, what, key));
-    if (key !== "") noteKey(bytes, key); // For the next codecs.
+    passNotes(encoded, bytes);
     return bytes;
   }
 

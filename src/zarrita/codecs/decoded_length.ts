@@ -1,9 +1,10 @@
 import { coreDataType } from "../../metadata/data_type.ts";
 import { DamageError } from "../../errors/damage_error.ts";
 import { CHECKSUM_SIZE } from "../../checksum/stored_checksum.ts";
-import { keyOf } from "../read_keys.ts";
+import { keyOf, passNotes, rowsOf } from "../read_keys.ts";
 import { chunkAt } from "./chunk_at.ts";
 import type { ChunkMetadata } from "./codec.ts";
+import { packedLength, PACKINTS } from "./packints_configuration.ts";
 
 /** The bytes that each of these codecs adds to what it encodes. */
 const ADDED_BYTES: Readonly<Record<string, number>> = {
@@ -47,7 +48,11 @@ export interface DecodedLength {
    * how much they are too long.
    */
   readonly limit: number;
+  /** Whether elements are changed by a predictor, which needs all of them. */
+  readonly isPredicted: boolean;
 }
+
+const PREDICTORS = ["imagecodecs_delta", "imagecodecs_floatpred"];
 
 /**
  * Finds the length of a decoded chunk.
@@ -64,17 +69,27 @@ export function decodedLength(
   let length = shape.reduce((product, n) => product * n, bits / 8);
   let isExact = places.length === 1;
   for (const codec of codecs.slice(0, places.at(-1))) {
-    if (isSized(codec.name)) {
+    if (codec.name === PACKINTS) {
+      length = packedLength(codec.configuration, { dataType, shape });
+    } else if (isSized(codec.name)) {
       length += ADDED_BYTES[codec.name]!;
     } else if (COMPRESSORS.has(codec.name)) {
       isExact = false;
       length = limitOf(length);
     } else return UNKNOWN;
   }
-  return { exact: isExact ? length : undefined, limit: limitOf(length) };
+  return {
+    exact: isExact ? length : undefined,
+    limit: limitOf(length),
+    isPredicted: codecs.some((codec) => PREDICTORS.includes(codec.name)),
+  };
 }
 
-const UNKNOWN: DecodedLength = { exact: undefined, limit: Infinity };
+const UNKNOWN: DecodedLength = {
+  exact: undefined,
+  limit: Infinity,
+  isPredicted: false,
+};
 
 /** More than compressors make of this many bytes. */
 function limitOf(length: number): number {
@@ -82,21 +97,41 @@ function limitOf(length: number): number {
 }
 
 /**
- * Refuses decoded bytes of another length than expected. Chunks of `withZarrParts`,
- * whose keys are known, are left to `checkChunks`, which names their coordinates.
+ * Refuses decoded bytes of another length than expected, and passes their notes on. A
+ * chunk at the end of an array may lack rows that are outside of the array, as the last
+ * strip of a TIFF does: these become zeros. Chunks of `withZarrParts`, whose keys are
+ * known, are left to `checkChunks`, which names their coordinates, if no predictor needs
+ * all elements.
  */
-export function assertDecodedLength(
+export function wholeChunk(
   encoded: Uint8Array,
-  found: number,
-  { exact, limit }: DecodedLength,
+  decoded: Uint8Array,
+  { exact, limit, isPredicted }: DecodedLength,
   name: string,
-): void {
-  if (exact === undefined || found === exact) return;
-  if (keyOf(encoded) !== "" && found <= limit) return;
-  throw damaged(
-    encoded,
-    `decodes to ${found} bytes by ${name}, where its elements take ${exact}`,
-  );
+): Uint8Array {
+  let whole = decoded;
+  if (exact !== undefined && decoded.length !== exact) {
+    const needed = neededLength(encoded, exact);
+    if (needed <= decoded.length && decoded.length < exact) {
+      whole = new Uint8Array(exact);
+      whole.set(decoded);
+    } else if (
+      isPredicted || keyOf(encoded) === "" || decoded.length > limit
+    ) {
+      throw damaged(
+        encoded,
+        `decodes to ${decoded.length} bytes by ${name}, where its elements take ${exact}`,
+      );
+    }
+  }
+  passNotes(encoded, whole);
+  return whole;
+}
+
+/** The least number of decoded bytes that hold all elements of a chunk in the array. */
+export function neededLength(encoded: Uint8Array, exact: number): number {
+  const rows = rowsOf(encoded);
+  return rows === undefined ? exact : exact / rows.count * rows.inArray;
 }
 
 /** The error for encoded bytes that are longer than the limit once decoded. */

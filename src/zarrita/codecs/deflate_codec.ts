@@ -1,14 +1,13 @@
 import { refuse } from "../../metadata/check.ts";
-import { keyOf, noteKey } from "../read_keys.ts";
 import { adler32 } from "./adler32.ts";
 import type { ChunkMetadata } from "./codec.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
-  assertDecodedLength,
   damaged,
   type DecodedLength,
   decodedLength,
   tooLong,
+  wholeChunk,
 } from "./decoded_length.ts";
 import { encodeNatively } from "./encode_natively.ts";
 import { checkLevel } from "./level.ts";
@@ -19,6 +18,7 @@ import {
   pieceSize,
 } from "../../runtime/native_zlib.ts";
 import { ownBytes } from "./own_bytes.ts";
+import { joinBytes } from "../../stores/join_bytes.ts";
 import { TooLongError, transformBytes } from "./transform_bytes.ts";
 
 /** How zlib, gzip and the streams of the web name the formats of deflated data. */
@@ -164,15 +164,7 @@ export class DeflateCodec {
         cause,
       );
     }
-    assertDecodedLength(
-      encoded,
-      decoded.length,
-      this.#length,
-      this.#format,
-    );
-    const key = keyOf(encoded);
-    if (key !== "") noteKey(decoded, key); // For the next codecs.
-    return decoded;
+    return wholeChunk(encoded, decoded, this.#length, this.#format);
   }
 
   #decodeNatively(encoded: Uint8Array, native: NativeZlib): Uint8Array {
@@ -182,7 +174,8 @@ export class DeflateCodec {
       chunkSize: pieceSize(this.#length.exact),
       maxOutputLength: outputLimit(this.#length.limit),
     }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
-    if (engine.bytesWritten !== encoded.length) {
+    // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
+    if (engine.bytesWritten !== encoded.length && this.#format !== "zlib") {
       throw new SyntaxError(
         `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
       );
@@ -192,18 +185,58 @@ export class DeflateCodec {
 
   /** Some streams return what they have of zlib data that is cut short. */
   async #decodeByStream(encoded: Uint8Array): Promise<Uint8Array> {
-    const decoded = await transformBytes(
-      encoded,
-      new DecompressionStream(FORMATS[this.#format].stream),
-      this.#length.limit,
-    );
-    if (this.#format !== "zlib") return decoded;
-    const { buffer, byteOffset, length } = encoded;
-    const end = length - ADLER_SIZE;
-    const stored = end > 0
-      ? new DataView(buffer, byteOffset).getUint32(end)
-      : undefined;
-    if (stored === adler32(decoded)) return decoded;
+    const { stream } = FORMATS[this.#format];
+    const decode = (bytes: Uint8Array) =>
+      transformBytes(
+        bytes,
+        new DecompressionStream(stream),
+        this.#length.limit,
+      );
+    if (this.#format !== "zlib") return await decode(encoded);
+    const decoded = await decode(encoded).catch(async (error) => {
+      const end = error instanceof TooLongError
+        ? undefined
+        : await endOfZlib(encoded, this.#length.exact);
+      if (end === undefined) throw error;
+      return await decode(encoded.subarray(0, end));
+    });
+    const stored = checksumOf(decoded);
+    if (placeOf(encoded, stored) >= 0) return decoded;
     throw new SyntaxError("Its checksum does not match");
   }
+}
+
+/**
+ * The end of zlib data with other bytes after it, which streams refuse: that of the
+ * checksum of what they return before.
+ */
+async function endOfZlib(
+  encoded: Uint8Array,
+  length: number | undefined,
+): Promise<number | undefined> {
+  const pieces: Uint8Array[] = [];
+  await transformBytes(
+    encoded,
+    new DecompressionStream("deflate"),
+    length,
+    { piece: 1, pieces },
+  ).catch(() => {});
+  const checksum = checksumOf(joinBytes(pieces));
+  const place = placeOf(encoded, checksum);
+  return place < 0 ? undefined : place + checksum.length;
+}
+
+/** The last place of some bytes among others; -1 if they are not there. */
+function placeOf(bytes: Uint8Array, searched: Uint8Array): number {
+  for (let at = bytes.length - searched.length; at >= 0; at--) {
+    if (searched.every((byte, i) => bytes[at + i] === byte)) return at;
+  }
+  return -1;
+}
+
+/** The checksum at the end of zlib data. */
+function checksumOf(decoded: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(ADLER_SIZE);
+  new DataView(bytes.buffer).setUint32(0, adler32(decoded));
+  return bytes;
 }

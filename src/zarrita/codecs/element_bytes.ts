@@ -38,6 +38,16 @@ export function elementBytes(chunk: Chunk, size: number): Uint8Array {
     : gather(bytes, dimensions, count, size);
 }
 
+/** The strides of elements in C order. */
+export function stridesOf(shape: readonly number[]): number[] {
+  let stride = 1;
+  return shape.toReversed().map((length) => {
+    const step = stride;
+    stride *= length;
+    return step;
+  }).reverse();
+}
+
 interface Dimension {
   readonly length: number;
   readonly stride: number;

@@ -6,7 +6,6 @@ import { DamageError } from "../../errors/damage_error.ts";
 import { describe } from "../../metadata/describe.ts";
 import { MetadataError } from "../../metadata/metadata_error.ts";
 import { copyBytes } from "../../stores/copy_bytes.ts";
-import { keyOf, noteKey } from "../read_keys.ts";
 import type { BytesCoder, Chunk, ChunkMetadata } from "./codec.ts";
 import {
   checkAxis,
@@ -17,10 +16,10 @@ import {
 } from "./chunk_rows.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
-  assertDecodedLength,
   damaged,
   type DecodedLength,
   decodedLength,
+  wholeChunk,
 } from "./decoded_length.ts";
 import { elementBytes } from "./element_bytes.ts";
 import { decodeLzw, encodeLzw } from "./lzw.ts";
@@ -63,7 +62,7 @@ export const PACKBITS: Entry = {
         numberSize(name, metadata.dataType);
     return bytesCodec(name, length, {
       encode: (bytes) => encodeRuns(bytes, Math.min(row, bytes.length)),
-      decode: (bytes) => decodeRuns(bytes, length.limit),
+      decode: (bytes) => decodeRuns(bytes, length.exact, length.limit),
     });
   },
 };
@@ -124,10 +123,7 @@ function bytesCodec(
         if (!(error instanceof SyntaxError)) throw error;
         throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
       }
-      assertDecodedLength(encoded, decoded.length, length, name);
-      const key = keyOf(encoded);
-      if (key !== "") noteKey(decoded, key); // For the next codecs.
-      return decoded;
+      return wholeChunk(encoded, decoded, length, name);
     },
   };
 }

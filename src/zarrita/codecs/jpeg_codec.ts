@@ -6,8 +6,10 @@ import { MetadataError } from "../../metadata/metadata_error.ts";
 import { joinBytes } from "../../stores/join_bytes.ts";
 import { storedShape } from "./chunk_rows.ts";
 import type { Chunk, ChunkMetadata } from "./codec.ts";
+import { type ChunkRows, rowsOf } from "../read_keys.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 import { damaged } from "./decoded_length.ts";
+import { stridesOf } from "./element_bytes.ts";
 
 const NAME = "imagecodecs_jpeg";
 
@@ -97,27 +99,33 @@ export class JpegCodec {
     try {
       data = decodeJpeg(bytes, {
         ...options,
-        assertShape: (shape) => this.#assertShape(shape),
+        assertShape: (shape) => this.#assertShape(shape, rowsOf(encoded)),
       });
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
     }
-    let stride = 1;
-    const strides = this.#shape.toReversed().map((length) => {
-      const step = stride;
-      stride *= length;
-      return step;
-    });
-    return { data, shape: this.#shape, stride: strides.reverse() };
+    const count = this.#shape.reduce((product, n) => product * n, 1);
+    if (data.length < count) { // Rows outside of the array, which are not stored.
+      const whole = new Uint8Array(count);
+      whole.set(data);
+      data = whole;
+    }
+    return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
   }
 
-  #assertShape(found: readonly [number, number, number]): void {
-    const lengths = found.filter(isLong);
+  /** @param rows The rows of a chunk that extends past the edge of the array. */
+  #assertShape(
+    [height, width, samples]: readonly [number, number, number],
+    rows: ChunkRows | undefined,
+  ): void {
+    const isShort = rows !== undefined && rows.count === this.#lengths[0] &&
+      height >= rows.inArray && height < rows.count;
+    const lengths = [isShort ? rows.count : height, width, samples]
+      .filter(isLong);
     const isSame = lengths.length === this.#lengths.length &&
       lengths.every((length, i) => length === this.#lengths[i]);
     if (isSame) return;
-    const [height, width, samples] = found;
     throw new SyntaxError(
       `Expected a picture for a chunk of the shape ${
         describe(this.#shape)

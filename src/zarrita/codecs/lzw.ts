@@ -64,10 +64,11 @@ export function encodeLzw(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Decodes bytes.
+ * Decodes bytes, also those of programs before TIFF 6.0, whose codes start at the lowest
+ * bit and grow when they have to.
  *
- * @param expected The length of the decoded bytes, if it is known. Data that reaches
- * it needs no end code.
+ * @param expected The length of the decoded bytes, if it is known. Decoding ends there,
+ * since some programs write more, and at the end of data without an end code.
  * @param limit The most bytes to decode.
  * @throws {SyntaxError} If the data is damaged, or longer than the limit.
  */
@@ -80,6 +81,10 @@ export function decodeLzw(
   const lasts = Uint8Array.from({ length: MOST_CODES }, (_, i) => i & 255);
   const firsts = lasts.slice();
   const lengths = new Uint16Array(MOST_CODES).fill(1, 0, CLEAR);
+  // No other data starts like this, with the code that clears the table.
+  const isOld = bytes[0] === 0 && (bytes[1]! & 1) === 1;
+  const growsAt = isOld ? 0 : 1;
+  const most = expected ?? limit;
   let decoded = new Uint8Array(expected ?? 4 * bytes.length);
   let length = 0;
   let width = 9;
@@ -88,17 +93,19 @@ export function decodeLzw(
   let held = 0;
   let heldBits = 0;
   let offset = 0;
-  while (true) {
+  while (length !== expected) {
     while (heldBits < width && offset < bytes.length) {
-      held = (held << 8 | bytes[offset++]!) & 0xfffff;
+      const byte = bytes[offset++]!;
+      held = isOld ? held | byte << heldBits : (held << 8 | byte) & 0xfffff;
       heldBits += 8;
     }
     if (heldBits < width) {
-      if (length === expected) break;
+      if (expected !== undefined) break;
       throw new SyntaxError(`It ends at ${bytes.length} without an end code`);
     }
     heldBits -= width;
-    const code = held >> heldBits & (1 << width) - 1;
+    const code = (isOld ? held : held >> heldBits) & (1 << width) - 1;
+    if (isOld) held >>= width;
     if (code === END) break;
     if (code === CLEAR) {
       width = 9;
@@ -116,7 +123,7 @@ export function decodeLzw(
     }
     const isNew = code === next;
     const size = isNew ? lengths[previous]! + 1 : lengths[code]!;
-    if (length + size > limit) {
+    if (length + size > most && expected === undefined) {
       throw new SyntaxError(`It decodes to more than ${limit} bytes`);
     }
     if (length + size > decoded.length) decoded = grown(decoded, length + size);
@@ -130,10 +137,10 @@ export function decodeLzw(
       firsts[next] = firsts[previous]!;
       lasts[next] = decoded[length]!;
       lengths[next] = lengths[previous]! + 1;
-      if (++next === (1 << width) - 1 && width < 12) width++;
+      if (++next === (1 << width) - growsAt && width < 12) width++;
     }
     previous = code;
-    length += size;
+    length = Math.min(length + size, most);
   }
   return length === decoded.length ? decoded : decoded.slice(0, length);
 }

@@ -53,16 +53,23 @@ function runLength(bytes: Uint8Array, start: number, end: number): number {
 /**
  * Decodes bytes.
  *
+ * @param expected The length of the decoded bytes, if it is known. Decoding ends there,
+ * since some programs write more.
  * @param limit The most bytes to decode.
  * @throws {SyntaxError} If the data is cut short, or longer than the limit.
  */
-export function decodeRuns(bytes: Uint8Array, limit: number): Uint8Array {
-  const decoded = new Uint8Array(decodedLength(bytes, limit));
+export function decodeRuns(
+  bytes: Uint8Array,
+  expected: number | undefined,
+  limit: number,
+): Uint8Array {
+  const decoded = new Uint8Array(decodedLength(bytes, expected, limit));
   let length = 0;
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; length < decoded.length;) {
     const count = bytes[at++]!;
     if (count < LONGEST) {
-      decoded.set(bytes.subarray(at, at + count + 1), length);
+      const most = Math.min(count + 1, decoded.length - length);
+      decoded.set(bytes.subarray(at, at + most), length);
       length += count + 1;
       at += count + 1;
     } else if (count > LONGEST) {
@@ -72,13 +79,21 @@ export function decodeRuns(bytes: Uint8Array, limit: number): Uint8Array {
   return decoded;
 }
 
-function decodedLength(bytes: Uint8Array, limit: number): number {
+function decodedLength(
+  bytes: Uint8Array,
+  expected: number | undefined,
+  limit: number,
+): number {
   let length = 0;
   let at = 0;
-  while (at < bytes.length) {
+  while (at < bytes.length && length !== expected) {
     const count = bytes[at]!;
     at += count < LONGEST ? count + 2 : count > LONGEST ? 2 : 1;
-    if (count !== LONGEST) length += count < LONGEST ? count + 1 : 257 - count;
+    if (count === LONGEST) continue;
+    length += count < LONGEST ? count + 1 : 257 - count;
+    if (expected === undefined || length <= expected) continue;
+    at -= count < LONGEST ? length - expected : 0;
+    length = expected;
   }
   if (at > bytes.length) {
     throw new SyntaxError(`It needs ${at} bytes, found ${bytes.length}`);

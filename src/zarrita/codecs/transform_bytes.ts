@@ -10,22 +10,27 @@ const PIECE = 2 ** 14;
  * Sends bytes through a stream that encodes or decodes them.
  *
  * @param limit The most bytes that the stream may produce.
+ * @param options `piece`: the number of bytes that the stream gets at once; `pieces`:
+ * takes what the stream produces, also before an error.
  * @throws {TooLongError} If the stream produces more bytes.
  */
 export async function transformBytes(
   bytes: Uint8Array,
   stream: GenericTransformStream,
   limit: number = Infinity,
+  { piece: size = PIECE, pieces = [] }: {
+    piece?: number;
+    pieces?: Uint8Array[];
+  } = {},
 ): Promise<Uint8Array> {
   let offset = 0;
   const source = new ReadableStream({
     pull(controller) {
       if (offset >= bytes.length) return controller.close();
-      controller.enqueue(bytes.subarray(offset, offset + PIECE));
-      offset += PIECE;
+      controller.enqueue(bytes.subarray(offset, offset + size));
+      offset += size;
     },
   });
-  const pieces: Uint8Array[] = [];
   let length = 0;
   const sink = new WritableStream<Uint8Array>({
     write(piece) {

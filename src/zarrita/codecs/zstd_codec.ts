@@ -1,13 +1,12 @@
 import { joinBytes } from "../../stores/join_bytes.ts";
-import { keyOf, noteKey } from "../read_keys.ts";
 import type { BytesCoder, ChunkMetadata } from "./codec.ts";
 import { parseCodecConfiguration } from "./codec_configuration.ts";
 import {
-  assertDecodedLength,
   damaged,
   type DecodedLength,
   decodedLength,
   tooLong,
+  wholeChunk,
 } from "./decoded_length.ts";
 import { encodeNatively } from "./encode_natively.ts";
 import { checkLevel } from "./level.ts";
@@ -120,10 +119,7 @@ export class ZstdCodec {
       pieces.push(piece);
     }
     const decoded = pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
-    assertDecodedLength(encoded, decoded.length, this.#length, "zstd");
-    const key = keyOf(encoded);
-    if (key !== "") noteKey(decoded, key); // For the next codecs.
-    return decoded;
+    return wholeChunk(encoded, decoded, this.#length, "zstd");
   }
 
   /**

@@ -168,12 +168,19 @@ for (const [bomb, make] of Object.entries(BOMBS)) {
     ) {
       const { store, array } = await emptyArray("int16", [2000], names);
       store.set("/c/0", bytes);
+      // Programs write longer data, of which the start is read.
+      if (
+        names.length === 2 && /_lzw|_packbits/.test(name)
+      ) {
+        assertEquals((await zarr.get(array)).data, new Int16Array(2000));
+        continue;
+      }
       const { cause } = await assertRejects(
         () => zarr.get(array),
         zarr.CodecPipelineError,
       );
       assertInstanceOf(cause, DamageError);
-      assert(/decode[sd] (to|by)/.test(cause.message), cause.message);
+      assert(/decode[sd] (to|by)|CRC32C/.test(cause.message), cause.message);
     }
   });
 }

@@ -36,7 +36,7 @@ Deno.test("decodeLzw and decodeRuns return what was encoded, of any bytes", () =
       assertEquals(decodeLzw(lzw, undefined, bytes.length), bytes);
       assertEquals(decodeLzw(lzw, bytes.length, bytes.length), bytes);
       const runs = encodeRuns(bytes, row);
-      assertEquals(decodeRuns(runs, bytes.length), bytes);
+      assertEquals(decodeRuns(runs, undefined, bytes.length), bytes);
     }),
     { numRuns: 300 },
   );
@@ -58,7 +58,7 @@ Deno.test("encodeRuns never needs more than a byte for 128 in each row", () => {
   for (const length of [0, 1, 2, 127, 128, 129, 130, 255, 256, 257]) {
     for (const bytes of [new Uint8Array(length), mixedBytes(length)]) {
       const encoded = encodeRuns(bytes, Math.max(length, 1));
-      assertEquals(decodeRuns(encoded, length), bytes);
+      assertEquals(decodeRuns(encoded, undefined, length), bytes);
       const most = length + Math.ceil(length / 128);
       assertEquals(encoded.length <= most, true);
     }
@@ -91,11 +91,23 @@ for (const [name, encoded, decoded] of VECTORS) {
 
 Deno.test("decodeRuns skips 128, and refuses a count without its bytes", () => {
   const bytes = new Uint8Array([128, 1, 5, 6, 128, 255, 9, 128]);
-  assertEquals(decodeRuns(bytes, 4), new Uint8Array([5, 6, 9, 9]));
+  assertEquals(decodeRuns(bytes, undefined, 4), new Uint8Array([5, 6, 9, 9]));
   for (const cut of [[1, 5], [255], [0]]) {
-    assertThrows(() => decodeRuns(new Uint8Array(cut), 9), SyntaxError);
+    assertThrows(
+      () => decodeRuns(new Uint8Array(cut), undefined, 9),
+      SyntaxError,
+    );
   }
-  assertThrows(() => decodeRuns(bytes, 3), SyntaxError);
+  assertThrows(() => decodeRuns(bytes, undefined, 3), SyntaxError);
+  // With the length of the chunk, data that follows is not read.
+  for (const [expected, runs] of [[1, [5]], [2, [5, 6]], [3, [5, 6, 9]]]) {
+    const found = decodeRuns(bytes, expected as number, 9);
+    assertEquals(found, new Uint8Array(runs as number[]));
+  }
+  assertEquals(decodeRuns(bytes, 9, 9), new Uint8Array([5, 6, 9, 9]));
+  const cut = new Uint8Array([5, 1, 2, 3]);
+  assertEquals(decodeRuns(cut, 3, 9), new Uint8Array([1, 2, 3]));
+  assertThrows(() => decodeRuns(cut, 4, 9), SyntaxError);
 });
 
 Deno.test("decodeLzw and decodeRuns return or refuse any bytes, within the limit", () => {
@@ -109,7 +121,7 @@ Deno.test("decodeLzw and decodeRuns return or refuse any bytes, within the limit
           const decode of [
             () => decodeLzw(bytes, undefined, limit),
             () => decodeLzw(clear, limit, limit),
-            () => decodeRuns(bytes, limit),
+            () => decodeRuns(bytes, undefined, limit),
           ]
         ) {
           try {
@@ -125,12 +137,12 @@ Deno.test("decodeLzw and decodeRuns return or refuse any bytes, within the limit
 });
 
 for (const name of ["imagecodecs_lzw", "imagecodecs_packbits"]) {
-  Deno.test(`zarrita refuses a chunk of ${name} that is cut, too long or too short as damage`, async () => {
+  Deno.test(`zarrita refuses a chunk of ${name} that is cut or too short as damage, and reads the first elements of a longer one`, async () => {
     const target = await tiffArray("uint16", [30], { name });
     const bytes = mixedBytes(60);
     const encoded = await encodeChunk(target, bytes);
     assertEquals(await decodeChunk(target, encoded), bytes);
-    const wrong = [31, 29, 1].map((length) => mixedBytes(2 * length));
+    const wrong = [29, 1].map((length) => mixedBytes(2 * length));
     const others = await Promise.all(
       wrong.map(async (bytes) =>
         await encodeChunk(
@@ -139,6 +151,9 @@ for (const name of ["imagecodecs_lzw", "imagecodecs_packbits"]) {
         )
       ),
     );
+    const longer = await tiffArray("uint16", [31], { name });
+    const more = await encodeChunk(longer, mixedBytes(62));
+    assertEquals(await decodeChunk(target, more), bytes);
     for (let cut = 0; cut < encoded.length - 1; cut++) {
       others.push(encoded.slice(0, cut));
     }
@@ -153,6 +168,69 @@ for (const name of ["imagecodecs_lzw", "imagecodecs_packbits"]) {
     }
   });
 }
+
+Deno.test("imagecodecs_packints packs integers in rows that end with a byte, and round-trips them", async () => {
+  const vectors: [number, number, number[], number[]][] = [
+    [1, 3, [1, 0, 1, 1, 1, 0], [0b10100000, 0b11000000]],
+    [1, 0, [1, 0, 1, 1, 1, 0], [0b10111000]],
+    [3, 2, [5, 1, 7, 0, 2, 4], [0b10100100, 0b11100000, 0b01010000]],
+    [12, 3, [0xabc, 0xdef, 0x123, 1, 2, 3], [
+      ...[0xab, 0xcd, 0xef, 0x12, 0x30],
+      ...[0x00, 0x10, 0x02, 0x00, 0x30],
+    ]],
+    [16, 0, [1, 2, 3, 4, 5, 65535], [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 255, 255]],
+  ];
+  for (const [bitspersample, runlen, values, packed] of vectors) {
+    const store = new Map<string, Uint8Array>();
+    const array = await zarr.create(store, {
+      shape: [2, 3],
+      chunkShape: [2, 3],
+      dtype: "uint16",
+      fillValue: 0,
+      codecs: [{
+        name: "imagecodecs_packints",
+        configuration: { bitspersample, runlen },
+      }],
+    });
+    const data = new Uint16Array(values);
+    await zarr.set(array, null, { data, shape: [2, 3], stride: [3, 1] });
+    assertEquals(store.get("/c/0/0"), new Uint8Array(packed));
+    assertEquals((await zarr.get(array)).data, data);
+    for (const wrong of [packed.slice(1), [...packed, 0]]) {
+      store.set("/c/0/0", new Uint8Array(wrong));
+      const { cause } = await assertRejects(
+        () => zarr.get(array),
+        zarr.CodecPipelineError,
+      );
+      assertInstanceOf(cause, DamageError);
+    }
+  }
+});
+
+Deno.test("imagecodecs_packints refuses other data types and configurations", async () => {
+  const cases: [string, unknown][] = [
+    ["int16", {}],
+    ["float32", {}],
+    ["uint8", { bitspersample: 9 }],
+    ["uint8", { bitspersample: 0 }],
+    ["uint8", { bitspersample: 1, runlen: 4 }],
+    ["uint8", { bitspersample: 1, runlen: -1 }],
+    ["uint8", { bitspersample: 1, bitorder: "<" }],
+    ["uint8", { bits: 1 }],
+  ];
+  for (const [dtype, configuration] of cases) {
+    const array = await zarr.create(new Map(), {
+      shape: [2, 3],
+      chunkShape: [2, 3],
+      dtype: dtype as "uint8",
+      fillValue: 0,
+      codecs: [
+        { name: "imagecodecs_packints", configuration } as never,
+      ],
+    });
+    await assertRejects(() => zarr.set(array, null, 1), MetadataError);
+  }
+});
 
 const REFUSED: [string, string, number[], unknown][] = [
   ["imagecodecs_lzw", "uint8", [4], { level: 1 }],

@@ -29,6 +29,7 @@ const REGISTERED = [
   ...BYTES_TO_BYTES,
   ...ARRAY_TO_ARRAY,
   "packbits",
+  "imagecodecs_packints",
   "imagecodecs_jpeg",
 ];
 
@@ -65,6 +66,7 @@ Deno.test("registerCodecs and tiffContainer know the same codecs, but for those 
     new Set(REGISTERED.filter((name) => !known.has(name))),
     new Set([
       ...["crc32c", "packbits", "gzip", "numcodecs.gzip"],
+      "imagecodecs_packints",
       "imagecodecs_jpeg", // Only decodes.
     ]),
   );
