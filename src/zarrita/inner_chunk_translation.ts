@@ -2,9 +2,11 @@ import { ArrayStorage } from "../arrays/array_storage.ts";
 import { assertNodeDocument } from "../metadata/node_metadata.ts";
 import {
   isArrayDocument,
+  isGroupDocument,
   isMembers,
   type Members,
 } from "../metadata/node_documents.ts";
+import { coreDataType } from "../metadata/data_type.ts";
 import { MetadataError } from "../metadata/metadata_error.ts";
 import { isSameJson } from "../metadata/same_json.ts";
 import { withNumbers } from "../metadata/zarr_json.ts";
@@ -59,8 +61,8 @@ export const INNER_CHUNKS: Translation = {
 
 /** Refuses a document that zarrita would read as a group, or with wrong elements. */
 function checkNode(document: unknown): void {
-  assertNodeDocument(document);
-  if (isArrayDocument(document)) new ArrayStorage(document);
+  if (isGroupDocument(document)) assertNodeDocument(document);
+  else new ArrayStorage(document); // Throws what `openArrayChunks` throws.
 }
 
 /** The members about chunks that are shown in another form than they are stored in. */
@@ -81,13 +83,28 @@ function shownChunks(array: Members): Members {
 
 /** The other members that are shown in another form, each independent of the rest. */
 function shownOthers(array: Members): Members {
-  const fill_value = shownFillValue(array);
+  const data_type = shownDataType(array.data_type);
+  const fill_value = shownFillValue({
+    ...array,
+    ...data_type && { data_type },
+  });
   return {
+    ...data_type === undefined ? {} : { data_type },
     ...fill_value === undefined ? {} : { fill_value },
     ...typeof array.chunk_key_encoding === "string"
       ? { chunk_key_encoding: PLAIN_KEYS }
       : {},
   };
+}
+
+/** The name of a data type that is an object, since zarrita takes names alone; it refuses the names of extensions. */
+function shownDataType(dataType: unknown): string | undefined {
+  if (!isMembers(dataType)) return undefined;
+  const { name, configuration = {} } = dataType;
+  const isName = typeof name === "string" &&
+    (coreDataType(name) === undefined ||
+      Object.keys(configuration as Members).length === 0);
+  return isName ? name : undefined;
 }
 
 /** The shards of an array, or `undefined` if its metadata is not understood: then it is shown as stored, and its chunks are refused. */
