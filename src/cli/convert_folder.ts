@@ -67,11 +67,11 @@ async function locate(path: string): Promise<NodeLocation> {
 }
 
 async function isNode(folder: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(`${folder}/zarr.json`)).isFile;
-  } catch {
-    return false;
+  for (const name of ["zarr.json", ".zgroup"]) {
+    const found = await Deno.stat(`${folder}/${name}`).catch(() => undefined);
+    if (found?.isFile) return true;
   }
+  return false;
 }
 
 function report(
