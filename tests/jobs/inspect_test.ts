@@ -205,8 +205,12 @@ Deno.test("inspect says which command finishes a conversion in place", async () 
       "/a/zarr.json",
       encodeJson({ ...metadata as object, chunk_key_encoding: encoding }),
     );
+    // The group shows the array as one that is not valid.
+    const { nodes, unfinished } = await inspect(store);
+    assertEquals(nodes.map(({ kind }) => kind), ["group", "invalid"]);
+    assertEquals(unfinished, command);
     await assertRejects(
-      () => inspect(store),
+      () => inspect(store, "a"),
       Error,
       `in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or ${command}`,
     );
@@ -215,6 +219,10 @@ Deno.test("inspect says which command finishes a conversion in place", async () 
     assertEquals(code, 1);
     assertStringIncludes(err, "A conversion in place is unfinished; finish it");
     await store.delete("/.zarr-parts-unfinished.json");
-    await assertRejects(() => inspect(store), MetadataError, "Unknown chunk");
+    await assertRejects(
+      () => inspect(store, "a"),
+      MetadataError,
+      "Unknown chunk",
+    );
   });
 });
