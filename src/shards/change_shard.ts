@@ -1,4 +1,10 @@
-import { readRange, readValue, remove, write } from "../stores/capabilities.ts";
+import {
+  readRange,
+  readSize,
+  readValue,
+  remove,
+  write,
+} from "../stores/capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
@@ -8,6 +14,7 @@ import {
   FILE_RECORD_SIZE,
 } from "./file_record.ts";
 import { isDamage } from "./is_damage.ts";
+import { readShardIndex } from "./read_inner_chunk.ts";
 import {
   assertOthersKept,
   findFirstBytes,
@@ -149,7 +156,39 @@ async function readHead(
   if (headSize <= (isAtStart ? shardIndexSize(layout) : 0)) return undefined;
   const range = { offset: 0, length: headSize };
   const head = await readRange(store, key, range, options);
-  return head?.length === headSize ? head : new Uint8Array(headSize);
+  if (head?.length !== headSize) return new Uint8Array(headSize);
+  if (head.every((byte) => byte === 0)) return head;
+  try {
+    const index = await readShardIndex(
+      (range) => readRange(store, key, range, options),
+      layout,
+      key,
+    );
+    const shardSize = await readSize(store, key, options) ?? Infinity;
+    const indexStart = isAtStart
+      ? Infinity
+      : shardSize - shardIndexSize(layout);
+    return withoutInner(head, index ?? [], indexStart);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return head; // Nobody knows where the inner chunks of a damaged shard lay.
+  }
+}
+
+/**
+ * The first bytes of a shard with zeros in place of inner chunks and of an index at the
+ * end, as far as these lie there. Their old bytes would be left there otherwise.
+ */
+function withoutInner(
+  head: Uint8Array,
+  index: ShardIndex,
+  indexStart: number,
+): Uint8Array {
+  const kept = head.slice();
+  for (const entry of index) {
+    if (entry) kept.fill(0, entry.offset, entry.offset + entry.length);
+  }
+  return indexStart < kept.length ? kept.fill(0, indexStart) : kept;
 }
 
 async function readShard(
@@ -179,7 +218,11 @@ async function readShard(
     shard,
     index,
     // Inner chunks that lie in the head parts move behind them.
-    head: shard.subarray(0, Math.max(prefixSize, headSize)),
+    head: withoutInner(
+      shard.subarray(0, Math.max(prefixSize, headSize)),
+      index,
+      isAtStart ? Infinity : shard.length - size,
+    ),
     chunks: index.map((entry) =>
       entry && shard.subarray(entry.offset, entry.offset + entry.length)
     ),

@@ -39,7 +39,8 @@ export interface EncodeShardOptions {
  * alignment is not a whole number from 1, if there is a prefix or a container and the
  * index is at the start, or if the length of the container's head varies.
  * @throws {TypeError} If a chunk, the prefix or what the container gives is not a
- * `Uint8Array`, or if there are a prefix and a container.
+ * `Uint8Array`, if the container is a function, or if there are a prefix and a
+ * container.
  *
  * @example
  * ```ts
@@ -159,7 +160,21 @@ function assertOptions(
       `Expected the bytes of a shard as Uint8Array, found ${describe(bytes)}`,
     );
   }
+  assertContainer(container);
   assertFirstBytes(layout, { prefix, container });
+}
+
+/** Refuses what is no container, and so would give no bytes, such as a function for many shards. */
+function assertContainer(container: unknown): void {
+  if (container === undefined) return;
+  if (typeof container === "object" && container !== null) return;
+  throw new TypeError(
+    typeof container === "function"
+      ? "Expected the container of one shard, found a function that gives the containers of many, as tiffContainer and zipContainer return: call it with the grid coordinates of the shard"
+      : `Expected a container, an object with functions such as "head" and "tail", found ${
+        describe(container)
+      }`,
+  );
 }
 
 /** Refuses bytes that a shard cannot begin with: two kinds of them, or any before an index at the start. */

@@ -1,12 +1,15 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
+  arrayMetadata,
   decodeShardIndex,
   encodeShard,
+  parseShardLayout,
   type ShardContainer,
   type ShardIndex,
   type ShardLayout,
 } from "../../mod.ts";
+import { tiffContainer } from "../../src/tiff/mod.ts";
 import { layoutsOf } from "./arbitraries.ts";
 
 const LAYOUT: ShardLayout = layoutsOf(3).find((layout) =>
@@ -24,6 +27,37 @@ function places(index: ShardIndex): number[] {
     entry ? bytesOf(entry.offset, entry.length) : bytesOf(0xffff, 0xffff)
   );
 }
+
+Deno.test("encodeShard refuses what is no container, such as a function for many shards", () => {
+  const metadata = arrayMetadata({
+    shape: [32, 32],
+    dataType: "uint8",
+    shardShape: [32, 32],
+    chunkShape: [16, 16],
+  });
+  for (
+    const [container, message] of [
+      [tiffContainer(metadata), "call it with the grid coordinates"],
+      [() => ({}), "call it with the grid coordinates"],
+      [null, "Expected a container, an object"],
+      ["tiff", "Expected a container, an object"],
+    ] as const
+  ) {
+    assertThrows(
+      () =>
+        encodeShard(CHUNKS, LAYOUT, {
+          container: container as unknown as ShardContainer,
+        }),
+      TypeError,
+      message,
+    );
+  }
+  const layout = parseShardLayout(metadata.codecs[0], [32, 32]);
+  const tiles = Array.from({ length: 4 }, () => new Uint8Array(256));
+  const container = tiffContainer(metadata)([0, 0]);
+  const shard = encodeShard(tiles, layout, { container });
+  assertEquals([...shard.subarray(0, 4)], [0x49, 0x49, 42, 0]);
+});
 
 Deno.test("encodeShard puts the head, the bytes before inner chunks and the tail of a container in their places", () => {
   const member = fc.option(fc.uint8Array({ maxLength: 9 }), { nil: undefined });
