@@ -162,7 +162,11 @@ async function readFile(
   );
   if (end > size) {
     throw new DamageError(
-      `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew`,
+      `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew${
+        shard.dimensionNames[0] === "page"
+          ? ', or choose a page that it has, by the option "page"'
+          : ""
+      }`,
       { key },
     );
   }

@@ -116,7 +116,9 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * `ConcatParts.apply` for incomplete chunks. A key outside the chunk grid has no value:
  * reading it gives `undefined`, and writing or deleting it is a `RangeError`. Elements
  * that are read through zarrita are a `DamageError` if a decoded chunk has too few or
- * too many of them.
+ * too many of them. Of a chunk of shards that extends past the end of the array along
+ * its first dimension of several elements, as the last strip of a TIFF does, rows outside
+ * of the array may be missing.
  * @throws {TypeError} If the argument is not a store. The message names the store to
  * construct for a path or a URL.
  *

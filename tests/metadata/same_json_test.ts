@@ -31,6 +31,19 @@ Deno.test("isSameJson ignores the order of members and the spelling of numbers",
   }
 });
 
+Deno.test("isSameJson compares numbers of programs with their digits in documents", () => {
+  for (
+    const number of [2 ** 53, 2 ** 53 + 2, 1e20, 2 ** 67, 1.2345678901234567e20]
+      .flatMap((number) => [number, -number, Math.fround(number)])
+  ) {
+    const document = parsed(`[${JSON.stringify(number)}]`);
+    assertEquals(isSameJson([number], document), true, String(number));
+    assertEquals(isSameJson(document, [number]), true, String(number));
+    const other = parsed(`[${JSON.stringify(number).replace(/^-?\d/, "3")}]`);
+    assertEquals(isSameJson([number], other), false, String(number));
+  }
+});
+
 Deno.test("isSameJson agrees with comparing sorted JSON texts", () => {
   const value = fc.jsonValue({ maxDepth: 3, depthSize: "small" });
   fc.assert(

@@ -448,6 +448,23 @@ Deno.test("lengths that directories lack are found, or the file is refused", asy
   });
 });
 
+Deno.test("a strip of more than 2 GiB without compression is divided", async () => {
+  const rows = 40_000 * 65_536;
+  const file = fileOf([], [
+    ...picture(40_000, 65_536),
+    [273, "long", [DATA_AT]],
+    [279, "long", [rows]],
+  ]);
+  const { pages: [page] } = await describeTiff((range) =>
+    new MemoryStore([["/a", file]]).getRange("/a", range)
+  );
+  assertEquals(page!.tileShape, [20_000, 65_536]);
+  assertEquals(page!.tiles, [
+    { offset: DATA_AT, length: rows / 2 },
+    { offset: DATA_AT + rows / 2, length: rows / 2 },
+  ]);
+});
+
 Deno.test("adoptTiffs refuses a file without any tile", async () => {
   const file = fileOf([], [
     ...picture(20, 10),
