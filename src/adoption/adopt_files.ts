@@ -8,6 +8,7 @@ import type { ArrayMetadata } from "../metadata/array_metadata.ts";
 import { describe } from "../metadata/describe.ts";
 import { formatZarrJson } from "../metadata/format_zarr_json.ts";
 import { FILE_RECORD_SIZE } from "../shards/file_record.ts";
+import { assertExtents } from "../shards/assert_shard_index.ts";
 import { type ShardIndex, shardIndexSize } from "../shards/shard_index.ts";
 import { parseShardLayout } from "../shards/shard_layout.ts";
 import { assertWritable } from "../stores/assert_writable.ts";
@@ -51,6 +52,7 @@ export interface AdoptFilesOptions extends AdoptionOptions {
  * @throws {RangeError} If two files have the same coordinates, or a file's key is not
  * that of its chunk, without `link`.
  * @throws {TypeError} If the store is read-only, or cannot link where it has to.
+ * @throws {DamageError} If inner chunks of a file overlap, without being the same bytes.
  * @throws {Error} If `finish` is set, and a file has not its index.
  */
 export async function adoptFiles(
@@ -69,6 +71,9 @@ export async function adoptFiles(
   const chunks = new ArrayChunks(store, path, written);
   const layout = parseShardLayout(written.codecs[0], chunks.chunkShape);
   assertKeys(store, chunks, all, link);
+  for (const { index, key, size } of files) {
+    assertExtents(index, layout, size + shardIndexSize(layout), key);
+  }
   const placed = placeFiles(chunks, layout, files);
   if (!overwrite) await assertNew(store, document, placed, storeOptions);
   const canRecover =

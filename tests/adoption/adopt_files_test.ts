@@ -311,3 +311,27 @@ Deno.test("a shard with other bytes before its index has no record, and is read"
     7 + 68,
   );
 });
+
+Deno.test("adoptFiles refuses inner chunks that overlap, which no reader takes, and accepts the same bytes twice", async () => {
+  const at = (offset: number, length = 2) => ({ offset, length });
+  for (
+    const [index, message] of [
+      [[at(1), at(1)], undefined],
+      [[at(6), at(4)], undefined],
+      [
+        [at(3), at(4)],
+        'Inner chunks 0 and 1 of "/a/c/0.raw" overlap at byte 4',
+      ],
+      [[at(1), at(7)], "has 2 bytes from 7 on"],
+    ] as const
+  ) {
+    const store = new MemoryStore([["/a/c/0.raw", FILE]]);
+    const files = [{ ...fileAt(0), index }];
+    const adopt = () => adoptFiles(store, "a", metadataOf(1), files, {});
+    if (message === undefined) await adopt();
+    else {
+      await assertRejects(adopt, DamageError, message);
+      assertEquals(await Array.fromAsync(store.list()), ["/a/c/0.raw"]);
+    }
+  }
+});
