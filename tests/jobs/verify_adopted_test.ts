@@ -200,7 +200,10 @@ Deno.test("a deep verification decodes the tiles of adopted TIFFs", async () => 
         Number(view.getBigUint64(at, true))
       );
       const file = (await store.get(key))!;
-      await store.set(key, file.fill(255, offset! + 2, offset! + length! - 2));
+      // Packbits ends where the tile is full, so that only fewer bytes are noticed.
+      const byte = compression === "packbits" ? 128 : 255;
+      file.fill(byte, offset! + 2, offset! + length! - 2);
+      await store.set(key, file);
       assertEquals((await verify(store)).findings, []);
       const { findings } = await verify(store, "", { deep: true });
       assertEquals(
