@@ -5,6 +5,7 @@ import {
   remove,
   write,
 } from "../stores/capabilities.ts";
+import { copyBytes } from "../stores/copy_bytes.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import { assertShardIndex } from "./assert_shard_index.ts";
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
@@ -184,7 +185,7 @@ function withoutInner(
   index: ShardIndex,
   indexStart: number,
 ): Uint8Array {
-  const kept = head.slice();
+  const kept = copyBytes(head); // Stores of Node return `Buffer`, whose slices share memory.
   for (const entry of index) {
     if (entry) kept.fill(0, entry.offset, entry.offset + entry.length);
   }
