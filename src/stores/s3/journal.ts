@@ -14,7 +14,7 @@ import {
   type Metadata,
   type PreparedUpload,
   putPiece,
-  revokeUpload,
+  settleUpload,
 } from "./multipart.ts";
 import {
   ABSENT,
@@ -226,10 +226,10 @@ export class Journal {
     const { objects } = this.#bucket;
     const { first, generation } = record;
     let isStored = false;
-    await revokeUpload(
+    await settleUpload(
       objects,
       first,
-      false,
+      "to be given up",
       async () =>
         isStored = comesFrom(await tagOf(objects, first.key, {}), generation),
     );
@@ -255,17 +255,17 @@ export class Journal {
       if (state.tag !== base) return { isDone: false, first: state };
     }
     const completion = await completeUpload(objects, first, {});
-    if (completion === "complete" || await isStored()) return { isDone: true };
-    await revokeUpload(
+    await settleUpload(
       objects,
       first,
-      completion === "gone",
-      async () => await this.#isOver(generation) || await isStored(),
+      completion,
+      async () => await isStored() || await this.#isOver(generation),
     );
-    return await isStored() ? { isDone: true } : {
+    if (state.tag === generation || await isStored()) return { isDone: true };
+    return {
       isDone: false,
       first: state,
-      ...completion !== "gone" && { cause: completion.spoilt },
+      ...typeof completion === "object" && { cause: completion.spoilt },
     };
   }
 
@@ -283,10 +283,9 @@ export class Journal {
     const { generation, others } = record;
     for (const upload of others) {
       const completion = await completeUpload(objects, upload, {});
-      if (completion === "complete") continue;
       let isStored = false;
       let isOver = false;
-      await revokeUpload(objects, upload, completion === "gone", async () => {
+      await settleUpload(objects, upload, completion, async () => {
         const { tag } = await tagOf(objects, upload.key, {});
         isStored = tag === generation;
         return isStored || (isOver = await this.#isOver(generation));

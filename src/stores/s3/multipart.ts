@@ -117,9 +117,11 @@ export function etagIn({ headers }: Answer, key: StoreKey): string {
 }
 
 /**
- * What became of an upload: it is complete; there is none, since it has been completed or
- * given up, or is being completed; or it is spoilt, and can only be given up. MinIO
- * spoils an upload if the connection is lost while it completes it.
+ * What became of an upload, as the bucket says: it is complete, which has to be checked,
+ * since versitygw says so, too, while another request completes the upload, or has not
+ * come to its end; there is none, since it has been completed or given up; or it is
+ * spoilt, and can only be given up. MinIO spoils an upload if the connection is lost
+ * while it completes it.
  */
 export type Completion =
   | "complete"
@@ -204,20 +206,20 @@ export async function abortUpload(
 const LATENESS = { revoked: 1000, unknown: 20_000 };
 
 /**
- * Gives up an upload whose completion has failed, and waits until it cannot be completed
- * by an earlier request any more.
+ * Looks whether the object of an upload is stored. If it is not, gives up the upload if
+ * it is spoilt, and waits until it cannot be completed by an earlier request any more.
  *
- * @param isGone Whether the bucket has answered that there is no such upload.
  * @param isSettled Asks whether the object is stored, or the waiting useless.
  */
-export async function revokeUpload(
+export async function settleUpload(
   requests: Requests,
   upload: Pick<PreparedUpload, "key" | "id">,
-  isGone: boolean,
+  completion: Completion | "to be given up",
   isSettled: () => Promise<boolean>,
 ): Promise<void> {
   if (await isSettled()) return;
-  const isRevoked = !isGone && await abortUpload(requests, upload);
+  const isUnknown = completion === "complete" || completion === "gone";
+  const isRevoked = !isUnknown && await abortUpload(requests, upload);
   const most = LATENESS[isRevoked ? "revoked" : "unknown"];
   let waited = 0;
   for (let wait = 100; waited < most; wait *= 2) {

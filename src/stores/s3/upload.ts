@@ -10,7 +10,7 @@ import {
   type Metadata,
   type PreparedUpload,
   putPiece,
-  revokeUpload,
+  settleUpload,
   type StoredPiece,
 } from "./multipart.ts";
 import {
@@ -112,16 +112,13 @@ export class Upload {
         this.#options,
         headers,
       );
-      if (completion === "complete") return;
-      await revokeUpload(requests, upload, completion === "gone", isStored);
+      await settleUpload(requests, upload, completion, isStored);
       if (comesFrom(state, this.#write)) return;
-      failure = completion === "gone"
-        ? new Error(
-          `Cannot complete the upload of ${
-            JSON.stringify(this.key)
-          }: another program has given it up`,
-        )
-        : completion.spoilt;
+      failure = typeof completion === "object" ? completion.spoilt : new Error(
+        `Cannot complete the upload of ${
+          JSON.stringify(this.key)
+        }: another program has given it up`,
+      );
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
       failure = error;

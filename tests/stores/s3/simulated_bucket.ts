@@ -24,6 +24,8 @@ export interface Limits {
   ignoresDeleteConditions?: boolean;
   /** Whether `PUT` ignores conditions. */
   ignoresPutConditions?: boolean;
+  /** Whether spoilt uploads seem to be completed, as in versitygw once it was killed. */
+  claimsSpoilt?: boolean;
   /** The number of keys of one answer to a listing. */
   page?: number;
 }
@@ -61,7 +63,9 @@ export class SimulatedBucket {
     if (id !== null) {
       const upload = this.uploads.get(id);
       if (!upload || upload.key !== key) return failure(404, "NoSuchUpload");
-      if (method === "DELETE") this.uploads.delete(id);
+      if (method === "DELETE" && upload.isSpoilt && this.#limits.claimsSpoilt) {
+        return failure(404, "NoSuchUpload");
+      } else if (method === "DELETE") this.uploads.delete(id);
       else if (method === "PUT") {
         const source = headers.get("x-amz-copy-source");
         const bytes = source === null ? body : this.#copied(source, headers);
@@ -128,7 +132,11 @@ export class SimulatedBucket {
     headers: Headers,
     body: Uint8Array,
   ): Response {
-    if (isSpoilt) return failure(400, "InvalidPart");
+    if (isSpoilt) {
+      return this.#limits.claimsSpoilt
+        ? xml("<CompleteMultipartUploadResult/>")
+        : failure(400, "InvalidPart");
+    }
     if (!isAllowed(headers, this.objects.get(key))) {
       return failure(412, "PreconditionFailed");
     }

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { S3Store } from "../../../src/s3/mod.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
+import { metadataOf } from "../../../src/stores/s3/objects.ts";
 import { Upload } from "../../../src/stores/s3/upload.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { shortTimers, SimulatedBucket } from "./simulated_bucket.ts";
@@ -41,7 +42,13 @@ Deno.test("Upload doubles its pieces after each thousand, and sends few at the s
       return simulated.answer(request, body);
     },
   });
-  const upload = new Upload({ ...bucket, pieceSize: 1 }, "/k", "g", {}, {});
+  const upload = new Upload(
+    { ...bucket, pieceSize: 1 },
+    "/k",
+    "g",
+    metadataOf("g", false),
+    {},
+  );
   const bytes = countingBytes(1000 + 2000 + 4 + 3);
   await upload.write(bytes.subarray(0, 1001));
   await upload.write(bytes.subarray(1001));
