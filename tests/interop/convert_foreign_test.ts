@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
@@ -41,7 +41,7 @@ testWith(
               stored,
               ...text.split(" "),
             );
-            await run("verify", stored, "--deep", "--fail-on", "note");
+            await assertSound(stored);
             await run("convert", stored, `${stored}.back`, "--plain");
             pairs.push(`${stored}.back`, `${folder}/${source}`);
           });
@@ -57,7 +57,23 @@ testWith(
   },
 );
 
-async function run(...args: string[]): Promise<void> {
+/** The data types of `foreign_arrays.py` whose chunks `verify` cannot decode. */
+const UNDECODED =
+  /data type "(?:null_terminated_bytes|raw_bytes|structured|fixed_length_utf32)"/;
+
+/** Asserts that `verify` finds nothing but chunks of other data types. */
+async function assertSound(folder: string): Promise<void> {
+  const { findings } = JSON.parse(
+    await run("verify", folder, "--deep", "--json"),
+  );
+  for (const { rule, message } of findings) {
+    assertEquals(rule, "chunk-undecoded", message);
+    assertMatch(message, UNDECODED);
+  }
+}
+
+async function run(...args: string[]): Promise<string> {
   const { code, out, err } = await runCli(...args);
   assertEquals([code, err], [0, ""], out);
+  return out;
 }

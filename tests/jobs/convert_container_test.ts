@@ -144,7 +144,8 @@ Deno.test("convert puts containers around shards with checksums behind them", as
   const target = new MemoryStore();
   await convert(source, target, { container: () => NAMED });
   const { findings } = await verify(target, "", { deep: true });
-  assertEquals(findings, []);
+  // The codec of the inner chunks is unknown.
+  assertEquals(findings.map(({ rule }) => rule), ["chunk-undecoded"]);
   const chunks = await openArrayChunks(target);
   for (const coordinates of STORED) {
     const head = await chunks.getRange(coordinates, { offset: 0, length: 3 });
