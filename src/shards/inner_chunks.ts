@@ -209,7 +209,7 @@ export class InnerChunks {
   ): Promise<boolean> {
     const batch = this.#batches.get(key) ?? this.#openBatch(key);
     const place = placeInShard(path[0]!, this.#layouts[0]!);
-    // What is stored together with this change replaces what it was made of.
+    // The other change in the batch replaces the bytes that this one was made of.
     if (base !== undefined && batch.changes.has(place)) return false;
     const change = { bytes, base };
     batch.changes.set(place, change);

@@ -21,7 +21,7 @@ export interface PageTiles {
 /** The dimensions of a page. */
 export type PageShape = Omit<PageTiles, "tiles">;
 
-/** What is known of a file beside the tags of a page. */
+/** The facts about a file that the tags of a page do not tell. */
 export interface TiffFileFacts {
   readonly isBig: boolean;
   /** The length of the file in bytes, if it is known. */

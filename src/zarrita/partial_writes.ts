@@ -187,7 +187,7 @@ const MOST_KEPT = 2 ** 28;
 
 /** The reads of a chunk by arrays of `zarr.create` that no write has followed yet. */
 interface OpenReads {
-  /** What they have read; `undefined` if it was not the same for all of them, or is not kept. */
+  /** The chunk that all of them have read; `undefined` if they have read different ones, or if its bytes are not kept. */
   readonly base: ChunkBase | undefined;
   /** Their number. */
   count: number;

@@ -32,7 +32,7 @@ export interface ChunkProblem {
   readonly message: string;
 }
 
-/** What a page tells about an array. */
+/** The facts about an array that its page shows. */
 interface DescribedArray {
   readonly array: InspectedArray;
   readonly axes: PictureAxes;

@@ -94,8 +94,8 @@ function assertLength(
 }
 
 /**
- * What is not known among the codecs from array to array, or else the data type if it is
- * not known, so that the number of bytes could not be checked. Known codecs from array to
+ * Returns the first unknown codec from array to array or, if there is none, the data type if
+ * it is unknown, so that the number of bytes could not be checked. Known codecs from array to
  * array are not asked, since they decode whatever they are given.
  *
  * @param end The number of these codecs.

@@ -22,7 +22,7 @@ export interface VerifyOptions extends StoreOptions {
   /**
    * Whether all chunks and inner chunks are decoded. Codecs at hand are `bytes`, `crc32c`,
    * `gzip`, `zlib`, those of TIFF, `zstd` where the runtime has it, and those in `codecs`.
-   * What is not decoded is a finding, `chunk-undecoded`.
+   * Chunks that are not decoded are a finding, `chunk-undecoded`.
    */
   readonly deep?: boolean | undefined;
   /** Further codecs for `deep`: the `registry` of zarrita, or any other with its `get`. */

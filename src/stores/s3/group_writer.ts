@@ -48,7 +48,7 @@ export class S3GroupWriter implements GroupWriter {
   readonly #write = crypto.randomUUID();
   readonly #given = new Map<StoreKey, Upload>();
   readonly #begun = new Set<Upload>();
-  /** What is given up if the write fails before it is committed. */
+  /** The uploads and temporary objects that are removed if the write fails before its commit. */
   readonly #kept: { upload?: PreparedUpload; from?: StoreKey }[] = [];
   /** The first object before the write, if the write replaces any. */
   readonly #before: Promise<ObjectTag | undefined>;

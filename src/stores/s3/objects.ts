@@ -67,7 +67,7 @@ export interface ObjectTag {
   readonly earlier: readonly string[];
 }
 
-/** What an object is before it is first stored. */
+/** The tag of an object that is not stored. */
 export const ABSENT: ObjectTag = { tag: "-", etag: undefined, earlier: [] };
 
 /** Asks for the tag of an object. */
