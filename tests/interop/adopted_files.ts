@@ -74,7 +74,7 @@ async function storePlain(store: Store, folder: string): Promise<void> {
   const view = plainView(store);
   const plain = new FileSystemStore(folder);
   for await (const key of view.list!("/")) {
-    if (!/^\/(?:zarr\.json|c\/.*\d)$/.test(key)) continue;
+    if (!/^\/(?:zarr\.json|c(?:\/.*\d)?)$/.test(key)) continue;
     await plain.set(key, (await view.get(key))!);
   }
 }
