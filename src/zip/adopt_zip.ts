@@ -34,6 +34,7 @@ import {
   contentsOf,
   differentMember,
   indexOf,
+  memberText,
   readZippedArray,
   type ZippedArray,
 } from "./zipped_array.ts";
@@ -211,9 +212,9 @@ function compare(zips: readonly PlacedZip[]): string[] {
     if (different !== undefined) {
       throw new RangeError(
         `${first!.name} has the ${different} ${
-          JSON.stringify(first!.metadata[different])
+          memberText(first!.metadata[different])
         }, and ${name} has ${
-          JSON.stringify(metadata[different])
+          memberText(metadata[different])
         }: files of one array agree in it; adopt them as several arrays`,
       );
     }

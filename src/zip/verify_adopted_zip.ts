@@ -18,6 +18,7 @@ import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
 import {
   differentMember,
   indexOf,
+  memberText,
   readZippedArray,
   type ZippedArray,
 } from "./zipped_array.ts";
@@ -141,7 +142,7 @@ function assertSame(
   if (different === undefined) return;
   throw new MismatchError(
     `the file has an array with the ${different} ${
-      JSON.stringify(metadata[different])
-    }, where the array has ${JSON.stringify(expected[different])}`,
+      memberText(metadata[different])
+    }, where the array has ${memberText(expected[different])}`,
   );
 }

@@ -177,6 +177,14 @@ export function differentMember(
   );
 }
 
+/** The text of a member of metadata in messages. Large whole numbers are texts. */
+export function memberText(member: unknown): string {
+  return JSON.stringify(
+    member,
+    (_, value) => typeof value === "bigint" ? String(value) : value,
+  );
+}
+
 /** The number by which the index of a file says which of its arrays it is of; 0 for that at the root. */
 export function contentsOf(path: string): number {
   return crc32(new TextEncoder().encode(arrayRoot(path).slice(1)));

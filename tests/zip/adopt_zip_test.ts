@@ -23,6 +23,7 @@ import {
   zipContainer,
 } from "../../src/zip/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { formatZarrJson } from "../../src/metadata/format_zarr_json.ts";
 import { encodeJson } from "../support/documents.ts";
 import { makeZip } from "./make_zip.ts";
 
@@ -57,7 +58,7 @@ function smallZip({ metadata = small(), at = "", add = 0, entries }: {
   entries?: Parameters<typeof makeZip>[0];
 } = {}): Uint8Array {
   return makeZip([
-    { name: `${at}zarr.json`, bytes: encodeJson(metadata) },
+    { name: `${at}zarr.json`, bytes: formatZarrJson(metadata) },
     { name: `${at}c/0`, bytes: new Uint8Array([1, 2]).map((n) => n + add) },
     { name: `${at}c/1`, bytes: new Uint8Array([3, 4]).map((n) => n + add) },
     ...entries ?? [],
@@ -231,6 +232,17 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       'with a backslash, where names in zip files are joined by "/"',
     ]),
     [second(small({ fillValue: 3 })), {}, RangeError, "has the fill_value 0"],
+    [
+      [0n, 2n ** 64n - 1n].map((fillValue, i): [StoreKey, Uint8Array] => [
+        `/a/c/${i}.zip`,
+        smallZip({
+          metadata: small({ dataType: "uint64", fillValue }),
+        }),
+      ]),
+      {},
+      RangeError,
+      'has "18446744073709551615"',
+    ],
     [second(small({ codecs: ["gzip"] })), {}, RangeError, "has the codecs ["],
     [second(small({ chunkShape: [4] })), {}, RangeError, "has the chunk_grid"],
     [
