@@ -30,7 +30,7 @@ export function chunkRows(
   return isShort ? { count, inArray } : undefined;
 }
 
-/** What is known of bytes that were read. */
+/** The key under which bytes were read, and the rows that they hold of a chunk at the edge of its array. */
 interface Note {
   readonly key: string;
   readonly rows: ChunkRows | undefined;
