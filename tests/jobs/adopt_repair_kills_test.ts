@@ -27,7 +27,7 @@ import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { adopt } from "./adopt_program.ts";
 import { digestsOf } from "./digests.ts";
-import { runAndKill } from "./killed_program.ts";
+import { Kills, runAndKill } from "./killed_program.ts";
 
 const KILLS = isLong ? 200 : 6;
 
@@ -96,35 +96,32 @@ for (const [what, { path, options, isAgain }] of Object.entries(ADOPTIONS)) {
       await adopt({ folder: other, path, options });
       const longest = 1.2 * (performance.now() - start);
       const expected = await digestsOf(new FileSystemStore(other));
-      let [kills, unfinished] = [0, 0];
-      // Some of the first may all come after the work, whose time varies.
-      const goesOn = () =>
-        kills < KILLS || unfinished === 0 && kills < 20 * KILLS;
-      while (goesOn()) {
+      const kills = new Kills(KILLS);
+      while (kills.areTooFew) {
         await Deno.remove(folder, { recursive: true }).catch(() => {});
         await create(folder);
         const work = { folder, path, options };
         while (true) {
-          const time = goesOn() ? Math.random() * longest : undefined;
+          const time = kills.areTooFew ? Math.random() * longest : undefined;
           if (!await runAndKill(url, work, time)) break;
-          kills++;
           assertEquals(await tiffsOf(folder), before);
           const store = new FileSystemStore(folder);
           if (isAgain) {
             // Each chunk has its new index, or is an error.
-            unfinished++;
+            kills.add(true);
             const { counts } = await verify(store, path);
             const { "adopted-file-changed": _, ...others } = counts;
             assertEquals(others, {});
             continue;
           }
-          if (await present(`${folder}/${path}/zarr.json`)) {
+          const isComplete = await present(`${folder}/${path}/zarr.json`);
+          kills.add(!isComplete);
+          if (isComplete) {
             assertEquals((await verify(store, path)).isSound, true);
             // It may have been killed before it removed the lock of the document.
             await recover(store);
             break;
           }
-          unfinished++;
           await assertRejects(
             () => openArrayChunks(store, path),
             MetadataError,
@@ -133,7 +130,7 @@ for (const [what, { path, options, isAgain }] of Object.entries(ADOPTIONS)) {
         assertEquals(await digestsOf(new FileSystemStore(folder)), expected);
         assertEquals(await temporaryFiles(folder), []);
       }
-      assert(unfinished > 0, `${kills} programs were killed after their end`);
+      kills.assertUnfinished();
     } finally {
       for (const root of roots) await Deno.remove(root, { recursive: true });
     }
@@ -205,22 +202,18 @@ Deno.test("a repair that was killed and is run again equals an uninterrupted one
     assertEquals(result.recovery.deleted.length, CHUNKS / 4);
     assertEquals(result.unrepaired, []);
     const expected = await digestsOf(new FileSystemStore(other));
-    let [kills, unfinished] = [0, 0];
-    // Some of the first may all come after the work, whose time varies.
-    const goesOn = () =>
-      kills < KILLS || unfinished === 0 && kills < 20 * KILLS;
-    while (goesOn()) {
+    const kills = new Kills(KILLS);
+    while (kills.areTooFew) {
       await copyFolder(model, folder);
       while (true) {
-        const time = goesOn() ? Math.random() * longest : undefined;
+        const time = kills.areTooFew ? Math.random() * longest : undefined;
         if (!await runAndKill(url, folder, time)) break;
-        kills++;
-        if ((await temporaryFiles(folder)).length > 0) unfinished++;
+        kills.add((await temporaryFiles(folder)).length > 0);
       }
       assertEquals(await digestsOf(new FileSystemStore(folder)), expected);
       assertEquals(await temporaryFiles(folder), []);
     }
-    assert(unfinished > 0, `${kills} programs were killed after their end`);
+    kills.assertUnfinished();
   } finally {
     for (const root of roots) await Deno.remove(root, { recursive: true });
   }

@@ -2,7 +2,7 @@
  * Programs that are killed while they convert an array, and run again.
  * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -20,7 +20,7 @@ import {
   temporaryFiles,
 } from "../stores/file_system/processes.ts";
 import { digestsOf } from "./digests.ts";
-import { runAndKill } from "./killed_program.ts";
+import { Kills, runAndKill } from "./killed_program.ts";
 
 const KILLS = isLong ? 300 : 8;
 
@@ -86,11 +86,8 @@ for (
         const longest = 1.2 * (performance.now() - start);
         await convert(store, new FileSystemStore(old), { keyEncoding: "v2" });
         const expected = await digestsOf(new FileSystemStore(other));
-        let [kills, unfinished] = [0, 0];
-        // Some of the first may all come after the work, whose time varies.
-        const goesOn = () =>
-          kills < KILLS || unfinished === 0 && kills < 20 * KILLS;
-        while (goesOn()) {
+        const kills = new Kills(KILLS);
+        while (kills.areTooFew) {
           await Deno.remove(target, { recursive: true }).catch(() => {});
           if (replaces) {
             await convert(
@@ -116,11 +113,11 @@ for (
             const time = Math.random() * longest;
             const work = { source, target, options };
             isFirst = false;
-            const limit = goesOn() ? time : undefined;
+            const limit = kills.areTooFew ? time : undefined;
             if (!await runAndKill(PROGRAM, work, limit)) break;
-            kills++;
-            if (await present(`${target}/zarr.json`)) continue;
-            unfinished++;
+            const isComplete = await present(`${target}/zarr.json`);
+            kills.add(!isComplete);
+            if (isComplete) continue;
             await assertRejects(
               () => openArrayChunks(new FileSystemStore(target)),
               MetadataError,
@@ -129,7 +126,7 @@ for (
           assertEquals(await digestsOf(new FileSystemStore(target)), expected);
           assertEquals(await temporaryFiles(target), []);
         }
-        assert(unfinished > 0, `${kills} programs were killed after their end`);
+        kills.assertUnfinished();
         assertEquals(await digestsOf(store), before);
       } finally {
         for (const root of roots) await Deno.remove(root, { recursive: true });

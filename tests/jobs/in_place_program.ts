@@ -14,8 +14,8 @@ export interface InPlaceWork {
 if (import.meta.main) {
   const { folder, layouts, first }: InPlaceWork = JSON.parse(Deno.args[0]!);
   const store = new FileSystemStore(folder);
-  console.log("ready");
   for (let i = first;; i = (i + 1) % layouts.length) {
     await convertInPlace(store, layouts[i]);
+    if (i === first) console.log("ready"); // The modules are loaded.
   }
 }

@@ -2,6 +2,45 @@ import { assert } from "@std/assert";
 import { startProgram } from "../support/deno_program.ts";
 
 /**
+ * Counts programs that were killed, and those that left work for the next run: random kills
+ * may all come after the end of the work, whose time varies from machine to machine.
+ */
+export class Kills {
+  readonly #fewest: number;
+  #count = 0;
+  #unfinished = 0;
+
+  /** @param fewest The number of programs to kill, if one of them leaves work. */
+  constructor(fewest: number) {
+    this.#fewest = fewest;
+  }
+
+  /** Whether more programs are to be killed. */
+  get areTooFew(): boolean {
+    return this.#count < this.#fewest ||
+      this.#unfinished === 0 && this.#count < 20 * this.#fewest;
+  }
+
+  /** Counts a program that was killed. */
+  add(isUnfinished: boolean): void {
+    this.#count++;
+    if (isUnfinished) this.#unfinished++;
+  }
+
+  /** Checks that a program left work. */
+  assertUnfinished(): void {
+    assert(
+      this.#unfinished > 0,
+      `Expected a program that was killed before the end of its work, but all ${this.#count} came to it: the kills come too late on this machine`,
+    );
+  }
+
+  toString(): string {
+    return `${this.#count} kills, ${this.#unfinished} of them before the end`;
+  }
+}
+
+/**
  * Runs a program that prints `ready` and `done`, and kills it after some milliseconds, if
  * given. Returns whether it was killed before its end.
  */

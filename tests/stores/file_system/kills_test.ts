@@ -33,7 +33,10 @@ for (const { length, kills, longest } of CASES) {
       await Promise.all(Array.from({ length: LANES }, async (_, lane) => {
         const folder = `${roots[lane % roots.length]}/${lane}`;
         await createParts(folder);
-        for (let i = lane; i < kills; i += LANES) {
+        // Random kills may all come between two writes.
+        const isEnough = (i: number) =>
+          i >= kills && (counts.temporary > 0 || i >= 20 * kills);
+        for (let i = lane; !isEnough(i); i += LANES) {
           await killOne(folder, i, length, longest, counts);
         }
       }));
