@@ -7,7 +7,7 @@ import { isDocument } from "../views/view_documents.ts";
 import type { Answer } from "./answer.ts";
 import { failedCondition } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { publicReason } from "./failure.ts";
+import { isOfNoValue, publicReason } from "./failure.ts";
 import type { ParsedOptions } from "./parse_options.ts";
 import { announcedLength, BodyError, readBody } from "./request_body.ts";
 import type { ShownStore } from "./shown_store.ts";
@@ -36,10 +36,11 @@ export async function answerWrite(
     const isPresent = await putValue(change, { limit, pause });
     return { status: isPresent ? 204 : 201 };
   } catch (error) {
-    const status = statusOf(error, key);
+    const status = statusOf(error, key, method);
     if (status === undefined) throw error;
-    const text = publicReason(error as Error, key) ??
-      `The value does not fit ${key}`;
+    const text = status === 409
+      ? `The store can hold no value under ${key}: the key is that of a folder, lies below that of a file, or is too long`
+      : publicReason(error as Error, key) ?? `The value does not fit ${key}`;
     return { status, body: `${text}\n` };
   } finally {
     shown.forget(key);
@@ -163,8 +164,13 @@ async function putValue(
 }
 
 /** Returns the status of an error that the client made; `undefined` for other errors. */
-function statusOf(error: unknown, key: StoreKey): number | undefined {
+function statusOf(
+  error: unknown,
+  key: StoreKey,
+  method: string,
+): number | undefined {
   if (error instanceof BodyError) return error.status;
+  if (method === "PUT" && isOfNoValue(error)) return 409;
   if (error instanceof ConditionError) return 412;
   if (error instanceof SizeLimitError) return 413;
   // The value does not fit the parts of its array, or lies outside of the chunk grid.

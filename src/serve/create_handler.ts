@@ -37,6 +37,7 @@ import { preflight, toResponse } from "./response.ts";
  * | 405 | the method is not allowed; `Allow` lists those that are |
  * | 201, 204 | the value was stored anew, or replaced or deleted |
  * | 403, 408, 413, 415 | the request may not change the value, its body stalls, is too long or is encoded |
+ * | 409 | the files behind the store can hold no value at the path: it is that of a folder, below that of a file, or too long |
  * | 412, 416 | a condition does not hold, or the range starts after the value's end |
  * | 502 | the value is damaged or lacks a part, or the store failed or took too long |
  *

@@ -61,7 +61,10 @@ function namesBelow(key: string): RegExp {
   );
 }
 
-/** Whether an error says that no value can have the key: that of a folder, or too long for the file system. */
+/**
+ * Whether an error says that no value can have the key in a file system: the key names a
+ * folder, lies below the key of a file, or is too long.
+ */
 export function isOfNoValue(error: unknown): boolean {
   return error instanceof FolderKeyError ||
     (error as { code?: unknown } | undefined)?.code === "ENAMETOOLONG";

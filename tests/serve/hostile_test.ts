@@ -160,6 +160,7 @@ const tag = fc.constantFrom(
 );
 const method = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("GET", "HEAD") },
+  { weight: 2, arbitrary: fc.constantFrom("PUT", "DELETE") },
   fc.constantFrom(
     "OPTIONS",
     "POST",

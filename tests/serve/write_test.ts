@@ -1,15 +1,20 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
+  createArrayChunks,
+  FileSystemStore,
   MemoryStore,
   openArrayChunks,
   type Store,
   type StoreOptions,
 } from "../../mod.ts";
 import { createHandler, type WriteOptions } from "../../src/serve/mod.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import {
   bytesOf,
   CHUNK,
+  createInParts,
   HEADER_SIZE,
   served,
   storeInParts,
@@ -245,6 +250,70 @@ Deno.test("createHandler refuses what it may not write, and changes nothing", as
     headers: { "if-match": etag },
   });
   assertEquals(allowed.status, 204);
+});
+
+Deno.test("createHandler answers 409 to a PUT where files can hold no value, whoever writes beside it", async () => {
+  await inTempDir(async (folder) => {
+    const root = `${folder}/secret`;
+    const store = new FileSystemStore(root);
+    await createInParts(store);
+    const before = await contentsOf(store);
+    const below = ["x", "x/y", "c/0"].flatMap((rest) =>
+      ["/zarr.json", "/dem/zarr.json", "/dem/c/2/1.shard"].map((file) =>
+        `${file}/${rest}`
+      )
+    );
+    const long = "a".repeat(300);
+    const paths = ["/dem", ...below, `/${long}`, `/dem/${long}/x`];
+    for (const form of ["plain", "stored"] as const) {
+      const request = served(store, { form, write: ALLOWED });
+      const inits = [{ body: VALUE }, { body: new Uint8Array() }];
+      const folders = form === "stored" ? ["/dem/c", "/dem/c/2"] : [];
+      for (const path of [...paths, ...folders]) {
+        const answers = await Promise.all([
+          ...inits.map((init) => request(path, { method: "PUT", ...init })),
+          request(path, { method: "PUT", ...streamOf(VALUE) }),
+        ]);
+        for (const answer of answers) {
+          assertEquals(answer.status, 409, path);
+          assertEquals(
+            await answer.text(),
+            `The store can hold no value under ${path}: the key is that of a folder, lies below that of a file, or is too long\n`,
+          );
+        }
+        const isBelow = below.includes(path);
+        const removal = await request(path, { method: "DELETE" });
+        assertEquals(removal.status, isBelow ? 204 : 404, path);
+        await removal.body?.cancel();
+        const read = await request(path);
+        assertEquals(read.status, 404, path);
+        await read.body?.cancel();
+        assertEquals(await contentsOf(store), before, path);
+      }
+      assertEquals(request.errors, []);
+    }
+  });
+});
+
+Deno.test("createHandler answers 409 to a chunk of which one part would lie below another", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const metadata = arrayMetadata({
+      storage_transformers: [
+        concatParts({ key_suffix: "/data" }, { key_suffix: "", size: 4 }),
+      ],
+    });
+    await createArrayChunks(store, "dem", metadata);
+    const before = await contentsOf(store);
+    const request = served(store, { write: ALLOWED });
+    for (const init of [{ body: VALUE }, streamOf(VALUE)]) {
+      const answer = await request(PATH, { method: "PUT", ...init });
+      assertEquals(answer.status, 409);
+      await answer.body?.cancel();
+    }
+    assertEquals(await contentsOf(store), before);
+    assertEquals(request.errors, []);
+  });
 });
 
 /** A body that comes in two pieces, with a pause between. */

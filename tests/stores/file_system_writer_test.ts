@@ -1,4 +1,5 @@
 import {
+  assert,
   assertEquals,
   assertMatch,
   assertRejects,
@@ -6,8 +7,10 @@ import {
 } from "@std/assert";
 import { writeAll } from "../../src/stores/byte_io.ts";
 import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
-import type { ByteWriter } from "../../mod.ts";
+import { type ByteWriter, ConcatParts, type StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { temporaryFiles } from "./file_system/processes.ts";
+import { streamOf } from "./store_values.ts";
 import { filesIn, inTempDir, replaced } from "./temp_dir.ts";
 
 const BYTES = countingBytes(9);
@@ -198,24 +201,64 @@ onFiles(
   },
 );
 
-Deno.test("FileSystemStore.set and writer name the file that is in the place of a folder", async () => {
-  await inTempDir(async (folder) => {
-    const store = new FileSystemStore(folder);
-    await store.set("/a", countingBytes(3));
-    const writes = [
-      () => store.set("/a/b", countingBytes(2)),
-      () => store.set("/a/b", new Blob(["ab"]).stream()),
-      () => store.set("/a/b/c", countingBytes(2)),
-      () => store.writer("/a/b"),
-    ];
-    for (const write of writes) {
-      await assertRejects(
-        write,
-        Error,
-        `lies in a folder where a file stands, the value of another key: ${folder}/a`,
-      );
+Deno.test("FileSystemStore names the file that is in the place of a folder, whatever writes below it", async () => {
+  const whole = countingBytes(2);
+  for (const above of ["/a", "/x/a", "/x/y/a"] as const) {
+    for (const below of [`${above}/b`, `${above}/b/c`, `${above}/b/c/d`]) {
+      const key = below as StoreKey;
+      await inTempDir(async (folder) => {
+        const store = new FileSystemStore(folder);
+        await store.set(above, BYTES);
+        await store.set("/other", BYTES);
+        // One part below the file, or both.
+        const parts = ["", ".tail"].map((suffix) =>
+          new ConcatParts([{ keySuffix: suffix }, {
+            keySuffix: ".index",
+            size: 1,
+          }]).apply(store)
+        );
+        const writes: Record<string, () => Promise<unknown>> = {
+          "bytes": () => store.set(key, whole),
+          "a stream": () => store.set(key, streamOf(whole)),
+          "a writer": () => store.writer(key),
+          "a link": () => store.link("/other", key),
+          "a lock": () =>
+            store.group(key, [key]).lock!(() => Promise.resolve()),
+          "a chunk": () =>
+            store.group(key, [key]).write!().then(async (group) => {
+              await group.set(key, whole).catch(async (error) => {
+                await group.abort(error);
+                throw error;
+              });
+              await group.close();
+            }),
+          ...Object.fromEntries(parts.flatMap((store, i) => [
+            [`parts ${i}`, () => store.set!(key, whole)],
+            [
+              `parts ${i}, a stream`,
+              () => store.set!(key, streamOf(whole)),
+            ],
+          ])),
+        };
+        for (const [how, write] of Object.entries(writes)) {
+          const { message } = await assertRejects(write, Error, "", how);
+          const named =
+            /^Key "(.*)" names a file, expected a folder for the key "(.*)": (.*)$/
+              .exec(message);
+          assertEquals(named?.[1], above, `${how}: ${message}`);
+          assert(named?.[2]?.startsWith(key), `${how}: ${message}`);
+          assertEquals(named?.[3], `${folder}${above}`, how);
+        }
+        await store.delete(key);
+        for (const store of parts) {
+          await store.delete!(key);
+          assertEquals(await store.get(key), undefined);
+        }
+        const keys = await Array.fromAsync(store.list());
+        assertEquals(keys.sort(), ["/other", above].sort());
+        assertEquals(await store.get(above), BYTES);
+        assertEquals(await temporaryFiles(folder), []);
+      });
     }
-    assertEquals(await store.get("/a"), countingBytes(3));
-    assertEquals(await filesIn(folder), ["a"]);
-  });
+  }
 });

@@ -1,6 +1,7 @@
 import { DamageError } from "../../errors/damage_error.ts";
 import { assertAllGiven, assertInGroup } from "../assert_in_group.ts";
 import type { ByteWriter } from "../byte_io.ts";
+import { FolderKeyError } from "../folder_key_error.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import type { GroupValues, GroupWriter, StoreGroup } from "../store_group.ts";
 import { isAbsence, isDiskFull } from "./absence.ts";
@@ -116,7 +117,8 @@ export class FileGroup implements StoreGroup {
         signal,
       );
     } catch (error) {
-      if (isAbsence(error)) return; // A file stands in the place of the folder.
+      // A file stands in the place of the folder.
+      if (isAbsence(error) || error instanceof FolderKeyError) return;
       // Deleting needs no free space. The last file goes first, so that a kill leaves no
       // chunk of two writes.
       if (!isDiskFull(error)) throw error;
@@ -154,7 +156,7 @@ export class FileGroup implements StoreGroup {
       await this.#change(async (journal) => {
         options.signal?.throwIfAborted();
         for (const each of keys) {
-          await root.ensureFolder(splitPath(each).folder);
+          await root.ensureFolder(splitPath(each).folder, each);
         }
         if (keys.length === 1) {
           return await values.get(keys[0]!)!.store(options, isSynced);
@@ -198,9 +200,8 @@ export class FileGroup implements StoreGroup {
     if (this.#journal !== undefined) return await task(this.#journal);
     const { files, key, root, isSynced, onRecovery } = this.#place;
     const { folder, name } = splitPath(key);
-    const path = `${await root.ensureFolder(folder)}/${await journalName(
-      name,
-    )}`;
+    const above = await root.ensureFolder(folder, key);
+    const path = `${above}/${await journalName(name)}`;
     return await Journal.lock(
       files,
       journalPlace(root, folder, path, isSynced),
@@ -318,7 +319,7 @@ function assertNoFolders(keys: readonly StoreKey[]): void {
   for (const key of keys) {
     const inside = keys.find((other) => other.startsWith(`${key}/`));
     if (inside === undefined) continue;
-    throw new Error(
+    throw new FolderKeyError(
       `Key ${JSON.stringify(key)} names a folder, that of the key ${
         JSON.stringify(inside)
       }: no file system can hold both`,

@@ -444,7 +444,7 @@ export class FileSystemStore implements Store {
     }
     const { folder, name } = splitPath(other);
     if (await this.#root.isSameFile(key, other, options)) return;
-    const path = await this.#root.ensureFolder(folder);
+    const path = await this.#root.ensureFolder(folder, other);
     await Deno.link(file.path, `${path}/${name}`);
     if (this.#isSynced) await DENO_FILES.syncFolder(path);
   }

@@ -20,12 +20,23 @@ export interface Folders {
   locate(folder: string): Promise<string | undefined>;
   /** Finds a folder to change, below the root; `undefined` if nothing is there. */
   follow(folder: string): Promise<string | undefined>;
-  /** Finds a folder, or the nearest existing folder above it. Creates the root. */
+  /**
+   * Finds a folder, or the nearest existing folder above it. Creates the root.
+   *
+   * @param key A key in the folder, for the message of an error.
+   * @throws {FolderKeyError} If a file is in the place of a folder.
+   */
   nearestFolder(
     folder: string,
+    key?: StoreKey,
   ): Promise<{ readonly folder: string; readonly path: string }>;
-  /** Finds a folder, and creates it if it is missing. */
-  ensureFolder(folder: string): Promise<string>;
+  /**
+   * Finds a folder, and creates it if it is missing.
+   *
+   * @param key A key in the folder, for the message of an error.
+   * @throws {FolderKeyError} If a file is in the place of a folder.
+   */
+  ensureFolder(folder: string, key?: StoreKey): Promise<string>;
   /** Removes the file that a key names, or a link to it. */
   remove(key: StoreKey): Promise<void>;
 }

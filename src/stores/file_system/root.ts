@@ -225,21 +225,29 @@ export class FileSystemRoot implements Folders {
   /** Finds a folder, or the nearest existing folder above it. Creates the root. */
   async nearestFolder(
     folder: string,
+    key?: StoreKey,
   ): Promise<{ folder: string; path: string }> {
     const path = folder === ""
-      ? await this.ensureFolder("")
+      ? await this.ensureFolder("", key)
       : await this.follow(folder);
-    return path === undefined
-      ? await this.nearestFolder(splitPath(folder).folder)
-      : { folder, path };
+    if (path === undefined) {
+      return await this.nearestFolder(splitPath(folder).folder, key);
+    }
+    assertFolder(path, folder, key);
+    return { folder, path };
   }
 
   /** Creates a missing folder. One name at a time, so that no folder is created behind a link. */
-  async ensureFolder(folder: string): Promise<string> {
+  async ensureFolder(folder: string, key?: StoreKey): Promise<string> {
     const present = await this.follow(folder);
-    if (present !== undefined) return present;
+    if (present !== undefined) {
+      assertFolder(present, folder, key);
+      return present;
+    }
     const { folder: parent, name } = splitPath(folder);
-    const above = folder === "" ? undefined : await this.ensureFolder(parent);
+    const above = folder === ""
+      ? undefined
+      : await this.ensureFolder(parent, key);
     const path = above === undefined ? this.path : `${above}/${name}`;
     await ensureDir(path);
     if (this.#isSynced && above !== undefined) {
@@ -247,4 +255,15 @@ export class FileSystemRoot implements Folders {
     }
     return path;
   }
+}
+
+/** Refuses a file in the place of a folder, in which a key lies. */
+function assertFolder(path: string, folder: string, key?: StoreKey): void {
+  // Synchronous, as in `find`: the path has just been looked up.
+  if (!ifPresentSync(() => Deno.statSync(path))?.isFile) return;
+  throw new FolderKeyError(
+    `Key ${JSON.stringify(folder)} names a file, expected a folder${
+      key === undefined ? "" : ` for the key ${JSON.stringify(key)}`
+    }: ${path}`,
+  );
 }

@@ -45,19 +45,12 @@ export class PendingValue {
     root: Folders,
     key: StoreKey,
   ): Promise<PendingValue> {
-    const { folder, path } = await root.nearestFolder(splitPath(key).folder);
-    try {
-      const temporary = await createTemporary(files, path);
-      return new PendingValue(files, root, key, folder, temporary);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotADirectory)) throw error;
-      throw new Error(
-        `Key ${
-          JSON.stringify(key)
-        } lies in a folder where a file stands, the value of another key: ${path}`,
-        { cause: error },
-      );
-    }
+    const { folder, path } = await root.nearestFolder(
+      splitPath(key).folder,
+      key,
+    );
+    const temporary = await createTemporary(files, path);
+    return new PendingValue(files, root, key, folder, temporary);
   }
 
   /** The temporary file as a key. */
@@ -120,7 +113,7 @@ export class PendingValue {
     options.signal?.throwIfAborted();
     const { folder, name } = splitPath(this.#key);
     if (isSynced) await this.sync();
-    const path = await this.#root.ensureFolder(folder);
+    const path = await this.#root.ensureFolder(folder, this.#key);
     await this.#files.rename(this.#temporary.path, `${path}/${name}`);
     this.close();
     try {
