@@ -1,4 +1,4 @@
-import { JsonNumber } from "./node_documents.ts";
+import { JsonNumber } from "./json_number.ts";
 
 const LONGEST = 80;
 

@@ -1,6 +1,6 @@
 import { describe } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
-import { JsonNumber } from "./node_documents.ts";
+import { JsonNumber } from "./json_number.ts";
 import {
   assertReadable,
   hasNonFinite,

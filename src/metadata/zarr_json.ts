@@ -1,6 +1,7 @@
 import { describe } from "./describe.ts";
 import { MetadataError } from "./metadata_error.ts";
-import { isMembers, JsonNumber } from "./node_documents.ts";
+import { JsonNumber } from "./json_number.ts";
+import { isMembers } from "./node_documents.ts";
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
 export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { StoreKey } from "./store.ts";
+
 
 /**
  * Thrown if a value is longer than the `limit` of the read.
@@ -22,7 +22,7 @@ export class SizeLimitError extends Error {
   /** The name of the class, as error reports show it. */
   override readonly name = "SizeLimitError";
   /** The key of the value. */
-  readonly key: StoreKey;
+  readonly key: `/${string}`;
   /** The greatest length that was allowed, in bytes. */
   readonly limit: number;
   /** The length of the value in bytes; `undefined` if it was not read to its end. */
@@ -46,7 +46,7 @@ export class SizeLimitError extends Error {
    * );
    * ```
    */
-  constructor(key: StoreKey, limit: number, size?: number) {
+  constructor(key: `/${string}`, limit: number, size?: number) {
     super(
       `Expected at most ${limit} bytes of ${JSON.stringify(key)}, found ${
         size ?? "more"
@@ -60,7 +60,7 @@ export class SizeLimitError extends Error {
 
 /** Throws if the length of a value is above the limit. */
 export function assertSizeLimit(
-  key: StoreKey,
+  key: `/${string}`,
   limit: number | undefined,
   size: number,
 ): void {
