@@ -43,106 +43,101 @@
  *
  * @module
  */
-export { arrayMetadata } from "./src/arrays/array_metadata.ts";
-export type { ArrayMetadataOptions } from "./src/arrays/array_metadata_options.ts";
-export { ArrayChunks } from "./src/arrays/array_chunks.ts";
-export type { SetChunkOptions } from "./src/arrays/set_chunk_options.ts";
+
 export {
+  ArrayChunks,
+  arrayMetadata,
+  type ArrayMetadataOptions,
   createArrayChunks,
   openArrayChunks,
-} from "./src/arrays/open_array_chunks.ts";
+  type SetChunkOptions,
+} from "./src/arrays/mod.ts";
+export { Crc32c, crc32c } from "./src/checksum/mod.ts";
 export {
-  mapKeys,
-  type MapKeysOptions,
-  type MappedStore,
-} from "./src/views/map_keys.ts";
-export type { KeyFunction, KeyTable } from "./src/views/key_mapping.ts";
-export { plainView } from "./src/views/plain_view.ts";
-export type { PlainStore } from "./src/views/store_view.ts";
-export type { ChunkKeyEncoding } from "./src/chunk_key_encoding/chunk_key_encoding.ts";
-export { ChunkKeyError } from "./src/chunk_key_encoding/chunk_key_error.ts";
-export { DefaultChunkKeyEncoding } from "./src/chunk_key_encoding/default_chunk_key_encoding.ts";
-export { FanoutChunkKeyEncoding } from "./src/chunk_key_encoding/fanout_chunk_key_encoding.ts";
-export { parseChunkKeyEncoding } from "./src/chunk_key_encoding/parse_chunk_key_encoding.ts";
-export { registerChunkKeyEncoding } from "./src/chunk_key_encoding/registry.ts";
-export { SuffixChunkKeyEncoding } from "./src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
-export { TemplateChunkKeyEncoding } from "./src/chunk_key_encoding/template_chunk_key_encoding.ts";
-export { V2ChunkKeyEncoding } from "./src/chunk_key_encoding/v2_chunk_key_encoding.ts";
-export type {
-  ApplyOptions,
-  ComposedStore,
-} from "./src/concat_parts/composed_store.ts";
-export { ConcatParts } from "./src/concat_parts/concat_parts.ts";
-export { concatStream } from "./src/splitter/concat_stream.ts";
-export { MissingPartError } from "./src/concat_parts/missing_part_error.ts";
-export type { Part } from "./src/splitter/part.ts";
-export { PartSizeError } from "./src/splitter/part_size_error.ts";
-export { splitStream } from "./src/splitter/split_stream.ts";
-export type {
-  ConcatOptions,
-  PartReport,
-  SplitOptions,
-  SplitReport,
-} from "./src/splitter/stream_options.ts";
-export { DamageError } from "./src/errors/damage_error.ts";
-export { ChecksumError } from "./src/checksum/checksum_error.ts";
-export { Crc32c, crc32c } from "./src/checksum/crc32c.ts";
-export type { EngineName } from "./src/splitter/engine.ts";
+  type ChunkKeyEncoding,
+  DefaultChunkKeyEncoding,
+  FanoutChunkKeyEncoding,
+  parseChunkKeyEncoding,
+  registerChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  TemplateChunkKeyEncoding,
+  V2ChunkKeyEncoding,
+} from "./src/chunk_key_encoding/mod.ts";
+export {
+  type ApplyOptions,
+  type ComposedStore,
+  ConcatParts,
+} from "./src/concat_parts/mod.ts";
+export {
+  ChecksumError,
+  ChunkKeyError,
+  DamageError,
+  MetadataError,
+  MissingPartError,
+  OtherBytesError,
+  PartSizeError,
+  PendingWriteError,
+  SizeLimitError,
+  UnfinishedWriteError,
+} from "./src/errors/mod.ts";
 export type {
   ArrayMetadata,
   NamedConfiguration,
   RegularChunkGrid,
-} from "./src/metadata/array_metadata.ts";
-export { MetadataError } from "./src/metadata/metadata_error.ts";
-export { assertShardIndex } from "./src/shards/assert_shard_index.ts";
+} from "./src/metadata/mod.ts";
 export {
+  assertShardIndex,
+  decodeShardIndex,
   encodeShard,
+  encodeShardIndex,
   type EncodeShardOptions,
-} from "./src/shards/encode_shard.ts";
-export { OtherBytesError } from "./src/shards/other_bytes_error.ts";
-export type { ShardContainer } from "./src/shards/shard_container.ts";
-export {
+  parseShardLayout,
   readInnerChunk,
   readShardIndex,
   type ReadShardRange,
-} from "./src/shards/read_inner_chunk.ts";
-export {
-  decodeShardIndex,
-  encodeShardIndex,
+  type ShardContainer,
   type ShardIndex,
   shardIndexSize,
-} from "./src/shards/shard_index.ts";
-export {
-  parseShardLayout,
   type ShardLayout,
-} from "./src/shards/shard_layout.ts";
-export type { ByteReader, ByteWriter } from "./src/stores/byte_io.ts";
+} from "./src/shards/mod.ts";
 export {
+  type ConcatOptions,
+  concatStream,
+  type EngineName,
+  type Part,
+  type PartReport,
+  type SplitOptions,
+  type SplitReport,
+  splitStream,
+} from "./src/splitter/mod.ts";
+export {
+  type ByteRange,
+  type ByteReader,
+  type ByteWriter,
   FileSystemStore,
   type FileSystemStoreOptions,
-} from "./src/stores/file_system/file_system_store.ts";
-export { HttpStore } from "./src/stores/http/http_store.ts";
-export type { HttpStoreOptions } from "./src/stores/http/requests.ts";
-export { WritableHttpStore } from "./src/stores/http/writable_http_store.ts";
-export { MemoryStore } from "./src/stores/memory_store.ts";
-export { PendingWriteError } from "./src/stores/pending_write_error.ts";
-export { SizeLimitError } from "./src/stores/size_limit_error.ts";
-export type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "./src/stores/store.ts";
-export type {
-  GroupValues,
-  GroupWriter,
-  StoreGroup,
-  StoreVersion,
-} from "./src/stores/store_group.ts";
-export { UnfinishedWriteError } from "./src/stores/unfinished_write_error.ts";
-export {
+  type GetOptions,
+  type GroupValues,
+  type GroupWriter,
+  HttpStore,
+  type HttpStoreOptions,
+  MemoryStore,
   recover,
   type RecoverOptions,
   type Recovery,
-} from "./src/stores/recover.ts";
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+  WritableHttpStore,
+} from "./src/stores/mod.ts";
+export {
+  type KeyFunction,
+  type KeyTable,
+  mapKeys,
+  type MapKeysOptions,
+  type MappedStore,
+  type PlainStore,
+  plainView,
+} from "./src/views/mod.ts";

@@ -9,9 +9,9 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../mod.ts";
-import { adoptTiffs, describeTiff, tiffContainer } from "../src/tiff/mod.ts";
 import { PYTHON } from "../tests/interop/python.ts";
 import { serve, storeHandler } from "../tests/stores/loopback.ts";
+import { adoptTiffs, describeTiff, tiffContainer } from "../tiff.ts";
 import { command } from "./command.ts";
 import type { Report } from "./comparison.ts";
 import { makeFolders, removeFolders } from "./folders.ts";

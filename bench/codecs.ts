@@ -1,6 +1,6 @@
 /** `zstd`, `gzip` and `zlib` of `registerCodecs` beside zarrita's: `deno task bench codecs` */
-import { deflateEntry } from "../src/zarrita/codecs/deflate_codec.ts";
-import { zstdEntry } from "../src/zarrita/codecs/zstd_codec.ts";
+import { deflateEntry } from "../src/codecs/deflate_codec.ts";
+import { zstdEntry } from "../src/codecs/zstd_codec.ts";
 import { GIGABYTES, type Goal, type Report, type Row } from "./comparison.ts";
 import { type Contestant, measure } from "./measure.ts";
 import type { Options } from "./options.ts";

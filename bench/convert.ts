@@ -1,11 +1,11 @@
 /** Converts arrays beside `cp -r`: `deno task bench convert` */
-import { FileSystemStore } from "../mod.ts";
 import {
   convert,
   convertInPlace,
   type ConvertInPlaceOptions,
   type ConvertOptions,
-} from "../src/jobs/mod.ts";
+} from "../jobs.ts";
+import { FileSystemStore } from "../mod.ts";
 import { MIB } from "./bytes.ts";
 import { command } from "./command.ts";
 import {
@@ -14,15 +14,15 @@ import {
   type Report,
   sizeText,
 } from "./comparison.ts";
+import { measureConvertPeaks } from "./convert_memory.ts";
+import { measurePlans } from "./convert_plans.ts";
+import { makeArray } from "./convert_source.ts";
 import {
   type Folder,
   freeSpace,
   makeFolders,
   removeFolders,
 } from "./folders.ts";
-import { measureConvertPeaks } from "./convert_memory.ts";
-import { makeArray } from "./convert_source.ts";
-import { measurePlans } from "./convert_plans.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";

@@ -1,5 +1,5 @@
+import { convert } from "../jobs.ts";
 import { arrayMetadata, type Store, type StoreKey } from "../mod.ts";
-import { convert } from "../src/jobs/mod.ts";
 import { MIB } from "./bytes.ts";
 import type { Table } from "./table.ts";
 

@@ -1,3 +1,4 @@
+import type { ConvertOptions } from "../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -5,7 +6,6 @@ import {
   FileSystemStore,
   parseShardLayout,
 } from "../mod.ts";
-import type { ConvertOptions } from "../src/jobs/mod.ts";
 import { randomBytes } from "./bytes.ts";
 
 /**

@@ -2,7 +2,7 @@
 import { crc32c as aws } from "@aws-crypto/crc32c";
 import { createCRC32 } from "hash-wasm";
 import { crc32c } from "../mod.ts";
-import { crc32cByTables } from "../src/checksum/crc32c_tables.ts";
+import { crc32cByTables } from "../src/checksum/crc32c.ts";
 import { KIB, MIB, randomBytes } from "./bytes.ts";
 import {
   GIGABYTES,

@@ -1,6 +1,5 @@
 /** The speed around the sizes at which CRC32C changes its way: `deno task bench crossovers` */
-import { crc32c } from "../src/checksum/crc32c.ts";
-import { crc32cByTables } from "../src/checksum/crc32c_tables.ts";
+import { crc32c, crc32cByTables } from "../src/checksum/crc32c.ts";
 import { WasmCrc32c } from "../src/checksum/wasm_crc32c.ts";
 import { KIB, MIB } from "./bytes.ts";
 import { GIGABYTES, type Report, type Row } from "./comparison.ts";

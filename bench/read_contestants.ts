@@ -1,8 +1,8 @@
+import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import { FetchStore } from "zarrita";
 import * as zarr from "zarrita";
-import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import { crc32c, FileSystemStore, HttpStore, type Store } from "../mod.ts";
-import { withZarrParts } from "../src/zarrita/mod.ts";
+import { withZarrParts } from "../zarrita.ts";
 import { type Contestant, seededRandom } from "./measure.ts";
 import { inMemory, type ReadFolders } from "./read_folders.ts";
 

@@ -1,6 +1,6 @@
 /** A server of `deno task bench serve`: `serve_program.ts handler|plain FOLDER PORT` */
 import { FileSystemStore } from "../mod.ts";
-import { createHandler } from "../src/serve/mod.ts";
+import { createHandler } from "../serve.ts";
 
 const [kind, folder, port] = Deno.args;
 

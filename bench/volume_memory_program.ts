@@ -5,8 +5,9 @@
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import type { AsyncReadable } from "zarrita";
 import { FileSystemStore, openArrayChunks } from "../mod.ts";
-import { withZarrParts } from "../src/zarrita/mod.ts";
+import { withZarrParts } from "../zarrita.ts";
 import { seededRandom } from "./measure.ts";
+import { printPeak } from "./peak_of.ts";
 import {
   createVolume,
   openVolume,
@@ -14,7 +15,6 @@ import {
   useCodecs,
   writeElements,
 } from "./volume_zarrita.ts";
-import { printPeak } from "./peak_of.ts";
 
 const [folder = "", task = ""] = Deno.args;
 useCodecs("registerCodecs");

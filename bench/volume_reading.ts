@@ -1,7 +1,7 @@
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import type { AsyncReadable } from "zarrita";
 import { FileSystemStore } from "../mod.ts";
-import { withZarrParts } from "../src/zarrita/mod.ts";
+import { withZarrParts } from "../zarrita.ts";
 import { type Effort, measure, median } from "./measure.ts";
 import type { Table } from "./table.ts";
 import { assertSame, LAYOUTS, sampleOf, type Volume } from "./volume_data.ts";

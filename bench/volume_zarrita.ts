@@ -1,10 +1,6 @@
 import * as zarr from "zarrita";
 import { createArrayChunks, FileSystemStore } from "../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../zarrita.ts";
 import type { Volume } from "./volume_data.ts";
 import { ZARRITA_CODECS } from "./zarrita_codecs.ts";
 

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The script of pages: pictures of arrays, and maps that choose chunks. */
 import * as zarr from "zarrita";
-import { registerCodecs } from "../src/zarrita/register_codecs.ts";
+import { registerCodecs } from "../src/codecs/register_codecs.ts";
 import { append } from "./elements.ts";
 import { type DescribedArray, showPicture } from "./picture.ts";
 

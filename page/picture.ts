@@ -1,16 +1,16 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
-import { addPalettes, addSlider, type Slider } from "./controls.ts";
+import type { PictureAxes } from "../src/cli/page/chunk_map.ts";
 import { extentOf, paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
+import { addPalettes, addSlider, type Slider } from "./controls.ts";
 import { append, numberText } from "./elements.ts";
 import { drawLine } from "./line.ts";
-import type { PictureAxes } from "../src/cli/page/picture_axes.ts";
-import { numbersOf, transpose, windowOf } from "./slices.ts";
 import {
   type Gap,
   openReadable,
   type ReadableArray,
 } from "./readable_array.ts";
+import { numbersOf, transpose, windowOf } from "./slices.ts";
 
 /** An array, as its page describes it. */
 export interface DescribedArray {

@@ -10,7 +10,15 @@ const { fromJsr, run } = await chooseStandardLibrary();
 const output = "piped";
 
 /** All folders but `wasm`, whose language, AssemblyScript, is not TypeScript. */
-const TYPED = ["mod.ts", "src", "page", "tests", "bench", "examples", "tools"];
+const TYPED = [
+  ...Object.values(config.exports),
+  "src",
+  "page",
+  "tests",
+  "bench",
+  "examples",
+  "tools",
+];
 
 await step("Format", () => run(["fmt", "--check"], { output }));
 await step("Lint", () => run(["lint"], { output }));

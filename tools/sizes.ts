@@ -8,9 +8,9 @@ import { type OutputChunk, type OutputOptions, rolldown } from "rolldown";
 import { ALIASES } from "./bundle_aliases.ts";
 
 const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
-const S3 = fileURLToPath(import.meta.resolve("../src/s3/mod.ts"));
-const SERVE = fileURLToPath(import.meta.resolve("../src/serve/mod.ts"));
-const ZARRITA = fileURLToPath(import.meta.resolve("../src/zarrita/mod.ts"));
+const S3 = fileURLToPath(import.meta.resolve("../s3.ts"));
+const SERVE = fileURLToPath(import.meta.resolve("../serve.ts"));
+const ZARRITA = fileURLToPath(import.meta.resolve("../zarrita.ts"));
 
 /** The imports of a program, and its target: the most bytes that it should load at start. */
 const PROGRAMS: readonly {

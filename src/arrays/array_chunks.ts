@@ -1,32 +1,27 @@
-import { arrayRoot } from "./array_root.ts";
-import { ArrayStorage } from "./array_storage.ts";
-import type { SetChunkOptions } from "./set_chunk_options.ts";
-import type { ShardPlace } from "./whole_shards.ts";
-import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { describe } from "../metadata/describe.ts";
-import { below } from "../metadata/metadata_error.ts";
-import { checkLengths } from "../metadata/check.ts";
-import { assertWritable } from "../stores/assert_writable.ts";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
+import { below, describe } from "../errors/mod.ts";
+import { type ArrayMetadata, checkLengths } from "../metadata/mod.ts";
+import { loadOnce } from "../runtime/mod.ts";
 import {
+  assertStore,
+  assertStoreKey,
+  assertWritable,
+  type ByteRange,
+  describeStore,
+  discard,
+  inspectAsString,
   readRange,
   readSize,
   readStream,
   readValue,
   remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
   write,
-} from "../stores/capabilities.ts";
-import type {
-  ByteRange,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "../stores/store.ts";
-import { assertStore } from "../stores/assert_store.ts";
-import { describeStore, inspectAsString } from "../stores/describe_store.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
-import { loadOnce } from "../stores/load_once.ts";
-import { discard } from "../stores/given_value.ts";
+} from "../stores/mod.ts";
+import { arrayRoot, ArrayStorage } from "./array_storage.ts";
+import type { SetChunkOptions, ShardPlace } from "./whole_shards.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 
@@ -36,7 +31,7 @@ const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
 );
 // Programs that only read do without this one.
 const loadExclusive = /* @__PURE__ */ loadOnce(() =>
-  import("../stores/exclusive.ts")
+  import("../stores/locks.ts")
 );
 
 /**

@@ -1,28 +1,39 @@
-import { hasGroups } from "../stores/has_groups.ts";
-import type { ChunkKeyEncoding } from "../chunk_key_encoding/chunk_key_encoding.ts";
-import { ChunkKeyError } from "../chunk_key_encoding/chunk_key_error.ts";
-import { parseEncoding } from "../chunk_key_encoding/parse_encoding.ts";
-import { innermostEncoding } from "../chunk_key_encoding/suffix_chunk_key_encoding.ts";
-import { applyParts } from "../concat_parts/composed_store.ts";
-import { checkConfiguration } from "../concat_parts/part_schema.ts";
-import { assertPartKeys, sampleKeys } from "../concat_parts/part_keys.ts";
+import {
+  type ChunkKeyEncoding,
+  innermostEncoding,
+  parseEncoding,
+  useAllEncodings,
+} from "../chunk_key_encoding/mod.ts";
+import {
+  applyParts,
+  assertPartKeys,
+  checkConfiguration,
+  flattenLayers,
+  sampleKeys,
+} from "../concat_parts/mod.ts";
+import {
+  atPath,
+  below,
+  ChunkKeyError,
+  describe,
+  MetadataError,
+  pointer,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   type MetadataForm,
   parseArrayMetadata,
-} from "../metadata/array_metadata.ts";
-import { describe } from "../metadata/describe.ts";
-import { parseExtension } from "../metadata/extension.ts";
+  parseExtension,
+} from "../metadata/mod.ts";
+import { parseShardLayout } from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
 import {
-  atPath,
-  below,
-  MetadataError,
-  pointer,
-} from "../metadata/metadata_error.ts";
-import { parseShardLayout } from "../shards/shard_layout.ts";
-import type { Part } from "../splitter/part.ts";
-import type { Store } from "../stores/store.ts";
-import { chunkKeyProblem } from "../stores/store_key.ts";
+  chunkKeyProblem,
+  hasGroups,
+  keyProblem,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
 
 /** How an array's chunks are stored: the chunk grid, the keys and the parts. */
 export class ArrayStorage {
@@ -169,4 +180,91 @@ function parseTransformer(member: unknown): Part[] | undefined {
     `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
     typeof member === "string" ? "" : "/name",
   );
+}
+
+const PATH =
+  `the array's path in the store, such as "elevation" or "" for the root`;
+
+/**
+ * Converts an array's path to the prefix of its keys, without a last `/`: empty
+ * for the root.
+ *
+ * @throws {TypeError} If the path is not a string.
+ * @throws {RangeError} If the path is not names joined by `/`.
+ */
+export function arrayRoot(path: string): "" | StoreKey {
+  if (typeof path !== "string") {
+    throw new TypeError(`Expected ${PATH}, found ${describe(path)}`);
+  }
+  if (path === "" || path === "/") return "";
+  const names = path.replace(/^\/|\/$/g, "");
+  const problem = keyProblem(names);
+  if (problem === undefined) return `/${names}`;
+  throw new RangeError(`Path ${describe(path)} ${problem}; expected ${PATH}`);
+}
+
+/**
+ * Parses metadata that no document was read for, so that its chunk key encoding may not
+ * be loaded.
+ */
+export function storageOf(
+  metadata: unknown,
+  options?: MetadataForm,
+): ArrayStorage {
+  useAllEncodings();
+  return new ArrayStorage(metadata, options);
+}
+
+/** The part of a chunk that has no size. */
+export interface UnsizedPart {
+  readonly keySuffix: string;
+  /** Where the part begins in the chunk: the size of all head parts in bytes. */
+  readonly offset: number;
+  /** The size of all parts after it in bytes; `undefined` if one of them has no size. */
+  readonly tailSize: number | undefined;
+}
+
+/**
+ * Finds the first unsized part of a chunk; `undefined` if every part has a size, or if
+ * the chunk lies in parts whose sizes are known only together.
+ *
+ * @param layers The parts of a chunk, those of each part, and so on.
+ */
+export function unsizedPart(
+  layers: readonly (readonly Part[])[],
+): UnsizedPart | undefined {
+  const { parts, sums } = flattenLayers(layers);
+  const place = parts.findIndex(({ size }) => size === undefined);
+  if (place < 0 || sums.length > 0) return undefined;
+  const { keySuffix } = parts[place]!;
+  const offset = sizeOf(parts.slice(0, place))!;
+  return { keySuffix, offset, tailSize: sizeOf(parts.slice(place + 1)) };
+}
+
+/** The size of parts together; `undefined` if one of them has no size. */
+function sizeOf(parts: readonly Part[]): number | undefined {
+  return parts.reduce<number | undefined>(
+    (sum, { size }) =>
+      size === undefined || sum === undefined ? undefined : sum + size,
+    0,
+  );
+}
+
+/** All chunks of a grid, the last dimension first. */
+export function* chunksOfGrid(
+  gridShape: readonly number[],
+): Generator<number[]> {
+  if (gridShape.includes(0)) return;
+  const coordinates = gridShape.map(() => 0);
+  while (true) {
+    yield [...coordinates];
+    let i = gridShape.length - 1;
+    while (i >= 0 && ++coordinates[i]! === gridShape[i]) coordinates[i--] = 0;
+    if (i < 0) return;
+  }
+}
+
+/** The number of chunks of a grid. */
+export function countOfGrid(gridShape: readonly number[]): number {
+  return gridShape.reduce((count, length) => count * length, 1);
 }

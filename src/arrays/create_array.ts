@@ -1,12 +1,14 @@
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { describe } from "../metadata/describe.ts";
-import { inDocument, MetadataError } from "../metadata/metadata_error.ts";
-import { formatZarrJson } from "../metadata/format_zarr_json.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { writeNew } from "../stores/write_new.ts";
+import { describe, inDocument, MetadataError } from "../errors/mod.ts";
+import { type ArrayMetadata, formatZarrJson } from "../metadata/mod.ts";
+import {
+  describeStore,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  writeNew,
+} from "../stores/mod.ts";
+import { storageOf } from "./array_storage.ts";
 import { completeMetadata } from "./complete_metadata.ts";
-import { storageOf } from "./storage_of.ts";
 
 /**
  * Completes the metadata of an array and writes it as the array's `zarr.json`.

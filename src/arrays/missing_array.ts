@@ -1,8 +1,11 @@
-import { describe, describeAll } from "../metadata/describe.ts";
-import { MetadataError } from "../metadata/metadata_error.ts";
-import { readSize } from "../stores/capabilities.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { describe, describeAll, MetadataError } from "../errors/mod.ts";
+import {
+  describeStore,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
 
 const DOCUMENT = "/zarr.json";
 

@@ -1,14 +1,23 @@
+import { loadEncodings } from "../chunk_key_encoding/mod.ts";
+import { inDocument, MetadataError, SizeLimitError } from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  isGroupDocument,
+  LONGEST_DOCUMENT,
+  parseZarrJson,
+} from "../metadata/mod.ts";
+import {
+  assertStore,
+  assertWritable,
+  describeStore,
+  readValue,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
 import { ArrayChunks } from "./array_chunks.ts";
-import { arrayRoot } from "./array_root.ts";
-import type { ArrayMetadata } from "../metadata/array_metadata.ts";
-import { inDocument } from "../metadata/metadata_error.ts";
-import { isGroupDocument } from "../metadata/node_documents.ts";
-import { parseZarrJson } from "../metadata/zarr_json.ts";
-import { assertStore } from "../stores/assert_store.ts";
-import { readDocument } from "./read_document.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import { assertWritable } from "../stores/assert_writable.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { arrayRoot } from "./array_storage.ts";
+import { groupForArray, missingArray } from "./missing_array.ts";
 
 /**
  * Opens an array: reads its `zarr.json`, which says where and how its chunks are
@@ -53,13 +62,11 @@ export async function openArrayChunks(
   const { root, document } = locate(store, path);
   const bytes = await readDocument(store, document, options);
   if (bytes === undefined) {
-    const { missingArray } = await import("./missing_array.ts");
     throw await missingArray(store, root, options);
   }
   const storeName = describeStore(store);
   const metadata = inDocument(document, storeName, () => parseZarrJson(bytes));
   if (isGroupDocument(metadata)) {
-    const { groupForArray } = await import("./missing_array.ts");
     throw await groupForArray(store, root, options);
   }
   return inDocument(
@@ -148,4 +155,30 @@ function locate(
   assertStore(store);
   const root = arrayRoot(path);
   return { root, document: `${root}/zarr.json` };
+}
+
+/**
+ * Reads a metadata document, and loads the chunk key encodings that it names. A
+ * document that is too long is a `MetadataError`, and is not read further.
+ */
+export async function readDocument(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  try {
+    const limited = { ...options, limit: LONGEST_DOCUMENT };
+    const document = await readValue(store, key, limited);
+    if (document !== undefined) await loadEncodings(document);
+    return document;
+  } catch (cause) {
+    if (!(cause instanceof SizeLimitError)) throw cause;
+    throw new MetadataError(
+      `Expected a document of at most ${LONGEST_DOCUMENT} bytes, found ${
+        cause.size ?? "more"
+      }`,
+      "",
+      { document: key, store: describeStore(store), cause },
+    );
+  }
 }

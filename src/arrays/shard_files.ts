@@ -1,13 +1,15 @@
-import { flattenLayers } from "../concat_parts/flat_parts.ts";
-import { describe } from "../metadata/describe.ts";
-import { below } from "../metadata/metadata_error.ts";
-import { encodeFileRecord, FILE_RECORD_SIZE } from "../shards/file_record.ts";
-import type { ShardContainer } from "../shards/shard_container.ts";
-import { shardIndexSize } from "../shards/shard_index.ts";
-import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
-import { joinBytes } from "../stores/join_bytes.ts";
-import type { ArrayStorage } from "./array_storage.ts";
-import { storageOf } from "./storage_of.ts";
+import { flattenLayers } from "../concat_parts/mod.ts";
+import { below, describe } from "../errors/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
+import {
+  encodeFileRecord,
+  FILE_RECORD_SIZE,
+  parseShardLayout,
+  type ShardContainer,
+  shardIndexSize,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import { type ArrayStorage, storageOf } from "./array_storage.ts";
 
 /** An array whose shards can be files of another format. All shapes are in elements. */
 export interface ShardFiles {

@@ -1,4 +1,4 @@
-import { describe } from "../metadata/describe.ts";
+import { describe } from "../errors/mod.ts";
 
 /**
  * One of several equal shares of a job, for programs that work on it side by side.

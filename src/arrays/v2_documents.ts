@@ -2,14 +2,21 @@
  * The documents of Zarr v2 beside a `zarr.json`, which programs leave that migrate arrays to
  * Zarr v3. They say where chunks were before, so that readers of Zarr v2 would find none.
  */
-import { changeZarrJson, showZarrJson } from "../metadata/format_zarr_json.ts";
-import { MetadataError } from "../metadata/metadata_error.ts";
-import { isMembers } from "../metadata/node_documents.ts";
-import { hasNonFinite } from "../metadata/zarr_json.ts";
-import { readSize } from "../stores/capabilities.ts";
-import { forEachAtOnce } from "../stores/for_each_at_once.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { readDocument } from "./read_document.ts";
+import { MetadataError } from "../errors/mod.ts";
+import {
+  changeZarrJson,
+  hasNonFinite,
+  isMembers,
+  showZarrJson,
+} from "../metadata/mod.ts";
+import { forEachAtOnce } from "../runtime/mod.ts";
+import {
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import { readDocument } from "./open_array_chunks.ts";
 
 /** The names of the documents of Zarr v2. */
 export const V2_DOCUMENTS = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];

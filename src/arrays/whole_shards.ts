@@ -1,24 +1,28 @@
-import { MetadataError } from "../metadata/metadata_error.ts";
-import { FirstBytes } from "../shards/first_bytes.ts";
+import { isDamage, MetadataError } from "../errors/mod.ts";
 import {
+  assertOtherBytes,
   findFirstBytes,
+  FirstBytes,
+  mayHaveRecords,
+  otherBytesLost,
+  parseShardLayout,
   readFirstBytes,
+  ShardChanges,
+  type ShardLayout,
   type StoredShard,
-} from "../shards/other_bytes.ts";
-import { isDamage } from "../shards/is_damage.ts";
-import { otherBytesLost } from "../shards/refuse_loss.ts";
-import { assertOtherBytes } from "../shards/other_bytes_option.ts";
-import { parseShardLayout, type ShardLayout } from "../shards/shard_layout.ts";
-import { mayHaveRecords } from "../shards/recorded_index.ts";
-import { ShardChanges } from "../shards/shard_changes.ts";
-import { remove, write } from "../stores/capabilities.ts";
-import { exclusively, replaceValue } from "../stores/exclusive.ts";
-import { hasGroups } from "../stores/has_groups.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { assertValue } from "../stores/given_value.ts";
-import type { ArrayStorage } from "./array_storage.ts";
-import type { SetChunkOptions } from "./set_chunk_options.ts";
-import { unsizedPart } from "./unsized_part.ts";
+} from "../shards/mod.ts";
+import {
+  assertValue,
+  exclusively,
+  hasGroups,
+  remove,
+  replaceValue,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../stores/mod.ts";
+import { type ArrayStorage, unsizedPart } from "./array_storage.ts";
 
 /** Where a shard is stored. */
 export interface ShardPlace {
@@ -147,4 +151,24 @@ function layoutOf(
     if (error instanceof MetadataError) return undefined;
     throw error;
   }
+}
+
+/**
+ * Options of `ArrayChunks.set`.
+ *
+ * @example Replace a TIFF by another one
+ * ```ts
+ * import type { SetChunkOptions } from "@zarr-parts/zarr-parts";
+ *
+ * const options: SetChunkOptions = { otherBytes: "replace" };
+ * ```
+ */
+export interface SetChunkOptions extends StoreOptions {
+  /**
+   * What happens to a stored shard that begins with bytes of another file format:
+   * `"refuse"`, the default, keeps the shard as it is and throws an `OtherBytesError`,
+   * unless the new shard differs only in the contents of inner chunks; `"replace"`
+   * replaces the shard.
+   */
+  otherBytes?: "refuse" | "replace" | undefined;
 }

@@ -1,5 +1,64 @@
-import { crc32cByTables } from "./crc32c_tables.ts";
+import { ChecksumError } from "../errors/mod.ts";
+import { crcByTables, type CrcTables, crcTables } from "./crc_tables.ts";
 import { WasmCrc32c } from "./wasm_crc32c.ts";
+
+/** Made on first use. */
+let tables: CrcTables | undefined;
+
+/** The CRC32C of bytes that follow bytes whose CRC32C is `crc`, by tables. */
+export function crc32cByTables(bytes: Uint8Array, crc: number): number {
+  return crcByTables(tables ??= crcTables(POLYNOMIAL), bytes, crc);
+}
+
+// Polynomials modulo P, the polynomial of CRC32C. A polynomial is a number of 32
+// bits whose highest bit is the coefficient of x^0, as in a CRC register.
+
+/** P without x^32: the bits of 0x1EDC6F41 in reverse. */
+export const POLYNOMIAL = 0x82f63b78;
+
+const ONE = 0x80000000;
+const X = 0x40000000;
+/** The period of the powers of x, since P is x + 1 times a primitive polynomial of degree 31. */
+const ORDER = 2 ** 31 - 1;
+
+/** The product of two polynomials. */
+export function multiply(a: number, b: number): number {
+  let product = 0;
+  for (let rest = a | 0; rest !== 0; rest <<= 1) {
+    if (rest < 0) product ^= b; // Its highest bit is set.
+    b = (b >>> 1) ^ (b & 1 ? POLYNOMIAL : 0);
+  }
+  return product >>> 0;
+}
+
+/** x^(8 `bytes`), by which the given number of bytes multiplies a register; a negative number undoes it. */
+export function powerOfBytes(bytes: number): number {
+  let exponent = 8 * bytes % ORDER; // Eight times any number is exact.
+  if (exponent < 0) exponent += ORDER;
+  let power = ONE;
+  for (let square = X; exponent !== 0; exponent >>>= 1) {
+    if (exponent & 1) power = multiply(power, square);
+    square = multiply(square, square);
+  }
+  return power;
+}
+
+/** The CRC32C of two sequences of bytes one after the other, from the CRC32C of each. */
+export function joinCrc32c(
+  first: number,
+  second: number,
+  secondLength: number,
+): number {
+  return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
+}
+
+/** x^−32. */
+const BACK_4_BYTES = 0xd610d67e;
+
+/** The CRC32C of bytes without their last four, whose value as a little-endian number is `last`. */
+export function withoutLastFour(crc: number, last: number): number {
+  return ~(multiply(~crc, BACK_4_BYTES) ^ last) >>> 0;
+}
 
 /**
  * Computes the CRC32C (Castagnoli, RFC 3720) of bytes. The `crc32c` codec of Zarr
@@ -127,4 +186,55 @@ function assertBytes(bytes: unknown): void {
     ? bytes?.constructor?.name ?? "null"
     : typeof bytes;
   throw new TypeError(`Expected bytes as Uint8Array, found ${kind}`);
+}
+
+/** The length of a stored checksum in bytes: a CRC32C, the lowest byte first. */
+export const CHECKSUM_SIZE = 4;
+
+/** Returns a copy of bytes with their checksum appended. */
+export function appendChecksum(bytes: Uint8Array): Uint8Array {
+  const result = new Uint8Array(bytes.length + CHECKSUM_SIZE);
+  result.set(bytes);
+  new DataView(result.buffer).setUint32(bytes.length, crc32c(bytes), true);
+  return result;
+}
+
+/**
+ * Returns a view of bytes without the checksum at their end, after verifying it.
+ *
+ * @param bytes At least {@linkcode CHECKSUM_SIZE} bytes.
+ * @param what The name of the bytes in messages, at the start of a sentence.
+ * @param key The key of the bytes.
+ * @throws {ChecksumError} If the checksum is wrong.
+ */
+export function verifyChecksum(
+  bytes: Uint8Array,
+  what: string,
+  key: string,
+): Uint8Array {
+  const { buffer, byteOffset } = bytes;
+  const size = bytes.length - CHECKSUM_SIZE;
+  const checked = new Uint8Array(buffer, byteOffset, size);
+  const expected = new DataView(buffer, byteOffset).getUint32(size, true);
+  assertChecksum({ expected, actual: crc32c(checked) }, what, key);
+  return checked;
+}
+
+/** Throws if a computed checksum is not the stored one. */
+export function assertChecksum(
+  { expected, actual }: { expected: number; actual: number },
+  what: string,
+  key: string,
+): void {
+  if (actual === expected) return;
+  throw new ChecksumError(
+    `${what} has the CRC32C ${hexadecimal(actual)}, where ${
+      hexadecimal(expected)
+    } is stored in its last ${CHECKSUM_SIZE} bytes`,
+    { key, expected, actual },
+  );
+}
+
+function hexadecimal(checksum: number): string {
+  return `0x${checksum.toString(16).padStart(8, "0")}`;
 }

@@ -1,3 +1,5 @@
+import { nativeZlib } from "../runtime/mod.ts";
+
 /** Sixteen tables of 256 registers. Table k starts at index 256 k and has the register that each byte leaves when k more bytes follow. */
 export type CrcTables = Int32Array;
 
@@ -48,4 +50,23 @@ export function crcByTables(
     register = (register >>> 8) ^ t[(register ^ bytes[i]!) & 255]!;
   }
   return ~register >>> 0;
+}
+
+/** The polynomial of CRC-32, reflected. */
+const POLYNOMIAL = 0xedb88320;
+
+/** Made on first use. */
+let tables: CrcTables | undefined;
+
+/**
+ * The CRC-32 of bytes, as zip and gzip have it. The runtime computes it if it can. Not
+ * the CRC32C of Zarr, which has another polynomial.
+ */
+export function crc32(bytes: Uint8Array): number {
+  return nativeZlib()?.crc32?.(bytes) ?? crc32ByTables(bytes);
+}
+
+/** The CRC-32 of bytes, by tables. */
+export function crc32ByTables(bytes: Uint8Array): number {
+  return crcByTables(tables ??= crcTables(POLYNOMIAL), bytes, 0);
 }

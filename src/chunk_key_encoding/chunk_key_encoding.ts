@@ -1,3 +1,6 @@
+import { ChunkKeyError, describe, MetadataError } from "../errors/mod.ts";
+import { checkMembers, checkOneOf } from "../metadata/mod.ts";
+
 /**
  * Maps the grid coordinates of a chunk to its key relative to the array, and back.
  * Decoding is strict: it only accepts keys that
@@ -51,4 +54,168 @@ export interface ChunkKeyEncoding {
    * @returns The name, and the configuration if the encoding has one.
    */
   toJSON(): { name: string; configuration?: Record<string, unknown> };
+}
+
+/** The range of a coordinate, for messages. */
+export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
+
+const DIGIT_ZERO = 48;
+
+/** The text of each small coordinate with its separator, made once for all keys. */
+const SMALL = {
+  "/": /* @__PURE__ */ smallAfter("/"),
+  ".": /* @__PURE__ */ smallAfter("."),
+};
+
+/**
+ * Appends coordinates in decimal to `start`, each after the separator except at the
+ * start of the key. Appending to one string is faster than joining a list.
+ */
+export function joinCoordinates(
+  start: string,
+  coordinates: readonly number[],
+  separator: Separator,
+): string {
+  if (!Array.isArray(coordinates)) throw notAList(coordinates);
+  const small = SMALL[separator];
+  let key = start;
+  for (let dimension = 0; dimension < coordinates.length; dimension++) {
+    const coordinate = coordinates[dimension]!;
+    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
+      throw notACoordinate(dimension, coordinate);
+    }
+    if (key === "") {
+      key = String(coordinate);
+    } else {
+      key += small[coordinate] ?? separator + coordinate;
+    }
+  }
+  return key;
+}
+
+/**
+ * Parses the coordinates in a key from `start` on, each after the separator except
+ * at the start of the key. Returns `undefined` for text that
+ * {@linkcode joinCoordinates} does not write. Uses a single pass over the
+ * characters, since listings decode millions of keys.
+ */
+export function splitCoordinates(
+  key: string,
+  start: number,
+  separator: string,
+): number[] | undefined {
+  const separatorCode = separator.charCodeAt(0);
+  const coordinates: number[] = [];
+  let at = start;
+  while (at < key.length) {
+    if (at > 0 && key.charCodeAt(at++) !== separatorCode) return undefined;
+    let value = key.charCodeAt(at++) - DIGIT_ZERO;
+    if (!(value >= 0 && value <= 9)) return undefined;
+    // Only the separator or the end may follow a leading zero.
+    while (value > 0 && at < key.length) {
+      const digit = key.charCodeAt(at) - DIGIT_ZERO;
+      if (!(digit >= 0 && digit <= 9)) break;
+      value = value * 10 + digit;
+      // Rounding never takes a greater number down to the limit.
+      if (value > Number.MAX_SAFE_INTEGER) return undefined;
+      at++;
+    }
+    coordinates.push(value);
+  }
+  return coordinates;
+}
+
+/** Throws for coordinates that {@linkcode joinCoordinates} refuses. */
+export function assertCoordinates(coordinates: readonly number[]): void {
+  if (!Array.isArray(coordinates)) throw notAList(coordinates);
+  for (const [dimension, coordinate] of coordinates.entries()) {
+    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
+      throw notACoordinate(dimension, coordinate);
+    }
+  }
+}
+
+/** Throws if a key has another rank than expected. */
+export function assertRank(
+  key: string,
+  coordinates: readonly number[],
+  rank: number | undefined,
+): void {
+  if (rank === undefined || rank === coordinates.length) return;
+  if (!(Number.isSafeInteger(rank) && rank >= 0)) {
+    throw notWhole("the rank", rank);
+  }
+  throw new ChunkKeyError(
+    key,
+    `has rank ${coordinates.length}, expected rank ${rank}`,
+  );
+}
+
+/** Throws a `TypeError` for a key that is not a string, as plain JavaScript may pass. */
+export function assertKeyIsString(key: unknown): void {
+  if (typeof key === "string") return;
+  throw new TypeError(`Expected a chunk key, found ${describe(key)}`);
+}
+
+function smallAfter(separator: Separator): string[] {
+  return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
+}
+
+function notAList(value: unknown): TypeError {
+  return new TypeError(
+    `Expected a list of coordinates, found ${describe(value)}`,
+  );
+}
+
+function notACoordinate(dimension: number, value: unknown): Error {
+  return notWhole(`the coordinate of dimension ${dimension}`, value);
+}
+
+function notWhole(what: string, value: unknown): TypeError | RangeError {
+  const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+  return new ErrorClass(
+    `Expected ${what} to be ${WHOLE_NUMBER}, found ${describe(value)}`,
+  );
+}
+
+/** The separator of coordinates in a key. */
+export type Separator = "/" | ".";
+
+const EXPECTED = 'the separator "/" or "."';
+
+/** Throws for any other value, as plain JavaScript may pass. */
+export function assertSeparator(separator: unknown): void {
+  if (separator === "/" || separator === ".") return;
+  const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
+  throw new ErrorClass(`Expected ${EXPECTED}, found ${describe(separator)}`);
+}
+
+/** Parses a configuration with the optional member `separator` and no others. */
+export function parseSeparator(
+  name: string,
+  configuration: Record<string, unknown>,
+): Separator | undefined {
+  const { separator } = checkMembers(
+    configuration,
+    `the configuration of "${name}"`,
+    [],
+    ["separator"],
+  );
+  return separator === undefined
+    ? undefined
+    : checkOneOf(separator, ["/", "."], EXPECTED, "/separator");
+}
+
+/** Returns the spelling of a member that a document spells in two ways. */
+export function spellingOf<Written extends string, Other extends string>(
+  members: Readonly<Partial<Record<Written | Other, unknown>>>,
+  written: Written,
+  other: Other,
+): Written | Other {
+  if (members[other] === undefined) return written;
+  if (members[written] === undefined) return other;
+  throw new MetadataError(
+    `Expected "${written}" alone, found "${other}" too`,
+    `/${other}`,
+  );
 }

@@ -1,13 +1,13 @@
-import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
-import { ChunkKeyError } from "./chunk_key_error.ts";
+import { ChunkKeyError } from "../errors/mod.ts";
 import {
   assertKeyIsString,
   assertRank,
+  assertSeparator,
+  type ChunkKeyEncoding,
   joinCoordinates,
   splitCoordinates,
   WHOLE_NUMBER,
-} from "./grid_coordinates.ts";
-import { assertSeparator } from "./separator.ts";
+} from "./chunk_key_encoding.ts";
 
 /**
  * The chunk key encoding `default`: `c`, then a separator and a decimal coordinate

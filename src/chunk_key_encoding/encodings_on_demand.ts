@@ -1,9 +1,8 @@
-import { assertMember, checkMembers, refuse } from "../metadata/check.ts";
-import { atPath } from "../metadata/metadata_error.ts";
+import { atPath } from "../errors/mod.ts";
+import { assertMember, checkMembers, refuse } from "../metadata/mod.ts";
+import { parseSeparator, spellingOf } from "./chunk_key_encoding.ts";
 import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import type { ParseOnDemand } from "./registry.ts";
-import { parseSeparator } from "./separator.ts";
-import { spellingOf } from "./spelling.ts";
 import { TemplateChunkKeyEncoding } from "./template_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 

@@ -1,11 +1,10 @@
-import { describe } from "../metadata/describe.ts";
-import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
-import { ChunkKeyError } from "./chunk_key_error.ts";
+import { ChunkKeyError, describe } from "../errors/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
   assertRank,
-} from "./grid_coordinates.ts";
+  type ChunkKeyEncoding,
+} from "./chunk_key_encoding.ts";
 
 /** The least `max_children`; the greatest is 2^53−1. */
 const LEAST = 100;

@@ -1,4 +1,4 @@
-import { describe } from "../metadata/describe.ts";
+import { describe } from "../errors/mod.ts";
 import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 
 /** Creates an encoding from its configuration; a missing configuration is an empty object. */

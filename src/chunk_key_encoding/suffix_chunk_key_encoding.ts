@@ -1,9 +1,10 @@
-import { describe } from "../metadata/describe.ts";
-import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
-import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
-import { ChunkKeyError } from "./chunk_key_error.ts";
+import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
+import {
+  assertKeyIsString,
+  type ChunkKeyEncoding,
+} from "./chunk_key_encoding.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
-import { assertKeyIsString } from "./grid_coordinates.ts";
 
 /** The greatest depth of nested encodings, counting the innermost base. */
 export const MAX_NESTING = 32;

@@ -1,21 +1,22 @@
-import { describe } from "../metadata/describe.ts";
-import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
-import type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
-import { ChunkKeyError } from "./chunk_key_error.ts";
+import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
   assertRank,
-} from "./grid_coordinates.ts";
+  type ChunkKeyEncoding,
+} from "./chunk_key_encoding.ts";
 import {
   ambiguity,
   expand,
   type Format,
+  hasRest,
   invalid,
   keyOfZeros,
+  type Layout,
+  layoutOf,
   parseFormat,
 } from "./template_format.ts";
-import { hasRest, type Layout, layoutOf } from "./template_layout.ts";
 
 /**
  * The chunk key encoding `template`: keys by a format with a placeholder for each

@@ -1,23 +1,30 @@
-import type { AdoptedArray } from "../adoption/adopted_array.ts";
-import type { AdoptionOptions } from "../adoption/adoption_options.ts";
-import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
+import type { AdoptedArray, AdoptionOptions } from "../containers/mod.ts";
+import {
+  FileSystemStore,
+  readSize,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
   type Io,
   UsageError,
 } from "./command.ts";
-import { adoptFound } from "./adopt_found.ts";
-import { findAdopted } from "./find_adopted.ts";
-import { bytesText, jsonText, shapeText, unitsText } from "./format.ts";
-import { ProgressLine } from "./progress.ts";
+import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
+import {
+  bytesText,
+  jsonText,
+  ProgressLine,
+  shapeText,
+  unitsText,
+} from "./format.ts";
 import {
   ALL_SHARES,
   FINISH_OPTION,
   SHARE_ONLY_OPTIONS,
   shareOf,
 } from "./share_option.ts";
-import { withFolder } from "./with_folder.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
 export const ADOPT: Command = {
@@ -153,4 +160,127 @@ function report(
   }
   for (const note of notes) io.print(`  ${note}`);
   if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
+}
+
+/** Adopts the files that were found, as the options of the command say. */
+export async function adoptFound(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  options: AdoptionOptions,
+): Promise<AdoptedArray> {
+  const adopt = found.format === "zip" ? adoptZips : adoptTiffs;
+  return await adopt(store, found, args, options);
+}
+
+async function adoptTiffs(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  options: AdoptionOptions,
+): Promise<AdoptedArray> {
+  if (args.has("array")) throw new UsageError("--array is for zip files only");
+  const { adoptTiffs } = await import("../containers/tiff/adopt_tiffs.ts");
+  const [page, overview] = ["page", "overview"].map((name) =>
+    wholeNumber(args, name)
+  );
+  const stack = args.has("stack");
+  const rankOf = async (key: StoreKey) => {
+    const { readShard } = await import("../containers/tiff/tiff_shard.ts");
+    const size = await readSize(store, key);
+    if (size === undefined) return 0;
+    const selection = { page, overview };
+    const shard = await readShard(store, { key, size }, selection, {});
+    return shard.shape.length + (stack ? 1 : 0);
+  };
+  const files = await placed(found, stack, rankOf);
+  const fillValue = numberOf(args, "fill-value");
+  return await adoptTiffs(store, found.path, {
+    ...options,
+    chunkKeyEncoding: found.encoding,
+    files,
+    stack,
+    page,
+    overview,
+    fillValue,
+  });
+}
+
+async function adoptZips(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  options: AdoptionOptions,
+): Promise<AdoptedArray> {
+  for (const name of ["stack", "page", "overview", "fill-value"]) {
+    if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
+  }
+  const { adoptZip } = await import("../containers/zip/adopt_zip.ts");
+  const array = args.text("array") ?? "";
+  const rankOf = async (key: StoreKey) => {
+    const { readZippedArray } = await import(
+      "../containers/zip/zipped_array.ts"
+    );
+    const { metadata } = await readZippedArray(store, key, array, {});
+    return metadata.shape.length;
+  };
+  return await adoptZip(store, found.path, {
+    ...options,
+    chunkKeyEncoding: found.encoding,
+    files: await placed(found, false, rankOf),
+    array,
+  });
+}
+
+/** Gives files the coordinates that their order says: one after another in a stack, or a single file. */
+async function placed(
+  { files }: FilesToAdopt,
+  stack: boolean,
+  rankOf: (key: StoreKey) => Promise<number>,
+): Promise<{ key: StoreKey; coordinates: readonly number[] }[]> {
+  const [first] = files;
+  const rank = first!.coordinates === undefined ? await rankOf(first!.key) : 0;
+  if (rank > 0 && files.length > 1 && !stack) {
+    throw new UsageError(
+      `Expected --template or --stack, which say the places of ${
+        unitsText(files.length, "file")
+      } in the array`,
+    );
+  }
+  return files.map(({ key, coordinates }, i) => ({
+    key,
+    coordinates: coordinates ??
+      Array.from({ length: rank }, (_, n) => n === 0 ? i : 0),
+  }));
+}
+
+function wholeNumber(args: Arguments, name: string): number | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `Expected --${name}=N with a whole number, found ${JSON.stringify(text)}`,
+  );
+}
+
+/** A number, as a bigint where only that is exact. */
+function numberOf(args: Arguments, name: string): number | bigint | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  const number = text.trim() === "" ? NaN : Number(text);
+  if (Number.isNaN(number) && text !== "NaN") {
+    throw new UsageError(
+      `Expected --${name} with a number, found ${JSON.stringify(text)}`,
+    );
+  }
+  const isLong = /^-?\d+$/.test(text) && !Number.isSafeInteger(number);
+  return isLong ? BigInt(text) : number;
+}
+
+/** Adds the folder of the store to an error that names a file by its key. */
+export function withFolder(error: unknown, root: string): unknown {
+  const isAboutKey = error instanceof Error &&
+    !(error instanceof UsageError) && !error.message.includes(root);
+  if (isAboutKey) error.message += ` (in ${root})`;
+  return error;
 }

@@ -1,10 +1,9 @@
-import type { Conversion } from "../jobs/plan/conversion.ts";
-import { convert } from "../jobs/convert/convert.ts";
-import { MARKER } from "../jobs/plan/unfinished_marker.ts";
-import type { Store } from "../stores/store.ts";
+import { type Conversion, convert, MARKER } from "../jobs/mod.ts";
+import type { Store } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";
-import { bytesText, countText, jsonText } from "./format.ts";
+import { printLayouts, printOthers } from "./draw_array.ts";
+import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import { containerOf, layoutOf, withUsage } from "./layout_arguments.ts";
 import {
   assertSource,
@@ -12,8 +11,6 @@ import {
   openStore,
   openWritableStore,
 } from "./open_store.ts";
-import { printLayouts, printOthers } from "./print_layouts.ts";
-import { ProgressLine } from "./progress.ts";
 import {
   ALL_SHARES,
   concurrencyOf,

@@ -1,16 +1,17 @@
 import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Conversion } from "../jobs/plan/conversion.ts";
-import { convertInPlace } from "../jobs/in_place/convert_in_place.ts";
-import type { NodeLocation } from "../jobs/hierarchy/node_location.ts";
-import { MARKER } from "../jobs/plan/unfinished_marker.ts";
-import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
+import {
+  type Conversion,
+  convertInPlace,
+  MARKER,
+  type NodeLocation,
+} from "../jobs/mod.ts";
+import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Io } from "./command.ts";
-import { bytesText, countText, jsonText } from "./format.ts";
+import { printLayouts, printOthers } from "./draw_array.ts";
+import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import { layoutOf, withUsage } from "./layout_arguments.ts";
 import { assertPath, assertSource } from "./open_store.ts";
-import { printLayouts, printOthers } from "./print_layouts.ts";
-import { ProgressLine } from "./progress.ts";
 import { concurrencyOf } from "./share_option.ts";
 
 /** The options of `convert` that a conversion in place does not have. */

@@ -1,10 +1,15 @@
+import { countOfGrid, storageOf } from "../arrays/mod.ts";
+import { flattenLayers } from "../concat_parts/mod.ts";
 import type {
+  Conversion,
+  ConvertedArray,
   InspectedArray,
   InspectedChunk,
   Inspection,
-} from "../jobs/inspect/inspection.ts";
-import { fieldsOf } from "./array_fields.ts";
-import { countText } from "./format.ts";
+} from "../jobs/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
+import { type Io, withOptionNames } from "./command.ts";
+import { bytesText, countText, shapeText, unitsText } from "./format.ts";
 
 /** The lines about a node. */
 export function drawNode(
@@ -54,4 +59,122 @@ export function drawParts(
     const columns = [key.padEnd(width), size.padStart(digits), holds];
     return `    ${edge} ${columns.join("  ")}`.trimEnd();
   });
+}
+
+/** The properties of an array by name, as people read them. */
+export function fieldsOf(array: InspectedArray): [string, string][] {
+  const { metadata, gridShape, chunkShape, innerChunkShape } = array;
+  const { shape, data_type, dimension_names, chunk_key_encoding } = metadata;
+  const names = dimension_names
+    ? ` (${dimension_names.map((name) => name ?? "?").join(", ")})`
+    : "";
+  const fields: [string, string | undefined][] = [
+    ["shape", shapeText(shape) + names],
+    ["data type", nameOf(data_type)],
+    [
+      innerChunkShape ? "shards" : "chunks",
+      shape.length === 0
+        ? "one, with the only element"
+        : `${shapeText(chunkShape)}, a grid of ${shapeText(gridShape)}`,
+    ],
+    ["inner chunks", innerChunkShape && shapeText(innerChunkShape)],
+    ["codecs", codecsText(metadata.codecs) || "none"],
+    ["keys", nameOf(chunk_key_encoding)],
+    ["stored", storedText(array)],
+    ["absent", absentText(array)],
+  ];
+  return fields.flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text]]
+  );
+}
+
+/** The number of stored chunks or shards, and their length; `undefined` if they were not counted. */
+export function storedText(
+  { gridShape, innerChunkShape, stored }: InspectedArray,
+): string | undefined {
+  if (stored === undefined) return undefined;
+  const { chunks, bytes } = stored;
+  const count = countOfGrid(gridShape);
+  const unit = innerChunkShape ? "shard" : "chunk";
+  const text = `${countText(chunks)} of ${unitsText(count, unit)}`;
+  return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;
+}
+
+/** The number of absent chunks or shards, if there are any. */
+function absentText(
+  { stored, innerChunkShape }: InspectedArray,
+): string | undefined {
+  if (!stored?.absent) return undefined;
+  const unit = innerChunkShape ? "shard" : "chunk";
+  return `${unitsText(stored.absent, unit)}, read as the fill value`;
+}
+
+/** The name of a data type, a codec or another extension of metadata. */
+export function nameOf(extension: string | NamedConfiguration): string {
+  return typeof extension === "string" ? extension : extension.name;
+}
+
+/** The codecs, with those of inner chunks in brackets. */
+function codecsText(codecs: readonly (string | NamedConfiguration)[]): string {
+  return codecs.map((codec) => {
+    const inner = typeof codec === "string"
+      ? undefined
+      : codec.configuration?.codecs;
+    return nameOf(codec) +
+      (Array.isArray(inner) ? ` [${codecsText(inner)}]` : "");
+  }).join(", ");
+}
+
+/** The number of keys and paths that a line names. */
+const MOST_NAMED = 3;
+
+/** Prints what a conversion has not converted: metadata and nodes of Zarr v2, and nodes that are not valid. */
+export function printOthers(
+  { v2Documents, v2Nodes, leftOut }: Conversion,
+  { isInPlace }: { isInPlace: boolean },
+  io: Io,
+): void {
+  if (v2Documents.length > 0) {
+    io.print(
+      `${
+        isInPlace ? "removed" : "not copied"
+      }: Zarr v2 metadata beside zarr.json, ${named(v2Documents)}`,
+    );
+  }
+  if (v2Nodes.length > 0) {
+    const paths = v2Nodes.map((path) => `/${path}`);
+    io.print(
+      `${isInPlace ? "left" : "copied"} as they are: nodes of Zarr v2, ${
+        named(paths)
+      }`,
+    );
+  }
+  for (const { path, message } of leftOut) {
+    io.print(`left out /${path}: ${withOptionNames(message)}`);
+  }
+}
+
+function named(texts: readonly string[]): string {
+  const rest = texts.length - MOST_NAMED;
+  return [...texts.slice(0, MOST_NAMED), ...rest > 0 ? [`${rest} more`] : []]
+    .join(", ");
+}
+
+/** Prints the new layouts of arrays with the first chunk of each, for a dry run. */
+export function printLayouts(
+  arrays: readonly ConvertedArray[],
+  io: Io,
+): void {
+  for (const { path, metadata, chunks } of arrays) {
+    const { keyEncoding, layers } = storageOf(metadata);
+    const first = keyEncoding.encode(metadata.shape.map(() => 0));
+    const count = chunks === undefined ? "chunks" : unitsText(chunks, "chunk");
+    io.print(`/${path}  ${count}, such as`);
+    const parts = flattenLayers(layers).parts.map(({ keySuffix, size }) => ({
+      key: first + keySuffix,
+      size: size === undefined ? "" : countText(size),
+      holds: "",
+    }));
+    for (const line of drawParts(parts)) io.print(line);
+  }
 }

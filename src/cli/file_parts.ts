@@ -1,10 +1,17 @@
 import { basename, dirname, resolve } from "node:path";
-import { CHECKSUM_SIZE } from "../checksum/stored_checksum.ts";
-import { ConcatParts } from "../concat_parts/concat_parts.ts";
-import type { ComposedStore } from "../concat_parts/composed_store.ts";
-import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
-import type { StoreKey } from "../stores/store.ts";
-import { type Arguments, type CommandOption, UsageError } from "./command.ts";
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
+import { type ComposedStore, ConcatParts } from "../concat_parts/mod.ts";
+import { checkedStream, ChunkCheck, NO_INDEX } from "../jobs/mod.ts";
+import { FileSystemStore, isAbsence, type StoreKey } from "../stores/mod.ts";
+import { withFolder } from "./adopt_command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandOption,
+  type Io,
+  UsageError,
+} from "./command.ts";
+import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import { assertPath } from "./open_store.ts";
 
 /** The options of the commands that split and join single files. */
@@ -92,3 +99,193 @@ function parsePart(text: string): { keySuffix: string; size?: number } {
     }, such as ${text.replace(/:.*/, "")}:64`,
   );
 }
+
+/**
+ * Copies the file to its parts, or the parts to the file.
+ *
+ * @param path The path of the file, for messages.
+ * @returns The length in bytes.
+ */
+export async function copyFiles(
+  from: StoredFiles,
+  to: StoredFiles,
+  path: string,
+  args: Arguments,
+  io: Io,
+): Promise<number> {
+  await assertReplaceable(args, from.paths, to.paths);
+  const { signal } = io;
+  const size = await from.store.size(from.key, { signal });
+  const stream = await from.store.stream(from.key);
+  if (size === undefined || stream === undefined) {
+    const names = from.paths.map((path) => JSON.stringify(path)).join(", ");
+    throw new Error(
+      from.paths.length === 1
+        ? `There is no file ${names}`
+        : `There are no parts: expected ${names}`,
+    );
+  }
+  const progress = new ProgressLine(io, args.has("quiet"));
+  try {
+    const checked = checkedCopy(stream, { path, size }, args, progress);
+    await to.store.set(to.key, checked, { signal });
+  } catch (error) {
+    throw withFolder(error, dirname(resolve(to.paths[0]!)));
+  } finally {
+    progress.clear();
+  }
+  return size;
+}
+
+/** Passes the bytes of a file on, and checks them on the way if the options say so. */
+function checkedCopy(
+  stream: ReadableStream<Uint8Array>,
+  { path, size }: { path: string; size: number },
+  args: Arguments,
+  progress: ProgressLine,
+): ReadableStream<Uint8Array> {
+  const checks = { hasChecksum: args.has("crc32c"), ...NO_INDEX };
+  const check = new ChunkCheck(checks, path, size);
+  let done = 0;
+  return checkedStream(stream, {
+    take(bytes) {
+      check.take(bytes);
+      done += bytes.length;
+      progress.update(done, size, done);
+    },
+    finish: () => check.finish(),
+  });
+}
+
+/**
+ * Refuses to replace files.
+ *
+ * @param from The paths of files that are read, which are never replaced.
+ * @param to The paths of files that are written.
+ */
+async function assertReplaceable(
+  args: Arguments,
+  from: readonly string[],
+  to: readonly string[],
+): Promise<void> {
+  const read = await Promise.all(from.map(stateOf));
+  const folder = from.find((_, i) => read[i]?.isDirectory);
+  if (folder !== undefined) {
+    throw new UsageError(
+      `Expected a file, found a folder: ${JSON.stringify(folder)}`,
+    );
+  }
+  for (const path of to) {
+    const found = await stateOf(path);
+    if (found === undefined) continue;
+    const isRead = read.some((file) =>
+      file?.ino === found.ino && file.dev === found.dev
+    );
+    if (isRead) {
+      throw new UsageError(
+        `Cannot replace ${
+          JSON.stringify(path)
+        }, which is read: expected --to with another name`,
+      );
+    }
+    if (found.isDirectory) {
+      throw new UsageError(
+        `Expected the name of a new file, found a folder: ${
+          JSON.stringify(path)
+        }`,
+      );
+    }
+    if (args.has("overwrite")) continue;
+    throw new Error(
+      `There is ${
+        JSON.stringify(path)
+      } already: expected no file, or --overwrite`,
+    );
+  }
+}
+
+async function stateOf(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Prints the lengths of the file and of its parts. */
+export async function reportParts(
+  text: string,
+  size: number,
+  paths: readonly string[],
+  args: Arguments,
+  io: Io,
+): Promise<void> {
+  const parts = await Promise.all(
+    paths.map(async (path) => ({ path, size: (await Deno.stat(path)).size })),
+  );
+  if (args.has("json")) return io.print(jsonText({ size, parts }));
+  if (args.has("quiet")) return;
+  io.print(`${text}, ${bytesText(size)}`);
+  const width = Math.max(...paths.map(({ length }) => length));
+  const sizes = parts.map(({ size }) => countText(size));
+  const digits = Math.max(...sizes.map(({ length }) => length));
+  for (const [i, path] of paths.entries()) {
+    io.print(`  ${path.padEnd(width)}  ${sizes[i]!.padStart(digits)}`);
+  }
+}
+
+/** `zarr-parts split FILE` */
+export const SPLIT: Command = {
+  name: "split",
+  operands: ["FILE"],
+  summary:
+    "Splits a file into parts, which appear together at the end. The file stays.",
+  options: {
+    to: {
+      type: "string",
+      value: "NAME",
+      help: "the start of the names of the parts; FILE if not given",
+    },
+    ...FILE_PARTS_OPTIONS,
+  },
+  examples: [
+    "zarr-parts split shard.bin --parts .header:64,.data,.index:1024",
+    "zarr-parts split shard.bin --to c/0/0 --parts ,.index:1024,.crc32c --crc32c",
+  ],
+  async run(args, io) {
+    const [path] = args.operands as [string];
+    const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
+    const size = await copyFiles(file, parts, path, args, io);
+    await reportParts(`${path} split`, size, parts.paths, args, io);
+    return 0;
+  },
+};
+
+/** `zarr-parts join NAME` */
+export const JOIN: Command = {
+  name: "join",
+  operands: ["NAME"],
+  summary:
+    "Joins the parts whose names start with NAME to a file, which appears at the end.\nThe parts stay.",
+  options: {
+    to: {
+      type: "string",
+      value: "FILE",
+      help: "the file that is written; NAME if not given",
+    },
+    ...FILE_PARTS_OPTIONS,
+  },
+  examples: [
+    "zarr-parts join shard.bin --parts .header:64,.data,.index:1024",
+    "zarr-parts join c/0/0 --to shard.bin --parts ,.index:1024,.crc32c --crc32c",
+  ],
+  async run(args, io) {
+    const [name] = args.operands as [string];
+    const path = args.text("to") ?? name;
+    const { file, parts } = filePartsOf(args, path, name);
+    const size = await copyFiles(parts, file, path, args, io);
+    await reportParts(`${path} joined`, size, parts.paths, args, io);
+    return 0;
+  },
+};

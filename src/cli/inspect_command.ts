@@ -1,9 +1,12 @@
-import { inspect } from "../jobs/inspect/inspect.ts";
+import {
+  inspect,
+  type InspectedChunk,
+  type Inspection,
+  isInBox,
+} from "../jobs/mod.ts";
 import { type Command, UsageError } from "./command.ts";
-import { drawNode } from "./draw_array.ts";
-import { drawShard } from "./draw_shard.ts";
-import { drawTree } from "./draw_tree.ts";
-import { jsonText } from "./format.ts";
+import { drawNode, nameOf, storedText } from "./draw_array.ts";
+import { bytesText, countText, jsonText, shapeText } from "./format.ts";
 import { assertSource, openStore } from "./open_store.ts";
 
 /** `zarr-parts inspect PATH|URL` */
@@ -67,3 +70,117 @@ export const INSPECT: Command = {
     return 0;
   },
 };
+
+/** Shades from few bytes to many. */
+const SHADES = "░▒▓█";
+const ABSENT = "·";
+/** Inner chunks that lie outside of the array. */
+const OUTSIDE = " ";
+/** The greatest width and height of a map. */
+const WIDEST = 76;
+const HIGHEST = 40;
+
+/** A map of the inner chunks of a shard, by their lengths: the last two dimensions of each slice. */
+export function drawShard(
+  {
+    chunksPerShard,
+    chunksInArray,
+    present,
+    innerChunks,
+    offset,
+    length,
+  }: NonNullable<
+    InspectedChunk["index"]
+  >,
+): string[] {
+  const most = innerChunks.reduce(
+    (most, each) => Math.max(most, each?.length ?? 0),
+    0,
+  );
+  const lines = [
+    `    index of ${countText(length)} bytes at ${countText(offset)}; ${
+      countText(present)
+    } of ${countText(sizeOf(chunksInArray))} inner chunks${
+      sizeOf(chunksInArray) < innerChunks.length ? " in the array" : ""
+    }, up to ${bytesText(most)}`,
+  ];
+  const columns = chunksPerShard.at(-1) ?? 1;
+  const rows = chunksPerShard.at(-2) ?? 1;
+  if (columns > WIDEST) {
+    return [
+      ...lines,
+      `    ${columns} inner chunks in a row are too many for a map`,
+    ];
+  }
+  for (let row = 0; row * columns < innerChunks.length; row++) {
+    if (row === HIGHEST) {
+      lines.push("    …");
+      break;
+    }
+    // A line between slices of arrays of three dimensions and more.
+    if (row > 0 && row % rows === 0) lines.push("");
+    const cells = innerChunks.slice(row * columns, (row + 1) * columns);
+    const shades = cells.map((cell, column) =>
+      cell || isInBox(row * columns + column, chunksPerShard, chunksInArray)
+        ? shade(cell?.length, most)
+        : OUTSIDE
+    );
+    lines.push(`    ${shades.join("")}`.trimEnd());
+  }
+  while (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
+
+function shade(length: number | undefined, most: number): string {
+  if (length === undefined) return ABSENT;
+  const step = most === 0 ? 0 : Math.floor(length / most * SHADES.length);
+  return SHADES[Math.min(step, SHADES.length - 1)]!;
+}
+
+/** A node or a folder between nodes, with those below it by name. */
+interface Branch {
+  text: string;
+  readonly branches: Map<string, Branch>;
+}
+
+/** The lines of the nodes of a group: a tree, with a line for each node. */
+export function drawTree({ nodes }: Inspection, place: string): string[] {
+  const root: Branch = { text: "", branches: new Map() };
+  for (const node of nodes) {
+    let branch = root;
+    for (const name of node.path === "" ? [] : node.path.split("/")) {
+      const next = branch.branches.get(name) ??
+        { text: "", branches: new Map() };
+      branch.branches.set(name, next);
+      branch = next;
+    }
+    branch.text = textOf(node);
+  }
+  return [`${place}  ${root.text}`, ...linesBelow(root, "")];
+}
+
+function textOf(node: Inspection["nodes"][number]): string {
+  if (node.kind === "group") return "group";
+  if (node.kind === "invalid") return `not valid: ${node.message}`;
+  const { metadata, parts } = node;
+  const stored = storedText(node);
+  return [
+    nameOf(metadata.data_type),
+    shapeText(metadata.shape),
+    ...stored === undefined ? [] : [stored],
+    ...parts.length > 1 ? [`in ${parts.length} parts each`] : [],
+    ...node.damage === undefined ? [] : [`damaged: ${node.damage}`],
+  ].join("  ");
+}
+
+function linesBelow({ branches }: Branch, indent: string): string[] {
+  const last = branches.size - 1;
+  return Array.from(branches).flatMap(([name, branch], i) => [
+    `${indent}${i === last ? "└──" : "├──"} ${name}  ${branch.text}`.trimEnd(),
+    ...linesBelow(branch, `${indent}${i === last ? "    " : "│   "}`),
+  ]);
+}

@@ -1,12 +1,11 @@
-import { parseChunkKeyEncoding } from "../chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { LayoutError, namedCodecs } from "../jobs/plan/change_layout.ts";
-import type { LayoutOptions } from "../jobs/plan/layout_options.ts";
-import type {
-  ArrayMetadata,
-  NamedConfiguration,
-} from "../metadata/array_metadata.ts";
-import { MetadataError } from "../metadata/metadata_error.ts";
-import { parseZarrJson } from "../metadata/zarr_json.ts";
+import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
+import { MetadataError } from "../errors/mod.ts";
+import { LayoutError, type LayoutOptions, namedCodecs } from "../jobs/mod.ts";
+import {
+  type ArrayMetadata,
+  type NamedConfiguration,
+  parseZarrJson,
+} from "../metadata/mod.ts";
 import { type Arguments, nearestOf, UsageError } from "./command.ts";
 
 /** The layout that the arguments say, but for the container. */
@@ -98,8 +97,10 @@ export async function containerOf(
   const format = args.text("container");
   if (format === undefined) return {};
   const containers = {
-    tiff: async () => (await import("../tiff/tiff_container.ts")).tiffContainer,
-    zip: async () => (await import("../zip/zip_container.ts")).zipContainer,
+    tiff: async () =>
+      (await import("../containers/tiff/tiff_container.ts")).tiffContainer,
+    zip: async () =>
+      (await import("../containers/zip/zip_container.ts")).zipContainer,
   };
   if (!Object.hasOwn(containers, format)) {
     throw new UsageError(

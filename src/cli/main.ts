@@ -15,8 +15,8 @@
  */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isDiskFull } from "../stores/file_system/absence.ts";
 import config from "../../deno.json" with { type: "json" };
+import { isDiskFull } from "../stores/mod.ts";
 import {
   type Command,
   helpOf,
@@ -24,9 +24,9 @@ import {
   nearestOf,
   parseCommand,
   UsageError,
+  withOptionNames,
 } from "./command.ts";
 import { bytesText } from "./format.ts";
-import { withOptionNames } from "./option_names.ts";
 
 /** The commands by name, with what each does in a line. */
 const COMMANDS: Readonly<
@@ -54,11 +54,11 @@ const COMMANDS: Readonly<
   },
   split: {
     line: "split a single file into parts",
-    load: async () => (await import("./split_command.ts")).SPLIT,
+    load: async () => (await import("./file_parts.ts")).SPLIT,
   },
   join: {
     line: "join parts to a single file",
-    load: async () => (await import("./join_command.ts")).JOIN,
+    load: async () => (await import("./file_parts.ts")).JOIN,
   },
   serve: {
     line: "serve arrays to all Zarr programs over HTTP",

@@ -1,9 +1,11 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
-import { HttpStore } from "../stores/http/http_store.ts";
-import { S3Store } from "../stores/s3/s3_store.ts";
-import type { Store } from "../stores/store.ts";
+import {
+  FileSystemStore,
+  HttpStore,
+  S3Store,
+  type Store,
+} from "../stores/mod.ts";
 import { UsageError } from "./command.ts";
 
 /** Opens the store of a path or a URL. */

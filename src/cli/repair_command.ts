@@ -1,12 +1,20 @@
-import { repair } from "../jobs/repair/repair.ts";
-import type { Command } from "./command.ts";
-import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
-import { bytesText, countText, jsonText, unitsText } from "./format.ts";
+import { repair } from "../jobs/mod.ts";
+import {
+  type Command,
+  FAIL_ON_OPTION,
+  failsOn,
+  withOptionNames,
+} from "./command.ts";
+import {
+  bytesText,
+  countText,
+  jsonText,
+  ProgressLine,
+  unitsText,
+} from "./format.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
-import { withOptionNames } from "./option_names.ts";
-import { ProgressLine } from "./progress.ts";
-import { CODECS } from "./verify_command.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
+import { CODECS } from "./verify_command.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {

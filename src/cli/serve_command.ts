@@ -1,14 +1,11 @@
-import { createHandler } from "../serve/create_handler.ts";
-import { FileSystemStore } from "../stores/file_system/file_system_store.ts";
-import type { ServedForm } from "../serve/options.ts";
-import { parseMount } from "../serve/parse_options.ts";
+import { createHandler, parseMount, type ServedForm } from "../serve/mod.ts";
+import { FileSystemStore } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
   type Io,
   UsageError,
 } from "./command.ts";
-import { jsonLine, textLine } from "./access_line.ts";
 import { openStore } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 
@@ -287,4 +284,54 @@ async function stopSignal({ signal }: Io): Promise<void> {
   if (isUnix) Deno.addSignalListener("SIGTERM", stop);
   await promise;
   if (isUnix) Deno.removeSignalListener("SIGTERM", stop);
+}
+
+/** A request that was answered. */
+export interface Access {
+  readonly request: Request;
+  readonly response: Response;
+  /** When the request came, by `performance.now`. */
+  readonly start: number;
+  /** Whether the client has taken the whole answer. */
+  readonly isComplete: boolean;
+}
+
+/** The line about a request as text. */
+export function textLine(
+  { request, response, start, isComplete }: Access,
+): string {
+  const { headers, method, url } = request;
+  const range = headers.get("range");
+  const milliseconds = (performance.now() - start).toFixed(1);
+  return [
+    method,
+    new URL(url).pathname,
+    ...range === null ? [] : [range],
+    response.status,
+    `${bodyLength(request, response)} bytes`,
+    `${milliseconds} ms`,
+    ...isComplete ? [] : ["(not taken whole)"],
+  ].join(" ");
+}
+
+/** The line about a request as JSON. */
+export function jsonLine(
+  { request, response, start, isComplete }: Access,
+): string {
+  const { headers, method, url } = request;
+  const range = headers.get("range");
+  return JSON.stringify({
+    method,
+    path: new URL(url).pathname,
+    ...range !== null && { range },
+    status: response.status,
+    bytes: bodyLength(request, response),
+    milliseconds: Number((performance.now() - start).toFixed(1)),
+    isComplete,
+  });
+}
+
+/** The length of the body of an answer. Answers to HEAD have none, whatever they announce. */
+function bodyLength({ method }: Request, { headers }: Response): number {
+  return method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
 }

@@ -1,16 +1,20 @@
-import { type Verification, verify } from "../jobs/verify/verify.ts";
-import type { VerifyOptions } from "../jobs/verify/verify_options.ts";
+import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
+import { type Verification, verify, type VerifyOptions } from "../jobs/mod.ts";
 import {
-  type CodecRegistry,
-  registerCodecs,
-} from "../zarrita/register_codecs.ts";
-import type { Command } from "./command.ts";
-import { FAIL_ON_OPTION, failsOn } from "./fail_on_option.ts";
-import { countText, existing, jsonText, unitsText } from "./format.ts";
-import { MODULES } from "./page/modules.ts";
-import { withOptionNames } from "./option_names.ts";
+  type Command,
+  FAIL_ON_OPTION,
+  failsOn,
+  withOptionNames,
+} from "./command.ts";
+import {
+  countText,
+  existing,
+  jsonText,
+  ProgressLine,
+  unitsText,
+} from "./format.ts";
 import { assertSource, openStore } from "./open_store.ts";
-import { ProgressLine } from "./progress.ts";
+import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
 /** The codecs of zarrita, which is loaded for the first array that needs one of them. */

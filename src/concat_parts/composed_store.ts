@@ -1,17 +1,21 @@
-import { hasGroups } from "../stores/has_groups.ts";
+import { loadOnce } from "../runtime/mod.ts";
 import {
+  assertStoreKey,
+  assertValue,
+  discard,
+  hasGroups,
+  isMetadataKey,
   readRange,
   readSize,
   readStream,
   readValue,
   remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
   write,
-} from "../stores/capabilities.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import { loadOnce } from "../stores/load_once.ts";
-import { assertStoreKey, isMetadataKey } from "../stores/store_key.ts";
-import { assertValue, discard } from "../stores/given_value.ts";
-import { type AppliedParts, composeOf } from "./applied_parts.ts";
+} from "../stores/mod.ts";
+import { type AppliedParts, composeOf } from "./flat_parts.ts";
 import type { StoredChunk } from "./stored_chunk.ts";
 
 /**

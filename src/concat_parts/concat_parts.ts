@@ -1,18 +1,20 @@
-import { describe } from "../metadata/describe.ts";
-import { parseExtension } from "../metadata/extension.ts";
-import { below, MetadataError } from "../metadata/metadata_error.ts";
-import { assertStore } from "../stores/assert_store.ts";
-import type { Store } from "../stores/store.ts";
+import {
+  assertPartSize,
+  below,
+  describe,
+  MetadataError,
+} from "../errors/mod.ts";
+import { parseExtension } from "../metadata/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { assertStore, type Store } from "../stores/mod.ts";
 import {
   type ApplyOptions,
   applyParts,
   type ComposedStore,
 } from "./composed_store.ts";
-import { joinBytes } from "../stores/join_bytes.ts";
 import { checkConfiguration, checkParts } from "./part_schema.ts";
-import type { Part } from "../splitter/part.ts";
-import { assertPartSize } from "../splitter/part_size_error.ts";
-import { assertBytes, splitChunk } from "./split_chunk.ts";
+import { assertBytes, splitChunk } from "./write_chunk.ts";
 
 /**
  * The `concat-parts` storage transformer: a chunk that is stored as several

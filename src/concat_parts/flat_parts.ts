@@ -1,4 +1,5 @@
-import { type Part, storingOrder } from "../splitter/part.ts";
+import { type Part, storingOrder } from "../splitter/mod.ts";
+import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
 
 /** The parts of a chunk as objects of the store: parts that are stored in parts are replaced by those. */
 export interface FlatParts {
@@ -112,4 +113,37 @@ function resolve({ size, parts }: PartSum): boolean {
   if (unsized.length > 1) return false;
   unsized[0]!.size = Math.max(0, rest);
   return rest >= 0;
+}
+
+/** The store below a composed store, and the parts of its chunks. */
+export interface AppliedParts {
+  /**
+   * The parts of a chunk, those of each part, and so on; the last ones are values of the
+   * store below.
+   */
+  readonly layers: readonly (readonly Part[])[];
+  readonly below: Store;
+  /** Returns whether a key is a chunk key. */
+  readonly isChunkKey: (key: StoreKey) => boolean;
+}
+
+const ofStores = new WeakMap<Store, AppliedParts>();
+
+/** Returns what a store is composed of, or `undefined` if it is no composed store. */
+export function appliedParts(store: Store): AppliedParts | undefined {
+  return ofStores.get(store);
+}
+
+/** Remembers what a store is composed of. Returns the locks of its chunks, the same for all stores that are composed of one store. */
+export function composeOf(composed: Store, applied: AppliedParts): KeyLocks {
+  ofStores.set(composed, applied);
+  const locks = KeyLocks.of(baseOf(applied.below));
+  locks.passOnTo(composed);
+  return locks;
+}
+
+/** Returns the store of the objects that a store is composed of. */
+export function baseOf(store: Store): Store {
+  const applied = ofStores.get(store);
+  return applied === undefined ? store : baseOf(applied.below);
 }

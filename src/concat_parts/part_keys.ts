@@ -1,7 +1,6 @@
-import { describe } from "../metadata/describe.ts";
-import { MetadataError, pointer } from "../metadata/metadata_error.ts";
-import { chunkKeyProblem } from "../stores/store_key.ts";
-import type { Part } from "../splitter/part.ts";
+import { describe, MetadataError, pointer } from "../errors/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { chunkKeyProblem } from "../stores/mod.ts";
 
 /** The greatest number of parts of a chunk. The check below compares all pairs. */
 export const MOST_PARTS = 256;

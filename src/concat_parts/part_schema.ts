@@ -1,9 +1,12 @@
-import { checkList, checkMembers, isWhole } from "../metadata/check.ts";
-import { describe } from "../metadata/describe.ts";
-import { atPath, below, MetadataError } from "../metadata/metadata_error.ts";
-import { isMembers } from "../metadata/node_documents.ts";
-import type { Part } from "../splitter/part.ts";
-import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/store_key.ts";
+import { atPath, below, describe, MetadataError } from "../errors/mod.ts";
+import {
+  checkList,
+  checkMembers,
+  isMembers,
+  isWhole,
+} from "../metadata/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
 import { MOST_PARTS } from "./part_keys.ts";
 
 /**

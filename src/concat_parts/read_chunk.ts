@@ -1,6 +1,14 @@
-import { joinBytes } from "../stores/join_bytes.ts";
-import { readAtOnce } from "./read_at_once.ts";
-import type { StoredChunk } from "./stored_chunk.ts";
+import { assertPartSize } from "../errors/mod.ts";
+import { copyBytes, joinBytes } from "../runtime/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { assertByteRange, type ByteRange, readRange } from "../stores/mod.ts";
+import {
+  endOf,
+  onlyPiece,
+  type Piece,
+  READ_WHOLE,
+  type StoredChunk,
+} from "./stored_chunk.ts";
 
 /** Reads a whole chunk, all parts at once. */
 export function readChunk(
@@ -29,4 +37,243 @@ export function readChunkSize(
     chunk.assertSums(sizes);
     return sizes.reduce((sum, size) => sum + size, 0);
   });
+}
+
+/**
+ * After this time in milliseconds, parts that are still being read are looked up
+ * by their sizes if another part is missing. Most answers have come by then, also
+ * for chunks that are absent.
+ */
+const PATIENCE = 100;
+
+/**
+ * Reads parts of a chunk at the same time. If the chunk turns out to be damaged or
+ * incomplete, the reads that go on are aborted.
+ *
+ * @param read Reads one part, with the options of the chunk that it is given.
+ * @returns The bytes in the order of `parts`, or `undefined` if no part is stored.
+ * @throws {MissingPartError} If some parts are stored and others are not.
+ */
+export async function readAtOnce(
+  chunk: StoredChunk,
+  parts: readonly Part[],
+  read: (
+    chunk: StoredChunk,
+    part: Part,
+    index: number,
+  ) => Promise<Uint8Array | undefined>,
+): Promise<Uint8Array[] | undefined> {
+  if (parts.length === 0) return [];
+  if (parts.length === 1) {
+    const bytes = await read(chunk, parts[0]!, 0);
+    return bytes === undefined
+      ? await chunk.allOrAbsent<Uint8Array>(parts, [bytes])
+      : [bytes];
+  }
+  const controller = new AbortController();
+  const { signal } = chunk.options;
+  const abort = () => controller.abort(signal!.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort);
+  const reading = chunk.over(chunk.store, {
+    ...chunk.options,
+    signal: controller.signal,
+  });
+  try {
+    const reads = parts.map((part, i) => read(reading, part, i));
+    return await chunk.allOrAbsent(parts, await results(chunk, parts, reads));
+  } catch (error) {
+    controller.abort(error);
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Waits for all reads, or until it is certain that a part is missing. */
+function results(
+  chunk: StoredChunk,
+  parts: readonly Part[],
+  reads: readonly Promise<Uint8Array | undefined>[],
+): Promise<(Uint8Array | undefined)[]> {
+  return new Promise((resolve, reject) => {
+    const found = new Map<Part, Uint8Array | undefined>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const findMissing = () => {
+      chunk.allOrAbsent([...found.keys()], [...found.values()]).catch(reject);
+    };
+    reads.forEach((each, i) =>
+      each.then((result) => {
+        found.set(parts[i]!, result);
+        if (found.size === reads.length) {
+          clearTimeout(timer);
+          resolve(parts.map((part) => found.get(part)));
+        } else if (result === undefined) {
+          timer ??= setTimeout(findMissing, PATIENCE);
+        }
+      }).catch((error) => {
+        clearTimeout(timer);
+        reject(error);
+      })
+    );
+  });
+}
+
+/**
+ * Reads a range of a chunk from the parts that it overlaps. The length of an
+ * unsized part is not looked up: the part returns fewer bytes than requested if it
+ * ends within the range.
+ *
+ * In a store with groups, a range of one part alone is read without the group, since
+ * the bytes of one part always belong to one write.
+ */
+export async function readChunkRange(
+  chunk: StoredChunk,
+  range: ByteRange,
+): Promise<Uint8Array | undefined> {
+  assertByteRange(range);
+  if (chunk.needsGroup && chunk.flat.sums.length === 0) {
+    const only = onlyPiece(chunk.parts, range);
+    const bytes = only && await readPiece(chunk, only);
+    if (bytes !== undefined && bytes.length >= only!.least) return bytes;
+  }
+  return await chunk.read(async (chunk) => {
+    if (chunk.flat.sums.length > 0) await readChunkSize(chunk);
+    return "suffixLength" in range
+      ? await readBackwards(chunk, range.suffixLength)
+      : await readForwards(chunk, range.offset, endOf(range));
+  });
+}
+
+/** Returns the bytes of a range from those of the parts that it overlaps. */
+async function joined(
+  chunk: StoredChunk,
+  found: readonly Uint8Array[],
+): Promise<Uint8Array | undefined> {
+  if (found.length > 0) return joinBytes(found);
+  // The range is empty, or starts after the last part.
+  const size = await readChunkSize(chunk);
+  return size === undefined ? undefined : new Uint8Array(0);
+}
+
+/** Reads the bytes from `start` to `end`, in pieces; an empty list if no part overlaps. */
+async function readForwards(
+  chunk: StoredChunk,
+  start: number,
+  end: number,
+): Promise<Uint8Array | undefined> {
+  const { parts } = chunk;
+  const found: Uint8Array[] = [];
+  let next = 0;
+  let offset = 0; // The offset of the next part in the chunk.
+  while (start < end && offset < end && next < parts.length) {
+    // The parts up to the next unsized one are read at once.
+    const pieces: Piece[] = [];
+    let last: Part;
+    do {
+      last = parts[next++]!;
+      const from = Math.max(start - offset, 0);
+      const to = Math.min(end - offset, last.size ?? Infinity);
+      if (from < to) {
+        pieces.push({ part: last, range: { offset: from, length: to - from } });
+      }
+      offset += last.size ?? 0;
+    } while (last.size !== undefined && next < parts.length);
+    const read = await readPieces(chunk, pieces);
+    if (read === undefined) return undefined;
+    found.push(...read);
+    if (last.size !== undefined || offset >= end || next === parts.length) {
+      break;
+    }
+    // The unsized part ends after the last byte that it returned, unless it filled
+    // the range, and then `offset` reaches `end`. If it returned no byte and the range
+    // starts after its first byte, its size is looked up.
+    const from = Math.max(start - offset, 0);
+    const { length } = read.at(-1)!;
+    if (offset + from + length === end) break;
+    const size = length > 0 || from === 0
+      ? from + length
+      : await chunk.size(last);
+    if (await chunk.allOrAbsent([last], [size]) === undefined) return undefined;
+    offset += size!;
+  }
+  return found.length === 1 ? found[0] : await joined(chunk, found);
+}
+
+/** Reads the last bytes, in pieces. */
+async function readBackwards(
+  chunk: StoredChunk,
+  suffixLength: number,
+): Promise<Uint8Array | undefined> {
+  const found: Uint8Array[] = [];
+  const { parts } = chunk;
+  let next = parts.length;
+  let needed = suffixLength;
+  while (needed > 0 && next > 0) {
+    // The parts from the unsized one before are read at once.
+    const pieces: Piece[] = [];
+    let part: Part;
+    do {
+      part = parts[--next]!;
+      if (part.size === undefined) {
+        pieces.unshift({ part, range: { suffixLength: needed } });
+      } else if (part.size > 0) {
+        const length = Math.min(needed, part.size);
+        const offset = part.size - length;
+        pieces.unshift({ part, range: { offset, length } });
+        needed -= length;
+      }
+    } while (part.size !== undefined && needed > 0 && next > 0);
+    const read = await readPieces(chunk, pieces);
+    if (read === undefined) return undefined;
+    found.unshift(...read);
+    // An unsized part that returned fewer bytes than needed was read whole.
+    if (pieces[0]?.part.size === undefined) needed -= read[0]?.length ?? 0;
+  }
+  return found.length === 1 ? found[0] : await joined(chunk, found);
+}
+
+function readPieces(
+  chunk: StoredChunk,
+  pieces: readonly Piece[],
+): Promise<Uint8Array[] | undefined> {
+  return readAtOnce(
+    chunk,
+    pieces.map(({ part }) => part),
+    (chunk, _, i) => readPiece(chunk, pieces[i]!),
+  );
+}
+
+function readPiece(
+  chunk: StoredChunk,
+  { part, range }: Piece,
+): Promise<Uint8Array | undefined> {
+  if (part.size !== undefined) return readSizedPiece(chunk, part, range);
+  return readRange(chunk.store, chunk.keyOf(part), range, chunk.options);
+}
+
+async function readSizedPiece(
+  chunk: StoredChunk,
+  part: Part,
+  range: ByteRange,
+): Promise<Uint8Array | undefined> {
+  const { store, options } = chunk;
+  const key = chunk.keyOf(part);
+  const { offset, length } = range as { offset: number; length: number };
+  const readWhole = part.size! <= READ_WHOLE || length === part.size ||
+    store.getRange === undefined || store.size === undefined;
+  if (readWhole) {
+    const whole = await chunk.get(part);
+    // A view of a few bytes would keep the whole part in memory.
+    return length === part.size
+      ? whole
+      : whole && copyBytes(whole, offset, offset + length);
+  }
+  const [bytes, size] = await Promise.all([
+    readRange(store, key, range, options),
+    chunk.size(part),
+  ]);
+  if (bytes === undefined || size === undefined) return undefined;
+  assertPartSize(key, length, bytes.length);
+  return bytes;
 }

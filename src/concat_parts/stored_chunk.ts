@@ -1,13 +1,28 @@
-import { hasGroups } from "../stores/has_groups.ts";
-import { readSize, readValue } from "../stores/capabilities.ts";
-import { SizeLimitError } from "../stores/size_limit_error.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import type { StoreGroup } from "../stores/store_group.ts";
-import type { FlatParts } from "./flat_parts.ts";
-import { chunkSizes } from "../splitter/chunk_size.ts";
-import { MissingPartError } from "./missing_part_error.ts";
-import type { Part } from "../splitter/part.ts";
-import { assertPartSize } from "../splitter/part_size_error.ts";
+import {
+  assertPartSize,
+  MissingPartError,
+  SizeLimitError,
+} from "../errors/mod.ts";
+import { chunkSizes, type Part } from "../splitter/mod.ts";
+import {
+  type ByteRange,
+  hasGroups,
+  readSize,
+  readValue,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import {
+  type AppliedParts,
+  appliedParts,
+  baseOf,
+  type FlatParts,
+  flattenLayers,
+  flattenParts,
+  ONE_OBJECT,
+} from "./flat_parts.ts";
 
 /**
  * A part of up to this size is read whole, even if only a range of it is needed:
@@ -146,4 +161,127 @@ export class StoredChunk {
       present.map((part) => this.keyOf(part)),
     );
   }
+}
+
+/** Tells in which objects a composed store keeps its values. */
+export class Composition {
+  /** The store of the objects, which is no composed store. */
+  readonly store: Store;
+  /** The parts of a chunk as values of the store below. */
+  readonly parts: FlatParts;
+  readonly #applied: AppliedParts;
+  /** The composition of the store below, if that is a composed store. */
+  readonly #inner: Composition | undefined;
+  /** The latest flattened parts, and the inner parts that these consist of. */
+  #latest: { inner: readonly FlatParts[]; flat: FlatParts } | undefined;
+
+  constructor(applied: AppliedParts) {
+    const inner = appliedParts(applied.below);
+    this.#applied = applied;
+    this.parts = flattenLayers(applied.layers);
+    this.#inner = inner && new Composition(inner);
+    this.store = baseOf(applied.below);
+  }
+
+  /** Returns the value of any key as a chunk. */
+  valueAt(key: StoreKey, options?: StoreOptions): StoredChunk {
+    return new StoredChunk(
+      this.#partsAt(key),
+      this.store,
+      key,
+      options,
+    );
+  }
+
+  #partsAt(key: StoreKey): FlatParts {
+    const inner = this.#inner;
+    if (inner === undefined) {
+      return this.#applied.isChunkKey(key) ? this.parts : ONE_OBJECT;
+    }
+    return this.#applied.isChunkKey(key)
+      ? this.#flattened(inner, key)
+      : inner.#partsAt(key);
+  }
+
+  #flattened(composition: Composition, key: StoreKey): FlatParts {
+    const { parts } = this.parts;
+    const inner = parts.map(({ keySuffix }) =>
+      composition.#partsAt(`${key}${keySuffix}`)
+    );
+    const isLatest = this.#latest?.inner.every((each, i) => each === inner[i]);
+    if (!isLatest) {
+      const flat = flattenParts(
+        this.parts,
+        (part) => inner[parts.indexOf(part)]!,
+      );
+      this.#latest = { inner, flat };
+    }
+    return this.#latest!.flat;
+  }
+}
+
+/** The bytes of one part that lie in a requested range. */
+export interface Piece {
+  readonly part: Part;
+  readonly range: ByteRange;
+}
+
+/** A piece that may be all of a requested range. */
+interface OnlyPiece extends Piece {
+  /** The piece is all of the range if the part returns at least so many bytes. */
+  readonly least: number;
+}
+
+/** The end of a range; no chunk is longer than 2^53−1 bytes. */
+export function endOf(
+  { offset, length }: { offset: number; length: number },
+): number {
+  return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
+}
+
+/** Returns the piece of the only part that a range needs, if there may be such a part. */
+export function onlyPiece(
+  parts: readonly Part[],
+  range: ByteRange,
+): OnlyPiece | undefined {
+  return "suffixLength" in range
+    ? lastPiece(parts, range.suffixLength)
+    : pieceFrom(parts, range.offset, endOf(range));
+}
+
+function pieceFrom(
+  parts: readonly Part[],
+  start: number,
+  end: number,
+): OnlyPiece | undefined {
+  if (start >= end) return undefined;
+  const last = parts.length - 1;
+  for (let i = 0, offset = 0; i <= last; offset += parts[i++]!.size!) {
+    const part = parts[i]!;
+    const { size = Infinity } = part;
+    if (start >= offset + size) continue;
+    if (end > offset + size && i < last) return undefined;
+    const length = Math.min(end, offset + size) - start;
+    const range = { offset: start - offset, length };
+    // The last part may end within the range, which then ends with it.
+    const least = part.size === undefined && i === last ? 0 : length;
+    return { part, range, least };
+  }
+}
+
+function lastPiece(
+  parts: readonly Part[],
+  suffixLength: number,
+): OnlyPiece | undefined {
+  if (suffixLength === 0) return undefined;
+  const last = parts.findLastIndex(({ size }) => size !== 0);
+  if (last < 0) return undefined;
+  const part = parts[last]!;
+  if (part.size === undefined) {
+    const least = last === 0 ? 0 : suffixLength;
+    return { part, range: { suffixLength }, least };
+  }
+  if (suffixLength > part.size && last > 0) return undefined;
+  const length = Math.min(suffixLength, part.size);
+  return { part, range: { offset: part.size - length, length }, least: length };
 }

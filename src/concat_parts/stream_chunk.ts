@@ -1,11 +1,13 @@
-import { readStream } from "../stores/capabilities.ts";
-import { toStream } from "../stores/stream.ts";
-import { type ByteSource, sourceOf } from "../splitter/byte_source.ts";
-import { JoinedSource } from "../splitter/joined_source.ts";
-import { joinedStream } from "../splitter/joined_stream.ts";
-import { openNative } from "../splitter/native_splitter.ts";
-import type { Part } from "../splitter/part.ts";
-import { settingsOf } from "../splitter/settings.ts";
+import {
+  type ByteSource,
+  JoinedSource,
+  joinedStream,
+  openNative,
+  type Part,
+  settingsOf,
+  sourceOf,
+} from "../splitter/mod.ts";
+import { readStream, toStream } from "../stores/mod.ts";
 import { readChunkSize } from "./read_chunk.ts";
 import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 

@@ -1,17 +1,22 @@
 import {
+  atPath,
+  below,
+  describe,
+  MetadataError,
+  pointer,
+} from "../errors/mod.ts";
+import { coreDataType, fillValueJson } from "./data_type.ts";
+import { numberOf } from "./json.ts";
+import { isMembers, type Members } from "./node_documents.ts";
+import {
   assertMember,
   checkLengths,
   checkList,
   checkMembers,
   checkOneOf,
+  parseExtension,
   refuse,
-} from "./check.ts";
-import { coreDataType, fillValueJson } from "./data_type.ts";
-import { describe } from "./describe.ts";
-import { parseExtension } from "./extension.ts";
-import { atPath, below, MetadataError, pointer } from "./metadata_error.ts";
-import { isMembers, type Members } from "./node_documents.ts";
-import { numberOf } from "./zarr_json.ts";
+} from "./schema.ts";
 
 /**
  * An extension in metadata, such as a codec: its name and its configuration.

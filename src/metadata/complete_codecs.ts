@@ -1,6 +1,6 @@
+import { describe } from "../errors/mod.ts";
 import type { NamedConfiguration } from "./array_metadata.ts";
 import type { DataType } from "./data_type.ts";
-import { describe } from "./describe.ts";
 import { isMembers } from "./node_documents.ts";
 
 /** The stages of a codec pipeline, in the order in which chunks are encoded. */

@@ -1,4 +1,4 @@
-import { describe, describeAll } from "./describe.ts";
+import { describe, describeAll } from "../errors/mod.ts";
 
 /** A data type that Zarr names by a string, and what metadata needs to know about it. */
 export interface DataType {

@@ -1,3 +1,4 @@
+import { MetadataError } from "../errors/mod.ts";
 import type { NamedConfiguration } from "./array_metadata.ts";
 import {
   coreDataType,
@@ -5,8 +6,7 @@ import {
   suggestDataType,
   unknownDataType,
 } from "./data_type.ts";
-import { parseExtension } from "./extension.ts";
-import { MetadataError } from "./metadata_error.ts";
+import { parseExtension } from "./schema.ts";
 
 /** The data type of an array document. */
 export interface DocumentDataType {

@@ -1,4 +1,5 @@
-import { JsonNumber } from "./json_number.ts";
+import { JsonNumber } from "../runtime/mod.ts";
+
 /** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,7 @@
+import { describe, MetadataError, pointer } from "../errors/mod.ts";
 import { checkAttributes } from "./array_metadata.ts";
-import { assertMember, checkOneOf, refuse } from "./check.ts";
-import { describe } from "./describe.ts";
-import { MetadataError, pointer } from "./metadata_error.ts";
 import { isMembers, type Members } from "./node_documents.ts";
+import { assertMember, checkOneOf, refuse } from "./schema.ts";
 
 const MEMBERS_OF_GROUP: readonly string[] = [
   "zarr_format",

@@ -1,14 +1,14 @@
-import { resolveByteRange } from "../stores/byte_range.ts";
-import type { StoreKey } from "../stores/store.ts";
+import {
+  type ByteRange,
+  isMetadataKey,
+  resolveByteRange,
+  type StoreKey,
+} from "../stores/mod.ts";
 import type { Ask } from "./chunk_values.ts";
 import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { contentTypeOf } from "./content_type.ts";
-import { parseRangeHeader } from "./range_header.ts";
-import { readShortBody } from "./short_body.ts";
+import { bodyOf, readShortBody, type Value } from "./served_value.ts";
 import type { ShownStore } from "./shown_store.ts";
-import type { Value } from "./value.ts";
-import { bodyOf } from "./window_stream.ts";
 
 /** The number of times that a value is looked up if it changes meanwhile. */
 const TRIES = 5;
@@ -101,4 +101,58 @@ export async function answerRead(
       isLent: short !== undefined,
     };
   }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  gif: "image/gif",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  json: "application/json",
+  md: "text/plain; charset=utf-8",
+  ozx: "application/zip",
+  png: "image/png",
+  tif: "image/tiff",
+  tiff: "image/tiff",
+  txt: "text/plain; charset=utf-8",
+  zip: "application/zip",
+};
+
+/** Returns the media type of a value by the end of its key. */
+export function contentTypeOf(key: StoreKey): string {
+  if (isMetadataKey(key)) return "application/json";
+  const extension = /\.(\w+)$/.exec(key)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(TYPES, extension)
+    ? TYPES[extension]!
+    : "application/octet-stream";
+}
+
+/**
+ * Parses a `Range` header (RFC 9110, section 14.2). Returns `undefined` for a header that
+ * is to be ignored, so that the whole value is sent: no header, a malformed one, another
+ * unit, or several ranges.
+ */
+export function parseRangeHeader(header: string | null): ByteRange | undefined {
+  const [, first, last] = SINGLE_RANGE.exec(header ?? "") ?? [];
+  if (first === undefined || last === undefined) return undefined;
+  if (first === "") {
+    return last === "" ? undefined : { suffixLength: limited(last) };
+  }
+  const offset = limited(first);
+  if (last === "") return { offset, length: Number.MAX_SAFE_INTEGER };
+  if (isGreater(first, last)) return undefined;
+  return { offset, length: Math.max(limited(last) - offset, 0) + 1 };
+}
+
+/** A list with one range. Lists may have empty elements. */
+const SINGLE_RANGE = /^bytes=[ \t,]*(\d*)-(\d*)[ \t,]*$/i;
+
+/** Returns a number of any length, at most 2^53−2, so that one may be added to it. */
+function limited(digits: string): number {
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER - 1);
+}
+
+/** Compares numbers of any length. */
+function isGreater(a: string, b: string): boolean {
+  const [x, y] = [a, b].map((digits) => digits.replace(/^0+/, ""));
+  return x!.length > y!.length || x!.length === y!.length && x! > y!;
 }

@@ -1,18 +1,31 @@
-import type { ChunkVersion } from "../concat_parts/chunk_version.ts";
 import {
+  type ChunkVersion,
   findChunkVersion,
   versionedChunk,
-} from "../concat_parts/find_chunk_version.ts";
-import { resolveByteRange } from "../stores/byte_range.ts";
-import type { ByteRange, Store, StoreKey } from "../stores/store.ts";
-import type { Place } from "../views/translation.ts";
-import { BoundedCache } from "./bounded_cache.ts";
+} from "../concat_parts/mod.ts";
+import { digestOf } from "../runtime/mod.ts";
+import {
+  type ByteRange,
+  readRange,
+  readSize,
+  readValue,
+  resolveByteRange,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
+import type { Place } from "../views/mod.ts";
+import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { SHORT } from "./short_body.ts";
-import { unversionedValue } from "./unversioned_value.ts";
-import { type Validators, validatorsOf } from "./validators.ts";
-import { lengthOf, type Pieces, type Value, WINDOW } from "./value.ts";
-import { joinedStream, windowStream } from "./window_stream.ts";
+import {
+  joinedStream,
+  lengthOf,
+  type Pieces,
+  SHORT,
+  type Value,
+  valueInMemory,
+  WINDOW,
+  windowStream,
+} from "./served_value.ts";
 
 /** The bytes that a request is likely to need: a range, or all; none by default. */
 export type Ask = ByteRange | "all" | undefined;
@@ -151,4 +164,111 @@ function firstWindow(
     range: { offset, length: Math.min(length, WINDOW) },
     toEnd: ask === "all",
   };
+}
+
+/**
+ * Looks up a value whose versions the store does not tell, or an inner chunk, which is
+ * read whole. Values in memory have the digest of their bytes as their tag.
+ */
+export async function unversionedValue(
+  { store, key }: Place,
+  deadline: Deadline,
+): Promise<Value | undefined> {
+  const isWhole = typeof store.stream !== "function" ||
+    typeof store.size !== "function";
+  const size = isWhole
+    ? undefined
+    : await deadline.run((options) => readSize(store, key, options));
+  if (isWhole || size !== undefined && size <= WINDOW) {
+    const bytes = await deadline.run((options) =>
+      readValue(store, key, options)
+    );
+    return bytes && valueInMemory(bytes, await digestOf(bytes));
+  }
+  if (size === undefined) return undefined;
+  const read = (start: number, end: number) =>
+    deadline.run(async (options) => {
+      const range = { offset: start, length: end - start };
+      const bytes = await readRange(store, key, range, options);
+      return bytes?.length === range.length ? [bytes] : undefined;
+    });
+  return {
+    size,
+    validators: validatorsOf(undefined),
+    isCurrent: () => Promise.resolve(true),
+    async open(start, end) {
+      const windowEnd = Math.min(start + WINDOW, end);
+      const first = await read(start, windowEnd);
+      if (first === undefined || end === windowEnd) return first;
+      return windowStream(
+        first,
+        start,
+        end,
+        read,
+        deadline,
+        () => deadline.close(),
+      );
+    },
+    release() {},
+  };
+}
+
+/** Options of {@linkcode BoundedCache}. */
+interface BoundedCacheOptions<T> {
+  /** How long an entry is kept, in milliseconds. */
+  lifetime: number;
+  /** The most weight of all entries. */
+  limit: number;
+  weightOf?: (value: T) => number;
+  /** Called for each entry that is removed or replaced. */
+  onRemoval?: (key: string, value: T) => void;
+}
+
+/**
+ * Least-recently-used cache. Removes entries that are too old, and those that were used
+ * the longest time ago once all entries together weigh too much.
+ */
+export class BoundedCache<T> {
+  readonly #entries = new Map<string, { value: T; expiry: number }>();
+  readonly #options: BoundedCacheOptions<T>;
+  #weight = 0;
+
+  constructor(options: BoundedCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.expiry <= Date.now()) {
+      this.delete(key);
+      return undefined;
+    }
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  set(key: string, value: T): void {
+    this.delete(key);
+    const expiry = Date.now() + this.#options.lifetime;
+    this.#entries.set(key, { value, expiry });
+    this.#weight += this.#weightOf(value);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#options.limit) return;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#weight -= this.#weightOf(entry.value);
+    this.#options.onRemoval?.(key, entry.value);
+  }
+
+  #weightOf(value: T): number {
+    return this.#options.weightOf?.(value) ?? 1;
+  }
 }

@@ -1,8 +1,10 @@
-import { DamageError } from "../errors/damage_error.ts";
-import { MetadataError } from "../metadata/metadata_error.ts";
-import { FolderKeyError } from "../stores/folder_key_error.ts";
-import { PendingWriteError } from "../stores/pending_write_error.ts";
-import { UnfinishedWriteError } from "../stores/unfinished_write_error.ts";
+import {
+  DamageError,
+  MetadataError,
+  PendingWriteError,
+  UnfinishedWriteError,
+} from "../errors/mod.ts";
+import { FolderKeyError } from "../stores/mod.ts";
 import { DeadlineError } from "./deadline.ts";
 
 /**

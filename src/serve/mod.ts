@@ -1,21 +1,10 @@
-/**
- * Serves arrays over HTTP, so that clients read them that know neither `suffix` nor
- * `concat-parts`: a function from `Request` to `Response`, for any server.
- *
- * @example A folder on port 8000
- * ```ts ignore
- * import { FileSystemStore } from "@zarr-parts/zarr-parts";
- * import { createHandler } from "@zarr-parts/zarr-parts/serve";
- *
- * Deno.serve({ port: 8000 }, createHandler(new FileSystemStore("data")));
- * ```
- *
- * @module
- */
 export { createHandler } from "./create_handler.ts";
-export type {
-  HandlerOptions,
-  KeepOptions,
-  ServedForm,
-  WriteOptions,
-} from "./options.ts";
+export { failureMessage } from "./failure.ts";
+export {
+  type HandlerOptions,
+  type KeepOptions,
+  parseMount,
+  type ServedForm,
+  type WriteOptions,
+} from "./handler_options.ts";
+export { pathBelow } from "./request_key.ts";

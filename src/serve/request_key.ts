@@ -1,6 +1,4 @@
-import { isTemporary } from "../stores/temporary_name.ts";
-import { keyProblem } from "../stores/store_key.ts";
-import type { StoreKey } from "../stores/store.ts";
+import { isTemporary, keyProblem, type StoreKey } from "../stores/mod.ts";
 
 /** The greatest length of a key in bytes, that of object stores. */
 const LONGEST_KEY = 1024;

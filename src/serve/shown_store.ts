@@ -1,25 +1,21 @@
-import { digestOf } from "../stores/digest.ts";
-import { KeyLocks } from "../stores/key_locks.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
-import { PLAIN } from "../views/plain_translation.ts";
-import { placeInView } from "../views/place_in_view.ts";
-import { TranslatedArrays } from "../views/translated_arrays.ts";
-import {
-  type Place,
-  splitPlainKey,
-  type Translation,
-} from "../views/translation.ts";
+import { digestOf } from "../runtime/mod.ts";
+import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   isAnyDocument,
   isDocument,
+  type Place,
+  placeInView,
+  PLAIN,
   rootOf,
+  splitPlainKey,
+  TranslatedArrays,
+  type Translation,
   ViewDocuments,
-} from "../views/view_documents.ts";
-import { BoundedCache } from "./bounded_cache.ts";
-import { type Ask, ChunkValues } from "./chunk_values.ts";
+} from "../views/mod.ts";
+import { type Ask, BoundedCache, ChunkValues } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
-import type { ServedForm } from "./options.ts";
-import { type Value, valueInMemory } from "./value.ts";
+import type { ServedForm } from "./handler_options.ts";
+import { type Value, valueInMemory } from "./served_value.ts";
 
 /** How a store is shown, and for how long documents and versions are kept. */
 export interface ShownStoreOptions {

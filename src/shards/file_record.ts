@@ -1,6 +1,5 @@
-import { crc32c } from "../checksum/crc32c.ts";
-import { DamageError } from "../errors/damage_error.ts";
-import { describe } from "../metadata/describe.ts";
+import { crc32c } from "../checksum/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
 
 /**
  * The length of a file record in bytes: the text `ZARRFILE`, the size of the file in 8

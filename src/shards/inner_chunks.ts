@@ -1,32 +1,31 @@
-import { describe } from "../metadata/describe.ts";
-import { rejectOnAbort } from "../stores/abort.ts";
-import { exclusively } from "../stores/exclusive.ts";
-import type {
-  ByteRange,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "../stores/store.ts";
+import { describe, isDamage } from "../errors/mod.ts";
+import { rejectOnAbort } from "../runtime/mod.ts";
 import {
-  changeShard,
-  type ChangeShardOptions,
-  type ChangesOf,
-  readDamagedHead,
-  type ShardChanges as InnerChanges,
-} from "./change_shard.ts";
+  type ByteRange,
+  exclusively,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
 import {
   coordinatesInShard,
   findInner,
   type InnerPath,
   readInner,
 } from "./inner_extents.ts";
-import { isDamage } from "./is_damage.ts";
+import { mayHaveRecords } from "./other_bytes.ts";
 import type { ShardBody } from "./range_batches.ts";
 import { placeInShard } from "./read_inner_chunk.ts";
-import { mayHaveRecords } from "./recorded_index.ts";
 import { ShardChanges } from "./shard_changes.ts";
 import type { ShardLayout } from "./shard_layout.ts";
-import { ShardReads } from "./shard_reads.ts";
+import { ShardReads } from "./shard_reader.ts";
+import {
+  changeShard,
+  type ChangeShardOptions,
+  type ChangesOf,
+  readDamagedHead,
+  type ShardChanges as InnerChanges,
+} from "./shard_writer.ts";
 
 /** Options of {@linkcode InnerChunks}. */
 export interface InnerChunksOptions {

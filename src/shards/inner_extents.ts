@@ -1,8 +1,10 @@
-import { describe } from "../metadata/describe.ts";
-import { resolveByteRange } from "../stores/byte_range.ts";
-import { copyBytes, isOwn } from "../stores/copy_bytes.ts";
-import type { ByteRange, StoreKey } from "../stores/store.ts";
-import { assertExtents } from "./assert_shard_index.ts";
+import { describe } from "../errors/mod.ts";
+import { copyBytes, isOwn } from "../runtime/mod.ts";
+import {
+  type ByteRange,
+  resolveByteRange,
+  type StoreKey,
+} from "../stores/mod.ts";
 import {
   assertComplete,
   indexRange,
@@ -10,7 +12,12 @@ import {
   readShardIndex,
   type ReadShardRange,
 } from "./read_inner_chunk.ts";
-import { decodeShardIndex, ofShard, type ShardIndex } from "./shard_index.ts";
+import {
+  assertExtents,
+  decodeShardIndex,
+  ofShard,
+  type ShardIndex,
+} from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /**

@@ -1,9 +1,15 @@
-import { copyBytes, isOwn } from "../stores/copy_bytes.ts";
-import { readRange, readSize, requestRange } from "../stores/capabilities.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
-import type { StoreVersion } from "../stores/store_group.ts";
+import { copyBytes, isOwn } from "../runtime/mod.ts";
+import {
+  readRange,
+  readSize,
+  requestRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../stores/mod.ts";
 import { assertInner, type Extent, type InnerPath } from "./inner_extents.ts";
-import { assertRecorded } from "./recorded_index.ts";
+import { assertRecorded } from "./other_bytes.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;

@@ -1,9 +1,8 @@
-import { DamageError } from "../errors/damage_error.ts";
-import { describe } from "../metadata/describe.ts";
-import type { ByteRange } from "../stores/store.ts";
-import { assertExtents } from "./assert_shard_index.ts";
+import { DamageError, describe } from "../errors/mod.ts";
+import type { ByteRange } from "../stores/mod.ts";
 import {
   assertEntries,
+  assertExtents,
   decodeShardIndex,
   ofShard,
   type ShardIndex,

@@ -1,5 +1,4 @@
-import { KeyLocks } from "../stores/key_locks.ts";
-import type { Store } from "../stores/store.ts";
+import { KeyLocks, type Store } from "../stores/mod.ts";
 
 /** The key of the lock for a whole array. Keys of shards start with `/`. */
 const ARRAY = "";

@@ -1,12 +1,11 @@
+import { below, describe, MetadataError, pointer } from "../errors/mod.ts";
 import {
   checkLengths,
   checkList,
   checkMembers,
   checkOneOf,
-} from "../metadata/check.ts";
-import { describe } from "../metadata/describe.ts";
-import { parseExtension } from "../metadata/extension.ts";
-import { below, MetadataError, pointer } from "../metadata/metadata_error.ts";
+  parseExtension,
+} from "../metadata/mod.ts";
 
 /**
  * The index of more chunks would be longer than 2^53−1 bytes. Computed from literals

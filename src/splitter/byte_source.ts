@@ -1,6 +1,5 @@
-import { describe } from "../metadata/describe.ts";
-import { type ByteReader, isNodeStream } from "../stores/byte_io.ts";
-import { takeShortcut } from "../stores/shortcut.ts";
+import { describe } from "../errors/mod.ts";
+import { type ByteReader, isNodeStream, takeShortcut } from "../stores/mod.ts";
 
 /** Bytes that come piece by piece. */
 export interface ByteSource {

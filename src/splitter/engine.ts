@@ -1,4 +1,4 @@
-import { describe } from "../metadata/describe.ts";
+import { describe } from "../errors/mod.ts";
 import { openNative } from "./native_splitter.ts";
 import type { ChunkPlan, OpenSplitter, Splitter } from "./splitter.ts";
 import { WasmSplitter } from "./wasm_splitter.ts";

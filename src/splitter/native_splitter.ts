@@ -1,7 +1,10 @@
-import { HeldBytes } from "./held_bytes.ts";
-import { NativeChecksums } from "./native_checksums.ts";
-import { MOST_HELD, NativeWindows } from "./native_windows.ts";
+import {
+  crc32cByTables,
+  joinCrc32c,
+  withoutLastFour,
+} from "../checksum/mod.ts";
 import type { ChunkPlan, Splitter } from "./splitter.ts";
+import { MOST_HELD, NativeWindows } from "./windows.ts";
 
 const NOTHING = new Uint8Array();
 
@@ -222,5 +225,124 @@ class NativeSplitter implements Splitter {
       going -= taken;
       if (going > 0) this.#part++;
     }
+  }
+}
+
+/** Memory that nobody uses, to be used again: for each chunk it would take longer than to split a small one. */
+const idle: Uint8Array[] = [];
+const MOST_IDLE = 16;
+const LEAST_MEMORY = 16 * 1024;
+
+/** Keeps the last bytes of a sequence in memory that grows as they come. */
+export class HeldBytes {
+  #memory: Uint8Array = idle.pop() ?? new Uint8Array(LEAST_MEMORY);
+  #start = 0;
+  #end = 0;
+  /** The most bytes that are ever held at once. */
+  readonly #most: number;
+
+  /** @param most The most bytes that are ever held at once; memory is only reserved as they come. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** How many bytes are held. */
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Returns the first of the held bytes, which are not held any more. The view is good until the next `add`. */
+  pass(length: number): Uint8Array {
+    const start = this.#start;
+    this.#start += length;
+    return this.#memory.subarray(start, this.#start);
+  }
+
+  /** Copies more bytes behind the held ones. */
+  add(bytes: Uint8Array): void {
+    if (this.#end + bytes.length > this.#memory.length) {
+      this.#makeRoom(this.length + bytes.length);
+    }
+    this.#memory.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  /** Gives the memory back. */
+  release(): void {
+    if (this.#memory.length === LEAST_MEMORY && idle.length < MOST_IDLE) {
+      idle.push(this.#memory);
+    }
+  }
+
+  #makeRoom(needed: number): void {
+    const { length } = this;
+    // Memory is half as large again as what is held, so that held bytes seldom move.
+    const size = Math.ceil(1.5 * Math.min(this.#most, 2 * needed));
+    if (size > this.#memory.length) {
+      const memory = new Uint8Array(size);
+      memory.set(this.#memory.subarray(this.#start, this.#end));
+      this.#memory = memory;
+    } else this.#memory.copyWithin(0, this.#start, this.#end);
+    this.#start = 0;
+    this.#end = length;
+  }
+}
+
+/**
+ * The CRC32C of each part and of the chunk. Bytes may be summed up later than they
+ * are counted, but in the same order.
+ */
+export class NativeChecksums {
+  /** The CRC32Cs of the parts. */
+  readonly parts: number[] = [];
+  /** The part that is summed up, and how many bytes of it were. */
+  #part = 0;
+  #summed = 0;
+  /** The last four bytes as a little-endian number. */
+  #lastFour = 0;
+
+  /**
+   * Computes the checksum of the next bytes of the chunk.
+   *
+   * @param sizes The sizes of the parts; infinite while a size is not known.
+   */
+  sum(bytes: Uint8Array, sizes: readonly number[]): void {
+    for (let i = Math.max(0, bytes.length - 4); i < bytes.length; i++) {
+      this.#lastFour = this.#lastFour >>> 8 | bytes[i]! << 24;
+    }
+    for (let start = 0; start < bytes.length;) {
+      const part = this.#part;
+      const rest = sizes[part]! - this.#summed;
+      if (rest === 0) {
+        this.#part++;
+        this.#summed = 0;
+        continue;
+      }
+      const end = Math.min(start + rest, bytes.length);
+      const summed = end - start === bytes.length
+        ? bytes
+        : bytes.subarray(start, end);
+      this.parts[part] = crc32cByTables(summed, this.parts[part] ?? 0);
+      this.#summed += end - start;
+      start = end;
+    }
+  }
+
+  /** The CRC32C of the chunk, from the lengths of its parts. */
+  whole(lengths: readonly number[]): number {
+    return lengths.reduce(
+      (whole, length, part) => joinCrc32c(whole, this.parts[part] ?? 0, length),
+      0,
+    );
+  }
+
+  /** The checksum in the last four bytes. */
+  get stored(): number {
+    return this.#lastFour >>> 0;
+  }
+
+  /** The CRC32C of the bytes before the last four. */
+  beforeLastFour(lengths: readonly number[]): number {
+    return withoutLastFour(this.whole(lengths), this.#lastFour);
   }
 }

@@ -1,19 +1,19 @@
-import { rejectOnAbort } from "../stores/abort.ts";
-import { copyBytes } from "../stores/copy_bytes.ts";
+import { copyBytes, rejectOnAbort } from "../runtime/mod.ts";
+import type { PartSinks } from "./byte_sink.ts";
 import type { ByteSource } from "./byte_source.ts";
+import type { OpenSplitter, Part, Splitter } from "./splitter.ts";
 import {
   assertStoredChecksum,
+  chunkSizes,
   refuseLength,
   reportOf,
+  type Settings,
+  settingsOf,
+  type SplitOptions,
+  type SplitReport,
   startSplitter,
-} from "./chunk_checks.ts";
-import { chunkSizes } from "./chunk_size.ts";
-import type { Part } from "./part.ts";
-import type { PartSinks } from "./part_sinks.ts";
-import { pump } from "./pump.ts";
-import { type Settings, settingsOf } from "./settings.ts";
-import type { OpenSplitter, Splitter } from "./splitter.ts";
-import type { SplitOptions, SplitReport } from "./stream_options.ts";
+} from "./stream_options.ts";
+import { pump } from "./windows.ts";
 
 /**
  * Cuts a chunk into parts. Whatever fails, the source is cancelled and all sinks

@@ -1,4 +1,7 @@
+import { assertChecksum, CHECKSUM_SIZE } from "../checksum/mod.ts";
+import { describe, describeAll, PartSizeError } from "../errors/mod.ts";
 import type { EngineName } from "./engine.ts";
+import type { OpenSplitter, Part, Splitter } from "./splitter.ts";
 
 /**
  * Options of `splitStream`.
@@ -127,4 +130,191 @@ export interface PartReport {
   readonly size: number;
   /** The CRC32C of the part, from 0 to 2^32−1, if it was computed. */
   readonly crc32c?: number;
+}
+
+const MODES = ["none", "compute", "verify"];
+
+const ROOM_FOR_CHECKSUM: ChunkSizes = {
+  least: CHECKSUM_SIZE,
+  most: Infinity,
+  reason: `the checksum at its end takes ${CHECKSUM_SIZE}`,
+};
+
+/** The options of splitting and joining, checked, with their defaults. */
+export interface Settings {
+  readonly parts: readonly Part[];
+  /** The lengths that the chunk may have. */
+  readonly limits: readonly ChunkSizes[];
+  readonly chunkSize: number | undefined;
+  /** Whether CRC32Cs are computed. */
+  readonly hasChecksums: boolean;
+  /** Whether the last four bytes must be the CRC32C of those before. */
+  readonly isVerified: boolean;
+  /** The key of the chunk; may be empty. */
+  readonly key: string;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((size: number) => void) | undefined;
+}
+
+/**
+ * Checks options.
+ *
+ * @param limits What the parts ask of the chunk's length.
+ * @throws {RangeError} If an option is outside its range.
+ * @throws {PartSizeError} If the limits do not allow `chunkSize`.
+ */
+export function settingsOf(
+  parts: readonly Part[],
+  limits: readonly ChunkSizes[],
+  options: SplitOptions,
+): Settings {
+  const { crc32c = "none", chunkSize, key = "", signal, onProgress } = options;
+  if (!MODES.includes(crc32c)) {
+    throw new RangeError(
+      `Expected crc32c to be "none", "compute" or "verify", found ${
+        describe(crc32c)
+      }`,
+    );
+  }
+  const isVerified = crc32c === "verify";
+  const all = [...limits];
+  if (chunkSize !== undefined) {
+    const declared = declaredSize(chunkSize);
+    for (const limit of limits) assertChunkSize(limit, key, chunkSize);
+    all.push(declared);
+  }
+  if (isVerified) all.push(ROOM_FOR_CHECKSUM);
+  return {
+    parts,
+    limits: all,
+    chunkSize,
+    hasChecksums: crc32c !== "none",
+    isVerified,
+    key,
+    signal,
+    onProgress,
+  };
+}
+
+/**
+ * Returns limits that allow one length only, the option `chunkSize`.
+ *
+ * @throws {RangeError} If `chunkSize` is not a whole number from 0 to 2^53−1.
+ */
+function declaredSize(chunkSize: number): ChunkSizes {
+  if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
+    throw new RangeError(
+      `Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ${
+        describe(chunkSize)
+      }`,
+    );
+  }
+  const reason = `chunkSize says ${chunkSize}`;
+  return { least: chunkSize, most: chunkSize, reason };
+}
+
+/** The least and the most bytes that a chunk may have, and the reason for messages. */
+export interface ChunkSizes {
+  readonly least: number;
+  readonly most: number;
+  readonly reason: string;
+}
+
+/**
+ * Returns the lengths that the sizes of parts allow.
+ *
+ * @throws {TypeError} If more than one part lacks a size.
+ */
+export function chunkSizes(parts: readonly Part[]): ChunkSizes {
+  const unsized = parts.filter((part) => part.size === undefined);
+  if (unsized.length > 1) {
+    throw new TypeError(
+      `Cannot tell where the parts ${
+        describeAll(unsized.map((part) => part.keySuffix))
+      } begin: to write, at most one part may lack a size`,
+    );
+  }
+  const least = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
+  const most = unsized.length === 0 ? least : Infinity;
+  const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
+  return { least, most, reason: `its sized parts take ${wanted}` };
+}
+
+/**
+ * Throws if limits do not allow the length of a chunk.
+ *
+ * @param key The key of the chunk, for the message; may be empty.
+ * @param isWhole Whether the chunk ends here. If not, the length may be too small.
+ * @throws {PartSizeError} If the length is too large or too small.
+ */
+export function assertChunkSize(
+  { least, most, reason }: ChunkSizes,
+  key: string,
+  actual: number,
+  isWhole = true,
+): void {
+  if (actual <= most && (actual >= least || !isWhole)) return;
+  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+  const found = isWhole ? actual : `at least ${actual}`;
+  throw new PartSizeError(`${chunk} is ${found} bytes long, where ${reason}`, {
+    key,
+    expected: actual > most ? most : least,
+    actual,
+  });
+}
+
+/** Starts a splitter for a chunk with these settings. */
+export function startSplitter(
+  { parts, chunkSize, isVerified }: Settings,
+  open: OpenSplitter,
+  isSplit: boolean,
+): Splitter {
+  return open({
+    sizes: parts.map((part) => part.size),
+    total: chunkSize,
+    withheld: isVerified ? CHECKSUM_SIZE : 0,
+    isSplit,
+  });
+}
+
+/** Throws the error for the length of a chunk that a splitter has refused. */
+export function refuseLength(
+  { limits, key }: Settings,
+  length: number,
+  isWhole: boolean,
+): void {
+  for (const limit of limits) assertChunkSize(limit, key, length, isWhole);
+}
+
+/** Throws if the checksum at the end of a chunk, which is to be verified, is wrong. */
+export function assertStoredChecksum(
+  { isVerified, key }: Settings,
+  splitter: Splitter,
+): void {
+  if (!isVerified) return;
+  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+  const expected = splitter.storedChecksum();
+  const actual = splitter.computedChecksum();
+  assertChecksum({ expected, actual }, chunk, key);
+}
+
+/** Returns the lengths and the checksums that a splitter has counted and computed. */
+export function reportOf(
+  { parts, hasChecksums }: Settings,
+  splitter: Splitter,
+): SplitReport {
+  const checksum = (crc32c: () => number) =>
+    hasChecksums ? { crc32c: crc32c() } : {};
+  const whole = checksum(() => splitter.checksum());
+  let size = 0;
+  const reports = parts.map(({ keySuffix }, part) => {
+    const length = splitter.partLength(part);
+    size += length;
+    return {
+      keySuffix,
+      size: length,
+      ...checksum(() => splitter.partChecksum(part)),
+    };
+  });
+  return { size, ...whole, parts: reports };
 }

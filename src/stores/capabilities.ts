@@ -1,13 +1,16 @@
-import { assertByteRange, lengthOfByteRange } from "./byte_range.ts";
-import { assertSizeLimit } from "./size_limit_error.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
+import { discard, toBytes } from "./byte_streams.ts";
+import { assertStoreKey } from "./store_key.ts";
+import { assertSizeLimit, describeValue } from "../errors/mod.ts";
+import { cutRange, readUnsizedRange, streamWhole } from "./unsized_store.ts";
+import {
+  assertByteRange,
+  type ByteRange,
+  type GetOptions,
+  lengthOfByteRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
 } from "./store.ts";
-import { loadOnce } from "./load_once.ts";
 
 // Methods are detected by their type, since the `size` of a Map is a number. Their
 // results are awaited, since the methods of a Map return no promises. Signals are
@@ -58,11 +61,6 @@ export function requestRange(
     : readUnsized(store, key, range, options);
 }
 
-// The stores of this package do without this module.
-const loadUnsized = /* @__PURE__ */ loadOnce(() =>
-  import("./unsized_store.ts")
-);
-
 /** Reads a range in a store that lacks `getRange` or `size`. */
 async function readUnsized(
   store: Store,
@@ -70,7 +68,6 @@ async function readUnsized(
   range: ByteRange,
   options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  const { cutRange, readUnsizedRange } = await loadUnsized();
   return await (typeof store.getRange === "function"
     ? readUnsizedRange(store, key, range, options)
     : cutRange(store, key, range, options));
@@ -96,7 +93,6 @@ export async function readStream(
   if (typeof store.stream === "function") {
     return await store.stream(key, options);
   }
-  const { streamWhole } = await loadUnsized();
   return await streamWhole(store, key, options);
 }
 
@@ -111,9 +107,6 @@ export async function readSize(
   return (await store.get(key, options))?.length;
 }
 
-// Programs that only read do without this module.
-const loadWriting = /* @__PURE__ */ loadOnce(() => import("./write_value.ts"));
-
 /** Stores a value. A store without `stream` takes no streams, and is given bytes. */
 export async function write(
   store: Store,
@@ -121,8 +114,22 @@ export async function write(
   value: Uint8Array | ReadableStream<Uint8Array>,
   options: StoreOptions = {},
 ): Promise<void> {
-  const { writeValue } = await loadWriting();
-  await writeValue(store, key, value, options);
+  try {
+    assertStoreKey(key);
+    options.signal?.throwIfAborted();
+    assertWritable(store, key);
+    const takesStreams = typeof store.stream === "function";
+    await store.set!(
+      key,
+      value instanceof Uint8Array || takesStreams
+        ? value
+        : await toBytes(value, options),
+      options,
+    );
+  } catch (error) {
+    await discard(value, error);
+    throw error;
+  }
 }
 
 /** Removes a value. */
@@ -131,6 +138,172 @@ export async function remove(
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<void> {
-  const { removeValue } = await loadWriting();
-  await removeValue(store, key, options);
+  options.signal?.throwIfAborted();
+  if (typeof store.delete !== "function") {
+    throw new TypeError(
+      `Cannot remove key ${
+        JSON.stringify(key)
+      }: the store has no "delete" method`,
+    );
+  }
+  await store.delete(key, options);
+}
+
+/** The methods that `group` and `getRangeOf` do without. */
+const METHODS = [
+  "get",
+  "getRange",
+  "stream",
+  "size",
+  "set",
+  "writer",
+  "delete",
+] as const;
+
+/**
+ * Whether a store has groups and versions. A class that inherits them and has a `get` or
+ * another method of its own, for example one that counts or caches, must be called by
+ * that method: it has groups only if it overrides `group`, too.
+ */
+export function hasGroups(
+  store: Store,
+): store is Store & Required<Pick<Store, "group">> {
+  if (typeof store.group !== "function") return false;
+  let object: object | null = store;
+  while (object !== null && !Object.hasOwn(object, "group")) {
+    for (const method of METHODS) {
+      if (Object.hasOwn(object, method)) return false;
+    }
+    object = Object.getPrototypeOf(object);
+  }
+  return true;
+}
+
+/** Refuses a store that cannot write, before anything is requested from it. */
+export function assertWritable(store: Store, key: StoreKey): void {
+  if (typeof store.set === "function") return;
+  throw new TypeError(
+    `Cannot write key ${JSON.stringify(key)} to ${
+      describeStore(store)
+    }: the store is read-only, it has no "set" method; FileSystemStore and S3Store can write`,
+  );
+}
+
+/** Refuses a key that is none of a group's. */
+export function assertInGroup(
+  keys: readonly StoreKey[],
+  key: StoreKey,
+): void {
+  if (keys.includes(key)) return;
+  throw new RangeError(
+    `Expected one of the keys of the group, ${JSON.stringify(keys)}, found ${
+      JSON.stringify(key)
+    }`,
+  );
+}
+
+/** Refuses to store a group if one of its values was not given. */
+export function assertAllGiven(
+  keys: readonly StoreKey[],
+  given: ReadonlyMap<StoreKey, unknown>,
+): void {
+  const missing = keys.filter((key) => !given.has(key));
+  if (missing.length === 0) return;
+  throw new TypeError(
+    `Expected a value for each key of the group, found none for ${
+      JSON.stringify(missing)
+    }`,
+  );
+}
+
+/**
+ * A short description of a store for messages, such as
+ * `FileSystemStore(/data/x.zarr)`. Works for any value: a store with a `toString`
+ * of its own describes itself, a store of another package is described by its
+ * class and its `url` or `root`. URLs are shown without credentials and query
+ * strings, since messages end up in logs.
+ */
+export function describeStore(store: unknown): string {
+  if (typeof store === "string") return `"${redactUrl(store)}"`;
+  if (isStoreClass(store)) return `the class ${store.name}`;
+  if (
+    typeof store === "function" || Array.isArray(store) ||
+    ArrayBuffer.isView(store)
+  ) return describeValue(store);
+  if (typeof store !== "object" || store === null) return String(store);
+  if (store instanceof Map) return `Map(${store.size})`;
+  if (typeof store.toString === "function") {
+    const text = String(store);
+    if (!text.startsWith("[object ")) return text;
+  }
+  const { constructor, url, root } = store as Record<string, unknown>;
+  const name = typeof constructor === "function" ? constructor.name : "";
+  const place = [url, root].find((place) =>
+    typeof place === "string" || place instanceof URL
+  );
+  if (place !== undefined) {
+    return `${name || "Store"}(${redactUrl(String(place))})`;
+  }
+  return name === "" || name === "Object" ? "a store object" : name;
+}
+
+/** Whether a value is a class of stores, given in place of an instance. */
+export function isStoreClass(value: unknown): value is { name: string } {
+  return typeof value === "function" &&
+    typeof value.prototype?.get === "function";
+}
+
+/** A URL without user name and password, and with `?…` in place of a query string. */
+export function redactUrl(url: string): string {
+  return url
+    .replace(/^((?:[a-z][a-z\d+.-]*:)?[\\/]{2})[^\\/?#]*@/i, "$1")
+    .replace(/#.*$/s, "")
+    .replace(/\?.+$/s, "?…");
+}
+
+/** Makes `console.log` and `Deno.inspect` print what `toString` returns. */
+export function inspectAsString(store: object): void {
+  for (const name of ["Deno.customInspect", "nodejs.util.inspect.custom"]) {
+    // Per object: members of a class with computed names keep bundlers from
+    // leaving out the class where nobody uses it.
+    Object.defineProperty(store, Symbol.for(name), {
+      configurable: true,
+      value(this: object): string {
+        return String(this);
+      },
+    });
+  }
+}
+
+/**
+ * Refuses what is not a store, and says which store to construct where a path, a
+ * URL or a class was given.
+ */
+export function assertStore(store: unknown): void {
+  const isObject = typeof store === "object" && store !== null;
+  if (isObject && typeof (store as { get?: unknown }).get === "function") {
+    return;
+  }
+  throw new TypeError(
+    `Expected a store, an object with a "get" method, found ${
+      describeStore(store instanceof URL ? store.href : store)
+    }${advice(store)}`,
+  );
+}
+
+function advice(store: unknown): string {
+  if (store instanceof Promise) return ": await it";
+  if (isStoreClass(store)) return `: use new ${store.name}(…)`;
+  if (typeof store !== "string" && !(store instanceof URL)) return "";
+  const place = `"${redactUrl(String(store))}"`;
+  if (/^https?:/i.test(String(store))) return `: use new HttpStore(${place})`;
+  if (!("Deno" in globalThis)) {
+    const path = store instanceof URL ? store.pathname : store;
+    return `: in Node, use new FileSystemStore(${
+      JSON.stringify(path)
+    }) of "@zarrita/storage", and in browsers HttpStore`;
+  }
+  return `: use new FileSystemStore(${
+    store instanceof URL ? `new URL(${place})` : place
+  })`;
 }

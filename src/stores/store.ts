@@ -1,18 +1,93 @@
-import type { ByteWriter } from "./byte_io.ts";
-import type { StoreGroup, StoreVersion } from "./store_group.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  StoreKey,
-  StoreOptions,
-} from "./store_options.ts";
+/**
+ * A source of bytes that reads into memory of the caller, as `Deno.FsFile` does.
+ * It saves the copy that a stream of chunks would need.
+ *
+ * @example A file
+ * ```ts
+ * import { type ByteReader, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const path = await Deno.makeTempFile();
+ * await Deno.writeFile(path, new Uint8Array([1, 2, 3, 4, 5]));
+ * const file: ByteReader = await Deno.open(path);
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
+ * const { size } = await splitStream(file, parts, () => new WritableStream());
+ * assertEquals(size, 5);
+ * await Deno.remove(path);
+ * ```
+ */
+export interface ByteReader {
+  /**
+   * Reads the next bytes.
+   *
+   * @param memory Memory of at least one byte, filled from its start. It must not
+   * be used once the promise has settled.
+   * @returns How many bytes were read, at least one, or `null` at the end.
+   */
+  read(memory: Uint8Array): Promise<number | null>;
+  /** Closes the source, after its end or when the rest is not needed. */
+  close?(): void | Promise<void>;
+}
 
-export type {
-  ByteRange,
-  GetOptions,
-  StoreKey,
-  StoreOptions,
-} from "./store_options.ts";
+/**
+ * A sink for bytes in memory of the caller, as `Deno.FsFile` is. The caller may
+ * change the memory once `write` has settled.
+ *
+ * @example Files for the parts
+ * ```ts
+ * import { type ByteWriter, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
+ * await splitStream(
+ *   new Blob([new Uint8Array([1, 2, 3, 4, 5])]).stream(),
+ *   parts,
+ *   ({ keySuffix }): Promise<ByteWriter> => Deno.create(`${folder}/0${keySuffix}`),
+ * );
+ * assertEquals(await Deno.readFile(`${folder}/0.index`), new Uint8Array([4, 5]));
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
+export interface ByteWriter {
+  /**
+   * Writes bytes, or the first of them.
+   *
+   * @param bytes At least one byte, which may change once the promise has settled.
+   * @returns How many were written, at least one.
+   */
+  write(bytes: Uint8Array): Promise<number>;
+  /** Ends the writing. */
+  close(): void | Promise<void>;
+  /**
+   * Gives up the bytes written so far. It may be called before the last `write`
+   * has settled. Where it is missing, `close` is called.
+   *
+   * @param reason Why.
+   */
+  abort?(reason: unknown): void | Promise<void>;
+}
+
+/** Writes all bytes, in as many writes as it takes. */
+export async function writeAll(
+  writer: ByteWriter,
+  bytes: Uint8Array,
+): Promise<void> {
+  while (bytes.length > 0) {
+    const written = await writer.write(bytes);
+    if (!Number.isInteger(written) || written < 1 || written > bytes.length) {
+      throw new RangeError(
+        `Expected a writer to write 1 to ${bytes.length} bytes of ${bytes.length}, found ${written}`,
+      );
+    }
+    bytes = bytes.subarray(written);
+  }
+}
+
+/** Returns whether a value is a stream of Node, whose `read` and `write` are not those of readers and writers. */
+export function isNodeStream(value: unknown): boolean {
+  return typeof (value as { pipe?: unknown } | undefined)?.pipe === "function";
+}
 
 /**
  * A key-value store of bytes. Only `get` is required, so that zarrita's stores are
@@ -161,4 +236,320 @@ export interface Store {
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined>;
+}
+
+/**
+ * The key of a stored value: segments after a leading `/`, as zarrita writes them.
+ *
+ * @example
+ * ```ts
+ * import type { StoreKey } from "@zarr-parts/zarr-parts";
+ *
+ * const key: StoreKey = "/temperature/c/0/1";
+ * ```
+ */
+export type StoreKey = `/${string}`;
+
+/**
+ * A range of a stored value in bytes: at most `length` bytes from `offset` on, or
+ * the last `suffixLength` bytes. All are whole numbers from 0 to 2^53−1.
+ *
+ * @example
+ * ```ts
+ * import type { ByteRange } from "@zarr-parts/zarr-parts";
+ *
+ * const header: ByteRange = { offset: 0, length: 64 };
+ * const index: ByteRange = { suffixLength: 1604 };
+ * ```
+ */
+export type ByteRange =
+  | { readonly offset: number; readonly length: number }
+  | { readonly suffixLength: number };
+
+/**
+ * Options of every operation of a {@linkcode Store}.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, type StoreOptions } from "@zarr-parts/zarr-parts";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const controller = new AbortController();
+ * const options: StoreOptions = { signal: controller.signal };
+ * controller.abort(new Error("No longer in view"));
+ * await assertRejects(() => new MemoryStore().get("/c/0", options), Error, "No longer in view");
+ * ```
+ */
+export interface StoreOptions {
+  /** Aborts the operation, which then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Options of `Store.get`.
+ *
+ * @example
+ * ```ts
+ * import { type GetOptions, MemoryStore, SizeLimitError } from "@zarr-parts/zarr-parts";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const store = new MemoryStore([["/c/0.index", new Uint8Array(17)]]);
+ * const options: GetOptions = { limit: 16 };
+ * await assertRejects(() => store.get("/c/0.index", options), SizeLimitError);
+ * ```
+ */
+export interface GetOptions extends StoreOptions {
+  /**
+   * The greatest length of the value in bytes. A longer value is a `SizeLimitError`,
+   * and is not read further. No limit by default.
+   */
+  limit?: number;
+}
+
+/**
+ * The version of a stored value, as `Store.group` tells it: an opaque object for
+ * `Store.getRangeOf`.
+ *
+ * @example Reading on only if the value is the same
+ * ```ts
+ * import { MemoryStore, type StoreVersion } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2, 3])]]);
+ * const version: StoreVersion = await store.group("/c/0", ["/c/0"])
+ *   .read((values) => Promise.resolve(values.version("/c/0")!));
+ * const range = { offset: 1, length: 2 };
+ * assertEquals(await store.getRangeOf(version, "/c/0", range), new Uint8Array([2, 3]));
+ * await store.set("/c/0", new Uint8Array([4, 5, 6]));
+ * assertEquals(await store.getRangeOf(version, "/c/0", range), undefined);
+ * ```
+ */
+export interface StoreVersion {
+  /**
+   * Whether the version may be kept for long. If not, the store holds the value open
+   * until `release` is called, as it does for files that were written a moment ago.
+   */
+  readonly isLasting: boolean;
+  /** The length of the value in bytes, as far as the store knows it without a request. */
+  readonly size?: number | undefined;
+  /**
+   * A text that no other version of the value has, as entity tags need it. `undefined` if
+   * the store cannot promise that, as for files that were written a moment ago.
+   */
+  readonly tag?: string | undefined;
+  /** When the value was stored, in milliseconds since 1970, if the store knows it. */
+  readonly modified?: number | undefined;
+  /**
+   * Reads bytes of the value at once, if that takes less time than another turn of the
+   * event loop, as it does for files in memory.
+   *
+   * @param offset The first byte.
+   * @param memory The memory to fill.
+   * @returns Whether the memory is filled. If not, call `Store.getRangeOf`: the reading
+   * may take time, or the value has changed.
+   */
+  readNow?(offset: number, memory: Uint8Array): boolean;
+  /** Ends the use of the version. Must be called once it is not needed any more. */
+  release(): void;
+}
+
+/**
+ * The values of a group, which all belong to the same write. Keys outside of the group
+ * are refused.
+ *
+ * @example
+ * ```ts
+ * import { type GroupValues, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const lengths = (values: GroupValues) =>
+ *   Promise.all([values.size("/c/0"), values.size("/c/0.index")]);
+ * const group = new MemoryStore().group("/c/0", ["/c/0", "/c/0.index"]);
+ * assertEquals(await group.read(lengths), [undefined, undefined]);
+ * ```
+ */
+export interface GroupValues {
+  /** Reads a whole value, as `Store.get` does. */
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined>;
+  /** Reads a range of a value, as `Store.getRange` does. */
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined>;
+  /** Reads a whole value as a stream, as `Store.stream` does. */
+  stream(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined>;
+  /** Tells how long a value is, as `Store.size` does. */
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined>;
+  /**
+   * Tells the version of a value, to be kept with what was read from the group.
+   *
+   * @param key The key of the value.
+   * @returns The version, or `undefined` if the key has no value, or if the store
+   * cannot tell a later value from this one.
+   */
+  version(key: StoreKey): StoreVersion | undefined;
+}
+
+/**
+ * Writes the values of a group. Nothing is stored before `close`.
+ *
+ * @example
+ * ```ts
+ * import { type GroupWriter, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const group = store.group("/c/0", ["/c/0", "/c/0.index"]);
+ * const writer: GroupWriter = await group.write!();
+ * await writer.set("/c/0", new Uint8Array([1, 2, 3]));
+ * await writer.set("/c/0.index", new Uint8Array([4]));
+ * assertEquals(await store.get("/c/0"), undefined);
+ * await writer.close();
+ * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2, 3]));
+ * ```
+ */
+export interface GroupWriter {
+  /**
+   * Gives a value of the group, which `close` stores.
+   *
+   * @param key Its key.
+   * @param bytes The bytes, which must not change before the promise has settled.
+   */
+  set(key: StoreKey, bytes: Uint8Array): Promise<void>;
+  /**
+   * Opens a value of the group for writing piece by piece, as `Store.writer` does.
+   * Closing it completes the value, which the group's `close` stores.
+   *
+   * @param key Its key.
+   * @returns The writer of the value.
+   */
+  writer(key: StoreKey): Promise<ByteWriter>;
+  /**
+   * Stores all values in place of the earlier ones. All keys of the group must have
+   * been given a value. A signal has no effect once the first value is being replaced.
+   */
+  close(): Promise<void>;
+  /**
+   * Gives up the values, and keeps the earlier ones. No error if the writer is closed.
+   *
+   * @param reason Why.
+   */
+  abort(reason: unknown): Promise<void>;
+}
+
+/**
+ * Values that are read, replaced and deleted together: the parts of a chunk. Readers
+ * get the values of one write or an error, also beside writers in other processes.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, type StoreGroup } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const group: StoreGroup = store.group("/c/0", ["/c/0", "/c/0.index"]);
+ * assertEquals(await group.read((values) => values.size("/c/0")), undefined);
+ * ```
+ */
+export interface StoreGroup {
+  /**
+   * Reads values of one write.
+   *
+   * @param task Reads the values. It may be called several times, and with values of
+   * which some are absent. Streams that it returns may be read later.
+   * @param options `signal` aborts the reading.
+   * @returns The result of the last call.
+   * @throws {UnfinishedWriteError} If the values are being changed, or their writer
+   * was killed.
+   */
+  read<T>(
+    task: (values: GroupValues) => Promise<T>,
+    options?: StoreOptions,
+  ): Promise<T>;
+  /**
+   * Starts to replace the values. Missing in a store that is read-only.
+   *
+   * @param options `signal` aborts the writing.
+   * @returns The writer, to be ended by `close` or `abort`.
+   */
+  write?(options?: StoreOptions): Promise<GroupWriter>;
+  /**
+   * Deletes the values. No error if there are none.
+   *
+   * @param options `signal` aborts the operation.
+   */
+  delete?(options?: StoreOptions): Promise<void>;
+  /**
+   * Runs a task while no other writer changes the values, in any process.
+   *
+   * @param task Reads and changes the values by the group that it is given. It must
+   * not use any other group of the same values.
+   * @param options `signal` aborts the waiting.
+   * @returns The result of the task.
+   */
+  lock?<T>(
+    task: (group: StoreGroup) => Promise<T>,
+    options?: StoreOptions,
+  ): Promise<T>;
+}
+
+/**
+ * Refuses a value that is not a range: a range has either `suffixLength` or both
+ * `offset` and `length`, which are whole numbers from 0 to 2^53−1.
+ */
+export function assertByteRange(range: ByteRange): void {
+  if (isByteRange(range)) return;
+  const names = ["suffixLength", "offset", "length"]
+    .filter((name) => name in Object(range));
+  if (!["suffixLength", "offset,length"].includes(names.join())) {
+    throw new TypeError(
+      `Expected a range with either suffixLength or offset and length, found ${
+        names.join(" and ") || "neither"
+      }`,
+    );
+  }
+  for (const [name, value] of Object.entries(range)) {
+    if (isCount(value)) continue;
+    const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+    throw new ErrorClass(
+      `Expected the range's ${name} to be a whole number from 0 to 2^53−1, found ${
+        typeof value === "string" ? JSON.stringify(value) : String(value)
+      }`,
+    );
+  }
+}
+
+/** Accepts valid ranges quickly; {@linkcode assertByteRange} explains the others. */
+function isByteRange(range: Partial<Record<string, unknown>> | null): boolean {
+  if (typeof range !== "object" || range === null) return false;
+  const { offset, length, suffixLength } = range;
+  return suffixLength === undefined
+    ? isCount(offset) && isCount(length)
+    : isCount(suffixLength) && !("offset" in range) && !("length" in range);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && value as number >= 0;
+}
+
+/** The number of bytes that a range asks for. */
+export function lengthOfByteRange(range: ByteRange): number {
+  return "suffixLength" in range ? range.suffixLength : range.length;
+}
+
+/** The start and the end (exclusive) of a range in a value of `size` bytes. */
+export function resolveByteRange(
+  range: ByteRange,
+  size: number,
+): { start: number; end: number } {
+  assertByteRange(range);
+  if ("suffixLength" in range) {
+    return { start: Math.max(0, size - range.suffixLength), end: size };
+  }
+  const start = Math.min(range.offset, size);
+  return { start, end: start + Math.min(range.length, size - start) };
 }

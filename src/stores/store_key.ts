@@ -1,3 +1,5 @@
+import { digestOf } from "../runtime/mod.ts";
+
 /** Matches keys whose last segment is the name of a metadata document of Zarr v3 or v2. */
 const METADATA_KEY =
   /(?:^|\/)(?:zarr\.json|\.z(?:array|group|attrs|metadata))$/;
@@ -61,4 +63,143 @@ export function assertStoreKey(key: string): void {
       JSON.stringify(key)
     } ${problem}: a key is "/" and names joined by "/"`,
   );
+}
+
+/** Splits `/c/0/1` into the folder `/c/0` and the name `1`. */
+export function splitPath(key: string): { folder: string; name: string } {
+  const slash = key.lastIndexOf("/");
+  return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** The way from a folder to a file below it or beside it: `/c/0/1` and `/a` give `../../a`. */
+export function relativeKey(folder: string, key: string): string {
+  const from = folder.split("/");
+  const to = key.split("/");
+  let shared = 0;
+  while (shared < from.length && from[shared] === to[shared]) shared++;
+  return [...from.slice(shared).map(() => ".."), ...to.slice(shared)].join("/");
+}
+
+/** The inverse of {@linkcode relativeKey}; throws for a way that leads out of the root. */
+export function resolveKey(folder: string, relative: string): string {
+  const segments = folder.split("/");
+  for (const segment of relative.split("/")) {
+    if (segment !== "..") segments.push(segment);
+    else if (segments.length > 1) segments.pop();
+    else {
+      throw new Error(
+        `The journal of a chunk in ${
+          JSON.stringify(folder)
+        } names a value that is not below the root of the store: ${relative}`,
+      );
+    }
+  }
+  return segments.join("/");
+}
+
+/** Refuses a prefix that no store key starts with. The last name may be incomplete. */
+export function assertStorePrefix(prefix: string): void {
+  const problem = prefix.startsWith("/")
+    // One more letter makes a name of an incomplete one, such as ".." in "..x".
+    ? keyProblem(`${prefix.slice(1)}x`)
+    : 'does not start with "/"';
+  if (problem === undefined) return;
+  throw new RangeError(
+    `Prefix ${
+      JSON.stringify(prefix)
+    } ${problem}: a prefix is the start of a key, "/" and names joined by "/"`,
+  );
+}
+
+// deno-lint-ignore no-control-regex
+const FORBIDDEN_ON_WINDOWS = /[<>:"|?*\u0000-\u001f]/;
+
+/** Matches names of devices, also with an extension or spaces before the extension. */
+const DEVICE =
+  /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)/i;
+
+/**
+ * The problem of a key that Windows cannot hold as the path of a file, or `undefined`
+ * for a valid one.
+ *
+ * Source: https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+ *
+ * @param key The key without its leading `/`.
+ */
+export function windowsKeyProblem(key: string): string | undefined {
+  const forbidden = FORBIDDEN_ON_WINDOWS.exec(key);
+  if (forbidden !== null) {
+    return `holds ${
+      JSON.stringify(forbidden[0])
+    }, which names of files on Windows cannot hold`;
+  }
+  for (const segment of key.split("/")) {
+    const device = DEVICE.exec(segment);
+    if (device !== null) {
+      return `holds the name ${
+        JSON.stringify(device[0].replace(/[ .]+$/, ""))
+      }, which is that of a device on Windows`;
+    }
+    if (/[. ]$/.test(segment)) {
+      return `holds a name that ends in ${
+        segment.endsWith(".") ? "a dot" : "a space"
+      }, which Windows removes`;
+    }
+  }
+}
+
+const TEMPORARY = ".zarr-parts-tmp-";
+
+/** Whether a name is that of a temporary file. */
+export function isTemporary(name: string): boolean {
+  return name.startsWith(TEMPORARY);
+}
+
+/** Refuses a key with a name that is reserved for temporary files. */
+export function assertNotTemporary(key: string): void {
+  if (!key.includes(`/${TEMPORARY}`)) return;
+  throw new RangeError(
+    `Key ${
+      JSON.stringify(key)
+    } has a name that starts with "${TEMPORARY}": such names are for temporary files`,
+  );
+}
+
+/** A new path in a folder for a temporary file. */
+export function temporaryPath(folder: string): string {
+  return `${folder}/${TEMPORARY}${crypto.randomUUID()}`;
+}
+
+/** The name of the file that the run of a conversion in place locks, in the folder of the node. */
+export const IN_PLACE_LOCK: string = `${TEMPORARY}in-place`;
+
+const PROBE = `${TEMPORARY}probe-`;
+
+/** A new name for a value by which a program asks what a store can do, and which it removes at once. */
+export function probeName(): string {
+  return PROBE + crypto.randomUUID();
+}
+
+/** Whether the name of a temporary value is that of a probe. */
+export function isProbe(name: string): boolean {
+  return name.startsWith(PROBE);
+}
+
+const JOURNAL = `${TEMPORARY}journal-`;
+/** The longest name of a chunk that its journal has whole, in characters. */
+const LONGEST_NAME = 50;
+
+/**
+ * The name of the journal of a chunk, in the folder of the chunk key. It depends on the
+ * last segment of the key alone, so that stores with different roots have the same one.
+ */
+export async function journalName(name: string): Promise<string> {
+  if (name.length <= LONGEST_NAME) return JOURNAL + name;
+  const digest = await digestOf(new TextEncoder().encode(name));
+  return `${JOURNAL}${name.slice(0, LONGEST_NAME)}-${digest}`;
+}
+
+/** Whether the name of a temporary file is that of a journal. */
+export function isJournal(name: string): boolean {
+  return name.startsWith(JOURNAL);
 }

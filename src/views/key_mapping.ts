@@ -1,7 +1,6 @@
-import { arrayRoot } from "../arrays/array_root.ts";
-import { describe } from "../metadata/describe.ts";
-import type { StoreKey } from "../stores/store.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
+import { arrayRoot } from "../arrays/mod.ts";
+import { describe } from "../errors/mod.ts";
+import { assertStoreKey, type StoreKey } from "../stores/mod.ts";
 
 /**
  * Returns the key that a value is stored under; `undefined` or the same key for a key

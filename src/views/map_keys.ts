@@ -1,26 +1,35 @@
-import { describe } from "../metadata/describe.ts";
-import { assertStore } from "../stores/assert_store.ts";
+import { describe } from "../errors/mod.ts";
 import {
+  assertInGroup,
+  assertStore,
+  assertStoreKey,
+  assertStorePrefix,
+  type ByteRange,
+  describeStore,
+  discard,
+  type GetOptions,
+  type GroupValues,
+  hasGroups,
+  inspectAsString,
   readRange,
   readSize,
   readStream,
   readValue,
   remove,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
   write,
-} from "../stores/capabilities.ts";
-import { describeStore, inspectAsString } from "../stores/describe_store.ts";
-import { hasGroups } from "../stores/has_groups.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
-import { assertStoreKey } from "../stores/store_key.ts";
-import { discard } from "../stores/given_value.ts";
+} from "../stores/mod.ts";
 import {
   functionMapping,
   type KeyFunction,
+  type KeyMapping,
   type KeyTable,
   tableMapping,
 } from "./key_mapping.ts";
-import { listMapped } from "./list_mapped.ts";
-import { mappedGroup } from "./mapped_group.ts";
 
 /**
  * Options of {@linkcode mapKeys}.
@@ -244,4 +253,181 @@ export function mapKeys<S extends Store>(
   });
   inspectAsString(mapped);
   return mapped as MappedStore<S>;
+}
+
+/**
+ * Lists the keys of a store of mapped keys.
+ *
+ * @param showTargets Whether values are also listed by the keys that they are stored under.
+ */
+export async function* listMapped(
+  store: Store,
+  mapping: KeyMapping,
+  showTargets: boolean,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  assertStorePrefix(prefix);
+  if (!mapping.hasSources) {
+    throw new TypeError(
+      'Cannot list keys that a function maps: expected its inverse, the option "inverse" of mapKeys',
+    );
+  }
+  const { entries } = mapping;
+  // The sources of a function are unknown, so that any key may be a target.
+  const listed = entries === undefined ? "/" : prefix;
+  for await (const key of store.list!(listed, options)) {
+    const source = mapping.sourceOf(key);
+    if (source?.startsWith(prefix)) yield source;
+    const isShown = mapping.targetOf(key) === undefined &&
+      (source === undefined || showTargets);
+    if (isShown && key.startsWith(prefix)) yield key;
+  }
+  const outside = new Set<StoreKey>();
+  for (const [source, target] of entries ?? []) {
+    if (source.startsWith(prefix) && !target.startsWith(prefix)) {
+      outside.add(target);
+    }
+  }
+  if (outside.size === 0) return;
+  for await (const key of store.list!(sharedPrefix(outside), options)) {
+    if (outside.has(key)) yield mapping.sourceOf(key)!;
+  }
+}
+
+/** Returns the longest prefix that keys share. */
+function sharedPrefix(keys: Iterable<StoreKey>): StoreKey {
+  let shared: string | undefined;
+  for (const key of keys) {
+    shared ??= key;
+    while (!key.startsWith(shared)) shared = shared.slice(0, -1);
+  }
+  return shared as StoreKey;
+}
+
+/** Where the values of a store of mapped keys are stored. */
+export interface Places {
+  /** Returns where a value is stored; `undefined` for a key that is not shown. */
+  placeOf(key: StoreKey): StoreKey | undefined;
+  /** Returns where a value is stored, and refuses a key that is not shown. */
+  placeToChange(key: StoreKey): StoreKey;
+}
+
+/**
+ * Returns a group of values of a store of mapped keys: the group of the values' places.
+ * The lock is that of the place of the chunk's key, so that stores that show the values
+ * by other keys have the same one.
+ */
+export function mappedGroup(
+  store: Required<Pick<Store, "group">>,
+  places: Places,
+  key: StoreKey,
+  keys: readonly StoreKey[],
+): StoreGroup {
+  const shown = keys.map((each) => places.placeOf(each))
+    .filter((place) => place !== undefined);
+  const below = store.group(places.placeOf(key) ?? key, shown);
+  return groupOver(below, places, keys);
+}
+
+function groupOver(
+  below: StoreGroup,
+  places: Places,
+  keys: readonly StoreKey[],
+): StoreGroup {
+  const areHidden = keys.every((key) => places.placeOf(key) === undefined);
+  const assertShown = () => keys.forEach((key) => places.placeToChange(key));
+  return {
+    read: (task, options) =>
+      areHidden ? task(new MappedValues(undefined, places, keys)) : below.read(
+        (values) => task(new MappedValues(values, places, keys)),
+        options,
+      ),
+    ...below.write && {
+      async write(options) {
+        assertShown();
+        const writer = await below.write!(options);
+        return {
+          set: (key, bytes) => writer.set(places.placeToChange(key), bytes),
+          writer: (key) => writer.writer(places.placeToChange(key)),
+          close: () => writer.close(),
+          abort: (reason) => writer.abort(reason),
+        };
+      },
+    },
+    ...below.delete && {
+      async delete(options) {
+        assertShown();
+        await below.delete!(options);
+      },
+    },
+    ...below.lock && {
+      async lock(task, options) {
+        assertShown();
+        return await below.lock!(
+          (locked) => task(groupOver(locked, places, keys)),
+          options,
+        );
+      },
+    },
+  };
+}
+
+/** The values of a group under the keys that are shown. */
+class MappedValues implements GroupValues {
+  readonly #below: GroupValues | undefined;
+  readonly #places: Places;
+  readonly #keys: readonly StoreKey[];
+
+  /** @param below The values by their places; `undefined` if none of the keys is shown. */
+  constructor(
+    below: GroupValues | undefined,
+    places: Places,
+    keys: readonly StoreKey[],
+  ) {
+    this.#below = below;
+    this.#places = places;
+    this.#keys = keys;
+  }
+
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined> {
+    return this.#read(key, (values, place) => values.get(place, options));
+  }
+
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.#read(
+      key,
+      (values, place) => values.getRange(place, range, options),
+    );
+  }
+
+  stream(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    return this.#read(key, (values, place) => values.stream(place, options));
+  }
+
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#read(key, (values, place) => values.size(place, options));
+  }
+
+  version(key: StoreKey): StoreVersion | undefined {
+    // Groups over other groups also tell the versions of parts of their values.
+    const place = this.#places.placeOf(key);
+    return place && this.#below?.version(place);
+  }
+
+  async #read<T>(
+    key: StoreKey,
+    read: (values: GroupValues, place: StoreKey) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    assertInGroup(this.#keys, key);
+    const place = this.#places.placeOf(key);
+    return place && this.#below && await read(this.#below, place);
+  }
 }

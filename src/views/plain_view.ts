@@ -1,8 +1,12 @@
-import { PLAIN } from "./plain_translation.ts";
+import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
+import {
+  assertStore,
+  describeStore,
+  inspectAsString,
+  type Store,
+} from "../stores/mod.ts";
 import { type PlainStore, viewStore } from "./store_view.ts";
-import { assertStore } from "../stores/assert_store.ts";
-import { describeStore, inspectAsString } from "../stores/describe_store.ts";
-import type { Store } from "../stores/store.ts";
+import { PlainArray, type Translation } from "./translation.ts";
 
 /**
  * Shows a store as if every array in it, at any depth, had `default` chunk keys
@@ -59,4 +63,54 @@ export function plainView<S extends Store>(store: S): PlainStore<S> {
   });
   inspectAsString(view);
   return view;
+}
+
+/** The chunk key encoding of every array in a plain view. */
+export const PLAIN_KEYS = {
+  name: "default",
+  configuration: { separator: "/" },
+};
+
+/** The translation of `plainView`: `default` keys and no storage transformers. */
+export const PLAIN: Translation = {
+  toShown(document) {
+    if (!isTranslated(document)) return document;
+    const { storage_transformers: _, ...rest } = document as Members;
+    return { ...rest, chunk_key_encoding: PLAIN_KEYS };
+  },
+
+  toStored(document, stored) {
+    if (
+      !isTranslated(stored) || !isArrayDocument(document) ||
+      isTranslated(document)
+    ) return document;
+    const { chunk_key_encoding, storage_transformers } = stored as Members;
+    return {
+      ...document,
+      chunk_key_encoding,
+      ...storage_transformers === undefined ? {} : { storage_transformers },
+    };
+  },
+
+  open(store, root, document) {
+    return isTranslated(document)
+      ? new PlainArray(store, root, document)
+      : undefined;
+  },
+};
+
+/** Whether a document is that of an array with other keys than `default`, or with storage transformers. */
+export function isTranslated(document: unknown): boolean {
+  if (!isArrayDocument(document)) return false;
+  const { chunk_key_encoding, storage_transformers } = document;
+  return !isPlainKeys(chunk_key_encoding) ||
+    Array.isArray(storage_transformers) && storage_transformers.length > 0;
+}
+
+/** Whether an encoding is `default` with the separator `/`. */
+function isPlainKeys(encoding: unknown): boolean {
+  if (encoding === "default") return true;
+  if (!isMembers(encoding) || encoding.name !== "default") return false;
+  const { configuration = {} } = encoding;
+  return isMembers(configuration) && (configuration.separator ?? "/") === "/";
 }

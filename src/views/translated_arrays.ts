@@ -1,9 +1,8 @@
-import { readDocument } from "../arrays/read_document.ts";
-import { inDocument } from "../metadata/metadata_error.ts";
-import { parseZarrJson } from "../metadata/zarr_json.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import { copyBytes } from "../stores/copy_bytes.ts";
-import type { Store, StoreKey } from "../stores/store.ts";
+import { readDocument } from "../arrays/mod.ts";
+import { inDocument } from "../errors/mod.ts";
+import { parseZarrJson } from "../metadata/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
 import type { TranslatedArray, Translation } from "./translation.ts";
 
 /**

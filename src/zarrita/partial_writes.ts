@@ -1,11 +1,15 @@
-import type { ChunkBase } from "../shards/inner_chunks.ts";
-import { isBase } from "../shards/inner_chunks.ts";
-import { readValue, write } from "../stores/capabilities.ts";
-import { copyBytes } from "../stores/copy_bytes.ts";
-import { exclusively, replaceValue } from "../stores/exclusive.ts";
-import type { StoreKey, StoreOptions } from "../stores/store.ts";
-import { type Place, splitPlainKey } from "../views/translation.ts";
-import { keyOf, noteKey } from "./read_keys.ts";
+import { keyOf, noteKey } from "../codecs/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import { type ChunkBase, isBase } from "../shards/mod.ts";
+import {
+  exclusively,
+  readValue,
+  replaceValue,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../stores/mod.ts";
+import { type Place, splitPlainKey } from "../views/mod.ts";
 import { WholeInnerChunk } from "./sharded_array.ts";
 
 /**

@@ -1,20 +1,21 @@
-import { describe } from "../metadata/describe.ts";
-import { assertFirstBytes } from "../shards/encode_shard.ts";
-import { assertOtherBytes } from "../shards/other_bytes_option.ts";
-import { describeStore } from "../stores/describe_store.ts";
-import type { StoreKey } from "../stores/store.ts";
-import { splitPlainKey } from "../views/translation.ts";
+import { describe } from "../errors/mod.ts";
+import { assertFirstBytes, assertOtherBytes } from "../shards/mod.ts";
+import { describeStore, type StoreKey } from "../stores/mod.ts";
+import { splitPlainKey } from "../views/mod.ts";
 import {
   assertSelection,
   type DimensionSelection,
   selectedShape,
 } from "./selection.ts";
-import type { SetShardedOptions } from "./set_sharded_options.ts";
+import type {
+  SetShardedOptions,
+  Zarrita,
+  ZarritaArray,
+} from "./set_sharded_options.ts";
 import { ShardedArray } from "./sharded_array.ts";
 import { arraysOf } from "./with_zarr_parts.ts";
 import { writeShards } from "./write_shards.ts";
 import { writtenValue } from "./written_value.ts";
-import type { Zarrita, ZarritaArray } from "./zarrita.ts";
 
 /**
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and

@@ -1,21 +1,31 @@
-import { describe } from "../metadata/describe.ts";
-import { parseExtension } from "../metadata/extension.ts";
-import type { Members } from "../metadata/node_documents.ts";
-import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/default_chunk_key_encoding.ts";
-import { gridCoordinates, PlainArray } from "../views/plain_array.ts";
-import { InnerChunks, InnerChunkStore } from "../shards/inner_chunks.ts";
-import type { InnerPath } from "../shards/inner_extents.ts";
-import { ShardChanges } from "../shards/shard_changes.ts";
-import { rejectOnAbort } from "../stores/abort.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/store.ts";
+import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
+import { type ChunkRows, chunkRows } from "../codecs/mod.ts";
+import { below, describe, MetadataError, pointer } from "../errors/mod.ts";
 import {
+  ceilDivide,
+  isArrayDocument,
+  type Members,
+  parseArrayMetadata,
+  parseExtension,
+} from "../metadata/mod.ts";
+import { rejectOnAbort } from "../runtime/mod.ts";
+import {
+  InnerChunks,
+  InnerChunkStore,
+  type InnerPath,
+  parseShardLayout,
+  ShardChanges,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
+import {
+  gridCoordinates,
   isPlainKey,
   type Place,
+  PlainArray,
   type TranslatedArray,
-} from "../views/translation.ts";
-import { type ChunkRows, chunkRows } from "./read_keys.ts";
+} from "../views/mod.ts";
 import type { Run } from "./selection.ts";
-import { innermostCodecs, type ShardLevels } from "./shard_levels.ts";
 
 const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of zarrita, whose messages do not name the key of a chunk. */
@@ -237,4 +247,91 @@ export class WholeInnerChunk extends InnerChunkStore {
       ),
     );
   }
+}
+
+const SHARDING = "sharding_indexed";
+/** The greatest number of inner chunks in a shard, whose index takes 16 MiB. */
+const MOST_CHUNKS = 2 ** 20;
+
+/** The shards of an array, whose inner chunks may be shards themselves. */
+export interface ShardLevels {
+  /** The layouts of the shards, of the shards nested in them, and so on. */
+  readonly layouts: readonly ShardLayout[];
+  /** The shape of the innermost chunks, in elements. */
+  readonly chunkShape: readonly number[];
+  /** The array's shape, in elements. */
+  readonly shape: readonly number[];
+  /** The number of innermost chunks along each dimension of the array. */
+  readonly gridShape: readonly number[];
+}
+
+/** Parses the shards of an array; `undefined` for an array without shards or another node. */
+export function parseShardLevels(document: unknown): ShardLevels | undefined {
+  if (!isArrayDocument(document) || !isSharded(document.codecs)) {
+    return undefined;
+  }
+  const { metadata } = parseArrayMetadata(document);
+  const { chunk_shape } = metadata.chunk_grid.configuration!;
+  const layouts: ShardLayout[] = [];
+  let chunkShape = chunk_shape as number[];
+  let codecs: unknown[] = document.codecs;
+  let path = "/codecs";
+  while (isSharded(codecs)) {
+    assertAlone(codecs, path);
+    path = pointer(path, 0);
+    const [codec] = codecs;
+    layouts.push(below(path, () => {
+      const layout = parseShardLayout(codec, chunkShape);
+      assertCount(layout);
+      return layout;
+    }));
+    const { configuration } = parseExtension(codec, "codec");
+    chunkShape = configuration.chunk_shape as number[];
+    codecs = configuration.codecs as unknown[];
+    path += "/configuration/codecs";
+  }
+  const { shape } = metadata;
+  const gridShape = shape.map((length, i) =>
+    ceilDivide(length, chunkShape[i]!)
+  );
+  return { layouts, chunkShape, shape, gridShape };
+}
+
+/** The codecs of the innermost chunks, from valid metadata. */
+export function innermostCodecs(codecs: unknown): readonly unknown[] {
+  return isSharded(codecs)
+    ? innermostCodecs(codecs[0].configuration.codecs)
+    : codecs as unknown[];
+}
+
+// deno-lint-ignore no-explicit-any -- checked by the parsers
+function isSharded(codecs: unknown): codecs is any[] {
+  return Array.isArray(codecs) &&
+    codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
+}
+
+/** Refuses shards whose index would need too much memory. */
+function assertCount({ chunksPerShard }: ShardLayout): void {
+  const count = chunksPerShard.reduce((product, n) => product * n, 1);
+  if (count <= MOST_CHUNKS) return;
+  throw new MetadataError(
+    `Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${
+      describe(chunksPerShard)
+    }`,
+    "/configuration/chunk_shape",
+  );
+}
+
+/** Refuses codecs before or after `sharding_indexed`, since inner chunks could not be read by ranges. */
+function assertAlone(codecs: unknown[], path: string): void {
+  if (codecs.length === 1) return;
+  const names = codecs.map((codec, i) =>
+    below(pointer(path, i), () => parseExtension(codec, "codec")).name
+  );
+  throw new MetadataError(
+    `Expected "${SHARDING}" to be the only codec of the shards, as inner chunks cannot be read otherwise, found ${
+      describe(names)
+    }`,
+    path,
+  );
 }

@@ -1,24 +1,23 @@
-import { coreDataType } from "../metadata/data_type.ts";
-import type { ChangesOf } from "../shards/change_shard.ts";
-import { placeInShard } from "../shards/read_inner_chunk.ts";
-import { copyBytes } from "../stores/copy_bytes.ts";
-import type { StoreKey } from "../stores/store.ts";
-import { outsideGrid } from "../views/plain_array.ts";
-import { splitPlainKey } from "../views/translation.ts";
-import { DECODE, type Decode } from "./check_chunks.ts";
-import { withEncodingThreads } from "./codecs/encode_natively.ts";
-import { LimitedTasks } from "./limited_tasks.ts";
-import { overlay } from "./overlay.ts";
-import { noteKey } from "./read_keys.ts";
+import { noteKey, withEncodingThreads } from "../codecs/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
+import { copyBytes, LimitedTasks } from "../runtime/mod.ts";
+import { type ChangesOf, placeInShard } from "../shards/mod.ts";
+import type { StoreKey } from "../stores/mod.ts";
+import { outsideGrid, splitPlainKey } from "../views/mod.ts";
 import {
   coveredRuns,
   type DimensionSelection,
+  piecesOf,
   selectedShape,
+  type ShardPiece,
 } from "./selection.ts";
-import type { SetShardedOptions } from "./set_sharded_options.ts";
-import { piecesOf, type ShardPiece } from "./shard_pieces.ts";
+import type {
+  SetShardedOptions,
+  Zarrita,
+  ZarritaArray,
+} from "./set_sharded_options.ts";
 import type { ShardedArray } from "./sharded_array.ts";
-import type { Zarrita, ZarritaArray } from "./zarrita.ts";
+import { DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
 
 /** How many bytes of elements are cut into inner chunks and encoded at the same time, unless two inner chunks take more. */
 const CHUNK_WINDOW = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { describe } from "../metadata/describe.ts";
+import { describe } from "../errors/mod.ts";
 
 /** Elements in memory, as zarrita takes them. Strides count elements. */
 interface Chunk {

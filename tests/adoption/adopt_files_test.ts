@@ -15,11 +15,14 @@ import {
 import {
   adoptFiles,
   type AdoptFilesOptions,
-} from "../../src/adoption/adopt_files.ts";
-import type { FileToAdopt } from "../../src/adoption/placed_files.ts";
-import { adoptedLayout, adoptedParts } from "../../src/adoption/index_part.ts";
-import { verifyFiles } from "../../src/adoption/verify_files.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+} from "../../src/containers/adoption/adopt_files.ts";
+import {
+  adoptedLayout,
+  adoptedParts,
+} from "../../src/containers/adoption/adopted_index.ts";
+import type { FileToAdopt } from "../../src/containers/adoption/placed_files.ts";
+import { verifyFiles } from "../../src/containers/adoption/verify_adopted_files.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 

@@ -5,10 +5,12 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import type { AdoptedArray } from "../../src/adoption/adopted_array.ts";
-import type { AdoptionOptions } from "../../src/adoption/adoption_options.ts";
-import { adoptTiffs } from "../../src/tiff/mod.ts";
-import { adoptZip } from "../../src/zip/mod.ts";
+import type {
+  AdoptedArray,
+  AdoptionOptions,
+} from "../../src/containers/adoption/adoption_options.ts";
+import { adoptTiffs } from "../../tiff.ts";
+import { adoptZip } from "../../zip.ts";
 import { encodeJson } from "../support/documents.ts";
 import { buildTiff } from "../tiff/build_tiff.ts";
 import { makeZip } from "../zip/make_zip.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { arrayRoot } from "../../src/arrays/array_root.ts";
+import { arrayRoot } from "../../src/arrays/array_storage.ts";
 
 Deno.test("arrayRoot takes a path with slashes around it or without", () => {
   for (const path of ["", "/"]) assertEquals(arrayRoot(path), "");

@@ -7,8 +7,8 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import { GroupStore } from "../../src/stores/exclusive.ts";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
+import { GroupStore } from "../../src/stores/locks.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { concatParts } from "../support/metadata.ts";
 import { withoutVersions } from "../support/without_versions.ts";

@@ -8,7 +8,7 @@ import {
   openArrayChunks,
   plainView,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 

@@ -6,7 +6,7 @@ import {
   createArrayChunks,
   MemoryStore,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { concatParts } from "../support/metadata.ts";
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };

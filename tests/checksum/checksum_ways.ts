@@ -1,7 +1,9 @@
 import type { EngineName } from "../../mod.ts";
-import { crc32c } from "../../src/checksum/crc32c.ts";
-import { joinCrc32c } from "../../src/checksum/crc32c_field.ts";
-import { crc32cByTables } from "../../src/checksum/crc32c_tables.ts";
+import {
+  crc32c,
+  crc32cByTables,
+  joinCrc32c,
+} from "../../src/checksum/crc32c.ts";
 import { WasmCrc32c } from "../../src/checksum/wasm_crc32c.ts";
 import { WasmSplitter } from "../../src/splitter/wasm_splitter.ts";
 

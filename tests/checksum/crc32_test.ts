@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createCRC32 } from "hash-wasm";
-import { crc32, crc32ByTables } from "../../src/checksum/crc32.ts";
+import { crc32, crc32ByTables } from "../../src/checksum/crc_tables.ts";
 import { noise } from "./noise.ts";
 
 const hasher = await createCRC32();

@@ -6,7 +6,7 @@ import {
   POLYNOMIAL,
   powerOfBytes,
   withoutLastFour,
-} from "../../src/checksum/crc32c_field.ts";
+} from "../../src/checksum/crc32c.ts";
 import { crc32cBitByBit } from "./crc32c_oracle.ts";
 import { ofRegister, powerOfX, product, toRegister } from "./polynomial.ts";
 

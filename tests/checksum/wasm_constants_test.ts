@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import { POLYNOMIAL } from "../../src/checksum/crc32c_field.ts";
-import { WASM_BINARY as CHECKSUM_BINARY } from "../../src/checksum/wasm_binary.ts";
-import { WASM_BINARY as SPLITTER_BINARY } from "../../src/splitter/wasm_binary.ts";
+import { WASM_BINARY as CHECKSUM_BINARY } from "../../src/checksum/checksum_wasm.ts";
+import { POLYNOMIAL } from "../../src/checksum/crc32c.ts";
+import { WASM_BINARY as SPLITTER_BINARY } from "../../src/splitter/splitter_wasm.ts";
 import { powerOfX, toRegister } from "./polynomial.ts";
 
 /** The text of a source of the module. */

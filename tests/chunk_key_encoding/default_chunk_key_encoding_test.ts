@@ -5,8 +5,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { ChunkKeyError } from "../../src/chunk_key_encoding/chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
+import { ChunkKeyError } from "../../src/errors/metadata_error.ts";
 
 const slashed = new DefaultChunkKeyEncoding();
 const dotted = new DefaultChunkKeyEncoding(".");

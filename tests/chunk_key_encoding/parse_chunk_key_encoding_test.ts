@@ -8,7 +8,7 @@ import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_ch
 import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
-import { MetadataError } from "../../src/metadata/metadata_error.ts";
+import { MetadataError } from "../../src/errors/metadata_error.ts";
 
 /** Asserts that the metadata is refused at this place with this problem. */
 function assertRefused(metadata: unknown, path: string, problem: string): void {

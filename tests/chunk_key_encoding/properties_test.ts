@@ -6,12 +6,14 @@ import {
 } from "@std/assert";
 import * as fc from "fast-check";
 import type { ChunkKeyEncoding } from "../../src/chunk_key_encoding/chunk_key_encoding.ts";
-import { ChunkKeyError } from "../../src/chunk_key_encoding/chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
 import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
-import { MetadataError } from "../../src/metadata/metadata_error.ts";
+import {
+  ChunkKeyError,
+  MetadataError,
+} from "../../src/errors/metadata_error.ts";
 
 /** An encoding, and the same as plain data for the oracles. */
 interface Model {

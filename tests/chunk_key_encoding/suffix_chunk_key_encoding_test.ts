@@ -5,10 +5,10 @@ import {
   assertThrows,
 } from "@std/assert";
 import type { ChunkKeyEncoding } from "../../src/chunk_key_encoding/chunk_key_encoding.ts";
-import { ChunkKeyError } from "../../src/chunk_key_encoding/chunk_key_error.ts";
 import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
 import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
 import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
+import { ChunkKeyError } from "../../src/errors/metadata_error.ts";
 
 const tiff = new SuffixChunkKeyEncoding(".tiff");
 const zip = new SuffixChunkKeyEncoding(".shard.zip", new V2ChunkKeyEncoding());

@@ -4,8 +4,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { ChunkKeyError } from "../../src/chunk_key_encoding/chunk_key_error.ts";
 import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
+import { ChunkKeyError } from "../../src/errors/metadata_error.ts";
 
 const dotted = new V2ChunkKeyEncoding();
 const slashed = new V2ChunkKeyEncoding("/");

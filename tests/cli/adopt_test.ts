@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { mosaicOf, tiffOf, zipOf } from "../adoption/tiled_files.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";

@@ -1,10 +1,11 @@
-import { fileURLToPath } from "node:url";
 import {
   assert,
   assertEquals,
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { convert } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -12,13 +13,12 @@ import {
   MemoryStore,
   openArrayChunks,
 } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
+import { type Command, parseCommand } from "../../src/cli/command.ts";
+import { checksummed } from "../jobs/checksummed.ts";
+import { digestsOf } from "../jobs/digests.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
-import { checksummed } from "../jobs/checksummed.ts";
-import { digestsOf } from "../jobs/digests.ts";
-import { type Command, parseCommand } from "../../src/cli/command.ts";
 import { cliCommand, runCli, runCliIn } from "./run_cli.ts";
 
 const COMMANDS = [

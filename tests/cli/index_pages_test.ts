@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
+import config from "../../deno.json" with { type: "json" };
 import {
   arrayMetadata,
   crc32c,
@@ -9,11 +10,13 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import config from "../../deno.json" with { type: "json" };
-import { cellOf, mapChunks } from "../../src/cli/page/chunk_map.ts";
+import { MODULES } from "../../src/cli/page/assets.ts";
+import {
+  cellOf,
+  choosePictureAxes,
+  mapChunks,
+} from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
-import { MODULES } from "../../src/cli/page/modules.ts";
-import { choosePictureAxes } from "../../src/cli/page/picture_axes.ts";
 
 Deno.test("pages load the versions of npm packages that deno.json pins", () => {
   for (const [name, specifier] of MODULES) {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { withOptionNames } from "../../src/cli/option_names.ts";
+import { withOptionNames } from "../../src/cli/command.ts";
 
 /** Messages of functions, and the same ones on the command line. */
 const MESSAGES: [string, string][] = [

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -9,10 +10,9 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { paint, PALETTES, rangeOf } from "../../page/colors.ts";
+import { createHandler } from "../../serve.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
-import { convert } from "../../src/jobs/mod.ts";
-import { createHandler } from "../../src/serve/mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
 import { pixelsOf } from "../browser/page.ts";
 

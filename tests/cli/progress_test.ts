@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Io } from "../../src/cli/command.ts";
-import { ProgressLine } from "../../src/cli/progress.ts";
+import { ProgressLine } from "../../src/cli/format.ts";
 
 /** An output that collects what is written to standard error. */
 function terminal(isTerminal: boolean): { io: Io; notes: string[] } {

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { UsageError } from "../../src/cli/command.ts";
-import { schedulerShare } from "../../src/cli/scheduler_share.ts";
+import { schedulerShare } from "../../src/cli/share_option.ts";
 
 type Variables = Record<string, string>;
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { crc32c } from "../../mod.ts";
-import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
+import { appendChecksum } from "../../src/checksum/crc32c.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { treeOf } from "../support/tree.ts";

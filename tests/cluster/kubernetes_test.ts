@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { parse } from "yaml";
 import config from "../../deno.json" with { type: "json" };
+import { convert } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
 import { cliCommand, runCli } from "../cli/run_cli.ts";
 import { pathOf } from "../docs/pages.ts";
 import { digestsOf } from "../jobs/digests.ts";

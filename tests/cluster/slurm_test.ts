@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { convert } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -6,7 +7,6 @@ import {
   FileSystemStore,
   parseShardLayout,
 } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
 import { cliCommand } from "../cli/run_cli.ts";
 import { pathOf } from "../docs/pages.ts";
 import { digestsOf } from "../jobs/digests.ts";

@@ -1,7 +1,7 @@
 /** Reads and writes of one chunk at the same time. */
 import { assert, assertEquals } from "@std/assert";
 import { ConcatParts, MemoryStore, type Part, type Store } from "../../mod.ts";
-import { toBytes } from "../../src/stores/stream.ts";
+import { toBytes } from "../../src/stores/byte_streams.ts";
 import { countingBytes } from "../support/bytes.ts";
 
 const PARTS: Part[] = [

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore, openArrayChunks, type Store } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { Exchange, type ExchangedArray, PEERS } from "../interop/exchange.ts";
 import { failuresOf } from "../interop/outcomes.ts";
 import { PYTHON } from "../interop/python.ts";

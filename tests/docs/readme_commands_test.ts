@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { convert } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
 import { runDemo } from "../../tools/demo/run_demo.ts";
 import { cliCommand } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";

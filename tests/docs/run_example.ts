@@ -2,9 +2,9 @@ import type { Store } from "../../mod.ts";
 import type { CodeBlock } from "./pages.ts";
 import { recorded } from "./recording.ts";
 
-const ADAPTER = import.meta.resolve("../../src/zarrita/mod.ts");
-const TIFF = import.meta.resolve("../../src/tiff/mod.ts");
-const ZIP = import.meta.resolve("../../src/zip/mod.ts");
+const ADAPTER = import.meta.resolve("../../zarrita.ts");
+const TIFF = import.meta.resolve("../../tiff.ts");
+const ZIP = import.meta.resolve("../../zip.ts");
 const RECORDING = import.meta.resolve("./recording.ts");
 
 /**

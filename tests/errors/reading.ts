@@ -6,7 +6,7 @@ import {
   plainView,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { readAll } from "../stores/store_values.ts";
 import {
   ELEMENTS,

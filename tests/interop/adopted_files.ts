@@ -8,12 +8,12 @@ import {
   plainView,
   type Store,
 } from "../../mod.ts";
-import type { AdoptedArray } from "../../src/adoption/adopted_array.ts";
-import type { AdoptedVerification } from "../../src/adoption/verify_files.ts";
-import { snippetsFor } from "../../src/cli/page/snippets.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { snippetsFor } from "../../src/cli/page/array_page.ts";
+import type { AdoptedArray } from "../../src/containers/adoption/adoption_options.ts";
+import type { AdoptedVerification } from "../../src/containers/adoption/verify_adopted_files.ts";
+import { innermostCodecs } from "../../src/zarrita/sharded_array.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
-import { innermostCodecs } from "../../src/zarrita/shard_levels.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { runScript } from "./python.ts";
 

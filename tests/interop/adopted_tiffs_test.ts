@@ -1,5 +1,5 @@
 /** TIFF files that other programs wrote, adopted as arrays, and read by other programs. */
-import { adoptTiffs, verifyAdopted } from "../../src/tiff/mod.ts";
+import { adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { testWith } from "../support/tools.ts";
 import { assertAdopted } from "./adopted_files.ts";
 import { PYTHON } from "./python.ts";

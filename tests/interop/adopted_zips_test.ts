@@ -1,5 +1,5 @@
 /** Zip files that other programs wrote, adopted as arrays, and read by other programs. */
-import { adoptZip, verifyAdoptedZip } from "../../src/zip/mod.ts";
+import { adoptZip, verifyAdoptedZip } from "../../zip.ts";
 import { testWith } from "../support/tools.ts";
 import { assertAdopted } from "./adopted_files.ts";
 import { ZIP_TOOLS } from "./zip_tools.ts";

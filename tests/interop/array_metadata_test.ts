@@ -6,7 +6,7 @@ import {
   createArrayChunks,
   MemoryStore,
 } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { ITEM_SIZES } from "./elements.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { openArrayChunks, type Store } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { filledBlocks, type InteropArray } from "./interop_array.ts";
 
 /** Asserts that exactly those chunks, shards and inner chunks are absent that hold only the fill value. */

@@ -1,12 +1,12 @@
+import { assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
 import {
   type ArrayMetadata,
   createArrayChunks,
   MemoryStore,
   openArrayChunks,
 } from "../../mod.ts";
-import { assertEquals } from "@std/assert";
-import * as zarr from "zarrita";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { testWith } from "../support/tools.ts";

@@ -1,13 +1,13 @@
 /** Other programs, which read arrays while they are converted in place, or wrote them for Zarr v2. */
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert, convertInPlace, verify } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
-import { convert, convertInPlace, verify } from "../../src/jobs/mod.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { DisturbedFiles } from "../jobs/in_place_support.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";
 

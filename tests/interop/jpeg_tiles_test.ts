@@ -1,7 +1,7 @@
 /** JPEG tiles of TIFFs that other programs write, read by `imagecodecs_jpeg`. */
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { chromium, type Page } from "playwright-core";
 import { FileSystemStore } from "../../mod.ts";
-import { createHandler } from "../../src/serve/mod.ts";
+import { createHandler } from "../../serve.ts";
 import { CHROMIUM } from "../browser/chromium.ts";
 import { serveFolder } from "../browser/file_server.ts";
 import { serve } from "../stores/loopback.ts";

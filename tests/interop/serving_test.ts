@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
-import { createHandler, type ServedForm } from "../../src/serve/mod.ts";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
-import { snippetsFor } from "../../src/cli/page/snippets.ts";
+import { createHandler, type ServedForm } from "../../serve.ts";
+import { snippetsFor } from "../../src/cli/page/array_page.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";

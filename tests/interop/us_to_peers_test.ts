@@ -5,9 +5,10 @@ import {
   plainView,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
-import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { testWith } from "../support/tools.ts";
 import { assertFilledChunks } from "./assert_filled_chunks.ts";
 import { Exchange, PEERS } from "./exchange.ts";
 import type { InteropArray } from "./interop_array.ts";
@@ -15,7 +16,6 @@ import { GROUPS, MATRIX } from "./matrix.ts";
 import { assertFailures, failuresOf } from "./outcomes.ts";
 import { CANNOT_READ, CANNOT_WRITE } from "./peer_limits.ts";
 import { PYTHON } from "./python.ts";
-import { testWith } from "../support/tools.ts";
 import { STORAGE_WAYS } from "./storage_ways.ts";
 import { copyPlain } from "./store_again.ts";
 import { writeElements, writeFilledElements } from "./write_elements.ts";

@@ -1,7 +1,7 @@
 import * as zarr from "zarrita";
-import { setSharded } from "../../src/zarrita/mod.ts";
-import { filledBlocks, type InteropArray } from "./interop_array.ts";
+import { setSharded } from "../../zarrita.ts";
 import { typedElements } from "./elements.ts";
+import { filledBlocks, type InteropArray } from "./interop_array.ts";
 import { openArray } from "./read_elements.ts";
 
 type Selection = (zarr.Slice | null)[] | null;

@@ -11,12 +11,8 @@ import {
   parseShardLayout,
   shardIndexSize,
 } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
-import { zipContainer, type ZipOptions } from "../../src/zip/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
+import { zipContainer, type ZipOptions } from "../../zip.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { utf8 } from "../support/documents.ts";

@@ -1,6 +1,6 @@
 /** A program that adopts the TIFFs of a folder. */
 import { FileSystemStore, TemplateChunkKeyEncoding } from "../../mod.ts";
-import { adoptTiffs, type AdoptTiffsOptions } from "../../src/tiff/mod.ts";
+import { adoptTiffs, type AdoptTiffsOptions } from "../../tiff.ts";
 
 /** The parameters of the program. */
 export interface Adoption {

@@ -3,6 +3,7 @@
  * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { repair, verify } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -12,10 +13,9 @@ import {
   recover,
   type StoreKey,
 } from "../../mod.ts";
-import { repair, verify } from "../../src/jobs/mod.ts";
-import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
-import { journalName } from "../../src/stores/temporary_name.ts";
-import type { AdoptTiffsOptions } from "../../src/tiff/mod.ts";
+import { encodeRecord } from "../../src/stores/file_system/journal.ts";
+import { journalName } from "../../src/stores/store_key.ts";
+import type { AdoptTiffsOptions } from "../../tiff.ts";
 import { tiffOf } from "../adoption/tiled_files.ts";
 import {
   disks,

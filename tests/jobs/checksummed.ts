@@ -6,7 +6,7 @@ import {
   parseShardLayout,
   type Store,
 } from "../../mod.ts";
-import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
+import { appendChecksum } from "../../src/checksum/crc32c.ts";
 import { countingBytes } from "../support/bytes.ts";
 
 /** The codec "of another program", which takes any bytes for elements. */

@@ -1,19 +1,19 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
+  convert,
+  convertInPlace,
+  type ConvertOptions,
+  verify,
+} from "../../jobs.ts";
+import {
   DamageError,
   FileSystemStore,
   MemoryStore,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import {
-  convert,
-  convertInPlace,
-  type ConvertOptions,
-  verify,
-} from "../../src/jobs/mod.ts";
-import { adoptTiffs, tiffContainer } from "../../src/tiff/mod.ts";
-import { zipContainer } from "../../src/zip/mod.ts";
+import { adoptTiffs, tiffContainer } from "../../tiff.ts";
+import { zipContainer } from "../../zip.ts";
 import { MOSAICS, tiffOf } from "../adoption/tiled_files.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { digestsOf } from "./digests.ts";

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convert, type ConvertOptions, verify } from "../../jobs.ts";
 import {
   type ArrayChunks,
   arrayMetadata,
@@ -11,9 +12,8 @@ import {
   readInnerChunk,
   type ShardContainer,
 } from "../../mod.ts";
-import { convert, type ConvertOptions, verify } from "../../src/jobs/mod.ts";
-import { tiffContainer } from "../../src/tiff/mod.ts";
-import { zipContainer } from "../../src/zip/mod.ts";
+import { tiffContainer } from "../../tiff.ts";
+import { zipContainer } from "../../zip.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { checksummed, checksummedMetadata, STORED } from "./checksummed.ts";

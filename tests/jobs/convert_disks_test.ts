@@ -3,9 +3,9 @@
  * skipped without it.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convert, convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convert, convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 import {
   assertReadableOrRefused,
   convertedState,

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
   arrayMetadata,
   ChecksumError,
@@ -13,7 +14,6 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import {

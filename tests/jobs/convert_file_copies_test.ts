@@ -5,6 +5,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
   type ArrayChunks,
   arrayMetadata,
@@ -18,10 +19,9 @@ import {
   parseShardLayout,
   recover,
 } from "../../mod.ts";
-import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
-import { isSameBytes } from "../../src/stores/is_same_file.ts";
-import { joinBytes } from "../../src/stores/join_bytes.ts";
+import { appendChecksum } from "../../src/checksum/crc32c.ts";
+import { joinBytes } from "../../src/runtime/bytes.ts";
+import { isSameBytes } from "../../src/stores/recover.ts";
 import { temporaryFiles } from "../stores/file_system/processes.ts";
 import { inTempDir, replaced } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";

@@ -3,6 +3,7 @@
  * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
  */
 import { assertEquals, assertRejects } from "@std/assert";
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -10,15 +11,14 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
-import { countingBytes } from "../support/bytes.ts";
-import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
-import { present } from "../stores/temp_dir.ts";
 import {
   disks,
   isLong,
   temporaryFiles,
 } from "../stores/file_system/processes.ts";
+import { present } from "../stores/temp_dir.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { digestsOf } from "./digests.ts";
 import { Kills, runAndKill } from "./killed_program.ts";
 

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { convert, type LayoutOptions } from "../../jobs.ts";
 import {
   FileSystemStore,
   MemoryStore,
@@ -8,7 +9,6 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { convert, type LayoutOptions } from "../../src/jobs/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { readJson } from "../support/documents.ts";

@@ -1,5 +1,6 @@
 /** What `convert` with `overwrite` removes, and what it refuses to remove. */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -7,7 +8,6 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";

@@ -1,6 +1,6 @@
 /** A program that converts one folder to another. */
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 
 /** The parameters of the program. */
 export interface Conversion {

@@ -4,13 +4,13 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
   MemoryStore,
   MetadataError,
   openArrayChunks,
   type Store,
 } from "../../mod.ts";
-import { convert, type ConvertOptions } from "../../src/jobs/mod.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

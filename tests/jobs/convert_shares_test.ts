@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
+import { convert, inspect, repair, verify } from "../../jobs.ts";
 import { MemoryStore, MetadataError } from "../../mod.ts";
-import { convert, inspect, repair, verify } from "../../src/jobs/mod.ts";
+import { chunksOfGrid, countOfGrid } from "../../src/arrays/array_storage.ts";
 import {
   chunksOfShare,
   countInShare,
   hash,
   isInShare,
 } from "../../src/arrays/share.ts";
-import { chunksOfGrid, countOfGrid } from "../../src/arrays/chunks_of_grid.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

@@ -4,15 +4,15 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert, inspect, verify } from "../../jobs.ts";
 import {
   createArrayChunks,
   MemoryStore,
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { convert, inspect, verify } from "../../src/jobs/mod.ts";
-import { createHandler } from "../../src/serve/mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { createHandler } from "../../serve.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 
 registerCodecs(zarr);

@@ -1,3 +1,4 @@
+import { convert, type Rule } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -7,8 +8,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { convert, type Rule } from "../../src/jobs/mod.ts";
-import { appendChecksum } from "../../src/checksum/stored_checksum.ts";
+import { appendChecksum } from "../../src/checksum/crc32c.ts";
 import { countingBytes } from "../support/bytes.ts";
 import {
   encodeJson,

@@ -3,11 +3,11 @@
  * files, and run again.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore, openArrayChunks } from "../../mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
-import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 import { encodeJson } from "../support/documents.ts";
 import {
   addV2Documents,

@@ -3,23 +3,23 @@
  * kills hundreds of them.
  */
 import { assert, assertEquals } from "@std/assert";
+import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
-import { startProgram } from "../support/deno_program.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 import {
   disks,
   isLong,
   temporaryFiles,
 } from "../stores/file_system/processes.ts";
+import { startProgram } from "../support/deno_program.ts";
 import type { InPlaceWork } from "./in_place_program.ts";
-import { Kills } from "./killed_program.ts";
 import {
   assertReadableOrRefused,
   createExample,
   createGroup,
   stateOf,
 } from "./in_place_support.ts";
+import { Kills } from "./killed_program.ts";
 
 const KILLS = isLong ? 300 : 12;
 

@@ -1,7 +1,7 @@
 /** A program that converts a folder in place from one layout to the next, again and again. */
+import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 
 /** The parameters of the program. */
 export interface InPlaceWork {

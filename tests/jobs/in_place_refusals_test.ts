@@ -1,5 +1,6 @@
 /** Conversions in place that are refused, and change nothing. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convert, convertInPlace } from "../../jobs.ts";
 import {
   ChunkKeyError,
   createArrayChunks,
@@ -11,11 +12,10 @@ import {
   type Store,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { convert, convertInPlace } from "../../src/jobs/mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
-import { tiffContainer } from "../../src/tiff/mod.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import { tiffContainer } from "../../tiff.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import {
   convertedState,

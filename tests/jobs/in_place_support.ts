@@ -1,5 +1,6 @@
 /** Arrays that are converted in place, and operations on files that fail. */
 import { assert, assertEquals } from "@std/assert";
+import { convert } from "../../jobs.ts";
 import {
   ArrayChunks,
   arrayMetadata,
@@ -10,8 +11,7 @@ import {
   openArrayChunks,
   type StoreKey,
 } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 import { fileChangesOf } from "../../src/stores/file_system/deno_file_changes.ts";
 import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";

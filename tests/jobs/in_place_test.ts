@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { convertInPlace } from "../../src/jobs/mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/options.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
 import {
   assertReadableOrRefused,
   convertedState,

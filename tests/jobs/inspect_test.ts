@@ -1,19 +1,19 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
-  ChecksumError,
-  FileSystemStore,
-  MemoryStore,
-  MetadataError,
-  type Store,
-} from "../../mod.ts";
-import {
   convert,
   inspect,
   type InspectedArray,
   type InspectedPart,
   type InspectOptions,
   type LayoutOptions,
-} from "../../src/jobs/mod.ts";
+} from "../../jobs.ts";
+import {
+  ChecksumError,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  type Store,
+} from "../../mod.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {

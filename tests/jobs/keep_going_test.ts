@@ -1,6 +1,7 @@
 /** Groups of which some nodes are damaged, cut off, or none of Zarr v3. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert, convertInPlace, inspect, verify } from "../../jobs.ts";
 import {
   createArrayChunks,
   FileSystemStore,
@@ -9,13 +10,9 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import {
-  convert,
-  convertInPlace,
-  inspect,
-  verify,
-} from "../../src/jobs/mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import {
   encodeJson,
   groupMetadata,
@@ -24,8 +21,6 @@ import {
   utf8,
 } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
-import { runCli } from "../cli/run_cli.ts";
 
 const BAD: Readonly<Record<string, Uint8Array>> = {
   "cut": encodeJson(arrayMetadata()).subarray(0, 40),

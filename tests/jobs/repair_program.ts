@@ -1,6 +1,6 @@
 /** A program that repairs a folder. */
+import { repair } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { repair } from "../../src/jobs/mod.ts";
 
 if (import.meta.main) {
   const folder: string = JSON.parse(Deno.args[0]!);

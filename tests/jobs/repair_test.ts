@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { convert, repair, verify } from "../../jobs.ts";
 import {
   FileSystemStore,
   MemoryStore,
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { convert, repair, verify } from "../../src/jobs/mod.ts";
-import { encodeRecord } from "../../src/stores/file_system/journal_record.ts";
-import { journalName } from "../../src/stores/temporary_name.ts";
+import { encodeRecord } from "../../src/stores/file_system/journal.ts";
+import { journalName } from "../../src/stores/store_key.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { treeOf } from "../support/tree.ts";

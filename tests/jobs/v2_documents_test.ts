@@ -1,6 +1,7 @@
 /** Zarr v2 metadata beside a `zarr.json`, as `zarr migrate v3` of zarr-python leaves it. */
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert, convertInPlace, verify } from "../../jobs.ts";
 import {
   createArrayChunks,
   FileSystemStore,
@@ -9,9 +10,10 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { convert, convertInPlace, verify } from "../../src/jobs/mod.ts";
-import { createHandler } from "../../src/serve/mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { createHandler } from "../../serve.ts";
+import { withZarrParts } from "../../zarrita.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import {
   encodeJson,
   groupMetadata,
@@ -20,8 +22,6 @@ import {
   utf8,
 } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { runCli } from "../cli/run_cli.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
 
 const V2_ARRAY = {
   zarr_format: 2,

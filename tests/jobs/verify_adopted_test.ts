@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import jpegs from "../fixtures/jpeg.json" with { type: "json" };
+import { repair, type Rule, verify } from "../../jobs.ts";
 import {
   DamageError,
   FileSystemStore,
@@ -9,9 +9,9 @@ import {
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
 import { decodeChunk } from "../../src/jobs/verify/decode_chunk.ts";
-import { repair, type Rule, verify } from "../../src/jobs/mod.ts";
-import { adoptTiffs } from "../../src/tiff/mod.ts";
+import { adoptTiffs } from "../../tiff.ts";
 import { MOSAICS, stripsOf, tiffOf } from "../adoption/tiled_files.ts";
+import jpegs from "../fixtures/jpeg.json" with { type: "json" };
 import { observed } from "../support/observed_store.ts";
 import { storeTiffs } from "../tiff/store_tiffs.ts";
 import { caseOf } from "../tiff/tiff_cases.ts";

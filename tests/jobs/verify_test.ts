@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import fc from "fast-check";
+import { convert, inspect, repair, type Rule, verify } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -14,14 +15,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import {
-  convert,
-  inspect,
-  repair,
-  type Rule,
-  verify,
-} from "../../src/jobs/mod.ts";
-import { journalName } from "../../src/stores/temporary_name.ts";
+import { journalName } from "../../src/stores/store_key.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { decodeJpeg } from "../../src/jpeg/decode_jpeg.ts";
+import { createHash } from "node:crypto";
+import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
 import { fixture, FIXTURES, placeOf } from "./fixtures.ts";
 
 const DHT = 0xc4;

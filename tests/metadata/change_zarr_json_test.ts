@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { MetadataError } from "../../mod.ts";
-import { changeZarrJson } from "../../src/metadata/format_zarr_json.ts";
+import { changeZarrJson } from "../../src/metadata/json.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describe, describeAll } from "../../src/metadata/describe.ts";
+import { describe, describeAll } from "../../src/errors/describe.ts";
 
 Deno.test("describe renders short values completely", () => {
   const descriptions: [unknown, string][] = [

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isSameJson } from "../../src/metadata/same_json.ts";
-import { parseExactZarrJson } from "../../src/metadata/zarr_json.ts";
+import { isSameJson, parseExactZarrJson } from "../../src/metadata/json.ts";
 import { utf8 } from "../support/documents.ts";
 
 const parsed = (text: string) => parseExactZarrJson(utf8(text));

@@ -1,16 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { MetadataError } from "../../mod.ts";
 import fc from "fast-check";
+import { MetadataError } from "../../mod.ts";
 import {
   changeZarrJson,
   formatZarrJson,
-  showZarrJson,
-} from "../../src/metadata/format_zarr_json.ts";
-import {
   parseExactZarrJson,
   parseZarrJson,
+  showZarrJson,
   withNumbers,
-} from "../../src/metadata/zarr_json.ts";
+} from "../../src/metadata/json.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

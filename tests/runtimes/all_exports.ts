@@ -1,11 +1,11 @@
 /** Imports all exports, so that a bundler keeps them, and prints their names. */
+import * as jobs from "../../jobs.ts";
 import * as library from "../../mod.ts";
-import * as jobs from "../../src/jobs/mod.ts";
-import * as serve from "../../src/serve/mod.ts";
-import * as tiff from "../../src/tiff/mod.ts";
-import * as adapter from "../../src/zarrita/mod.ts";
-import * as s3 from "../../src/s3/mod.ts";
-import * as zip from "../../src/zip/mod.ts";
+import * as s3 from "../../s3.ts";
+import * as serve from "../../serve.ts";
+import * as tiff from "../../tiff.ts";
+import * as adapter from "../../zarrita.ts";
+import * as zip from "../../zip.ts";
 
 const kinds = Object.entries({
   ...library,

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { decodeJpeg } from "../../src/jpeg/decode_jpeg.ts";
+import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
 import { fixture } from "../jpeg/fixtures.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith, type Tool } from "../support/tools.ts";

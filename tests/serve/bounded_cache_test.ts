@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { BoundedCache } from "../../src/serve/bounded_cache.ts";
+import { BoundedCache } from "../../src/serve/chunk_values.ts";
 
 /** A cache of numbers that weigh their value, and the entries that it has removed. */
 function cacheOf(

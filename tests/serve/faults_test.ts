@@ -12,11 +12,12 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
+import { createHandler, type ServedForm } from "../../serve.ts";
+import { serve } from "../stores/loopback.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
-import { serve } from "../stores/loopback.ts";
-import { createHandler, type ServedForm } from "../../src/serve/mod.ts";
+import { LARGEST_PIECE, LargeStore } from "./large_store.ts";
 import {
   bytesOf,
   CHUNK,
@@ -24,7 +25,6 @@ import {
   served,
   storeInParts,
 } from "./serving.ts";
-import { LARGEST_PIECE, LargeStore } from "./large_store.ts";
 
 const PATH = "/dem/c/2/1";
 

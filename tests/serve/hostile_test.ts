@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { FileSystemStore, type Store } from "../../mod.ts";
-import { createHandler, type HandlerOptions } from "../../src/serve/mod.ts";
-import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { createHandler, type HandlerOptions } from "../../serve.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { CHUNK, createInParts } from "./serving.ts";
+import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { LargeStore } from "./large_store.ts";
+import { CHUNK, createInParts } from "./serving.ts";
 
 /** How long an answer may take in milliseconds before it counts as a hang. */
 const LONGEST_ANSWER = 20_000;

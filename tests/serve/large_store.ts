@@ -7,8 +7,8 @@ import type {
   StoreOptions,
   StoreVersion,
 } from "../../mod.ts";
+import { resolveByteRange } from "../../src/stores/store.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { resolveByteRange } from "../../src/stores/byte_range.ts";
 
 /** The longest range that a handler reads at once, in bytes. */
 export const LARGEST_PIECE: number = 4 * 2 ** 20;

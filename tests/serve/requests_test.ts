@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
+import { convert } from "../../jobs.ts";
 import {
   FileSystemStore,
   HttpStore,
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import { convert } from "../../src/jobs/mod.ts";
-import { createHandler, type HandlerOptions } from "../../src/serve/mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { createHandler, type HandlerOptions } from "../../serve.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { bytesOf, CHUNK, createInParts, makeOld, served } from "./serving.ts";
 

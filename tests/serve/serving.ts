@@ -4,8 +4,7 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import type { HandlerOptions } from "../../src/serve/mod.ts";
-import { createHandler } from "../../src/serve/mod.ts";
+import { createHandler, type HandlerOptions } from "../../serve.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 

@@ -7,7 +7,7 @@ import {
   type Store,
   type StoreOptions,
 } from "../../mod.ts";
-import { createHandler, type WriteOptions } from "../../src/serve/mod.ts";
+import { createHandler, type WriteOptions } from "../../serve.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";

@@ -11,7 +11,7 @@ import {
 import {
   changeShard,
   type ShardChanges,
-} from "../../src/shards/change_shard.ts";
+} from "../../src/shards/shard_writer.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
 import { layoutsOf, shardInputs } from "./arbitraries.ts";

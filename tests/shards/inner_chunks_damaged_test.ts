@@ -14,10 +14,10 @@ import {
   MemoryStore,
   shardIndexSize,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
 import { InnerChunks } from "../../src/shards/inner_chunks.ts";
-import { countingBytes } from "../support/bytes.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
+import { countingBytes } from "../support/bytes.ts";
 import { layoutsOf } from "./arbitraries.ts";
 import { slowIndexBytes, type StoredEntry } from "./slow_shard.ts";
 

@@ -10,8 +10,8 @@ import {
   shardIndexSize,
   type ShardLayout,
 } from "../../mod.ts";
-import { changeShard } from "../../src/shards/change_shard.ts";
-import { FirstBytes } from "../../src/shards/first_bytes.ts";
+import { FirstBytes } from "../../src/shards/other_bytes.ts";
+import { changeShard } from "../../src/shards/shard_writer.ts";
 import { layoutsOf } from "./arbitraries.ts";
 
 const KEY = "/c/0";

@@ -9,7 +9,7 @@ import {
   type ShardIndex,
   type ShardLayout,
 } from "../../mod.ts";
-import { tiffContainer } from "../../src/tiff/mod.ts";
+import { tiffContainer } from "../../tiff.ts";
 import { layoutsOf } from "./arbitraries.ts";
 
 const LAYOUT: ShardLayout = layoutsOf(3).find((layout) =>

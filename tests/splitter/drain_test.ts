@@ -12,9 +12,9 @@ import {
   FileSystemStore,
   PartSizeError,
 } from "../../mod.ts";
+import { takeShortcut } from "../../src/stores/byte_streams.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
-import { takeShortcut } from "../../src/stores/shortcut.ts";
 import { filesIn, inTempDir } from "../stores/temp_dir.ts";
 import { inPieces, joined, partsOf, withChecksum } from "./oracle.ts";
 import {

@@ -2,8 +2,10 @@ import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { openNative } from "../../src/splitter/native_splitter.ts";
 import type { ChunkPlan, Splitter } from "../../src/splitter/splitter.ts";
-import { instancesInUse } from "../../src/splitter/wasm_instance.ts";
-import { WasmSplitter } from "../../src/splitter/wasm_splitter.ts";
+import {
+  instancesInUse,
+  WasmSplitter,
+} from "../../src/splitter/wasm_splitter.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
 import { assertSameBytes, joined } from "./oracle.ts";

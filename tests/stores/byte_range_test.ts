@@ -1,10 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import {
-  assertByteRange,
-  resolveByteRange,
-} from "../../src/stores/byte_range.ts";
-import { sliced } from "./sliced.ts";
+import { assertByteRange, resolveByteRange } from "../../src/stores/store.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { sliced } from "./sliced.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

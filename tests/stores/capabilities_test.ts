@@ -4,15 +4,15 @@ import {
   assertRejects,
   assertStrictEquals,
 } from "@std/assert";
+import type { Store, StoreKey } from "../../mod.ts";
 import {
   readRange,
   readSize,
   readStream,
   write,
 } from "../../src/stores/capabilities.ts";
-import { snapshot } from "../../src/stores/snapshot.ts";
 import { MemoryStore } from "../../src/stores/memory_store.ts";
-import type { Store, StoreKey } from "../../mod.ts";
+import { snapshot } from "../../src/stores/snapshot.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
 import { testStore } from "./conformance.ts";

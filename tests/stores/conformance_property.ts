@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ByteRange, StoreKey } from "../../mod.ts";
-import { writeAll } from "../../src/stores/byte_io.ts";
+import { writeAll } from "../../src/stores/store.ts";
 import type { Case, Subject } from "./conformance.ts";
-import { listed, readAll, streamOf } from "./store_values.ts";
 import { sliced } from "./sliced.ts";
+import { listed, readAll, streamOf } from "./store_values.ts";
 
 const key = fc.constantFrom<StoreKey>(
   "/c/0/0",

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { writeAll } from "../../src/stores/byte_io.ts";
+import { writeAll } from "../../src/stores/store.ts";
 import { assertSameBytes } from "../splitter/oracle.ts";
 import type { Case } from "./conformance.ts";
 import { unchanged } from "./conformance_writing.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { MemoryStore, type Store } from "../../mod.ts";
-import { exclusively } from "../../src/stores/exclusive.ts";
 import { remove, write } from "../../src/stores/capabilities.ts";
+import { exclusively } from "../../src/stores/locks.ts";
 import { observed } from "../support/observed_store.ts";
 
 const KEY = "/c/0";

@@ -5,9 +5,9 @@ import {
   assertRejects,
   assertStrictEquals,
 } from "@std/assert";
-import { writeAll } from "../../src/stores/byte_io.ts";
-import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
 import { type ByteWriter, ConcatParts, type StoreKey } from "../../mod.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
+import { writeAll } from "../../src/stores/store.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { temporaryFiles } from "./file_system/processes.ts";
 import { streamOf } from "./store_values.ts";

@@ -8,7 +8,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../mod.ts";
-import { hasGroups } from "../../src/stores/has_groups.ts";
+import { hasGroups } from "../../src/stores/capabilities.ts";
 
 /** Counts the values that are read. */
 class CountingStore extends MemoryStore {

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { rangeStream } from "../../src/stores/range_stream.ts";
-import { toBytes } from "../../src/stores/stream.ts";
+import { toBytes } from "../../src/stores/byte_streams.ts";
+import { rangeStream } from "../../src/stores/unsized_store.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
 import { sliced } from "./sliced.ts";
+import { streamOf } from "./store_values.ts";
 
 Deno.test("rangeStream returns the same bytes as slice, for any chunks", async () => {
   const range = fc.oneof(

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
-import { offerShortcut, takeShortcut } from "../../src/stores/shortcut.ts";
-import { writeAll } from "../../src/stores/byte_io.ts";
 import type { ByteReader } from "../../mod.ts";
-import { settle } from "../splitter/probes.ts";
+import { offerShortcut, takeShortcut } from "../../src/stores/byte_streams.ts";
+import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
+import { writeAll } from "../../src/stores/store.ts";
 import { assertSameBytes } from "../splitter/oracle.ts";
+import { settle } from "../splitter/probes.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { TOUCHES } from "../support/touched_stream.ts";
 import { observedBody } from "./http_stub.ts";

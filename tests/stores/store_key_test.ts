@@ -1,10 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   assertStoreKey,
+  assertStorePrefix,
   isMetadataKey,
   keyProblem,
 } from "../../src/stores/store_key.ts";
-import { assertStorePrefix } from "../../src/stores/store_prefix.ts";
 
 Deno.test("keyProblem describes the problem of a key", () => {
   for (

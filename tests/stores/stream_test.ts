@@ -6,11 +6,16 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { assertValue, discard } from "../../src/stores/given_value.ts";
-import { abortable, toBytes, toStream } from "../../src/stores/stream.ts";
+import {
+  abortable,
+  assertValue,
+  discard,
+  toBytes,
+  toStream,
+} from "../../src/stores/byte_streams.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { streamOf } from "./store_values.ts";
 import { observedBody } from "./http_stub.ts";
+import { streamOf } from "./store_values.ts";
 
 Deno.test("assertValue takes only bytes and streams", () => {
   assertValue(countingBytes(3));

@@ -1,18 +1,18 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FetchStore, FileSystemStore } from "@zarrita/storage";
 import fc from "fast-check";
+import { ConcatParts, type Store } from "../../mod.ts";
 import {
   readRange,
   readSize,
   readStream,
   write,
 } from "../../src/stores/capabilities.ts";
-import { snapshot } from "../../src/stores/snapshot.ts";
 import { MemoryStore } from "../../src/stores/memory_store.ts";
-import { ConcatParts, type Store } from "../../mod.ts";
+import { snapshot } from "../../src/stores/snapshot.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { readAll, streamOf } from "./store_values.ts";
 import { serve, storeHandler } from "./loopback.ts";
+import { readAll, streamOf } from "./store_values.ts";
 import { inTempDir } from "./temp_dir.ts";
 
 const KEY = "/c/0/1";

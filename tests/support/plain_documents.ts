@@ -1,5 +1,5 @@
 import { changeNodes } from "../../src/metadata/node_documents.ts";
-import { PLAIN } from "../../src/views/plain_translation.ts";
+import { PLAIN } from "../../src/views/plain_view.ts";
 
 /** Converts a document, and its consolidated metadata, to its plain view. */
 export function toPlain(document: unknown): unknown {

@@ -19,8 +19,8 @@ import {
   describeTiff,
   tiffContainer,
   verifyAdopted,
-} from "../../src/tiff/mod.ts";
-import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
+} from "../../tiff.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { buildTiff, type TiffEntry } from "./build_tiff.ts";
 

@@ -7,8 +7,8 @@ import {
   openArrayChunks,
   type Store,
 } from "../../mod.ts";
-import { adoptTiffs } from "../../src/tiff/mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { adoptTiffs } from "../../tiff.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { treeOf } from "../support/tree.ts";
 import { storeTiffs } from "./store_tiffs.ts";

@@ -16,13 +16,9 @@ import {
   type Store,
 } from "../../mod.ts";
 import { decodeFileRecord } from "../../src/shards/file_record.ts";
-import { adoptTiffs, describeTiff, tiffContainer } from "../../src/tiff/mod.ts";
-import { adoptZip, zipContainer } from "../../src/zip/mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { adoptTiffs, describeTiff, tiffContainer } from "../../tiff.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
+import { adoptZip, zipContainer } from "../../zip.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { withoutVersions } from "../support/without_versions.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../mod.ts";
-import { adoptTiffs, describeTiff } from "../../src/tiff/mod.ts";
+import { adoptTiffs, describeTiff } from "../../tiff.ts";
 import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 
 /** The entries of a page of 16 × 16 bytes in one tile. */

@@ -6,12 +6,15 @@ import {
   parseShardLayout,
   shardIndexSize,
 } from "../../mod.ts";
-import { adoptTiffs, describeTiff, type TiffPage } from "../../src/tiff/mod.ts";
-import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
-import { pictureOf, tilePlaces } from "../../src/tiff/tiff_fields.ts";
+import { parseTiffArray } from "../../src/containers/tiff/tiff_array.ts";
+import {
+  pictureOf,
+  tilePlaces,
+} from "../../src/containers/tiff/tiff_fields.ts";
+import { adoptTiffs, describeTiff, type TiffPage } from "../../tiff.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
-import { storeTiffs } from "./store_tiffs.ts";
 import { buildTiff, type TiffDirectory } from "./build_tiff.ts";
+import { storeTiffs } from "./store_tiffs.ts";
 import { caseOf, TIFF_CASES } from "./tiff_cases.ts";
 
 type Codec = NonNullable<TiffPage["codecs"]>[number];

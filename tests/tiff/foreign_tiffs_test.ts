@@ -3,17 +3,17 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { deflateSync, zstdCompressSync } from "node:zlib";
 import * as zarr from "zarrita";
+import { verify } from "../../jobs.ts";
 import { DamageError, MemoryStore, type StoreKey } from "../../mod.ts";
+import { encodeLzw } from "../../src/codecs/lzw.ts";
+import { encodeRuns } from "../../src/codecs/pack_runs.ts";
 import {
   adoptTiffs,
   type AdoptTiffsOptions,
   describeTiff,
   verifyAdopted,
-} from "../../src/tiff/mod.ts";
-import { verify } from "../../src/jobs/mod.ts";
-import { encodeLzw } from "../../src/zarrita/codecs/lzw.ts";
-import { encodeRuns } from "../../src/zarrita/codecs/pack_runs.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+} from "../../tiff.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { fixture, placeOf } from "../jpeg/fixtures.ts";
 import { buildTiff, type TiffEntry } from "./build_tiff.ts";
 

@@ -1,7 +1,7 @@
-import { type ArrayChunks, createArrayChunks, type Store } from "../../mod.ts";
-import { tiffContainer } from "../../src/tiff/mod.ts";
-import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
 import * as zarr from "zarrita";
+import { type ArrayChunks, createArrayChunks, type Store } from "../../mod.ts";
+import { tiffContainer } from "../../tiff.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
 import { elementsOf, shardsOf, type StoredShard } from "./store_tiffs.ts";
 import type { TiffCase } from "./tiff_cases.ts";
 

@@ -5,9 +5,9 @@ import {
   parseShardLayout,
   type Store,
 } from "../../mod.ts";
-import { encodeStored } from "../../src/tiff/encode_stored.ts";
-import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
-import { tiffContainer } from "../../src/tiff/mod.ts";
+import { parseTiffArray } from "../../src/containers/tiff/tiff_array.ts";
+import { encodeStored } from "../../src/containers/tiff/tiff_container.ts";
+import { tiffContainer } from "../../tiff.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import type { TiffCase } from "./tiff_cases.ts";
 

@@ -1,6 +1,5 @@
-import { arrayMetadata } from "../../mod.ts";
-import type { ArrayMetadata } from "../../mod.ts";
-import type { TiffOptions } from "../../src/tiff/mod.ts";
+import { type ArrayMetadata, arrayMetadata } from "../../mod.ts";
+import type { TiffOptions } from "../../tiff.ts";
 
 /** An array in TIFF shards. */
 export interface TiffCase {

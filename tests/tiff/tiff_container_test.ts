@@ -6,7 +6,7 @@ import {
   parseShardLayout,
   type ShardIndex,
 } from "../../mod.ts";
-import { tiffContainer, type TiffOptions } from "../../src/tiff/mod.ts";
+import { tiffContainer, type TiffOptions } from "../../tiff.ts";
 import { caseOf, type Variant } from "./tiff_cases.ts";
 
 function metadataOf(variant: Variant = {}) {

@@ -8,7 +8,7 @@ import {
   plainView,
   type Store,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 

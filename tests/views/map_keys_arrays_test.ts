@@ -14,7 +14,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed, readAll } from "../stores/store_values.ts";
 import { inTempDir } from "../stores/temp_dir.ts";

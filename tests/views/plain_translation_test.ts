@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { createArrayChunks, MemoryStore, plainView } from "../../mod.ts";
-import { isTranslated } from "../../src/views/plain_translation.ts";
+import { isTranslated } from "../../src/views/plain_view.ts";
 import {
   encodeJson,
   groupMetadata,

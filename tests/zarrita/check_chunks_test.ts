@@ -2,7 +2,7 @@
 import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, encodeShard, MemoryStore } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import * as zarr from "zarrita";
 import { ChecksumError, encodeShard, MemoryStore } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { IN_PARTS } from "../support/in_parts.ts";

@@ -14,15 +14,15 @@ import {
   openArrayChunks,
   type Store,
 } from "../../mod.ts";
+import { S3Store } from "../../s3.ts";
+import { ChunkWriting } from "../../src/zarrita/partial_writes.ts";
 import {
   ChunkChangedError,
   registerCodecs,
   setSharded,
   withZarrParts,
   type ZarritaStore,
-} from "../../src/zarrita/mod.ts";
-import { S3Store } from "../../src/s3/mod.ts";
-import { ChunkWriting } from "../../src/zarrita/partial_writes.ts";
+} from "../../zarrita.ts";
 import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";

@@ -1,11 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, readJson } from "../support/documents.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";

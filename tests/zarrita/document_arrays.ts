@@ -8,7 +8,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 
 /** A square of elements that all differ from their neighbours, and still take few bytes by zstd. */
 export function square(length: number): zarr.Chunk<"uint8"> {

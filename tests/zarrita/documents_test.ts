@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { ChecksumError, FileSystemStore, MemoryStore } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
   assertEveryBitCounts,

@@ -7,11 +7,7 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";

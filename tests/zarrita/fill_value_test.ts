@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { readText, utf8 } from "../support/documents.ts";
 
 /** An empty array of one element; JSON.stringify would round the fill value. */

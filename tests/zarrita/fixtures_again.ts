@@ -10,10 +10,10 @@ import {
   shardIndexSize,
   type StoreKey,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
-import { encodeJson, readJson } from "../support/documents.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { listed } from "../stores/store_values.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson, readJson } from "../support/documents.ts";
 import type { FoundNode } from "./fixtures_found.ts";
 import { type ChunkLengths, refusingWays, type Way } from "./fixtures_ways.ts";
 

@@ -1,5 +1,5 @@
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { utf8 } from "../support/documents.ts";
 
 type Loader = () => Promise<object>;

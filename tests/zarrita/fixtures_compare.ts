@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { byZarritaAlone } from "./fixtures_codecs.ts";
 import { beyondZarrita, type FoundNode } from "./fixtures_found.ts";
 import {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { FileSystemStore, MemoryStore } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import {
   type AnyStore,
   assertRefusesSizes,

@@ -4,11 +4,11 @@ import {
   FileSystemStore,
   openArrayChunks,
 } from "../../mod.ts";
-import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
-import { nodesIn } from "./fixtures_found.ts";
 import { withEncoders } from "./fixtures_codecs.ts";
 import { elementsOf, padded, product, stridesOf } from "./fixtures_elements.ts";
+import { nodesIn } from "./fixtures_found.ts";
 import type { MadeArray } from "./fixtures_made_array.ts";
 import { locationOf, openArray } from "./fixtures_open.ts";
 

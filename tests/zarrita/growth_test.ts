@@ -7,9 +7,9 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
 import { IndexCache } from "../../src/shards/index_cache.ts";
-import { KeyLocks } from "../../src/stores/key_locks.ts";
+import { KeyLocks } from "../../src/stores/locks.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
 import { recordedMaps } from "../support/recorded_maps.ts";
 import { openIn, shardedMetadata } from "./sharded_array.ts";

@@ -9,7 +9,7 @@ import {
   readShardIndex,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { concatParts } from "../support/metadata.ts";
 import { layoutOf, numbers, openIn, shardedMetadata } from "./sharded_array.ts";

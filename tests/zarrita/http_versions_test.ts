@@ -6,7 +6,7 @@ import {
   HttpStore,
   MemoryStore,
 } from "../../mod.ts";
-import { registerCodecs } from "../../src/zarrita/mod.ts";
+import { registerCodecs } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { concatParts } from "../support/metadata.ts";
 import { layoutOf, openIn, shardedMetadata } from "./sharded_array.ts";

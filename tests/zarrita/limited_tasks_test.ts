@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { LimitedTasks } from "../../src/zarrita/limited_tasks.ts";
+import { LimitedTasks } from "../../src/runtime/tasks.ts";
 
 Deno.test("LimitedTasks runs the tasks of all queues in their order, and no more than allowed at the same time", async () => {
   const counts = fc.array(fc.nat({ max: 4 }), { maxLength: 5 });

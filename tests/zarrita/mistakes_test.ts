@@ -7,7 +7,7 @@ import {
   registerCodecs,
   setSharded,
   withZarrParts,
-} from "../../src/zarrita/mod.ts";
+} from "../../zarrita.ts";
 
 const REGISTRY_EXPECTED = "Expected the module of zarrita or its registry";
 

@@ -10,7 +10,7 @@ import {
   type ShardContainer,
   type Store,
 } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { withoutVersions } from "../support/without_versions.ts";

@@ -7,11 +7,7 @@ import {
   openArrayChunks,
   type Store,
 } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { withoutVersions } from "../support/without_versions.ts";
 import {

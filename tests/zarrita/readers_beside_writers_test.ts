@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { createArrayChunks, MemoryStore } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { scheduledStore } from "../shards/scheduled_store.ts";
 import { concatParts } from "../support/metadata.ts";
 import { stepped } from "../support/stepped_store.ts";

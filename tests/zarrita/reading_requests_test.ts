@@ -6,11 +6,7 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { concatParts } from "../support/metadata.ts";
 import { logged, observed } from "../support/observed_store.ts";

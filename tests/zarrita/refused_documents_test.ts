@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { MetadataError, openArrayChunks } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, readJson, utf8 } from "../support/documents.ts";
 import { shardedMetadata, shardedStore, sharding } from "./sharded_array.ts";

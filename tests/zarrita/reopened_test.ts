@@ -1,11 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { ChecksumError, createArrayChunks, MemoryStore } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { withoutVersions } from "../support/without_versions.ts";

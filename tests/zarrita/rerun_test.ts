@@ -12,7 +12,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { openIn, type Writable } from "./sharded_array.ts";

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { setSharded } from "../../src/zarrita/mod.ts";
 import { coveredRuns, selectedShape } from "../../src/zarrita/selection.ts";
+import { setSharded } from "../../zarrita.ts";
 import { squareShards } from "./sharded_array.ts";
 
 const edge = fc.option(fc.integer({ min: -9, max: 9 }));

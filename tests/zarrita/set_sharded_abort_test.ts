@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import type { Store } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { observed } from "../support/observed_store.ts";
 import { numbers, openIn, readAnew, shardedStore } from "./sharded_array.ts";
 

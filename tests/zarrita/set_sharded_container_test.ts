@@ -10,7 +10,7 @@ import {
   setSharded,
   type SetShardedOptions,
   withZarrParts,
-} from "../../src/zarrita/mod.ts";
+} from "../../zarrita.ts";
 import { concatParts } from "../support/metadata.ts";
 import { shardedMetadata } from "./sharded_array.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { createArrayChunks, MemoryStore, type Store } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { type OnStep, stepped } from "../support/stepped_store.ts";

@@ -2,11 +2,7 @@ import { assert } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { ArrayChunks, MemoryStore } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { arraysOf, coordinatesOf } from "./any_array.ts";
 import { type Element, fillOf } from "./elements.ts";

@@ -1,11 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore, type Store } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { logged, observed } from "../support/observed_store.ts";

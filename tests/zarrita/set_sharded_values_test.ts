@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { createArrayChunks, MemoryStore } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { concatParts } from "../support/metadata.ts";
 import { stepped } from "../support/stepped_store.ts";

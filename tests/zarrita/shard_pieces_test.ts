@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { piecesOf } from "../../src/zarrita/shard_pieces.ts";
+import { piecesOf } from "../../src/zarrita/selection.ts";
 import { chunkOf } from "./elements.ts";
 import { placesOf, selectionsOf, shapeOf } from "./selections.ts";
 

@@ -10,7 +10,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";

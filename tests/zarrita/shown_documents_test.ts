@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import {
   encodeJson,

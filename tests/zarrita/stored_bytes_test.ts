@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { createArrayChunks, type Store } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import {

@@ -13,7 +13,7 @@ import {
   withZarrParts,
   type ZarritaStore,
   type ZarrPartsStore,
-} from "../../src/zarrita/mod.ts";
+} from "../../zarrita.ts";
 
 // The type check is the test.
 

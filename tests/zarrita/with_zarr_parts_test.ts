@@ -6,8 +6,9 @@ import {
 } from "@std/assert";
 import * as zarr from "zarrita";
 import { MemoryStore, type Store, type StoreKey } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../src/zarrita/mod.ts";
+import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
 import {
   numbers,
@@ -16,7 +17,6 @@ import {
   shardedMetadata,
   shardedStore,
 } from "./sharded_array.ts";
-import { encodeJson } from "../support/documents.ts";
 
 registerCodecs(zarr.registry);
 

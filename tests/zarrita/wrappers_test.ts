@@ -9,7 +9,7 @@ import {
   MemoryStore,
   openArrayChunks,
 } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { scheduledStore } from "../shards/scheduled_store.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, readJson } from "../support/documents.ts";

@@ -8,11 +8,7 @@ import {
   MemoryStore,
   readShardIndex,
 } from "../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { sliced } from "../stores/sliced.ts";
 import { type AnyArray, arraysOf } from "./any_array.ts";
 import { anyElements, chunkOf, type Element, elementsOf } from "./elements.ts";

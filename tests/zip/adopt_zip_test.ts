@@ -15,15 +15,15 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
+import { formatZarrJson } from "../../src/metadata/json.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
 import {
   adoptZip,
   type AdoptZipOptions,
   verifyAdoptedZip,
   zipContainer,
-} from "../../src/zip/mod.ts";
+} from "../../zip.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { formatZarrJson } from "../../src/metadata/format_zarr_json.ts";
 import { encodeJson } from "../support/documents.ts";
 import { makeZip } from "./make_zip.ts";
 

@@ -6,8 +6,8 @@ import {
   MemoryStore,
   OtherBytesError,
 } from "../../mod.ts";
-import { setSharded, withZarrParts } from "../../src/zarrita/mod.ts";
-import { adoptZip, verifyAdoptedZip, zipContainer } from "../../src/zip/mod.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
+import { adoptZip, verifyAdoptedZip, zipContainer } from "../../zip.ts";
 import { parseSlowZip } from "./slow_zip.ts";
 
 /** An array of one shard, written as a zip. */

@@ -11,7 +11,7 @@ import {
   shardIndexSize,
   V2ChunkKeyEncoding,
 } from "../../mod.ts";
-import { zipContainer, type ZipOptions } from "../../src/zip/mod.ts";
+import { zipContainer, type ZipOptions } from "../../zip.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { utf8 } from "../support/documents.ts";
 import { parseSlowZip, type SlowZip } from "./slow_zip.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { DamageError, SizeLimitError, type StoreKey } from "../../mod.ts";
-import { ZipEntries } from "../../src/zip/zip_entries.ts";
+import { ZipEntries } from "../../src/containers/zip/zip_entries.ts";
 import { utf8 } from "../support/documents.ts";
 import { type MadeEntry, makeZip } from "./make_zip.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import {
   encodeDirectory,
   encodeLocalHeader,
-} from "../../src/zip/zip_records.ts";
+} from "../../src/containers/zip/zip_records.ts";
 import { utf8 } from "../support/documents.ts";
 
 const MOST = 0xffffffff;

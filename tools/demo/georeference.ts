@@ -1,4 +1,4 @@
-import type { TiffGeoreference } from "../../src/tiff/mod.ts";
+import type { TiffGeoreference } from "../../tiff.ts";
 
 /** The edges of a picture in degrees, as in the attribute `bounding_box` of the elevation model. */
 export interface BoundingBox {

@@ -1,6 +1,6 @@
 import * as zarr from "zarrita";
 import type { Store } from "../../mod.ts";
-import { withZarrParts } from "../../src/zarrita/mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import type { Picture } from "./store_as_tiffs.ts";
 
 /** Reads a whole array of int16 or uint8 through zarrita. */

@@ -4,12 +4,8 @@ import {
   createArrayChunks,
   FileSystemStore,
 } from "../../mod.ts";
-import { tiffContainer, type TiffOptions } from "../../src/tiff/mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../src/zarrita/mod.ts";
+import { tiffContainer, type TiffOptions } from "../../tiff.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 
 registerCodecs(zarr);
 

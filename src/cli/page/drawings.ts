@@ -1,12 +1,13 @@
 import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import type {
-  InspectedArray,
-  InspectedChunk,
-} from "../../jobs/inspect/inspection.ts";
+import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
 import { bytesText, countText } from "../format.ts";
-import { cellOf, type ChunkMap, lengthAlong } from "./chunk_map.ts";
-import type { PictureAxes } from "./picture_axes.ts";
+import {
+  cellOf,
+  type ChunkMap,
+  lengthAlong,
+  type PictureAxes,
+} from "./chunk_map.ts";
 
 /** A piece of a page, in which texts are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;

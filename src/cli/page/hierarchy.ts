@@ -1,18 +1,18 @@
-import { readDocument } from "../../arrays/read_document.ts";
-import { DamageError } from "../../errors/damage_error.ts";
-import { MetadataError } from "../../metadata/metadata_error.ts";
+import { html, raw } from "hono/html";
+import { readDocument } from "../../arrays/mod.ts";
+import { DamageError, MetadataError } from "../../errors/mod.ts";
 import {
+  assertNodeDocument,
   isArrayDocument,
   isGroupDocument,
   isMembers,
   nodePaths,
-} from "../../metadata/node_documents.ts";
-import { assertNodeDocument } from "../../metadata/node_metadata.ts";
-import { parseZarrJson } from "../../metadata/zarr_json.ts";
-import { readSize } from "../../stores/capabilities.ts";
-import { runConcurrently } from "../../jobs/run_concurrently.ts";
-import { countText } from "../format.ts";
-import type { Store, StoreKey } from "../../stores/store.ts";
+  parseZarrJson,
+} from "../../metadata/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import { readSize, type Store, type StoreKey } from "../../stores/mod.ts";
+import { countText, shapeText } from "../format.ts";
+import type { Html } from "./drawings.ts";
 
 /** The most keys that are listed to find nodes. */
 const MOST_KEYS = 300_000;
@@ -141,3 +141,90 @@ function isShape(value: unknown): value is number[] {
 
 /** Orders paths as people count: `c/2` before `c/10`. */
 const { compare: byName } = new Intl.Collator("en", { numeric: true });
+
+/** A node or a folder of nodes, with those below it by name. */
+interface Branch {
+  readonly node: TreeNode | undefined;
+  readonly branches: ReadonlyMap<string, Branch>;
+}
+
+/**
+ * Draws the nodes of a store as nested lists of links.
+ *
+ * @param current The path of the page's own node.
+ * @param root The path of the store's URL, without a last `/`.
+ */
+export function drawTree(
+  { nodes, gap }: Hierarchy,
+  current: string,
+  root: string,
+): Html {
+  const { branches } = growTree(nodes);
+  return html`${drawBranches(branches, "", current, root)}${
+    gap && html`<p class="muted">Incomplete: ${gap}.</p>`
+  }`;
+}
+
+function growTree(nodes: readonly TreeNode[]): Branch {
+  const root = { node: undefined, branches: new Map() } as Growing;
+  for (const node of nodes) {
+    let branch = root;
+    for (const name of node.path === "" ? [] : node.path.split("/")) {
+      let next = branch.branches.get(name);
+      if (next === undefined) {
+        next = { node: undefined, branches: new Map() };
+        branch.branches.set(name, next);
+      }
+      branch = next;
+    }
+    branch.node = node;
+  }
+  return root;
+}
+
+interface Growing {
+  node: TreeNode | undefined;
+  branches: Map<string, Growing>;
+}
+
+function drawBranches(
+  branches: ReadonlyMap<string, Branch>,
+  parent: string,
+  current: string,
+  root: string,
+): Html | "" {
+  if (branches.size === 0) return "";
+  const items = Array.from(branches, ([name, { node, branches }]) => {
+    const path = parent === "" ? name : `${parent}/${name}`;
+    const note = node?.kind === "unreadable"
+      ? "unreadable"
+      : node?.kind === "v2"
+      ? "Zarr v2"
+      : node?.shape && shapeText(node.shape);
+    return html`
+      <li
+        class="${node?.kind ?? "folder"}"><a href="${urlOf(
+          root,
+          path,
+        )}" ${path === current
+          ? raw('aria-current="page"')
+          : ""}>${name}</a> ${note &&
+          html`<small>${note}</small>`}${drawBranches(
+            branches,
+            path,
+            current,
+            root,
+          )}</li>
+    `;
+  });
+  return html`<ul>${items}</ul>`;
+}
+
+/**
+ * The URL of a node. It holds no quotes, so that it can stand between quotes in code that
+ * is copied from a page.
+ */
+export function urlOf(root: string, path: string): string {
+  const names = path.split("/").map(encodeURIComponent);
+  return `${root}/${names.join("/").replaceAll("'", "%27")}`;
+}

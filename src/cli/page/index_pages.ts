@@ -1,9 +1,7 @@
-import { failureMessage } from "../../serve/failure.ts";
-import { pathBelow } from "../../serve/request_key.ts";
-import { keyProblem } from "../../stores/store_key.ts";
-import type { Store } from "../../stores/store.ts";
-import { findNodes, type Hierarchy } from "./hierarchy.ts";
+import { failureMessage, pathBelow } from "../../serve/mod.ts";
+import { keyProblem, type Store } from "../../stores/mod.ts";
 import { answerAsset, ASSETS } from "./assets.ts";
+import { findNodes, type Hierarchy } from "./hierarchy.ts";
 import { nodePage } from "./node_page.ts";
 
 /** The time for which the hierarchy of a store is not read again, in milliseconds. */

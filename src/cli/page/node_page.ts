@@ -1,23 +1,22 @@
 import { html, raw } from "hono/html";
-import { openArrayChunks } from "../../arrays/open_array_chunks.ts";
-import { readDocument } from "../../arrays/read_document.ts";
-import { inspect } from "../../jobs/inspect/inspect.ts";
-import type { InspectedArray } from "../../jobs/inspect/inspection.ts";
-import { MetadataError } from "../../metadata/metadata_error.ts";
-import { isMembers } from "../../metadata/node_documents.ts";
-import { parseZarrJson } from "../../metadata/zarr_json.ts";
-import { failureMessage } from "../../serve/failure.ts";
-import type { Store, StoreKey } from "../../stores/store.ts";
+import { openArrayChunks, readDocument } from "../../arrays/mod.ts";
+import { MetadataError } from "../../errors/mod.ts";
+import { inspect, type InspectedArray } from "../../jobs/mod.ts";
+import { isMembers, parseZarrJson } from "../../metadata/mod.ts";
+import { failureMessage } from "../../serve/mod.ts";
+import type { Store, StoreKey } from "../../stores/mod.ts";
 import { jsonText, unitsText } from "../format.ts";
-import { arrayPage, type ChunkProblem, openIn, section } from "./array_page.ts";
-import { ASSETS } from "./assets.ts";
-import { mapChunks } from "./chunk_map.ts";
+import {
+  arrayPage,
+  type ChunkProblem,
+  groupSnippetsFor,
+  openIn,
+  section,
+} from "./array_page.ts";
+import { ASSETS, importMap } from "./assets.ts";
+import { choosePictureAxes, mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
-import { choosePictureAxes } from "./picture_axes.ts";
-import type { Hierarchy, TreeNode } from "./hierarchy.ts";
-import { importMap } from "./modules.ts";
-import { groupSnippetsFor } from "./snippets.ts";
-import { drawTree, urlOf } from "./tree.ts";
+import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
 
 /** A node that a page is asked for. */
 export interface PageRequest {

@@ -1,17 +1,22 @@
-import { describe } from "../../metadata/describe.ts";
-import { assertWritable } from "../../stores/assert_writable.ts";
-import { remove } from "../../stores/capabilities.ts";
-import { recover } from "../../stores/recover.ts";
-import { describeStore } from "../../stores/describe_store.ts";
-import type { StoreOptions } from "../../stores/store.ts";
-import type { ConvertOptions } from "../plan/convert_options.ts";
-import type { ConvertPlan } from "../plan/convert_plan.ts";
-import { isSameBytes, isSameFile } from "../../stores/is_same_file.ts";
+import { describe } from "../../errors/mod.ts";
+import { digestOf } from "../../runtime/mod.ts";
+import {
+  assertWritable,
+  describeStore,
+  isSameBytes,
+  isSameFile,
+  recover,
+  remove,
+  rootOf,
+  type StoreOptions,
+} from "../../stores/mod.ts";
 import {
   describePlace,
   documentKey,
   type Place,
 } from "../hierarchy/node_location.ts";
+import type { ConvertOptions } from "./convert_options.ts";
+import type { ConvertPlan } from "./convert_plan.ts";
 import {
   assertRemovable,
   filesOf,
@@ -19,7 +24,6 @@ import {
   keysIn,
   knownKeys,
 } from "./earlier_files.ts";
-import { planDigest } from "./plan_digest.ts";
 import {
   createMarker,
   inPlaceError,
@@ -29,7 +33,7 @@ import {
   removeMarker,
   replaceMarker,
   type UnfinishedMarker,
-} from "../plan/unfinished_marker.ts";
+} from "./unfinished_marker.ts";
 
 /** The claim of a run on the target. */
 export interface Claim {
@@ -263,4 +267,79 @@ function unfinished(target: Place): Error {
       describePlace(target)
     }: a conversion to it is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"`,
   );
+}
+
+/**
+ * Identifies the documents of the source and of the target, in any process. Equal digests
+ * mean equal keys and parts of all chunks.
+ */
+export async function planDigest(
+  { nodes, documents, arrays }: ConvertPlan,
+): Promise<string> {
+  const texts: string[] = [];
+  const decoder = new TextDecoder();
+  for (const { path, bytes } of nodes) {
+    texts.push(path, decoder.decode(bytes));
+    texts.push(decoder.decode(documents.get(path)));
+  }
+  for (const { path, contain } of arrays) {
+    if (contain) texts.push(`container of ${path}`);
+  }
+  return await digestOf(new TextEncoder().encode(JSON.stringify(texts)), 32);
+}
+
+/** Refuses a target in the source or the other way round, where the stores tell it. */
+export async function assertApart(source: Place, target: Place): Promise<void> {
+  const [from, to] = source.store === target.store
+    ? [source.root, target.root]
+    : await Promise.all([source, target].map(realFolder));
+  if (from === undefined || to === undefined) return;
+  if (from === to) throw ontoItself(source);
+  const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
+  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
+  throw inOneAnother(source, target);
+}
+
+/** The real path of a place in a file store. */
+async function realFolder({ store, root }: Place): Promise<string | undefined> {
+  return await rootOf(store)?.root.realFolder(root);
+}
+
+function ontoItself(place: Place): RangeError {
+  const canChange = rootOf(place.store) !== undefined;
+  return new RangeError(
+    `Cannot convert ${
+      describePlace(place)
+    } onto itself; expected another target${
+      canChange
+        ? ", or convertInPlace, which changes the files where they are"
+        : ""
+    }`,
+  );
+}
+
+function inOneAnother(source: Place, target: Place): RangeError {
+  return new RangeError(
+    `Cannot convert ${describePlace(source)} to ${
+      describePlace(target)
+    }, since they lie in one another; expected a target outside of the source`,
+  );
+}
+
+/** Refuses a target that turns out to lie in the source: its marker is there. */
+export async function assertTargetOutside(
+  { source, target }: ConvertPlan,
+  markers: readonly string[],
+  { marker, undo }: Claim,
+  options: StoreOptions,
+): Promise<void> {
+  if (marker === undefined) return;
+  for (const key of markers) {
+    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
+    const place = { store: source.store, root };
+    const found = await readMarker(place, options);
+    if (found?.run !== marker.run) continue;
+    await undo();
+    throw inOneAnother(source, target);
+  }
 }

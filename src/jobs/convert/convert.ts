@@ -1,19 +1,37 @@
-import type { Store, StoreOptions } from "../../stores/store.ts";
-import { checkAll } from "./check_all.ts";
-import { claimTarget, removeOld } from "./claim_target.ts";
-import type { Conversion } from "../plan/conversion.ts";
-import { NOTHING_DONE } from "./convert_counts.ts";
+import { describe } from "../../errors/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import type { Store, StoreOptions } from "../../stores/mod.ts";
+import { ChunkCheck } from "../chunk_checks.ts";
+import {
+  describePlace,
+  type NodeLocation,
+  placeOf,
+} from "../hierarchy/node_location.ts";
+import {
+  assertApart,
+  assertTargetOutside,
+  type Claim,
+  claimTarget,
+  removeOld,
+} from "./claim_target.ts";
 import {
   assertConvertOptions,
+  type Conversion,
   type ConvertOptions,
-} from "../plan/convert_options.ts";
-import { listSource, planConversion } from "../plan/convert_plan.ts";
-import { ConvertWork } from "./convert_work.ts";
-import { copyAll } from "./copy_all.ts";
-import { finishConversion } from "./finish_conversion.ts";
-import { type NodeLocation, placeOf } from "../hierarchy/node_location.ts";
-import { assertApart, assertTargetOutside } from "./places_apart.ts";
-import { inPlaceError, readMarker } from "../plan/unfinished_marker.ts";
+} from "./convert_options.ts";
+import {
+  type ConvertPlan,
+  listSource,
+  planConversion,
+} from "./convert_plan.ts";
+import { ConvertWork, type WorkItem } from "./convert_work.ts";
+import { type Copied, copyValue, isRight } from "./copy_value.ts";
+import { finishConversion, SourceStamps } from "./finish_conversion.ts";
+import {
+  assertStillMarked,
+  inPlaceError,
+  readMarker,
+} from "./unfinished_marker.ts";
 
 /**
  * Copies an array, or a group with all that is in it, and gives the arrays another layout:
@@ -118,4 +136,141 @@ export async function convert(
   if (options.share) return { ...conversion, ...done };
   await finishConversion(plan, listed, claim, options);
   return { ...conversion, ...done, isFinished: true };
+}
+
+/** The counts of the values of a conversion that a run has handled. */
+export type ConvertCounts = Pick<
+  Conversion,
+  "copied" | "skipped" | "absent" | "bytes" | "isFinished"
+>;
+
+/** The counts at the start. */
+export const NOTHING_DONE: ConvertCounts = {
+  copied: 0,
+  skipped: 0,
+  absent: 0,
+  bytes: 0,
+  isFinished: false,
+};
+
+/** Tells the progress of a run. */
+export function report(
+  { total }: ConvertWork,
+  { copied, skipped, absent, bytes }: ConvertCounts,
+  { onProgress }: ConvertOptions,
+): void {
+  onProgress?.({ done: copied + skipped + absent, total, bytes });
+}
+
+/** The number of missing chunks that a message names. */
+const MOST_NAMED = 3;
+
+/** Checks that the target has all values. */
+export async function checkAll(
+  { target }: ConvertPlan,
+  work: ConvertWork,
+  options: ConvertOptions,
+): Promise<ConvertCounts> {
+  const done = { ...NOTHING_DONE };
+  const missing: string[] = [];
+  let count = 0;
+  await runConcurrently(
+    work,
+    options.concurrency ?? 4,
+    async (item, signal) => {
+      const { from, to, contain } = item;
+      const size = contain
+        ? sizeOf(await from.get({ signal }), contain)
+        : await from.size({ signal });
+      if (size === undefined) done.absent++;
+      else if (await isRight(from, to, size, "same size", { signal })) {
+        done.skipped++;
+      } else if (count++ < MOST_NAMED) missing.push(describe(to.key));
+      report(work, done, options);
+    },
+    options.signal,
+  );
+  if (count === 0) return done;
+  throw new Error(
+    `Cannot finish the conversion to ${
+      describePlace(target)
+    }: it lacks ${count} of ${work.total} chunks and files, such as ${
+      missing.join(", ")
+    }; run their shares again`,
+  );
+}
+
+/** The length of a value once it is changed. */
+function sizeOf(
+  bytes: Uint8Array | undefined,
+  change: (bytes: Uint8Array) => Uint8Array,
+): number | undefined {
+  return bytes && change(bytes).length;
+}
+
+/** The time between two looks at whether another run has taken the place of this one, in milliseconds. */
+const CLAIM_PERIOD = 2000;
+
+/** Copies all values, and counts what happened. */
+export async function copyAll(
+  plan: ConvertPlan,
+  work: ConvertWork,
+  { marker }: Claim,
+  options: ConvertOptions,
+): Promise<ConvertCounts> {
+  const { source, target } = plan;
+  const done = { ...NOTHING_DONE };
+  const stamps = new SourceStamps(source.store);
+  const skip = options.resume === "compare"
+    ? "same bytes"
+    : options.resume || options.share
+    ? "same size"
+    : undefined;
+  let checkedAt = performance.now();
+  await runConcurrently(
+    work,
+    options.concurrency ?? 4,
+    async (item, signal) => {
+      if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
+        checkedAt = performance.now();
+        await assertStillMarked(target, marker, { signal });
+      }
+      await stamps.take(item, { signal });
+      const { outcome, bytes } = await copyItem(item, skip, signal);
+      done[outcome]++;
+      done.bytes += bytes;
+      report(work, done, options);
+    },
+    options.signal,
+  );
+  await stamps.check(plan, work, options);
+  return done;
+}
+
+async function copyItem(
+  { from, to, checks, contain, copyFiles, isListed }: WorkItem,
+  skip: "same size" | "same bytes" | undefined,
+  signal: AbortSignal,
+): Promise<Copied> {
+  const copied = await copyValue(from, to, {
+    skip,
+    change: contain,
+    ...copyFiles && { copyFiles },
+    ...checks && {
+      check: (size: number) => new ChunkCheck(checks, from.key, size),
+    },
+  }, signal);
+  if (copied.outcome !== "absent") return copied;
+  if (isListed) {
+    throw new Error(
+      `${
+        describe(from.key)
+      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+    );
+  }
+  // An earlier run may have found the chunk.
+  if (skip && await to.size({ signal }) !== undefined) {
+    await to.delete({ signal });
+  }
+  return copied;
 }

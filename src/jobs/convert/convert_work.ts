@@ -1,32 +1,30 @@
-import { storageOf } from "../../arrays/storage_of.ts";
+import { isInShare, type Share, storageOf } from "../../arrays/mod.ts";
 import {
   type FlatParts,
   flattenLayers,
   ONE_OBJECT,
-} from "../../concat_parts/flat_parts.ts";
+  StoredChunk,
+} from "../../concat_parts/mod.ts";
+import { canCopyFiles, type StoreKey } from "../../stores/mod.ts";
+import { checksOf, type ChunkChecks } from "../chunk_checks.ts";
 import {
   type ArrayOfJob,
   chunksToDo,
   countToDo,
-} from "../hierarchy/array_chunks_to_do.ts";
-import { checksOf, type ChunkChecks } from "../chunks/chunk_checks.ts";
+} from "../hierarchy/array_keys.ts";
 import {
   type ConvertPlan,
   type ListedSource,
   type PlannedArray,
   withoutNodes,
-} from "../plan/convert_plan.ts";
+} from "./convert_plan.ts";
+import { copyFiles } from "./copy_files.ts";
 import {
   chunkIn,
   type CopyOptions,
   fileIn,
   type StoredValue,
 } from "./copy_value.ts";
-import { isInShare, type Share } from "../../arrays/share.ts";
-import { StoredChunk } from "../../concat_parts/stored_chunk.ts";
-import { canCopyFiles } from "../../stores/file_system/copy_file.ts";
-import type { StoreKey } from "../../stores/store.ts";
-import { copyFiles } from "./copy_files.ts";
 
 /** A chunk or a file that is converted. */
 export interface WorkItem {

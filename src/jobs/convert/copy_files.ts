@@ -1,11 +1,16 @@
-import { changeGroup } from "../../concat_parts/change_group.ts";
-import { readChunkRange } from "../../concat_parts/read_chunk_range.ts";
-import type { StoredChunk } from "../../concat_parts/stored_chunk.ts";
-import { type ByteWriter, writeAll } from "../../stores/byte_io.ts";
-import { copyFile } from "../../stores/file_system/copy_file.ts";
-import { fileStamp } from "../../stores/file_system/file_stamp.ts";
-import type { StoreKey } from "../../stores/store.ts";
-import { ChunkCheck, type ChunkChecks } from "../chunks/chunk_checks.ts";
+import {
+  changeGroup,
+  readChunkRange,
+  type StoredChunk,
+} from "../../concat_parts/mod.ts";
+import {
+  type ByteWriter,
+  copyFile,
+  fileStamp,
+  type StoreKey,
+  writeAll,
+} from "../../stores/mod.ts";
+import { ChunkCheck, type ChunkChecks } from "../chunk_checks.ts";
 
 /** Files are copied if they have more bytes than this in common. */
 const LEAST_COPIED = 1024 * 1024;

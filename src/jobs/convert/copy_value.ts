@@ -1,17 +1,18 @@
-import type { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { DamageError } from "../../errors/damage_error.ts";
+import type { ArrayChunks } from "../../arrays/mod.ts";
+import { DamageError, UnfinishedWriteError } from "../../errors/mod.ts";
+import { sourceOf } from "../../splitter/mod.ts";
 import {
   readSize,
   readStream,
   readValue,
   remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  toStream,
   write,
-} from "../../stores/capabilities.ts";
-import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
-import { toStream } from "../../stores/stream.ts";
-import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
-import { checkedStream, type PassingBytes } from "../chunks/checked_stream.ts";
-import { isSameStream } from "./is_same_stream.ts";
+} from "../../stores/mod.ts";
+import { checkedStream, type PassingBytes } from "../chunk_checks.ts";
 
 /** Values of up to this length are read whole, since streams and copies of files take time to set up. */
 const SMALL = 1024 * 1024;
@@ -178,5 +179,63 @@ export async function isRight(
       error instanceof UnfinishedWriteError;
     if (isDamage) return false;
     throw error;
+  }
+}
+
+/** The bytes that are compared at once, of each stream. */
+const WINDOW = 256 * 1024;
+
+/** Whether two streams have the same bytes, and both are present. Cancels them at the first difference. */
+export async function isSameStream(
+  one: ReadableStream<Uint8Array> | undefined,
+  other: ReadableStream<Uint8Array> | undefined,
+  { signal }: StoreOptions,
+): Promise<boolean> {
+  const streams = [one, other].filter((stream) => stream !== undefined);
+  const pieces = streams.map((stream) => new Pieces(stream));
+  try {
+    const [a, b] = pieces;
+    if (a === undefined || b === undefined) return false;
+    while (true) {
+      signal?.throwIfAborted();
+      await Promise.all([a.fill(), b.fill()]);
+      const length = Math.min(a.bytes.length, b.bytes.length);
+      if (length === 0) return a.bytes.length === b.bytes.length;
+      for (let i = 0; i < length; i++) {
+        if (a.bytes[i] !== b.bytes[i]) return false;
+      }
+      a.drop(length);
+      b.drop(length);
+    }
+  } finally {
+    for (const each of pieces) each.cancel();
+  }
+}
+
+/** The pieces of a stream, of which bytes are dropped from the start. */
+class Pieces {
+  /** The bytes that have come and were not dropped; empty at the end of the stream. */
+  bytes = new Uint8Array();
+  readonly #source;
+  readonly #memory = new Uint8Array(WINDOW);
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.#source = sourceOf(stream);
+  }
+
+  async fill(): Promise<void> {
+    while (this.bytes.length === 0) {
+      const piece = await this.#source.next(() => this.#memory);
+      if (piece === undefined) return;
+      this.bytes = piece as Uint8Array<ArrayBuffer>;
+    }
+  }
+
+  drop(length: number): void {
+    this.bytes = this.bytes.subarray(length);
+  }
+
+  cancel(): void {
+    this.#source.cancel(undefined);
   }
 }

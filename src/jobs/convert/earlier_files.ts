@@ -1,26 +1,29 @@
-import { isAdopted } from "../../adoption/is_adopted.ts";
-import { readDocument } from "../../arrays/read_document.ts";
-import { describe, describeAll } from "../../metadata/describe.ts";
-import { MetadataError } from "../../metadata/metadata_error.ts";
+import { readDocument } from "../../arrays/mod.ts";
+import { isAdopted } from "../../containers/mod.ts";
+import { describe, describeAll, MetadataError } from "../../errors/mod.ts";
 import {
   isArrayDocument,
   isGroupDocument,
   isMembers,
   type Members,
-} from "../../metadata/node_documents.ts";
-import { parseZarrJson } from "../../metadata/zarr_json.ts";
-import { parseShardLayout } from "../../shards/shard_layout.ts";
-import { readSize, readStream } from "../../stores/capabilities.ts";
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+  parseZarrJson,
+} from "../../metadata/mod.ts";
+import { parseShardLayout } from "../../shards/mod.ts";
+import {
+  readSize,
+  readStream,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
 import { ArrayKeys } from "../hierarchy/array_keys.ts";
 import { describePlace, type Place } from "../hierarchy/node_location.ts";
-import type { ConvertPlan } from "../plan/convert_plan.ts";
+import type { ConvertPlan } from "./convert_plan.ts";
+import { isSameStream } from "./copy_value.ts";
 import {
   type KnownFiles,
   MARKER,
   type UnfinishedMarker,
-} from "../plan/unfinished_marker.ts";
-import { isSameStream } from "./is_same_stream.ts";
+} from "./unfinished_marker.ts";
 
 /** The number of foreign files that an error names. */
 const MOST_NAMED = 3;

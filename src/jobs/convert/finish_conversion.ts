@@ -1,16 +1,24 @@
-import { write } from "../../stores/capabilities.ts";
-import type { StoreOptions } from "../../stores/store.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import {
+  fileStamp,
+  isSameBytes,
+  type Store,
+  type StoreOptions,
+  write,
+} from "../../stores/mod.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { addHash, listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import { describePlace, documentKey } from "../hierarchy/node_location.ts";
 import type { Claim } from "./claim_target.ts";
-import type { ConvertOptions } from "../plan/convert_options.ts";
+import type { ConvertOptions } from "./convert_options.ts";
 import {
   type ConvertPlan,
   fingerprintOf,
   type ListedSource,
-} from "../plan/convert_plan.ts";
-import { isSameBytes } from "../../stores/is_same_file.ts";
-import { describePlace, documentKey } from "../hierarchy/node_location.ts";
-import { removeStaleChunks } from "./stale_chunks.ts";
-import { assertStillMarked, removeMarker } from "../plan/unfinished_marker.ts";
+  type PlannedArray,
+} from "./convert_plan.ts";
+import type { ConvertWork, WorkItem } from "./convert_work.ts";
+import { assertStillMarked, removeMarker } from "./unfinished_marker.ts";
 
 /**
  * Writes the documents of the target, the outermost one last, and removes the marker. From
@@ -64,4 +72,109 @@ export function changed({ source, target }: ConvertPlan): Error {
       describePlace(target)
     } is left unfinished; run it again with the option "overwrite" when nobody writes`,
   );
+}
+
+/**
+ * Removes chunks from a target that is not finished, which the source had when an earlier
+ * run copied them and does not have any more. Stores that cannot list are left as they are.
+ */
+export async function removeStaleChunks(
+  plan: ConvertPlan,
+  options: StoreOptions,
+): Promise<void> {
+  if (typeof plan.target.store.list !== "function") return;
+  const counts = new Map<PlannedArray, number>();
+  await listChunks(plan, plan.arrays, (array) => {
+    counts.set(array, (counts.get(array) ?? 0) + 1);
+  }, options);
+  // All chunks of the source are there, so that more chunks are stale ones.
+  const stale = plan.arrays.filter((array) =>
+    (counts.get(array) ?? 0) > (array.stored?.count ?? Infinity)
+  );
+  if (stale.length === 0) return;
+  const known = new Map(
+    stale.map((array) => [array, new Set(Array.from(array.stored!, String))]),
+  );
+  const found: [PlannedArray, readonly number[]][] = [];
+  await listChunks(plan, stale, (array, coordinates) => {
+    const isKnown = known.get(array)!.has(String(coordinates));
+    if (!isKnown) found.push([array, coordinates]);
+  }, options);
+  for (const [array, coordinates] of found) {
+    await array.target.delete(coordinates, options);
+  }
+}
+
+/** Lists the chunks of some arrays of the target. */
+async function listChunks(
+  { target, nodes }: ConvertPlan,
+  arrays: readonly PlannedArray[],
+  onChunk: (array: PlannedArray, coordinates: readonly number[]) => void,
+  options: StoreOptions,
+): Promise<void> {
+  const byPath = new Map(arrays.map((array) => [array.path, array]));
+  const keys = new Map(arrays.map(({ path, target: { metadata } }) => {
+    const root = documentKey(target, path).slice(0, -"/zarr.json".length);
+    return [path, new ArrayKeys(metadata, root)];
+  }));
+  await listHierarchy(target, nodes, keys, {
+    chunk: (path, coordinates) => onChunk(byPath.get(path)!, coordinates),
+    file() {},
+  }, options);
+}
+
+/**
+ * Notices values of a file store that are replaced while a run copies others. Other stores
+ * tell no versions without reading.
+ */
+export class SourceStamps {
+  readonly #store: Store;
+  /** The sum of the hashes of all stamps before their values were copied. */
+  #sum = 0;
+  /** Whether the store has stamps. */
+  #isFound = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Notes a value before it is copied. */
+  async take(item: WorkItem, options: StoreOptions): Promise<void> {
+    const text = await this.#stampsOf(item, options);
+    if (text === "") return;
+    this.#isFound = true;
+    this.#sum = addHash(this.#sum, text);
+  }
+
+  /**
+   * Looks at all values again after the last one was copied.
+   *
+   * @throws {Error} If a value was replaced.
+   */
+  async check(
+    plan: ConvertPlan,
+    work: ConvertWork,
+    { concurrency = 4, signal }: ConvertOptions,
+  ): Promise<void> {
+    if (!this.#isFound) return;
+    let sum = 0;
+    await runConcurrently(work, concurrency, async (item, signal) => {
+      const text = await this.#stampsOf(item, { signal });
+      if (text !== "") sum = addHash(sum, text);
+    }, signal);
+    if (sum !== this.#sum) throw changed(plan);
+  }
+
+  /** The stamps of the files of a value; empty if they have none. */
+  async #stampsOf(
+    { keys }: WorkItem,
+    options: StoreOptions,
+  ): Promise<string> {
+    let text = "";
+    for (const key of keys) {
+      const stamp = await fileStamp(this.#store, key, options);
+      if (stamp !== undefined) text += `${key} ${stamp}\n`;
+    }
+    return text;
+  }
 }

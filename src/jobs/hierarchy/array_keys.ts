@@ -1,9 +1,15 @@
-import type { ArrayStorage } from "../../arrays/array_storage.ts";
-import { storageOf } from "../../arrays/storage_of.ts";
-import { ChunkKeyError } from "../../chunk_key_encoding/chunk_key_error.ts";
-import { flattenLayers } from "../../concat_parts/flat_parts.ts";
-import { ListedParts } from "../../concat_parts/list_chunks.ts";
-import type { StoreKey } from "../../stores/store.ts";
+import {
+  type ArrayStorage,
+  chunksOfGrid,
+  chunksOfShare,
+  countInShare,
+  countOfGrid,
+  type Share,
+  storageOf,
+} from "../../arrays/mod.ts";
+import { flattenLayers, ListedParts } from "../../concat_parts/mod.ts";
+import { ChunkKeyError } from "../../errors/mod.ts";
+import type { StoreKey } from "../../stores/mod.ts";
 
 /** The kind of a listed key of an array. */
 export type ListedKey =
@@ -81,4 +87,93 @@ export class ArrayKeys {
     }
     return this.#latest.coordinates;
   }
+}
+
+/** The coordinates of many chunks in little memory: eight bytes a coordinate. */
+export class ChunkList implements Iterable<number[]> {
+  readonly #rank: number;
+  #numbers = new Float64Array(64);
+  #count = 0;
+
+  /** @param rank The number of coordinates of a chunk. */
+  constructor(rank: number) {
+    this.#rank = rank;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  push(coordinates: readonly number[]): void {
+    const end = this.#count++ * this.#rank;
+    if (end + this.#rank > this.#numbers.length) {
+      const longer = new Float64Array(2 * this.#numbers.length + this.#rank);
+      longer.set(this.#numbers);
+      this.#numbers = longer;
+    }
+    this.#numbers.set(coordinates, end);
+  }
+
+  /** The numbers of all chunks, one chunk after another. */
+  get numbers(): Float64Array {
+    return this.#numbers.subarray(0, this.#count * this.#rank);
+  }
+
+  *[Symbol.iterator](): Generator<number[]> {
+    for (let i = 0; i < this.#count; i++) {
+      const start = i * this.#rank;
+      yield Array.from(this.#numbers.subarray(start, start + this.#rank));
+    }
+  }
+}
+
+/** The first of some chunks in the order of the grid, the last dimension fastest. */
+export function firstChunk(
+  chunks: Iterable<readonly number[]>,
+): readonly number[] | undefined {
+  let first: readonly number[] | undefined;
+  for (const chunk of chunks) {
+    if (first === undefined || isBefore(chunk, first)) first = chunk;
+  }
+  return first;
+}
+
+/** Whether a chunk comes before another one in the order of the grid. */
+export function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  const i = a.findIndex((each, i) => each !== b[i]);
+  return i >= 0 && a[i]! < b[i]!;
+}
+
+/** The chunks of an array that a job has to do with. */
+export interface ArrayOfJob {
+  readonly path: string;
+  readonly gridShape: readonly number[];
+  /** The stored chunks; `undefined` for all chunks of the grid. */
+  readonly stored: ChunkList | undefined;
+}
+
+/** The coordinates of an array's chunks, or of those in a share. */
+export function* chunksToDo(
+  { path, gridShape, stored }: ArrayOfJob,
+  share: Share | undefined,
+): Generator<number[]> {
+  const isIncluded = share === undefined
+    ? () => true
+    : chunksOfShare(share, path, gridShape);
+  for (const coordinates of stored ?? chunksOfGrid(gridShape)) {
+    if (isIncluded(coordinates)) yield coordinates;
+  }
+}
+
+/** The number of chunks that {@linkcode chunksToDo} gives. */
+export function countToDo(array: ArrayOfJob, share: Share | undefined): number {
+  const { path, gridShape, stored } = array;
+  if (stored === undefined) {
+    const count = countOfGrid(gridShape);
+    return share ? countInShare(share, path, count) : count;
+  }
+  if (share === undefined) return stored.count;
+  let count = 0;
+  for (const _ of chunksToDo(array, share)) count++;
+  return count;
 }

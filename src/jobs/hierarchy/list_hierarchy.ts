@@ -1,8 +1,8 @@
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
+import { hash } from "../../arrays/mod.ts";
+import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import type { ArrayKeys } from "./array_keys.ts";
 import { documentKey, pathIn, type Place } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
-import { addHash } from "./hash_sum.ts";
 
 /** The callbacks of a listing of a hierarchy. */
 export interface ListingEvents {
@@ -76,4 +76,12 @@ function arrayOf(
     if (path !== undefined) return path;
   }
   return undefined;
+}
+
+/** Sums stay below this number, so that adding a hash of 32 bits never rounds. */
+const LIMIT = 2 ** 52;
+
+/** Adds the hash of a text to a sum of hashes, which does not depend on their order. */
+export function addHash(sum: number, text: string): number {
+  return (sum + hash(text)) % LIMIT;
 }

@@ -1,16 +1,18 @@
-import { missingArray } from "../../arrays/missing_array.ts";
-import { readDocument } from "../../arrays/read_document.ts";
-import { inDocument, MetadataError } from "../../metadata/metadata_error.ts";
+import { missingArray, readDocument } from "../../arrays/mod.ts";
+import { inDocument, MetadataError } from "../../errors/mod.ts";
 import {
+  assertNodeDocument,
   isArrayDocument,
   isMembers,
   nodePaths,
-} from "../../metadata/node_documents.ts";
-import { assertNodeDocument } from "../../metadata/node_metadata.ts";
-import { parseZarrJson } from "../../metadata/zarr_json.ts";
-import { describeStore } from "../../stores/describe_store.ts";
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
-import { readMarker } from "../plan/unfinished_marker.ts";
+  parseZarrJson,
+} from "../../metadata/mod.ts";
+import {
+  describeStore,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { readMarker } from "../convert/unfinished_marker.ts";
 import { describePlace, documentKey, type Place } from "./node_location.ts";
 
 /** A node of a hierarchy, with its document. */

@@ -1,6 +1,7 @@
-import type { FolderKey } from "../../stores/file_system/file_changes.ts";
-import type { StoreKey } from "../../stores/store.ts";
-import { readRecorded } from "./moved.ts";
+import { crc32c } from "../../checksum/mod.ts";
+import { joinBytes } from "../../runtime/mod.ts";
+import type { FolderKey, StoreKey } from "../../stores/mod.ts";
+import type { ChunkFiles } from "./layout.ts";
 import {
   folderOf,
   foldersOf,
@@ -131,4 +132,44 @@ function* changing(
     const { growth, planned } = chunk.array;
     if (growth !== 0 || renamed.has(planned.path)) yield chunk;
   }
+}
+
+/** The bytes of a chunk that move between its files: those that are cut off, or appended. */
+export async function readMoved(
+  run: InPlaceRun,
+  { data, tail }: ChunkFiles,
+): Promise<Uint8Array> {
+  if (data === undefined) return new Uint8Array();
+  const { from, old, new: length } = data;
+  const count = Math.abs(length - old);
+  const moved = length < old
+    ? await run.files.read(from, length, count)
+    : await readTail(run, tail, count);
+  if (moved?.length === count) return moved;
+  throw run.changed(from);
+}
+
+/** The first bytes behind the unsized part. */
+async function readTail(
+  { files }: InPlaceRun,
+  tail: ChunkFiles["tail"],
+  count: number,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for (const key of tail) {
+    const part = await files.read(key, 0) ??
+      await files.read(hiddenKey(key), 0);
+    if (part !== undefined) parts.push(part);
+  }
+  return joinBytes(parts).subarray(0, count);
+}
+
+/** Reads the bytes that move once more, and refuses others than those that were recorded. */
+export async function readRecorded(
+  run: InPlaceRun,
+  { files, checksum }: RecordedChunk,
+): Promise<Uint8Array> {
+  const moved = await readMoved(run, files);
+  if (crc32c(moved) === checksum) return moved;
+  throw run.changed(files.data!.from);
 }

@@ -1,12 +1,14 @@
-import { missingArray } from "../../arrays/missing_array.ts";
-import { describeStore } from "../../stores/describe_store.ts";
-import { fileChangesOf } from "../../stores/file_system/deno_file_changes.ts";
-import type { FileChanges } from "../../stores/file_system/file_changes.ts";
-import { recover } from "../../stores/recover.ts";
-import type { Store, StoreOptions } from "../../stores/store.ts";
-import type { Conversion } from "../plan/conversion.ts";
-import { assertInPlaceOptions, type ConvertInPlaceOptions } from "./options.ts";
-import { beginInPlace, continueInPlace } from "./phases.ts";
+import { missingArray } from "../../arrays/mod.ts";
+import {
+  describeStore,
+  type FileChanges,
+  fileChangesOf,
+  recover,
+  type Store,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import type { Conversion } from "../convert/convert_options.ts";
+import { readMarker } from "../convert/unfinished_marker.ts";
 import {
   describePlace,
   documentKey,
@@ -14,7 +16,12 @@ import {
   type Place,
   placeOf,
 } from "../hierarchy/node_location.ts";
-import { readMarker } from "../plan/unfinished_marker.ts";
+import {
+  assertInPlaceOptions,
+  beginInPlace,
+  continueInPlace,
+  type ConvertInPlaceOptions,
+} from "./phases.ts";
 
 /**
  * Gives an array, or all arrays of a group, another layout in the folder where they are,

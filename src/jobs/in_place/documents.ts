@@ -1,21 +1,26 @@
+import { V2_DOCUMENTS } from "../../arrays/mod.ts";
 import {
   changeNodes,
+  changeZarrJson,
   isArrayDocument,
   isMembers,
-} from "../../metadata/node_documents.ts";
-import { changeZarrJson } from "../../metadata/format_zarr_json.ts";
-import { parseExactZarrJson, parseZarrJson } from "../../metadata/zarr_json.ts";
-import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
-import { V2_DOCUMENTS } from "../../arrays/v2_documents.ts";
-import { readSize } from "../../stores/capabilities.ts";
+  parseExactZarrJson,
+  parseZarrJson,
+} from "../../metadata/mod.ts";
+import {
+  isSameBytes,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
 import {
   besideNodes,
   type ConvertPlan,
   withoutNodes,
-} from "../plan/convert_plan.ts";
-import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
-import { isSameBytes } from "../../stores/is_same_file.ts";
+} from "../convert/convert_plan.ts";
 import type { Place } from "../hierarchy/node_location.ts";
+import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 
 /**
  * The name of the chunk key encoding and of the codec of an array that is being converted.

@@ -1,40 +1,42 @@
-import type { ArrayMetadata } from "../../metadata/array_metadata.ts";
-import { isSameJson } from "../../metadata/same_json.ts";
-import type { FileChanges } from "../../stores/file_system/file_changes.ts";
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
-import type { Conversion } from "../plan/conversion.ts";
-import { type ConvertPlan, planConversion } from "../plan/convert_plan.ts";
+import { describe, describeAll } from "../../errors/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
+import type { FileChanges, StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { assertLayout, type LayoutOptions } from "../convert/change_layout.ts";
 import {
-  assertAlone,
-  assertFree,
-  assertReachable,
-  assertUnchanged,
-  assertUnlinked,
-} from "./checks.ts";
-import { InPlaceArray } from "./array.ts";
+  assertConcurrency,
+  type Conversion,
+  type ConvertProgress,
+} from "../convert/convert_options.ts";
+import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
+import {
+  encodeMarker,
+  markerKey,
+  newInPlaceMarker,
+} from "../convert/unfinished_marker.ts";
+import {
+  describePlace,
+  pathIn,
+  type Place,
+} from "../hierarchy/node_location.ts";
 import { cutChunks, joinChunks, undoJoins } from "./change.ts";
-import { cleanUp } from "./clean.ts";
+import { cleanUp, listInPlace, undoPreparation } from "./clean.ts";
 import {
   documentChanges,
   metadataAfter,
   storeBefore,
   v2DocumentsBeside,
 } from "./documents.ts";
-import { listInPlace, undoPreparation } from "./listing.ts";
-import { type ConvertInPlaceOptions, layoutOf } from "./options.ts";
-import { prepare } from "./prepare.ts";
+import { InPlaceArray } from "./layout.ts";
+import {
+  assertAlone,
+  assertFree,
+  assertReachable,
+  assertUnchanged,
+  assertUnlinked,
+  prepare,
+} from "./prepare.ts";
 import { InPlaceRun } from "./run.ts";
 import type { DocumentChange, InPlaceState } from "./state.ts";
-import {
-  describePlace,
-  pathIn,
-  type Place,
-} from "../hierarchy/node_location.ts";
-import {
-  encodeMarker,
-  markerKey,
-  newInPlaceMarker,
-} from "../plan/unfinished_marker.ts";
 
 /** Converts a node in place that has no marker. */
 export async function beginInPlace(
@@ -246,4 +248,66 @@ function conversionOf(
     v2Nodes,
     leftOut,
   };
+}
+
+/**
+ * Options of {@linkcode convertInPlace}.
+ *
+ * @example
+ * ```ts
+ * import type { ConvertInPlaceOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: ConvertInPlaceOptions = { suffix: ".shard", parts: ["", ".index"] };
+ * ```
+ */
+export interface ConvertInPlaceOptions
+  extends Omit<LayoutOptions, "container">, StoreOptions {
+  /** The number of chunks that are changed at once, from 1. Default: 16. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Whether nodes in a group whose documents are not valid are left as they are. By default,
+   * such a node is an error.
+   */
+  readonly keepGoing?: boolean | undefined;
+  /** Whether nothing is written: the result then says what would be converted. */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Called after each step. A chunk takes three of them: its new files are added, its file
+   * is made longer or cut, and its old files are removed.
+   *
+   * @param progress How far the conversion is, in steps.
+   */
+  readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
+}
+
+/** The options that say which layout is wanted. */
+const LAYOUT = [
+  ...["keyEncoding", "suffix", "parts", "plain", "metadata"] as const,
+];
+const KNOWN: readonly string[] = [
+  ...LAYOUT,
+  ...["where", "concurrency", "keepGoing", "dryRun", "onProgress", "signal"],
+];
+
+/** Refuses options that are unknown, out of range or contradict each other. */
+export function assertInPlaceOptions(options: ConvertInPlaceOptions): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)} of a conversion in place; known are ${
+        describeAll(KNOWN)
+      }`,
+    );
+  }
+  assertConcurrency(options.concurrency);
+  assertLayout(options);
+}
+
+/** The layout that options say; `undefined` if they say none. */
+export function layoutOf(
+  options: ConvertInPlaceOptions,
+): LayoutOptions | undefined {
+  if (LAYOUT.every((name) => options[name] === undefined)) return undefined;
+  const names = [...LAYOUT, "where"] as const;
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
 }

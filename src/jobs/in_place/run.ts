@@ -1,12 +1,16 @@
-import { describe } from "../../metadata/describe.ts";
+import { describe } from "../../errors/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import type {
   FileChanges,
   FolderKey,
-} from "../../stores/file_system/file_changes.ts";
-import type { StoreKey, StoreOptions } from "../../stores/store.ts";
-import { ChunkList } from "../hierarchy/chunk_list.ts";
-import type { ConvertProgress } from "../plan/convert_options.ts";
-import type { ChunkFiles, InPlaceArray } from "./array.ts";
+  StoreKey,
+  StoreOptions,
+} from "../../stores/mod.ts";
+import type { ConvertProgress } from "../convert/convert_options.ts";
+import { markerKey } from "../convert/unfinished_marker.ts";
+import { ChunkList } from "../hierarchy/array_keys.ts";
+import { describePlace, type Place } from "../hierarchy/node_location.ts";
+import type { ChunkFiles, InPlaceArray } from "./layout.ts";
 import {
   changedKey,
   type InPlacePhase,
@@ -17,9 +21,6 @@ import {
   stagedMarker,
   stagedV2Document,
 } from "./state.ts";
-import { describePlace, type Place } from "../hierarchy/node_location.ts";
-import { runConcurrently } from "../run_concurrently.ts";
-import { markerKey } from "../plan/unfinished_marker.ts";
 
 /** The number of chunks at once, if no option says it. Waiting for the disk takes most of the time. */
 const CONCURRENCY = 16;

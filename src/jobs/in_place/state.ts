@@ -1,5 +1,5 @@
-import type { StoreKey } from "../../stores/store.ts";
-import type { LeftOutNode } from "../plan/conversion.ts";
+import type { StoreKey } from "../../stores/mod.ts";
+import type { LeftOutNode } from "../convert/convert_options.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 
 /**

@@ -1,5 +1,8 @@
-import { describe } from "../../metadata/describe.ts";
-import type { StoreKey } from "../../stores/store.ts";
+import { assertShare, isInShare, type Share } from "../../arrays/mod.ts";
+import type { CodecRegistry } from "../../codecs/mod.ts";
+import { describe, describeAll } from "../../errors/mod.ts";
+import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { assertConcurrency } from "../convert/convert_options.ts";
 
 /**
  * The stable name of a kind of finding.
@@ -132,4 +135,153 @@ export function finding(
     message: message.includes(key) ? message : `${describe(key)}: ${message}`,
     ...coordinates && { coordinates },
   };
+}
+
+/**
+ * Options of {@linkcode verify}.
+ *
+ * @example Every byte, and each finding as it comes
+ * ```ts
+ * import type { VerifyOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: VerifyOptions = {
+ *   deep: true,
+ *   onFinding: ({ rule, message }) => console.error(`${rule}: ${message}`),
+ * };
+ * ```
+ */
+export interface VerifyOptions extends StoreOptions {
+  /**
+   * Whether all chunks and inner chunks are decoded. Codecs at hand are `bytes`, `crc32c`,
+   * `gzip`, `zlib`, those of TIFF, `zstd` where the runtime has it, and those in `codecs`.
+   * Chunks that are not decoded are a finding, `chunk-undecoded`.
+   */
+  readonly deep?: boolean | undefined;
+  /** Further codecs for `deep`: the `registry` of zarrita, or any other with its `get`. */
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
+  /** The number of chunks that are verified at once, from 1. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /** Verifies one share of the chunks and documents. */
+  readonly share?: Share | undefined;
+  /**
+   * Whether a document or a chunk that the store fails to read is a finding. By default, it
+   * is an error that ends the verification.
+   */
+  readonly keepGoing?: boolean | undefined;
+  /** Called with each finding. */
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+  /**
+   * Called after each chunk.
+   *
+   * @param progress The number of chunks that are verified or absent, and of all chunks.
+   */
+  readonly onProgress?:
+    | ((progress: { readonly done: number; readonly total: number }) => void)
+    | undefined;
+}
+
+const KNOWN = [
+  "deep",
+  "codecs",
+  "concurrency",
+  "share",
+  "keepGoing",
+  "onFinding",
+  "onProgress",
+  "signal",
+];
+
+/** Refuses options that are unknown or out of range. */
+export function assertVerifyOptions(options: VerifyOptions): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
+    );
+  }
+  assertConcurrency(options.concurrency);
+  assertShare(options.share);
+}
+
+/** The greatest number of findings that are kept. */
+const MOST_FINDINGS = 1000;
+
+/** Collects findings. */
+export class Findings {
+  readonly #options: VerifyOptions;
+  readonly #kept: Finding[] = [];
+  readonly #counts: Partial<Record<Rule, number>> = {};
+  readonly #undecoded = new Map<
+    string,
+    { key: StoreKey; unit: string; unknown: string; count: number }
+  >();
+  #isSound = true;
+
+  constructor(options: VerifyOptions) {
+    this.#options = options;
+  }
+
+  add(found: Finding): void {
+    const { rule, severity } = found;
+    this.#counts[rule] = (this.#counts[rule] ?? 0) + 1;
+    if (severity === "error") this.#isSound = false;
+    if (this.#kept.length < MOST_FINDINGS) this.#kept.push(found);
+    this.#options.onFinding?.(found);
+  }
+
+  /**
+   * Notes chunks that were not decoded.
+   *
+   * @param key The key of the array's document.
+   * @param unit The kind of chunks.
+   * @param unknown What could not be decoded.
+   */
+  addUndecoded(
+    key: StoreKey,
+    unit: string,
+    unknown: string,
+    count: number,
+  ): void {
+    const name = `${key} ${unknown}`;
+    const before = this.#undecoded.get(name)?.count ?? 0;
+    this.#undecoded.set(name, { key, unit, unknown, count: before + count });
+  }
+
+  /** Adds a finding for each array and each codec of it that could not be decoded. */
+  finish(): void {
+    for (const { key, unit, unknown, count } of this.#undecoded.values()) {
+      const units = count === 1 ? `1 ${unit} was` : `${count} ${unit}s were`;
+      this.add(finding(
+        "chunk-undecoded",
+        key,
+        `${units} not decoded, since the ${unknown} in ${
+          describe(key)
+        } is not known here: damage of them is not noticed`,
+      ));
+    }
+  }
+
+  /** Adds a finding about no chunk, if its key belongs to the share. */
+  addShared(found: Finding): void {
+    const { share } = this.#options;
+    if (share === undefined || isInShare(share, found.key)) this.add(found);
+  }
+
+  result(): {
+    findings: readonly Finding[];
+    counts: Readonly<Partial<Record<Rule, number>>>;
+    undecoded: Readonly<Record<string, number>>;
+    isSound: boolean | null;
+  } {
+    const undecoded: Record<string, number> = {};
+    for (const { unknown, count } of this.#undecoded.values()) {
+      undecoded[unknown] = (undecoded[unknown] ?? 0) + count;
+    }
+    return {
+      findings: this.#kept,
+      counts: this.#counts,
+      undecoded,
+      isSound: this.#isSound && this.#undecoded.size > 0 ? null : this.#isSound,
+    };
+  }
 }

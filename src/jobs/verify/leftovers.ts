@@ -1,10 +1,9 @@
-import { isV2Document } from "../../arrays/v2_documents.ts";
-import { describe } from "../../metadata/describe.ts";
-import type { StoreKey } from "../../stores/store.ts";
-import type { ArrayKeys } from "../hierarchy/array_keys.ts";
-import type { ChunkList } from "../hierarchy/chunk_list.ts";
+import { isV2Document } from "../../arrays/mod.ts";
+import { describe } from "../../errors/mod.ts";
+import type { StoreKey } from "../../stores/mod.ts";
+import { MARKER } from "../convert/unfinished_marker.ts";
+import type { ArrayKeys, ChunkList } from "../hierarchy/array_keys.ts";
 import { documentKey, type Place } from "../hierarchy/node_location.ts";
-import { MARKER } from "../plan/unfinished_marker.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** An array whose keys are told from other keys. */

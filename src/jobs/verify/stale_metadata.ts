@@ -1,10 +1,13 @@
-import { describe } from "../../metadata/describe.ts";
-import { changeNodes, isMembers } from "../../metadata/node_documents.ts";
-import { describeStore } from "../../stores/describe_store.ts";
-import { type Finding, finding } from "./finding.ts";
-import { documentKey, type Place } from "../hierarchy/node_location.ts";
+import { describe } from "../../errors/mod.ts";
+import { changeNodes, isMembers } from "../../metadata/mod.ts";
+import { describeStore } from "../../stores/mod.ts";
+import {
+  documentKey,
+  isSameDocument,
+  type Place,
+} from "../hierarchy/node_location.ts";
 import type { Node } from "../hierarchy/read_nodes.ts";
-import { isSameDocument } from "../hierarchy/same_document.ts";
+import { type Finding, finding } from "./finding.ts";
 
 /**
  * Compares the consolidated metadata of groups with the documents of their nodes.

@@ -1,19 +1,26 @@
-import { isAdopted } from "../../adoption/is_adopted.ts";
-import { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { MetadataError } from "../../metadata/metadata_error.ts";
-import type { NamedConfiguration } from "../../metadata/array_metadata.ts";
-import { isArrayDocument } from "../../metadata/node_documents.ts";
-import { hasNonFinite } from "../../metadata/zarr_json.ts";
-import type { Store, StoreKey, StoreOptions } from "../../stores/store.ts";
-import { countInShare, isInShare, type Share } from "../../arrays/share.ts";
-import { countOfGrid } from "../../arrays/chunks_of_grid.ts";
-import { chunksToDo, countToDo } from "../hierarchy/array_chunks_to_do.ts";
-import { ArrayKeys } from "../hierarchy/array_keys.ts";
-import { chunkLevel } from "../chunks/chunk_levels.ts";
-import { ChunkList } from "../hierarchy/chunk_list.ts";
-import { type Finding, finding, type Rule } from "./finding.ts";
-import { Findings } from "./findings.ts";
-import { brokenPaths, Leftovers } from "./leftovers.ts";
+import {
+  ArrayChunks,
+  countInShare,
+  countOfGrid,
+  isInShare,
+  type Share,
+} from "../../arrays/mod.ts";
+import { isAdopted } from "../../containers/mod.ts";
+import { MetadataError } from "../../errors/mod.ts";
+import {
+  hasNonFinite,
+  isArrayDocument,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { chunkLevel } from "../chunk_checks.ts";
+import {
+  ArrayKeys,
+  ChunkList,
+  chunksToDo,
+  countToDo,
+} from "../hierarchy/array_keys.ts";
 import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
   documentKey,
@@ -22,14 +29,21 @@ import {
   placeOf,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
-import { runConcurrently } from "../run_concurrently.ts";
+import {
+  assertVerifyOptions,
+  type Finding,
+  finding,
+  Findings,
+  type Rule,
+  type VerifyOptions,
+} from "./finding.ts";
+import { brokenPaths, Leftovers } from "./leftovers.ts";
 import { staleMetadata } from "./stale_metadata.ts";
 import {
   type VerifiedArray,
   type VerifiedChunk,
   verifyChunk,
 } from "./verify_chunk.ts";
-import { assertVerifyOptions, type VerifyOptions } from "./verify_options.ts";
 
 /**
  * The result of {@linkcode verify}.

@@ -1,36 +1,42 @@
-import type { ArrayChunks } from "../../arrays/array_chunks.ts";
-import { ChecksumError } from "../../checksum/checksum_error.ts";
-import {
-  CHECKSUM_SIZE,
-  verifyChecksum,
-} from "../../checksum/stored_checksum.ts";
-import { MissingPartError } from "../../concat_parts/missing_part_error.ts";
-import { DamageError } from "../../errors/damage_error.ts";
-import { describe } from "../../metadata/describe.ts";
-import { assertShardIndex } from "../../shards/assert_shard_index.ts";
-import {
-  decodeShardIndex,
-  type ShardIndex,
-  shardIndexSize,
-} from "../../shards/shard_index.ts";
-import type { ShardLayout } from "../../shards/shard_layout.ts";
-import { PartSizeError } from "../../splitter/part_size_error.ts";
-import type { ByteWriter } from "../../stores/byte_io.ts";
-import { takeShortcut } from "../../stores/shortcut.ts";
-import type { ByteRange, Store, StoreOptions } from "../../stores/store.ts";
-import { UnfinishedWriteError } from "../../stores/unfinished_write_error.ts";
-import { ChunkCheck, NO_INDEX } from "../chunks/chunk_checks.ts";
-import type { ChunkLevel, ShardLevel } from "../chunks/chunk_levels.ts";
-import { checkedStream } from "../chunks/checked_stream.ts";
-import { chunkRows, noteKey } from "../../zarrita/read_keys.ts";
-import { decodeChunk } from "./decode_chunk.ts";
-import type { Codecs } from "./decoders.ts";
-import { type Finding, finding, type Rule } from "./finding.ts";
+import type { ArrayChunks } from "../../arrays/mod.ts";
+import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
+import { chunkRows, noteKey } from "../../codecs/mod.ts";
 import {
   changeOfFile,
   hasRightSize,
   wrongEntriesOf,
-} from "./verify_adopted_file.ts";
+} from "../../containers/mod.ts";
+import {
+  ChecksumError,
+  DamageError,
+  describe,
+  MissingPartError,
+  PartSizeError,
+  UnfinishedWriteError,
+} from "../../errors/mod.ts";
+import {
+  assertShardIndex,
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+  type ShardLayout,
+} from "../../shards/mod.ts";
+import {
+  type ByteRange,
+  type ByteWriter,
+  type Store,
+  type StoreOptions,
+  takeShortcut,
+} from "../../stores/mod.ts";
+import {
+  checkedStream,
+  ChunkCheck,
+  type ChunkLevel,
+  NO_INDEX,
+  type ShardLevel,
+} from "../chunk_checks.ts";
+import { type Codecs, decodeChunk } from "./decode_chunk.ts";
+import { type Finding, finding, type Rule } from "./finding.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {

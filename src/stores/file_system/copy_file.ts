@@ -1,7 +1,7 @@
-import type { ByteWriter } from "../byte_io.ts";
-import type { StoreKey, StoreOptions } from "../store.ts";
-import { rootOf } from "./store_roots.ts";
-import { FileValueWriter } from "./writer.ts";
+import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
+import { DENO_FILES } from "./deno_files.ts";
+import { rootOf } from "./root.ts";
+import { FileValueWriter } from "./value.ts";
 
 /** Whether {@linkcode copyFile} copies from one store to another. */
 export function canCopyFiles(from: object, to: object): boolean {
@@ -34,4 +34,18 @@ export async function copyFile(
   if (file?.size !== size || file.leadsTo !== undefined) return false;
   return writer instanceof FileValueWriter &&
     await writer.copy(file.path, size, length);
+}
+
+/**
+ * A text that tells the file of a key from later versions of it; `undefined` if there is no
+ * file, or the store is no file store.
+ */
+export async function fileStamp(
+  store: object,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<string | undefined> {
+  const file = await rootOf(store)?.root.find(key, options);
+  const state = file && await DENO_FILES.stat(file.path);
+  return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

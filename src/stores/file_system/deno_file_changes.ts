@@ -1,14 +1,17 @@
-import { forEachAtOnce } from "../for_each_at_once.ts";
+import { forEachAtOnce } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
-import { ifPresent, ifPresentSync, withPath } from "./absence.ts";
+import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
-import { type Awaitable, isSameState } from "./files.ts";
-import { IN_PLACE_LOCK } from "../temporary_name.ts";
-import { splitPath } from "../key_path.ts";
-import type { FileSystemRoot } from "./root.ts";
-import { rootOf, type StoreRoot } from "./store_roots.ts";
-import { PendingValue } from "./value.ts";
 import type { FileChanges, FileFacts, FolderKey } from "./file_changes.ts";
+import {
+  type Awaitable,
+  ifPresent,
+  ifPresentSync,
+  isSameState,
+  withPath,
+} from "./files.ts";
+import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
+import { PendingValue } from "./value.ts";
 
 /** The operations on the files of a store; `undefined` if it is no file store. */
 export function fileChangesOf(store: object): FileChanges | undefined {

@@ -1,33 +1,41 @@
-import { assertByteRange } from "../byte_range.ts";
-import type { ByteWriter } from "../byte_io.ts";
-import { inspectAsString } from "../describe_store.ts";
-import { listFiles } from "./listing.ts";
+import {
+  abortable,
+  assertValue,
+  discard,
+  offerShortcut,
+} from "../byte_streams.ts";
+import { inspectAsString } from "../capabilities.ts";
+import type { RecoverOptions, Recovery } from "../recover.ts";
+import {
+  assertByteRange,
+  type ByteRange,
+  type ByteWriter,
+  type GetOptions,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../store.ts";
+import {
+  assertNotTemporary,
+  assertStoreKey,
+  assertStorePrefix,
+  splitPath,
+} from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf, streamRangeOf } from "./file_version.ts";
-import { assertNotTemporary } from "../temporary_name.ts";
-import { splitPath } from "../key_path.ts";
-import { openFiles } from "./open_files.ts";
-import { openFile, readFileRange, WHOLE } from "./reading.ts";
+import {
+  listFiles,
+  openFile,
+  openFiles,
+  readFileRange,
+  WHOLE,
+} from "./reading.ts";
 import { recoverFolder } from "./recover_folder.ts";
-import { FileSystemRoot } from "./root.ts";
-import { rememberRoot } from "./store_roots.ts";
-import { PendingValue } from "./value.ts";
-import { FileValueWriter } from "./writer.ts";
-import { offerShortcut } from "../shortcut.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "../store.ts";
-import type { RecoverOptions, Recovery } from "../recover.ts";
-import type { StoreGroup, StoreVersion } from "../store_group.ts";
-import { assertStoreKey } from "../store_key.ts";
-import { assertStorePrefix } from "../store_prefix.ts";
-import { assertValue, discard } from "../given_value.ts";
-import { abortable } from "../stream.ts";
+import { FileSystemRoot, rememberRoot } from "./root.ts";
+import { FileValueWriter, PendingValue } from "./value.ts";
 
 /**
  * Options of {@linkcode FileSystemStore}.

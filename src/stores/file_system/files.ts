@@ -1,4 +1,10 @@
-import type { ByteRange, GetOptions, StoreKey } from "../store.ts";
+import { describeStore, redactUrl } from "../capabilities.ts";
+import type {
+  ByteRange,
+  GetOptions,
+  StoreKey,
+  StoreOptions,
+} from "../store.ts";
 
 /** A value, or a promise of it: what takes no time need not wait for a turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
@@ -96,4 +102,115 @@ const YOUTH = 2_000;
 /** Whether a file was so old at a time that its state tells it from all files that replace it later. */
 export function isOld({ mtime }: FileState, time: number): boolean {
   return mtime + YOUTH <= time;
+}
+
+/** The result of an operation on a path, or `undefined` if nothing is there. */
+export async function ifPresent<T>(
+  operation: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await operation();
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** As {@linkcode ifPresent}, for an operation that blocks. */
+export function ifPresentSync<T>(operation: () => T): T | undefined {
+  try {
+    return operation();
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an error says that no file is at a path, or that a file is in a folder's place. */
+export function isAbsence(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound ||
+    error instanceof Deno.errors.NotADirectory;
+}
+
+/** Adds the path to an error of an open file, as Deno does for errors of paths. */
+export function withPath(error: unknown, path: string): unknown {
+  if (error instanceof Error && !error.message.includes(path)) {
+    error.message += `: write '${path}'`;
+  }
+  return error;
+}
+
+/** Whether an error says that the disk is full, or the quota of the user. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** The file that a key leads to. */
+export interface FoundFile {
+  /** The path of the file, without links below the root. */
+  readonly path: string;
+  /**
+   * Whether the key still leads to a file that was opened by its path; `undefined` for
+   * the state of an open file that cannot be told. Missing where no link is on the way.
+   */
+  leadsTo?(file: FileState | undefined): boolean;
+}
+
+/** Where keys lead in the file system. */
+export interface Folders {
+  /** Finds the file of a value. Refuses an invalid key, and a key that names no regular file in a folder that may be read. */
+  find(key: StoreKey, options?: StoreOptions): Promise<FoundFile | undefined>;
+  /** Finds a folder to read; `undefined` if nothing is there. */
+  locate(folder: string): Promise<string | undefined>;
+  /** Finds a folder to change, below the root; `undefined` if nothing is there. */
+  follow(folder: string): Promise<string | undefined>;
+  /**
+   * Finds a folder, or the nearest existing folder above it. Creates the root.
+   *
+   * @param key A key in the folder, for the message of an error.
+   * @throws {FolderKeyError} If a file is in the place of a folder.
+   */
+  nearestFolder(
+    folder: string,
+    key?: StoreKey,
+  ): Promise<{ readonly folder: string; readonly path: string }>;
+  /**
+   * Finds a folder, and creates it if it is missing.
+   *
+   * @param key A key in the folder, for the message of an error.
+   * @throws {FolderKeyError} If a file is in the place of a folder.
+   */
+  ensureFolder(folder: string, key?: StoreKey): Promise<string>;
+  /** Removes the file that a key names, or a link to it. */
+  remove(key: StoreKey): Promise<void>;
+}
+
+/** A URL's scheme, which has two letters at least: one letter is a drive of Windows. */
+const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i;
+
+/** The path of a root that is given as a path or as a `file:` URL. */
+export function rootPath(root: unknown): string {
+  if (typeof root !== "string" && !(root instanceof URL)) {
+    throw new TypeError(
+      `Expected the path or file: URL of a folder, found ${
+        describeStore(root)
+      }`,
+    );
+  }
+  if (typeof root === "string" && !SCHEME.test(root)) return root;
+  if (root instanceof URL && root.protocol === "file:" && root.host === "") {
+    // Not `fileURLToPath` of node:url: this module must load in browsers.
+    const path = decodeURIComponent(root.pathname);
+    return Deno.build.os === "windows" ? path.slice(1) : path;
+  }
+  const url = redactUrl(String(root));
+  const advice = /^https?:/i.test(url)
+    ? `: use new HttpStore("${url}")`
+    : /^file:\/\/\//i.test(url)
+    ? `: use new FileSystemStore(new URL("${url}"))`
+    : "";
+  throw new TypeError(
+    `Expected the path of a folder or a file: URL of this machine, found "${url}"${advice}`,
+  );
 }

@@ -1,11 +1,15 @@
-import type { StoreKey, StoreOptions } from "../store.ts";
 import type { Recovery } from "../recover.ts";
-import { ifPresent } from "./absence.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { isJournal, isTemporary } from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import { journalPlace } from "./file_group.ts";
-import { findLeftovers } from "./find_leftovers.ts";
-import { isJournal, isTemporary } from "../temporary_name.ts";
-import { type Leftover, recoverFiles } from "./recovery.ts";
+import { type Files, ifPresent, type OpenFile } from "./files.ts";
+import {
+  Journal,
+  type JournalPlace,
+  type JournalRecord,
+  readRecord,
+} from "./journal.ts";
 import type { FileSystemRoot } from "./root.ts";
 
 /** Recovers what killed writers left in a folder, and in all folders below it. */
@@ -51,4 +55,179 @@ export async function recoverFolder(
     },
   }, signal);
   return { written: [...written], deleted: [...deleted], temporary };
+}
+
+/** The number of temporary files that are held open at the same time. */
+const MOST_OPEN = 256;
+
+/** A file that a writer may have left. */
+export type Leftover =
+  | { readonly temporary: string }
+  | { readonly journal: JournalPlace };
+
+/** The functions that {@linkcode recoverFiles} reports its work to. */
+export interface RecoveryEvents {
+  /** A change that a killed writer had begun is finished. */
+  finished(journal: JournalPlace, record: JournalRecord): void;
+  /** A temporary file of a killed writer is removed, of a length in bytes. */
+  removed(path: string, size: number): void;
+}
+
+/**
+ * Finishes the changes of writers that were killed, and removes their temporary files.
+ * The temporary files of dead writers are found before the journals are looked at, and
+ * stay locked: otherwise a writer could commit and die in between, and its files would
+ * be removed. If the change of a journal cannot be finished, the others are, and all
+ * temporary files stay.
+ *
+ * @param list Lists what writers may have left.
+ * @throws {AggregateError} If changes could not be finished.
+ */
+export async function recoverFiles(
+  files: Files,
+  list: () => AsyncIterable<Leftover>,
+  events: RecoveryEvents,
+  signal?: AbortSignal,
+): Promise<void> {
+  const failures = new Failures(signal);
+  while (true) {
+    const dead = new Map<string, OpenFile>();
+    try {
+      for await (const found of list()) {
+        signal?.throwIfAborted();
+        if (dead.size === MOST_OPEN) break;
+        if (!("temporary" in found)) continue;
+        const file = await files.open(found.temporary);
+        if (file === undefined) continue;
+        try {
+          if (await file.tryLock()) dead.set(found.temporary, file);
+        } finally {
+          if (!dead.has(found.temporary)) await file.close();
+        }
+      }
+      for await (const found of list()) {
+        signal?.throwIfAborted();
+        if ("temporary" in found) continue;
+        const { journal } = found;
+        const finished = (record: JournalRecord) =>
+          events.finished(journal, record);
+        await failures.collect(journal, () =>
+          Journal.lock(
+            files,
+            journal,
+            () => Promise.resolve(),
+            signal,
+            finished,
+          ));
+      }
+      failures.throwIfAny();
+      for (const path of dead.keys()) {
+        const state = await files.stat(path);
+        if (state === undefined) continue;
+        await files.remove(path);
+        events.removed(path, state.size);
+      }
+    } finally {
+      for (const file of dead.values()) await file.close();
+    }
+    if (dead.size < MOST_OPEN) return;
+  }
+}
+
+/** Collects the failures of journals, so that the others are looked at. */
+export class Failures {
+  readonly #signal: AbortSignal | undefined;
+  readonly #errors = new Map<string, unknown>();
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  async collect(
+    { path }: JournalPlace,
+    task: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      this.#signal?.throwIfAborted();
+      this.#errors.set(path, error);
+    }
+  }
+
+  throwIfAny(): void {
+    if (this.#errors.size === 0) return;
+    const lines = [...this.#errors].map(([path, error]) => {
+      const text = error instanceof Error ? error.message : String(error);
+      return text.includes(path) ? text : `${path}: ${text}`;
+    });
+    throw new AggregateError(
+      this.#errors.values(),
+      `The changes of ${this.#errors.size} journal${
+        this.#errors.size === 1 ? "" : "s"
+      } could not be finished, so that all temporary files are kept; all other changes are finished: ${
+        lines.join("; ")
+      }`,
+    );
+  }
+}
+
+/**
+ * Reports what `recoverFiles` would do, and changes nothing. Files of programs that are
+ * writing are left out, since those programs hold locks on them.
+ *
+ * @param list Lists the files that writers may have left.
+ * @throws {AggregateError} If journals could not be read.
+ */
+export async function findLeftovers(
+  files: Files,
+  list: () => AsyncIterable<Leftover>,
+  events: RecoveryEvents,
+  signal?: AbortSignal,
+): Promise<void> {
+  const temporary = new Map<string, number>();
+  const needed = new Set<string>();
+  const failures = new Failures(signal);
+  for await (const found of list()) {
+    signal?.throwIfAborted();
+    if ("temporary" in found) {
+      await lookInto(found.temporary, async (file) => {
+        temporary.set(found.temporary, await file.size());
+      });
+      continue;
+    }
+    const { journal } = found;
+    await failures.collect(
+      journal,
+      () =>
+        lookInto(journal.path, async (file) => {
+          const record = await readRecord(file, journal.path);
+          if (record === undefined) return;
+          events.finished(journal, record);
+          if (record.action === "delete") return;
+          for (const [name] of record.files) {
+            const path = await journal.find(name);
+            if (path !== undefined) needed.add(path);
+          }
+        }),
+    );
+  }
+  failures.throwIfAny();
+  for (const [path, size] of temporary) {
+    if (!needed.has(path)) events.removed(path, size);
+  }
+
+  /** Runs a task with a file, unless a program that is writing holds a lock on it. */
+  async function lookInto(
+    path: string,
+    task: (file: OpenFile) => Promise<void>,
+  ): Promise<void> {
+    const file = await files.open(path);
+    if (file === undefined) return;
+    try {
+      if (await file.tryLock()) await task(file);
+    } finally {
+      file.close();
+    }
+  }
 }

@@ -1,20 +1,18 @@
 import { ensureDir } from "@std/fs/ensure-dir";
-import { ifPresent, ifPresentSync, isAbsence } from "./absence.ts";
-import { assertNotTemporary } from "../temporary_name.ts";
-import { rootPath } from "./path.ts";
-import { splitPath } from "../key_path.ts";
+import { describeValue } from "../../errors/mod.ts";
+import { FolderKeyError } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { FolderKeyError } from "../folder_key_error.ts";
+import { assertNotTemporary, assertStoreKey, splitPath } from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
-import type { FileState } from "./files.ts";
-import type { Folders, FoundFile } from "./folders.ts";
 import {
-  type AllowedPath,
-  below,
-  joined,
-  LinkedFolders,
-} from "./linked_folders.ts";
-import { assertStoreKey } from "../store_key.ts";
+  type FileState,
+  type Folders,
+  type FoundFile,
+  ifPresent,
+  ifPresentSync,
+  isAbsence,
+  rootPath,
+} from "./files.ts";
 
 const MOST_CACHED = 4096;
 
@@ -266,4 +264,89 @@ function assertFolder(path: string, folder: string, key?: StoreKey): void {
       key === undefined ? "" : ` for the key ${JSON.stringify(key)}`
     }: ${path}`,
   );
+}
+
+/** A path that a store may read. */
+export interface AllowedPath {
+  readonly path: string;
+  /** The linked folder that holds the path; `undefined` for a path below the root. */
+  readonly folder?: string;
+}
+
+/** The folders outside of a store's root that symbolic links may lead to. */
+export class LinkedFolders {
+  /** The paths as they were given, since permissions may name links. */
+  readonly #paths: readonly string[];
+
+  constructor(folders: readonly (string | URL)[]) {
+    if (!Array.isArray(folders)) {
+      throw new TypeError(
+        `Expected "followLinksInto" to be a list of folders, found ${
+          describeValue(folders)
+        }`,
+      );
+    }
+    this.#paths = folders.map(rootPath);
+    if (this.#paths.includes("")) {
+      throw new RangeError(
+        'Expected "followLinksInto" to have paths of folders, found ""',
+      );
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#paths.length === 0;
+  }
+
+  /** Finds a real path in the folders. These are looked up each time, since they may be links that change. */
+  find(real: string): AllowedPath | undefined {
+    for (const folder of this.#paths) {
+      const found = ifPresentSync(() => Deno.realPathSync(folder));
+      const relative = below(found, real);
+      if (relative !== undefined) {
+        return { path: joined(folder, relative), folder };
+      }
+    }
+  }
+
+  toString(): string {
+    return this.#paths.join(", ");
+  }
+}
+
+/** A path relative to a folder: "" for the folder itself, `undefined` for a path outside of it. */
+export function below(
+  folder: string | undefined,
+  path: string,
+): string | undefined {
+  if (folder === undefined) return undefined;
+  const separator = Deno.build.os === "windows" ? "\\" : "/";
+  const inside = folder.endsWith(separator) ? folder : folder + separator;
+  return (path + separator).startsWith(inside)
+    ? path.slice(inside.length)
+    : undefined;
+}
+
+/** Joins a folder and a relative path as {@linkcode below} returns it. */
+export function joined(folder: string, relative: string): string {
+  return relative === "" ? folder : `${folder}/${relative}`;
+}
+
+/** The folder of a file store. */
+export interface StoreRoot {
+  readonly root: FileSystemRoot;
+  /** Whether writers wait until everything is on the disk. */
+  readonly isSynced: boolean;
+}
+
+const roots = /* @__PURE__ */ new WeakMap<object, StoreRoot>();
+
+/** Remembers the root of a file store, for modules that work on its files. */
+export function rememberRoot(store: object, root: StoreRoot): void {
+  roots.set(store, root);
+}
+
+/** The root of a file store; `undefined` for any other store. */
+export function rootOf(store: object): StoreRoot | undefined {
+  return roots.get(store);
 }

@@ -1,15 +1,8 @@
-import { takeShortcut } from "../shortcut.ts";
-import type { StoreKey, StoreOptions } from "../store.ts";
-import type { Files } from "./files.ts";
-import { splitPath } from "../key_path.ts";
-import { PendingWriteError } from "../pending_write_error.ts";
-import type { Folders } from "./folders.ts";
-import {
-  copyTemporary,
-  createTemporary,
-  discardTemporary,
-  type Temporary,
-} from "./temporary.ts";
+import { PendingWriteError } from "../../errors/mod.ts";
+import { takeShortcut } from "../byte_streams.ts";
+import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
+import { splitPath, temporaryPath } from "../store_key.ts";
+import { type Files, type Folders, isAbsence, type OpenFile } from "./files.ts";
 
 /** The number of bytes that are written between two checks of the signal. */
 const WINDOW = 16 * 1024 * 1024;
@@ -132,4 +125,133 @@ export class PendingValue {
   async discard(): Promise<void> {
     await discardTemporary(this.#files, this.#temporary);
   }
+}
+
+/** Writes a value piece by piece. */
+export class FileValueWriter implements ByteWriter {
+  readonly #value: PendingValue;
+  readonly #options: StoreOptions;
+  readonly #store: () => Promise<void>;
+  #isOpen = true;
+
+  /** @param store Stores the value, once it is written. */
+  constructor(
+    value: PendingValue,
+    options: StoreOptions,
+    store: () => Promise<void>,
+  ) {
+    this.#value = value;
+    this.#options = options;
+    this.#store = store;
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    this.#options.signal?.throwIfAborted();
+    await this.#value.append(bytes);
+    return bytes.length;
+  }
+
+  /** Copies the first bytes of a file, if nothing was written before. Returns whether the file had the expected size. */
+  async copy(path: string, size: number, length: number): Promise<boolean> {
+    this.#options.signal?.throwIfAborted();
+    return await this.#value.copy(path, size, length);
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    try {
+      await this.#store();
+    } catch (error) {
+      await this.#value.discard();
+      throw error;
+    }
+  }
+
+  async abort(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#value.discard();
+  }
+}
+
+/** A new file under a temporary name, which is locked as long as it is open. */
+export interface Temporary {
+  readonly path: string;
+  readonly file: OpenFile;
+}
+
+/**
+ * Creates a temporary file. The lock tells `recover` that the writer of the file is
+ * alive. If `recover` locks the file first, it removes the file, and another one is
+ * created.
+ */
+export async function createTemporary(
+  files: Files,
+  folder: string,
+): Promise<Temporary> {
+  while (true) {
+    const path = temporaryPath(folder);
+    const temporary = await lock(files, path, await files.create(path));
+    if (temporary !== undefined) return temporary;
+  }
+}
+
+/** Locks a new file; `undefined` if `recover` was faster. */
+async function lock(
+  files: Files,
+  path: string,
+  file: OpenFile,
+): Promise<Temporary | undefined> {
+  try {
+    // The name is new, so that no other file can have it.
+    if (await file.tryLock() && await files.stat(path) !== undefined) {
+      return { path, file };
+    }
+  } catch (error) {
+    await file.close();
+    await files.remove(path);
+    throw error;
+  }
+  await file.close();
+  await files.remove(path); // A dry run of `recover` removes no files.
+}
+
+/**
+ * Replaces a temporary file by a copy of another file. The copy is a new file, since ext4
+ * starts to write a file to the disk at once if it was emptied before.
+ *
+ * @returns The copy; `undefined` if files cannot be copied, if the other file is absent, or
+ * if `recover` has removed the copy, which is not locked before it is complete. The
+ * temporary file is still there then.
+ */
+export async function copyTemporary(
+  files: Files,
+  temporary: Temporary,
+  from: string,
+): Promise<Temporary | undefined> {
+  if (files.copy === undefined) return undefined;
+  const path = temporaryPath(splitPath(temporary.path).folder);
+  try {
+    await files.copy(from, path, temporary.path);
+    const copy = await lock(files, path, await files.openOrCreate(path));
+    if (copy !== undefined) await discardTemporary(files, temporary);
+    return copy;
+  } catch (error) {
+    await files.remove(path);
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Closes and removes a temporary file. No error if it was renamed or removed. */
+export async function discardTemporary(
+  files: Files,
+  { path, file }: Temporary,
+): Promise<void> {
+  try {
+    await files.remove(path);
+  } catch {
+    // `recover` removes the file once it is closed.
+  }
+  await file.close();
 }

@@ -1,7 +1,7 @@
-import type { Answer, Requests } from "./exchange.ts";
-import { contentLength } from "./answer_head.ts";
-import { joinBytes } from "../join_bytes.ts";
+import { joinBytes } from "../../runtime/mod.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
+import { contentLength } from "./answer_head.ts";
+import type { Answer, Requests } from "./exchange.ts";
 
 /** Fetches a value as a stream. */
 export async function fetchStream(

@@ -1,5 +1,4 @@
-import { resolveByteRange } from "../byte_range.ts";
-import type { ByteRange } from "../store.ts";
+import { type ByteRange, resolveByteRange } from "../store.ts";
 
 /** The first and the last byte that are sent (inclusive), and the size of the whole value. */
 export interface ContentRange {

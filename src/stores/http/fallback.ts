@@ -1,16 +1,16 @@
-import type { Answer, Requests } from "./exchange.ts";
+import { toBytes } from "../byte_streams.ts";
+import { redactUrl } from "../capabilities.ts";
+import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
+import { rangeStream } from "../unsized_store.ts";
 import { contentLength, isEncoded } from "./answer_head.ts";
+import { streamOf } from "./answer_pieces.ts";
 import {
   answeredLength,
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import { streamOf } from "./answer_pieces.ts";
-import { redactUrl } from "../describe_store.ts";
+import type { Answer, Requests } from "./exchange.ts";
 import { unexpectedRange } from "./unexpected_range.ts";
-import { rangeStream } from "../range_stream.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
-import { toBytes } from "../stream.ts";
 
 /** The longest body in bytes that is read to find its end, if nothing tells its length. */
 const LONGEST = 2 ** 30;

@@ -1,19 +1,20 @@
-import { assertInGroup } from "../assert_in_group.ts";
-import { assertByteRange } from "../byte_range.ts";
+import { UnfinishedWriteError } from "../../errors/mod.ts";
+import { pause } from "../../runtime/mod.ts";
+import { assertInGroup } from "../capabilities.ts";
+import {
+  assertByteRange,
+  type ByteRange,
+  type GetOptions,
+  type GroupValues,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../store.ts";
+import { fetchStream } from "./answer_pieces.ts";
 import { type Finding, GroupReading } from "./group_reading.ts";
-import { pause } from "../pause.ts";
 import { fetchRange } from "./range.ts";
 import type { HttpRequests } from "./requests.ts";
-import { fetchStream } from "./answer_pieces.ts";
 import { fetchSize } from "./size.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  StoreKey,
-  StoreOptions,
-} from "../store.ts";
-import type { GroupValues, StoreVersion } from "../store_group.ts";
-import { UnfinishedWriteError } from "../unfinished_write_error.ts";
 import { fetchValue } from "./value.ts";
 import { HttpVersion } from "./version.ts";
 

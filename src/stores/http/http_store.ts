@@ -1,18 +1,19 @@
-import { assertByteRange } from "../byte_range.ts";
-import { inspectAsString } from "../describe_store.ts";
+import { loadOnce } from "../../runtime/mod.ts";
+import { inspectAsString } from "../capabilities.ts";
+import {
+  assertByteRange,
+  type ByteRange,
+  type GetOptions,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../store.ts";
+import { assertStoreKey } from "../store_key.ts";
+import { loadOnFirstUse } from "./load_on_first_use.ts";
 import { fetchRange } from "./range.ts";
 import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
-import { loadOnce } from "../load_once.ts";
-import { loadOnFirstUse } from "./load_on_first_use.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "../store.ts";
-import type { StoreGroup, StoreVersion } from "../store_group.ts";
-import { assertStoreKey } from "../store_key.ts";
 import { fetchValue } from "./value.ts";
 
 // Programs that read chunks of one object, and no inner chunks, do without this module.

@@ -1,4 +1,4 @@
-import { loadOnce } from "../load_once.ts";
+import { loadOnce } from "../../runtime/mod.ts";
 
 /** Loads what programs do without whose requests are answered as expected. */
 export const loadOnFailure: () => Promise<typeof import("./failures.ts")> =

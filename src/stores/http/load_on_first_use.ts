@@ -1,4 +1,4 @@
-import { loadOnce } from "../load_once.ts";
+import { loadOnce } from "../../runtime/mod.ts";
 
 /** Loads what programs do without that ask no sizes and read no streams, of servers that support ranges. */
 export const loadOnFirstUse: () => Promise<

@@ -1,14 +1,18 @@
+import {
+  type ByteRange,
+  lengthOfByteRange,
+  type StoreKey,
+  type StoreOptions,
+} from "../store.ts";
 import { isEncoded } from "./answer_head.ts";
-import type { Requests } from "./exchange.ts";
-import { lengthOfByteRange } from "../byte_range.ts";
 import {
   answeredLength,
   parseContentRange,
   rangeHeader,
 } from "./content_range.ts";
-import { readWhole } from "./read_whole.ts";
+import type { Requests } from "./exchange.ts";
 import { loadOnFirstUse } from "./load_on_first_use.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
+import { readWhole } from "./read_whole.ts";
 
 /** Fetches a range of a value with a `Range` request. */
 export function fetchRange(

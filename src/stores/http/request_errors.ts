@@ -1,6 +1,6 @@
-import type { Answer, RequestOptions } from "./exchange.ts";
-import { redactUrl } from "../describe_store.ts";
+import { redactUrl } from "../capabilities.ts";
 import type { StoreOptions } from "../store.ts";
+import type { Answer, RequestOptions } from "./exchange.ts";
 
 /** Thrown if a connection cannot be made, or is lost. */
 export class ConnectionError extends Error {

@@ -1,16 +1,16 @@
+import { redactUrl } from "../capabilities.ts";
+import type { StoreKey, StoreOptions } from "../store.ts";
+import { assertStoreKey } from "../store_key.ts";
 import { HttpAnswer } from "./answer.ts";
+import { Connection, type Connections } from "./connection.ts";
 import type {
   Answer,
   RequestOptions,
   Requests,
   RetryPolicy,
 } from "./exchange.ts";
-import { redactUrl } from "../describe_store.ts";
-import { Connection, type Connections } from "./connection.ts";
 import { loadOnFailure } from "./load_on_failure.ts";
 import { loadOnFirstUse } from "./load_on_first_use.ts";
-import type { StoreKey, StoreOptions } from "../store.ts";
-import { assertStoreKey } from "../store_key.ts";
 
 /**
  * How {@linkcode HttpStore} makes its requests.

@@ -1,7 +1,7 @@
-import type { RequestOptions, RetryPolicy } from "./exchange.ts";
 import retry from "p-retry";
-import { pause } from "../pause.ts";
+import { pause } from "../../runtime/mod.ts";
 import type { StoreOptions } from "../store.ts";
+import type { RequestOptions, RetryPolicy } from "./exchange.ts";
 import { ConnectionError, StatusError } from "./request_errors.ts";
 
 /** The longest time between two requests in milliseconds, unless the server wants a longer one. */

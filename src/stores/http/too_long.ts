@@ -1,7 +1,7 @@
-import type { Answer } from "./exchange.ts";
-import { contentLength } from "./answer_head.ts";
-import { SizeLimitError } from "../size_limit_error.ts";
+import { SizeLimitError } from "../../errors/mod.ts";
 import type { StoreKey } from "../store.ts";
+import { contentLength } from "./answer_head.ts";
+import type { Answer } from "./exchange.ts";
 
 /** Creates an error for a value that is longer than `limit`. */
 export function tooLong(

@@ -1,7 +1,7 @@
-import type { Answer } from "./exchange.ts";
-import { redactUrl } from "../describe_store.ts";
+import { redactUrl } from "../capabilities.ts";
 import type { ByteRange } from "../store.ts";
 import { rangeHeader } from "./content_range.ts";
+import type { Answer } from "./exchange.ts";
 
 /** An error for an answer that is not one to the range of its request. */
 export function unexpectedRange(answer: Answer, range: ByteRange): Error {

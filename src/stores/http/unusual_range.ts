@@ -1,11 +1,15 @@
-import type { Answer, Requests } from "./exchange.ts";
+import { redactUrl } from "../capabilities.ts";
+import {
+  type ByteRange,
+  resolveByteRange,
+  type StoreKey,
+  type StoreOptions,
+} from "../store.ts";
 import { isEncoded } from "./answer_head.ts";
-import { resolveByteRange } from "../byte_range.ts";
 import { answeredLength, parseContentRange } from "./content_range.ts";
-import { redactUrl } from "../describe_store.ts";
+import type { Answer, Requests } from "./exchange.ts";
 import { cutWhole } from "./fallback.ts";
 import { fetchSize } from "./size.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
 import { unexpectedRange } from "./unexpected_range.ts";
 
 /**

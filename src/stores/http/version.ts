@@ -1,9 +1,13 @@
+import { pause } from "../../runtime/mod.ts";
+import type {
+  ByteRange,
+  StoreKey,
+  StoreOptions,
+  StoreVersion,
+} from "../store.ts";
 import type { Requests } from "./exchange.ts";
 import { fetchValidators, identify, isAboutValue } from "./fetch_validators.ts";
-import { pause } from "../pause.ts";
 import { fetchRange } from "./range.ts";
-import type { ByteRange, StoreKey, StoreOptions } from "../store.ts";
-import type { StoreVersion } from "../store_group.ts";
 import {
   isSameValue,
   isSettled,

@@ -1,9 +1,8 @@
-import { KeyLocks } from "../key_locks.ts";
-import { loadOnce } from "../load_once.ts";
-import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
+import { loadOnce } from "../../runtime/mod.ts";
+import { KeyLocks } from "../locks.ts";
+import type { Store, StoreGroup, StoreKey, StoreOptions } from "../store.ts";
 import { HttpStore } from "./http_store.ts";
-import type { Store, StoreKey, StoreOptions } from "../store.ts";
-import type { StoreGroup } from "../store_group.ts";
+import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
 
 const loadWriting = /* @__PURE__ */ loadOnce(() => import("./writing.ts"));
 

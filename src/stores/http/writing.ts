@@ -1,10 +1,8 @@
+import { assertPiece, assertValue } from "../byte_streams.ts";
+import type { KeyLocks } from "../locks.ts";
+import { MemoryGroupWriter } from "../memory_store.ts";
+import type { Store, StoreGroup, StoreKey, StoreOptions } from "../store.ts";
 import type { Requests } from "./exchange.ts";
-import { assertPiece } from "../assert_piece.ts";
-import { assertValue } from "../given_value.ts";
-import type { KeyLocks } from "../key_locks.ts";
-import { MemoryGroupWriter } from "../memory_group.ts";
-import type { Store, StoreKey, StoreOptions } from "../store.ts";
-import type { StoreGroup } from "../store_group.ts";
 
 /** Stores a value by a `PUT` request. */
 export async function putValue(

@@ -1,10 +1,15 @@
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { keyProblem } from "../store_key.ts";
-import { assertStorePrefix } from "../store_prefix.ts";
-import { isTemporaryKey } from "./journal_key.ts";
-import { sendForXml } from "./multipart.ts";
-import { type Bucket, encodeText } from "./bucket.ts";
-import { textOf } from "./xml.ts";
+import {
+  assertStorePrefix,
+  isJournal,
+  isProbe,
+  isTemporary,
+  journalName,
+  keyProblem,
+  splitPath,
+} from "../store_key.ts";
+import { type Bucket, encodeText, textOf } from "./bucket.ts";
+import { sendForXml } from "./objects.ts";
 
 /** The longest part of an answer that an error quotes, in characters. */
 const LONGEST_QUOTE = 200;
@@ -85,4 +90,25 @@ export async function* listKeys(
       yield key;
     }
   }
+}
+
+/** The key of the journal of a chunk, beside the chunk. */
+export async function journalKey(key: StoreKey): Promise<StoreKey> {
+  const { folder, name } = splitPath(key);
+  return `${folder}/${await journalName(name)}` as StoreKey;
+}
+
+/** Whether a key is that of a journal, or of another value that only this package uses. */
+export function isTemporaryKey(key: StoreKey): boolean {
+  return isTemporary(splitPath(key).name);
+}
+
+/** Whether a key is that of a journal. */
+export function isJournalKey(key: StoreKey): boolean {
+  return isJournal(splitPath(key).name);
+}
+
+/** Whether a key is that of an object that a program removes again at once. */
+export function isProbeKey(key: StoreKey): boolean {
+  return isProbe(splitPath(key).name);
 }

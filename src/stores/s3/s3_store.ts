@@ -1,23 +1,27 @@
-import { assertByteRange } from "../byte_range.ts";
-import { inspectAsString } from "../describe_store.ts";
+import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
+import { inspectAsString } from "../capabilities.ts";
 import { loadOnFirstUse } from "../http/load_on_first_use.ts";
+import { fetchRangeOf } from "../http/group.ts";
 import { fetchRange } from "../http/range.ts";
 import { fetchValue } from "../http/value.ts";
-import { loadOnce } from "../load_once.ts";
+import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
+import {
+  assertByteRange,
+  type ByteRange,
+  type GetOptions,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
 } from "../store.ts";
-import type { StoreGroup, StoreVersion } from "../store_group.ts";
 import { assertStoreKey } from "../store_key.ts";
-import { type Bucket, openBucket } from "./bucket.ts";
-import type { S3StoreOptions } from "./options.ts";
-
-const loadGroups = /* @__PURE__ */ loadOnce(() => import("./on_first_use.ts"));
+import { type Bucket, openBucket, type S3StoreOptions } from "./bucket.ts";
+import { listKeys } from "./listing.ts";
+import { deleteObject, probeConditions, storeObject } from "./objects.ts";
+import { S3Group } from "./s3_group.ts";
+import { recoverBucket } from "./s3_journal.ts";
 
 /**
  * A store in a bucket of Amazon S3, or of another service with its interface, such as
@@ -55,9 +59,10 @@ const loadGroups = /* @__PURE__ */ loadOnce(() => import("./on_first_use.ts"));
  */
 export class S3Store implements Store {
   readonly #bucket: Bucket;
-  readonly #loadGroup: () => Promise<
-    (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup
-  >;
+  readonly #openGroup: (
+    key: StoreKey,
+    keys: readonly StoreKey[],
+  ) => StoreGroup;
 
   /**
    * Sends no request yet.
@@ -85,10 +90,7 @@ export class S3Store implements Store {
     inspectAsString(this);
     this.#bucket = openBucket(url, options);
     const bucket = this.#bucket;
-    this.#loadGroup = loadOnce(async () => {
-      const { groupsOf } = await loadGroups();
-      return groupsOf(bucket);
-    });
+    this.#openGroup = groupsOf(bucket);
   }
 
   /**
@@ -237,7 +239,6 @@ export class S3Store implements Store {
     value: Uint8Array | ReadableStream<Uint8Array>,
     options: StoreOptions = {},
   ): Promise<void> {
-    const { storeObject } = await loadGroups();
     await storeObject(this.#bucket, key, value, options);
   }
 
@@ -258,7 +259,6 @@ export class S3Store implements Store {
    * ```
    */
   async delete(key: StoreKey, options: StoreOptions = {}): Promise<void> {
-    const { deleteObject } = await loadGroups();
     await deleteObject(this.#bucket.objects, key, {}, options);
   }
 
@@ -288,7 +288,6 @@ export class S3Store implements Store {
     prefix: StoreKey = "/",
     options: StoreOptions = {},
   ): AsyncIterable<StoreKey> {
-    const { listKeys } = await loadGroups();
     yield* listKeys(this.#bucket, prefix, options);
   }
 
@@ -317,7 +316,7 @@ export class S3Store implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    const open = async () => (await this.#loadGroup())(key, keys);
+    const open = () => Promise.resolve(this.#openGroup(key, keys));
     return {
       read: async (task, options) => (await open()).read(task, options),
       write: async (options) => (await open()).write!(options),
@@ -363,7 +362,6 @@ export class S3Store implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    const { fetchRangeOf } = await loadGroups();
     return await fetchRangeOf(
       version,
       this.#bucket.objects,
@@ -397,7 +395,6 @@ export class S3Store implements Store {
    * ```
    */
   async recover(options: RecoverOptions = {}): Promise<Recovery> {
-    const { recoverBucket } = await loadGroups();
     return await recoverBucket(this.#bucket, options);
   }
 
@@ -417,4 +414,16 @@ export class S3Store implements Store {
   toString(): string {
     return `S3Store(${this.#bucket.url})`;
   }
+}
+
+/** Returns a function that makes the groups of a bucket. */
+export function groupsOf(
+  bucket: Bucket,
+): (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup {
+  // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
+  const locks = new KeyLocks();
+  const probe = loadOnce(() => probeConditions(bucket.objects, {}));
+  const conditions = ({ signal }: StoreOptions) =>
+    rejectOnAbort(probe(), signal);
+  return (key, keys) => new S3Group({ bucket, locks, conditions }, key, keys);
 }

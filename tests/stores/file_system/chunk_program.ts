@@ -10,7 +10,7 @@ import {
   registerCodecs,
   setSharded,
   withZarrParts,
-} from "../../../src/zarrita/mod.ts";
+} from "../../../zarrita.ts";
 
 /** The parameters of the program. */
 export interface Work {

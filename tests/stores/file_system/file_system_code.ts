@@ -4,7 +4,7 @@ import {
   journalPlace,
 } from "../../../src/stores/file_system/file_group.ts";
 import { readRangeOf } from "../../../src/stores/file_system/file_version.ts";
-import { recoverFiles } from "../../../src/stores/file_system/recovery.ts";
+import { recoverFiles } from "../../../src/stores/file_system/recover_folder.ts";
 
 export interface Code {
   readonly FileGroup: typeof FileGroup;

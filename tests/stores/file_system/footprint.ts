@@ -3,8 +3,11 @@
  * orders have to be explored: those that no process can tell from the same operation
  * at a later time. This is assumed by the kind of operation, and checked for each.
  */
-import { isJournal, isTemporary } from "../../../src/stores/temporary_name.ts";
-import { splitPath } from "../../../src/stores/key_path.ts";
+import {
+  isJournal,
+  isTemporary,
+  splitPath,
+} from "../../../src/stores/store_key.ts";
 import type { Disk, Request } from "./simulated_disk.ts";
 
 /** A thing that an operation reads or changes: a name, the contents of an inode or its lock. */

@@ -5,10 +5,10 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../../src/zarrita/mod.ts";
-import { inTempDir } from "../temp_dir.ts";
+import { registerCodecs, withZarrParts } from "../../../zarrita.ts";
 import { concatParts } from "../../support/metadata.ts";
 import { sharding } from "../../zarrita/sharded_array.ts";
+import { inTempDir } from "../temp_dir.ts";
 import type { Findings } from "./chunk_program.ts";
 import {
   createParts,

@@ -1,14 +1,16 @@
 /** Programs that read and write one chunk of several files on a simulated disk. */
-import type { StoreGroup } from "../../../src/stores/store_group.ts";
-import type { StoreKey } from "../../../src/stores/store.ts";
-import type { Folders } from "../../../src/stores/file_system/folders.ts";
+import { toBytes } from "../../../src/stores/byte_streams.ts";
 import type { FileVersion } from "../../../src/stores/file_system/file_version.ts";
-import { isJournal, isTemporary } from "../../../src/stores/temporary_name.ts";
-import { splitPath } from "../../../src/stores/key_path.ts";
-import { toBytes } from "../../../src/stores/stream.ts";
+import type { Folders } from "../../../src/stores/file_system/files.ts";
+import { OpenFiles } from "../../../src/stores/file_system/reading.ts";
+import type { StoreGroup, StoreKey } from "../../../src/stores/store.ts";
+import {
+  isJournal,
+  isTemporary,
+  splitPath,
+} from "../../../src/stores/store_key.ts";
 import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
-import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
 
 const FOLDER = "/c";
 export const CHUNK = "/c/0";

@@ -4,13 +4,13 @@
  * Each such point is found once, by running the code anew on the results that led there.
  */
 import { assertEquals } from "@std/assert";
-import { resolveByteRange } from "../../../src/stores/byte_range.ts";
 import type {
   Files,
   FileState,
+  Folders,
   OpenFile,
 } from "../../../src/stores/file_system/files.ts";
-import type { Folders } from "../../../src/stores/file_system/folders.ts";
+import { resolveByteRange } from "../../../src/stores/store.ts";
 import type { Request, Result, Value } from "./simulated_disk.ts";
 
 /** The environment of a process. */

@@ -4,7 +4,7 @@ import type { Files, OpenFile } from "../../../src/stores/file_system/files.ts";
 import {
   createTemporary,
   discardTemporary,
-} from "../../../src/stores/file_system/temporary.ts";
+} from "../../../src/stores/file_system/value.ts";
 import { inTempDir } from "../temp_dir.ts";
 import { temporaryFiles } from "./processes.ts";
 

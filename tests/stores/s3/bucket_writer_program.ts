@@ -1,6 +1,6 @@
 /** A program that writes chunks to a bucket until it is killed. */
 import { ConcatParts, type StoreKey } from "../../../mod.ts";
-import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
+import { S3Store, type S3StoreOptions } from "../../../s3.ts";
 
 /** What the program does. */
 export interface Work {

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { setImmediate } from "node:timers";
 import {
   ConcatParts,
   type ConcatParts as Parts,
@@ -6,9 +7,8 @@ import {
   type Store,
   UnfinishedWriteError,
 } from "../../../mod.ts";
-import { S3Store } from "../../../src/s3/mod.ts";
-import { setImmediate } from "node:timers";
-import { exclusively } from "../../../src/stores/exclusive.ts";
+import { S3Store } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
 import {
   type Limits,
   shortTimers,

@@ -10,9 +10,9 @@ import {
   type Store,
   UnfinishedWriteError,
 } from "../../../mod.ts";
-import { S3Store } from "../../../src/s3/mod.ts";
-import { exclusively } from "../../../src/stores/exclusive.ts";
-import { setSharded, withZarrParts } from "../../../src/zarrita/mod.ts";
+import { S3Store } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
+import { setSharded, withZarrParts } from "../../../zarrita.ts";
 import { arrayMetadata, concatParts } from "../../support/metadata.ts";
 import { shortTimers, SimulatedBucket } from "./simulated_bucket.ts";
 

@@ -9,8 +9,8 @@ import {
   type StoreKey,
   UnfinishedWriteError,
 } from "../../../mod.ts";
-import { S3Store } from "../../../src/s3/mod.ts";
-import { exclusively } from "../../../src/stores/exclusive.ts";
+import { S3Store } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
 import { startProgram } from "../../support/deno_program.ts";
 import { testWith } from "../../support/tools.ts";
 import {

@@ -6,8 +6,8 @@ import {
   type Store,
   type StoreKey,
 } from "../../../mod.ts";
-import { S3Store } from "../../../src/s3/mod.ts";
-import { exclusively } from "../../../src/stores/exclusive.ts";
+import { S3Store } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
 import { type Limits, SimulatedBucket } from "./simulated_bucket.ts";
 
 const KEY = "/c/0";

@@ -1,11 +1,11 @@
 /** Buckets behind a proxy that drops the answers of the server, and cuts off others. */
 import { assertEquals } from "@std/assert";
-import { createServer, request as sendRequest } from "node:http";
 import { Buffer } from "node:buffer";
+import { createServer, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConcatParts, recover, type Store } from "../../../mod.ts";
-import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
-import { exclusively } from "../../../src/stores/exclusive.ts";
+import { S3Store, type S3StoreOptions } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
 import { testWith } from "../../support/tools.ts";
 import { BUCKET_PROGRAMS } from "./servers.ts";
 

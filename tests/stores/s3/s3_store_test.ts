@@ -5,8 +5,8 @@ import {
   recover,
   type StoreKey,
 } from "../../../mod.ts";
-import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
-import { exclusively } from "../../../src/stores/exclusive.ts";
+import { S3Store, type S3StoreOptions } from "../../../s3.ts";
+import { exclusively } from "../../../src/stores/locks.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { testStore } from "../conformance.ts";
 import { listed, streamOf } from "../store_values.ts";

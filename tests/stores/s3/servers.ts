@@ -1,4 +1,4 @@
-import type { S3StoreOptions } from "../../../src/s3/mod.ts";
+import type { S3StoreOptions } from "../../../s3.ts";
 import { freePort, isListening } from "../../support/ports.ts";
 import { findOnPath, type Tool } from "../../support/tools.ts";
 

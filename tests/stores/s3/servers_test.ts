@@ -1,15 +1,15 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
-import { S3Store, type S3StoreOptions } from "../../../src/s3/mod.ts";
+import { S3Store, type S3StoreOptions } from "../../../s3.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
 import { listAll } from "../../../src/stores/s3/listing.ts";
 import { runCliIn } from "../../cli/run_cli.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { testWith } from "../../support/tools.ts";
 import { testStore } from "../conformance.ts";
-import { inTempDir } from "../temp_dir.ts";
 import { listed, streamOf } from "../store_values.ts";
+import { inTempDir } from "../temp_dir.ts";
 import { BUCKET_PROGRAMS, type BucketProgram } from "./servers.ts";
 
 const MIB = 2 ** 20;

@@ -1,4 +1,4 @@
-import { joinBytes } from "../../../src/stores/join_bytes.ts";
+import { joinBytes } from "../../../src/runtime/bytes.ts";
 
 /** An object of a simulated bucket. */
 interface StoredObject {

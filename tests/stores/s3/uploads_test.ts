@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { S3Store } from "../../../src/s3/mod.ts";
+import { S3Store } from "../../../s3.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
-import { metadataOf } from "../../../src/stores/s3/objects.ts";
-import { Upload } from "../../../src/stores/s3/upload.ts";
+import { metadataOf, Upload } from "../../../src/stores/s3/objects.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { shortTimers, SimulatedBucket } from "./simulated_bucket.ts";
 

@@ -1,9 +1,9 @@
+import * as zarr from "zarrita";
 import {
   deflateEntry,
   imagecodecsDeflateEntry,
-} from "../../../src/zarrita/codecs/deflate_codec.ts";
-import { zstdEntry } from "../../../src/zarrita/codecs/zstd_codec.ts";
-import * as zarr from "zarrita";
+} from "../../../src/codecs/deflate_codec.ts";
+import { zstdEntry } from "../../../src/codecs/zstd_codec.ts";
 
 /** A codec from bytes to bytes. */
 export interface BytesCodec {

@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import { inflateRawSync, inflateSync, zstdCompressSync } from "node:zlib";
 import { DamageError, MetadataError } from "../../../mod.ts";
-import { noteKey } from "../../../src/zarrita/read_keys.ts";
+import { noteKey } from "../../../src/codecs/codec.ts";
 import { compression, WAYS } from "./compression_support.ts";
 
 const NAMES = ["zstd", "gzip", "zlib", "imagecodecs_deflate"] as const;

@@ -6,8 +6,8 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { ChecksumError, DamageError, MetadataError } from "../../../mod.ts";
-import { Crc32cCodec } from "../../../src/zarrita/codecs/crc32c_codec.ts";
-import { keyOf, noteKey } from "../../../src/zarrita/read_keys.ts";
+import { keyOf, noteKey } from "../../../src/codecs/codec.ts";
+import { Crc32cCodec } from "../../../src/codecs/crc32c_codec.ts";
 
 const codec = Crc32cCodec.fromConfig(undefined);
 

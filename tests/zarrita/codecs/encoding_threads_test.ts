@@ -1,11 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { arrayMetadata, createArrayChunks, MemoryStore } from "../../../mod.ts";
-import {
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../../src/zarrita/mod.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../../zarrita.ts";
 
 registerCodecs(zarr);
 

@@ -14,9 +14,9 @@ import {
 } from "node:zlib";
 import * as zarr from "zarrita";
 import { DamageError } from "../../../mod.ts";
-import { encodeLzw } from "../../../src/zarrita/codecs/lzw.ts";
-import { encodeRuns } from "../../../src/zarrita/codecs/pack_runs.ts";
-import { registerCodecs } from "../../../src/zarrita/mod.ts";
+import { encodeLzw } from "../../../src/codecs/lzw.ts";
+import { encodeRuns } from "../../../src/codecs/pack_runs.ts";
+import { registerCodecs } from "../../../zarrita.ts";
 import { fixture } from "../../jpeg/fixtures.ts";
 import { compression, WAYS } from "./compression_support.ts";
 import { mixedBytes } from "./imagecodecs_support.ts";

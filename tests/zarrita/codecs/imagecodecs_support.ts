@@ -1,5 +1,5 @@
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
+import { registerCodecs } from "../../../src/codecs/register_codecs.ts";
 import { strides } from "./packbits_support.ts";
 
 registerCodecs(zarr);

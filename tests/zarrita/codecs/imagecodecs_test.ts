@@ -7,11 +7,8 @@ import {
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../../mod.ts";
-import { decodeLzw, encodeLzw } from "../../../src/zarrita/codecs/lzw.ts";
-import {
-  decodeRuns,
-  encodeRuns,
-} from "../../../src/zarrita/codecs/pack_runs.ts";
+import { decodeLzw, encodeLzw } from "../../../src/codecs/lzw.ts";
+import { decodeRuns, encodeRuns } from "../../../src/codecs/pack_runs.ts";
 import {
   decodeChunk,
   encodeChunk,

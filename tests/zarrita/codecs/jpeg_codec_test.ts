@@ -1,8 +1,8 @@
 import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, MemoryStore, MetadataError } from "../../../mod.ts";
-import { decodeJpeg } from "../../../src/jpeg/decode_jpeg.ts";
-import { registerCodecs, withZarrParts } from "../../../src/zarrita/mod.ts";
+import { decodeJpeg } from "../../../src/codecs/jpeg/decode_jpeg.ts";
+import { registerCodecs, withZarrParts } from "../../../zarrita.ts";
 import { fixture } from "../../jpeg/fixtures.ts";
 
 registerCodecs(zarr);

@@ -5,7 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { DamageError } from "../../../mod.ts";
-import { noteKey } from "../../../src/zarrita/read_keys.ts";
+import { noteKey } from "../../../src/codecs/codec.ts";
 import { chunkOf, packbits, PADDINGS } from "./packbits_support.ts";
 
 /** Three elements of three bits: 9 bits, 2 bytes, 7 bits of padding. */

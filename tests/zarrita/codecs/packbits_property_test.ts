@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { elementBytes } from "../../../src/zarrita/codecs/element_bytes.ts";
+import { elementBytes } from "../../../src/codecs/element_bytes.ts";
 import { ELEMENT_KINDS } from "./element_kinds.ts";
 import { oracleEncode, oracleKept } from "./packbits_oracle.ts";
 import {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
+import { registerCodecs } from "../../../src/codecs/register_codecs.ts";
 import {
   ELEMENT_KINDS,
   type ElementKind,

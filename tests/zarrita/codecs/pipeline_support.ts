@@ -1,6 +1,6 @@
 import * as zarr from "zarrita";
-import { noteKey } from "../../../src/zarrita/read_keys.ts";
-import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
+import { noteKey } from "../../../src/codecs/codec.ts";
+import { registerCodecs } from "../../../src/codecs/register_codecs.ts";
 
 registerCodecs(zarr.registry);
 

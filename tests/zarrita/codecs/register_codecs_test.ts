@@ -7,8 +7,8 @@ import {
 } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError } from "../../../mod.ts";
-import { TIFF_CODECS } from "../../../src/tiff/tiff_codecs.ts";
-import { registerCodecs } from "../../../src/zarrita/register_codecs.ts";
+import { registerCodecs } from "../../../src/codecs/register_codecs.ts";
+import { TIFF_CODECS } from "../../../src/containers/tiff/tiff_codecs.ts";
 
 const BYTES_TO_BYTES = [
   "imagecodecs_lzw",

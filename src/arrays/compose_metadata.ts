@@ -1,0 +1,456 @@
+import {
+  type ChunkKeyEncoding,
+  DefaultChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  toChunkKeyEncoding,
+} from "../chunk_key_encoding/mod.ts";
+import { ConcatParts } from "../concat_parts/mod.ts";
+import { describe, describeAll } from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  checkDataType,
+  completeCodecs,
+  dataTypeOf,
+  type Elements,
+  fillValueJson,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
+import { parseShardLayout } from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { storageOf } from "./array_storage.ts";
+import { resolveParts } from "./part_notation.ts";
+
+/**
+ * Composes the whole metadata of an array, as every Zarr v3 reader expects it in
+ * `zarr.json`: with a fill value, with all codecs written out, and with the
+ * sizes of the parts that hold a shard's index or a checksum.
+ *
+ * Without `suffix` and `parts`, any Zarr v3 reader can open the array; with
+ * them, any reader can open what `plainView` shows of it.
+ *
+ * @param options The array's shape, data type and chunk shape, and what sets the
+ * array apart from a plain one.
+ * @returns The metadata, for `createArrayChunks` or for a `zarr.json`.
+ * @throws {TypeError} If an option is missing, unknown or of a wrong type.
+ * @throws {RangeError} If an option is out of range, or options contradict each
+ * other: shapes of different ranks, a shard shape that is no multiple of the chunk
+ * shape, an unknown data type, a fill value of another type, codecs in a wrong
+ * order, or a part `.index` without shards.
+ * @throws {MetadataError} If `keyEncoding` is not known, two parts could share a
+ * key, or a codec's configuration is not valid.
+ *
+ * @example A plain array
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(arrayMetadata({ shape: [344, 403], dataType: "int16", chunkShape: [128, 128] }), {
+ *   zarr_format: 3,
+ *   node_type: "array",
+ *   shape: [344, 403],
+ *   data_type: "int16",
+ *   chunk_grid: { name: "regular", configuration: { chunk_shape: [128, 128] } },
+ *   chunk_key_encoding: { name: "default", configuration: { separator: "/" } },
+ *   fill_value: 0,
+ *   codecs: [{ name: "bytes", configuration: { endian: "little" } }],
+ * });
+ * ```
+ *
+ * @example Shards with a suffix, a header and an index in files of their own
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore, parseShardLayout } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const metadata = arrayMetadata({
+ *   shape: [10_000, 10_000],
+ *   dataType: "uint8",
+ *   shardShape: [5000, 5000],
+ *   chunkShape: [500, 500],
+ *   codecs: ["zstd"],
+ *   suffix: ".shard",
+ *   parts: [".header:64", "", ".index"],
+ * });
+ * const chunks = await createArrayChunks(new MemoryStore(), "image", metadata);
+ * assertEquals(chunks.key([1, 0]), "/image/c/1/0.shard");
+ *
+ * const layout = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
+ * assertEquals(layout.chunksPerShard, [10, 10]);
+ * assertEquals(metadata.storage_transformers, [{
+ *   name: "concat-parts",
+ *   configuration: {
+ *     parts: [
+ *       { key_suffix: ".header", size: 64 },
+ *       { key_suffix: "" },
+ *       { key_suffix: ".index", size: 1604 },
+ *     ],
+ *   },
+ * }]);
+ * ```
+ *
+ * @example Compressed chunks with their checksums in files of their own
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { codecs } = arrayMetadata({
+ *   shape: [1000, 1000],
+ *   dataType: "float32",
+ *   fillValue: NaN,
+ *   chunkShape: [500, 500],
+ *   codecs: [{ name: "zstd", configuration: { level: 3 } }, "crc32c"],
+ *   parts: ["", ".crc32c"],
+ * });
+ * assertEquals(codecs, [
+ *   { name: "bytes", configuration: { endian: "little" } },
+ *   { name: "zstd", configuration: { level: 3, checksum: false } },
+ *   { name: "crc32c" },
+ * ]);
+ * ```
+ */
+export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
+  assertOptions(options);
+  const { shape, shardShape, chunkShape, attributes } = options;
+  assertShapes(shape, shardShape, chunkShape);
+  const dataType = parseDataType(options);
+  const gridChunkShape = shardShape ?? chunkShape;
+  const codecs = codecsOf(options, dataType.elements);
+  const transformer = options.parts === undefined
+    ? undefined
+    : transformerOf(options.parts, codecs, gridChunkShape);
+  const metadata: ArrayMetadata = {
+    zarr_format: 3,
+    node_type: "array",
+    shape: [...shape],
+    data_type: dataType.json,
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: [...gridChunkShape] },
+    },
+    chunk_key_encoding: keyEncodingOf(options).toJSON(),
+    fill_value: dataType.fillValue,
+    codecs,
+    ...transformer && { storage_transformers: [transformer.toJSON()] },
+    ...attributes && { attributes },
+    ...dimensionNamesOf(options),
+  };
+  storageOf(metadata); // Throws if, for instance, two parts could share a key.
+  return metadata;
+}
+
+function assertShapes(
+  shape: readonly number[],
+  shardShape: readonly number[] | undefined,
+  chunkShape: readonly number[],
+): void {
+  const rank = assertShape("shape", shape, 0);
+  assertShape("chunkShape", chunkShape, 1, rank);
+  if (shardShape === undefined) return;
+  assertShape("shardShape", shardShape, 1, rank);
+  if (shardShape.every((length, i) => length % chunkShape[i]! === 0)) return;
+  throw new RangeError(
+    `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
+      describe(shardShape)
+    } and ${describe(chunkShape)}`,
+  );
+}
+
+/** The data type and the fill value as JSON, and what codecs need to know. */
+function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
+  json: ArrayMetadata["data_type"];
+  fillValue: unknown;
+  elements: Elements;
+} {
+  if (typeof dataType === "string") {
+    const elements = dataTypeOf(dataType);
+    return {
+      json: dataType,
+      fillValue: fillValue === undefined
+        ? elements.defaultFill
+        : fillValueJson(elements, fillValue),
+      elements,
+    };
+  }
+  const { name, configuration } = dataType;
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(
+      `Expected dataType to be a name or an object with a name, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  if (fillValue === undefined) {
+    throw new TypeError(
+      `Missing option "fillValue", which the data type ${
+        describe(name)
+      } needs: only the data types of the Zarr core have a default`,
+    );
+  }
+  const { json, known } = checkDataType(dataType);
+  return {
+    json: configuration === undefined ? json : dataType,
+    fillValue,
+    elements: known ?? { bits: undefined, toBytes: "bytes" },
+  };
+}
+
+function codecsOf(
+  { shardShape, chunkShape, codecs = [], indexCodecs, indexLocation }:
+    ArrayMetadataOptions,
+  elements: Elements,
+): NamedConfiguration[] {
+  const completed = completeCodecs(codecs, elements, "codecs");
+  if (shardShape === undefined) {
+    for (
+      const [name, value] of Object.entries({ indexCodecs, indexLocation })
+    ) {
+      if (value === undefined) continue;
+      throw new RangeError(
+        `Option ${
+          describe(name)
+        } is for shards; expected a shardShape beside it`,
+      );
+    }
+    return completed;
+  }
+  const sharding = {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [...chunkShape],
+      codecs: completed,
+      index_codecs: completeCodecs(
+        indexCodecs ?? ["crc32c"],
+        { bits: 64, toBytes: "bytes" },
+        "indexCodecs",
+      ),
+      index_location: indexLocation ?? "end",
+    },
+  };
+  parseShardLayout(sharding, shardShape);
+  return [sharding];
+}
+
+function transformerOf(
+  parts: readonly (string | Part)[],
+  codecs: readonly NamedConfiguration[],
+  chunkShape: readonly number[],
+): ConcatParts {
+  return new ConcatParts(resolveParts(parts, codecs, chunkShape));
+}
+
+function keyEncodingOf(
+  { keyEncoding = new DefaultChunkKeyEncoding(), suffix }: ArrayMetadataOptions,
+): ChunkKeyEncoding {
+  const base = toChunkKeyEncoding(keyEncoding);
+  return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
+}
+
+function dimensionNamesOf(
+  { shape, dimensionNames }: ArrayMetadataOptions,
+): Pick<ArrayMetadata, "dimension_names"> {
+  if (dimensionNames === undefined) return {};
+  const isName = (name: unknown) => name === null || typeof name === "string";
+  if (!Array.isArray(dimensionNames) || !dimensionNames.every(isName)) {
+    throw new TypeError(
+      `Expected dimensionNames to be a list of names, with null for a dimension without one, found ${
+        describe(dimensionNames)
+      }`,
+    );
+  }
+  if (dimensionNames.length === shape.length) {
+    return { dimension_names: [...dimensionNames] };
+  }
+  throw new RangeError(
+    `Expected dimensionNames to have one name for each of the ${shape.length} dimensions, found ${
+      describe(dimensionNames)
+    }`,
+  );
+}
+
+/**
+ * The properties of an array, from which `arrayMetadata` composes its metadata.
+ *
+ * @example
+ * ```ts
+ * import { arrayMetadata, type ArrayMetadataOptions } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: ArrayMetadataOptions = {
+ *   shape: [365, 720],
+ *   dataType: "float32",
+ *   chunkShape: [73, 720],
+ *   dimensionNames: ["day", "longitude"],
+ * };
+ * assertEquals(arrayMetadata(options).dimension_names, ["day", "longitude"]);
+ * ```
+ */
+export interface ArrayMetadataOptions {
+  /** The array's lengths along its dimensions, in elements; 0 or more each. */
+  readonly shape: readonly number[];
+  /**
+   * The type of an element by its Zarr name, such as `"uint8"` or `"float32"`,
+   * or as an object with a name for types outside the Zarr core.
+   */
+  readonly dataType: string | NamedConfiguration;
+  /**
+   * The shape of a chunk, in elements; 1 or more each. With `shardShape`, the
+   * shape of an inner chunk.
+   */
+  readonly chunkShape: readonly number[];
+  /**
+   * The shape of a shard, in elements: a multiple of `chunkShape` in every
+   * dimension. Without it, chunks are stored one by one.
+   */
+  readonly shardShape?: readonly number[] | undefined;
+  /**
+   * The codecs of a chunk, as names or objects; with shards, those of an inner
+   * chunk. Missing configuration is filled in with zarr-python's defaults. The
+   * codec from array to bytes is added if it is missing: `bytes` in little endian,
+   * or `vlen-utf8` for strings. Default: no compression.
+   */
+  readonly codecs?: readonly (string | NamedConfiguration)[] | undefined;
+  /** The codecs of a shard's index. Default: `bytes` in little endian, and `crc32c`. */
+  readonly indexCodecs?: readonly (string | NamedConfiguration)[] | undefined;
+  /** The place of the index in a shard. Default: `"end"`. */
+  readonly indexLocation?: "start" | "end" | undefined;
+  /** The value of elements in absent chunks. Default: 0, `false` or `""`. */
+  readonly fillValue?: unknown;
+  /**
+   * The chunk key encoding: a name such as `"v2"`, its metadata, or an instance such
+   * as a `TemplateChunkKeyEncoding`. With `suffix`, the base encoding. Default:
+   * `"default"`.
+   */
+  readonly keyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /** The text at the end of every chunk key, such as `".tiff"`. */
+  readonly suffix?: string | undefined;
+  /**
+   * The parts that each stored chunk is split into, in order:
+   *
+   * - `".header:64"`: a key suffix, and the size in bytes
+   * - `".index"`, or a longer suffix that ends in it: the index of a shard, whose
+   *   size is computed
+   * - `".crc32c"`, or a longer suffix that ends in it: the 4 bytes that the codec
+   *   `crc32c` appends to a chunk
+   * - `""` or any other suffix without a colon: the part that takes the rest
+   * - `{ keySuffix, size }`: any part
+   */
+  readonly parts?: readonly (string | Part)[] | undefined;
+  /** A name for each dimension, or `null`. */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+  /** The user's own metadata. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const REQUIRED = ["shape", "dataType", "chunkShape"] as const;
+const KNOWN: readonly string[] = [
+  "shape",
+  "dataType",
+  "chunkShape",
+  "shardShape",
+  "codecs",
+  "indexCodecs",
+  "indexLocation",
+  "fillValue",
+  "keyEncoding",
+  "suffix",
+  "parts",
+  "dimensionNames",
+  "attributes",
+];
+
+/** The options that other programs call by other names. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  dtype: "dataType",
+  chunks: "chunkShape",
+  shards: "shardShape",
+  chunkKeyEncoding: "keyEncoding",
+};
+
+/** Refuses options that are missing or unknown, or of an obviously wrong type. */
+export function assertOptions(options: ArrayMetadataOptions): void {
+  if (!isObject(options)) {
+    throw new TypeError(
+      `Expected options with a shape, a dataType and a chunkShape, found ${
+        describe(options)
+      }`,
+    );
+  }
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    const camelCase = name.replace(
+      /_(\w)/g,
+      (_, letter: string) => letter.toUpperCase(),
+    );
+    const meant = OTHER_NAMES[camelCase] ?? camelCase;
+    throw new TypeError(
+      `Unknown option ${describe(name)}; ${
+        KNOWN.includes(meant)
+          ? `expected ${describe(meant)}`
+          : `known are ${describeAll(KNOWN)}`
+      }`,
+    );
+  }
+  for (const name of REQUIRED) {
+    if (options[name] !== undefined) continue;
+    throw new TypeError(
+      `Missing option ${
+        describe(name)
+      }; expected at least a shape, a dataType and a chunkShape`,
+    );
+  }
+  const { dataType, attributes } = options;
+  if (typeof dataType !== "string" && !isObject(dataType)) {
+    throw new TypeError(
+      `Expected dataType to be a name, such as "uint8", or an object with a name, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  if (attributes !== undefined && !isObject(attributes)) {
+    throw new TypeError(
+      `Expected attributes to be an object, found ${describe(attributes)}`,
+    );
+  }
+}
+
+/**
+ * Refuses a shape with lengths below `least` or of another rank.
+ *
+ * @returns The shape's rank.
+ */
+export function assertShape(
+  option: string,
+  shape: readonly number[],
+  least: number,
+  rank?: number,
+): number {
+  const isShape = Array.isArray(shape) &&
+    shape.every((length) => typeof length === "number");
+  if (!isShape) {
+    throw new TypeError(
+      `Expected ${option} to be a list of numbers, found ${describe(shape)}`,
+    );
+  }
+  if (
+    !shape.every((length) => Number.isSafeInteger(length) && length >= least)
+  ) {
+    throw new RangeError(
+      `Expected the lengths in ${option} to be whole numbers from ${least} to 2^53−1, found ${
+        describe(shape)
+      }`,
+    );
+  }
+  if (rank === undefined || shape.length === rank) return shape.length;
+  throw new RangeError(
+    `Expected ${option} to have as many dimensions as shape, ${rank}, found ${
+      describe(shape)
+    }`,
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,13 @@
+export {
+  appendChecksum,
+  assertChecksum,
+  CHECKSUM_SIZE,
+  Crc32c,
+  crc32c,
+  crc32cByTables,
+  joinCrc32c,
+  verifyChecksum,
+  withoutLastFour,
+} from "./crc32c.ts";
+export { crc32 } from "./crc_tables.ts";
+export { compileModule } from "./wasm_crc32c.ts";

@@ -1,0 +1,169 @@
+import { below, describe } from "../errors/mod.ts";
+import { checkMembers, parseExtension, refuse } from "../metadata/mod.ts";
+
+/**
+ * The metadata of chunks that zarrita passes to a codec. Only the members that are
+ * used here, so that the types fit every version of zarrita.
+ */
+export interface ChunkMetadata {
+  readonly dataType: string;
+  readonly shape: readonly number[];
+  /** All codecs of the array, in the order in which they encode. */
+  readonly codecs?: readonly {
+    readonly name: string;
+    readonly configuration?: unknown;
+  }[];
+}
+
+/** A codec from bytes to bytes. */
+export interface BytesCoder {
+  encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+}
+
+/** The elements of a chunk: a typed array, or zarrita's own `BoolArray`. */
+export interface ElementArray {
+  readonly buffer: ArrayBufferLike;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+/** A chunk as zarrita passes it. Strides are in elements. */
+export interface Chunk {
+  readonly data: ElementArray;
+  readonly shape: readonly number[];
+  readonly stride: readonly number[];
+}
+
+/** The decoder of a codec from array to bytes. */
+export interface ChunkDecoder {
+  decode(bytes: Uint8Array): Chunk | Promise<Chunk>;
+}
+
+/** The class of zarrita's codec `bytes`, as the registry holds it. */
+export interface BytesEntry {
+  fromConfig(
+    configuration: { endian: "little" },
+    metadata: ChunkMetadata,
+  ): ChunkDecoder;
+}
+
+/**
+ * Checks the configuration of a codec, which may be missing. The paths of errors
+ * start at the codec.
+ *
+ * @param names The members that the configuration may have.
+ */
+export function parseCodecConfiguration<N extends string>(
+  name: string,
+  names: readonly N[],
+  metadata: unknown,
+): Partial<Record<N, unknown>> {
+  const { configuration } = parseExtension(
+    { name, configuration: metadata },
+    "codec",
+  );
+  return below(
+    "/configuration",
+    () =>
+      checkMembers(configuration, `the configuration of ${name}`, [], names),
+  );
+}
+
+/** `chunk at "/c/0"` for messages about encoded bytes, or `chunk` if their key is unknown. */
+export function chunkAt(bytes: Uint8Array): string {
+  const key = keyOf(bytes);
+  return key === "" ? "chunk" : `chunk at ${describe(key)}`;
+}
+
+/** The rows of a chunk: the elements at each place of its first dimension that is longer than 1. */
+export interface ChunkRows {
+  readonly count: number;
+  /** How many of them are in the array, from the first one on. */
+  readonly inArray: number;
+}
+
+/** The codecs after which rows of elements do not lie one after another. */
+const REORDERING_CODECS = ["transpose", "numcodecs.shuffle"];
+
+/**
+ * The rows of a chunk that extends past the end of the array; `undefined` for another
+ * chunk.
+ *
+ * @param first The place of its first element in the array.
+ * @param codecs The names of its codecs.
+ */
+export function chunkRows(
+  chunkShape: readonly number[],
+  arrayShape: readonly number[],
+  first: readonly number[],
+  codecs: readonly string[],
+): ChunkRows | undefined {
+  const axis = chunkShape.findIndex((length) => length > 1);
+  if (axis < 0) return undefined;
+  const count = chunkShape[axis]!;
+  const inArray = arrayShape[axis]! - first[axis]!;
+  const isShort = inArray > 0 && inArray < count &&
+    !codecs.some((name) => REORDERING_CODECS.includes(name));
+  return isShort ? { count, inArray } : undefined;
+}
+
+/** The key under which bytes were read, and the rows that they hold of a chunk at the edge of its array. */
+interface Note {
+  readonly key: string;
+  readonly rows: ChunkRows | undefined;
+}
+
+const notes = new WeakMap<Uint8Array, Note>();
+
+/**
+ * Notes the key that bytes were read from, for messages of codecs. zarrita gives a
+ * codec no key, but the same object that the store has returned.
+ *
+ * @param rows The rows of a chunk at the end of an array, which may be stored without
+ * those that are outside of it.
+ */
+export function noteKey(
+  bytes: Uint8Array,
+  key: string,
+  rows?: ChunkRows,
+): void {
+  notes.set(bytes, { key, rows });
+}
+
+/** The key noted for bytes, or an empty string. */
+export function keyOf(bytes: Uint8Array): string {
+  return notes.get(bytes)?.key ?? "";
+}
+
+/** The rows noted for bytes. */
+export function rowsOf(bytes: Uint8Array): ChunkRows | undefined {
+  return notes.get(bytes)?.rows;
+}
+
+/** Gives decoded bytes the notes of the encoded ones, for the next codecs. */
+export function passNotes(encoded: Uint8Array, decoded: Uint8Array): void {
+  const note = notes.get(encoded);
+  if (note !== undefined) notes.set(decoded, note);
+}
+
+/** Checks the compression level in the configuration of a codec. */
+export function checkLevel(
+  level: unknown,
+  name: string,
+  least: number,
+  most: number,
+): number {
+  if (
+    Number.isInteger(level) && level as number >= least &&
+    level as number <= most
+  ) {
+    return level as number;
+  }
+  refuse(
+    `level of ${name} to be a whole number from ${least} to ${most}`,
+    level,
+    "/configuration/level",
+  );
+}

@@ -1,0 +1,302 @@
+import { refuse } from "../metadata/mod.ts";
+import {
+  joinBytes,
+  type NativeZlib,
+  nativeZlib,
+  outputLimit,
+  ownBytes,
+  pieceSize,
+} from "../runtime/mod.ts";
+import {
+  checkLevel,
+  type ChunkMetadata,
+  parseCodecConfiguration,
+} from "./codec.ts";
+import {
+  damaged,
+  type DecodedLength,
+  decodedLength,
+  tooLong,
+  wholeChunk,
+} from "./decoded_length.ts";
+import { encodeNatively } from "./encode_natively.ts";
+
+/** How zlib, gzip and the streams of the web name the formats of deflated data. */
+const FORMATS = {
+  gzip: { stream: "gzip", encode: "gzipSync", decode: "gunzipSync" },
+  zlib: { stream: "deflate", encode: "deflateSync", decode: "inflateSync" },
+  deflate: {
+    stream: "deflate-raw",
+    encode: "deflateRawSync",
+    decode: "inflateRawSync",
+  },
+} as const;
+
+/** A format of deflated data. `deflate` has neither a header nor a checksum. */
+export type DeflateFormat = keyof typeof FORMATS;
+
+/** The default levels of numcodecs and imagecodecs. */
+const DEFAULT_LEVEL = 1;
+const IMAGECODECS_LEVEL = 6;
+
+/** The highest levels of zlib, and of libdeflate, which imagecodecs uses. */
+const HIGHEST_LEVEL = 9;
+const HIGHEST_LIBDEFLATE_LEVEL = 12;
+
+/** The length of the checksum at the end of zlib data. */
+const ADLER_SIZE = 4;
+
+/**
+ * Makes the codec `gzip` or `zlib`: by `node:zlib` where the runtime has it, and by
+ * the streams of the web elsewhere, which have one level.
+ *
+ * @param name The name in the metadata, such as `numcodecs.zlib`.
+ */
+export function deflateEntry(
+  name: string,
+  format: DeflateFormat,
+  native: NativeZlib | null = nativeZlib(),
+): {
+  fromConfig(configuration: unknown, metadata: ChunkMetadata): DeflateCodec;
+} {
+  return {
+    fromConfig(configuration, metadata) {
+      const { level } = parseCodecConfiguration(name, ["level"], configuration);
+      const standard = name.startsWith("imagecodecs_")
+        ? IMAGECODECS_LEVEL
+        : DEFAULT_LEVEL;
+      return new DeflateCodec(
+        format,
+        checkLevel(level ?? standard, name, -1, HIGHEST_LEVEL),
+        decodedLength(name, metadata),
+        native,
+      );
+    },
+  };
+}
+
+/**
+ * Makes the codec `imagecodecs_deflate`: `zlib` with the levels of libdeflate, or with
+ * `raw` deflated data alone.
+ */
+export function imagecodecsDeflateEntry(
+  native: NativeZlib | null = nativeZlib(),
+): ReturnType<typeof deflateEntry> {
+  const name = "imagecodecs_deflate";
+  return {
+    fromConfig(configuration, metadata) {
+      const { level, raw = false } = parseCodecConfiguration(
+        name,
+        ["level", "raw"],
+        configuration,
+      );
+      if (typeof raw !== "boolean") {
+        refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
+      }
+      const checked = checkLevel(
+        level ?? IMAGECODECS_LEVEL,
+        name,
+        0,
+        HIGHEST_LIBDEFLATE_LEVEL,
+      );
+      return new DeflateCodec(
+        raw ? "deflate" : "zlib",
+        Math.min(checked, HIGHEST_LEVEL),
+        decodedLength(name, metadata),
+        native,
+      );
+    },
+  };
+}
+
+/**
+ * The codecs `gzip`, `numcodecs.zlib` and `imagecodecs_deflate`.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/
+ */
+export class DeflateCodec {
+  readonly kind = "bytes_to_bytes";
+  readonly #format: DeflateFormat;
+  readonly #level: number;
+  readonly #length: DecodedLength;
+  readonly #native: NativeZlib | null;
+
+  constructor(
+    format: DeflateFormat,
+    level: number,
+    length: DecodedLength,
+    native: NativeZlib | null,
+  ) {
+    this.#format = format;
+    this.#level = level;
+    this.#length = length;
+    this.#native = native;
+  }
+
+  async encode(bytes: Uint8Array): Promise<Uint8Array> {
+    if (this.#native === null) {
+      return await transformBytes(
+        bytes,
+        new CompressionStream(FORMATS[this.#format].stream),
+      );
+    }
+    const { encode } = FORMATS[this.#format];
+    return await encodeNatively(this.#native, encode, bytes, {
+      level: this.#level,
+      chunkSize: pieceSize(bytes.length),
+    });
+  }
+
+  async decode(encoded: Uint8Array): Promise<Uint8Array> {
+    let decoded: Uint8Array;
+    try {
+      decoded = this.#native === null
+        ? await this.#decodeByStream(encoded)
+        : this.#decodeNatively(encoded, this.#native);
+    } catch (cause) {
+      const { message, code } = cause as Error & { code?: string };
+      if (cause instanceof TooLongError || code === "ERR_BUFFER_TOO_LARGE") {
+        throw tooLong(encoded, this.#length, this.#format, cause);
+      }
+      throw damaged(
+        encoded,
+        `is not decoded by ${this.#format}: ${message}`,
+        cause,
+      );
+    }
+    return wholeChunk(encoded, decoded, this.#length, this.#format);
+  }
+
+  #decodeNatively(encoded: Uint8Array, native: NativeZlib): Uint8Array {
+    const decode = native[FORMATS[this.#format].decode];
+    const { buffer, engine } = decode(encoded, {
+      info: true,
+      chunkSize: pieceSize(this.#length.exact),
+      maxOutputLength: outputLimit(this.#length.limit),
+    }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
+    // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
+    if (engine.bytesWritten !== encoded.length && this.#format !== "zlib") {
+      throw new SyntaxError(
+        `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
+      );
+    }
+    return ownBytes(buffer);
+  }
+
+  /** Some streams return what they have of zlib data that is cut short. */
+  async #decodeByStream(encoded: Uint8Array): Promise<Uint8Array> {
+    const { stream } = FORMATS[this.#format];
+    const decode = (bytes: Uint8Array) =>
+      transformBytes(
+        bytes,
+        new DecompressionStream(stream),
+        this.#length.limit,
+      );
+    if (this.#format !== "zlib") return await decode(encoded);
+    const decoded = await decode(encoded).catch(async (error) => {
+      const end = error instanceof TooLongError
+        ? undefined
+        : await endOfZlib(encoded, this.#length.exact);
+      if (end === undefined) throw error;
+      return await decode(encoded.subarray(0, end));
+    });
+    const stored = checksumOf(decoded);
+    if (placeOf(encoded, stored) >= 0) return decoded;
+    throw new SyntaxError("Its checksum does not match");
+  }
+}
+
+/**
+ * The end of zlib data with other bytes after it, which streams refuse: that of the
+ * checksum of what they return before.
+ */
+async function endOfZlib(
+  encoded: Uint8Array,
+  length: number | undefined,
+): Promise<number | undefined> {
+  const pieces: Uint8Array[] = [];
+  await transformBytes(
+    encoded,
+    new DecompressionStream("deflate"),
+    length,
+    { piece: 1, pieces },
+  ).catch(() => {});
+  const checksum = checksumOf(joinBytes(pieces));
+  const place = placeOf(encoded, checksum);
+  return place < 0 ? undefined : place + checksum.length;
+}
+
+/** The last place of some bytes among others; -1 if they are not there. */
+function placeOf(bytes: Uint8Array, searched: Uint8Array): number {
+  for (let at = bytes.length - searched.length; at >= 0; at--) {
+    if (searched.every((byte, i) => bytes[at + i] === byte)) return at;
+  }
+  return -1;
+}
+
+/** The checksum at the end of zlib data. */
+function checksumOf(decoded: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(ADLER_SIZE);
+  new DataView(bytes.buffer).setUint32(0, adler32(decoded));
+  return bytes;
+}
+
+const MODULUS = 65521;
+/** The sums of this many bytes stay below 2^53. */
+const ADLER32_PIECE = 2 ** 16;
+
+/** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
+export function adler32(bytes: Uint8Array): number {
+  let low = 1;
+  let high = 0;
+  for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
+    const end = Math.min(start + ADLER32_PIECE, bytes.length);
+    for (let i = start; i < end; i++) high += low += bytes[i]!;
+    low %= MODULUS;
+    high %= MODULUS;
+  }
+  return high * 2 ** 16 + low;
+}
+
+/** Thrown if the output of a stream is longer than its limit. */
+export class TooLongError extends Error {}
+
+/** Deflate expands a piece of the input at most 1032 times before the limit is checked. */
+const PIECE = 2 ** 14;
+
+/**
+ * Sends bytes through a stream that encodes or decodes them.
+ *
+ * @param limit The most bytes that the stream may produce.
+ * @param options `piece`: the number of bytes that the stream gets at once; `pieces`:
+ * takes what the stream produces, also before an error.
+ * @throws {TooLongError} If the stream produces more bytes.
+ */
+export async function transformBytes(
+  bytes: Uint8Array,
+  stream: GenericTransformStream,
+  limit: number = Infinity,
+  { piece: size = PIECE, pieces = [] }: {
+    piece?: number;
+    pieces?: Uint8Array[];
+  } = {},
+): Promise<Uint8Array> {
+  let offset = 0;
+  const source = new ReadableStream({
+    pull(controller) {
+      if (offset >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(offset, offset + size));
+      offset += size;
+    },
+  });
+  let length = 0;
+  const sink = new WritableStream<Uint8Array>({
+    write(piece) {
+      length += piece.length;
+      if (length > limit) throw new TooLongError();
+      pieces.push(piece);
+    },
+  });
+  await source.pipeThrough(stream).pipeTo(sink);
+  return joinBytes(pieces);
+}

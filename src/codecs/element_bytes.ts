@@ -1,0 +1,179 @@
+import { describe, MetadataError } from "../errors/mod.ts";
+import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import {
+  type Chunk,
+  type ChunkMetadata,
+  parseCodecConfiguration,
+} from "./codec.ts";
+import type { Rows } from "./predictors.ts";
+
+/**
+ * The elements of a chunk in the order of the memory, in which they are stored:
+ * zarrita's `transpose` changes elements and strides, but not the shape.
+ *
+ * @param size The length of an element in bytes.
+ * @returns A view, or a copy if there are gaps between the elements.
+ */
+export function elementBytes(chunk: Chunk, size: number): Uint8Array {
+  const { data } = chunk;
+  if (data.BYTES_PER_ELEMENT !== size) {
+    throw new TypeError(
+      `Expected elements of ${size} bytes in the chunk, found ${data.BYTES_PER_ELEMENT}`,
+    );
+  }
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (chunk.shape.includes(0)) return bytes.subarray(0, 0);
+  const dimensions = fastestFirst(chunk);
+  let count = 1;
+  let last = 0;
+  let isDense = true;
+  for (const { length, stride } of dimensions) {
+    isDense &&= stride === count;
+    count *= length;
+    last += (length - 1) * stride;
+  }
+  if (!(size * (last + 1) <= bytes.length)) {
+    throw new RangeError(
+      `Expected a chunk of the shape ${describe(chunk.shape)} and the stride ${
+        describe(chunk.stride)
+      } to have at least ${last + 1} elements, found ${bytes.length / size}`,
+    );
+  }
+  return isDense
+    ? bytes.subarray(0, count * size)
+    : gather(bytes, dimensions, count, size);
+}
+
+/** The strides of elements in C order. */
+export function stridesOf(shape: readonly number[]): number[] {
+  let stride = 1;
+  return shape.toReversed().map((length) => {
+    const step = stride;
+    stride *= length;
+    return step;
+  }).reverse();
+}
+
+interface Dimension {
+  readonly length: number;
+  readonly stride: number;
+}
+
+/** The dimensions of more than one element, in the order of the memory. */
+function fastestFirst({ shape, stride }: Chunk): Dimension[] {
+  const dimensions = shape
+    .map((length, i) => ({ length, stride: stride[i]! }))
+    .filter(({ length }) => length !== 1);
+  // A stride of 0 does not tell the place of its dimension in the order.
+  if (dimensions.every(({ stride }) => stride >= 1)) {
+    return dimensions.sort((a, b) => a.stride - b.stride);
+  }
+  throw new RangeError(
+    `Expected a chunk of the shape ${
+      describe(shape)
+    } to have strides from 1, found ${describe(stride)}`,
+  );
+}
+
+function gather(
+  bytes: Uint8Array,
+  dimensions: readonly Dimension[],
+  count: number,
+  size: number,
+): Uint8Array {
+  const gathered = new Uint8Array(count * size);
+  for (let i = 0; i < count; i++) {
+    let rest = i;
+    let place = 0;
+    for (const { length, stride } of dimensions) {
+      place += rest % length * stride;
+      rest = Math.floor(rest / length);
+    }
+    for (let byte = 0; byte < size; byte++) {
+      gathered[i * size + byte] = bytes[place * size + byte]!;
+    }
+  }
+  return gathered;
+}
+
+/** The rows of a predictor: its `axis` is -1 by default, and its `dist` 1. */
+export function parseRows(
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+): Rows {
+  const { axis = -1, dist = 1 } = parseCodecConfiguration(
+    name,
+    ["axis", "dist"],
+    configuration,
+  );
+  const size = numberSize(name, metadata.dataType);
+  const shape = storedShape(name, metadata);
+  const place = checkAxis(name, axis, shape.length);
+  const isFloatpred = name === "imagecodecs_floatpred";
+  if (isFloatpred && place < shape.length - 2) {
+    refuse(`axis of ${name} to be -1 or -2`, axis, "/configuration/axis");
+  }
+  const isRight = isFloatpred
+    ? isWhole(dist, 1) && shape[place]! % dist === 0
+    : dist === 1;
+  if (!isRight) {
+    refuse(
+      `dist of ${name} to ${
+        isFloatpred ? `divide the length of the axis, ${shape[place]}` : "be 1"
+      }`,
+      dist,
+      "/configuration/dist",
+    );
+  }
+  const distance = rowOf(shape, place + 1) * (dist as number);
+  return { size, count: rowOf(shape, place), distance };
+}
+
+/** The number of elements in a row that starts at an axis. */
+export function rowOf(shape: readonly number[], axis: number): number {
+  return shape.slice(axis).reduce((product, n) => product * n, 1);
+}
+
+export function checkAxis(
+  name: string,
+  axis: unknown,
+  dimensions: number,
+): number {
+  const place = (axis as number) < 0 ? dimensions + (axis as number) : axis;
+  if (isWhole(place) && place < dimensions) return place;
+  refuse(
+    `axis of ${name} to be a whole number from ${-dimensions} to ${
+      dimensions - 1
+    }`,
+    axis,
+    "/configuration/axis",
+  );
+}
+
+/** The length of a number in bytes. */
+export function numberSize(name: string, dataType: string): number {
+  const bits = coreDataType(dataType)?.bits;
+  if (bits !== undefined && /^(u?int|float)/.test(dataType)) return bits / 8;
+  throw new MetadataError(
+    `Expected a data type of integers or floats for ${name}, found ${
+      describe(dataType)
+    }`,
+  );
+}
+
+/** The shape of the chunk that a codec encodes, after the `transpose` codecs before it. */
+export function storedShape(
+  name: string,
+  { shape, codecs = [] }: ChunkMetadata,
+): readonly number[] {
+  const place = codecs.findIndex((codec) => codec.name === name);
+  let stored = shape;
+  for (const codec of codecs.slice(0, Math.max(place, 0))) {
+    const { order } = codec.configuration as { order?: unknown } ?? {};
+    if (codec.name !== "transpose") continue;
+    if (order === "F") stored = stored.toReversed();
+    if (Array.isArray(order)) stored = order.map((i) => stored[i]!);
+  }
+  return stored;
+}

@@ -1,0 +1,297 @@
+import { emptyPlane, type Frame, type Plane } from "./frame.ts";
+import { inverseDct } from "./samples.ts";
+import {
+  type BlockDecoder,
+  decodeScan,
+  needTable,
+  readScan,
+  type Scan,
+  type ScanComponent,
+} from "./scan.ts";
+import {
+  type BitReader,
+  type HuffmanTable,
+  type Tables,
+  ZIGZAG,
+} from "./tables.ts";
+
+/** Bounds the time that a small file takes. Encoders write about 10 scans. */
+const MOST_SCANS = 100;
+
+/**
+ * The coefficients that must be whole. libjpeg estimates these if they are missing,
+ * and takes later ones as 0.
+ */
+const NEEDED_COEFFICIENTS = 10;
+
+/** Decodes the scans of a frame. */
+export class FrameDecoder {
+  readonly #frame: Frame;
+  readonly #planes: readonly Plane[];
+  /** The coefficients of the components of a progressive frame. */
+  readonly #coefficients: readonly Int16Array[];
+  /** For each component, the lowest bit of each coefficient so far; -1 for none. */
+  readonly #lowBits: readonly Int8Array[];
+  /** The factors of each component, as they are at its first scan. */
+  readonly #factors: Int32Array[] = [];
+  #scans = 0;
+
+  constructor(frame: Frame) {
+    this.#frame = frame;
+    this.#planes = frame.components.map(emptyPlane);
+    this.#coefficients = frame.isProgressive
+      ? this.#planes.map(({ samples }) => new Int16Array(samples.length))
+      : [];
+    this.#lowBits = frame.components.map(() => new Int8Array(64).fill(-1));
+  }
+
+  /**
+   * Decodes a scan.
+   *
+   * @param segment The header of the scan.
+   * @param start The place of its data.
+   * @param interval The number of units between restart markers; 0 for none.
+   * @returns A place after which the next marker is.
+   */
+  decode(
+    bytes: Uint8Array,
+    segment: Uint8Array,
+    start: number,
+    tables: Tables,
+    interval: number,
+  ): number {
+    const frame = this.#frame;
+    const scan = readScan(segment, frame, tables);
+    if (++this.#scans > MOST_SCANS) {
+      throw new SyntaxError(`Expected ${MOST_SCANS} scans at most, found more`);
+    }
+    for (const { place } of scan.components) this.#begin(place, scan, tables);
+    const decoder = frame.isProgressive
+      ? new ProgressiveDecoder(this.#coefficients, scan)
+      : new SequentialDecoder(this.#planes, this.#factors);
+    return decodeScan(bytes, start, frame, scan, interval, decoder);
+  }
+
+  #begin(place: number, { first, last, lowBit }: Scan, tables: Tables): void {
+    const { id, quantization } = this.#frame.components[place]!;
+    const lowBits = this.#lowBits[place]!;
+    if (!this.#frame.isProgressive && lowBits[0] === 0) {
+      throw new SyntaxError(`The component ${id} has two scans`);
+    }
+    lowBits.fill(lowBit, first, last + 1);
+    const factors = this.#factors[place] ?? tables.quantization[quantization];
+    if (factors === undefined) {
+      throw new SyntaxError(
+        `The component ${id} needs the quantization table ${quantization}, which is missing: expected it in the picture or in tables`,
+      );
+    }
+    this.#factors[place] = factors;
+  }
+
+  /** The samples of all components. */
+  planes(): readonly Plane[] {
+    if (!this.#isWhole()) {
+      throw new SyntaxError("The picture ends before its last scan");
+    }
+    for (const [place, coefficients] of this.#coefficients.entries()) {
+      const { blockStride, blockRows } = this.#frame.components[place]!;
+      const { samples, stride } = this.#planes[place]!;
+      for (let block = 0; block < blockStride * blockRows; block++) {
+        const x = block % blockStride;
+        const y = (block - x) / blockStride;
+        inverseDct(
+          coefficients,
+          64 * block,
+          this.#factors[place]!,
+          samples,
+          8 * (y * stride + x),
+          stride,
+        );
+      }
+    }
+    return this.#planes;
+  }
+
+  #isWhole(): boolean {
+    return this.#lowBits.every((bits) =>
+      bits.subarray(0, NEEDED_COEFFICIENTS).every((bit) => bit === 0)
+    );
+  }
+}
+
+/** Decodes blocks that are stored as a whole, into samples. */
+export class SequentialDecoder implements BlockDecoder {
+  readonly #planes: readonly Plane[];
+  /** The factors of each component. */
+  readonly #factors: readonly Int32Array[];
+  /** The first coefficient of the last block of each component. */
+  readonly #earlier: Int32Array;
+  readonly #block = new Int16Array(64);
+
+  constructor(planes: readonly Plane[], factors: readonly Int32Array[]) {
+    this.#planes = planes;
+    this.#factors = factors;
+    this.#earlier = new Int32Array(planes.length);
+  }
+
+  decodeBlock(
+    reader: BitReader,
+    { place, component, dc, ac }: ScanComponent,
+    block: number,
+  ): void {
+    const coefficients = this.#block.fill(0);
+    const bits = needTable(dc).read(reader);
+    if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
+    coefficients[0] = this.#earlier[place]!;
+    const table = needTable(ac);
+    for (let k = 1; k < 64; k++) {
+      const symbol = table.read(reader);
+      const bits = symbol & 15;
+      const zeros = symbol >> 4;
+      if (bits === 0 && zeros < 15) break;
+      k += zeros;
+      if (bits === 0) continue;
+      if (k > 63) throw tooMany(reader);
+      coefficients[ZIGZAG[k]!] = reader.readSigned(bits);
+    }
+    const { samples, stride } = this.#planes[place]!;
+    const x = block % component.blockStride;
+    const y = (block - x) / component.blockStride;
+    inverseDct(
+      coefficients,
+      0,
+      this.#factors[place]!,
+      samples,
+      8 * (y * stride + x),
+      stride,
+    );
+  }
+
+  restart(): void {
+    this.#earlier.fill(0);
+  }
+}
+
+/** The error for a block of more than 64 coefficients. */
+export function tooMany(reader: BitReader): SyntaxError {
+  return new SyntaxError(
+    `A block has more than 64 coefficients before byte ${reader.offset}`,
+  );
+}
+
+/** Adds the bits of a scan of a progressive picture to the coefficients of blocks. */
+export class ProgressiveDecoder implements BlockDecoder {
+  /** The coefficients of each component, block by block. */
+  readonly #coefficients: readonly Int16Array[];
+  readonly #scan: Scan;
+  /** The first coefficient of the last block of each component. */
+  readonly #earlier: Int32Array;
+  /** The number of next blocks that have no further coefficients. */
+  #ended = 0;
+
+  constructor(coefficients: readonly Int16Array[], scan: Scan) {
+    this.#coefficients = coefficients;
+    this.#scan = scan;
+    this.#earlier = new Int32Array(coefficients.length);
+  }
+
+  decodeBlock(
+    reader: BitReader,
+    { place, dc, ac }: ScanComponent,
+    block: number,
+  ): void {
+    const all = this.#coefficients[place]!;
+    const start = 64 * block;
+    const { first, earlierBit, lowBit } = this.#scan;
+    if (first > 0) {
+      const table = needTable(ac);
+      if (earlierBit === 0) this.#decodeAc(reader, table, all, start);
+      else this.#refineAc(reader, table, all, start);
+    } else if (earlierBit === 0) {
+      const bits = needTable(dc).read(reader);
+      if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
+      all[start] = this.#earlier[place]! << lowBit;
+    } else if (reader.read(1) === 1) all[start]! |= 1 << lowBit;
+  }
+
+  restart(): void {
+    this.#earlier.fill(0);
+    this.#ended = 0;
+  }
+
+  #decodeAc(
+    reader: BitReader,
+    table: HuffmanTable,
+    all: Int16Array,
+    start: number,
+  ): void {
+    if (this.#ended > 0) {
+      this.#ended--;
+      return;
+    }
+    const { first, last, lowBit } = this.#scan;
+    for (let k = first; k <= last; k++) {
+      const symbol = table.read(reader);
+      const bits = symbol & 15;
+      const zeros = symbol >> 4;
+      if (bits === 0 && zeros < 15) {
+        this.#ended = blocksThatEnd(reader, zeros) - 1;
+        return;
+      }
+      k += zeros;
+      if (bits === 0) continue;
+      if (k > last) throw tooMany(reader);
+      all[start + ZIGZAG[k]!] = reader.readSigned(bits) * 2 ** lowBit;
+    }
+  }
+
+  /** Reads one more bit of the coefficients that are not 0, and new coefficients between them. */
+  #refineAc(
+    reader: BitReader,
+    table: HuffmanTable,
+    all: Int16Array,
+    start: number,
+  ): void {
+    const { first, last, lowBit } = this.#scan;
+    const one = 1 << lowBit;
+    let k = first;
+    if (this.#ended === 0) {
+      for (; k <= last; k++) {
+        const symbol = table.read(reader);
+        let zeros = symbol >> 4;
+        let added = 0;
+        if ((symbol & 15) !== 0) added = reader.read(1) === 1 ? one : -one;
+        else if (zeros < 15) {
+          this.#ended = blocksThatEnd(reader, zeros);
+          break;
+        }
+        for (; k <= last; k++) {
+          const at = start + ZIGZAG[k]!;
+          if (all[at] !== 0) this.#refine(reader, all, at, one);
+          else if (zeros-- === 0) break;
+        }
+        if (added === 0) continue;
+        if (k > last) throw tooMany(reader);
+        all[start + ZIGZAG[k]!] = added;
+      }
+    }
+    if (this.#ended === 0) return;
+    for (; k <= last; k++) {
+      const at = start + ZIGZAG[k]!;
+      if (all[at] !== 0) this.#refine(reader, all, at, one);
+    }
+    this.#ended--;
+  }
+
+  #refine(reader: BitReader, all: Int16Array, at: number, one: number): void {
+    if (reader.read(1) === 0) return;
+    const value = all[at]!;
+    // The bit is set already if scans contradict each other.
+    if ((value & one) === 0) all[at] = value + (value < 0 ? -one : one);
+  }
+}
+
+/** The number of blocks whose coefficients end, of which the present one is the first. */
+function blocksThatEnd(reader: BitReader, bits: number): number {
+  return bits === 0 ? 1 : (1 << bits) + reader.read(bits);
+}

@@ -1,0 +1,257 @@
+/** The places of coefficients in a block, in the order in which they are stored. */
+// deno-fmt-ignore
+export const ZIGZAG: Uint8Array = new Uint8Array([
+   0,  1,  8, 16,  9,  2,  3, 10, 17, 24, 32, 25, 18, 11,  4,  5,
+  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,  6,  7, 14, 21, 28,
+  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+]);
+
+/** The tables that segments define, by their numbers, 0 to 3. */
+export interface Tables {
+  /** The factors of the coefficients, in the order of a block. */
+  readonly quantization: Int32Array[];
+  readonly dc: HuffmanTable[];
+  readonly ac: HuffmanTable[];
+}
+
+const HIGHEST_TABLE = 3;
+/** The most bits of a first coefficient, which its symbol tells. */
+const MOST_BITS = 15;
+
+/** Reads the tables of a DQT segment. */
+export function readQuantization(segment: Uint8Array, tables: Tables): void {
+  for (let i = 0; i < segment.length;) {
+    const size = segment[i]! >> 4 ? 2 : 1;
+    const number = segment[i]! & 15;
+    const end = i + 1 + 64 * size;
+    if (number > HIGHEST_TABLE || end > segment.length) {
+      throw new SyntaxError("A segment of quantization tables is damaged");
+    }
+    const table = new Int32Array(64);
+    for (let k = 0; k < 64; k++) {
+      const at = i + 1 + k * size;
+      table[ZIGZAG[k]!] = size === 1
+        ? segment[at]!
+        : segment[at]! << 8 | segment[at + 1]!;
+    }
+    tables.quantization[number] = table;
+    i = end;
+  }
+}
+
+/** Reads the tables of a DHT segment. */
+export function readHuffman(segment: Uint8Array, tables: Tables): void {
+  for (let i = 0; i < segment.length;) {
+    const isAc = segment[i]! >> 4;
+    const number = segment[i]! & 15;
+    const counts = segment.subarray(i + 1, i + 17);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const end = i + 17 + total;
+    const symbols = segment.slice(i + 17, end);
+    const isDamaged = isAc > 1 || number > HIGHEST_TABLE ||
+      end > segment.length || !isAc && symbols.some((bits) => bits > MOST_BITS);
+    if (isDamaged) {
+      throw new SyntaxError("A segment of Huffman tables is damaged");
+    }
+    const table = new HuffmanTable(counts, symbols);
+    (isAc ? tables.ac : tables.dc)[number] = table;
+    i = end;
+  }
+}
+
+/** The contents of a DHT segment with the four standard tables. Source: ITU-T T.81, K.3 */
+const STANDARD =
+  "AAABBQEBAQEBAQAAAAAAAAAAAQIDBAUGBwgJCgsQAAIBAwMCBAMFBQQEAAABfQECAwAE" +
+  "EQUSITFBBhNRYQcicRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5" +
+  "OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqi" +
+  "o6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2drh4uPk5ebn6Onq8fLz9PX2" +
+  "9/j5+gEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoLEQACAQIEBAMEBwUEBAABAncA" +
+  "AQIDEQQFITEGEkFRB2FxEyIygQgUQpGhscEJIzNS8BVictEKFiQ04SXxFxgZGiYnKCkq" +
+  "NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqCg4SFhoeIiYqSk5SV" +
+  "lpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2dri4+Tl5ufo6ery" +
+  "8/T19vf4+fo=";
+let standard: Tables | undefined;
+
+/** The tables of pictures that have none, as those of motion JPEG. */
+export function standardTables(): Tables {
+  if (standard === undefined) {
+    standard = { quantization: [], dc: [], ac: [] };
+    readHuffman(
+      Uint8Array.from(atob(STANDARD), (each) => each.charCodeAt(0)),
+      standard,
+    );
+  }
+  return standard;
+}
+
+/** The length of the codes that are found in a table, in bits. */
+const SHORT = 9;
+const LONGEST = 16;
+
+/** The codes of a DHT segment. */
+export class HuffmanTable {
+  /** The length and the symbol of each short code, followed by any bits. */
+  readonly #short = new Uint16Array(2 ** SHORT);
+  readonly #symbols: Uint8Array;
+  /** For each length, the code after the last one. */
+  readonly #ends = new Int32Array(LONGEST + 1);
+  /** For each length, the difference between the place of a symbol and its code. */
+  readonly #places = new Int32Array(LONGEST + 1);
+
+  constructor(counts: Uint8Array, symbols: Uint8Array) {
+    this.#symbols = symbols;
+    let code = 0;
+    let place = 0;
+    for (let length = 1; length <= LONGEST; length++) {
+      this.#places[length] = place - code;
+      const end = code + counts[length - 1]!;
+      if (end >= 2 ** length) { // No code has only ones.
+        throw new SyntaxError(
+          `A Huffman table has too many codes of ${length} bits`,
+        );
+      }
+      for (; code < end; code++, place++) {
+        if (length > SHORT) continue;
+        const free = SHORT - length;
+        this.#short.fill(
+          length << 8 | symbols[place]!,
+          code << free,
+          code + 1 << free,
+        );
+      }
+      this.#ends[length] = code;
+      code *= 2;
+    }
+  }
+
+  /** Reads a code, and returns its symbol. */
+  read(reader: BitReader): number {
+    const bits = reader.peek(LONGEST);
+    const short = this.#short[bits >> LONGEST - SHORT]!;
+    if (short !== 0) {
+      reader.skip(short >> 8);
+      return short & 255;
+    }
+    for (let length = SHORT + 1; length <= LONGEST; length++) {
+      const code = bits >> LONGEST - length;
+      if (code >= this.#ends[length]!) continue;
+      reader.skip(length);
+      return this.#symbols[code + this.#places[length]!]!;
+    }
+    throw new SyntaxError(
+      `The data of a scan has an unknown code before byte ${reader.offset}`,
+    );
+  }
+}
+
+/** Reads the bits of an entropy-coded segment, up to the marker that ends it. */
+export class BitReader {
+  readonly #bytes: Uint8Array;
+  /** The place of the next byte that is not in `#buffer`. */
+  offset: number;
+  /** The bits that are read next, in the low `#count` bits. */
+  #buffer = 0;
+  #count = 0;
+  /** The number of bits in the buffer that come after the end of the segment. */
+  #padding = 0;
+  #isAtMarker = false;
+
+  constructor(bytes: Uint8Array, offset: number) {
+    this.#bytes = bytes;
+    this.offset = offset;
+  }
+
+  /** Returns the next bits, at most 16, without reading them. */
+  peek(count: number): number {
+    if (this.#count < 16) this.#fill();
+    return this.#buffer >>> (this.#count - count) & ((1 << count) - 1);
+  }
+
+  /** Reads bits that were returned by `peek`. */
+  skip(count: number): void {
+    this.#count -= count;
+    if (this.#count < this.#padding) {
+      throw new SyntaxError(
+        `The data of a scan ends too early, at byte ${this.offset}`,
+      );
+    }
+  }
+
+  /** Reads at most 16 bits. */
+  read(count: number): number {
+    const bits = this.peek(count);
+    this.skip(count);
+    return bits;
+  }
+
+  /** Reads a number of `count` bits, of which the lower half is negative. */
+  readSigned(count: number): number {
+    const bits = this.read(count);
+    return bits >= 1 << (count - 1) ? bits : bits - (1 << count) + 1;
+  }
+
+  /** Skips the rest of a byte and the restart marker of this number, 0 to 7. */
+  restart(number: number): void {
+    const { marker, end } = findMarker(this.#bytes, this.offset);
+    if (marker !== RST0 + number) {
+      throw new SyntaxError(
+        `Expected the restart marker 0xff${
+          (RST0 + number).toString(16)
+        } before byte ${end}, found 0xff${marker.toString(16)}`,
+      );
+    }
+    this.offset = end;
+    this.#buffer = this.#count = this.#padding = 0;
+    this.#isAtMarker = false;
+  }
+
+  #fill(): void {
+    while (this.#count <= 24) {
+      const byte = this.#isAtMarker ? undefined : this.#nextByte();
+      if (byte === undefined) {
+        this.#isAtMarker = true;
+        this.#padding += 8;
+      }
+      this.#buffer = this.#buffer << 8 | (byte ?? 0);
+      this.#count += 8;
+    }
+  }
+
+  /** The next byte of data; `undefined` at a marker and at the end. */
+  #nextByte(): number | undefined {
+    const byte = this.#bytes[this.offset];
+    if (byte !== 0xff) {
+      if (byte !== undefined) this.offset++;
+      return byte;
+    }
+    let next = this.offset + 1;
+    while (this.#bytes[next] === 0xff) next++;
+    if (this.#bytes[next] !== 0) return undefined;
+    this.offset = next + 1;
+    return byte;
+  }
+}
+
+const RST0 = 0xd0;
+
+/** The marker of the end, which may be missing. */
+export const END_MARKER = 0xd9;
+
+/**
+ * Finds the next marker. Bytes before it are skipped, as libjpeg does.
+ *
+ * @returns The second byte of the marker, and the place after it.
+ */
+export function findMarker(
+  bytes: Uint8Array,
+  start: number,
+): { marker: number; end: number } {
+  for (let i = start; i < bytes.length - 1; i++) {
+    const marker = bytes[i + 1]!;
+    if (bytes[i] === 0xff && marker !== 0 && marker !== 0xff) {
+      return { marker, end: i + 2 };
+    }
+  }
+  return { marker: END_MARKER, end: bytes.length };
+}

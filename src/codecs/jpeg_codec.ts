@@ -1,0 +1,189 @@
+import { describe, MetadataError } from "../errors/mod.ts";
+import { refuse } from "../metadata/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
+import {
+  type Chunk,
+  type ChunkMetadata,
+  type ChunkRows,
+  parseCodecConfiguration,
+  rowsOf,
+} from "./codec.ts";
+import { damaged } from "./decoded_length.ts";
+import { storedShape, stridesOf } from "./element_bytes.ts";
+import { colorConverter, type Colors } from "./jpeg/colors.ts";
+import { decodeJpeg } from "./jpeg/decode_jpeg.ts";
+
+const NAME = "imagecodecs_jpeg";
+
+/** The members that imagecodecs writes. Those after the first four concern encoding. */
+const MEMBERS = [
+  "tables",
+  "header",
+  "colorspace_jpeg",
+  "colorspace_data",
+  "level",
+  "bitspersample",
+  "subsampling",
+  "optimize",
+  "smoothing",
+  "lossless",
+  "predictor",
+] as const;
+
+/** The colors by the names and numbers of imagecodecs, in lower case. */
+const COLORS: Readonly<Record<string, Colors | undefined>> = {
+  ...{ unknown: undefined, 0: undefined },
+  ...{ gray: "gray", grayscale: "gray", 1: "gray" },
+  ...{ minisblack: "gray", miniswhite: "gray" },
+  ...{ rgb: "rgb", 2: "rgb" },
+  ...{ ycbcr: "ycbcr", 3: "ycbcr" },
+  ...{ cmyk: "cmyk", separated: "cmyk", 4: "cmyk" },
+  ...{ ycck: "ycck", 5: "ycck" },
+};
+
+/** The end of a JPEG file. */
+const END = new Uint8Array([0xff, 0xd9]);
+
+interface Configuration {
+  readonly tables: Uint8Array | undefined;
+  /** Bytes before the data of each chunk. */
+  readonly header: Uint8Array | undefined;
+  readonly storedColors: Colors | undefined;
+  readonly colors: Colors | undefined;
+}
+
+/**
+ * The codec `imagecodecs_jpeg`, of which it only decodes. The samples are those of
+ * imagecodecs, which uses libjpeg-turbo, bit for bit. Pictures have 8 bits per sample
+ * and Huffman coding, baseline or progressive. Damage that libjpeg-turbo passes over is
+ * an error, such as data that is cut short.
+ *
+ * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
+ */
+export class JpegCodec {
+  readonly kind = "array_to_bytes";
+  readonly #configuration: Configuration;
+  readonly #shape: readonly number[];
+  /** The lengths of the stored chunk that are not 1. */
+  readonly #lengths: readonly number[];
+
+  constructor(configuration: Configuration, metadata: ChunkMetadata) {
+    this.#configuration = configuration;
+    this.#shape = metadata.shape;
+    this.#lengths = storedShape(NAME, metadata).filter(isLong);
+  }
+
+  static fromConfig(
+    configuration: unknown,
+    metadata: ChunkMetadata,
+  ): JpegCodec {
+    const { dataType, shape } = metadata;
+    if (dataType !== "uint8" || shape.filter(isLong).length > 3) {
+      throw new MetadataError(
+        `Expected chunks of the data type "uint8" for ${NAME}, with a height, a width and maybe samples, found ${
+          describe(dataType)
+        } in the shape ${describe(shape)}`,
+      );
+    }
+    return new JpegCodec(parseConfiguration(configuration), metadata);
+  }
+
+  encode(): never {
+    throw new Error(
+      `${NAME} does not encode, since JPEG changes elements that are not written: store the array with another codec`,
+    );
+  }
+
+  decode(encoded: Uint8Array): Chunk {
+    const { header, ...options } = this.#configuration;
+    const bytes = header ? joinBytes([header, encoded, END]) : encoded;
+    let data: Uint8Array;
+    try {
+      data = decodeJpeg(bytes, {
+        ...options,
+        assertShape: (shape) => this.#assertShape(shape, rowsOf(encoded)),
+      });
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
+    }
+    const count = this.#shape.reduce((product, n) => product * n, 1);
+    if (data.length < count) { // Rows outside of the array, which are not stored.
+      const whole = new Uint8Array(count);
+      whole.set(data);
+      data = whole;
+    }
+    return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
+  }
+
+  /** @param rows The rows of a chunk that extends past the edge of the array. */
+  #assertShape(
+    [height, width, samples]: readonly [number, number, number],
+    rows: ChunkRows | undefined,
+  ): void {
+    const isShort = rows !== undefined && rows.count === this.#lengths[0] &&
+      height >= rows.inArray && height < rows.count;
+    const lengths = [isShort ? rows.count : height, width, samples]
+      .filter(isLong);
+    const isSame = lengths.length === this.#lengths.length &&
+      lengths.every((length, i) => length === this.#lengths[i]);
+    if (isSame) return;
+    throw new SyntaxError(
+      `Expected a picture for a chunk of the shape ${
+        describe(this.#shape)
+      }, found the height ${height}, the width ${width} and ${samples} samples`,
+    );
+  }
+}
+
+function isLong(length: number): boolean {
+  return length !== 1;
+}
+
+function parseConfiguration(configuration: unknown): Configuration {
+  const { tables, header, colorspace_jpeg, colorspace_data } =
+    parseCodecConfiguration(NAME, MEMBERS, configuration);
+  const storedColors = parseColors("colorspace_jpeg", colorspace_jpeg);
+  const colors = parseColors("colorspace_data", colorspace_data);
+  if (storedColors && colors && !colorConverter(storedColors, colors)) {
+    refuse(
+      `colorspace_data of ${NAME} to be a color space that ${
+        describe(colorspace_jpeg)
+      } is decoded to`,
+      colorspace_data,
+      "/configuration/colorspace_data",
+    );
+  }
+  return {
+    tables: parseBase64("tables", tables),
+    header: parseBase64("header", header),
+    storedColors,
+    // As in imagecodecs, stored colors that are given are not converted by default.
+    colors: colors ?? storedColors,
+  };
+}
+
+function parseColors(member: string, value: unknown): Colors | undefined {
+  if (value === undefined || value === null) return undefined;
+  const name = String(value).toLowerCase();
+  if (Object.hasOwn(COLORS, name)) return COLORS[name];
+  refuse(
+    `${member} of ${NAME} to be UNKNOWN, GRAYSCALE, RGB, YCbCr, CMYK or YCCK`,
+    value,
+    `/configuration/${member}`,
+  );
+}
+
+function parseBase64(member: string, value: unknown): Uint8Array | undefined {
+  if (value === undefined || value === null) return undefined;
+  try {
+    if (typeof value === "string") {
+      return Uint8Array.from(atob(value), (each) => each.charCodeAt(0));
+    }
+  } catch { /* Refused below. */ }
+  refuse(
+    `${member} of ${NAME} to be bytes in Base64`,
+    value,
+    `/configuration/${member}`,
+  );
+}

@@ -1,0 +1,214 @@
+import { describe, shortened } from "../errors/mod.ts";
+import type { ChunkMetadata } from "./codec.ts";
+import { Crc32cCodec } from "./crc32c_codec.ts";
+import { loadPackbits } from "./packbits_codec.ts";
+
+/**
+ * The part of zarrita's `registry` that this package uses: a map from the name of a
+ * codec to a function that loads it.
+ *
+ * @example
+ * ```ts
+ * import type { CodecRegistry } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const registry: CodecRegistry = zarr.registry;
+ * ```
+ */
+export interface CodecRegistry {
+  /** Returns the function that loads a codec, if there is one. */
+  get(name: string): (() => unknown) | undefined;
+  /** Registers a codec, in place of an earlier one with the same name. */
+  set(name: string, load: () => Promise<object>): unknown;
+}
+
+/**
+ * Registers codecs in zarrita, for all stores and arrays:
+ *
+ * - `crc32c` in place of zarrita's, which cannot write and does not verify. Damaged
+ *   bytes are a {@linkcode ChecksumError}, or a {@linkcode DamageError} if they are too
+ *   few for a checksum, which names the key if the store is one of `withZarrParts`.
+ *   Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/
+ * - `packbits`, for bool and all numbers, with each `padding_encoding` and with
+ *   `first_bit` and `last_bit`. Other bits are not stored. Bytes of a wrong length or
+ *   with wrong padding are a {@linkcode DamageError}.
+ *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
+ *
+ * - `zstd`, `gzip`, `zlib` and these names with `numcodecs.` in place of zarrita's.
+ *   They use `node:zlib` in Deno and in Node. Elsewhere, `zstd` uses zarrita's decoder,
+ *   and the others the streams of the web, which have one `level`. All of them encode
+ *   and decode. Bytes that are cut short, damaged, or of another length than the
+ *   elements of the chunk once decoded are a {@linkcode DamageError}; zarrita's `zstd`
+ *   never returns for some of them.
+ * - `imagecodecs_delta`, `imagecodecs_floatpred`, `imagecodecs_lzw`,
+ *   `imagecodecs_packbits`, `imagecodecs_deflate`, `imagecodecs_zlib` and
+ *   `imagecodecs_zstd`, the codecs of TIFF, with the configurations of the Python
+ *   package imagecodecs. Predictors take integers and floats, and `dist` of
+ *   `imagecodecs_delta` is 1.
+ * - `imagecodecs_packints`, unsigned integers of any number of bits, as TIFF has them.
+ * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
+ *   progressive, with the samples of libjpeg-turbo, bit for bit.
+ *
+ * An array with codecs that zarrita does not know is then refused with the names of
+ * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
+ * process if there are two.
+ *
+ * Registering them again changes nothing. zarrita throws the error of a codec as the
+ * `cause` of a `CodecPipelineError`. An invalid configuration of a codec is a
+ * {@linkcode MetadataError} at the first chunk.
+ *
+ * @param zarr zarrita itself (`import * as zarr from "zarrita"`), or its registry
+ * (`zarr.registry`).
+ * @throws {TypeError} If the argument is neither, or the registry lacks the codec
+ * `bytes`.
+ *
+ * @example One bit per element, and a checksum
+ * ```ts
+ * import { registerCodecs } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+ * import { ChecksumError } from "@zarr-parts/zarr-parts";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr);
+ *
+ * const store = new Map<string, Uint8Array>();
+ * const array = await zarr.create(store, {
+ *   shape: [12],
+ *   chunkShape: [12],
+ *   dtype: "bool",
+ *   fillValue: false,
+ *   codecs: [
+ *     { name: "packbits", configuration: { padding_encoding: "first_byte" } },
+ *     { name: "crc32c", configuration: {} },
+ *   ],
+ * });
+ * await zarr.set(array, null, true);
+ *
+ * const chunk = store.get("/c/0")!;
+ * assertEquals(Array.from(chunk.subarray(0, 3)), [4, 0b11111111, 0b1111]);
+ * assertEquals(chunk.length, 7);
+ *
+ * chunk[1]! ^= 1;
+ * const error = await assertRejects(() => zarr.get(array), zarr.CodecPipelineError);
+ * assertInstanceOf(error.cause, ChecksumError);
+ * ```
+ */
+export function registerCodecs(
+  zarr: CodecRegistry | { readonly registry: CodecRegistry },
+): void {
+  const registry = isModule(zarr) ? zarr.registry : zarr;
+  if (
+    typeof registry?.get !== "function" || typeof registry.set !== "function"
+  ) {
+    throw new TypeError(
+      `Expected the module of zarrita or its registry, found ${
+        describe(registry)
+      }`,
+    );
+  }
+  const loadBytes = registry.get("bytes");
+  if (typeof loadBytes !== "function") {
+    throw new TypeError(
+      'Expected the registry of zarrita, found one without the codec "bytes"',
+    );
+  }
+  registry.set("crc32c", () => Promise.resolve(Crc32cCodec));
+  registry.set("packbits", () => loadPackbits(loadBytes));
+  if (!zstdLoaders.has(registry)) {
+    zstdLoaders.set(registry, registry.get("zstd"));
+  }
+  const loadZstd = zstdLoaders.get(registry);
+  for (const name of loadZstd ? ZSTD_NAMES : []) {
+    registry.set(name, async () => {
+      const { zstdEntry } = await import("./zstd_codec.ts");
+      return zstdEntry(name, loadZstd!);
+    });
+  }
+  for (const format of ["gzip", "zlib"] as const) {
+    const names = [format, `numcodecs.${format}`];
+    for (
+      const name of format === "zlib" ? [...names, "imagecodecs_zlib"] : names
+    ) {
+      registry.set(name, async () => {
+        const { deflateEntry } = await import("./deflate_codec.ts");
+        return deflateEntry(name, format);
+      });
+    }
+  }
+  registry.set("imagecodecs_deflate", async () => {
+    const { imagecodecsDeflateEntry } = await import(
+      "./deflate_codec.ts"
+    );
+    return imagecodecsDeflateEntry();
+  });
+  const codecs = () => import("./imagecodecs.ts");
+  registry.set("imagecodecs_delta", async () => (await codecs()).DELTA);
+  registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
+  registry.set("imagecodecs_lzw", async () => (await codecs()).LZW);
+  registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
+  registry.set("imagecodecs_packints", async () => {
+    const { PackintsCodec } = await import("./packints_codec.ts");
+    return PackintsCodec;
+  });
+  registry.set("imagecodecs_jpeg", async () => {
+    const { JpegCodec } = await import("./jpeg_codec.ts");
+    return JpegCodec;
+  });
+  refuseUnknownCodecs(registry);
+}
+
+const ZSTD_NAMES = ["zstd", "numcodecs.zstd", "imagecodecs_zstd"];
+
+/** zarrita's own loaders of `zstd`, before they were replaced. */
+const zstdLoaders = new WeakMap<
+  CodecRegistry,
+  (() => unknown) | undefined
+>();
+
+function isModule(
+  zarr: CodecRegistry | { readonly registry: CodecRegistry },
+): zarr is { readonly registry: CodecRegistry } {
+  return typeof zarr === "object" && zarr !== null && "registry" in zarr;
+}
+
+interface Registry {
+  get(name: string): (() => unknown) | undefined;
+  has?(name: string): boolean;
+}
+
+/**
+ * Makes a registry answer for unknown codecs, so that arrays with them are refused
+ * with the names of all of them. zarrita loads all codecs of an array at once and
+ * waits for one after the other: without this, the second unknown codec is an
+ * unhandled rejection, which ends the process.
+ */
+export function refuseUnknownCodecs(registry: Registry): void {
+  if (refusing.has(registry)) return;
+  refusing.add(registry);
+  const get = registry.get.bind(registry);
+  registry.get = (name) => get(name) ?? (() => refusal(get));
+}
+
+const refusing = new WeakSet<Registry>();
+
+/** A codec that refuses the arrays that it is used for. */
+function refusal(get: Registry["get"]): object {
+  return {
+    fromConfig(_configuration: unknown, { codecs = [] }: ChunkMetadata): never {
+      const names = codecs
+        .map(({ name }) => name)
+        .filter((name) => get(name) === undefined);
+      throw new UnknownCodecError([...new Set(names)]);
+    },
+  };
+}
+
+/** Has the name of zarrita's own error, and for one codec its message. */
+class UnknownCodecError extends Error {
+  override readonly name = "UnknownCodecError";
+
+  constructor(names: readonly string[]) {
+    const codecs = names.length === 1 ? "codec" : "codecs";
+    super(`Unknown ${codecs}: ${shortened(names.join(", "))}`);
+  }
+}

@@ -1,0 +1,23 @@
+export { ListedParts } from "./chunk_operations.ts";
+export {
+  ChunkVersion,
+  findChunkVersion,
+  versionedChunk,
+} from "./chunk_version.ts";
+export {
+  type ApplyOptions,
+  applyParts,
+  type ComposedStore,
+} from "./composed_store.ts";
+export { ConcatParts } from "./concat_parts.ts";
+export { type FlatParts, flattenLayers, ONE_OBJECT } from "./flat_parts.ts";
+export {
+  assertPartKeys,
+  keySuffixes,
+  sampleKeys,
+  sharedKey,
+} from "./part_keys.ts";
+export { checkConfiguration } from "./part_schema.ts";
+export { readChunkRange } from "./read_chunk.ts";
+export { StoredChunk } from "./stored_chunk.ts";
+export { changeGroup } from "./write_chunk.ts";

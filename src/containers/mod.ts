@@ -1,0 +1,35 @@
+export { isAdopted } from "./adoption/adopted_index.ts";
+export type {
+  AdoptedArray,
+  AdoptionOptions,
+  AdoptionReport,
+} from "./adoption/adoption_options.ts";
+export type {
+  AdoptedMismatch,
+  AdoptedVerification,
+} from "./adoption/verify_adopted_files.ts";
+export type { AdoptTiffsOptions, TiffFile } from "./tiff/adopt_options.ts";
+export { adoptTiffs } from "./tiff/adopt_tiffs.ts";
+export { describeTiff } from "./tiff/describe_tiff.ts";
+export { tiffContainer } from "./tiff/tiff_container.ts";
+export type {
+  TiffGeoreference,
+  TiffOptions,
+  TiffResolution,
+} from "./tiff/tiff_options.ts";
+export type {
+  TiffAxis,
+  TiffDescription,
+  TiffPage,
+  TiffPlace,
+} from "./tiff/tiff_page.ts";
+export { verifyAdopted } from "./tiff/verify_adopted.ts";
+export {
+  changeOfFile,
+  hasRightSize,
+  wrongEntriesOf,
+} from "./verify_adopted_file.ts";
+export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";
+export { verifyAdoptedZip } from "./zip/verify_adopted_zip.ts";
+export { zipContainer } from "./zip/zip_container.ts";
+export type { ZipOptions } from "./zip/zip_options.ts";

@@ -1,0 +1,95 @@
+import {
+  isFrameMarker,
+  numberAt,
+  readHuffman,
+  readQuantization,
+  refusalOf,
+  segments,
+} from "../../codecs/mod.ts";
+import { DamageError, describe } from "../../errors/mod.ts";
+import {
+  readRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { CONVERT } from "./page_codecs.ts";
+import type { TiffShard } from "./tiff_shard.ts";
+
+/** The number of bytes that are read of a tile, which have its header as a rule. */
+const HEAD = 4096;
+/** The markers of segments with tables. */
+const [DHT, DQT] = [0xc4, 0xdb];
+
+/**
+ * Refuses a file whose tiles are JPEG of a kind that is not decoded, by the tables that
+ * they share and the header of the first tile: the tags do not tell the kind.
+ *
+ * @param key The key of the file.
+ * @throws {RangeError} If the first tile is of another kind or another shape.
+ * @throws {DamageError} If the tables are damaged.
+ */
+export async function assertJpeg(
+  store: Store,
+  key: StoreKey,
+  { codecs, tiles, tileShape, dimensionNames }: TiffShard,
+  options: StoreOptions,
+): Promise<void> {
+  const { tables } = codecs[0]!.configuration ?? {};
+  if (typeof tables === "string") assertTables(tables, key);
+  const tile = tiles.find((tile) => tile !== undefined)!;
+  const length = Math.min(tile.length, HEAD);
+  const range = { offset: tile.offset, length };
+  const head = await readRange(store, key, range, options);
+  const [height, width, bands = 1] = tileShape.slice(
+    dimensionNames.indexOf("y"),
+  );
+  const problem = problemOf(head ?? new Uint8Array(), [height, width, bands]);
+  if (problem === undefined) return;
+  throw new RangeError(
+    `File ${
+      describe(key)
+    } cannot be part of an array: its tiles are JPEG that cannot be decoded: ${problem}; ${CONVERT}`,
+  );
+}
+
+function assertTables(tables: string, key: StoreKey): void {
+  const read = { quantization: [], dc: [], ac: [] };
+  const bytes = Uint8Array.from(atob(tables), (each) => each.charCodeAt(0));
+  try {
+    for (const { marker, segment } of segments(bytes)) {
+      if (marker === DHT) readHuffman(segment, read);
+      if (marker === DQT) readQuantization(segment, read);
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new DamageError(
+      `File ${describe(key)} has damaged tables (JPEGTables): ${error.message}`,
+      { key },
+    );
+  }
+}
+
+/** Why a tile is not decoded; `undefined` if it is, or its header is not in the bytes. */
+function problemOf(
+  head: Uint8Array,
+  expected: readonly unknown[],
+): string | undefined {
+  try {
+    for (const { marker, segment } of segments(head)) {
+      if (!isFrameMarker(marker)) continue;
+      const refusal = refusalOf(marker, segment[0] ?? 0);
+      if (refusal !== undefined) return refusal;
+      const found = [numberAt(segment, 1), numberAt(segment, 3), segment[5]];
+      return found.every((length, i) => length === expected[i])
+        ? undefined
+        : `Expected the height, the width and the number of samples ${
+          describe(expected)
+        }, found ${describe(found)}`;
+    }
+  } catch (error) {
+    // Damage of a tile is found by reading it.
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return undefined;
+}

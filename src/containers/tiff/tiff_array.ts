@@ -1,0 +1,237 @@
+import { parseShardFiles } from "../../arrays/mod.ts";
+import { describe, describeAll } from "../../errors/mod.ts";
+import type { ShardLayout } from "../../shards/mod.ts";
+import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
+import type { TiffOptions } from "./tiff_options.ts";
+
+/** An array whose shards can be TIFF files. All shapes are in elements. */
+export interface TiffArray extends TileEncoding {
+  readonly shape: readonly number[];
+  readonly shardShape: readonly number[];
+  readonly gridShape: readonly number[];
+  /** The shape of inner chunks, which are the tiles. */
+  readonly tileShape: readonly number[];
+  readonly layout: ShardLayout;
+  /** Whether a record of the file lies before the index in the part of the index. */
+  readonly hasRecord: boolean;
+  readonly axes: Axes;
+  readonly bits: number;
+  /** The value of the tag SampleFormat. */
+  readonly sampleFormat: number;
+  readonly fillValue: unknown;
+  /** The fill value as an element in the byte order of the array. */
+  readonly fillBytes: Uint8Array;
+}
+
+/** The dimensions of an array by their meaning. */
+export interface Axes {
+  readonly y: number;
+  readonly x: number;
+  readonly bands?: number;
+  /** Dimensions whose elements are pages of a file. */
+  readonly pages: readonly number[];
+}
+
+const SAMPLE_FORMATS: Readonly<Record<string, number>> = {
+  uint: 1,
+  int: 2,
+  float: 3,
+};
+
+const DATA_TYPES: readonly string[] = [
+  ...[8, 16, 32, 64].map((bits) => `uint${bits}`),
+  ...[8, 16, 32, 64].map((bits) => `int${bits}`),
+  ...[16, 32, 64].map((bits) => `float${bits}`),
+];
+
+/**
+ * Parses the metadata of an array whose shards are to be TIFF files.
+ *
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {RangeError} If TIFF cannot hold such shards.
+ */
+export function parseTiffArray(
+  document: unknown,
+  { bands }: TiffOptions,
+): TiffArray {
+  const { innerShape: tileShape, ...files } = parseShardFiles(document, {
+    name: "TIFF",
+    pieces: "tiles",
+  });
+  const { storage, layout, innerCodecs, hasRecord } = files;
+  const { metadata, chunkShape: shardShape, gridShape } = storage;
+  const { shape, data_type, fill_value } = metadata;
+  const [, kind = "", digits] = /^(u?int|float)(\d+)$/.exec(
+    String(data_type),
+  ) ?? [];
+  if (!DATA_TYPES.includes(data_type as string)) {
+    throw new RangeError(
+      `Expected one of the data types that TIFF has, ${
+        describeAll(DATA_TYPES)
+      }, found ${describe(data_type)}${
+        data_type === "bool" ? ': store booleans as "uint8"' : ""
+      }`,
+    );
+  }
+  const axes = axesOf(shape, bands);
+  assertTiles(tileShape, shape, axes);
+  const bits = Number(digits);
+  const encoding = tileEncoding(innerCodecs, {
+    bits,
+    isFloat: kind === "float",
+    xAxis: axes.x,
+    rank: shape.length,
+  });
+  return {
+    ...encoding,
+    shape,
+    shardShape,
+    gridShape,
+    tileShape,
+    layout,
+    hasRecord,
+    axes,
+    bits,
+    sampleFormat: SAMPLE_FORMATS[kind]!,
+    fillValue: fill_value,
+    fillBytes: elementBytes(kind, bits, fill_value, encoding.isLittleEndian),
+  };
+}
+
+function axesOf(shape: readonly number[], bands: TiffOptions["bands"]): Axes {
+  const rank = shape.length;
+  const needed = bands === undefined ? 2 : 3;
+  if (rank < needed) {
+    throw new RangeError(
+      `Expected an array of at least ${needed} dimensions${
+        bands === undefined ? "" : `, as bands: "${bands}" needs them`
+      }, found ${rank}`,
+    );
+  }
+  const x = bands === "last" ? rank - 2 : rank - 1;
+  const before = bands === "first" ? x - 2 : x - 1;
+  return {
+    y: x - 1,
+    x,
+    ...bands && { bands: bands === "last" ? rank - 1 : x - 2 },
+    pages: Array.from({ length: before }, (_, i) => i),
+  };
+}
+
+/** Refuses inner chunks that are not tiles of one picture. */
+function assertTiles(
+  tileShape: readonly number[],
+  shape: readonly number[],
+  { y, x, bands, pages }: Axes,
+): void {
+  if ([y, x].some((axis) => tileShape[axis]! % 16 !== 0)) {
+    throw new RangeError(
+      `Expected inner chunks with multiples of 16 elements along the dimensions ${y} and ${x}, as tiles of TIFF have, found the shape ${
+        describe(tileShape)
+      }`,
+    );
+  }
+  const thick = [...pages, ...bands === x - 2 ? [bands] : []]
+    .find((axis) => tileShape[axis] !== 1);
+  if (thick !== undefined) {
+    throw new RangeError(
+      `Expected inner chunks of one element along dimension ${thick}, since a tile of TIFF holds one ${
+        thick === bands ? "band" : "page"
+      }, found the shape ${describe(tileShape)}`,
+    );
+  }
+  if (bands === x + 1 && tileShape[bands] !== shape[bands]) {
+    throw new RangeError(
+      `Expected inner chunks with all ${
+        shape[bands]
+      } bands along dimension ${bands}, found the shape ${
+        describe(tileShape)
+      }: store bands in a dimension of their own before y and x, with bands: "first", to have each in tiles of its own`,
+    );
+  }
+}
+
+/**
+ * Encodes a fill value, as `zarr.json` or `arrayMetadata` has it.
+ *
+ * @param kind `"int"`, `"uint"` or `"float"`.
+ * @throws {RangeError} If the value is not one of the data type.
+ */
+export function elementBytes(
+  kind: string,
+  bits: number,
+  value: unknown,
+  isLittleEndian: boolean,
+): Uint8Array {
+  const bytes = new Uint8Array(8);
+  const view = new DataView(bytes.buffer);
+  const pattern = bitsOf(kind, bits, value);
+  view.setBigUint64(0, pattern << BigInt(64 - bits));
+  const element = bytes.slice(0, bits / 8);
+  return isLittleEndian ? element.reverse() : element;
+}
+
+function bitsOf(kind: string, bits: number, value: unknown): bigint {
+  const pattern = kind === "float"
+    ? floatPattern(bits, value)
+    : integerPattern(kind, bits, value);
+  if (pattern !== undefined) return pattern;
+  throw new RangeError(
+    `Expected a fill value of the data type "${kind}${bits}", found ${
+      describe(value)
+    }`,
+  );
+}
+
+function integerPattern(
+  kind: string,
+  bits: number,
+  value: unknown,
+): bigint | undefined {
+  // The document keeps the digits of an integer that no `number` can hold.
+  const { rawJSON } = Object(value);
+  const isInteger = typeof value === "bigint" || Number.isInteger(value) ||
+    typeof rawJSON === "string" && /^-?\d+$/.test(rawJSON);
+  if (!isInteger) return undefined;
+  const number = BigInt(rawJSON ?? value);
+  const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
+  return fit(bits, number) === number
+    ? BigInt.asUintN(bits, number)
+    : undefined;
+}
+
+function floatPattern(bits: number, value: unknown): bigint | undefined {
+  if (typeof value === "number") return floatBits(bits, value);
+  if (typeof value !== "string") return undefined;
+  const isBits = /^0x[0-9a-f]+$/i.test(value) && value.length === 2 + bits / 4;
+  if (isBits) return BigInt(value);
+  const isSpecial = ["NaN", "Infinity", "-Infinity"].includes(value);
+  return isSpecial ? floatBits(bits, Number(value)) : undefined;
+}
+
+function floatBits(bits: number, value: number): bigint {
+  const view = new DataView(new ArrayBuffer(8));
+  if (bits === 64) view.setFloat64(0, value);
+  else if (bits === 32) view.setFloat32(0, value);
+  else view.setUint16(0, float16Bits(value));
+  return view.getBigUint64(0) >> BigInt(64 - bits);
+}
+
+/** Rounds to a float16 as `DataView.setFloat16` does, which not all runtimes have. */
+function float16Bits(value: number): number {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size >= 65520) return sign | 0x7c00;
+  const exponent = Math.max(-14, Math.floor(Math.log2(size)));
+  const fraction = roundToEven(size * 2 ** (10 - exponent));
+  // A fraction of 2^11 carries over into the exponent.
+  return sign |
+    (fraction < 1024 ? fraction : fraction - 1024 + (exponent + 15) * 1024);
+}
+
+function roundToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || rest === 0.5 && floor % 2 === 1 ? floor + 1 : floor;
+}

@@ -1,0 +1,172 @@
+import { DamageError, describe } from "../../errors/mod.ts";
+import type { NamedConfiguration } from "../../metadata/mod.ts";
+import type { ShardIndex } from "../../shards/mod.ts";
+import {
+  readRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { type PageSelection, selectPages } from "./adopt_options.ts";
+import { describeTiff } from "./describe_tiff.ts";
+import { greatestDivisor } from "./page_tiles.ts";
+import type { TiffPage } from "./tiff_page.ts";
+
+/** The elements of a file as a shard: those of one page, or of pages of one kind along a first dimension. */
+export interface TiffShard {
+  readonly dimensionNames: readonly string[];
+  readonly shape: readonly number[];
+  readonly tileShape: readonly number[];
+  readonly dataType: string;
+  readonly fillValue: number | bigint;
+  readonly codecs: readonly NamedConfiguration[];
+  readonly tiles: ShardIndex;
+}
+
+/**
+ * Makes a shard of pages.
+ *
+ * @param name The file, for messages.
+ * @param key The key of the file.
+ * @throws {DamageError} If the tags of a page are damaged.
+ * @throws {RangeError} If a page cannot be in an array, or the pages differ.
+ */
+export function shardOf(
+  pages: readonly TiffPage[],
+  name: string,
+  key: string,
+): TiffShard {
+  const shards = pages.map((page): TiffShard => {
+    const { problem, isDamaged, axes, dataType, codecs } = page;
+    if (isDamaged) {
+      throw new DamageError(`${name} is damaged: ${problem}`, { key });
+    }
+    if (
+      problem !== undefined || dataType === undefined || codecs === undefined
+    ) {
+      throw new RangeError(`${name} cannot be part of an array: ${problem}`);
+    }
+    return { ...page, dimensionNames: axes, dataType, codecs };
+  });
+  const [first, ...others] = shards;
+  if (others.length === 0) return first!;
+  for (const [i, other] of others.entries()) {
+    const difference = differenceOf(first!, other) ??
+      (isSame(first!.shape, other.shape)
+        ? undefined
+        : differs("shapes", first!.shape, other.shape));
+    if (difference === undefined) continue;
+    throw new RangeError(
+      `${name} has ${shards.length} pictures, of which 0 and ${
+        i + 1
+      } have ${difference}: choose a page by the option "page"`,
+    );
+  }
+  return {
+    ...first!,
+    dimensionNames: ["page", ...first!.dimensionNames],
+    shape: [shards.length, ...first!.shape],
+    tileShape: [1, ...first!.tileShape],
+    tiles: shards.flatMap(({ tiles }) => tiles),
+  };
+}
+
+/** Puts a shard into an array with one more dimension, of which it is one element. */
+export function stacked(shard: TiffShard): TiffShard {
+  return {
+    ...shard,
+    dimensionNames: ["stack", ...shard.dimensionNames],
+    shape: [1, ...shard.shape],
+    tileShape: [1, ...shard.tileShape],
+  };
+}
+
+/** In what two shards differ that cannot be in one array, as `different …, … and …`. Their shapes may differ. */
+export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
+  if (!isSame(a.dimensionNames, b.dimensionNames)) {
+    return differs("dimensions", a.dimensionNames, b.dimensionNames);
+  }
+  if (a.dataType !== b.dataType) {
+    return differs("data types", a.dataType, b.dataType);
+  }
+  if (!isSame(a.tileShape, b.tileShape)) {
+    return differs("shapes of tiles", a.tileShape, b.tileShape);
+  }
+  if (JSON.stringify(a.codecs) !== JSON.stringify(b.codecs)) {
+    const [one, other] = [namesOf(a), namesOf(b)];
+    return isSame(one, other)
+      ? "different tables (JPEGTables) for their tiles"
+      : differs("codecs", one, other);
+  }
+  return Object.is(a.fillValue, b.fillValue)
+    ? undefined
+    : differs("fill values (GDAL_NODATA)", a.fillValue, b.fillValue);
+}
+
+/** The codecs with their configuration, without tables. */
+function namesOf({ codecs }: TiffShard): string[] {
+  return codecs.map(({ name, configuration = {} }) => {
+    const { tables: _, ...others } = configuration;
+    const hasOthers = Object.keys(others).length > 0;
+    return hasOthers ? `${name} ${JSON.stringify(others)}` : name;
+  });
+}
+
+function differs(what: string, a: unknown, b: unknown): string {
+  return `different ${what}, ${describe(a)} and ${describe(b)}`;
+}
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}
+
+/** The codecs whose rows of elements lie one after another. */
+const UNCOMPRESSED = ["bytes", "imagecodecs_packints"];
+
+/** The greatest number of rows that the tiles of all shards can have, if these are rows of elements without compression; else `undefined`. */
+export function commonRows(shards: readonly TiffShard[]): number | undefined {
+  const rows = shards.map(({ dimensionNames, tileShape, shape, codecs }) => {
+    const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name));
+    const isRows = tileShape[x!] === shape[x!] &&
+      codecs.every(({ name }) => UNCOMPRESSED.includes(name));
+    return isRows ? tileShape[y!]! : undefined;
+  });
+  return rows.reduce((common, own) =>
+    common === undefined || own === undefined
+      ? undefined
+      : greatestDivisor(common, own)
+  );
+}
+
+/** Divides tiles of rows without compression into smaller ones. */
+export function withRows(shard: TiffShard, rows: number): TiffShard {
+  const { dimensionNames, tileShape, tiles } = shard;
+  const y = dimensionNames.indexOf("y");
+  const count = tileShape[y]! / rows;
+  return {
+    ...shard,
+    tileShape: tileShape.with(y, rows),
+    tiles: tiles.flatMap((tile) =>
+      Array.from({ length: count }, (_, i) =>
+        tile && {
+          offset: tile.offset + i * tile.length / count,
+          length: tile.length / count,
+        })
+    ),
+  };
+}
+
+/** Reads the pages of a file that are adopted. */
+export async function readShard(
+  store: Store,
+  { key, size }: { readonly key: StoreKey; readonly size: number },
+  selection: PageSelection,
+  storeOptions: StoreOptions,
+): Promise<TiffShard> {
+  const description = await describeTiff(
+    (range) => readRange(store, key, range, storeOptions),
+    { key, size, page: selection.page },
+  );
+  const name = `File ${describe(key)}`;
+  return shardOf(selectPages(description, selection, name), name, key);
+}

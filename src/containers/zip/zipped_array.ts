@@ -1,0 +1,197 @@
+import {
+  type ArrayChunks,
+  arrayRoot,
+  completeMetadata,
+  openArrayChunks,
+  storageOf,
+} from "../../arrays/mod.ts";
+import { crc32 } from "../../checksum/mod.ts";
+import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
+import {
+  type Extent,
+  placeInShard,
+  type ShardIndex,
+  type ShardLayout,
+} from "../../shards/mod.ts";
+import {
+  describeStore,
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { ZipEntries } from "./zip_entries.ts";
+
+const DOCUMENT = "/zarr.json";
+/** The members of metadata that must be the same for all files of an array. */
+const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
+
+/** An array inside a zip. */
+export interface ZippedArray {
+  /** The length of the zip in bytes. */
+  readonly size: number;
+  /** The metadata of the array, written out. */
+  readonly metadata: ArrayMetadata;
+  /** The shape of its chunks in elements. */
+  readonly chunkShape: readonly number[];
+  /** The extents of the chunks in the zip, with their grid coordinates. */
+  readonly extents: readonly {
+    readonly coordinates: readonly number[];
+    readonly extent: Extent;
+    /** The key of the entry in the zip, and the CRC-32 that its directory says. */
+    readonly key: StoreKey;
+    readonly checksum: number;
+  }[];
+}
+
+/**
+ * Reads where the chunks of an array lie in a zip.
+ *
+ * @param array The path of the array inside the zip, or the number that
+ * {@linkcode contentsOf} gives for the path.
+ * @throws {DamageError} If the file is no zip, or is damaged.
+ * @throws {RangeError} If there is no file, an entry of the array is compressed, encrypted or there
+ * twice, or the chunks of the array are in parts.
+ * @throws {MetadataError} If no array of Zarr v3 is at the path.
+ */
+export async function readZippedArray(
+  store: Store,
+  key: StoreKey,
+  array: string | number,
+  options: StoreOptions,
+): Promise<ZippedArray> {
+  const size = await readSize(store, key, options);
+  if (size === undefined) {
+    throw new RangeError(
+      `Expected the key of a zip in ${describeStore(store)}, found ${
+        describe(key)
+      }, which has no value`,
+    );
+  }
+  const read = async (range: Extent) => {
+    if (range.length === 0) return new Uint8Array();
+    const bytes = await readRange(store, key, range, options);
+    if (bytes?.length === range.length) return bytes;
+    throw new DamageError(
+      `File ${describe(key)} has ${
+        bytes?.length ?? 0
+      } bytes of ${range.length} from ${range.offset} on: it was changed while it was read`,
+      { key },
+    );
+  };
+  const entries = await ZipEntries.open({ key, size, read });
+  if (entries.backslashed !== undefined) {
+    throw new RangeError(
+      `File ${describe(key)} has the entry ${
+        describe(entries.backslashed)
+      }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
+    );
+  }
+  const path = typeof array === "string"
+    ? array
+    : await pathOf(entries, array, key);
+  const chunks = await openInside(entries, path);
+  if ((chunks.metadata.storage_transformers ?? []).length > 0) {
+    throw new RangeError(
+      `File ${
+        describe(key)
+      } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
+    );
+  }
+  const metadata = completeMetadata(
+    storageOf(chunks.metadata, { isComplete: false }),
+  );
+  const coordinates: number[][] = [];
+  for await (const chunk of chunks.list()) coordinates.push(chunk);
+  const keys = coordinates.map((c) => chunks.key(c));
+  const extents = await entries.extents(keys);
+  return {
+    size,
+    metadata,
+    chunkShape: chunks.chunkShape,
+    extents: extents.map((extent, i) => ({
+      coordinates: coordinates[i]!,
+      extent: extent!,
+      key: keys[i]!,
+      checksum: entries.checksum(keys[i]!)!,
+    })),
+  };
+}
+
+/** Opens an array in a zip. Where another node is, the error says how to name the array. */
+async function openInside(
+  entries: ZipEntries,
+  path: string,
+): Promise<ArrayChunks> {
+  try {
+    return await openArrayChunks(entries, path);
+  } catch (cause) {
+    const isMissing = cause instanceof MetadataError &&
+      ["", "/node_type"].includes(cause.path);
+    if (!isMissing) throw cause;
+    const document = `${arrayRoot(path)}${DOCUMENT}`;
+    for await (const key of entries.list()) {
+      if (!key.endsWith(DOCUMENT) || key === document) continue;
+      throw new MetadataError(
+        `${cause.message}: name the array by the option "array"`,
+        "",
+        { cause },
+      );
+    }
+    throw cause;
+  }
+}
+
+/** The index of a shard that a zip is. */
+export function indexOf(
+  { extents }: ZippedArray,
+  layout: ShardLayout,
+): ShardIndex {
+  const count = layout.chunksPerShard.reduce((product, n) => product * n, 1);
+  const index = new Array<Extent | undefined>(count).fill(undefined);
+  for (const { coordinates, extent } of extents) {
+    index[placeInShard(coordinates, layout)] = extent;
+  }
+  return index;
+}
+
+/** Finds the path of an array by its number. */
+async function pathOf(
+  entries: ZipEntries,
+  contents: number,
+  key: StoreKey,
+): Promise<string> {
+  for await (const entry of entries.list()) {
+    if (!entry.endsWith(DOCUMENT)) continue;
+    const path = entry.slice(0, -DOCUMENT.length);
+    if (contentsOf(path) === contents) return path;
+  }
+  throw new RangeError(
+    `File ${describe(key)} has no array at the path that was adopted`,
+  );
+}
+
+/** The first member of metadata in which an array differs from another of the same files, or `undefined`. */
+export function differentMember(
+  metadata: ArrayMetadata,
+  other: Pick<ArrayMetadata, typeof SAME[number]>,
+): typeof SAME[number] | undefined {
+  return SAME.find((member) =>
+    !isSameJson(metadata[member] ?? null, other[member] ?? null)
+  );
+}
+
+/** The text of a member of metadata in messages. Large whole numbers are texts. */
+export function memberText(member: unknown): string {
+  return JSON.stringify(
+    member,
+    (_, value) => typeof value === "bigint" ? String(value) : value,
+  );
+}
+
+/** The number by which the index of a file says which of its arrays it is of; 0 for that at the root. */
+export function contentsOf(path: string): number {
+  return crc32(new TextEncoder().encode(arrayRoot(path).slice(1)));
+}

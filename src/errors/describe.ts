@@ -1,0 +1,71 @@
+import { JsonNumber } from "../runtime/mod.ts";
+
+const LONGEST = 80;
+
+/**
+ * Renders any value for an error message: as JSON if that is short, otherwise by
+ * kind and length. Never throws, and never walks deep into hostile metadata.
+ */
+export function describe(value: unknown): string {
+  if (typeof value === "string") {
+    return value.length <= LONGEST
+      ? JSON.stringify(value)
+      : `${
+        JSON.stringify(value.slice(0, LONGEST))
+      }… (${value.length} characters)`;
+  }
+  if (Array.isArray(value)) {
+    return value.every(isShallow)
+      ? shortened(`[${value.slice(0, LONGEST).map(describe).join(", ")}]`)
+      : `a list of ${value.length} members`;
+  }
+  if (value instanceof JsonNumber) return shortened(String(value));
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+    return `${value.constructor.name} of ${value.byteLength} bytes`;
+  }
+  if (typeof value === "object" && value !== null) {
+    const names = Object.keys(value).slice(0, 8).map(describe);
+    return names.length === 0
+      ? "an object without members"
+      : shortened(`an object with the members ${names.join(", ")}`);
+  }
+  if (typeof value === "function") return "a function";
+  if (Object.is(value, -0)) return "-0";
+  return shortened(typeof value === "bigint" ? `${value}n` : String(value));
+}
+
+/** Renders a list of names for an error message: `"a", "b" and "c"`. */
+export function describeAll(names: Iterable<string>): string {
+  const quoted = Array.from(names, describe);
+  const last = quoted.pop();
+  if (last === undefined) return "none";
+  return quoted.length === 0 ? last : `${quoted.join(", ")} and ${last}`;
+}
+
+function isShallow(value: unknown): boolean {
+  return typeof value !== "object" || value === null ||
+    value instanceof JsonNumber;
+}
+
+/** Cuts a text that is too long for an error message. */
+export function shortened(text: string): string {
+  return text.length <= 2 * LONGEST ? text : `${text.slice(0, 2 * LONGEST)}…`;
+}
+
+/**
+ * Describes a value of a wrong type for a message, by its kind and length, such as
+ * `Uint16Array of 6 bytes`.
+ */
+export function describeValue(value: unknown): string {
+  if (typeof value === "string") {
+    return `a string of ${value.length} characters`;
+  }
+  if (Array.isArray(value)) return `a list of ${value.length} members`;
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+    return `${value.constructor.name} of ${value.byteLength} bytes`;
+  }
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  const name: unknown = value.constructor?.name;
+  return typeof name === "string" && name !== "Object" ? name : "an object";
+}

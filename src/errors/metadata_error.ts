@@ -1,0 +1,181 @@
+import { describe } from "./describe.ts";
+
+/** The greatest number of characters of a place that a message shows. */
+const LONGEST = 400;
+
+/**
+ * The error for metadata that the Zarr specifications do not allow, or that this
+ * package does not understand.
+ *
+ * @example Finding the place in the document
+ * ```ts
+ * import { MetadataError, parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const error = assertThrows(
+ *   () => parseChunkKeyEncoding({ name: "v2", configuration: { separator: "|" } }),
+ *   MetadataError,
+ * );
+ * assertEquals(error.path, "/configuration/separator");
+ * ```
+ */
+export class MetadataError extends SyntaxError {
+  /** The name of the class. */
+  override readonly name = "MetadataError";
+  /**
+   * The place in the metadata as a JSON pointer (RFC 6901), such as
+   * `/storage_transformers/0/configuration/parts/1/size`. Empty for the whole.
+   */
+  readonly path: string;
+  /** The problem, without the place. */
+  readonly problem: string;
+
+  /**
+   * Creates an error about a place in metadata.
+   *
+   * @param problem The problem with the value, and what is expected.
+   * @param path The place as a JSON pointer; empty for the whole document.
+   * @param options `document`: the store key of the metadata document, and
+   * `store`: a description of its store, both for the message; `cause`: the
+   * underlying error.
+   *
+   * @example
+   * ```ts
+   * import { MetadataError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new MetadataError("Expected a list, found 3", "/shape", {
+   *   document: "/elevation/zarr.json",
+   *   store: "MemoryStore",
+   * });
+   * assertEquals(
+   *   error.message,
+   *   "Expected a list, found 3 (at /elevation/zarr.json#/shape in MemoryStore)",
+   * );
+   * ```
+   */
+  constructor(
+    problem: string,
+    path = "",
+    options: ErrorOptions & { document?: string; store?: string } = {},
+  ) {
+    const { document = "", store, ...errorOptions } = options;
+    const shown = shortened(path);
+    const place = document !== "" && path !== ""
+      ? `${document}#${shown}`
+      : document + shown;
+    const location = store === undefined ? place : `${place} in ${store}`;
+    super(
+      location === "" ? problem : `${problem} (at ${location})`,
+      errorOptions,
+    );
+    this.problem = problem;
+    this.path = path;
+  }
+}
+
+/** Cuts a place out of the middle that is too long for a message. */
+function shortened(path: string): string {
+  return path.length <= LONGEST
+    ? path
+    : `${path.slice(0, LONGEST / 2)}…${path.slice(-LONGEST / 2)}`;
+}
+
+/**
+ * Appends a member name or an index to a JSON pointer, with the escapes of RFC 6901.
+ * Names that are too long are cut.
+ */
+export function pointer(path: string, member: string | number): string {
+  const name = shortened(String(member));
+  return `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+/** Runs `parse`, and puts `path` in front of the path of a metadata error. */
+export function below<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new MetadataError(error.problem, path + error.path, {
+      cause: error.cause,
+    });
+  }
+}
+
+/** Runs `parse`, and turns an error about a value into a metadata error at `path`. */
+export function atPath<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) {
+      throw error;
+    }
+    throw new MetadataError(error.message, path, { cause: error });
+  }
+}
+
+/** Runs `parse`, and adds the document and its store to the message of a metadata error. */
+export function inDocument<T>(
+  document: string,
+  store: string,
+  parse: () => T,
+): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new MetadataError(error.problem, error.path, {
+      document,
+      store,
+      cause: error.cause,
+    });
+  }
+}
+
+/**
+ * The error for a key that an encoding cannot decode.
+ *
+ * @example
+ * ```ts
+ * import { ChunkKeyError, DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const error = assertThrows(
+ *   () => new DefaultChunkKeyEncoding().decode("c/01"),
+ *   ChunkKeyError,
+ * );
+ * assertEquals(error.key, "c/01");
+ * ```
+ */
+export class ChunkKeyError extends SyntaxError {
+  /** The name of the class. */
+  override readonly name = "ChunkKeyError";
+  /** The whole key. */
+  readonly key: string;
+  /** The problem, without the key. */
+  readonly problem: string;
+
+  /**
+   * Creates an error about a key.
+   *
+   * @param key The whole key.
+   * @param problem The problem, and what is expected. The message is `Chunk key`,
+   *   the key and the problem.
+   * @param options `cause`: the underlying error.
+   *
+   * @example
+   * ```ts
+   * import { ChunkKeyError } from "@zarr-parts/zarr-parts";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new ChunkKeyError("c/x", "holds a letter; expected digits");
+   * assertEquals(error.message, 'Chunk key "c/x" holds a letter; expected digits');
+   * assertEquals(error.problem, "holds a letter; expected digits");
+   * ```
+   */
+  constructor(key: string, problem: string, options?: ErrorOptions) {
+    super(`Chunk key ${describe(key)} ${problem}`, options);
+    this.key = key;
+    this.problem = problem;
+  }
+}

@@ -1,0 +1,269 @@
+import { storageOf } from "../arrays/mod.ts";
+import {
+  assertChecksum,
+  CHECKSUM_SIZE,
+  Crc32c,
+  withoutLastFour,
+} from "../checksum/mod.ts";
+import { decodedLength } from "../codecs/mod.ts";
+import { isAdopted } from "../containers/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
+import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  decodeShardIndex,
+  FILE_RECORD_SIZE,
+  parseShardLayout,
+  shardIndexSize,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import {
+  type ByteSource,
+  JoinedSource,
+  joinedStream,
+  openNative,
+  settingsOf,
+  sourceOf,
+} from "../splitter/mod.ts";
+import { namedCodecs } from "./convert/change_layout.ts";
+
+/** The checksums in the chunks of an array. */
+export interface ChunkChecks {
+  /** Whether the last codec is `crc32c`, whose checksum ends each chunk. */
+  readonly hasChecksum: boolean;
+  /** The index of a shard that has a checksum. */
+  readonly index: ShardLayout | undefined;
+  /** The number of bytes between the index and the end of the shard. */
+  readonly afterIndex: number;
+  /** The length of the record before the index of an adopted file; 0 for other shards. */
+  readonly recordSize: number;
+}
+
+/** The checks of chunks without an index. */
+export const NO_INDEX = { index: undefined, afterIndex: 0, recordSize: 0 };
+
+/** Finds the checksums that can be verified without decoding a chunk. */
+export function checksOf(
+  metadata: ArrayMetadata,
+  chunkShape: readonly number[],
+): ChunkChecks {
+  const [first, ...others] = namedCodecs(metadata);
+  const hasChecksum = namedCodecs(metadata).at(-1)?.name === "crc32c";
+  const none = { hasChecksum, ...NO_INDEX };
+  const isFound = first?.name === "sharding_indexed" &&
+    others.every(({ name }) => name === "crc32c");
+  if (!isFound) return none;
+  const index = parseShardLayout(first, chunkShape);
+  if (!index.indexHasChecksum) return none;
+  return {
+    hasChecksum,
+    index,
+    afterIndex: CHECKSUM_SIZE * others.length,
+    recordSize: others.length === 0 && isAdopted(storageOf(metadata), index)
+      ? FILE_RECORD_SIZE
+      : 0,
+  };
+}
+
+/** Verifies the checksums of a chunk whose bytes pass in order. */
+export class ChunkCheck {
+  readonly #checks: ChunkChecks;
+  readonly #key: string;
+  readonly #size: number;
+  readonly #sum: Crc32c | undefined;
+  /** The last bytes, with the checksum of all bytes before. */
+  readonly #end = new Uint8Array(CHECKSUM_SIZE);
+  /** The bytes of the index and of the record before it, and their place in the chunk. */
+  readonly #index: Uint8Array | undefined;
+  readonly #indexStart: number;
+  #passed = 0;
+
+  /** @param size The length of the chunk in bytes. */
+  constructor(checks: ChunkChecks, key: string, size: number) {
+    this.#checks = checks;
+    this.#key = key;
+    this.#size = size;
+    this.#sum = checks.hasChecksum ? new Crc32c() : undefined;
+    const { index, afterIndex, recordSize } = checks;
+    const indexSize = index ? recordSize + shardIndexSize(index) : 0;
+    this.#indexStart = index?.indexLocation === "start"
+      ? 0
+      : size - afterIndex - indexSize;
+    this.#assertLength(indexSize + (checks.hasChecksum ? CHECKSUM_SIZE : 0));
+    this.#index = index && new Uint8Array(indexSize);
+  }
+
+  /** The place of an index whose checksum is verified, and of the record before it. */
+  get index():
+    | { readonly offset: number; readonly length: number }
+    | undefined {
+    const { length } = this.#index ?? {};
+    return length === undefined
+      ? undefined
+      : { offset: this.#indexStart, length };
+  }
+
+  /** Passes over bytes of which no checksum is verified. */
+  skip(length: number): void {
+    this.#passed += length;
+  }
+
+  /** Takes the next bytes. */
+  take(bytes: Uint8Array): void {
+    this.#sum?.update(bytes);
+    if (this.#sum) this.#copy(bytes, this.#end, this.#size - CHECKSUM_SIZE);
+    if (this.#index) this.#copy(bytes, this.#index, this.#indexStart);
+    this.#passed += bytes.length;
+    if (this.#passed > this.#size) this.#refuseLength();
+  }
+
+  /**
+   * Takes the end of the chunk.
+   *
+   * @throws {DamageError} If a checksum is wrong, or an adopted file was replaced.
+   * @throws {Error} If the chunk is shorter than it was.
+   */
+  finish(): void {
+    if (this.#passed !== this.#size) this.#refuseLength();
+    const key = this.#key;
+    if (this.#sum !== undefined) {
+      const expected = new DataView(this.#end.buffer).getUint32(0, true);
+      const actual = withoutLastFour(this.#sum.digest(), expected);
+      assertChecksum({ expected, actual }, `Chunk ${describe(key)}`, key);
+    }
+    if (this.#index !== undefined) {
+      const { index, recordSize } = this.#checks;
+      const record = decodeFileRecord(this.#index.subarray(0, recordSize));
+      if (record !== undefined) assertFileSize(record, key, this.#indexStart);
+      decodeShardIndex(this.#index.subarray(recordSize), index!, key);
+    }
+  }
+
+  /** Copies the bytes that fall into a part of the chunk. */
+  #copy(bytes: Uint8Array, part: Uint8Array, start: number): void {
+    const offset = start - this.#passed;
+    if (offset >= bytes.length || offset + part.length <= 0) return;
+    const from = Math.max(0, offset);
+    part.set(
+      bytes.subarray(from, offset + part.length),
+      Math.max(0, -offset),
+    );
+  }
+
+  #assertLength(least: number): void {
+    if (this.#size >= least) return;
+    throw new DamageError(
+      `Chunk ${
+        describe(this.#key)
+      } is ${this.#size} bytes long, where its index and checksums take ${least}`,
+      { key: this.#key },
+    );
+  }
+
+  #refuseLength(): never {
+    throw new Error(
+      `Chunk ${
+        describe(this.#key)
+      } was ${this.#size} bytes long, and ended after ${this.#passed}: the source was changed while the chunk was read`,
+    );
+  }
+}
+
+/** Receives the bytes of a stream in their order. */
+export interface PassingBytes {
+  take(bytes: Uint8Array): void;
+  /** Called at the end of the stream, which fails if this throws. */
+  finish(): void;
+}
+
+/** A stream whose bytes are shown to `passing` before they go on. Bytes of files are not copied. */
+export function checkedStream(
+  stream: ReadableStream<Uint8Array>,
+  passing: PassingBytes,
+): ReadableStream<Uint8Array> {
+  const source = sourceOf(stream);
+  const checked: ByteSource = {
+    fillsWindows: source.fillsWindows,
+    async next(window) {
+      const bytes = await source.next(window);
+      if (bytes === undefined) passing.finish();
+      else passing.take(bytes);
+      return bytes;
+    },
+    cancel: (reason) => source.cancel(reason),
+  };
+  return joinedStream(
+    new JoinedSource(settingsOf([{ keySuffix: "" }], [], {}), openNative, {
+      open: () => checked,
+      cancel: checked.cancel,
+    }),
+  );
+}
+
+/** How chunks are encoded: stored chunks, their inner chunks, and so on. */
+export interface ChunkLevel {
+  readonly codecs: readonly NamedConfiguration[];
+  /** The shape of a chunk before the first codec, in elements. */
+  readonly shape: readonly number[];
+  /** The data type of stored elements. */
+  readonly dataType: string;
+  /** The length of a chunk in bytes, if all chunks have the same. */
+  readonly size: number | undefined;
+  /** The shards, if chunks are shards whose index can be found. */
+  readonly shards: ShardLevel | undefined;
+}
+
+/** Shards and their inner chunks. */
+export interface ShardLevel {
+  readonly layout: ShardLayout;
+  /** The number of bytes of checksums after a shard. */
+  readonly after: number;
+  readonly inner: ChunkLevel;
+}
+
+/** Parses the codecs of an array, and those of inner chunks. */
+export function chunkLevel(
+  codecs: readonly (string | NamedConfiguration)[],
+  shape: readonly number[],
+  dataType: string,
+): ChunkLevel {
+  const named = codecs.map((codec) =>
+    typeof codec === "string" ? { name: codec } : codec
+  );
+  const level = { codecs: named, shape, dataType: storedType(named, dataType) };
+  const [first, ...others] = named;
+  const isFound = first?.name === "sharding_indexed" &&
+    others.every(({ name }) => name === "crc32c");
+  if (!isFound) return { ...level, size: sizeOf(level), shards: undefined };
+  const layout = parseShardLayout(first, shape);
+  const { codecs: inner, chunk_shape } = first.configuration as {
+    codecs: NamedConfiguration[];
+    chunk_shape: number[];
+  };
+  const shards = {
+    layout,
+    after: CHECKSUM_SIZE * others.length,
+    inner: chunkLevel(inner, chunk_shape, level.dataType),
+  };
+  return { ...level, size: undefined, shards };
+}
+
+/** The data type of stored elements, which the codec `cast_value` changes. */
+function storedType(
+  codecs: readonly NamedConfiguration[],
+  dataType: string,
+): string {
+  const cast = codecs.findLast(({ name }) => name === "cast_value");
+  const type = cast?.configuration?.data_type;
+  return typeof type === "string" ? type : dataType;
+}
+
+/** The length of a chunk that no codec compresses. */
+function sizeOf(
+  { codecs, shape, dataType }: Omit<ChunkLevel, "size" | "shards">,
+): number | undefined {
+  const end = "the end of the codecs";
+  const all = [...codecs, { name: end }];
+  return decodedLength(end, { dataType, shape, codecs: all }).exact;
+}

@@ -1,0 +1,215 @@
+import {
+  assertIndexPart,
+  assertPortableKeys,
+  resolveParts,
+  storageOf,
+} from "../../arrays/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  innermostEncoding,
+  SuffixChunkKeyEncoding,
+  toChunkKeyEncoding,
+} from "../../chunk_key_encoding/mod.ts";
+import { ConcatParts } from "../../concat_parts/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  isSameJson,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
+import type { ShardContainer } from "../../shards/mod.ts";
+import { chunkSizes, type Part } from "../../splitter/mod.ts";
+import { PLAIN } from "../../views/mod.ts";
+import { writtenOut } from "../hierarchy/node_location.ts";
+
+/** An error about metadata that options give to an array, and not about that of the source. */
+export class LayoutError extends MetadataError {}
+
+/** Refuses options that contradict each other. */
+export function assertLayout(options: LayoutOptions): void {
+  const { metadata, plain, ...others } = options;
+  const given = [
+    ...metadata === undefined ? [] : ["metadata"],
+    ...plain ? ["plain"] : [],
+  ];
+  for (const name of ["keyEncoding", "suffix", "parts"] as const) {
+    if (others[name] !== undefined) given.push(name);
+  }
+  if (given.length < 2 || !(metadata !== undefined || plain)) return;
+  throw new RangeError(
+    `Options ${describe(given[0])} and ${
+      describe(given[1])
+    } both say how chunks are stored; expected one of them`,
+  );
+}
+
+/**
+ * Gives an array another layout.
+ *
+ * @param metadata The array's metadata.
+ * @param path The array's path, for a function in the options.
+ * @returns The new metadata, checked; the same object if nothing changes.
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {LayoutError} If the new metadata is not valid, or other chunks would need it.
+ * @throws {RangeError} If the parts do not fit the codecs.
+ */
+export function changeLayout(
+  metadata: ArrayMetadata,
+  path: string,
+  options: LayoutOptions,
+): ArrayMetadata {
+  if (options.where?.(metadata, path) === false) return metadata;
+  try {
+    return changedLayout(metadata, path, options);
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    const array = `Cannot give array ${describe(`/${path}`)} this layout`;
+    // What short options stand for is not what their caller wrote.
+    const at = options.metadata === undefined ? "" : error.path;
+    throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
+  }
+}
+
+function changedLayout(
+  metadata: ArrayMetadata,
+  path: string,
+  options: LayoutOptions,
+): ArrayMetadata {
+  const changed = changedMetadata(metadata, path, options);
+  if (isSameJson(changed, metadata)) return metadata;
+  const storage = storageOf(changed);
+  assertSameChunks(changed, metadata);
+  assertIndexPart(storage, namedCodecs(changed));
+  assertPortableKeys(storage);
+  // Throws if more than one part has no size.
+  for (const parts of storage.layers) chunkSizes(parts);
+  return changed;
+}
+
+function changedMetadata(
+  metadata: ArrayMetadata,
+  path: string,
+  options: LayoutOptions,
+): ArrayMetadata {
+  if (typeof options.metadata === "function") {
+    return options.metadata(metadata, path);
+  }
+  if (options.metadata !== undefined) return options.metadata;
+  if (options.plain) return PLAIN.toShown(metadata) as ArrayMetadata;
+  const { keyEncoding, suffix, parts } = options;
+  let changed = metadata;
+  if (keyEncoding !== undefined || suffix !== undefined) {
+    const base = keyEncoding === undefined
+      ? innermostEncoding(toChunkKeyEncoding(metadata.chunk_key_encoding))
+      : toChunkKeyEncoding(keyEncoding);
+    const encoding = suffix === undefined || suffix === ""
+      ? base
+      : new SuffixChunkKeyEncoding(suffix, base);
+    changed = { ...changed, chunk_key_encoding: encoding.toJSON() };
+  }
+  if (parts !== undefined) {
+    const { storage_transformers: _, ...rest } = changed;
+    const { chunkShape } = storageOf(rest);
+    const resolved = resolveParts(parts, namedCodecs(metadata), chunkShape);
+    changed = resolved.length === 0
+      ? rest
+      : { ...rest, storage_transformers: [new ConcatParts(resolved).toJSON()] };
+  }
+  return changed;
+}
+
+/** The codecs as objects. */
+export function namedCodecs({ codecs }: ArrayMetadata): NamedConfiguration[] {
+  return codecs.map((codec) =>
+    typeof codec === "string" ? { name: codec } : codec
+  );
+}
+
+/** The members that the bytes of chunks depend on. */
+const OF_CHUNKS = ["shape", "data_type", "chunk_grid", "codecs", "fill_value"];
+
+/** Refuses metadata that says other things about the elements than that of the source. */
+function assertSameChunks(changed: ArrayMetadata, metadata: ArrayMetadata) {
+  for (const name of OF_CHUNKS) {
+    const [before, after] = [metadata, changed].map((each) =>
+      writtenOutAll((each as unknown as Record<string, unknown>)[name])
+    );
+    if (isSameJson(before, after)) continue;
+    // A source without a fill value may be given one.
+    if (name === "fill_value" && before === undefined) continue;
+    throw new MetadataError(
+      `Expected the ${name} of the source, since chunks are copied as they are encoded, found ${
+        describe((changed as unknown as Record<string, unknown>)[name])
+      }`,
+      `/${name}`,
+    );
+  }
+}
+
+function writtenOutAll(value: unknown): unknown {
+  return Array.isArray(value) ? value.map(writtenOut) : writtenOut(value);
+}
+
+/**
+ * The layout that `convert` gives to arrays. What no option names stays as it is.
+ *
+ * @example Shards that end in `.shard`, with their index in a file of its own
+ * ```ts
+ * import type { LayoutOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const layout: LayoutOptions = { suffix: ".shard", parts: ["", ".index"] };
+ * ```
+ */
+export interface LayoutOptions {
+  /**
+   * The chunk key encoding: a name such as `"v2"`, its metadata, or an instance such
+   * as a `TemplateChunkKeyEncoding`. It replaces the encoding of the source with all of
+   * its suffixes.
+   */
+  readonly keyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /**
+   * The text at the end of every chunk key, such as `".tiff"`, in place of the suffixes
+   * of the source. The empty text removes them.
+   */
+  readonly suffix?: string | undefined;
+  /**
+   * The parts that each chunk is stored in, as `arrayMetadata` takes them:
+   * `[".header:64", "", ".index"]`. The sizes of `.index` and `.crc32c` follow from the
+   * codecs. An empty list stores each chunk as one object.
+   */
+  readonly parts?: readonly (string | Part)[] | undefined;
+  /** Whether arrays become plain: with `default` keys and without parts, for any Zarr reader. */
+  readonly plain?: boolean | undefined;
+  /**
+   * The whole metadata of the array, or a function that returns it for each array. It
+   * may differ from that of the source in everything but the shape, the data type, the
+   * fill value, the chunk grid and the codecs, since the bytes of chunks are not changed.
+   */
+  readonly metadata?:
+    | ArrayMetadata
+    | ((metadata: ArrayMetadata, path: string) => ArrayMetadata)
+    | undefined;
+  /**
+   * Puts the bytes of a file format around the inner chunks of each shard:
+   * `tiffContainer` or `zipContainer`, or a function that calls one of them with
+   * options. Called with the new metadata of each array and its path; an array for which
+   * it returns `undefined` keeps its shards as they are. Each shard is held in memory.
+   */
+  readonly container?:
+    | ((
+      metadata: ArrayMetadata,
+      path: string,
+    ) => ((shard: readonly number[]) => ShardContainer) | undefined)
+    | undefined;
+  /**
+   * Whether an array gets the new layout, by its metadata and its path. An array for
+   * which this returns `false` keeps the layout that it has.
+   */
+  readonly where?:
+    | ((metadata: ArrayMetadata, path: string) => boolean)
+    | undefined;
+}

@@ -1,0 +1,219 @@
+import { assertShare, type Share } from "../../arrays/mod.ts";
+import { describe, describeAll } from "../../errors/mod.ts";
+import type { ArrayMetadata } from "../../metadata/mod.ts";
+import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { assertLayout, type LayoutOptions } from "./change_layout.ts";
+
+/**
+ * Options of {@linkcode convert}.
+ *
+ * @example The second of four shares of the work
+ * ```ts
+ * import type { ConvertOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: ConvertOptions = {
+ *   suffix: ".shard",
+ *   parts: ["", ".index"],
+ *   share: { index: 1, count: 4 },
+ *   onProgress: ({ done, total }) => console.error(`${done} of ${total}`),
+ * };
+ * ```
+ */
+export interface ConvertOptions extends LayoutOptions, StoreOptions {
+  /** The number of chunks that are copied at once, from 1. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Continues a conversion that was not finished. Chunks that the target has with all
+   * parts and the length of the source's chunk are skipped; `"compare"` compares all
+   * their bytes instead.
+   */
+  readonly resume?: boolean | "compare" | undefined;
+  /**
+   * Whether the Zarr node, or the unfinished conversion, at the target is removed first:
+   * its documents and chunks, and files that the source has, too. Any other file at the
+   * target is an error, and nothing is removed. The target must be able to list.
+   */
+  readonly overwrite?: boolean | undefined;
+  /**
+   * Whether nodes in a group whose documents are not valid are left out, with their chunks
+   * and files. By default, such a node is an error.
+   */
+  readonly keepGoing?: boolean | undefined;
+  /** Whether nothing is written: the result then says what would be converted. */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Copies one share of the chunks and files, and leaves out the metadata. Programs with
+   * all shares may run at the same time or one after another, and each may run again.
+   * `finish` comes last.
+   */
+  readonly share?: Share | undefined;
+  /** Whether only the metadata is written, after checking that the target has all chunks and files. */
+  readonly finish?: boolean | undefined;
+  /**
+   * Called after each chunk and each other file.
+   *
+   * @param progress How far the conversion is.
+   */
+  readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
+}
+
+/**
+ * How far a conversion is.
+ *
+ * @example
+ * ```ts
+ * import type { ConvertProgress } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const percent = ({ done, total }: ConvertProgress) => `${Math.floor(100 * done / total)} %`;
+ * ```
+ */
+export interface ConvertProgress {
+  /** The number of chunks and other files that are copied, skipped or absent. */
+  readonly done: number;
+  /**
+   * The number of chunks and other files: those of the share, if there is one. If the
+   * source cannot list, all chunks of the grid count.
+   */
+  readonly total: number;
+  /** The number of bytes that were copied. */
+  readonly bytes: number;
+}
+
+const KNOWN = [
+  "keyEncoding",
+  "suffix",
+  "parts",
+  "plain",
+  "metadata",
+  "container",
+  "where",
+  "concurrency",
+  "resume",
+  "overwrite",
+  "keepGoing",
+  "dryRun",
+  "share",
+  "finish",
+  "onProgress",
+  "signal",
+];
+
+/** Pairs of options of which only one makes sense. */
+const EXCLUSIVE = [
+  ["resume", "overwrite"],
+  ["share", "finish"],
+  ["share", "overwrite"],
+  ["finish", "overwrite"],
+] as const;
+
+/** Refuses options that are unknown, out of range or contradict each other. */
+export function assertConvertOptions(options: ConvertOptions): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
+    );
+  }
+  for (const [one, other] of EXCLUSIVE) {
+    if (!options[one] || !options[other]) continue;
+    throw new TypeError(
+      `Expected one of the options ${describe(one)} and ${
+        describe(other)
+      }, found both`,
+    );
+  }
+  assertConcurrency(options.concurrency);
+  assertShare(options.share);
+  assertLayout(options);
+}
+
+/** Refuses a number of tasks at once that is none. */
+export function assertConcurrency(concurrency: number | undefined): void {
+  const isNumber = concurrency === undefined ||
+    Number.isSafeInteger(concurrency) && concurrency >= 1;
+  if (isNumber) return;
+  throw new RangeError(
+    `Expected concurrency to be a whole number from 1, found ${
+      describe(concurrency)
+    }`,
+  );
+}
+
+/**
+ * The result of {@linkcode convert} and {@linkcode convertInPlace}: what was done, or
+ * would be done.
+ *
+ * @example
+ * ```ts
+ * import type { Conversion } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const text = ({ copied, skipped, bytes }: Conversion) =>
+ *   `${copied} copied, ${skipped} skipped, ${bytes} bytes`;
+ * ```
+ */
+export interface Conversion {
+  /** The arrays, with their new metadata. */
+  readonly arrays: readonly ConvertedArray[];
+  /** The number of chunks and other files: those of the share, if there is one. */
+  readonly total: number;
+  /** The number of chunks and other files that were copied. */
+  readonly copied: number;
+  /** The number of those that the target had already. */
+  readonly skipped: number;
+  /** The number of chunks of the grid that the source does not have, if it cannot list. */
+  readonly absent: number;
+  /** The number of bytes that were copied. */
+  readonly bytes: number;
+  /** Whether the target is finished, with its metadata. */
+  readonly isFinished: boolean;
+  /**
+   * The keys of Zarr v2 metadata beside a `zarr.json`, which says where chunks were before:
+   * it is not copied or, in place, removed.
+   */
+  readonly v2Documents: readonly StoreKey[];
+  /**
+   * The paths of Zarr v2 nodes below the converted node, whose files are copied or, in
+   * place, left as they are.
+   */
+  readonly v2Nodes: readonly string[];
+  /** The nodes that were left out since their documents are not valid, with `keepGoing`. */
+  readonly leftOut: readonly LeftOutNode[];
+}
+
+/**
+ * A node whose document is not valid or not understood.
+ *
+ * @example
+ * ```ts
+ * import type { LeftOutNode } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, message }: LeftOutNode) => `/${path}: ${message}`;
+ * ```
+ */
+export interface LeftOutNode {
+  /** The node's path below the outermost one. */
+  readonly path: string;
+  /** The problem, with the key of the document. */
+  readonly message: string;
+}
+
+/**
+ * An array that is converted.
+ *
+ * @example
+ * ```ts
+ * import type { ConvertedArray } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, chunks }: ConvertedArray) => `/${path}: ${chunks ?? "?"} chunks`;
+ * ```
+ */
+export interface ConvertedArray {
+  /** The array's path below the converted node; empty for that node. */
+  readonly path: string;
+  /** The metadata of the source. */
+  readonly from: ArrayMetadata;
+  /** The metadata of the target. */
+  readonly metadata: ArrayMetadata;
+  /** The number of stored chunks, or `undefined` if the source cannot list. */
+  readonly chunks: number | undefined;
+}

@@ -1,0 +1,171 @@
+import { describe } from "../../errors/mod.ts";
+import type { Members } from "../../metadata/mod.ts";
+import {
+  remove,
+  rootOf,
+  type StoreKey,
+  type StoreOptions,
+  write,
+  writeNew,
+} from "../../stores/mod.ts";
+import { describePlace, type Place } from "../hierarchy/node_location.ts";
+import type { InPlaceState } from "../in_place/state.ts";
+
+/** The key of the marker below the outermost node of the target. */
+export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
+
+/** Tells that a conversion is not finished. It is stored in the target meanwhile. */
+export interface UnfinishedMarker {
+  /** Advice for people who find the file. */
+  readonly help: string;
+  /** Identifies the run that writes, unless there are several shares. */
+  readonly run: string;
+  /** Identifies the documents of the source and of the target. */
+  readonly plan: string;
+  /** The files that the conversion writes. */
+  readonly own?: KnownFiles;
+  /** The earlier files at the target, while they are being removed. */
+  readonly earlier?: KnownFiles | undefined;
+  /** The state of a conversion in place, which has no other target. */
+  readonly inPlace?: InPlaceState;
+}
+
+/** Tells the files of a conversion, or of earlier nodes, from other files. */
+export interface KnownFiles {
+  /** The arrays by path, with the members of their metadata that tell the keys of chunks. */
+  readonly arrays: readonly {
+    readonly path: string;
+    readonly metadata: Members;
+  }[];
+  /** Further files, by their keys below the target. */
+  readonly files: readonly StoreKey[];
+}
+
+const HELP =
+  'This conversion is not finished: run it again with the option "resume" of convert, or --resume on the command line; or remove this folder';
+
+/** Creates the marker of a new run. */
+export function newMarker(
+  plan: string,
+  files: Pick<UnfinishedMarker, "own" | "earlier"> = {},
+): UnfinishedMarker {
+  return { help: HELP, run: crypto.randomUUID(), plan, ...files };
+}
+
+/** Creates the marker of a conversion in place. */
+export function newInPlaceMarker(inPlace: InPlaceState): UnfinishedMarker {
+  return {
+    ...newMarker("in place"),
+    help:
+      "A conversion in place is not finished: run zarr-parts convert --in-place on this folder again",
+    inPlace,
+  };
+}
+
+/** Reads the marker of a place, if there is one. */
+export async function readMarker(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<UnfinishedMarker | undefined> {
+  const bytes = await store.get(markerKey(root), options);
+  if (bytes === undefined) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // A store without atomic writes may hold a part of it.
+    return { help: "", run: "", plan: "" };
+  }
+}
+
+/** Finds the place of a node, or of a group above it, whose conversion in place is not finished. Only file stores have such places. */
+export async function findInPlace(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<Place | undefined> {
+  if (rootOf(store) === undefined) return undefined;
+  for (let at = root;; at = at.slice(0, at.lastIndexOf("/")) as Place["root"]) {
+    const place = { store, root: at };
+    if ((await readMarker(place, options))?.inPlace) return place;
+    if (at === "") return undefined;
+  }
+}
+
+/** An error about a node that is being converted in place. */
+export function inPlaceError(place: Place, cause?: unknown): Error {
+  return new Error(
+    `A conversion of ${
+      describePlace(place)
+    } in place is unfinished, or another program is at work on it; finish it first, by convertInPlace or ${
+      inPlaceCommand(place)
+    }`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** The command that finishes a conversion in place. */
+export function inPlaceCommand({ store, root }: Place): string {
+  const folder = rootOf(store)?.root.path.replace(/[\\/]+$/, "");
+  return `zarr-parts convert --in-place${
+    folder === undefined ? "" : ` ${quoted(folder + root)}`
+  }`;
+}
+
+/** A path as a word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./:\\@%+=-]+$/.test(path)
+    ? path
+    : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+/** Stores a marker in place of any other. */
+export async function replaceMarker(
+  { store, root }: Place,
+  marker: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<void> {
+  await write(store, markerKey(root), encodeMarker(marker), options);
+}
+
+/** Stores a marker, and returns `false` if there is one already. */
+export async function createMarker(
+  { store, root }: Place,
+  marker: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<boolean> {
+  return await writeNew(store, markerKey(root), encodeMarker(marker), options);
+}
+
+/** Removes the marker. */
+export async function removeMarker(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<void> {
+  await remove(store, markerKey(root), options);
+}
+
+/** Throws if another run has taken the place of a run. */
+export async function assertStillMarked(
+  place: Place,
+  { run }: UnfinishedMarker,
+  options: StoreOptions,
+): Promise<void> {
+  const found = await readMarker(place, options);
+  if (found?.run === run) return;
+  throw new Error(
+    `Another program converts to ${
+      describePlace(place)
+    } now; expected the file ${
+      describe(markerKey(place.root))
+    } of this one, and stopped`,
+  );
+}
+
+/** The key of a marker in its store. */
+export function markerKey(root: string): StoreKey {
+  return `${root as StoreKey}${MARKER}`;
+}
+
+/** The bytes of a marker. */
+export function encodeMarker(marker: UnfinishedMarker): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(marker, null, 2)}\n`);
+}

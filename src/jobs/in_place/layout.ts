@@ -1,0 +1,287 @@
+import { flattenLayers } from "../../concat_parts/mod.ts";
+import { describe, PartSizeError } from "../../errors/mod.ts";
+import { isSameJson } from "../../metadata/mod.ts";
+import type { Part } from "../../splitter/mod.ts";
+import type { StoreKey } from "../../stores/mod.ts";
+import { checksOf } from "../chunk_checks.ts";
+import type { PlannedArray } from "../convert/convert_plan.ts";
+import { ArrayKeys } from "../hierarchy/array_keys.ts";
+
+/** The files of a chunk, before and after its conversion in place. */
+export interface ChunkFiles {
+  /** The files that get another name. */
+  readonly renamed: readonly { from: StoreKey; to: StoreKey }[];
+  /** The files that are written anew, with the range of the chunk that they hold. */
+  readonly written: readonly { to: StoreKey; offset: number; length: number }[];
+  /** The file of the unsized part, and its lengths, if they differ. */
+  readonly data:
+    | { from: StoreKey; to: StoreKey; offset: number; old: number; new: number }
+    | undefined;
+  /** The files behind the unsized part, in order. */
+  readonly tail: readonly StoreKey[];
+  /** The keys that the new layout does not have. */
+  readonly removed: readonly StoreKey[];
+}
+
+/** An array that is converted in place. */
+export class InPlaceArray {
+  readonly planned: PlannedArray;
+  /** The bytes by which the file of the unsized part becomes longer. */
+  readonly growth: number;
+  /** The length of the record before the index of an adopted file; 0 for other chunks. */
+  readonly recordSize: number;
+  readonly oldKeys: ArrayKeys;
+  readonly newKeys: ArrayKeys;
+  readonly #match: PartMatch;
+  readonly #root: string;
+  /** The folders of the chunk before, which often are those of the next one. */
+  #folders = ["", ""];
+
+  /**
+   * @param root The prefix of the array's keys, without a last `/`.
+   * @throws {RangeError} If the bytes of chunks would have to be moved.
+   */
+  constructor(planned: PlannedArray, root: string) {
+    this.planned = planned;
+    this.#root = root;
+    this.oldKeys = new ArrayKeys(planned.source.metadata, root);
+    this.newKeys = new ArrayKeys(planned.target.metadata, root);
+    const match = matchParts(
+      this.oldKeys.storage.layers,
+      this.newKeys.storage.layers,
+    );
+    if (match === undefined) {
+      throw new RangeError(
+        `Cannot convert array ${
+          describe(`/${planned.path}`)
+        } in place, since the part without a size would begin at another place of each chunk, so that all bytes would have to be moved; expected parts with the same sizes before that part, or a conversion to another place`,
+      );
+    }
+    this.#match = match;
+    this.growth = match.growth;
+    const { metadata, chunkShape } = planned.source;
+    this.recordSize = checksOf(metadata, chunkShape).recordSize;
+  }
+
+  /** The rank of the array. */
+  get rank(): number {
+    return this.planned.source.gridShape.length;
+  }
+
+  /** The objects of a chunk in the old layout; `undefined` if their lengths do not tell that of the chunk. */
+  oldPartsOf(
+    coordinates: readonly number[],
+  ): { key: StoreKey; size: number | undefined }[] | undefined {
+    const { before, hasSums } = this.#match;
+    if (hasSums) return undefined;
+    const key = this.planned.source.key(coordinates);
+    return before.map(({ keySuffix, size }) => ({
+      key: `${key}${keySuffix}`,
+      size,
+    }));
+  }
+
+  /**
+   * The files of a chunk.
+   *
+   * @param size The length of the chunk in bytes.
+   * @throws {PartSizeError} If the chunk is too short for the new parts.
+   */
+  filesOf(coordinates: readonly number[], size: number): ChunkFiles {
+    const { before, after, same, data, growth } = this.#match;
+    const [from, to] = this.#keysOf(coordinates);
+    const needed = after.reduce((sum, { size = 0 }) => sum + size, 0);
+    if (size < needed) {
+      const key = this.planned.source.key(coordinates);
+      throw new PartSizeError(
+        `Chunk ${
+          describe(key)
+        } is ${size} bytes long, where the new parts take ${needed}`,
+        { key, expected: needed, actual: size },
+      );
+    }
+    let offset = 0;
+    const offsets = after.map((part) => {
+      const start = offset;
+      offset += part.size ?? size - needed;
+      return start;
+    });
+    const dataSize = size - needed;
+    return {
+      renamed: to.flatMap((key, i) => {
+        const old = from[same[i] ?? -1];
+        return old === undefined || old === key ? [] : [{ from: old, to: key }];
+      }),
+      written: to.flatMap((key, i) =>
+        same[i] !== undefined || data?.to === i
+          ? []
+          : [{ to: key, offset: offsets[i]!, length: after[i]!.size! }]
+      ),
+      data: data && {
+        from: from[data.from]!,
+        to: to[data.to]!,
+        offset: offsets[data.to]!,
+        old: dataSize - growth,
+        new: dataSize,
+      },
+      tail: from.slice(before.findIndex(({ size }) => size === undefined) + 1),
+      removed: from.filter((key, i) => !to.includes(key) && i !== data?.from),
+    };
+  }
+
+  /**
+   * Refuses a chunk one of whose new keys is taken in the old layout, or the other way
+   * round: readers of one layout would read objects of the other one.
+   */
+  assertNoCollision(coordinates: readonly number[]): void {
+    const { same, data } = this.#match;
+    const [from, to] = this.#keysOf(coordinates);
+    const { source, target } = this.planned;
+    const [oldKey, newKey] = [source.key(coordinates), target.key(coordinates)];
+    const isFree = to.every((key, i) => {
+      const j = from.indexOf(key);
+      if (j >= 0) return same[i] === j || data?.from === j && data.to === i;
+      return (this.oldKeys.chunkOf(key) ?? oldKey) === oldKey;
+    }) && from.every((key) => (this.newKeys.chunkOf(key) ?? newKey) === newKey);
+    if (isFree) return;
+    throw new RangeError(
+      `Cannot convert chunk ${describe(oldKey)} in place, since its new key ${
+        describe(newKey)
+      } or those of its parts are keys of other objects in the present layout; convert twice, first to keys with another suffix, or to another place`,
+    );
+  }
+
+  /**
+   * Refuses a chunk whose new key needs a folder where a file is, or the other way round,
+   * since both layouts are there for a while.
+   *
+   * @param others The files below the array that are no chunks.
+   */
+  assertNoFolderClash(
+    coordinates: readonly number[],
+    others: ReadonlySet<StoreKey>,
+  ): void {
+    const [from, to] = this.#keysOf(coordinates);
+    const isFile = (key: StoreKey) =>
+      others.has(key) || this.oldKeys.isTaken(key);
+    const isNew = (key: StoreKey) => this.newKeys.isTaken(key);
+    for (const [i, keys] of [to, from].entries()) {
+      for (const key of keys) {
+        const folder = key.slice(0, key.lastIndexOf("/"));
+        if (folder === this.#folders[i]) continue;
+        this.assertFolders(key, i === 0 ? isFile : isNew);
+        this.#folders[i] = folder;
+      }
+    }
+  }
+
+  /** Refuses a key whose folders are keys of files. */
+  assertFolders(key: StoreKey, isFile: (key: StoreKey) => boolean): void {
+    for (
+      let folder = key.slice(0, key.lastIndexOf("/"));
+      folder.length > this.#root.length;
+      folder = folder.slice(0, folder.lastIndexOf("/"))
+    ) {
+      if (!isFile(folder as StoreKey)) continue;
+      throw new RangeError(
+        `Cannot convert array ${describe(`/${this.planned.path}`)} in place: ${
+          describe(folder)
+        } would be both a file and the folder of ${
+          describe(key)
+        }; expected other keys, or a conversion to another place`,
+      );
+    }
+  }
+
+  /** The old and the new keys of the objects of a chunk. */
+  #keysOf(coordinates: readonly number[]): [StoreKey[], StoreKey[]] {
+    const { before, after } = this.#match;
+    const { source, target } = this.planned;
+    const [old, now] = [source.key(coordinates), target.key(coordinates)];
+    return [
+      before.map(({ keySuffix }): StoreKey => `${old}${keySuffix}`),
+      after.map(({ keySuffix }): StoreKey => `${now}${keySuffix}`),
+    ];
+  }
+}
+
+/** How the objects of a chunk become those of another layout. */
+export interface PartMatch {
+  /** The parts as objects of the store, before and after. */
+  readonly before: readonly Part[];
+  readonly after: readonly Part[];
+  /** Whether parts of the old layout have a size together that their own sizes do not ensure. */
+  readonly hasSums: boolean;
+  /** For each new part, the old part with the same bytes, if there is one. */
+  readonly same: readonly (number | undefined)[];
+  /** The old and the new unsized part, if their lengths differ. */
+  readonly data: { readonly from: number; readonly to: number } | undefined;
+  /** The number of bytes by which the unsized part becomes longer; negative if it becomes shorter. */
+  readonly growth: number;
+}
+
+/**
+ * Matches the parts of two layouts. Both must have their unsized part at the same place of
+ * the chunk, so that its bytes may stay where they are in the file.
+ *
+ * @returns The match; `undefined` if the bytes of chunks would have to be moved.
+ */
+export function matchParts(
+  from: readonly (readonly Part[])[],
+  to: readonly (readonly Part[])[],
+): PartMatch | undefined {
+  const [before, after] = [flattenLayers(from), flattenLayers(to)];
+  const parts = {
+    before: before.parts,
+    after: after.parts,
+    hasSums: before.sums.length > 0,
+  };
+  if (isSameJson(sizesOf(before.parts), sizesOf(after.parts))) {
+    const same = after.parts.map((_, i) => i);
+    return { ...parts, same, data: undefined, growth: 0 };
+  }
+  if (parts.hasSums || after.sums.length > 0) return undefined;
+  const [old, now] = [placesOf(before.parts), placesOf(after.parts)];
+  if (old === undefined || now === undefined) return undefined;
+  if (old.head !== now.head) return undefined;
+  const growth = old.tail - now.tail;
+  const same = now.places.map((place) => {
+    const i = old.places.indexOf(place);
+    return i < 0 || place === DATA && growth !== 0 ? undefined : i;
+  });
+  const data = growth === 0
+    ? undefined
+    : { from: old.places.indexOf(DATA), to: now.places.indexOf(DATA) };
+  return { ...parts, same, data, growth };
+}
+
+/** The place of the unsized part. */
+const DATA = "data";
+
+/** The places of parts in a chunk as texts: equal ones are equal ranges of bytes, unless the unsized part differs. */
+function placesOf(
+  parts: readonly Part[],
+): { places: string[]; head: number; tail: number } | undefined {
+  const unsized = parts.findIndex(({ size }) => size === undefined);
+  const others = parts.filter(({ size }) => size !== undefined);
+  if (unsized < 0 || others.length !== parts.length - 1) return undefined;
+  const sizes = parts.map(({ size }) => size ?? 0);
+  const [head, tail] = [sizes.slice(0, unsized), sizes.slice(unsized)].map(sum);
+  const places = sizes.map((size, i) => {
+    if (i === unsized) return DATA;
+    const [side, others] = i < unsized
+      ? ["start", sizes.slice(0, i)]
+      : ["end", sizes.slice(i + 1)];
+    // The number of parts tells empty parts apart.
+    return `${size} bytes, ${sum(others)} in ${others.length} to the ${side}`;
+  });
+  return { places, head: head!, tail: tail! };
+}
+
+function sizesOf(parts: readonly Part[]): (number | null)[] {
+  return parts.map(({ size }) => size ?? null);
+}
+
+function sum(sizes: readonly number[]): number {
+  return sizes.reduce((total, size) => total + size, 0);
+}

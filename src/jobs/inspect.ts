@@ -1,0 +1,555 @@
+import { ArrayChunks, countOfGrid } from "../arrays/mod.ts";
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
+import { flattenLayers } from "../concat_parts/mod.ts";
+import { DamageError, inDocument, MetadataError } from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  ceilDivide,
+  isArrayDocument,
+  isMembers,
+} from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
+import {
+  assertExtents,
+  decodeShardIndex,
+  shardIndexSize,
+} from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import {
+  describeStore,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import { chunkLevel, type ShardLevel } from "./chunk_checks.ts";
+import {
+  findInPlace,
+  inPlaceCommand,
+  inPlaceError,
+} from "./convert/unfinished_marker.ts";
+import { ArrayKeys, ChunkList, firstChunk } from "./hierarchy/array_keys.ts";
+import { listHierarchy } from "./hierarchy/list_hierarchy.ts";
+import {
+  documentKey,
+  pathIn,
+  type Place,
+  placeOf,
+} from "./hierarchy/node_location.ts";
+import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
+
+/** The number of chunks whose lengths are asked for at once. */
+const SIZES_AT_ONCE = 16;
+
+/**
+ * Describes an array, or a group with all nodes in it: how it is laid out, how many chunks
+ * are stored, and where the bytes of one chunk are.
+ *
+ * @param store The store.
+ * @param path The path of the array or the group; empty for the root.
+ * @param options `chunk`: the chunk that is described; `count`: whether chunks are counted;
+ * `sizes`: whether their lengths are summed up; `signal`.
+ * @returns The node at `path` and all nodes below it.
+ * @throws {MetadataError} If no node is at `path`, or the metadata of that node is not
+ * valid. Other nodes that are not valid are shown as such.
+ * @throws {Error} If a conversion in place is not finished, and the node does not open
+ * until then.
+ * @throws {DamageError} If the chunk that is described is damaged.
+ * @throws {TypeError} If `store` is not a store.
+ * @throws {RangeError} If `path` is not names joined by `/`, or `chunk` is outside of the
+ * chunk grid.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { inspect } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { nodes } = await inspect(new FileSystemStore("tests/fixtures/dem.zarr"), "", {
+ *   chunk: [0, 1],
+ * });
+ * const [array] = nodes;
+ * if (array?.kind !== "array") throw new Error("A group");
+ * assertEquals(array.stored?.chunks, 12);
+ * assertEquals(array.chunk?.index?.chunksPerShard, [4, 3]);
+ * ```
+ */
+export async function inspect(
+  store: Store,
+  path = "",
+  options: InspectOptions = {},
+): Promise<Inspection> {
+  const place = placeOf({ store, path });
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const unfinished = await findInPlace(place, storeOptions);
+  try {
+    const nodes = await inspectNodes(place, options, storeOptions);
+    return {
+      nodes,
+      ...unfinished && { unfinished: inPlaceCommand(unfinished) },
+    };
+  } catch (error) {
+    const isDamage = error instanceof MetadataError ||
+      error instanceof DamageError;
+    throw unfinished && isDamage ? inPlaceError(unfinished, error) : error;
+  }
+}
+
+async function inspectNodes(
+  place: Place,
+  options: InspectOptions,
+  storeOptions: StoreOptions,
+): Promise<Inspection["nodes"]> {
+  const { store } = place;
+  const { count = true } = options;
+  const invalid = new Map<string, string>();
+  const start = documentKey(place, "").length - "zarr.json".length;
+  const onInvalid = (key: StoreKey, error: MetadataError) => {
+    const path = key.slice(start, -"zarr.json".length).slice(0, -1);
+    if (path === "") throw error;
+    invalid.set(path, error.message);
+  };
+  const found = await readNodes(place, storeOptions, onInvalid);
+  const arrays = new Map<string, OpenArray>();
+  for (const node of found) {
+    if (!isArrayDocument(node.document)) continue;
+    try {
+      arrays.set(node.path, open(place, node));
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      onInvalid(documentKey(place, node.path), error);
+    }
+  }
+  const isCounted = count && typeof store.list === "function";
+  if (isCounted) await countAll(place, found, arrays, storeOptions);
+  const nodes: Inspection["nodes"][number][] = [];
+  for (const { path, document } of found) {
+    const array = arrays.get(path);
+    if (array !== undefined) {
+      nodes.push(await describeArray(store, array, isCounted, options));
+    } else if (!invalid.has(path)) {
+      const { attributes } = document as { attributes?: unknown };
+      nodes.push({
+        kind: "group",
+        path,
+        attributes: isMembers(attributes) ? attributes : {},
+      });
+    }
+  }
+  for (const [path, message] of invalid) {
+    nodes.push({ kind: "invalid", path, message });
+  }
+  return nodes.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/** An array that is described. */
+interface OpenArray {
+  readonly path: string;
+  readonly chunks: ArrayChunks;
+  readonly keys: ArrayKeys;
+  /** The parts as objects of the store. */
+  readonly parts: readonly Part[];
+  readonly shards: ShardLevel | undefined;
+  readonly stored: ChunkList;
+}
+
+function open(place: Place, { path, document }: Node): OpenArray {
+  const key = documentKey(place, path);
+  return inDocument(key, describeStore(place.store), () => {
+    const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
+    const { metadata, chunkShape } = chunks;
+    const root = key.slice(0, -"/zarr.json".length);
+    const keys = new ArrayKeys(metadata, root);
+    const { shards } = chunkLevel(metadata.codecs ?? [], chunkShape, "");
+    const { parts } = flattenLayers(keys.storage.layers);
+    const stored = new ChunkList(chunks.gridShape.length);
+    return { path, chunks, keys, parts, shards, stored };
+  });
+}
+
+async function countAll(
+  place: Place,
+  nodes: readonly Node[],
+  arrays: ReadonlyMap<string, OpenArray>,
+  options: StoreOptions,
+): Promise<void> {
+  const keys = new Map(
+    Array.from(arrays, ([path, { keys }]) => [path, keys]),
+  );
+  await listHierarchy(place, nodes, keys, {
+    chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
+    file() {},
+  }, options);
+}
+
+async function describeArray(
+  store: Store,
+  array: OpenArray,
+  isCounted: boolean,
+  { chunk, sizes, signal }: InspectOptions,
+): Promise<InspectedArray> {
+  const { path, chunks, stored } = array;
+  const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
+  const options: StoreOptions = signal ? { signal } : {};
+  const shown = chunk === null ? undefined : chunk ?? firstChunk(stored) ??
+    (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
+  return {
+    kind: "array",
+    path,
+    metadata,
+    gridShape,
+    chunkShape,
+    innerChunkShape,
+    parts: describeParts(array),
+    stored: isCounted
+      ? {
+        chunks: stored.count,
+        absent: countOfGrid(gridShape) - stored.count,
+        bytes: sizes ? await sumOfSizes(array, options) : undefined,
+      }
+      : undefined,
+    ...shown === undefined
+      ? { chunk: undefined, damage: undefined }
+      : await describeShown(store, array, shown, options),
+  };
+}
+
+/** Describes a chunk. Of a node in a group, a damaged chunk leaves the description of the others. */
+async function describeShown(
+  store: Store,
+  array: OpenArray,
+  shown: readonly number[],
+  options: StoreOptions,
+): Promise<Pick<InspectedArray, "chunk" | "damage">> {
+  try {
+    const chunk = await describeChunk(store, array, shown, options);
+    return { chunk, damage: undefined };
+  } catch (error) {
+    const isShown = error instanceof DamageError && array.path !== "";
+    if (!isShown) throw error;
+    return { chunk: undefined, damage: error.message };
+  }
+}
+
+/** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
+function describeParts(
+  { parts, chunks, shards }: OpenArray,
+): InspectedPart[] {
+  const codecs = chunks.metadata.codecs ?? [];
+  const last = codecs.at(-1);
+  const hasChecksum = (typeof last === "string" ? last : last?.name) ===
+    "crc32c";
+  const checksum = hasChecksum ? CHECKSUM_SIZE : 0;
+  const indexSize = shards ? shardIndexSize(shards.layout) : 0;
+  const isAtStart = shards?.layout.indexLocation === "start";
+  return parts.map((part, i) => {
+    const { keySuffix, size } = part;
+    const before = sumOf(parts.slice(0, i));
+    const after = sumOf(parts.slice(i + 1));
+    const length = size ?? Infinity;
+    // The place of the part from the end of the chunk, and from its start.
+    const [fromEnd, fromStart] = [after, before];
+    const holds: ("data" | "index" | "checksum")[] = [];
+    const indexFromEnd = shards?.after ?? 0;
+    const isIndexHere = indexSize > 0 &&
+      (isAtStart ? fromStart < indexSize : fromEnd < indexFromEnd + indexSize &&
+        fromEnd + length > indexFromEnd);
+    const isChecksumHere = fromEnd < checksum;
+    const rest = length -
+      (isIndexHere ? indexSize : 0) - (isChecksumHere ? checksum : 0);
+    if (rest > 0) holds.push("data");
+    if (isIndexHere) holds.push("index");
+    if (isChecksumHere) holds.push("checksum");
+    return { keySuffix, size, holds };
+  });
+}
+
+/** The size of parts together; infinite if one has no size. */
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { size = Infinity }) => sum + size, 0);
+}
+
+async function sumOfSizes(
+  { chunks, stored }: OpenArray,
+  { signal }: StoreOptions,
+): Promise<number> {
+  let bytes = 0;
+  await runConcurrently(stored, SIZES_AT_ONCE, async (coordinates, signal) => {
+    const size = await chunks.size(coordinates, { signal });
+    bytes += size ?? 0;
+  }, signal);
+  return bytes;
+}
+
+async function describeChunk(
+  store: Store,
+  { chunks, parts, shards }: OpenArray,
+  coordinates: readonly number[],
+  options: StoreOptions,
+): Promise<InspectedChunk> {
+  const key = chunks.key(coordinates);
+  const size = await chunks.size(coordinates, options);
+  if (size === undefined) {
+    return { coordinates, key, size, parts: [], index: undefined };
+  }
+  let offset = 0;
+  const places: InspectedChunk["parts"][number][] = [];
+  for (const { keySuffix } of parts) {
+    const partKey: StoreKey = `${key}${keySuffix}`;
+    const length = await readSize(store, partKey, options) ?? 0;
+    places.push({ key: partKey, offset, length });
+    offset += length;
+  }
+  return {
+    coordinates,
+    key,
+    size,
+    parts: places,
+    index: shards && await describeIndex(
+      chunks,
+      coordinates,
+      size,
+      shards,
+      options,
+    ),
+  };
+}
+
+async function describeIndex(
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+  size: number,
+  { layout, after, inner }: ShardLevel,
+  options: StoreOptions,
+): Promise<InspectedChunk["index"]> {
+  const length = shardIndexSize(layout);
+  const offset = layout.indexLocation === "start"
+    ? 0
+    : Math.max(0, size - after - length);
+  const range = { offset, length };
+  const bytes = await chunks.getRange(coordinates, range, options);
+  if (bytes === undefined) return undefined;
+  const key = chunks.key(coordinates);
+  const { chunksPerShard } = layout;
+  const { chunkShape, metadata: { shape } } = chunks;
+  const chunksInArray = chunksPerShard.map((count, i) => {
+    const rest = shape[i]! - coordinates[i]! * chunkShape[i]!;
+    return Math.min(count, ceilDivide(rest, inner.shape[i]!));
+  });
+  const innerChunks = decodeShardIndex(bytes, layout, key);
+  assertExtents(innerChunks, layout, size - after, key);
+  let present = 0;
+  for (const [place, entry] of innerChunks.entries()) {
+    if (entry && isInBox(place, chunksPerShard, chunksInArray)) present++;
+  }
+  return {
+    offset,
+    length,
+    chunksPerShard,
+    chunksInArray,
+    present,
+    innerChunks,
+  };
+}
+
+/** Whether a place in C order lies in a box of the first places along each dimension. */
+export function isInBox(
+  place: number,
+  shape: readonly number[],
+  box: readonly number[],
+): boolean {
+  for (let i = shape.length - 1; i >= 0; i--) {
+    const coordinate = place % shape[i]!;
+    if (coordinate >= box[i]!) return false;
+    place = (place - coordinate) / shape[i]!;
+  }
+  return true;
+}
+
+/**
+ * Options of {@linkcode inspect}.
+ *
+ * @example
+ * ```ts
+ * import type { InspectOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: InspectOptions = { chunk: [0, 1], sizes: true };
+ * ```
+ */
+export interface InspectOptions extends StoreOptions {
+  /**
+   * The grid coordinates of a chunk that is described, for an array. Default: the first
+   * one that is stored, or the first one of the grid. `null` describes none.
+   */
+  readonly chunk?: readonly number[] | null | undefined;
+  /** Whether the stored chunks are counted, by listing the store. Default: `true`. */
+  readonly count?: boolean | undefined;
+  /** Whether the lengths of all stored chunks are summed up, each by a request. */
+  readonly sizes?: boolean | undefined;
+}
+
+/**
+ * The nodes that {@linkcode inspect} has found, the given one first.
+ *
+ * @example
+ * ```ts
+ * import type { Inspection } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const lines = ({ nodes }: Inspection) => nodes.map(({ kind, path }) => `${kind} /${path}`);
+ * ```
+ */
+export interface Inspection {
+  /** The node and all nodes below it, by path. */
+  readonly nodes: readonly (InspectedGroup | InspectedArray | InvalidNode)[];
+  /**
+   * The command that finishes a conversion in place, if one of the node, or of a group
+   * above it in the store, is not finished.
+   */
+  readonly unfinished?: string | undefined;
+}
+
+/**
+ * A node in a group whose document is not valid or not understood.
+ *
+ * @example
+ * ```ts
+ * import type { InvalidNode } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, message }: InvalidNode) => `/${path}: ${message}`;
+ * ```
+ */
+export interface InvalidNode {
+  /** The kind of the node. */
+  readonly kind: "invalid";
+  /** The path below the inspected node. */
+  readonly path: string;
+  /** The problem, with the key of the document. */
+  readonly message: string;
+}
+
+/**
+ * A group.
+ *
+ * @example
+ * ```ts
+ * import type { InspectedGroup } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const group: InspectedGroup = { kind: "group", path: "images", attributes: {} };
+ * ```
+ */
+export interface InspectedGroup {
+  /** The kind of the node. */
+  readonly kind: "group";
+  /** The path below the inspected node; empty for that node. */
+  readonly path: string;
+  /** The user's own metadata. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * An array, and how it is stored.
+ *
+ * @example
+ * ```ts
+ * import type { InspectedArray } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const isSparse = ({ stored, gridShape }: InspectedArray) =>
+ *   stored !== undefined && stored.chunks < gridShape.reduce((a, b) => a * b, 1);
+ * ```
+ */
+export interface InspectedArray {
+  /** The kind of the node. */
+  readonly kind: "array";
+  /** The path below the inspected node; empty for that node. */
+  readonly path: string;
+  /** The array's metadata. */
+  readonly metadata: ArrayMetadata;
+  /** The number of chunks along each dimension. */
+  readonly gridShape: readonly number[];
+  /** The shape of a stored chunk, in elements; of a shard if the array has shards. */
+  readonly chunkShape: readonly number[];
+  /** The shape of an inner chunk, in elements, if the array has shards. */
+  readonly innerChunkShape: readonly number[] | undefined;
+  /** The parts of each chunk, in order. One part with the suffix `""` if there are none. */
+  readonly parts: readonly InspectedPart[];
+  /** The number of stored chunks; `undefined` if nothing was counted, or the store cannot list. */
+  readonly stored:
+    | {
+      readonly chunks: number;
+      /** The number of absent chunks, which readers get as the fill value. */
+      readonly absent: number;
+      /** The length of all stored chunks together, with the option `sizes`. */
+      readonly bytes: number | undefined;
+    }
+    | undefined;
+  /** One chunk; `undefined` for an array without chunks, and for a damaged chunk of a node in a group. */
+  readonly chunk: InspectedChunk | undefined;
+  /** The damage of that chunk, for a node in a group. */
+  readonly damage: string | undefined;
+}
+
+/**
+ * A part of all chunks of an array.
+ *
+ * @example
+ * ```ts
+ * import type { InspectedPart } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const index: InspectedPart = { keySuffix: ".index", size: 68, holds: ["index"] };
+ * ```
+ */
+export interface InspectedPart {
+  /** The text that follows the chunk key. */
+  readonly keySuffix: string;
+  /** The size in bytes; `undefined` for the part that takes the rest. */
+  readonly size: number | undefined;
+  /** The contents of the part, as far as its place tells: data, the index of a shard, the checksum of a chunk. */
+  readonly holds: readonly ("data" | "index" | "checksum")[];
+}
+
+/**
+ * A chunk, and where its bytes are.
+ *
+ * @example
+ * ```ts
+ * import type { InspectedChunk } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const files = ({ parts }: InspectedChunk) => parts.map(({ key, length }) => `${key} ${length}`);
+ * ```
+ */
+export interface InspectedChunk {
+  /** The grid coordinates. */
+  readonly coordinates: readonly number[];
+  /** The chunk key. */
+  readonly key: StoreKey;
+  /** The length of the chunk in bytes; `undefined` if the chunk is absent. */
+  readonly size: number | undefined;
+  /** The stored parts, with their places in the chunk. */
+  readonly parts: readonly {
+    readonly key: StoreKey;
+    readonly offset: number;
+    readonly length: number;
+  }[];
+  /** The index of a shard, and its inner chunks. */
+  readonly index:
+    | {
+      readonly offset: number;
+      readonly length: number;
+      /** The number of inner chunks along each dimension. */
+      readonly chunksPerShard: readonly number[];
+      /**
+       * The number of inner chunks along each dimension that lie in the array; fewer than
+       * `chunksPerShard` at the edges of the array.
+       */
+      readonly chunksInArray: readonly number[];
+      /** The number of inner chunks in the array that are present. */
+      readonly present: number;
+      /** The places of the inner chunks in the shard; `undefined` for absent ones. */
+      readonly innerChunks: readonly (
+        | { readonly offset: number; readonly length: number }
+        | undefined
+      )[];
+    }
+    | undefined;
+}

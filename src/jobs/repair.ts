@@ -1,0 +1,334 @@
+import type { CodecRegistry } from "../codecs/mod.ts";
+import { describe, describeAll } from "../errors/mod.ts";
+import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
+import {
+  assertWritable,
+  recover,
+  type Recovery,
+  type Store,
+  type StoreOptions,
+  write,
+} from "../stores/mod.ts";
+import { assertConcurrency } from "./convert/convert_options.ts";
+import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
+import { readNodes } from "./hierarchy/read_nodes.ts";
+import type { Finding, Rule } from "./verify/finding.ts";
+import { staleMetadata, withFreshMetadata } from "./verify/stale_metadata.ts";
+import { verify } from "./verify/verify.ts";
+
+/** The greatest number of findings that are kept, of those repaired and of those not. */
+const MOST_FINDINGS = 1000;
+
+/**
+ * The result of {@linkcode repair}.
+ *
+ * @example
+ * ```ts
+ * import type { Repair } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const text = ({ repaired, unrepaired }: Repair) =>
+ *   `${repaired.length} repaired, ${unrepaired.length} not`;
+ * ```
+ */
+export interface Repair {
+  /** The interrupted writes that are finished, and the temporary files that are removed. */
+  readonly recovery: Recovery;
+  /** The first 1,000 findings that are repaired. `onRepaired` is called with all of them. */
+  readonly repaired: readonly Finding[];
+  /** The first 1,000 findings that are not repaired. `onUnrepaired` is called with all of them. */
+  readonly unrepaired: readonly Unrepaired[];
+  /**
+   * Whether no finding with the severity `"error"` remains; `null` if none remains, but
+   * not everything could be decoded.
+   */
+  readonly isSound: boolean | null;
+}
+
+/**
+ * Repairs an array, or a group with everything in it, as far as no guess is needed:
+ *
+ * - Chunks of several parts whose writer was killed get all of their new parts, or lose
+ *   all of them, as `recover` does. Temporary files of killed programs are removed.
+ * - Consolidated metadata of groups gets the documents of their nodes.
+ *
+ * Everything else that `verify` finds is left as it is, and returned with the reason. No
+ * chunk is deleted. Programs that write meanwhile are not disturbed. A repair that was
+ * killed can be run again.
+ *
+ * @param store A store that can write. Only `FileSystemStore` and `MemoryStore`
+ * themselves, not views of them, have interrupted writes that can be finished.
+ * @param path The path of the array or the group; empty for the root.
+ * @param options `dryRun`: changes nothing; `deep`: decodes all chunks; `onRepaired`,
+ * `onUnrepaired`, `onProgress`, `concurrency` and `signal`.
+ * @returns The findings that are repaired, and those that are not.
+ * @throws {MetadataError} If no node is at `path`.
+ * @throws {TypeError} If `store` is not a store or is read-only, or an option is unknown.
+ * @throws {RangeError} If `path` is not names joined by `/`, or an option is out of range.
+ * @throws {Error} If the store cannot be read or written.
+ *
+ * @example
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { repair } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({ shape: [2], dataType: "uint8", chunkShape: [2] });
+ * await createArrayChunks(store, "depth", metadata);
+ * const stale = { ...metadata, attributes: { unit: "km" } };
+ * const group = {
+ *   zarr_format: 3,
+ *   node_type: "group",
+ *   consolidated_metadata: { kind: "inline", must_understand: false, metadata: { depth: stale } },
+ * };
+ * await store.set("/zarr.json", new TextEncoder().encode(JSON.stringify(group)));
+ *
+ * const { repaired, unrepaired } = await repair(store);
+ * assertEquals(repaired.map(({ rule }) => rule), ["consolidated-metadata-differs"]);
+ * assertEquals(unrepaired, []);
+ * ```
+ */
+export async function repair(
+  store: Store,
+  path = "",
+  options: RepairOptions = {},
+): Promise<Repair> {
+  assertRepairOptions(options);
+  const place = placeOf({ store, path });
+  const { dryRun = false, signal, deep, codecs } = options;
+  const { concurrency, onProgress } = options;
+  if (!dryRun) assertWritable(store, documentKey(place, ""));
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  // Fails before anything is changed if there is no node.
+  await readNodes(place, storeOptions, () => {});
+  const recovery = await recoverPlace(place, dryRun, storeOptions);
+  const results = new Results(options);
+  const willBeWhole = new Set<string>([
+    ...recovery.written,
+    ...recovery.deleted,
+  ]);
+  const invalid: Finding[] = [];
+  await verify(store, path, {
+    ...storeOptions,
+    deep,
+    codecs,
+    concurrency,
+    onProgress,
+    onFinding(finding) {
+      const { rule, key } = finding;
+      if (rule === "metadata-invalid") invalid.push(finding);
+      // Consolidated metadata is compared again below.
+      if (rule === "consolidated-metadata-differs") return;
+      const isRecovered = dryRun && rule === "chunk-unfinished" &&
+        willBeWhole.has(key);
+      if (!isRecovered) results.leave(finding);
+    },
+  });
+  await repairConsolidated(place, invalid, results, dryRun, storeOptions);
+  return { recovery, ...results.result() };
+}
+
+const NOTHING: Recovery = {
+  written: [],
+  deleted: [],
+  temporary: { files: 0, bytes: 0 },
+};
+
+/** Finishes interrupted writes, in stores that can. */
+async function recoverPlace(
+  { store, root }: Place,
+  dryRun: boolean,
+  options: StoreOptions,
+): Promise<Recovery> {
+  const canRecover =
+    typeof (store as { recover?: unknown }).recover === "function";
+  if (!canRecover) return NOTHING;
+  return await recover(store, { path: root.slice(1), dryRun, ...options });
+}
+
+/** Puts the documents of nodes into the consolidated metadata of their groups. */
+async function repairConsolidated(
+  place: Place,
+  invalid: readonly Finding[],
+  results: Results,
+  dryRun: boolean,
+  options: StoreOptions,
+): Promise<void> {
+  const read = await readNodes(place, options, () => {});
+  // The digits of all numbers are kept, also of those that JavaScript would write otherwise.
+  const nodes = read.map((node) => ({
+    ...node,
+    document: parseExactZarrJson(node.bytes),
+  }));
+  const changed = withFreshMetadata(place, nodes, invalid);
+  const left = staleMetadata(place, changed, invalid);
+  for (const each of left) results.leave(each);
+  const isLeft = new Set(left.map(({ message }) => message));
+  const stale = staleMetadata(place, nodes, invalid);
+  for (const [i, { path, bytes, document }] of changed.entries()) {
+    if (document === nodes[i]!.document) continue;
+    const key = documentKey(place, path);
+    if (!dryRun) {
+      const fresh = changeZarrJson(bytes, () => document);
+      await write(place.store, key, fresh, options);
+    }
+    for (const finding of stale) {
+      const isRepaired = finding.key === key && !isLeft.has(finding.message);
+      if (isRepaired) results.repair(finding);
+    }
+  }
+}
+
+/** Collects findings that are repaired, and those that are not. */
+class Results {
+  readonly #options: RepairOptions;
+  readonly #repaired: Finding[] = [];
+  readonly #unrepaired: Unrepaired[] = [];
+  #isSound: boolean | null = true;
+
+  constructor(options: RepairOptions) {
+    this.#options = options;
+  }
+
+  repair(finding: Finding): void {
+    if (this.#repaired.length < MOST_FINDINGS) this.#repaired.push(finding);
+    this.#options.onRepaired?.(finding);
+  }
+
+  leave(finding: Finding): void {
+    const unrepaired = { finding, reason: REASONS[finding.rule] };
+    if (finding.severity === "error") this.#isSound = false;
+    else if (finding.rule === "chunk-undecoded") this.#isSound &&= null;
+    if (this.#unrepaired.length < MOST_FINDINGS) {
+      this.#unrepaired.push(unrepaired);
+    }
+    this.#options.onUnrepaired?.(unrepaired);
+  }
+
+  result(): Omit<Repair, "recovery"> {
+    return {
+      repaired: this.#repaired,
+      unrepaired: this.#unrepaired,
+      isSound: this.#isSound,
+    };
+  }
+}
+
+/**
+ * Something that {@linkcode repair} leaves as it is.
+ *
+ * @example
+ * ```ts
+ * import type { Unrepaired } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ finding, reason }: Unrepaired) => `${finding.message}: ${reason}`;
+ * ```
+ */
+export interface Unrepaired {
+  /** The finding of `verify`. */
+  readonly finding: Finding;
+  /** Why it is not repaired, and what to do. */
+  readonly reason: string;
+}
+
+/**
+ * Options of {@linkcode repair}.
+ *
+ * @example What would be done
+ * ```ts
+ * import type { RepairOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: RepairOptions = {
+ *   dryRun: true,
+ *   onUnrepaired: ({ finding, reason }) => console.error(`${finding.message}: ${reason}`),
+ * };
+ * ```
+ */
+export interface RepairOptions extends StoreOptions {
+  /** Whether nothing is changed: the result then says what would be repaired. */
+  readonly dryRun?: boolean | undefined;
+  /** Whether all chunks and inner chunks are decoded, as by `verify`. */
+  readonly deep?: boolean | undefined;
+  /** Further codecs for `deep`, as those of `verify`. */
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
+  /** The number of chunks that are verified at once, from 1. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /** Called with each finding that is repaired. */
+  readonly onRepaired?: ((finding: Finding) => void) | undefined;
+  /** Called with each finding that is not repaired. */
+  readonly onUnrepaired?: ((unrepaired: Unrepaired) => void) | undefined;
+  /**
+   * Called after each chunk.
+   *
+   * @param progress The number of chunks that are verified or absent, and of all chunks.
+   */
+  readonly onProgress?:
+    | ((progress: { readonly done: number; readonly total: number }) => void)
+    | undefined;
+}
+
+const KNOWN = [
+  "dryRun",
+  "deep",
+  "codecs",
+  "concurrency",
+  "onRepaired",
+  "onUnrepaired",
+  "onProgress",
+  "signal",
+];
+
+/** Refuses options that are unknown or out of range. */
+export function assertRepairOptions(options: RepairOptions): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
+    );
+  }
+  assertConcurrency(options.concurrency);
+}
+
+const FROM_COPY =
+  "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";
+const PART =
+  "its right bytes are stored nowhere else; restore the chunk from a copy of the array, write it again, or adopt its file again";
+const LEFTOVER = "it may still be wanted; remove it if it is not";
+
+/** For each rule: why a finding is not repaired, and what to do. */
+export const REASONS: Readonly<Record<Rule, string>> = {
+  "metadata-invalid":
+    "its right contents are not known; restore the document from a copy",
+  "unreadable": "the store failed to read it; try again",
+  "metadata-not-json":
+    "only you know what the programs expect that read it; write a string instead",
+  "v2-metadata":
+    "programs of Zarr v2 may need it; remove it if the chunks were moved",
+  "consolidated-metadata-differs":
+    "the node has no valid document of its own; restore that document, or consolidate the metadata anew",
+  "conversion-unfinished":
+    'only the conversion knows what is missing; run it again, with the option "resume" unless it is one in place',
+  "part-missing": PART,
+  "part-size": PART,
+  "chunk-unfinished":
+    "a program is writing the chunk; repair it again when nobody writes",
+  "chunk-size": FROM_COPY,
+  "chunk-checksum": FROM_COPY,
+  "chunk-decoding": FROM_COPY,
+  "chunk-undecoded":
+    "nobody looked at them; verify them by a program that knows the codec",
+  "index-checksum": FROM_COPY,
+  "index-extents": FROM_COPY,
+  "inner-chunk-checksum": FROM_COPY,
+  "inner-chunk-decoding": FROM_COPY,
+  "adopted-file-changed": "only you know whether the file is right",
+  "adopted-file-record":
+    'the file may have been replaced; adopt the files again with the option "overwrite"',
+  "values-unexplained":
+    "only the document tells what they are; restore the document from a copy",
+  "chunk-misplaced":
+    "only you know which key is right; move the value, or correct the document",
+  "chunk-outside-grid": LEFTOVER,
+  "stray-object": LEFTOVER,
+  "unknown-file": LEFTOVER,
+};

@@ -1,0 +1,150 @@
+import {
+  describe,
+  describeAll,
+  MetadataError,
+  pointer,
+} from "../errors/mod.ts";
+import { isMembers } from "./node_documents.ts";
+
+/** Throws the error for a value that is not as expected. `path` leads to the value. */
+export function refuse(expected: string, found: unknown, path = ""): never {
+  throw new MetadataError(
+    `Expected ${expected}, found ${describe(found)}`,
+    path,
+  );
+}
+
+/**
+ * Checks that a value is an object with the required members, and with no others
+ * than these and the optional ones.
+ *
+ * @param what The object in messages.
+ */
+export function checkMembers<R extends string, O extends string = never>(
+  value: unknown,
+  what: string,
+  required: readonly R[],
+  optional: readonly O[] = [],
+): Readonly<Record<R, unknown> & Partial<Record<O, unknown>>> {
+  if (!isMembers(value)) refuse(`${what} to be an object`, value);
+  for (const name of required) assertMember(value, name, what);
+  const known: readonly string[] = [...required, ...optional];
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    throw new MetadataError(
+      `Unknown member ${describe(name)} in ${what}; known are ${
+        describeAll(known)
+      }`,
+      pointer("", name),
+    );
+  }
+  return value as Record<R, unknown> & Partial<Record<O, unknown>>;
+}
+
+/** Refuses an object without a member. */
+export function assertMember(
+  members: object,
+  name: string,
+  what: string,
+): void {
+  if (Object.hasOwn(members, name)) return;
+  throw new MetadataError(
+    `Missing member ${describe(name)} in ${what}`,
+    pointer("", name),
+  );
+}
+
+/** Checks a member that is a list. */
+export function checkList(
+  value: unknown,
+  name: string,
+): readonly unknown[] {
+  return Array.isArray(value)
+    ? value
+    : refuse(`${name} to be a list`, value, `/${name}`);
+}
+
+/** Checks a member that is one of several values. */
+export function checkOneOf<const T extends string>(
+  value: unknown,
+  values: readonly T[],
+  expected: string,
+  path: string,
+): T {
+  return values.includes(value as T)
+    ? value as T
+    : refuse(expected, value, path);
+}
+
+/** Checks a member that is a list of lengths along dimensions, in elements. */
+export function checkLengths(
+  value: unknown,
+  name: string,
+  least: number,
+): readonly number[] {
+  if (!Array.isArray(value)) {
+    refuse(`${name} to be a list of lengths`, value, `/${name}`);
+  }
+  const wrong = value.findIndex((length) => !isWhole(length, least));
+  if (wrong < 0) return value;
+  refuse(
+    `a length in ${name} to be a whole number from ${least} to 2^53−1`,
+    value[wrong],
+    `/${name}/${wrong}`,
+  );
+}
+
+/** Whether a value is a whole number from `least` to 2^53−1. */
+export function isWhole(value: unknown, least = 0): value is number {
+  return Number.isSafeInteger(value) && value as number >= least;
+}
+
+/** An extension's metadata with all members filled in. */
+export interface Extension {
+  readonly name: string;
+  readonly configuration: Record<string, unknown>;
+  readonly mustUnderstand: boolean;
+}
+
+/**
+ * Parses an extension's metadata: `{ name, configuration?, must_understand? }`, or
+ * the name alone.
+ *
+ * @param what The kind of extension for messages, such as "codec".
+ * @throws {MetadataError} If the metadata is not valid.
+ */
+export function parseExtension(metadata: unknown, what: string): Extension {
+  if (typeof metadata === "string") {
+    return {
+      name: checkName(metadata),
+      configuration: {},
+      mustUnderstand: true,
+    };
+  }
+  if (!isMembers(metadata)) {
+    refuse(`a ${what}, a name or an object with a name`, metadata);
+  }
+  const { name, configuration = {}, must_understand = true } = checkMembers(
+    metadata,
+    `a ${what}`,
+    ["name"],
+    ["configuration", "must_understand"],
+  );
+  if (!isMembers(configuration)) {
+    refuse("a configuration object", configuration, "/configuration");
+  }
+  if (typeof must_understand !== "boolean") {
+    refuse("true or false", must_understand, "/must_understand");
+  }
+  return {
+    name: checkName(name, "/name"),
+    configuration,
+    mustUnderstand: must_understand,
+  };
+}
+
+function checkName(name: unknown, path = ""): string {
+  if (typeof name !== "string") refuse("a name", name, path);
+  if (name !== "") return name;
+  throw new MetadataError("Expected a name, found an empty string", path);
+}

@@ -1,0 +1,50 @@
+/** Copies the bytes of all pieces one after another into new memory. */
+export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(
+    pieces.reduce((sum, piece) => sum + piece.length, 0),
+  );
+  let offset = 0;
+  for (const piece of pieces) {
+    joined.set(piece, offset);
+    offset += piece.length;
+  }
+  return joined;
+}
+
+/** Copies bytes. `slice` would not do: that of Node's `Buffer`, which some stores return, makes a view. */
+export function copyBytes(
+  bytes: Uint8Array,
+  start = 0,
+  end: number = bytes.length,
+): Uint8Array {
+  return new Uint8Array(bytes.subarray(start, end));
+}
+
+/** Whether bytes fill their memory. A view would keep a whole value in memory, and its user might change what lies around it. */
+export function isOwn(bytes: Uint8Array | undefined): boolean {
+  return bytes?.length === bytes?.buffer.byteLength;
+}
+
+/** Bytes that fill their memory, since zarrita encodes all of the memory that elements lie in. */
+export function ownBytes(bytes: Uint8Array): Uint8Array {
+  return isOwn(bytes) ? new Uint8Array(bytes.buffer) : copyBytes(bytes);
+}
+
+/**
+ * Returns a text that other bytes do not have: the beginning of their SHA-256 in
+ * hexadecimal digits.
+ *
+ * @param length The number of bytes of the digest that the text shows, up to 32.
+ */
+export async function digestOf(
+  bytes: Uint8Array,
+  length = 16,
+): Promise<string> {
+  const digest = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>),
+    0,
+    length,
+  );
+  return digest.toHex?.() ??
+    Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

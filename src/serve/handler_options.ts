@@ -1,0 +1,228 @@
+import { describe } from "../errors/mod.ts";
+import { keyProblem, type StoreKey } from "../stores/mod.ts";
+
+/**
+ * How a handler shows the arrays of a store:
+ *
+ * - `"plain"`: with `default` chunk keys and without storage transformers;
+ * - `"inner chunks"`: plain, and sharded arrays as arrays of their inner chunks, for
+ *   clients that do not know `sharding_indexed`;
+ * - `"stored"`: all values as they are stored, parts included.
+ *
+ * @example
+ * ```ts
+ * import type { ServedForm } from "@zarr-parts/zarr-parts/serve";
+ *
+ * const form: ServedForm = "inner chunks";
+ * ```
+ */
+export type ServedForm = "plain" | "inner chunks" | "stored";
+
+/**
+ * The documents and versions that a handler keeps in memory, and the time for which it keeps them.
+ *
+ * @example
+ * ```ts
+ * import type { KeepOptions } from "@zarr-parts/zarr-parts/serve";
+ *
+ * const keep: KeepOptions = { seconds: 3600 }; // The arrays never change.
+ * ```
+ */
+export interface KeepOptions {
+  /**
+   * How long the documents of nodes, and the lengths and versions of chunks, are kept,
+   * in seconds. Changes of documents by other programs are served after this time;
+   * those of chunks at once, since each answer asks the store for the version that it
+   * holds. 0 keeps nothing. 30 by default.
+   */
+  seconds?: number;
+  /** The most chunks whose versions are kept. 4096 by default. */
+  versions?: number;
+  /** The most bytes of documents that are kept. 16 MiB by default. */
+  documentBytes?: number;
+}
+
+/**
+ * Allows clients to change the store by `PUT` and `DELETE`.
+ *
+ * @example
+ * ```ts
+ * import type { WriteOptions } from "@zarr-parts/zarr-parts/serve";
+ *
+ * const write: WriteOptions = {
+ *   authorize: ({ headers }) => headers.get("authorization") === "Bearer secret",
+ *   limit: 64 * 1024 * 1024,
+ * };
+ * ```
+ */
+export interface WriteOptions {
+  /**
+   * Decides whether a request may change a value. A request that it refuses is answered
+   * by 403, and its body is not read.
+   *
+   * @param request The request, whose body must not be read.
+   * @param key The key of the value as it is shown.
+   */
+  authorize(request: Request, key: StoreKey): boolean | Promise<boolean>;
+  /** The greatest length of a value in bytes; longer ones are answered by 413. 1 GiB by default. */
+  limit?: number;
+  /**
+   * The longest time in milliseconds that the store may take to store or delete a value,
+   * without the time that the client takes to send it. Writing takes longer than reading:
+   * each new folder of a key has to reach the disk. 300 000 by default.
+   */
+  timeout?: number;
+}
+
+/**
+ * Options of {@linkcode createHandler}.
+ *
+ * @example
+ * ```ts
+ * import type { HandlerOptions } from "@zarr-parts/zarr-parts/serve";
+ *
+ * const options: HandlerOptions = {
+ *   mount: "/data",
+ *   cacheControl: "public, max-age=3600",
+ *   keep: { seconds: 3600 },
+ * };
+ * ```
+ */
+export interface HandlerOptions {
+  /** How arrays are shown. `"plain"` by default. */
+  form?: ServedForm;
+  /** The path that the root of the store is served at, such as `/data`. `/` by default. */
+  mount?: string;
+  /**
+   * The header `Cache-Control` of values. `no-cache` by default: caches ask each time
+   * whether a value has changed. `no-transform` is always added, since a value that is
+   * compressed on its way has other ranges.
+   */
+  cacheControl?: string;
+  /** The documents and versions that are kept in memory, and the time for which they are kept. */
+  keep?: KeepOptions;
+  /** Allows `PUT` and `DELETE`, which are refused by default. */
+  write?: WriteOptions;
+  /**
+   * The longest time in milliseconds that the store may take for one reading operation,
+   * and a client between two pieces of a body, after which the answer is 502 or 408, or
+   * ends. 30 000 by default.
+   */
+  timeout?: number;
+  /**
+   * Called with each failure that is answered by 502, or that ends an answer. By
+   * default, failures are logged with `console.error`.
+   */
+  onError?: (error: unknown, request: Request) => void;
+}
+
+/** The options of a handler with their defaults. */
+export interface ParsedOptions {
+  readonly form: ServedForm;
+  /** Empty, or a path without a `/` at its end, as the URLs of requests have it. */
+  readonly mount: string;
+  readonly cacheControl: string;
+  /** How long documents and versions are kept, in milliseconds. */
+  readonly lifetime: number;
+  readonly versions: number;
+  readonly documentBytes: number;
+  readonly timeout: number;
+  readonly write: Required<WriteOptions> | undefined;
+  readonly onError: (error: unknown, request: Request) => void;
+}
+
+const FORMS: readonly ServedForm[] = ["plain", "inner chunks", "stored"];
+const NAMES = [
+  "form",
+  "mount",
+  "cacheControl",
+  "keep",
+  "write",
+  "timeout",
+  "onError",
+];
+
+/** Checks the options of a handler. */
+export function parseOptions(options: HandlerOptions): ParsedOptions {
+  for (const name of Object.keys(options)) {
+    if (NAMES.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)}, expected one of ${NAMES.join(", ")}`,
+    );
+  }
+  const {
+    form = "plain",
+    mount = "/",
+    cacheControl = "no-cache",
+    keep: { seconds = 30, versions = 4096, documentBytes = 2 ** 24 } = {},
+    timeout = 30_000,
+    onError = console.error,
+    write,
+  } = options;
+  if (!FORMS.includes(form)) {
+    throw new RangeError(
+      `Expected form to be ${FORMS.map(describe).join(" or ")}, found ${
+        describe(form)
+      }`,
+    );
+  }
+  assertNumbers({ "keep.seconds": seconds, timeout });
+  assertNumbers({
+    "keep.versions": versions,
+    "keep.documentBytes": documentBytes,
+  });
+  return {
+    form,
+    mount: parseMount(mount),
+    cacheControl: /\bno-transform\b/i.test(cacheControl)
+      ? cacheControl
+      : `${cacheControl}, no-transform`,
+    lifetime: seconds * 1000,
+    versions,
+    documentBytes,
+    timeout,
+    write: write && parseWrite(write),
+    onError(error, request) {
+      try {
+        onError(error, request);
+      } catch {
+        // A log that fails is no reason to give another answer.
+      }
+    },
+  };
+}
+
+function parseWrite(
+  { authorize, limit = 2 ** 30, timeout = 300_000 }: WriteOptions,
+): Required<WriteOptions> {
+  if (typeof authorize !== "function") {
+    throw new TypeError(
+      `Expected write.authorize to be a function, found ${describe(authorize)}`,
+    );
+  }
+  assertNumbers({ "write.limit": limit, "write.timeout": timeout });
+  return { authorize, limit, timeout };
+}
+
+/** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */
+export function parseMount(mount: string): string {
+  const path = mount.replace(/\/$/, "");
+  const problem = path.startsWith("/") ? keyProblem(path.slice(1)) : undefined;
+  const isPath = path.startsWith("/") && problem === undefined &&
+    !/[?#]/.test(path);
+  if (path === "") return path;
+  if (isPath) return new URL(`http://host${path}`).pathname;
+  throw new RangeError(
+    `Expected mount to be a path such as "/data", found ${describe(mount)}`,
+  );
+}
+
+function assertNumbers(numbers: Record<string, number>): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (typeof value === "number" && value >= 0) continue;
+    const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+    throw new ErrorClass(
+      `Expected ${name} to be a number of at least 0, found ${describe(value)}`,
+    );
+  }
+}

@@ -1,0 +1,17 @@
+export { type ByteSink, PartSinks, sinkOf } from "./byte_sink.ts";
+export { type ByteSource, sourceOf } from "./byte_source.ts";
+export type { EngineName } from "./engine.ts";
+export { JoinedSource, joinedStream } from "./joined_source.ts";
+export { openNative } from "./native_splitter.ts";
+export { splitSource } from "./split_source.ts";
+export { type Part, storingOrder } from "./splitter.ts";
+export {
+  assertChunkSize,
+  chunkSizes,
+  type ConcatOptions,
+  type PartReport,
+  settingsOf,
+  type SplitOptions,
+  type SplitReport,
+} from "./stream_options.ts";
+export { concatStream, splitStream } from "./streams.ts";

@@ -1,0 +1,116 @@
+import { toArrayBuffer } from "@std/streams/to-array-buffer";
+import { describeValue } from "../errors/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import type { ByteReader, ByteWriter, StoreOptions } from "./store.ts";
+
+/** The chunk size of {@linkcode toStream} in bytes. */
+const WINDOW = 64 * 1024;
+
+/** Reads all bytes of a stream. */
+export async function toBytes(
+  stream: ReadableStream<Uint8Array>,
+  options: StoreOptions = {},
+): Promise<Uint8Array> {
+  assertValue(stream);
+  return new Uint8Array(
+    await toArrayBuffer(abortable(stream, options.signal)),
+  );
+}
+
+/** Makes a stream of copies, which its reader may change. */
+export function toStream(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let offset = 0;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (offset < bytes.length) {
+        controller.enqueue(copyBytes(bytes, offset, offset += WINDOW));
+      }
+      if (offset >= bytes.length) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Makes a stream fail with the reason of a signal, and cancels its source, once the signal aborts. */
+export function abortable(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  return signal === undefined
+    ? stream
+    : stream.pipeThrough(new TransformStream(), { signal });
+}
+
+/** A faster way to read the bytes of a stream, without its chunks. */
+export interface Shortcut {
+  /** The source of the stream. The caller must close it. */
+  readonly reader?: ByteReader;
+  /** Writes all bytes of the stream, and leaves the writer open. */
+  drain?(writer: ByteWriter, options?: StoreOptions): Promise<void>;
+}
+
+const shortcuts = new WeakMap<ReadableStream, Shortcut>();
+
+/** Offers a shortcut for a stream that has not been read. */
+export function offerShortcut<S extends ReadableStream<Uint8Array>>(
+  stream: S,
+  shortcut: Shortcut,
+): S {
+  shortcuts.set(stream, shortcut);
+  return stream;
+}
+
+/**
+ * Takes a shortcut of a stream that is neither locked nor read from yet, if it has
+ * that shortcut. The stream itself is locked then.
+ */
+export function takeShortcut<W extends keyof Shortcut>(
+  stream: ReadableStream<Uint8Array>,
+  way: W,
+): Shortcut[W] | undefined {
+  const shortcut = shortcuts.get(stream)?.[way];
+  if (shortcut === undefined || !isUntouched(stream)) return undefined;
+  stream.getReader();
+  return shortcut;
+}
+
+/** Whether a stream is neither locked nor read from. Only `Response` tells: it refuses other streams. */
+function isUntouched(stream: ReadableStream<Uint8Array>): boolean {
+  try {
+    new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Refuses a value that is neither bytes nor a stream, such as an `ArrayBuffer`. */
+export function assertValue(value: unknown): void {
+  if (value instanceof Uint8Array || isStream(value)) return;
+  throw new TypeError(
+    `Expected a value to be a Uint8Array or a ReadableStream, found ${
+      describeValue(value)
+    }`,
+  );
+}
+
+/** Cancels a value that will not be stored, so that the writer of the stream does not wait for ever. */
+export async function discard(
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  reason: unknown,
+): Promise<void> {
+  // A locked or broken stream cannot be cancelled, and need not be.
+  if (isStream(value)) await value.cancel(reason).catch(() => {});
+}
+
+/** Checks for a method, since a stream may be that of another realm or a polyfill. */
+function isStream(value: unknown): value is ReadableStream<Uint8Array> {
+  return typeof (value as ReadableStream | undefined)?.getReader === "function";
+}
+
+/** Refuses a piece of a stream that is no bytes. */
+export function assertPiece(piece: unknown): void {
+  if (piece instanceof Uint8Array) return;
+  throw new TypeError(
+    `Expected a stream of Uint8Array, found ${describeValue(piece)} in it`,
+  );
+}

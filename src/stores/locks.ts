@@ -1,0 +1,204 @@
+import { hasGroups, write } from "./capabilities.ts";
+import type {
+  ByteRange,
+  Store,
+  StoreGroup,
+  StoreKey,
+  StoreOptions,
+} from "./store.ts";
+
+/** The readers of one key between two writers. */
+interface Turn {
+  /** The number of readers that run or wait. */
+  readers: number;
+  /** Resolves when the writer before has finished; `undefined` if there is none. */
+  write: Promise<void> | undefined;
+  /** Tells the writer after that the last reader has finished. */
+  finish: (() => void) | undefined;
+}
+
+/**
+ * Read-write locks by key, in the order of the calls: readers of a key run at the
+ * same time, writers one after another, so that no reader sees the parts of two
+ * writes.
+ */
+export class KeyLocks {
+  /** The latest turn of each key that has tasks. */
+  readonly #turns = new Map<string, Turn>();
+  /** The locks of stores that are composed of a composed store, and have other keys. */
+  #above: KeyLocks | undefined;
+  static readonly #ofStores = new WeakMap<Store, KeyLocks>();
+
+  /** The locks of a store, the same for all that compose its parts. */
+  static of(store: Store): KeyLocks {
+    const locks = KeyLocks.#ofStores.get(store) ?? new KeyLocks();
+    KeyLocks.#ofStores.set(store, locks);
+    return locks;
+  }
+
+  /** Gives a composed store the same locks as other stores composed of the same one. */
+  passOnTo(composed: Store): void {
+    this.#above ??= new KeyLocks();
+    KeyLocks.#ofStores.set(composed, this.#above);
+  }
+
+  /** Runs a task that reads, after all earlier writers. */
+  async read<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const turn = this.#latest(key);
+    turn.readers++;
+    try {
+      if (turn.write !== undefined) await turn.write;
+      return await task();
+    } finally {
+      if (--turn.readers === 0) {
+        turn.finish?.();
+        this.#removeIfDone(key, turn);
+      }
+    }
+  }
+
+  /** Runs a task that writes, after all earlier readers and writers. */
+  async write<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const earlier = this.#latest(key);
+    let finish!: () => void;
+    const write = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const turn: Turn = { readers: 0, write, finish: undefined };
+    this.#turns.set(key, turn);
+    try {
+      await earlier.write;
+      if (earlier.readers > 0) {
+        await new Promise<void>((resolve) => {
+          earlier.finish = resolve;
+        });
+      }
+      return await task();
+    } finally {
+      turn.write = undefined;
+      finish();
+      this.#removeIfDone(key, turn);
+    }
+  }
+
+  #latest(key: string): Turn {
+    let turn = this.#turns.get(key);
+    if (turn === undefined) {
+      turn = { readers: 0, write: undefined, finish: undefined };
+      this.#turns.set(key, turn);
+    }
+    return turn;
+  }
+
+  /** Removes a turn when its last task has finished. */
+  #removeIfDone(key: string, turn: Turn): void {
+    const isDone = turn.readers === 0 && turn.write === undefined;
+    if (isDone && this.#turns.get(key) === turn) this.#turns.delete(key);
+  }
+}
+
+/**
+ * Runs a task that reads and changes one value, after all earlier tasks of the same
+ * value. Nobody else changes the value meanwhile: in any process if the store has
+ * locks, else in this process.
+ *
+ * @param task Reads and changes the value through the store that it is given, as
+ * bytes.
+ */
+export async function exclusively<T>(
+  store: Store,
+  key: StoreKey,
+  task: (store: Store) => Promise<T>,
+  options?: StoreOptions,
+): Promise<T> {
+  const group = hasGroups(store) ? store.group(key, [key]) : undefined;
+  if (group?.lock !== undefined) {
+    return await group.lock((locked) => task(new GroupStore(locked)), options);
+  }
+  return await KeyLocks.of(store).write(key, () => {
+    options?.signal?.throwIfAborted();
+    return task(store);
+  });
+}
+
+/** Replaces a value, after all earlier tasks of {@linkcode exclusively} with the same value. */
+export async function replaceValue(
+  store: Store,
+  key: StoreKey,
+  bytes: Uint8Array,
+  options?: StoreOptions,
+): Promise<void> {
+  const group = hasGroups(store) ? store.group(key, [key]) : undefined;
+  if (group?.write !== undefined) {
+    return await new GroupStore(group).set(key, bytes, options);
+  }
+  await KeyLocks.of(store).write(key, () => write(store, key, bytes, options));
+}
+
+/** A group of values as a store. It stores bytes, and no streams. */
+export class GroupStore implements Store {
+  readonly #group: StoreGroup;
+
+  constructor(group: StoreGroup) {
+    this.#group = group;
+  }
+
+  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined> {
+    return this.#group.read((values) => values.get(key, options), options);
+  }
+
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.#group.read(
+      (values) => values.getRange(key, range, options),
+      options,
+    );
+  }
+
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#group.read((values) => values.size(key, options), options);
+  }
+
+  /** Replaces the values of a group of one value. */
+  async set(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options?: StoreOptions,
+  ): Promise<void> {
+    const writer = await this.#group.write!(options);
+    try {
+      await writer.set(key, bytes);
+      await writer.close();
+    } catch (error) {
+      await writer.abort(error);
+      throw error;
+    }
+  }
+
+  /** Deletes all values of the group. */
+  async delete(_key: StoreKey, options?: StoreOptions): Promise<void> {
+    await this.#group.delete!(options);
+  }
+}
+
+/**
+ * Stores a value unless the key has one already. Of several calls at once, one
+ * stores its value: in any process if the store has locks, else in this process.
+ *
+ * @returns Whether the value was stored.
+ */
+export function writeNew(
+  store: Store,
+  key: StoreKey,
+  bytes: Uint8Array,
+  options?: StoreOptions,
+): Promise<boolean> {
+  return exclusively(store, key, async (store) => {
+    if (await store.get(key, options) !== undefined) return false;
+    await write(store, key, bytes, options);
+    return true;
+  }, options);
+}

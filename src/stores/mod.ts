@@ -1,0 +1,77 @@
+export {
+  abortable,
+  assertValue,
+  discard,
+  offerShortcut,
+  takeShortcut,
+  toBytes,
+  toStream,
+} from "./byte_streams.ts";
+export {
+  assertInGroup,
+  assertStore,
+  assertWritable,
+  describeStore,
+  hasGroups,
+  inspectAsString,
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  requestRange,
+  write,
+} from "./capabilities.ts";
+export { canCopyFiles, copyFile, fileStamp } from "./file_system/copy_file.ts";
+export { fileChangesOf } from "./file_system/deno_file_changes.ts";
+export type { FileChanges, FolderKey } from "./file_system/file_changes.ts";
+export {
+  FileSystemStore,
+  type FileSystemStoreOptions,
+} from "./file_system/file_system_store.ts";
+export { isAbsence, isDiskFull } from "./file_system/files.ts";
+export { rootOf } from "./file_system/root.ts";
+export { HttpStore } from "./http/http_store.ts";
+export type { HttpStoreOptions } from "./http/requests.ts";
+export { WritableHttpStore } from "./http/writable_http_store.ts";
+export { exclusively, KeyLocks, replaceValue, writeNew } from "./locks.ts";
+export { MemoryStore } from "./memory_store.ts";
+export {
+  assertLinks,
+  FolderKeyError,
+  isSameBytes,
+  isSameFile,
+  recover,
+  type RecoverOptions,
+  type Recovery,
+} from "./recover.ts";
+export type { S3Credentials, S3StoreOptions } from "./s3/bucket.ts";
+export { S3Store } from "./s3/s3_store.ts";
+export {
+  assertByteRange,
+  type ByteRange,
+  type ByteReader,
+  type ByteWriter,
+  type GetOptions,
+  type GroupValues,
+  type GroupWriter,
+  isNodeStream,
+  resolveByteRange,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+  writeAll,
+} from "./store.ts";
+export {
+  assertStoreKey,
+  assertStorePrefix,
+  chunkKeyProblem,
+  isMetadataKey,
+  isTemporary,
+  keyProblem,
+  LONGEST_SUFFIX,
+  windowsKeyProblem,
+} from "./store_key.ts";
+export { type Snapshot, snapshot } from "./snapshot.ts";

@@ -1,0 +1,21 @@
+export type { KeyFunction, KeyTable } from "./key_mapping.ts";
+export { mapKeys, type MapKeysOptions, type MappedStore } from "./map_keys.ts";
+export { PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
+export { placeInView, type PlainStore, viewStore } from "./store_view.ts";
+export { TranslatedArrays } from "./translated_arrays.ts";
+export {
+  gridCoordinates,
+  isPlainKey,
+  outsideGrid,
+  type Place,
+  PlainArray,
+  splitPlainKey,
+  type TranslatedArray,
+  type Translation,
+} from "./translation.ts";
+export {
+  isAnyDocument,
+  isDocument,
+  rootOf,
+  ViewDocuments,
+} from "./view_documents.ts";

@@ -1,0 +1,43 @@
+/**
+ * Shards that are TIFF files, which GDAL, libtiff, tifffile and image viewers open.
+ *
+ * @example
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { tiffContainer } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const metadata = arrayMetadata({
+ *   shape: [10_000, 10_000],
+ *   dataType: "uint8",
+ *   shardShape: [4096, 4096],
+ *   chunkShape: [512, 512],
+ *   suffix: ".tiff",
+ *   parts: ["", ".index"],
+ * });
+ * const container = tiffContainer(metadata); // an option of setSharded
+ * ```
+ *
+ * @module
+ */
+
+export type { Share } from "./src/arrays/mod.ts";
+export {
+  type AdoptedArray,
+  type AdoptedMismatch,
+  type AdoptedVerification,
+  type AdoptionOptions,
+  type AdoptionReport,
+  adoptTiffs,
+  type AdoptTiffsOptions,
+  describeTiff,
+  type TiffAxis,
+  tiffContainer,
+  type TiffDescription,
+  type TiffFile,
+  type TiffGeoreference,
+  type TiffOptions,
+  type TiffPage,
+  type TiffPlace,
+  type TiffResolution,
+  verifyAdopted,
+} from "./src/containers/mod.ts";

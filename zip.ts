@@ -1,0 +1,36 @@
+/**
+ * Shards that are zip files, which every program for zip files opens, and Zarr readers
+ * such as zarr-python's `ZipStore`.
+ *
+ * @example
+ * ```ts
+ * import { arrayMetadata } from "@zarr-parts/zarr-parts";
+ * import { zipContainer } from "@zarr-parts/zarr-parts/zip";
+ *
+ * const metadata = arrayMetadata({
+ *   shape: [10_000, 10_000],
+ *   dataType: "float32",
+ *   shardShape: [2000, 2000],
+ *   chunkShape: [500, 500],
+ *   suffix: ".zip",
+ *   parts: ["", ".index"],
+ * });
+ * const container = zipContainer(metadata); // an option of setSharded
+ * ```
+ *
+ * @module
+ */
+
+export type { Share } from "./src/arrays/mod.ts";
+export {
+  type AdoptedArray,
+  type AdoptedMismatch,
+  type AdoptedVerification,
+  type AdoptionOptions,
+  type AdoptionReport,
+  adoptZip,
+  type AdoptZipOptions,
+  verifyAdoptedZip,
+  zipContainer,
+  type ZipOptions,
+} from "./src/containers/mod.ts";
