@@ -1,39 +1,37 @@
 /**
  * Prints the sizes of programs that import from this package, bundled and minified
- * for browsers, beside their targets: `deno task sizes`
+ * for browsers, and what this package adds to a program with zarrita: `deno task sizes`
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputChunk, type OutputOptions, rolldown } from "rolldown";
 import { ALIASES } from "./bundle_aliases.ts";
+import { chooseStandardLibrary } from "./standard_library.ts";
 
 const MOD = fileURLToPath(import.meta.resolve("../mod.ts"));
 const S3 = fileURLToPath(import.meta.resolve("../s3.ts"));
 const SERVE = fileURLToPath(import.meta.resolve("../serve.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("../zarrita.ts"));
 
-/** The imports of a program, and its target: the most bytes that it should load at start. */
+/** The imports of a program. */
 const PROGRAMS: readonly {
   imports: string;
   from: string;
   /** Another import. */
   and?: { imports: string; from: string };
-  target?: number;
 }[] = [
-  { imports: "{ crc32c }", from: MOD, target: 6_000 },
-  { imports: "{ openArrayChunks, HttpStore }", from: MOD, target: 35_000 },
+  { imports: "{ crc32c }", from: MOD },
+  { imports: "{ openArrayChunks, HttpStore }", from: MOD },
   {
     imports: "{ createHandler }",
     from: SERVE,
     and: { imports: "{ HttpStore }", from: MOD },
-    target: 40_000,
   },
   { imports: "{ S3Store }", from: S3 },
   {
     imports: "{ createHandler }",
     from: SERVE,
     and: { imports: "{ S3Store }", from: S3 },
-    target: 55_000,
   },
   { imports: "{ splitStream }", from: MOD },
   { imports: "{ plainView, HttpStore }", from: MOD },
@@ -42,6 +40,12 @@ const PROGRAMS: readonly {
   { imports: "*", from: MOD },
 ];
 
+/** What a program that reads and writes arrays takes from zarrita. */
+const FROM_ZARRITA = "{ get, open, root, set }";
+
+/** The most that this package should add to a program with zarrita, gzipped. */
+const SHARE_TARGET = 0.15;
+
 /** Packages of npm that are loaded on first use, and not counted. */
 const EXTERNAL = ["aws4fetch", "p-retry"];
 
@@ -49,16 +53,12 @@ const folder = await Deno.makeTempDir();
 try {
   console.log(`Minified, in bytes, as Vite bundles.
 "at start" is the entry file and the files that it imports statically, "later" the
-files that are loaded on first use. The target is for "at start". "one file" is a
-bundle without code splitting.
+files that are loaded on first use, "one file" a bundle without code splitting.
 
-  at start    gzipped      later   one file     target  program`);
-  for (const { imports, from, and, target } of PROGRAMS) {
-    const program = join(folder, "program.js");
-    const lines = [{ imports, from }, ...and ? [and] : []].map((each) =>
-      `export ${each.imports} from "${each.from}";`
-    );
-    await Deno.writeTextFile(program, lines.join("\n"));
+  at start    gzipped      later   one file  program`);
+  for (const { imports, from, and } of PROGRAMS) {
+    const each = [{ imports, from }, ...and ? [and] : []];
+    const program = await programOf(each);
     const files = await bundle(program, {});
     const first = startFiles(files);
     const start = sizeOf(first);
@@ -67,15 +67,59 @@ bundle without code splitting.
       await gzippedSizeOf(first),
       sizeOf(files) - start,
       sizeOf(await bundle(program, { codeSplitting: false })),
-      target,
-    ].map((bytes) => (bytes?.toLocaleString("en") ?? "").padStart(10));
-    const excess = start - (target ?? Infinity);
-    const note = excess > 0 ? `  (${excess.toLocaleString("en")} over)` : "";
-    const names = and ? `${imports} and ${and.imports}` : imports;
-    console.log(`${columns.join(" ")}  import ${names}${note}`);
+    ].map((bytes) => bytes.toLocaleString("en").padStart(10));
+    const names = each.map(({ imports }) => imports).join(" and ");
+    console.log(`${columns.join(" ")}  import ${names}`);
   }
+  const alone = { imports: FROM_ZARRITA, from: import.meta.resolve("zarrita") };
+  const ours = { imports: "{ withZarrParts, registerCodecs }", from: ZARRITA };
+  const before = await allGzipped([alone]);
+  const after = await allGzipped([alone, ours]);
+  const share = (after - before) / after;
+  console.log(`
+A program with zarrita has ${before.toLocaleString("en")} bytes, and ${
+    after.toLocaleString("en")
+  } with this package,
+all files gzipped: ${
+    (share * 100).toFixed(1)
+  } % of it are ours, the target is at most ${SHARE_TARGET * 100} %.`);
 } finally {
   await Deno.remove(folder, { recursive: true });
+}
+
+/** Writes a program that exports names of modules, and returns its path. */
+async function programOf(
+  each: readonly { imports: string; from: string }[],
+): Promise<string> {
+  const path = join(folder, "program.js");
+  const lines = each.map(({ imports, from }) =>
+    `export ${imports} from "${from}";`
+  );
+  await Deno.writeTextFile(path, lines.join("\n"));
+  return path;
+}
+
+/** The gzipped size of all files of a program, which Deno bundles since it finds packages of npm. */
+async function allGzipped(
+  each: readonly { imports: string; from: string }[],
+): Promise<number> {
+  const { run } = await chooseStandardLibrary();
+  const out = await Deno.makeTempDir({ dir: folder });
+  const options = ["--minify", "--code-splitting", "--platform", "browser"];
+  const program = await programOf(each);
+  const { code, output } = await run(
+    ["bundle", ...options, "--outdir", out, program],
+    { output: "piped" },
+  );
+  if (code !== 0) throw new Error(`Could not bundle ${program}: ${output}`);
+  const names = await Array.fromAsync(Deno.readDir(out), ({ name }) => name);
+  return await gzippedSizeOf(
+    await Promise.all(
+      names.map(async (name) => ({
+        code: await Deno.readTextFile(join(out, name)),
+      })),
+    ),
+  );
 }
 
 /** Bundles and minifies a program. The entry file is the first one. */
@@ -109,7 +153,9 @@ function sizeOf(files: readonly OutputChunk[]): number {
   return files.reduce((sum, { code }) => sum + new Blob([code]).size, 0);
 }
 
-async function gzippedSizeOf(files: readonly OutputChunk[]): Promise<number> {
+async function gzippedSizeOf(
+  files: readonly Pick<OutputChunk, "code">[],
+): Promise<number> {
   const zipped = new Blob(files.map(({ code }) => code)).stream()
     .pipeThrough(new CompressionStream("gzip"));
   return (await new Response(zipped).bytes()).length;
