@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { inTempDir } from "../stores/temp_dir.ts";
-import { testWith } from "../support/tools.ts";
 import {
   decodeChunk,
   encodeChunk,
   mixedBytes,
   tiffArray,
-} from "../zarrita/codecs/imagecodecs_support.ts";
+} from "../codecs/imagecodecs_support.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";
 
 interface Case {

@@ -13,11 +13,11 @@ import {
 } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { zipContainer, type ZipOptions } from "../../zip.ts";
+import { parseSlowZip } from "../containers/zip/slow_zip.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { utf8 } from "../support/documents.ts";
 import { testWith } from "../support/tools.ts";
-import { parseSlowZip } from "../zip/slow_zip.ts";
 import { runScript } from "./python.ts";
 import { ZIP_TOOLS } from "./zip_tools.ts";
 

@@ -16,7 +16,7 @@ import {
 import { encodeRecord } from "../../src/stores/file_system/journal.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import type { AdoptTiffsOptions } from "../../tiff.ts";
-import { tiffOf } from "../adoption/tiled_files.ts";
+import { tiffOf } from "../containers/adoption/tiled_files.ts";
 import {
   disks,
   isLong,

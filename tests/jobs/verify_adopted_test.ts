@@ -10,11 +10,15 @@ import {
 } from "../../mod.ts";
 import { decodeChunk } from "../../src/jobs/verify/decode_chunk.ts";
 import { adoptTiffs } from "../../tiff.ts";
-import { MOSAICS, stripsOf, tiffOf } from "../adoption/tiled_files.ts";
+import {
+  MOSAICS,
+  stripsOf,
+  tiffOf,
+} from "../containers/adoption/tiled_files.ts";
+import { storeTiffs } from "../containers/tiff/store_tiffs.ts";
+import { caseOf } from "../containers/tiff/tiff_cases.ts";
 import jpegs from "../fixtures/jpeg.json" with { type: "json" };
 import { observed } from "../support/observed_store.ts";
-import { storeTiffs } from "../tiff/store_tiffs.ts";
-import { caseOf } from "../tiff/tiff_cases.ts";
 
 /** Stores that cannot list. */
 const BLIND: (keyof Store)[] = ["get", "getRange", "stream", "size", "group"];

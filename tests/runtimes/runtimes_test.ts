@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
-import { fixture } from "../jpeg/fixtures.ts";
+import { fixture } from "../codecs/jpeg_fixtures.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith, type Tool } from "../support/tools.ts";
 import { bundle, printed, printedInDeno } from "./programs.ts";

@@ -1,0 +1,40 @@
+import * as zarr from "zarrita";
+import {
+  deflateEntry,
+  imagecodecsDeflateEntry,
+} from "../../src/codecs/deflate_codec.ts";
+import { zstdEntry } from "../../src/codecs/zstd_codec.ts";
+
+/** A codec from bytes to bytes. */
+export interface BytesCodec {
+  encode(bytes: Uint8Array): Promise<Uint8Array>;
+  decode(bytes: Uint8Array): Promise<Uint8Array>;
+}
+
+/** zarrita's own, which `registerCodecs` replaces in other test files. */
+export const loadPeer = zarr.registry.get("zstd")!;
+
+/** Whether `node:zlib` is used. The other way is what browsers use. */
+export const WAYS = ["native", "portable"] as const;
+
+export type Way = (typeof WAYS)[number];
+
+/** A codec of one way for chunks of `length` bytes, or for an unknown length. */
+export function compression(
+  name: "zstd" | "gzip" | "zlib" | "imagecodecs_deflate",
+  way: Way,
+  length?: number,
+  configuration: unknown = {},
+): BytesCodec {
+  const native = way === "native" ? [] : [null];
+  const entry = name === "zstd"
+    ? zstdEntry(name, loadPeer, ...native)
+    : name === "imagecodecs_deflate"
+    ? imagecodecsDeflateEntry(...native)
+    : deflateEntry(name, name, ...native);
+  return entry.fromConfig(configuration, {
+    dataType: "uint8",
+    shape: [length ?? 0],
+    codecs: length === undefined ? [] : [{ name: "bytes" }, { name }],
+  });
+}

@@ -1,0 +1,121 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import { elementBytes } from "../../src/codecs/element_bytes.ts";
+import { ELEMENT_KINDS } from "./element_kinds.ts";
+import { oracleEncode, oracleKept } from "./packbits_oracle.ts";
+import {
+  anyCase,
+  chunkOf,
+  packbits,
+  PADDINGS,
+  strides,
+} from "./packbits_support.ts";
+
+Deno.test("packbits agrees with the oracle for any kind, shape and configuration", () => {
+  fc.assert(
+    fc.property(anyCase, ({ kind, shape, configuration, patterns }) => {
+      const codec = packbits(kind.dataType, shape, configuration);
+      const chunk = chunkOf(kind.of(patterns), shape);
+      const encoded = codec.encode(chunk);
+      assertEquals(
+        Array.from(encoded),
+        oracleEncode(patterns, kind, configuration),
+      );
+      assertEquals(
+        codec.computeEncodedSize(chunk.data.byteLength),
+        encoded.length,
+      );
+      assertEquals(kind.patternsOf(chunk.data), patterns, "kept as it was");
+      const decoded = codec.decode(encoded);
+      assertEquals(decoded.data.constructor, chunk.data.constructor);
+      assertEquals(decoded.shape, shape);
+      assertEquals(decoded.stride, chunk.stride);
+      assertEquals(
+        kind.patternsOf(decoded.data),
+        oracleKept(patterns, kind, configuration),
+      );
+      assertEquals(
+        Array.from(codec.encode(decoded)),
+        Array.from(encoded),
+        "what is kept is kept",
+      );
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+for (const kind of ELEMENT_KINDS.filter(({ bits }) => bits <= 16)) {
+  Deno.test(`packbits packs ${kind.dataType} by each first_bit and last_bit like the oracle`, () => {
+    const most = (1n << BigInt(kind.bits)) - 1n;
+    const patterns = [0n, 1n, most, most >> 1n, 0xa53cn & most, 0x5ac3n & most]
+      .concat(most - 1n);
+    const data = kind.of(patterns);
+    let count = 0;
+    for (let first_bit = 0; first_bit < kind.bits; first_bit++) {
+      for (let last_bit = first_bit; last_bit < kind.bits; last_bit++) {
+        for (const padding_encoding of PADDINGS) {
+          const configuration = { padding_encoding, first_bit, last_bit };
+          const codec = packbits(kind.dataType, [7], configuration);
+          const encoded = codec.encode(chunkOf(data, [7]));
+          const expected = oracleEncode(patterns, kind, configuration);
+          assertEquals(Array.from(encoded), expected);
+          assertEquals(
+            kind.patternsOf(codec.decode(encoded).data),
+            oracleKept(patterns, kind, configuration),
+          );
+          count++;
+        }
+      }
+    }
+    assertEquals(count, PADDINGS.length * kind.bits * (kind.bits + 1) / 2);
+  });
+}
+
+Deno.test("packbits encodes elements by their strides", () => {
+  const memory = fc
+    .record({
+      any: anyCase,
+      order: fc.array(fc.nat()),
+      gap: fc.integer({ min: 1, max: 3 }),
+      before: fc.nat(3),
+    })
+    .filter(({ any }) => any.shape.length > 0);
+  let gathered = 0;
+  fc.assert(fc.property(memory, ({ any, order, gap, before }) => {
+    const { kind, shape, configuration, patterns } = any;
+    const dimensions = shape
+      .map((_, i) => i)
+      .sort((a, b) => (order[a] ?? 0) - (order[b] ?? 0));
+    const stride = strides(shape, dimensions).map((step) => step * gap);
+    // In memory: something else, the elements with something else after each, something else.
+    const spread = Array<bigint>(before).fill(1n);
+    for (const pattern of patterns) {
+      spread.push(pattern, ...Array(gap - 1).fill(pattern === 0n ? 1n : 0n));
+    }
+    const all = kind.of([...spread, 1n, 0n]);
+    const Class = all.constructor as new (
+      buffer: ArrayBufferLike,
+      byteOffset: number,
+    ) => typeof all;
+    const data = new Class(all.buffer, before * all.BYTES_PER_ELEMENT);
+    const codec = packbits(kind.dataType, shape, configuration);
+    assertEquals(
+      Array.from(codec.encode({ data, shape, stride })),
+      oracleEncode(patterns, kind, configuration),
+    );
+    const bytes = elementBytes({ data, shape, stride }, data.BYTES_PER_ELEMENT);
+    if (bytes.buffer !== data.buffer) gathered++;
+    else assertEquals(bytes.byteOffset, data.byteOffset);
+  }));
+  assert(gathered > 0, "no chunk had gaps");
+});
+
+Deno.test("packbits treats any byte other than 0 in a BoolArray as true, like zarrita", () => {
+  const bytes = new Uint8Array([0, 1, 2, 128, 255, 0, 254, 0, 4]);
+  const codec = packbits("bool", [9]);
+  const encoded = codec.encode(chunkOf(new zarr.BoolArray(bytes.buffer), [9]));
+  assertEquals(Array.from(encoded), [0b01011110, 1]);
+  const { buffer } = codec.decode(encoded).data;
+  assertEquals(Array.from(new Uint8Array(buffer)), [0, 1, 1, 1, 1, 0, 1, 0, 1]);
+});

@@ -1,0 +1,171 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  ChecksumError,
+  DamageError,
+  encodeShard,
+  MetadataError,
+} from "../../mod.ts";
+import { elementKind } from "./element_kinds.ts";
+import { CRC32C, create, NotingStore } from "./pipeline_support.ts";
+
+Deno.test("zarrita reads slices of many chunks with packbits and ragged edges", async () => {
+  const codecs = [
+    { name: "packbits", configuration: { last_bit: 4 } },
+    CRC32C,
+  ];
+  const array = await create(new NotingStore(), "int8", [7, 5], codecs, [3, 2]);
+  const data = Int8Array.from({ length: 35 }, (_, i) => i % 32 - 16);
+  await zarr.set(array, null, { data, shape: [7, 5], stride: [5, 1] } as never);
+  assertEquals((await zarr.get(array)).data, data);
+  const slice = await zarr.get(array, [zarr.slice(2, 7, 2), 3]);
+  assertEquals(
+    slice.data as unknown,
+    new Int8Array([13 - 16, 23 - 16, 1 - 16]),
+  );
+});
+
+Deno.test("zarrita changes a part of a packed chunk without changing bytes held by the store", async () => {
+  for (
+    const [dtype, values] of [["uint8", [1, 2, 3]], ["bool", [
+      1,
+      0,
+      1,
+    ]]] as const
+  ) {
+    const store = new NotingStore();
+    const codecs = [{ name: "packbits", configuration: {} }, CRC32C];
+    const array = await create(store, dtype, [3], codecs);
+    const kind = elementKind(dtype);
+    const data = kind.of(values.map(BigInt));
+    await zarr.set(array, null, { data, shape: [3], stride: [1] } as never);
+    const before = store.get("/a/c/0")!;
+    const copy = before.slice();
+    await zarr.set(array, [1], (dtype === "bool" ? true : 9) as never);
+    assertEquals(before, copy);
+    const changed = (await zarr.get(array)).data as never;
+    assertEquals(kind.patternsOf(changed), [
+      1n,
+      dtype === "bool" ? 1n : 9n,
+      BigInt(values[2]),
+    ]);
+    assertEquals(kind.patternsOf(data), values.map(BigInt));
+  }
+});
+
+Deno.test("zarrita rejects a chunk with any flipped bit under crc32c, and names the key", async () => {
+  const store = new NotingStore();
+  for (const codec of ["packbits", "bytes"]) {
+    const codecs = [{ name: codec, configuration: {} }, CRC32C];
+    const array = await create(store, "uint8", [3], codecs);
+    await zarr.set(array, null, 200 as never);
+    const chunk = store.get("/a/c/0")!;
+    assertEquals(chunk.length, 7);
+    for (let bit = 0; bit < 8 * chunk.length; bit++) {
+      chunk[bit >> 3]! ^= 1 << (bit & 7);
+      const { cause } = await assertRejects(
+        () => zarr.get(array),
+        zarr.CodecPipelineError,
+      );
+      chunk[bit >> 3]! ^= 1 << (bit & 7);
+      assertInstanceOf(cause, ChecksumError);
+      assertEquals(cause.key, "/a/c/0");
+      assertStringIncludes(
+        cause.message,
+        'The chunk at "/a/c/0" has the CRC32C',
+      );
+    }
+    const { data } = await zarr.get(array);
+    assertEquals(data as unknown, new Uint8Array([200, 200, 200]));
+  }
+});
+
+Deno.test("zarrita names the key of a chunk that packbits cannot decode, also after crc32c", async () => {
+  for (const after of [[], [CRC32C]]) {
+    const store = new NotingStore();
+    const packbits = { name: "packbits", configuration: { last_bit: 2 } };
+    const codecs = [packbits, ...after];
+    const long = await create(store, "uint8", [9], codecs);
+    await zarr.set(long, null, 1 as never);
+    const short = await create(store, "uint8", [8], codecs);
+    const { cause } = await assertRejects(
+      () => zarr.get(short),
+      zarr.CodecPipelineError,
+    );
+    assertInstanceOf(cause, DamageError);
+    assertStringIncludes(
+      cause.message,
+      'The chunk at "/a/c/0" is 4 bytes long, where 8 elements of 3 bits take 3',
+    );
+  }
+});
+
+Deno.test("zarrita reports an invalid configuration of a codec", async () => {
+  for (const name of ["packbits", "crc32c"]) {
+    const first = name === "crc32c"
+      ? [{ name: "bytes", configuration: {} }]
+      : [];
+    const codecs = [...first, { name, configuration: { level: 1 } }];
+    const array = await create(new NotingStore(), "uint8", [1], codecs);
+    await assertRejects(
+      () => zarr.set(array, null, 1 as never),
+      MetadataError,
+      `Unknown member "level" in the configuration of ${name}`,
+    );
+  }
+});
+
+Deno.test("zarrita reads shards of packed chunks, and verifies their index", async () => {
+  const inner = [
+    { name: "packbits", configuration: { padding_encoding: "first_byte" } },
+  ];
+  const store = new NotingStore();
+  await create(store, "bool", [8], [{
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [4],
+      codecs: inner,
+      index_codecs: [
+        { name: "bytes", configuration: { endian: "little" } },
+        CRC32C,
+      ],
+    },
+  }]);
+  const shard = encodeShard(
+    [new Uint8Array([4, 0b0101]), new Uint8Array([4, 0b1000])],
+    {
+      chunksPerShard: [2],
+      indexLocation: "end",
+      indexEndian: "little",
+      indexHasChecksum: true,
+    },
+  );
+  store.set("/a/c/0", shard);
+  // Opened each time: zarrita keeps the index.
+  const reading = async () => {
+    const location = zarr.root(store).resolve("a");
+    const { data } = await zarr.get(
+      await zarr.open(location, { kind: "array" }),
+    );
+    return Array.from(data as zarr.BoolArray);
+  };
+  assertEquals(await reading(), [
+    true,
+    false,
+    true,
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
+  shard[shard.length - 5]! ^= 1;
+  const { cause } = await assertRejects(reading, zarr.CodecPipelineError);
+  assertInstanceOf(cause, ChecksumError);
+  assertEquals(cause.key, "/a/c/0");
+});

@@ -1,0 +1,79 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { elementBytes } from "../../../src/containers/tiff/tiff_array.ts";
+import { rational } from "../../../src/containers/tiff/tiff_fields.ts";
+
+Deno.test("rational gives fractions that equal numbers where such fractions exist, and close ones elsewhere", () => {
+  const known: [number, [number, number]][] = [
+    [0, [0, 1]],
+    [72, [72, 1]],
+    [300.25, [1201, 4]],
+    [1 / 3, [1, 3]],
+    [2 ** 32 - 1, [2 ** 32 - 1, 1]],
+  ];
+  for (const [number, fraction] of known) {
+    assertEquals(rational(number), fraction);
+  }
+  fc.assert(
+    fc.property(fc.double({ min: 1e-4, max: 1e5, noNaN: true }), (number) => {
+      const [above, below] = rational(number);
+      assert(Number.isInteger(above) && above < 2 ** 32);
+      assert(Number.isInteger(below) && below > 0 && below < 2 ** 32);
+      assert(Math.abs(above / below - number) <= number * 1e-4);
+    }),
+  );
+});
+
+Deno.test("elementBytes encodes floating-point numbers as DataView does", () => {
+  const view = new DataView(new ArrayBuffer(8));
+  const half = fc.nat(0xffff).map((bits) => {
+    view.setUint16(0, bits);
+    return view.getFloat16(0);
+  });
+  const numbers = fc.oneof(
+    half,
+    fc.double(),
+    fc.double({ min: -70000, max: 70000 }),
+    fc.constantFrom(65519.99, 65520, 2 ** -25, 2 ** -24, -0, 2047.5, 2049),
+  );
+  fc.assert(
+    fc.property(numbers, fc.boolean(), (given, isLittle) => {
+      const number = Number.isNaN(given) ? NaN : given; // Without other bits.
+      const text = Number.isFinite(number) ? number : String(number);
+      for (const bits of [16, 32, 64] as const) {
+        view[`setFloat${bits}`](0, number, isLittle);
+        assertEquals(
+          elementBytes("float", bits, text, isLittle),
+          new Uint8Array(view.buffer.slice(0, bits / 8)),
+        );
+      }
+    }),
+  );
+});
+
+Deno.test("elementBytes encodes integers in all notations, and refuses other values", () => {
+  const bytes = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
+  for (const value of [-2n, { rawJSON: "-2" }, -2]) {
+    assertEquals([...elementBytes("int", 64, value, false)], bytes);
+    assertEquals(
+      [...elementBytes("int", 64, value, true)],
+      bytes.toReversed(),
+    );
+  }
+  assertEquals([...elementBytes("float", 32, "0x7fc00001", false)], [
+    0x7f,
+    0xc0,
+    0,
+    1,
+  ]);
+  for (const value of [undefined, null, "1", true, {}, [], 0.5, NaN, 32768]) {
+    assertThrows(
+      () => elementBytes("int", 16, value, true),
+      RangeError,
+      'Expected a fill value of the data type "int16"',
+    );
+  }
+  for (const value of [undefined, null, "1", {}, true]) {
+    assertThrows(() => elementBytes("float", 16, value, true), RangeError);
+  }
+});
