@@ -6,6 +6,7 @@ import {
 import { digestOf } from "../runtime/mod.ts";
 import {
   type ByteRange,
+  type Place,
   readRange,
   readSize,
   readValue,
@@ -13,7 +14,6 @@ import {
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
-import type { Place } from "../views/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import {

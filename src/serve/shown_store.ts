@@ -1,9 +1,13 @@
 import { digestOf } from "../runtime/mod.ts";
-import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
+import {
+  KeyLocks,
+  type Place,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
 import {
   isAnyDocument,
   isDocument,
-  type Place,
   placeInView,
   PLAIN,
   rootOf,

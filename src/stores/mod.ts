@@ -31,6 +31,14 @@ export {
 } from "./file_system/file_system_store.ts";
 export { isAbsence, isDiskFull } from "./file_system/files.ts";
 export { rootOf } from "./file_system/root.ts";
+export {
+  type Forwarding,
+  forwardingGroup,
+  forwardingStore,
+  type FoundPlace,
+  type Place,
+  type ReadingStore,
+} from "./forwarding_store.ts";
 export { HttpStore } from "./http/http_store.ts";
 export type { HttpStoreOptions } from "./http/requests.ts";
 export { WritableHttpStore } from "./http/writable_http_store.ts";

@@ -4,24 +4,13 @@ import {
   assertStore,
   assertStoreKey,
   assertStorePrefix,
-  type ByteRange,
-  describeStore,
-  discard,
-  type GetOptions,
+  forwardingGroup,
+  forwardingStore,
   type GroupValues,
-  hasGroups,
-  inspectAsString,
-  readRange,
-  readSize,
-  readStream,
-  readValue,
-  remove,
   type Store,
   type StoreGroup,
   type StoreKey,
   type StoreOptions,
-  type StoreVersion,
-  write,
 } from "../stores/mod.ts";
 import {
   functionMapping,
@@ -175,18 +164,18 @@ export function mapKeys<S extends Store>(
     ? functionMapping(keys, inverse)
     : tableMapping(keys, path);
 
-  /** Returns where a value is stored; `undefined` for a key that is not shown. */
-  function placeOf(key: StoreKey): StoreKey | undefined {
+  /** Returns the key that a value is stored under; `undefined` for a key that is not shown. */
+  function targetOf(key: StoreKey): StoreKey | undefined {
     assertStoreKey(key);
     const target = mapping.targetOf(key);
     if (target !== undefined || showTargets) return target ?? key;
     return mapping.sourceOf(key) === undefined ? key : undefined;
   }
 
-  /** Returns where a value is stored, and refuses a key that is not shown. */
-  function placeToChange(key: StoreKey): StoreKey {
-    const place = placeOf(key);
-    if (place !== undefined) return place;
+  /** Returns the key that a value is stored under, and refuses a key that is not shown. */
+  function targetToChange(key: StoreKey): StoreKey {
+    const target = targetOf(key);
+    if (target !== undefined) return target;
     throw new RangeError(
       `Key ${describe(key)} is not shown, since ${
         describe(mapping.sourceOf(key))
@@ -194,65 +183,43 @@ export function mapKeys<S extends Store>(
     );
   }
 
-  /** Reads the value of a key, if the key is shown. */
-  function read<T>(
-    key: StoreKey,
-    from: (place: StoreKey) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    try {
-      const place = placeOf(key);
-      return place === undefined ? Promise.resolve(undefined) : from(place);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  const mapped: Store = {
-    get: (key, options) => read(key, (at) => readValue(store, at, options)),
-    getRange: (key, range, options) =>
-      read(key, (at) => readRange(store, at, range, options)),
-    stream: (key, options) => read(key, (at) => readStream(store, at, options)),
-    size: (key, options) => read(key, (at) => readSize(store, at, options)),
-  };
-  if (store.set) {
-    mapped.set = async (key, value, options) => {
-      try {
-        await write(store, placeToChange(key), value, options);
-      } catch (error) {
-        await discard(value, error);
-        throw error;
-      }
-    };
-  }
+  const mapped = forwardingStore(store, {
+    name: "mapKeys",
+    placeToRead(key) {
+      const target = targetOf(key);
+      return target && { store, key: target };
+    },
+    placeToChange: (key) => ({ store, key: targetToChange(key) }),
+    list: (prefix, options) =>
+      listMapped(store, mapping, showTargets, prefix, options),
+    group(key, keys) {
+      const shown = keys.map(targetOf).filter((target) => target !== undefined);
+      // Stores that show the values under other keys have the same lock, that of the
+      // target.
+      const below = store.group!(targetOf(key) ?? key, shown);
+      return mappedGroup(below, keys, { targetOf, targetToChange });
+    },
+  });
   if (store.writer) {
     mapped.writer = async (key, options) =>
-      await store.writer!(placeToChange(key), options);
+      await store.writer!(targetToChange(key), options);
   }
-  if (store.delete) {
-    mapped.delete = async (key, options) =>
-      await remove(store, placeToChange(key), options);
+  const { getRangeOf, streamRangeOf } = store;
+  if (getRangeOf) {
+    mapped.getRangeOf = async (version, key, range, options) => {
+      const target = targetOf(key);
+      return target &&
+        await getRangeOf.call(store, version, target, range, options);
+    };
   }
-  if (store.list) {
-    mapped.list = (prefix = "/", options) =>
-      listMapped(store, mapping, showTargets, prefix, options);
+  if (streamRangeOf) {
+    mapped.streamRangeOf = async (version, key, range, options) => {
+      const target = targetOf(key);
+      return target &&
+        await streamRangeOf.call(store, version, target, range, options);
+    };
   }
-  if (hasGroups(store)) {
-    mapped.group = (key, keys) =>
-      mappedGroup(store, { placeOf, placeToChange }, key, keys);
-  }
-  if (store.getRangeOf) {
-    mapped.getRangeOf = (version, key, range, options) =>
-      read(key, (at) => store.getRangeOf!(version, at, range, options));
-  }
-  if (store.streamRangeOf) {
-    mapped.streamRangeOf = (version, key, range, options) =>
-      read(key, (at) => store.streamRangeOf!(version, at, range, options));
-  }
-  Object.defineProperty(mapped, "toString", {
-    value: () => `mapKeys(${describeStore(store)})`,
-  });
-  inspectAsString(mapped);
-  return mapped as MappedStore<S>;
+  return mapped as Store as MappedStore<S>;
 }
 
 /**
@@ -260,7 +227,7 @@ export function mapKeys<S extends Store>(
  *
  * @param showTargets Whether values are also listed by the keys that they are stored under.
  */
-export async function* listMapped(
+async function* listMapped(
   store: Store,
   mapping: KeyMapping,
   showTargets: boolean,
@@ -305,129 +272,51 @@ function sharedPrefix(keys: Iterable<StoreKey>): StoreKey {
   return shared as StoreKey;
 }
 
-/** Where the values of a store of mapped keys are stored. */
-export interface Places {
-  /** Returns where a value is stored; `undefined` for a key that is not shown. */
-  placeOf(key: StoreKey): StoreKey | undefined;
-  /** Returns where a value is stored, and refuses a key that is not shown. */
-  placeToChange(key: StoreKey): StoreKey;
-}
-
-/**
- * Returns a group of values of a store of mapped keys: the group of the values' places.
- * The lock is that of the place of the chunk's key, so that stores that show the values
- * by other keys have the same one.
- */
-export function mappedGroup(
-  store: Required<Pick<Store, "group">>,
-  places: Places,
-  key: StoreKey,
-  keys: readonly StoreKey[],
-): StoreGroup {
-  const shown = keys.map((each) => places.placeOf(each))
-    .filter((place) => place !== undefined);
-  const below = store.group(places.placeOf(key) ?? key, shown);
-  return groupOver(below, places, keys);
-}
-
-function groupOver(
+/** Returns a group of values under the keys that a store of mapped keys shows. */
+function mappedGroup(
   below: StoreGroup,
-  places: Places,
   keys: readonly StoreKey[],
+  { targetOf, targetToChange }: {
+    targetOf(key: StoreKey): StoreKey | undefined;
+    targetToChange(key: StoreKey): StoreKey;
+  },
 ): StoreGroup {
-  const areHidden = keys.every((key) => places.placeOf(key) === undefined);
-  const assertShown = () => keys.forEach((key) => places.placeToChange(key));
-  return {
-    read: (task, options) =>
-      areHidden ? task(new MappedValues(undefined, places, keys)) : below.read(
-        (values) => task(new MappedValues(values, places, keys)),
-        options,
-      ),
-    ...below.write && {
-      async write(options) {
-        assertShown();
-        const writer = await below.write!(options);
-        return {
-          set: (key, bytes) => writer.set(places.placeToChange(key), bytes),
-          writer: (key) => writer.writer(places.placeToChange(key)),
-          close: () => writer.close(),
-          abort: (reason) => writer.abort(reason),
-        };
+  const valuesOver = (values: GroupValues): GroupValues => ({
+    ...forwardingStore(values, {
+      placeToRead(key) {
+        assertInGroup(keys, key);
+        const target = targetOf(key);
+        return target && { store: values, key: target };
       },
+      placeToChange: (key) => ({ store: values, key: targetToChange(key) }),
+    }),
+    version(key) {
+      // Groups over other groups also tell the versions of parts of their values.
+      const target = targetOf(key);
+      return target && values.version(target);
     },
-    ...below.delete && {
-      async delete(options) {
-        assertShown();
-        await below.delete!(options);
-      },
-    },
-    ...below.lock && {
-      async lock(task, options) {
-        assertShown();
-        return await below.lock!(
-          (locked) => task(groupOver(locked, places, keys)),
-          options,
-        );
-      },
-    },
-  };
+  });
+  const group = forwardingGroup(below, {
+    values: valuesOver,
+    writer: (writer) => ({
+      set: (key, bytes) => writer.set(targetToChange(key), bytes),
+      writer: (key) => writer.writer(targetToChange(key)),
+      close: () => writer.close(),
+      abort: (reason) => writer.abort(reason),
+    }),
+    assertChangeable: () => keys.forEach(targetToChange),
+  });
+  if (keys.some((key) => targetOf(key) !== undefined)) return group;
+  // The group below has no keys, and is not asked.
+  const nothing = valuesOver(NO_VALUES);
+  return { ...group, read: (task) => task(nothing) };
 }
 
-/** The values of a group under the keys that are shown. */
-class MappedValues implements GroupValues {
-  readonly #below: GroupValues | undefined;
-  readonly #places: Places;
-  readonly #keys: readonly StoreKey[];
-
-  /** @param below The values by their places; `undefined` if none of the keys is shown. */
-  constructor(
-    below: GroupValues | undefined,
-    places: Places,
-    keys: readonly StoreKey[],
-  ) {
-    this.#below = below;
-    this.#places = places;
-    this.#keys = keys;
-  }
-
-  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined> {
-    return this.#read(key, (values, place) => values.get(place, options));
-  }
-
-  getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    return this.#read(
-      key,
-      (values, place) => values.getRange(place, range, options),
-    );
-  }
-
-  stream(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return this.#read(key, (values, place) => values.stream(place, options));
-  }
-
-  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
-    return this.#read(key, (values, place) => values.size(place, options));
-  }
-
-  version(key: StoreKey): StoreVersion | undefined {
-    // Groups over other groups also tell the versions of parts of their values.
-    const place = this.#places.placeOf(key);
-    return place && this.#below?.version(place);
-  }
-
-  async #read<T>(
-    key: StoreKey,
-    read: (values: GroupValues, place: StoreKey) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    assertInGroup(this.#keys, key);
-    const place = this.#places.placeOf(key);
-    return place && this.#below && await read(this.#below, place);
-  }
-}
+/** The values of a group of which no key is shown. */
+const NO_VALUES: GroupValues = {
+  get: () => Promise.resolve(undefined),
+  getRange: () => Promise.resolve(undefined),
+  stream: () => Promise.resolve(undefined),
+  size: () => Promise.resolve(undefined),
+  version: () => undefined,
+};

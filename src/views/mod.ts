@@ -7,7 +7,6 @@ export {
   gridCoordinates,
   isPlainKey,
   outsideGrid,
-  type Place,
   PlainArray,
   splitPlainKey,
   type TranslatedArray,

@@ -1,10 +1,5 @@
 import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
-import {
-  assertStore,
-  describeStore,
-  inspectAsString,
-  type Store,
-} from "../stores/mod.ts";
+import { assertStore, type Store } from "../stores/mod.ts";
 import { type PlainStore, viewStore } from "./store_view.ts";
 import { PlainArray, type Translation } from "./translation.ts";
 
@@ -57,12 +52,7 @@ import { PlainArray, type Translation } from "./translation.ts";
  */
 export function plainView<S extends Store>(store: S): PlainStore<S> {
   assertStore(store);
-  const view = viewStore(store, PLAIN);
-  Object.defineProperty(view, "toString", {
-    value: () => `plainView(${describeStore(store)})`,
-  });
-  inspectAsString(view);
-  return view;
+  return viewStore(store, PLAIN, { name: "plainView" });
 }
 
 /** The chunk key encoding of every array in a plain view. */

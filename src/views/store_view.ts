@@ -1,29 +1,22 @@
 import { isBesideDocument, isV2Document } from "../arrays/mod.ts";
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
 import {
-  abortable,
-  assertByteRange,
   assertStorePrefix,
-  assertValue,
-  discard,
-  readRange,
-  readSize,
-  readStream,
+  type Forwarding,
+  forwardingStore,
+  type FoundPlace,
+  type Place,
   readValue,
   remove,
-  resolveByteRange,
   type Store,
   type StoreKey,
   type StoreOptions,
   toBytes,
-  toStream,
   write,
 } from "../stores/mod.ts";
 import { TranslatedArrays } from "./translated_arrays.ts";
 import {
   outsideGrid,
-  type Place,
   splitPlainKey,
   type TranslatedArray,
   type Translation,
@@ -58,33 +51,34 @@ export type PlainStore<S extends Store = Store> =
  * Shows a store through a translation: its documents, and its chunks under
  * `default` keys.
  *
- * @param options `arrays`: the store's arrays under the translation; `read`: reads a
- * whole value at its place; `writeTo`: stores the value of a key at its place.
+ * @param options `arrays`: the store's arrays under the translation; `name`: the name of
+ * the view in messages; `read` reads a whole chunk at its place; `writeTo` stores the
+ * chunk of a key at its place.
  */
 export function viewStore<S extends Store>(
   store: S,
   translation: Translation,
   {
     arrays = new TranslatedArrays(store, translation),
-    read = readPlace,
-    writeTo = writePlace,
+    name,
+    read = ({ store, key }, options) => readValue(store, key, options),
+    writeTo = (_, { store, key }, value, options) =>
+      write(store, key, value, options),
   }: {
     arrays?: TranslatedArrays;
-    read?: typeof readPlace;
-    writeTo?: typeof writePlace;
+    name?: string;
+    read?: NonNullable<Forwarding["read"]>;
+    writeTo?: NonNullable<Forwarding["write"]>;
   } = {},
 ): PlainStore<S> {
   const documents = new ViewDocuments(store, translation, arrays);
+  /** The documents as they are shown. */
+  const shown: Store = {
+    get: (key, options) => documents.read(key, options),
+  };
 
-  const placeOf = (key: StoreKey, options: StoreOptions | undefined) =>
-    placeInView(store, arrays, key, options);
-
-  /** Returns the place of a value to change, and refuses keys outside the chunk grid. */
-  async function placeToChange(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-  ): Promise<Place> {
-    options?.signal?.throwIfAborted();
+  /** Returns the place of a chunk to change, and refuses keys outside the chunk grid. */
+  async function placeOfChunk(key: StoreKey): Promise<Place> {
     const parts = splitPlainKey(key);
     const array = parts && await arrays.at(parts.root);
     if (array === undefined) return { store, key };
@@ -93,88 +87,41 @@ export function viewStore<S extends Store>(
     return place;
   }
 
-  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
-    {
-      // Not an async function, since each promise counts for small chunks.
-      get(key, options) {
-        try {
-          if (isAnyDocument(key)) return documents.read(key, options);
-          const place = placeOf(key, options);
-          return place instanceof Promise
-            ? place.then((place) => place && read(place, options))
-            : place
-            ? read(place, options)
-            : Promise.resolve(undefined);
-        } catch (error) {
-          return Promise.reject(error);
-        }
-      },
-      async getRange(key, range, options) {
-        assertByteRange(range);
-        if (isAnyDocument(key)) {
-          const bytes = await documents.read(key, options);
-          if (bytes === undefined) return undefined;
-          const { start, end } = resolveByteRange(range, bytes.length);
-          return copyBytes(bytes, start, end);
-        }
-        const place = await placeOf(key, options);
-        return place && await readRange(place.store, place.key, range, options);
-      },
-      async stream(key, options) {
-        if (isAnyDocument(key)) {
-          const bytes = await documents.read(key, options);
-          return bytes && abortable(toStream(bytes), options?.signal);
-        }
-        const place = await placeOf(key, options);
-        return place && await readStream(place.store, place.key, options);
-      },
-      async size(key, options) {
-        if (isAnyDocument(key)) {
-          return (await documents.read(key, options))?.length;
-        }
-        const place = await placeOf(key, options);
-        return place && await readSize(place.store, place.key, options);
-      },
-    };
-
-  const changing: Pick<Store, "set" | "delete" | "list"> = {};
-  if (store.set) {
-    changing.set = async (key, value, options) => {
-      try {
-        assertValue(value);
-        if (isDocument(key)) {
-          const bytes = value instanceof Uint8Array
-            ? value
-            : await toBytes(value, options);
-          const view = { store, translation, arrays };
-          return await writeViewDocument(view, key, bytes, options);
-        }
+  return forwardingStore(store, {
+    name,
+    placeToRead: (key, options) =>
+      isAnyDocument(key)
+        ? { store: shown, key }
+        : placeInView(store, arrays, key, options),
+    placeToChange(key, options) {
+      if (isDocument(key)) return { store, key };
+      options?.signal?.throwIfAborted();
+      return placeOfChunk(key);
+    },
+    read: (place, options) =>
+      place.store === shown
+        ? documents.read(place.key, options)
+        : read(place, options),
+    async write(key, place, value, options) {
+      if (!isDocument(key)) {
         await assertShown(store, key, options);
-        const place = await placeToChange(key, options);
-        await writeTo(key, place, value, options);
-      } catch (error) {
-        await discard(value, error);
-        throw error;
+        return await writeTo(key, place, value, options);
       }
-    };
-  }
-  if (store.delete) {
-    changing.delete = async (key, options) => {
-      const place = isDocument(key)
-        ? { store, key }
-        : await placeToChange(key, options);
+      const bytes = value instanceof Uint8Array
+        ? value
+        : await toBytes(value, options);
+      const view = { store, translation, arrays };
+      await writeViewDocument(view, key, bytes, options);
+    },
+    async delete(key, place, options) {
       try {
         await remove(place.store, place.key, options);
       } finally {
         if (isDocument(key)) arrays.invalidate(rootOf(key));
       }
-    };
-  }
-  if (store.list) {
-    changing.list = (prefix = "/", options) =>
-      listView(store, arrays, prefix, options);
-  }
-  return { ...reading, ...changing } as PlainStore<S>;
+    },
+    list: (prefix, options) => listView(store, arrays, prefix, options),
+  }) as PlainStore<S>;
 }
 
 /** Refuses a document of Zarr v2 beside a `zarr.json`, which is not shown. */
@@ -191,22 +138,6 @@ async function assertShown(
       describe(key)
     } is that of Zarr v2 metadata beside a zarr.json, which is not shown`,
   );
-}
-
-function readPlace(
-  { store, key }: Place,
-  options: StoreOptions | undefined,
-): Promise<Uint8Array | undefined> {
-  return readValue(store, key, options);
-}
-
-function writePlace(
-  _key: StoreKey,
-  { store, key }: Place,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions | undefined,
-): Promise<void> {
-  return write(store, key, value, options);
 }
 
 const DOCUMENT = "/zarr.json";
@@ -308,7 +239,7 @@ export function placeInView(
   arrays: TranslatedArrays,
   key: StoreKey,
   options?: StoreOptions,
-): Place | undefined | Promise<Place | undefined> {
+): FoundPlace {
   options?.signal?.throwIfAborted();
   const parts = splitPlainKey(key);
   const array = parts && arrays.at(parts.root);

@@ -7,6 +7,7 @@ import { describe } from "../errors/mod.ts";
 import type { ShardBody } from "../shards/mod.ts";
 import {
   assertStoreKey,
+  type Place,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -58,12 +59,6 @@ export interface TranslatedArray {
   refresh?(): void;
   /** Lists the keys of all values that the view shows in the array. */
   list(options: StoreOptions | undefined): AsyncIterable<StoreKey>;
-}
-
-/** The place of a stored value. */
-export interface Place {
-  readonly store: Store;
-  readonly key: StoreKey;
 }
 
 /** A chunk key of the `default` encoding with the separator `/`. */

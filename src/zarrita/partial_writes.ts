@@ -3,13 +3,14 @@ import { copyBytes } from "../runtime/mod.ts";
 import { type ChunkBase, isBase } from "../shards/mod.ts";
 import {
   exclusively,
+  type Place,
   readValue,
   replaceValue,
   type StoreKey,
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import { type Place, splitPlainKey } from "../views/mod.ts";
+import { splitPlainKey } from "../views/mod.ts";
 import { WholeInnerChunk } from "./sharded_array.ts";
 
 /**

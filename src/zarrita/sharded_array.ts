@@ -17,11 +17,10 @@ import {
   ShardChanges,
   type ShardLayout,
 } from "../shards/mod.ts";
-import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
+import type { Place, Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import {
   gridCoordinates,
   isPlainKey,
-  type Place,
   PlainArray,
   type TranslatedArray,
 } from "../views/mod.ts";

@@ -5,16 +5,12 @@ import {
   assertStore,
   describeStore,
   inspectAsString,
+  type Place,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import {
-  type Place,
-  splitPlainKey,
-  TranslatedArrays,
-  viewStore,
-} from "../views/mod.ts";
+import { splitPlainKey, TranslatedArrays, viewStore } from "../views/mod.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import {
   type Chunk,
