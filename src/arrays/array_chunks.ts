@@ -15,6 +15,7 @@ import {
   readStream,
   readValue,
   remove,
+  replaceValue,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -28,10 +29,6 @@ type Codec = ArrayMetadata["codecs"][number];
 // Programs that write no shards do without this module.
 const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
   import("./whole_shards.ts")
-);
-// Programs that only read do without this one.
-const loadExclusive = /* @__PURE__ */ loadOnce(() =>
-  import("../stores/locks.ts")
 );
 
 /**
@@ -414,7 +411,6 @@ export class ArrayChunks {
         await setShard(this.#place(key), bytes, options);
       } else if (bytes instanceof Uint8Array) {
         // Programs that change parts of the chunk do so under the same lock.
-        const { replaceValue } = await loadExclusive();
         await replaceValue(this.#store, key, bytes, options);
       } else await write(this.#store, key, bytes, options);
     } catch (error) {

@@ -1,7 +1,13 @@
 import { loadEncodings } from "../chunk_key_encoding/mod.ts";
-import { inDocument, MetadataError, SizeLimitError } from "../errors/mod.ts";
+import {
+  describe,
+  inDocument,
+  MetadataError,
+  SizeLimitError,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
+  formatZarrJson,
   isGroupDocument,
   LONGEST_DOCUMENT,
   parseZarrJson,
@@ -14,9 +20,11 @@ import {
   type Store,
   type StoreKey,
   type StoreOptions,
+  writeNew,
 } from "../stores/mod.ts";
 import { ArrayChunks } from "./array_chunks.ts";
-import { arrayRoot } from "./array_storage.ts";
+import { arrayRoot, storageOf } from "./array_storage.ts";
+import { completeMetadata } from "./complete_metadata.ts";
 import { groupForArray, missingArray } from "./missing_array.ts";
 
 /**
@@ -143,9 +151,23 @@ export async function createArrayChunks(
 ): Promise<ArrayChunks> {
   const { root, document } = locate(store, path);
   assertWritable(store, document);
-  const { createArray } = await import("./create_array.ts");
-  const written = await createArray(store, root, metadata, options);
-  return new ArrayChunks(store, path, written);
+  const storeName = describeStore(store);
+  const { written, bytes } = inDocument(document, storeName, () => {
+    const written = completeMetadata(
+      storageOf(metadata, { isComplete: false }),
+    );
+    return { written, bytes: formatZarrJson(written) };
+  });
+  if (await writeNew(store, document, bytes, options)) {
+    return new ArrayChunks(store, path, written);
+  }
+  throw new MetadataError(
+    `Cannot create an array at ${
+      describe(root || "/")
+    }: a node is there already`,
+    "",
+    { document, store: storeName },
+  );
 }
 
 function locate(

@@ -41,3 +41,9 @@ export {
   parseExtension,
   refuse,
 } from "./schema.ts";
+export {
+  isV2Document,
+  V2_DOCUMENTS,
+  v2Folders,
+  withoutV2Nodes,
+} from "./v2_documents.ts";

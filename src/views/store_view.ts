@@ -1,5 +1,5 @@
-import { isBesideDocument, isV2Document } from "../arrays/mod.ts";
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { isV2Document } from "../metadata/mod.ts";
 import {
   assertStorePrefix,
   type Forwarding,
@@ -23,6 +23,7 @@ import {
 } from "./translation.ts";
 import {
   isAnyDocument,
+  isBesideDocument,
   isDocument,
   rootOf,
   ViewDocuments,

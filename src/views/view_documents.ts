@@ -1,20 +1,26 @@
-import { isV2Document, readDocument, readV2Document } from "../arrays/mod.ts";
+import { readDocument } from "../arrays/mod.ts";
 import { loadEncodings } from "../chunk_key_encoding/mod.ts";
 import { inDocument, MetadataError } from "../errors/mod.ts";
 import {
   changeNodes,
   changeZarrJson,
+  hasNonFinite,
   isArrayDocument,
+  isV2Document,
   nodePaths,
   parseExactZarrJson,
   parseZarrJson,
   showZarrJson,
+  v2Folders,
   withNumbers,
+  withoutV2Nodes,
 } from "../metadata/mod.ts";
+import { forEachAtOnce } from "../runtime/mod.ts";
 import {
   assertStoreKey,
   describeStore,
   keyProblem,
+  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -24,6 +30,9 @@ import type { TranslatedArrays } from "./translated_arrays.ts";
 import type { Translation } from "./translation.ts";
 
 const DOCUMENT = "/zarr.json";
+
+/** The number of nodes whose `zarr.json` is looked for at the same time. */
+const AT_ONCE = 16;
 
 /** Reads the documents of a view. */
 export class ViewDocuments {
@@ -159,4 +168,50 @@ async function storedDocument(
   } catch {
     return undefined; // The write repairs an invalid document.
   }
+}
+
+/**
+ * Reads a document of Zarr v2 as readers of JSON can read it; `undefined` for one beside a
+ * `zarr.json`. Consolidated metadata is read without the nodes that have a `zarr.json`.
+ */
+async function readV2Document(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  const bytes = await readDocument(store, key, options);
+  if (bytes === undefined || await isBesideDocument(store, key, options)) {
+    return undefined;
+  }
+  try {
+    if (!key.endsWith("/.zmetadata")) {
+      return showZarrJson(bytes, (document) => document);
+    }
+    const root = key.slice(0, -".zmetadata".length) as StoreKey;
+    const hidden = new Set<string>();
+    await forEachAtOnce([...v2Folders(bytes)], AT_ONCE, async (folder) => {
+      const beside: StoreKey = `${root}${folder}.zarray`;
+      if (await isBesideDocument(store, beside, options)) hidden.add(folder);
+    });
+    const shown = withoutV2Nodes(bytes, (folder) => hidden.has(folder));
+    return hasNonFinite(shown)
+      ? showZarrJson(shown, (document) => document)
+      : shown;
+  } catch (error) {
+    if (error instanceof MetadataError) return bytes; // Bytes that are not JSON are shown as they are stored.
+    throw error;
+  }
+}
+
+/** Whether a document of Zarr v2 lies beside a `zarr.json`. */
+export async function isBesideDocument(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<boolean> {
+  const document: StoreKey = `${key.slice(
+    0,
+    key.lastIndexOf("/"),
+  ) as StoreKey}/zarr.json`;
+  return await readSize(store, document, options) !== undefined;
 }

@@ -2,13 +2,14 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { convert, inspect, repair, verify } from "../../jobs.ts";
 import { MemoryStore, MetadataError } from "../../mod.ts";
-import { chunksOfGrid, countOfGrid } from "../../src/arrays/array_storage.ts";
 import {
+  chunksOfGrid,
   chunksOfShare,
   countInShare,
+  countOfGrid,
   hash,
   isInShare,
-} from "../../src/arrays/share.ts";
+} from "../../src/arrays/chunk_grid.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

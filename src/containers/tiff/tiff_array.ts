@@ -1,6 +1,6 @@
-import { parseShardFiles } from "../../arrays/mod.ts";
 import { describe, describeAll } from "../../errors/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
+import { parseShardFiles } from "../shard_files.ts";
 import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
 import type { TiffOptions } from "./tiff_options.ts";
 

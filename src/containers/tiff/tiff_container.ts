@@ -1,7 +1,7 @@
-import { assertShardInGrid, withFileRecord } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../../shards/mod.ts";
+import { assertShardInGrid, withFileRecord } from "../shard_files.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
 import {

@@ -1,11 +1,4 @@
-import {
-  assertShardInGrid,
-  completeMetadata,
-  parseShardFiles,
-  type ShardFiles,
-  storageOf,
-  withFileRecord,
-} from "../../arrays/mod.ts";
+import { completeMetadata, storageOf } from "../../arrays/mod.ts";
 import { crc32 } from "../../checksum/mod.ts";
 import {
   type ChunkKeyEncoding,
@@ -22,6 +15,12 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import { chunkKeyProblem } from "../../stores/mod.ts";
+import {
+  assertShardInGrid,
+  parseShardFiles,
+  type ShardFiles,
+  withFileRecord,
+} from "../shard_files.ts";
 import { assertZipOptions, dosTime, type ZipOptions } from "./zip_options.ts";
 import {
   encodeDirectory,

@@ -1,9 +1,4 @@
-import {
-  ArrayChunks,
-  isV2Document,
-  storageOf,
-  withoutV2Nodes,
-} from "../../arrays/mod.ts";
+import { ArrayChunks, storageOf } from "../../arrays/mod.ts";
 import {
   appendChecksum,
   CHECKSUM_SIZE,
@@ -20,8 +15,10 @@ import {
   changeNodes,
   changeZarrJson,
   isArrayDocument,
+  isV2Document,
   type Members,
   parseZarrJson,
+  withoutV2Nodes,
 } from "../../metadata/mod.ts";
 import {
   assertFirstBytes,

@@ -1,4 +1,3 @@
-import { V2_DOCUMENTS } from "../../arrays/mod.ts";
 import {
   changeNodes,
   changeZarrJson,
@@ -6,6 +5,7 @@ import {
   isMembers,
   parseExactZarrJson,
   parseZarrJson,
+  V2_DOCUMENTS,
 } from "../../metadata/mod.ts";
 import {
   isSameBytes,

@@ -1,4 +1,4 @@
-import { isV2Document } from "../../arrays/mod.ts";
+import { isV2Document } from "../../metadata/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import { MARKER } from "../convert/unfinished_marker.ts";

@@ -1,5 +1,24 @@
 import { describe } from "../errors/mod.ts";
 
+/** All chunks of a grid, the last dimension first. */
+export function* chunksOfGrid(
+  gridShape: readonly number[],
+): Generator<number[]> {
+  if (gridShape.includes(0)) return;
+  const coordinates = gridShape.map(() => 0);
+  while (true) {
+    yield [...coordinates];
+    let i = gridShape.length - 1;
+    while (i >= 0 && ++coordinates[i]! === gridShape[i]) coordinates[i--] = 0;
+    if (i < 0) return;
+  }
+}
+
+/** The number of chunks of a grid. */
+export function countOfGrid(gridShape: readonly number[]): number {
+  return gridShape.reduce((count, length) => count * length, 1);
+}
+
 /**
  * One of several equal shares of a job, for programs that work on it side by side.
  *
@@ -20,7 +39,7 @@ export interface Share {
 /** The greatest number of shares, so that products below stay whole numbers. */
 const MOST_SHARES = 2 ** 26;
 
-/** Refuses a share that is none. */
+/** Checks that the numbers of a share are whole and in their ranges. */
 export function assertShare(share: Share | undefined): void {
   if (share === undefined) return;
   const { index, count } = share;

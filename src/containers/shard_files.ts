@@ -1,3 +1,4 @@
+import { type ArrayStorage, storageOf } from "../arrays/mod.ts";
 import { flattenLayers } from "../concat_parts/mod.ts";
 import { below, describe } from "../errors/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
@@ -9,7 +10,6 @@ import {
   shardIndexSize,
   type ShardLayout,
 } from "../shards/mod.ts";
-import { type ArrayStorage, storageOf } from "./array_storage.ts";
 
 /** An array whose shards can be files of another format. All shapes are in elements. */
 export interface ShardFiles {
