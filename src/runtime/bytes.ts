@@ -30,6 +30,17 @@ export function ownBytes(bytes: Uint8Array): Uint8Array {
   return isOwn(bytes) ? new Uint8Array(bytes.buffer) : copyBytes(bytes);
 }
 
+/** Whether both have the same bytes, or both are absent. */
+export function isSameBytes(
+  a: Uint8Array | undefined,
+  b: Uint8Array | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 /**
  * Returns a text that other bytes do not have: the beginning of their SHA-256 in
  * hexadecimal digits.

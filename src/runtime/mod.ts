@@ -1,4 +1,11 @@
-export { copyBytes, digestOf, isOwn, joinBytes, ownBytes } from "./bytes.ts";
+export {
+  copyBytes,
+  digestOf,
+  isOwn,
+  isSameBytes,
+  joinBytes,
+  ownBytes,
+} from "./bytes.ts";
 export { JsonNumber } from "./json_number.ts";
 export {
   type NativeZlib,
@@ -7,9 +14,8 @@ export {
   pieceSize,
 } from "./native_zlib.ts";
 export {
-  forEachAtOnce,
-  LimitedTasks,
   loadOnce,
+  mapConcurrently,
   pause,
   rejectOnAbort,
   runConcurrently,

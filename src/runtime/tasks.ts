@@ -50,38 +50,6 @@ export function pause(
 }
 
 /**
- * Runs a task for each item, some of them at the same time, and returns their results
- * in the order of the items. After a failure no further task is started, and the first
- * error is thrown once all running tasks have ended.
- *
- * @param most How many tasks run at the same time, from 1.
- */
-export async function forEachAtOnce<T, R>(
-  items: readonly T[],
-  most: number,
-  task: (item: T, place: number) => Promise<R>,
-): Promise<R[]> {
-  const results = new Array<R>(items.length);
-  let next = 0;
-  let failure: { error: unknown } | undefined;
-  const work = async () => {
-    while (next < items.length && failure === undefined) {
-      const place = next++;
-      try {
-        results[place] = await task(items[place]!, place);
-      } catch (error) {
-        failure ??= { error };
-      }
-    }
-  };
-  await Promise.all(
-    Array.from({ length: Math.min(most, items.length) }, work),
-  );
-  if (failure !== undefined) throw (failure as { error: unknown }).error;
-  return results;
-}
-
-/**
  * Returns a function that loads a module when it is first called. Further calls
  * return the same promise, which is faster than `import()` each time; after a failed
  * load, the next call tries again.
@@ -96,16 +64,18 @@ export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Runs a task on each item, a number of them at once. The first failure aborts the
- * signal of all tasks, and is thrown once all of them have ended.
+ * Runs a task for each item, a limited number of them at the same time. The next item
+ * is taken when a task ends. The first failure aborts the signal of the other tasks, and
+ * is thrown once all of them have ended.
  *
+ * @param concurrency The greatest number of tasks at the same time, from 1.
  * @param signal Ends the work with its reason.
  */
 export async function runConcurrently<T>(
   items: Iterable<T> | AsyncIterable<T>,
   concurrency: number,
   task: (item: T, signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<void> {
   const failing = new AbortController();
   const either = signal === undefined
@@ -138,55 +108,16 @@ async function* iterate<T>(
   return undefined;
 }
 
-/** A queue as zarrita takes it for its `set`. */
-export interface TaskQueue {
-  /** Adds a task, which runs now or later. */
-  add(task: () => Promise<void>): void;
-  /** Resolves when all tasks have finished, or rejects when one fails. */
-  onIdle(): Promise<void[]>;
-}
-
-/** Runs the tasks of several queues, a limited number at the same time, in the order in which they were added. */
-export class LimitedTasks {
-  readonly #most: number;
-  readonly #waiting = new Set<() => void>();
-  #running = 0;
-  #isClosed = false;
-
-  /** @param most The greatest number of tasks at the same time. */
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Makes a queue. */
-  queue(): TaskQueue {
-    const tasks: Promise<void>[] = [];
-    return {
-      add: (task) => {
-        tasks.push(this.#run(task));
-      },
-      onIdle: () => Promise.all(tasks),
-    };
-  }
-
-  /** Starts no more tasks: those that wait are rejected. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  async #run(task: () => Promise<void>): Promise<void> {
-    if (this.#running < this.#most) this.#running++;
-    else await new Promise<void>((resolve) => this.#waiting.add(resolve));
-    try {
-      if (this.#isClosed) throw new Error("Another task has failed");
-      await task();
-    } finally {
-      const [next] = this.#waiting;
-      if (next === undefined) this.#running--;
-      else {
-        this.#waiting.delete(next);
-        next();
-      }
-    }
-  }
+/** Does the same as {@linkcode runConcurrently}, and returns the results of the tasks in the order of the items. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  task: (item: T, signal: AbortSignal) => Promise<R>,
+  signal?: AbortSignal,
+): Promise<R[]> {
+  const results = new Array<R>(items.length);
+  await runConcurrently(items.entries(), concurrency, async ([i, item], s) => {
+    results[i] = await task(item, s);
+  }, signal);
+  return results;
 }

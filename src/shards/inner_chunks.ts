@@ -1,5 +1,5 @@
 import { describe, isDamage } from "../errors/mod.ts";
-import { rejectOnAbort } from "../runtime/mod.ts";
+import { isSameBytes, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ByteRange,
   exclusively,
@@ -253,11 +253,7 @@ export function isBase(
   base: ChunkBase | undefined,
   present: Uint8Array | undefined,
 ): boolean {
-  if (base === undefined) return true;
-  const { bytes } = base;
-  if (bytes === undefined || present === undefined) return bytes === present;
-  return bytes.length === present.length &&
-    bytes.every((byte, i) => byte === present[i]);
+  return base === undefined || isSameBytes(base.bytes, present);
 }
 
 interface Change {

@@ -1,3 +1,4 @@
+import { isSameBytes } from "../runtime/mod.ts";
 import { describe, isDamage, OtherBytesError } from "../errors/mod.ts";
 import {
   readRange,
@@ -70,7 +71,7 @@ export function assertOthersKept(
   if (first === undefined) return;
   const isKept = changed !== undefined &&
     [indexRun, ...others].every((run) =>
-      isSame(bytesOf(shard, run), bytesOf(changed, run))
+      isSameBytes(bytesOf(shard, run), bytesOf(changed, run))
     );
   if (!isKept) throw otherBytesLost(key, first);
 }
@@ -194,10 +195,6 @@ function bytesOf(shard: Uint8Array, { offset, length }: Run): Uint8Array {
 
 function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Finds out, from the pieces of a new shard, whether it begins with bytes of another file format. */

@@ -47,7 +47,6 @@ export { MemoryStore } from "./memory_store.ts";
 export {
   assertLinks,
   FolderKeyError,
-  isSameBytes,
   isSameFile,
   recover,
   type RecoverOptions,

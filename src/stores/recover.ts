@@ -1,3 +1,4 @@
+import { isSameBytes } from "../runtime/mod.ts";
 import { describeStore, hasGroups } from "./capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
@@ -147,12 +148,7 @@ export async function isSameFile(
   const [a, b] = await Promise.all(
     [one, other].map(({ store, key }) => store.get(key, options)),
   );
-  return a !== undefined && b !== undefined && isSameBytes(a, b);
-}
-
-/** Whether two documents are equal. */
-export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+  return a !== undefined && isSameBytes(a, b);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isSameBytes } from "../runtime/mod.ts";
 import { remove, write } from "./capabilities.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
@@ -21,13 +22,9 @@ export async function snapshot(
       // Some stores refuse to delete an absent value, such as zarrita's for files.
       const present = await store.get(key);
       if (kept === undefined && present !== undefined) await remove(store, key);
-      if (kept !== undefined && !isSame(kept, present)) {
+      if (kept !== undefined && !isSameBytes(kept, present)) {
         await write(store, key, kept);
       }
     },
   };
-}
-
-function isSame(a: Uint8Array, b: Uint8Array | undefined): boolean {
-  return a.length === b?.length && a.every((byte, i) => byte === b[i]);
 }

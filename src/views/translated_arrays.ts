@@ -1,7 +1,7 @@
 import { readDocument } from "../arrays/mod.ts";
 import { inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
+import { copyBytes, isSameBytes } from "../runtime/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
 import type { TranslatedArray, Translation } from "./translation.ts";
 
@@ -117,7 +117,7 @@ export class TranslatedArrays {
   /** Caches the bytes of a document. Returns whether they are the cached ones. */
   #update(root: string, bytes: Uint8Array): boolean {
     const earlier = this.#documents.get(root);
-    if (earlier !== undefined && isSame(earlier, bytes)) return true;
+    if (earlier !== undefined && isSameBytes(earlier, bytes)) return true;
     this.#known.delete(root);
     this.#pending.delete(root);
     this.#documents.set(root, copyBytes(bytes));
@@ -145,8 +145,4 @@ interface Loaded {
 
 function documentOf(root: string): StoreKey {
   return `${root}/zarr.json` as StoreKey;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

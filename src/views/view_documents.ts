@@ -15,7 +15,7 @@ import {
   withNumbers,
   withoutV2Nodes,
 } from "../metadata/mod.ts";
-import { forEachAtOnce } from "../runtime/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   assertStoreKey,
   describeStore,
@@ -189,7 +189,7 @@ async function readV2Document(
     }
     const root = key.slice(0, -".zmetadata".length) as StoreKey;
     const hidden = new Set<string>();
-    await forEachAtOnce([...v2Folders(bytes)], AT_ONCE, async (folder) => {
+    await runConcurrently([...v2Folders(bytes)], AT_ONCE, async (folder) => {
       const beside: StoreKey = `${root}${folder}.zarray`;
       if (await isBesideDocument(store, beside, options)) hidden.add(folder);
     });

@@ -1,6 +1,7 @@
+import pLimit from "p-limit";
 import { noteKey, withEncodingThreads } from "../codecs/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
-import { copyBytes, LimitedTasks } from "../runtime/mod.ts";
+import { copyBytes, rejectOnAbort, runConcurrently } from "../runtime/mod.ts";
 import { type ChangesOf, placeInShard } from "../shards/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { outsideGrid, splitPlainKey } from "../views/mod.ts";
@@ -44,32 +45,44 @@ export async function writeShards(
 ): Promise<void> {
   const bytesOf = byteCounter(array.dtype);
   const chunkBytes = bytesOf(sharded.levels.chunkShape);
-  const tasks = new LimitedTasks(
-    Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)),
-  );
-  const zarrOptions = {
-    ...options,
-    createQueue: options.createQueue ?? (() => tasks.queue()),
-  };
+  const limit = pLimit(Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)));
   const runs = coveredRuns(selection, array.shape);
-  const storing = new Set<Promise<void>>();
-  let hasFailed = false;
 
   async function writeShard(
     { shard, selection, value }: ShardPiece,
+    failing: AbortSignal,
   ): Promise<void> {
     const isWhole = sharded.isCovered(shard, runs);
-    const encode: ChangesOf = async (chunkAt) => {
+    const createQueue = () => {
+      const tasks: Promise<void>[] = [];
+      return {
+        add(task: () => Promise<void>): void {
+          tasks.push(limit(() => {
+            failing.throwIfAborted(); // Another shard has failed.
+            return task();
+          }));
+        },
+        onIdle: () => Promise.all(tasks),
+      };
+    };
+    let finishEncoding = () => {};
+    const encoded = new Promise<void>((resolve) => finishEncoding = resolve);
+    const encode = async (
+      chunkAt: Parameters<ChangesOf>[0],
+    ): Promise<Map<number, Uint8Array>> => {
       const changes = new Map<number, Uint8Array>();
       await zarr.set(
         overShard(array, sharded, chunkAt, changes) as never,
         selection as never,
         value as never,
-        zarrOptions as never,
+        {
+          ...options,
+          createQueue: options.createQueue ?? createQueue,
+        } as never,
       );
       options.signal?.throwIfAborted();
-      if (hasFailed) throw new Error("Another shard has failed");
-      storing.add(written);
+      failing.throwIfAborted();
+      finishEncoding();
       return changes;
     };
     const { prefix, alignment, otherBytes, signal, container: given } = options;
@@ -84,42 +97,23 @@ export async function writeShards(
     };
     const { key } = sharded.shardAt(shard);
     // A shard that is replaced is encoded before its lock is taken.
-    const written: Promise<void> = isWhole
-      ? Promise.resolve(encode(() => undefined))
+    const written = isWhole
+      ? encode(() => undefined)
         .then((changes) => sharded.inner.write(key, changes, change))
       : sharded.inner.write(key, encode, change);
+    // Shards that are still encoded when another one fails are not waited for.
+    const storing = Promise.race([encoded, written]);
+    await rejectOnAbort(storing, failing);
     await written;
-    storing.delete(written);
   }
 
   const shards = Math.floor(SHARD_WINDOW / bytesOf(sharded.shardShape));
   const most = Math.min(MOST_SHARDS, Math.max(2, shards));
   const pieces = piecesOf(selection, value, array.shape, sharded.shardShape);
-  const writing = () => forEach(pieces, writeShard, most);
+  const writing = () => runConcurrently(pieces, most, writeShard);
   const isLarge =
     bytesOf(selectedShape(selection, array.shape)) >= THREADED_BYTES;
-  try {
-    await (isLarge ? withEncodingThreads(writing) : writing());
-  } catch (error) {
-    hasFailed = true;
-    tasks.close();
-    // zarrita continues with the other chunks.
-    await Promise.allSettled(storing);
-    throw error;
-  }
-}
-
-/** Runs a task for each item, `most` at the same time. Begins no more after a failure. */
-async function forEach<T>(
-  items: Generator<T>,
-  task: (item: T) => Promise<void>,
-  most: number,
-): Promise<void> {
-  async function work(): Promise<void> {
-    // A failure ends the loop, and so the generator for all.
-    for (const item of items) await task(item);
-  }
-  await Promise.all(Array.from({ length: most }, work));
+  await (isLarge ? withEncodingThreads(writing) : writing());
 }
 
 /** Counts the bytes of the elements in a shape. Elements without a fixed size count as 8 bytes. */

@@ -21,7 +21,7 @@ import {
 } from "../../mod.ts";
 import { appendChecksum } from "../../src/checksum/crc32c.ts";
 import { joinBytes } from "../../src/runtime/bytes.ts";
-import { isSameBytes } from "../../src/stores/recover.ts";
+import { isSameBytes } from "../../src/runtime/bytes.ts";
 import { temporaryFiles } from "../stores/file_system/processes.ts";
 import { inTempDir, replaced } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";

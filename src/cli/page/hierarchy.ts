@@ -52,7 +52,7 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
     const node = await readNode(store, path);
     if (node !== undefined) nodes.set(path, node);
     else if (v2?.has(path)) nodes.set(path, { path, kind: "v2" });
-  }, undefined);
+  });
   const reason = paths.length > shown.length
     ? `only the first ${countText(MOST_NODES)} nodes are shown`
     : gap;

@@ -10,7 +10,7 @@ import {
 } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { type ArrayMetadata, formatZarrJson } from "../../metadata/mod.ts";
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { mapConcurrently, runConcurrently } from "../../runtime/mod.ts";
 import {
   assertExtents,
   FILE_RECORD_SIZE,
@@ -101,11 +101,10 @@ export async function adoptFiles(
         const found = await assertAdopted(chunks, store, all, onStep, options);
         indexes.push(...found);
       }
-      await forEachAtOnce(placed, FILES_AT_ONCE, async (file) => {
-        signal?.throwIfAborted();
+      await runConcurrently(placed, FILES_AT_ONCE, async (file) => {
         await writeIndex(store, file, overwrite, added, storeOptions);
         onStep();
-      });
+      }, signal);
       if (share === undefined) {
         if (overwrite) {
           const bytes = formatZarrJson(written);
@@ -167,11 +166,10 @@ async function assertAdopted(
   { signal }: StoreOptions,
 ): Promise<ShardIndex[]> {
   const wrong: string[] = [];
-  const indexes = await forEachAtOnce(
+  const indexes = await mapConcurrently(
     files,
     FILES_AT_ONCE,
     async ({ coordinates, key }) => {
-      signal?.throwIfAborted();
       try {
         const options = signal ? { signal } : {};
         const found = await readAdopted(store, chunks, coordinates, options);
@@ -183,6 +181,7 @@ async function assertAdopted(
         wrong.push(`${describe(key)}: ${(error as Error).message}`);
       }
     },
+    signal,
   );
   if (wrong.length === 0) return indexes as ShardIndex[];
   throw new Error(

@@ -1,11 +1,10 @@
 import type { ArrayChunks } from "../../arrays/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
 import type { ShardIndex, ShardLayout } from "../../shards/mod.ts";
 import {
   assertLinks,
   describeStore,
-  isSameBytes,
   isSameFile,
   readSize,
   readValue,
@@ -110,7 +109,7 @@ export async function assertNew(
     );
   };
   if (await readSize(store, document, options) !== undefined) refuse(document);
-  await forEachAtOnce(files, FILES_AT_ONCE, async (file) => {
+  await runConcurrently(files, FILES_AT_ONCE, async (file) => {
     const { key, chunkKey, partKey } = file;
     const found = await readValue(store, partKey, options);
     const isOther = found !== undefined &&
@@ -120,5 +119,5 @@ export async function assertNew(
     if (await readSize(store, chunkKey, options) === undefined) return;
     const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
     if (!await isSameFile(from!, to!, options)) refuse(chunkKey);
-  });
+  }, options.signal);
 }

@@ -1,3 +1,4 @@
+import { runConcurrently } from "../../runtime/mod.ts";
 import {
   type ArrayChunks,
   arrayRoot,
@@ -197,26 +198,12 @@ export async function verifyFiles(
   const mismatches: (AdoptedMismatch & { place: number })[] = [];
   const shards = await findShards(store, path, chunks, options);
   let files = 0;
-  const work = async () => {
-    // All tasks share one iterator, which the first failure closes.
-    for (const shard of shards) {
-      const place = files++;
-      options.signal?.throwIfAborted();
-      const reason = await mismatchOf(
-        store,
-        chunks,
-        shard,
-        makeIndex,
-        options,
-      );
-      if (reason === undefined) continue;
-      mismatches.push({ place, key: chunks.key(shard), reason });
-    }
-  };
-  const ends = await Promise.allSettled(
-    Array.from({ length: FILES_AT_ONCE }, work),
-  );
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  await runConcurrently(shards, FILES_AT_ONCE, async (shard) => {
+    const place = files++;
+    const reason = await mismatchOf(store, chunks, shard, makeIndex, options);
+    if (reason === undefined) return;
+    mismatches.push({ place, key: chunks.key(shard), reason });
+  }, options.signal);
   mismatches.sort((a, b) => a.place - b.place);
   return {
     files,
@@ -230,7 +217,7 @@ async function findShards(
   path: string,
   { metadata, gridShape }: ArrayChunks,
   options: StoreOptions,
-): Promise<Generator<number[]>> {
+): Promise<Iterable<readonly number[]>> {
   if (store.list === undefined) return chunksOfGrid(gridShape);
   const storage = new ArrayStorage(metadata);
   const root: StoreKey = `${arrayRoot(path)}/` as StoreKey;
@@ -242,14 +229,8 @@ async function findShards(
     );
     if (shard !== undefined) found.set(shard.join(), shard);
   }
-  const sorted = [...found.values()].sort((a, b) => {
+  return [...found.values()].sort((a, b) => {
     const place = a.findIndex((c, i) => c !== b[i]);
     return place < 0 ? 0 : a[place]! - b[place]!;
   });
-  return generatorOf(sorted);
-}
-
-/** The items of a list. The iterator of an array has no `return` that would close it. */
-function* generatorOf<T>(items: readonly T[]): Generator<T> {
-  yield* items;
 }

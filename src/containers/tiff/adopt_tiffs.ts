@@ -6,7 +6,7 @@ import {
 } from "../../chunk_key_encoding/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
-import { forEachAtOnce, loadOnce } from "../../runtime/mod.ts";
+import { loadOnce, mapConcurrently } from "../../runtime/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import {
   assertStore,
@@ -134,11 +134,11 @@ export async function adoptTiffs(
     options.finish ? files.length : own,
     options,
   );
-  const read = await forEachAtOnce(toRead, FILES_AT_ONCE, async (file) => {
+  const read = await mapConcurrently(toRead, FILES_AT_ONCE, async (file) => {
     const found = await readFile(store, file, options, storeOptions);
     onStep();
     return found;
-  });
+  }, signal);
   const placed = fitted(read);
   const mosaic = mosaicOfTiffs(placed);
   const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);

@@ -11,7 +11,7 @@ import {
   isSameJson,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
 import {
   assertStore,
   assertStoreKey,
@@ -140,7 +140,7 @@ export async function adoptZip(
     options.finish ? found.length : own,
     options,
   );
-  const zips = await forEachAtOnce(
+  const zips = await mapConcurrently(
     toRead,
     FILES_AT_ONCE,
     async (file): Promise<PlacedZip> => {
@@ -152,6 +152,7 @@ export async function adoptZip(
       onStep();
       return { ...zip, name, shape, coordinates, ...file };
     },
+    options.signal,
   );
   const all = found.map(({ key, coordinates }) => ({
     key,

@@ -1,5 +1,5 @@
 import { assertSizeLimit, describe } from "../../errors/mod.ts";
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import type { Extent } from "../../shards/mod.ts";
 import {
   type GetOptions,
@@ -166,7 +166,7 @@ export class ZipEntries implements Store {
   ): Promise<Map<PlacedEntry, number>> {
     const lengths = new Map<PlacedEntry, number>();
     const groups = groupsOf(entries);
-    await forEachAtOnce(groups, READS_AT_ONCE, async (group) => {
+    await runConcurrently(groups, READS_AT_ONCE, async (group) => {
       const { offset } = group[0]!;
       const length = headerEnd(group.at(-1)!) - offset;
       const bytes = await this.#file.read({ offset, length });

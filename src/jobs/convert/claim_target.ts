@@ -1,9 +1,8 @@
 import { describe } from "../../errors/mod.ts";
-import { digestOf } from "../../runtime/mod.ts";
+import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
   assertWritable,
   describeStore,
-  isSameBytes,
   isSameFile,
   recover,
   remove,

@@ -1,3 +1,4 @@
+import { isSameBytes } from "../../runtime/mod.ts";
 import type { ArrayChunks } from "../../arrays/mod.ts";
 import { DamageError, UnfinishedWriteError } from "../../errors/mod.ts";
 import { sourceOf } from "../../splitter/mod.ts";
@@ -201,9 +202,8 @@ export async function isSameStream(
       await Promise.all([a.fill(), b.fill()]);
       const length = Math.min(a.bytes.length, b.bytes.length);
       if (length === 0) return a.bytes.length === b.bytes.length;
-      for (let i = 0; i < length; i++) {
-        if (a.bytes[i] !== b.bytes[i]) return false;
-      }
+      const [one, other] = [a, b].map((each) => each.bytes.subarray(0, length));
+      if (!isSameBytes(one, other)) return false;
       a.drop(length);
       b.drop(length);
     }

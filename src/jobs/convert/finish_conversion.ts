@@ -1,7 +1,6 @@
-import { runConcurrently } from "../../runtime/mod.ts";
+import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
 import {
   fileStamp,
-  isSameBytes,
   type Store,
   type StoreOptions,
   write,
@@ -57,7 +56,7 @@ async function assertUnchanged(
   for (const { path, bytes } of nodes) {
     const key = documentKey(source, path);
     const found = await source.store.get(key, options);
-    if (found === undefined || !isSameBytes(found, bytes)) throw changed(plan);
+    if (!isSameBytes(found, bytes)) throw changed(plan);
   }
   if (fingerprint === undefined) return;
   if (await fingerprintOf(plan, options) !== fingerprint) throw changed(plan);

@@ -1,3 +1,4 @@
+import { isSameBytes } from "../../runtime/mod.ts";
 import {
   changeNodes,
   changeZarrJson,
@@ -8,7 +9,6 @@ import {
   V2_DOCUMENTS,
 } from "../../metadata/mod.ts";
 import {
-  isSameBytes,
   readSize,
   type Store,
   type StoreKey,

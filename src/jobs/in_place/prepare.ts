@@ -1,6 +1,6 @@
 import { crc32c } from "../../checksum/mod.ts";
 import { describe } from "../../errors/mod.ts";
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import { assertFileSize, decodeFileRecord } from "../../shards/mod.ts";
 import type { FolderKey, StoreKey, StoreOptions } from "../../stores/mod.ts";
 import type { ConvertPlan } from "../convert/convert_plan.ts";
@@ -79,8 +79,8 @@ export async function prepare(
   const record = new Blob(numbers as Float64Array<ArrayBuffer>[]);
   // The first file creates the folder of all.
   await files.write(recordKey(place), await record.bytes());
-  await forEachAtOnce(
-    [...stagedFiles(place, state)],
+  await runConcurrently(
+    stagedFiles(place, state),
     run.concurrency,
     ([key, bytes]) => files.write(key, bytes),
   );

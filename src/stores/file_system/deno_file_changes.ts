@@ -1,4 +1,4 @@
-import { forEachAtOnce } from "../../runtime/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
@@ -204,7 +204,7 @@ class DenoFileChanges implements FileChanges {
 
   async sync(folders: Iterable<FolderKey>): Promise<void> {
     if (!this.#isSynced) return;
-    await forEachAtOnce([...new Set(folders)], SYNCS, async (folder) => {
+    await runConcurrently(new Set(folders), SYNCS, async (folder) => {
       const path = await this.#found(folder);
       if (path !== undefined) await DENO_FILES.syncFolder(path);
     });

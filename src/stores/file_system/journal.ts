@@ -1,3 +1,4 @@
+import { isSameBytes } from "../../runtime/mod.ts";
 import { PendingWriteError } from "../../errors/mod.ts";
 import { KeyLocks } from "../locks.ts";
 import { splitPath } from "../store_key.ts";
@@ -259,8 +260,7 @@ async function isAt(
   const found = await files.open(path);
   const others = await found?.contents();
   await found?.close();
-  return others !== undefined && others.length === contents.length &&
-    others.every((byte, i) => byte === contents[i]);
+  return isSameBytes(contents, others);
 }
 
 /**
