@@ -13,7 +13,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { CONVERT } from "./page_codecs.ts";
+import { CONVERT } from "./tiff_page.ts";
 import type { TiffShard } from "./tiff_shard.ts";
 
 /** The number of bytes that are read of a tile, which have its header as a rule. */

@@ -1,8 +1,12 @@
 import type { ShardIndex } from "../../shards/mod.ts";
-import type { PageTags } from "./directory_reader.ts";
-import { CONVERT, PageDamage, PageProblem } from "./page_codecs.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
-import type { TiffAxis } from "./tiff_page.ts";
+import {
+  CONVERT,
+  PageDamage,
+  PageProblem,
+  type TiffAxis,
+} from "./tiff_page.ts";
+import type { PageTags } from "./tiff_tags.ts";
 
 /** The most tiles of a page. Readers refuse indexes that are longer. */
 export const MOST_TILES = 2 ** 20;
@@ -190,6 +194,11 @@ function extentsOf(
   return offsets.map((offset, i) => {
     const [length, size] = [lengths[i]!, sizeOf(i)];
     if (offset === 0 && length === 0) return undefined;
+    if (![offset, length].every((n) => Number.isSafeInteger(n) && n >= 0)) {
+      throw new PageDamage(
+        `its ${kind} ${i} has ${length} bytes at the offset ${offset}, expected whole numbers`,
+      );
+    }
     if (offset === 0 || length === 0) {
       throw new PageDamage(
         `its ${kind} ${i} has ${length} bytes at the offset ${offset}, where both are 0 for a ${kind} that is left out`,
@@ -210,9 +219,9 @@ function extentsOf(
 /** The codecs that find the end of their data. */
 const ENDED: readonly number[] = [
   COMPRESSION.lzw,
+  COMPRESSION.jpeg,
   COMPRESSION.deflate,
-  32946,
-  7,
+  COMPRESSION.oldDeflate,
 ];
 
 /**

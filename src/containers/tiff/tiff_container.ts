@@ -10,14 +10,14 @@ import {
   even,
   headerSize,
   type TiffFormat,
-} from "./tiff_directory.ts";
+} from "./directory_writer.ts";
 import {
   pageFields,
   pictureOf,
   resolveTiles,
   type Tile,
   tilePlaces,
-} from "./tiff_fields.ts";
+} from "./directory_writer.ts";
 import { assertTiffOptions, type TiffOptions } from "./tiff_options.ts";
 
 /** The most bytes of a classic TIFF, whose offsets have 32 bits. */

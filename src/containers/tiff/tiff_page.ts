@@ -106,3 +106,13 @@ export interface TiffDescription {
   /** The pages in the order of the file, and after them those of sub-directories. */
   readonly pages: readonly TiffPage[];
 }
+
+/** A reason why a page cannot be chunks of a Zarr array, and a way out. */
+export class PageProblem extends Error {}
+
+/** Damage of a page. */
+export class PageDamage extends PageProblem {}
+
+/** What to do with a file of another form. */
+export const CONVERT =
+  "convert the file, such as by gdal_translate -co TILED=YES -co COMPRESS=DEFLATE";

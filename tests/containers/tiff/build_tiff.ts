@@ -4,10 +4,18 @@ const TYPES = {
   ascii: [2, 1],
   short: [3, 2],
   long: [4, 4],
-  long8: [16, 8],
-  ifd: [13, 4],
-  ifd8: [18, 8],
+  rational: [5, 8],
+  signedByte: [6, 1],
+  undefined: [7, 1],
+  signedShort: [8, 2],
+  signedLong: [9, 4],
+  signedRational: [10, 8],
+  float: [11, 4],
   double: [12, 8],
+  ifd: [13, 4],
+  long8: [16, 8],
+  signedLong8: [17, 8],
+  ifd8: [18, 8],
   unknown: [99, 4],
 } as const;
 
@@ -93,7 +101,11 @@ export function buildTiff(
             ? value.charCodeAt(0)
             : value;
           if (type === "double") view.setFloat64(to, number, isLittle);
-          else put(to, typeSize, number);
+          else if (type === "float") view.setFloat32(to, number, isLittle);
+          else if (type === "rational" || type === "signedRational") {
+            put(to, 4, 4 * number); // A fraction of fourths.
+            put(to + 4, 4, 4);
+          } else put(to, typeSize, number);
           to += typeSize;
         }
       }

@@ -287,6 +287,18 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
       DamageError,
     ],
     [
+      "an offset with a fraction",
+      page([324, "double", [8.5]]),
+      "its tile 0 has 256 bytes at the offset 8.5, expected whole numbers",
+      DamageError,
+    ],
+    [
+      "a negative length",
+      page([325, "signedShort", [-256]]),
+      "its tile 0 has -256 bytes at the offset 8, expected whole numbers",
+      DamageError,
+    ],
+    [
       "a tile that is too short",
       page([325, "short", [255]]),
       "its tile 0 has 255 bytes, where its elements take 256",

@@ -1,5 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
+  DamageError,
   decodeShardIndex,
   HttpStore,
   MemoryStore,
@@ -10,10 +11,10 @@ import { parseTiffArray } from "../../../src/containers/tiff/tiff_array.ts";
 import {
   pictureOf,
   tilePlaces,
-} from "../../../src/containers/tiff/tiff_fields.ts";
+} from "../../../src/containers/tiff/directory_writer.ts";
 import { adoptTiffs, describeTiff, type TiffPage } from "../../../tiff.ts";
 import { serve, storeHandler } from "../../stores/loopback.ts";
-import { buildTiff, type TiffDirectory } from "./build_tiff.ts";
+import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 import { storeTiffs } from "./store_tiffs.ts";
 import { caseOf, TIFF_CASES } from "./tiff_cases.ts";
 
@@ -303,5 +304,58 @@ Deno.test("adoptTiffs takes at most 3 requests for each file over HTTP, that for
     } finally {
       await server.close();
     }
+  }
+});
+
+Deno.test("describeTiff reads numbers of all types", async () => {
+  const whole = ["byte", "undefined", "short", "long", "ifd"] as const;
+  const signed = ["signedByte", "signedShort", "signedLong"] as const;
+  const long = ["long8", "signedLong8", "ifd8"] as const;
+  const cases: [TiffEntry[1], number[]][] = [
+    ...[...whole, ...long].map((type): [TiffEntry[1], number[]] => [
+      type,
+      [3, 200],
+    ]),
+    ...signed.map((type): [TiffEntry[1], number[]] => [type, [3, -100]]),
+    ["short", [2 ** 16 - 1]],
+    ["signedShort", [-(2 ** 15)]],
+    ["long", [2 ** 32 - 1, 2 ** 31]],
+    ["signedLong", [-(2 ** 31)]],
+    ["long8", [2 ** 53 - 1]],
+    ["rational", [0.25, 3, 2 ** 29]],
+    ["signedRational", [-0.25, 3]],
+    ["float", [-0.5, 1e10]],
+    ["double", [-0.1, 1e300, Infinity]],
+  ];
+  for (const [type, values] of cases) {
+    for (const isLittle of [true, false]) {
+      for (const isBig of [true, false]) {
+        const bytes = buildTiff({
+          isLittle,
+          isBig,
+          directories: [{ entries: [[33550, type, values]] }],
+        });
+        const store = new MemoryStore([["/a.tif", bytes]]);
+        const { pages } = await describeTiff((range) =>
+          store.getRange("/a.tif", range)
+        );
+        assertEquals(pages[0]!.place?.modelPixelScale, values, type);
+      }
+    }
+  }
+});
+
+Deno.test("describeTiff refuses numbers beyond 2^53", async () => {
+  for (const isLittle of [true, false]) {
+    const bytes = buildTiff({
+      isLittle,
+      directories: [{ entries: [[33550, "long8", [2 ** 53]]] }],
+    });
+    const store = new MemoryStore([["/a.tif", bytes]]);
+    await assertRejects(
+      () => describeTiff((range) => store.getRange("/a.tif", range)),
+      DamageError,
+      "has the number 9007199254740992, where 2^53−1 is the most that can be read",
+    );
   }
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { elementBytes } from "../../../src/containers/tiff/tiff_array.ts";
-import { rational } from "../../../src/containers/tiff/tiff_fields.ts";
+import { rational } from "../../../src/containers/tiff/directory_writer.ts";
 
 Deno.test("rational gives fractions that equal numbers where such fractions exist, and close ones elsewhere", () => {
   const known: [number, [number, number]][] = [

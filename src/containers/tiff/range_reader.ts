@@ -11,26 +11,31 @@ const LARGEST_REST = 2 * 1024 * 1024;
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 32 * 1024;
 
-/** Bytes that were read. Fewer than were asked for if the file ends there. */
+/** Bytes that were read, which end where the file ends. */
 interface Piece {
   readonly offset: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Reads ranges of a file by few requests. Ranges that are asked for in the same turn are
- * read together, with those that were announced, and what was read is kept.
+ * Reads ranges of a file by few requests. Calls of `read` in the same turn of the event
+ * loop are answered together, along with the ranges that were announced. All bytes that
+ * were read are kept.
  */
-export class RangeSource {
+export class RangeReader {
   readonly #read: ReadShardRange;
   /** In the order of their offsets. */
   readonly #pieces: Piece[] = [];
-  #wanted: Extent[] = [];
+  /** The ranges that the running calls of `read` wait for. */
+  #awaited: Extent[] = [];
+  #announced: Extent[] = [];
+  /** The requests for the awaited and the announced ranges. */
   #batch: Promise<void> | undefined;
-  #asked: Extent[] = [];
-  /** The end of the file, if it is known or once a request has shown it. */
+  /** The end of the file; `Infinity` until a request has shown it. */
   #end: number;
+  /** The number of bytes to read with the next directory. */
   #ahead = FIRST_READ;
+  /** The end of the bytes that were read with the last directory. */
   #endOfDirectory = 0;
 
   /** @param size The length of the file in bytes, if it is known. */
@@ -44,24 +49,24 @@ export class RangeSource {
     return this.read({ offset: 0, length: FIRST_READ });
   }
 
-  /** Announces a range that is needed soon, to be read with the next one. */
+  /** Announces a range that is needed soon, so that it is read with the next one. */
   announce(extent: Extent): void {
-    this.#wanted.push(extent);
+    this.#announced.push(extent);
   }
 
-  /** Gives bytes that were read before; `undefined` if some of them are missing. */
-  find({ offset, length }: Extent): Uint8Array<ArrayBuffer> | undefined {
-    const piece = this.#pieceOf({ offset, length });
+  /** Returns bytes that were read before; `undefined` if some of them were not. */
+  find(extent: Extent): Uint8Array<ArrayBuffer> | undefined {
+    const piece = this.#pieceOf(extent);
     if (piece === undefined) return undefined;
-    const start = offset - piece.offset;
-    return piece.bytes.subarray(start, start + length);
+    const start = extent.offset - piece.offset;
+    return piece.bytes.subarray(start, start + extent.length);
   }
 
-  /** Reads a range; fewer bytes where the file ends. */
+  /** Reads a range, up to the end of the file. */
   async read(extent: Extent): Promise<Uint8Array<ArrayBuffer>> {
     const clamped = this.#clamp(extent);
     if (clamped.length > 0 && this.#pieceOf(clamped) === undefined) {
-      this.#asked.push(clamped);
+      this.#awaited.push(clamped);
       await (this.#batch ??= this.#readBatch());
     }
     return this.find(this.#clamp(extent)) ?? new Uint8Array();
@@ -71,14 +76,15 @@ export class RangeSource {
   async readDirectory(offset: number, least: number): Promise<void> {
     if (this.#pieceOf(this.#clamp({ offset, length: least }))) return;
     const distance = offset - this.#endOfDirectory;
-    const wanted = this.#wanted.reduce((sum, { length }) => sum + length, 0);
-    const isNear = distance >= 0 && distance <= LARGEST_GAP + wanted;
+    const between = this.#announced
+      .reduce((sum, { length }) => sum + length, 0);
+    const isNear = distance >= 0 && distance <= LARGEST_GAP + between;
     if (this.#ahead > FIRST_READ || this.#pieces.length > 1) {
       this.#ahead = isNear
         ? Math.min(this.#ahead * 4, LARGEST_READ)
         : SMALL_READ;
     }
-    // A first directory that is not at the start is at the end, with its tables.
+    // A first directory that is not at the start of the file is at its end, with its values.
     const rest = this.#pieces.length === 1 ? this.#end - offset : Infinity;
     const length = Math.max(
       least,
@@ -89,13 +95,14 @@ export class RangeSource {
   }
 
   async #readBatch(): Promise<void> {
-    await undefined; // Others ask in the same turn.
-    const asked = [...this.#asked, ...this.#wanted.map((e) => this.#clamp(e))]
+    await undefined; // Waits for other calls in the same turn.
+    const announced = this.#announced.map((extent) => this.#clamp(extent));
+    const missing = [...this.#awaited, ...announced]
       .filter((extent) => extent.length > 0 && !this.#pieceOf(extent));
-    this.#asked = [];
-    this.#wanted = [];
+    this.#awaited = [];
+    this.#announced = [];
     this.#batch = undefined;
-    await Promise.all(merged(asked).map((extent) => this.#request(extent)));
+    await Promise.all(merged(missing).map((extent) => this.#request(extent)));
   }
 
   async #request({ offset, length }: Extent): Promise<void> {
