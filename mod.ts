@@ -130,7 +130,6 @@ export {
   type StoreKey,
   type StoreOptions,
   type StoreVersion,
-  WritableHttpStore,
 } from "./src/stores/mod.ts";
 export {
   type KeyFunction,

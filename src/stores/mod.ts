@@ -39,9 +39,8 @@ export {
   type Place,
   type ReadingStore,
 } from "./forwarding_store.ts";
+export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
-export type { HttpStoreOptions } from "./http/requests.ts";
-export { WritableHttpStore } from "./http/writable_http_store.ts";
 export { exclusively, KeyLocks, replaceValue, writeNew } from "./locks.ts";
 export { MemoryStore } from "./memory_store.ts";
 export {

@@ -1,11 +1,5 @@
 import { HttpStore } from "../../mod.ts";
-import { loadOnFailure } from "../../src/stores/http/load_on_failure.ts";
-import { loadOnFirstUse } from "../../src/stores/http/load_on_first_use.ts";
 import { URL_ } from "./http_stub.ts";
-
-// A schedule waits for no modules to be loaded.
-await Promise.all([loadOnFirstUse(), loadOnFailure()]);
-await new HttpStore(URL_).group("/c", ["/c"]).read(() => Promise.resolve());
 
 /** A value on a server: the write that it belongs to, and the server's time at which it was stored. */
 export interface ServedValue {

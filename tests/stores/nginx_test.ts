@@ -4,7 +4,6 @@ import {
   FileSystemStore,
   HttpStore,
   UnfinishedWriteError,
-  WritableHttpStore,
 } from "../../mod.ts";
 import { freePort, isListening } from "../support/ports.ts";
 import { findOnPath, testWith, type Tool } from "../support/tools.ts";
@@ -133,24 +132,5 @@ testWith(
       assert(outcomes.read > 0, JSON.stringify(outcomes));
       const chunk = await PARTS.apply(new HttpStore(url)).get("/c/0");
       assertEquals(chunk, chunkOf(last));
-    }),
-);
-
-testWith(
-  NGINX,
-  "WritableHttpStore stores and removes values in nginx",
-  (path) =>
-    withNginx(path, async (folder, url) => {
-      const store = new WritableHttpStore(url);
-      const value = new Uint8Array(3_000_000).fill(7);
-      await store.set("/c/0 +%/a", value);
-      assertEquals(await Deno.readFile(`${folder}/c/0 +%/a`), value);
-      await store.set("/c/0 +%/a", new Blob([value.slice(1)]).stream());
-      assertEquals(await store.get("/c/0 +%/a"), value.slice(1));
-      await store.set("/c/1", new Uint8Array());
-      assertEquals(await store.size("/c/1"), 0);
-      await store.delete("/c/0 +%/a");
-      await store.delete("/c/0 +%/a");
-      assertEquals(await store.get("/c/0 +%/a"), undefined);
     }),
 );

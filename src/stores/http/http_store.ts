@@ -1,4 +1,3 @@
-import { loadOnce } from "../../runtime/mod.ts";
 import { inspectAsString } from "../capabilities.ts";
 import {
   assertByteRange,
@@ -11,13 +10,15 @@ import {
   type StoreVersion,
 } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
-import { loadOnFirstUse } from "./load_on_first_use.ts";
-import { fetchRange } from "./range.ts";
-import { HttpRequests, type HttpStoreOptions } from "./requests.ts";
-import { fetchValue } from "./value.ts";
-
-// Programs that read chunks of one object, and no inner chunks, do without this module.
-const loadGroups = /* @__PURE__ */ loadOnce(() => import("./group.ts"));
+import { HttpClient, type HttpStoreOptions } from "./http_client.ts";
+import { readGroup } from "./http_group.ts";
+import {
+  fetchRange,
+  fetchSize,
+  fetchStream,
+  fetchValue,
+} from "./http_reads.ts";
+import { fetchRangeOf } from "./http_version.ts";
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the
@@ -65,7 +66,7 @@ const loadGroups = /* @__PURE__ */ loadOnce(() => import("./group.ts"));
  * ```
  */
 export class HttpStore implements Store {
-  readonly #requests: HttpRequests;
+  readonly #client: HttpClient;
 
   /**
    * Sends no request yet.
@@ -94,10 +95,7 @@ export class HttpStore implements Store {
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     inspectAsString(this);
-    // A subclass that writes shares its requests.
-    this.#requests = url instanceof HttpRequests
-      ? url
-      : new HttpRequests(url, options);
+    this.#client = new HttpClient(url, options);
   }
 
   /**
@@ -132,7 +130,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: GetOptions = {},
   ): Promise<Uint8Array | undefined> {
-    return await fetchValue(this.#requests, key, options);
+    return await fetchValue(this.#client, key, options);
   }
 
   /**
@@ -166,7 +164,7 @@ export class HttpStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    return await fetchRange(this.#requests, key, range, options);
+    return await fetchRange(this.#client, key, range, options);
   }
 
   /**
@@ -201,8 +199,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const { fetchStream } = await loadOnFirstUse();
-    return await fetchStream(this.#requests, key, options);
+    return await fetchStream(this.#client, key, options);
   }
 
   /**
@@ -232,8 +229,7 @@ export class HttpStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    const { fetchSize } = await loadOnFirstUse();
-    return await fetchSize(this.#requests, key, options);
+    return await fetchSize(this.#client, key, options);
   }
 
   /**
@@ -269,10 +265,8 @@ export class HttpStore implements Store {
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
     return {
-      read: async (task, options) => {
-        const { readGroup } = await loadGroups();
-        return await readGroup(this.#requests, key, keys, task, options);
-      },
+      read: (task, options) =>
+        readGroup(this.#client, key, keys, task, options),
     };
   }
 
@@ -318,8 +312,7 @@ export class HttpStore implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    const { fetchRangeOf } = await loadGroups();
-    return await fetchRangeOf(version, this.#requests, key, range, options);
+    return await fetchRangeOf(version, this.#client, key, range, options);
   }
 
   /**
@@ -337,6 +330,6 @@ export class HttpStore implements Store {
    * ```
    */
   toString(): string {
-    return `HttpStore(${this.#requests.url})`;
+    return `HttpStore(${this.#client.url})`;
   }
 }

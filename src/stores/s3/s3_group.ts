@@ -1,7 +1,7 @@
 import { PendingWriteError } from "../../errors/mod.ts";
 import { copyBytes, pause } from "../../runtime/mod.ts";
 import { assertAllGiven, assertInGroup } from "../capabilities.ts";
-import { readGroup } from "../http/group.ts";
+import { readGroup } from "../http/http_group.ts";
 import type { KeyLocks } from "../locks.ts";
 import type {
   ByteWriter,
@@ -12,41 +12,39 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import { splitPath, temporaryPath } from "../store_key.ts";
-import { type Bucket, ConflictError } from "./bucket.ts";
-import { journalKey } from "./listing.ts";
+import type { Bucket } from "./bucket.ts";
 import {
-  abortUpload,
   comesFrom,
   conditionOf,
   type Conditions,
+  ConflictError,
   deleteObject,
   metadataOf,
   type ObjectTag,
-  type PreparedUpload,
   tagOf,
-  Upload,
 } from "./objects.ts";
+import { Journal, type Outcome } from "./s3_journal.ts";
 import {
   findJournal,
   isBusy,
-  Journal,
+  journalKey,
   type JournalRecord,
   keepUpload,
   type KeptUpload,
-  type Outcome,
   type Source,
   toBase64,
   unknownJournal,
-} from "./s3_journal.ts";
+} from "./s3_journal_record.ts";
+import { abortUpload, type PreparedUpload, Upload } from "./uploads.ts";
 
-/** The most repetitions of a locked task after another program has changed the chunk. */
-const TRIES = 20;
+/** The most runs of a locked task, which is repeated if another program has changed the chunk. */
+const MOST_RUNS = 20;
 /** The time before the second run in milliseconds; doubles with each run up to `LONGEST_PAUSE`. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 1000;
 
-/** The parts of a store that a group works with. */
-export interface GroupPlace {
+/** What all groups of a store share. */
+export interface SharedByGroups {
   readonly bucket: Bucket;
   readonly locks: KeyLocks;
   /** Finds out once which conditions the bucket heeds. */
@@ -55,19 +53,19 @@ export interface GroupPlace {
 
 /** The objects of a chunk in a bucket, which are replaced together. */
 export class S3Group implements StoreGroup {
-  readonly #place: GroupPlace;
+  readonly #shared: SharedByGroups;
   readonly #key: StoreKey;
   readonly #keys: readonly StoreKey[];
-  /** The first object when the lock was taken; `undefined` without a lock. */
+  /** The first object as it was when the lock was taken; `undefined` without a lock. */
   readonly #base: ObjectTag | undefined;
 
   constructor(
-    place: GroupPlace,
+    shared: SharedByGroups,
     key: StoreKey,
     keys: readonly StoreKey[],
     base?: ObjectTag,
   ) {
-    this.#place = place;
+    this.#shared = shared;
     this.#key = key;
     this.#keys = keys;
     this.#base = base;
@@ -77,13 +75,13 @@ export class S3Group implements StoreGroup {
     task: (values: GroupValues) => Promise<T>,
     options: StoreOptions = {},
   ): Promise<T> {
-    const { objects } = this.#place.bucket;
+    const { objects } = this.#shared.bucket;
     return await readGroup(objects, this.#key, this.#keys, task, options, {
       isBeingWritten: async () => {
         if (this.#keys.length === 1) return false;
-        const place = await journalKey(this.#key);
-        const found = await findJournal(objects, place, options);
-        if (found && !found.record) throw unknownJournal(place);
+        const journal = await journalKey(this.#key);
+        const found = await findJournal(objects, journal, options);
+        if (found && !found.record) throw unknownJournal(journal);
         return isBusy(found);
       },
     });
@@ -92,10 +90,10 @@ export class S3Group implements StoreGroup {
   async write(options: StoreOptions = {}): Promise<GroupWriter> {
     options.signal?.throwIfAborted();
     const journal = this.#needsJournal
-      ? await this.#journal(options)
+      ? await this.#openJournal(options)
       : undefined;
     return new S3GroupWriter(
-      this.#place.bucket,
+      this.#shared.bucket,
       this.#key,
       this.#keys,
       this.#base,
@@ -106,7 +104,7 @@ export class S3Group implements StoreGroup {
 
   async delete(options: StoreOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
-    const { objects } = this.#place.bucket;
+    const { objects } = this.#shared.bucket;
     if (!this.#needsJournal) {
       const key = this.#keys[0]!;
       if (this.#base === undefined || this.#base.etag !== undefined) {
@@ -118,10 +116,10 @@ export class S3Group implements StoreGroup {
       if (etag !== undefined) throw new ConflictError(key);
       return;
     }
-    const journal = await this.#journal(options, "delete");
+    const journal = await this.#openJournal(options, "delete");
     const isLocked = this.#base !== undefined;
     await this.#finishOthers(options).catch((error) => {
-      // A deletion takes the place of what cannot be finished.
+      // Without a lock, the deletion takes the place of a write that cannot be finished.
       if (isLocked) throw error;
     });
     options.signal?.throwIfAborted();
@@ -155,29 +153,28 @@ export class S3Group implements StoreGroup {
     throw new ConflictError(this.#key);
   }
 
-  /**
-   * Runs the task, and runs it again if another program has changed the chunk
-   * meanwhile: buckets have no locks.
-   */
+  /** Runs a task, and runs it again if another program has changed the chunk, since buckets have no locks. */
   async lock<T>(
     task: (group: StoreGroup) => Promise<T>,
     options: StoreOptions = {},
   ): Promise<T> {
-    const { bucket, locks } = this.#place;
+    const { bucket, locks } = this.#shared;
     return await locks.write(this.#key, async () => {
-      for (let tries = 1;; tries++) {
+      for (let runs = 1;; runs++) {
         options.signal?.throwIfAborted();
         await this.#finishOthers(options);
         const base = await tagOf(bucket.objects, this.#keys[0]!, options);
         try {
           return await task(
-            new S3Group(this.#place, this.#key, this.#keys, base),
+            new S3Group(this.#shared, this.#key, this.#keys, base),
           );
         } catch (error) {
-          if (!(error instanceof ConflictError) || tries === TRIES) throw error;
+          if (!(error instanceof ConflictError) || runs === MOST_RUNS) {
+            throw error;
+          }
         }
         const longest = Math.min(
-          FIRST_PAUSE * 2 ** (tries - 1),
+          FIRST_PAUSE * 2 ** (runs - 1),
           LONGEST_PAUSE,
         );
         await pause(longest * (0.5 + Math.random() / 2), options.signal);
@@ -189,46 +186,48 @@ export class S3Group implements StoreGroup {
     return this.#keys.length > 1;
   }
 
+  /** Finishes the write or the deletion that another program has begun. */
   async #finishOthers(options: StoreOptions): Promise<void> {
     if (!this.#needsJournal) return;
-    const { objects } = this.#place.bucket;
-    const place = await journalKey(this.#key);
-    const found = await findJournal(objects, place, options);
-    if (isBusy(found)) await (await this.#journal(options)).carryOut(found);
+    const { objects } = this.#shared.bucket;
+    const journal = await journalKey(this.#key);
+    const found = await findJournal(objects, journal, options);
+    if (isBusy(found)) await (await this.#openJournal(options)).carryOut(found);
   }
 
-  async #journal(
+  /** Opens the journal, if the service heeds the conditions that it needs. */
+  async #openJournal(
     options: StoreOptions,
     needed: keyof Conditions = "put",
   ): Promise<Journal> {
-    const conditions = await this.#place.conditions(options);
+    const conditions = await this.#shared.conditions(options);
     if (!conditions.put || !conditions[needed]) {
       throw new TypeError(
         `Cannot change chunk ${
           JSON.stringify(this.#key)
-        } of several objects in ${this.#place.bucket.url}: ${
+        } of several objects in ${this.#shared.bucket.url}: ${
           conditions.put
             ? "the service ignores If-Match in DELETE requests"
             : "the service ignores If-None-Match or If-Match in PUT requests"
         }, so that readers could get the objects of two writes`,
       );
     }
-    const place = await journalKey(this.#key);
-    return new Journal(this.#place.bucket, place, conditions);
+    const { bucket } = this.#shared;
+    return new Journal(bucket, await journalKey(this.#key), conditions);
   }
 }
 
-/** The most bytes that a journal keeps of the objects of a chunk. Longer ones are kept in objects of their own. */
+/** The most bytes that a journal keeps of the objects of a chunk. Longer objects are kept under temporary keys. */
 const MOST_IN_JOURNAL = 2 ** 19;
 
 /**
  * Sends the objects of a chunk to a bucket, where `close` puts them in place.
  *
  * Of several objects, the first one is an upload under its own key, whose completion is
- * the commit. All others can be lost with their uploads from then on, so that their bytes
- * are kept until they are in place.
+ * the commit. The uploads of the others may fail later, so that the bytes of these are
+ * kept until they are in place.
  */
-export class S3GroupWriter implements GroupWriter {
+class S3GroupWriter implements GroupWriter {
   readonly #bucket: Bucket;
   readonly #key: StoreKey;
   readonly #keys: readonly StoreKey[];
@@ -309,7 +308,7 @@ export class S3GroupWriter implements GroupWriter {
     const record = { generation, key: this.#key, base, first, others };
     options.signal?.throwIfAborted();
     const outcome = await this.#carryOut(journal, record);
-    // The latter is a write that has changed this one.
+    // A later write may have changed what this one has stored.
     if (outcome.isDone || comesFrom(outcome.first!, generation)) return;
     if (base !== "*") throw new ConflictError(this.#key);
     // Another write has replaced this one.
@@ -379,6 +378,7 @@ export class S3GroupWriter implements GroupWriter {
     return await Promise.all(kept);
   }
 
+  /** Begins to send an object: the first one under its own key, the others under temporary keys. */
   #begin(key: StoreKey): Upload {
     this.#options.signal?.throwIfAborted();
     assertInGroup(this.#keys, key);
@@ -396,6 +396,7 @@ export class S3GroupWriter implements GroupWriter {
     return upload;
   }
 
+  /** Takes a complete object, in place of an earlier one for the same key. */
   async #give(key: StoreKey, upload: Upload): Promise<void> {
     const earlier = this.#given.get(key);
     this.#given.set(key, upload);

@@ -1,104 +1,47 @@
-import { readWhole } from "../http/read_whole.ts";
-import { StatusError } from "../http/request_errors.ts";
+import { StatusError } from "../http/http_failures.ts";
+import type { RequestSender } from "../http/http_client.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { relativeKey, resolveKey, splitPath } from "../store_key.ts";
-import { type Bucket, ConflictError } from "./bucket.ts";
+import { isJournal, isProbe, isTemporary, splitPath } from "../store_key.ts";
+import type { Bucket } from "./bucket.ts";
 import {
-  isJournalKey,
-  isProbeKey,
-  isTemporaryKey,
-  listAll,
-  type ListedObject,
-} from "./listing.ts";
-import {
-  abortUpload,
   ABSENT,
   comesFrom,
-  completeUpload,
   type Conditions,
-  copyPieces,
-  createUpload,
+  ConflictError,
   deleteObject,
-  etagIn,
-  type Metadata,
+  type ListedObject,
+  listObjects,
   metadataOf,
   type ObjectTag,
-  type PreparedUpload,
   probeConditions,
   putObject,
-  putPiece,
-  settleUpload,
   tagOf,
 } from "./objects.ts";
-
-/** Where the bytes of an object are while its upload is not complete: in the journal itself, or in another object. */
-export type Source =
-  | { readonly base64: string }
-  | { readonly from: StoreKey; readonly size: number };
-
-/** An upload whose bytes are kept, so that it can be replaced by another one if it is spoilt. */
-export interface KeptUpload extends PreparedUpload {
-  readonly source: Source;
-}
-
-/** The work that a journal describes: uploads to complete, or objects to remove. */
-export type JournalRecord =
-  & {
-    /** The write that the record is of. */
-    readonly generation: string;
-    /** The chunk. */
-    readonly key: StoreKey;
-  }
-  & (
-    | {
-      /** The tag that the first object must have; `*` if any. */
-      readonly base: string;
-      /**
-       * The upload of the first object, which is completed first. Until then, the write can
-       * be undone; from then on, it will be finished.
-       */
-      readonly first: PreparedUpload;
-      /** The other uploads in the order in which they are completed. */
-      readonly others: readonly KeptUpload[];
-    }
-    | {
-      /** All objects, with the tags that they must have, in the order in which they are removed. */
-      readonly removed: readonly RemovedObject[];
-    }
-    /** Nothing is to be done. Stores without conditional `DELETE` keep such a journal. */
-    | { readonly isIdle: true }
-  );
-
-type WriteRecord = Extract<
-  JournalRecord,
-  { readonly first: PreparedUpload }
->;
-
-/** An object that is to be removed, with its tag and its ETag. */
-export interface RemovedObject extends Omit<ObjectTag, "earlier"> {
-  readonly key: StoreKey;
-}
-
-/** A journal as it was found. */
-export interface FoundJournal {
-  readonly etag: string;
-  /** What it says; `undefined` if it cannot be understood. */
-  readonly record: JournalRecord | undefined;
-}
-
-/** Whether a journal describes work that is to be done. */
-export function isBusy(
-  found: FoundJournal | undefined,
-): found is FoundJournal & { readonly record: JournalRecord } {
-  return found?.record !== undefined && !("isIdle" in found.record);
-}
+import {
+  type BusyJournal,
+  encodeRecord,
+  findJournal,
+  type FoundJournal,
+  isBusy,
+  type JournalRecord,
+  keepUpload,
+  sourcesOf,
+  unknownJournal,
+  type WriteRecord,
+} from "./s3_journal_record.ts";
+import {
+  abortUpload,
+  completeUpload,
+  type PreparedUpload,
+  settleUpload,
+} from "./uploads.ts";
 
 /** What became of a record. */
 export interface Outcome {
   /** Whether its objects are in place, or removed. */
   readonly isDone: boolean;
-  /** The first object, if the write was undone, or if another one came before or after it. */
+  /** The first object, if the write was undone, or if another write came before or after it. */
   readonly first?: ObjectTag;
   /** Why a write was undone, if its first object could not be stored. */
   readonly cause?: Error;
@@ -115,35 +58,40 @@ export interface Outcome {
  */
 export class Journal {
   readonly #bucket: Bucket;
-  readonly #place: StoreKey;
+  /** The key of the journal. */
+  readonly #key: StoreKey;
   readonly #conditions: Conditions;
 
-  constructor(bucket: Bucket, place: StoreKey, conditions: Conditions) {
+  constructor(bucket: Bucket, key: StoreKey, conditions: Conditions) {
     this.#bucket = bucket;
-    this.#place = place;
+    this.#key = key;
     this.#conditions = conditions;
   }
 
+  get #objects(): RequestSender {
+    return this.#bucket.objects;
+  }
+
   /**
-   * Stores a record, with which any program can do its work. Carries out the records of
-   * others that are found before. The signal ends the waiting for others, and not the
-   * storing.
+   * Stores a record, so that any program can carry it out. Carries out the records of
+   * other programs before. The signal ends the work for other programs, but not the
+   * request that stores the record.
    *
    * @param isFull Whether the record replaces all objects, whatever they are. It then
    * takes the place of records that cannot be carried out.
-   * @param onRequest Told whether the journal may be stored, if this fails.
+   * @param onRequest Called with whether the record may be stored if the method fails.
    */
   async commit(
     record: JournalRecord,
     isFull: boolean,
     options: StoreOptions,
     onRequest: (isStored: boolean) => void = () => {},
-  ): Promise<FoundJournal & { readonly record: JournalRecord }> {
+  ): Promise<BusyJournal> {
     const { objects } = this.#bucket;
-    const bytes = encode(record, this.#place);
+    const bytes = encodeRecord(record, this.#key);
     for (;;) {
       options.signal?.throwIfAborted();
-      const found = await findJournal(objects, this.#place, options);
+      const found = await findJournal(objects, this.#key, options);
       if (isBusy(found)) {
         if (found.record.generation === record.generation) return found;
         try {
@@ -161,13 +109,12 @@ export class Journal {
         : { "if-none-match": "*" };
       try {
         onRequest(true);
-        const place = this.#place;
-        const etag = await putObject(objects, place, bytes, condition, {});
+        const etag = await putObject(objects, this.#key, bytes, condition, {});
         if (etag !== null) return { record, etag };
       } catch (error) {
-        // It may be the record of this call, if an answer was lost.
+        // The stored record may be that of this call, if a response was lost.
         if (error instanceof ConflictError) continue;
-        // The first answer to a request, which so has had no effect.
+        // The request was sent once and refused, so that it has had no effect.
         const isRefused = error instanceof StatusError && !error.isRepeated &&
           error.status < 500;
         if (isRefused) onRequest(false);
@@ -178,22 +125,22 @@ export class Journal {
 
   /**
    * Carries out a record, and ends the journal. Any number of programs may do so at the
-   * same time, and one that comes late changes nothing; only objects with equal bytes,
-   * which are stored between its check and its `DELETE`, are removed.
+   * same time, and one that comes late changes nothing, except that it removes objects
+   * with equal bytes that were stored between its check and its `DELETE`.
    *
-   * @param isOwn Whether the program has stored the record. Others end the journal, if
-   * this one cannot once the work is done.
+   * @param isOwn Whether this program has stored the record. Once its work is done, it is
+   * no error then if the journal cannot be ended, which the next program does.
    */
   async carryOut(
-    found: FoundJournal & { readonly record: JournalRecord },
+    found: BusyJournal,
     isOwn = false,
   ): Promise<Outcome> {
-    const end = (found: FoundJournal) =>
-      this.#end(found).catch((error) => {
+    const end = (done: BusyJournal) =>
+      this.#end(done).catch((error) => {
         if (!isOwn) throw error;
       });
     for (let next: FoundJournal | undefined = found; isBusy(next);) {
-      const { record }: { record: JournalRecord } = next;
+      const { record }: BusyJournal = next;
       if (!("first" in record)) {
         const isDone = await this.#remove(record);
         await end(next);
@@ -211,11 +158,7 @@ export class Journal {
         return outcome;
       }
       // Another program may have changed the journal as well, or have ended it.
-      next = replaced ?? await findJournal(
-        this.#bucket.objects,
-        this.#place,
-        {},
-      );
+      next = replaced ?? await findJournal(this.#objects, this.#key, {});
       if (next?.record?.generation !== record.generation) return outcome;
     }
     return { isDone: true };
@@ -229,24 +172,22 @@ export class Journal {
    */
   async undo(record: JournalRecord): Promise<boolean> {
     if (!("first" in record)) return false;
-    const { objects } = this.#bucket;
     const { first, generation } = record;
     let isStored = false;
-    await settleUpload(
-      objects,
-      first,
-      "to be given up",
-      async () =>
-        isStored = comesFrom(await tagOf(objects, first.key, {}), generation),
-    );
+    await settleUpload(this.#objects, first, "to be given up", async () => {
+      const object = await tagOf(this.#objects, first.key, {});
+      return isStored = comesFrom(object, generation);
+    });
     if (isStored) return false;
     await revokeAll(this.#bucket, record);
-    const found = await findJournal(objects, this.#place, {});
-    if (found?.record?.generation === generation) await this.#end(found);
+    const found = await findJournal(this.#objects, this.#key, {});
+    if (isBusy(found) && found.record.generation === generation) {
+      await this.#end(found);
+    }
     return true;
   }
 
-  /** Stores the first object, unless it is not the one that the record expects to replace. */
+  /** Stores the first object, if it replaces the one that the record expects. */
   async #completeFirst(
     { generation, base, first }: WriteRecord,
   ): Promise<Outcome> {
@@ -278,8 +219,8 @@ export class Journal {
   /**
    * Stores the other objects.
    *
-   * @returns `"all"` once they are in place; or the journal with another upload; or
-   * `undefined` if another program has changed the journal.
+   * @returns `"all"` once they are in place; or the journal, in which a spoilt upload is
+   * replaced; or `undefined` if another program has changed the journal.
    */
   async #completeOthers(
     found: FoundJournal,
@@ -310,45 +251,44 @@ export class Journal {
     return "all";
   }
 
-  /** Whether another program has finished a write, after which another one may have come. */
+  /** Whether another program has finished a write, after which a further write may have begun. */
   async #isOver(generation: string): Promise<boolean> {
-    const found = await findJournal(this.#bucket.objects, this.#place, {});
+    const found = await findJournal(this.#objects, this.#key, {});
     return found?.record?.generation !== generation;
   }
 
-  /** Puts another record of the same write in the place of a journal. */
+  /**
+   * Puts another record of the same write in the place of a journal.
+   *
+   * @param upload The upload that is new in the record.
+   */
   async #replace(
     { etag }: FoundJournal,
     record: JournalRecord,
     upload: PreparedUpload,
   ): Promise<FoundJournal | undefined> {
-    const { objects } = this.#bucket;
-    const bytes = encode(record, this.#place);
+    const objects = this.#objects;
+    const bytes = encodeRecord(record, this.#key);
     const condition = { "if-match": etag };
     try {
-      const etag = await putObject(
-        objects,
-        this.#place,
-        bytes,
-        condition,
-        {},
-      );
+      const etag = await putObject(objects, this.#key, bytes, condition, {});
       if (etag !== null) return { record, etag };
     } catch (error) {
       if (!(error instanceof ConflictError)) {
         await abortUpload(objects, upload).catch(() => {});
         throw error;
       }
-      // It may be the record of this call, if an answer was lost.
-      const found = await findJournal(objects, this.#place, {});
-      const there = found?.record;
-      const isOwn = there !== undefined && "others" in there &&
-        there.others.some(({ id }) => id === upload.id);
+      // The stored record may be that of this call, if a response was lost.
+      const found = await findJournal(objects, this.#key, {});
+      const stored = found?.record;
+      const isOwn = stored !== undefined && "others" in stored &&
+        stored.others.some(({ id }) => id === upload.id);
       if (isOwn) return found;
       await abortUpload(objects, upload);
     }
   }
 
+  /** Removes the objects of a record. Returns whether they were those that the record expects. */
   async #remove(record: JournalRecord): Promise<boolean> {
     const { objects } = this.#bucket;
     const isExpected = await isAsExpected(objects, record);
@@ -365,44 +305,27 @@ export class Journal {
     return true;
   }
 
-  /** Removes a journal whose work is done, and what holds its bytes. */
-  async #end(found: FoundJournal): Promise<void> {
-    const { etag } = found;
-    const record = found.record!;
-    const { objects } = this.#bucket;
+  /** Removes a journal whose work is done, and the objects that keep its bytes. */
+  async #end({ etag, record }: BusyJournal): Promise<void> {
+    const objects = this.#objects;
+    const condition = { "if-match": etag };
     try {
       if (this.#conditions.delete) {
-        await deleteObject(objects, this.#place, { "if-match": etag }, {});
+        await deleteObject(objects, this.#key, condition, {});
       } else {
-        const idle: JournalRecord = {
-          generation: crypto.randomUUID(),
-          key: record.key,
-          isIdle: true,
-        };
-        await putObject(
-          objects,
-          this.#place,
-          encode(idle, this.#place),
-          { "if-match": etag },
-          {},
-        );
+        const generation = crypto.randomUUID();
+        const idle = { generation, key: record.key, isIdle: true } as const;
+        const bytes = encodeRecord(idle, this.#key);
+        await putObject(objects, this.#key, bytes, condition, {});
       }
     } catch (error) {
-      // Another program has ended it.
+      // Another program has ended the journal.
       if (!(error instanceof ConflictError)) throw error;
     }
     for (const key of sourcesOf(record)) {
       await deleteObject(objects, key, {}, {});
     }
   }
-}
-
-/** The objects that hold bytes of a record. */
-export function sourcesOf(record: JournalRecord): StoreKey[] {
-  if (!("others" in record)) return [];
-  return record.others.flatMap(({ source }) =>
-    "from" in source ? [source.from] : []
-  );
 }
 
 /** Gives up all uploads of a record, so that no program completes them later. */
@@ -416,35 +339,9 @@ async function revokeAll(
   }
 }
 
-/** Sends bytes that are kept in a journal or in another object, so that they can be sent again. */
-export async function keepUpload(
-  bucket: Bucket,
-  key: StoreKey,
-  metadata: Metadata,
-  source: Source,
-  options: StoreOptions,
-): Promise<KeptUpload> {
-  const { objects } = bucket;
-  const id = await createUpload(objects, key, metadata, options);
-  try {
-    const pieces = "base64" in source
-      ? [
-        await putPiece(objects, key, id, 1, fromBase64(source.base64), options),
-      ]
-      : await copyPieces(bucket, key, id, source.from, source.size);
-    return { key, id, pieces, source };
-  } catch (error) {
-    await abortUpload(objects, { key, id }).catch(() => {});
-    throw error;
-  }
-}
-
-/**
- * Whether the objects of a chunk are those that a record expects. The work of the record
- * is done only then.
- */
-export async function isAsExpected(
-  requests: Bucket["objects"],
+/** Whether the objects of a chunk are those that a record expects. The record is carried out only then. */
+async function isAsExpected(
+  requests: RequestSender,
   record: JournalRecord,
 ): Promise<boolean> {
   if ("removed" in record) {
@@ -458,103 +355,6 @@ export async function isAsExpected(
     return tag === record.base || tag === record.generation;
   }
   return true;
-}
-
-/** Reads the journal under a key; `undefined` if there is none. */
-export async function findJournal(
-  requests: Bucket["objects"],
-  place: StoreKey,
-  options: StoreOptions,
-): Promise<FoundJournal | undefined> {
-  return await readWhole(requests, options, async () => {
-    const answer = await requests.send(place, options, [200]);
-    if (answer === undefined) return undefined;
-    const text = new TextDecoder().decode(await answer.bytesUpTo(Infinity));
-    return { etag: etagIn(answer, place), record: decode(text, place) };
-  });
-}
-
-/** The error for a journal that cannot be understood. */
-export function unknownJournal(place: StoreKey): Error {
-  return new Error(
-    `Expected a journal of this version of the package at ${
-      JSON.stringify(place)
-    }, found another value: write the whole chunk, which replaces it, or remove it if no program writes the chunk`,
-  );
-}
-
-/** The version of the format. */
-const VERSION = 2;
-
-/** Encodes a record. Its keys are relative to the journal, so that stores with other prefixes find the objects. */
-function encode(record: JournalRecord, place: StoreKey): Uint8Array {
-  const { folder } = splitPath(place);
-  const text = JSON.stringify(
-    { journal: VERSION, ...record },
-    (name, value) => isKey(name) ? relativeKey(folder, value) : value,
-  );
-  return new TextEncoder().encode(text);
-}
-
-function decode(text: string, place: StoreKey): JournalRecord | undefined {
-  const { folder } = splitPath(place);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const { journal, ...record } = Object(value);
-  if (journal !== VERSION || !isRecord(record)) return undefined;
-  // Throws for keys outside of this store, which is no damage.
-  return JSON.parse(
-    JSON.stringify(record),
-    (name, value) => isKey(name) ? resolveKey(folder, value) : value,
-  );
-}
-
-function isKey(name: string): boolean {
-  return name === "key" || name === "from";
-}
-
-// deno-lint-ignore no-explicit-any -- the value of a document
-function isRecord(record: any): boolean {
-  // deno-lint-ignore no-explicit-any
-  const isUpload = ({ key, id, pieces }: any) =>
-    typeof key === "string" && typeof id === "string" && Array.isArray(pieces);
-  try {
-    return typeof record.generation === "string" &&
-      typeof record.key === "string" && (
-        record.isIdle === true ||
-        Array.isArray(record.removed) &&
-          // deno-lint-ignore no-explicit-any
-          record.removed.every((object: any) =>
-            typeof object.key === "string" && typeof object.tag === "string"
-          ) ||
-        typeof record.base === "string" && isUpload(record.first) &&
-          // deno-lint-ignore no-explicit-any
-          record.others.every((upload: any) =>
-            isUpload(upload) &&
-            (typeof upload.source.base64 === "string" ||
-              typeof upload.source.from === "string")
-          )
-      );
-  } catch {
-    return false;
-  }
-}
-
-/** Encodes bytes as text. */
-export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let start = 0; start < bytes.length; start += 2 ** 13) {
-    binary += String.fromCharCode(...bytes.subarray(start, start + 2 ** 13));
-  }
-  return btoa(binary);
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 /**
@@ -577,25 +377,26 @@ export async function recoverBucket(
   const errors: unknown[] = [];
   const temporary: ListedObject[] = [];
   const needed = new Set<StoreKey>();
-  let conditions;
-  for await (const object of listAll(bucket, prefix, options)) {
-    const place = object.key;
-    if (!isTemporaryKey(place)) continue;
-    if (!isJournalKey(place)) {
+  let conditions: Conditions | undefined;
+  for await (const object of listObjects(bucket, prefix, options)) {
+    const { key } = object;
+    const { name } = splitPath(key);
+    if (!isTemporary(name)) continue;
+    if (!isJournal(name)) {
       temporary.push(object);
       continue;
     }
     try {
-      const found = await findJournal(objects, place, options);
-      if (found && !found.record) throw unknownJournal(place);
+      const found = await findJournal(objects, key, options);
+      if (found && !found.record) throw unknownJournal(key);
       if (!isBusy(found)) continue;
       const { record } = found;
-      for (const key of sourcesOf(record)) needed.add(key);
+      for (const source of sourcesOf(record)) needed.add(source);
       let isDone: boolean;
       if (dryRun) isDone = await isAsExpected(objects, record);
       else {
         conditions ??= await probeConditions(objects, options);
-        const journal = new Journal(bucket, place, conditions);
+        const journal = new Journal(bucket, key, conditions);
         ({ isDone } = await journal.carryOut(found));
       }
       if (!isDone) continue; // The chunk keeps its objects, or those of another program.
@@ -604,16 +405,6 @@ export async function recoverBucket(
       signal?.throwIfAborted();
       errors.push(error); // The other chunks are recovered before.
     }
-  }
-  let files = 0;
-  let bytes = 0;
-  for (const { key, size, modified } of temporary) {
-    // Programs ask a bucket again whose probe is gone.
-    const isLeft = isProbeKey(key) || modified < Date.now() - OLD;
-    if (!isLeft || needed.has(key) || errors.length > 0) continue;
-    if (!dryRun) await deleteObject(objects, key, {}, options);
-    files++;
-    bytes += size;
   }
   if (errors.length > 1) {
     throw new AggregateError(
@@ -624,5 +415,15 @@ export async function recoverBucket(
     );
   }
   if (errors.length === 1) throw errors[0];
+  let files = 0;
+  let bytes = 0;
+  for (const { key, size, modified } of temporary) {
+    // A program whose probe is removed asks the bucket again.
+    const isLeft = isProbe(splitPath(key).name) || modified < Date.now() - OLD;
+    if (!isLeft || needed.has(key)) continue;
+    if (!dryRun) await deleteObject(objects, key, {}, options);
+    files++;
+    bytes += size;
+  }
   return { written, deleted, temporary: { files, bytes } };
 }

@@ -1,9 +1,12 @@
 import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
 import { inspectAsString } from "../capabilities.ts";
-import { loadOnFirstUse } from "../http/load_on_first_use.ts";
-import { fetchRangeOf } from "../http/group.ts";
-import { fetchRange } from "../http/range.ts";
-import { fetchValue } from "../http/value.ts";
+import {
+  fetchRange,
+  fetchSize,
+  fetchStream,
+  fetchValue,
+} from "../http/http_reads.ts";
+import { fetchRangeOf } from "../http/http_version.ts";
 import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import {
@@ -18,10 +21,10 @@ import {
 } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { type Bucket, openBucket, type S3StoreOptions } from "./bucket.ts";
-import { listKeys } from "./listing.ts";
-import { deleteObject, probeConditions, storeObject } from "./objects.ts";
-import { S3Group } from "./s3_group.ts";
+import { deleteObject, listKeys, probeConditions } from "./objects.ts";
+import { S3Group, type SharedByGroups } from "./s3_group.ts";
 import { recoverBucket } from "./s3_journal.ts";
+import { storeObject } from "./uploads.ts";
 
 /**
  * A store in a bucket of Amazon S3, or of another service with its interface, such as
@@ -59,10 +62,7 @@ import { recoverBucket } from "./s3_journal.ts";
  */
 export class S3Store implements Store {
   readonly #bucket: Bucket;
-  readonly #openGroup: (
-    key: StoreKey,
-    keys: readonly StoreKey[],
-  ) => StoreGroup;
+  readonly #shared: SharedByGroups;
 
   /**
    * Sends no request yet.
@@ -88,9 +88,14 @@ export class S3Store implements Store {
    */
   constructor(url: string | URL, options: S3StoreOptions = {}) {
     inspectAsString(this);
-    this.#bucket = openBucket(url, options);
-    const bucket = this.#bucket;
-    this.#openGroup = groupsOf(bucket);
+    const bucket = this.#bucket = openBucket(url, options);
+    const probe = loadOnce(() => probeConditions(bucket.objects, {}));
+    this.#shared = {
+      bucket,
+      // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
+      locks: new KeyLocks(),
+      conditions: ({ signal }) => rejectOnAbort(probe(), signal),
+    };
   }
 
   /**
@@ -176,7 +181,6 @@ export class S3Store implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | undefined> {
-    const { fetchStream } = await loadOnFirstUse();
     return await fetchStream(this.#bucket.objects, key, options) as
       | ReadableStream<Uint8Array<ArrayBuffer>>
       | undefined;
@@ -205,7 +209,6 @@ export class S3Store implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    const { fetchSize } = await loadOnFirstUse();
     return await fetchSize(this.#bucket.objects, key, options);
   }
 
@@ -316,13 +319,7 @@ export class S3Store implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    const open = () => Promise.resolve(this.#openGroup(key, keys));
-    return {
-      read: async (task, options) => (await open()).read(task, options),
-      write: async (options) => (await open()).write!(options),
-      delete: async (options) => (await open()).delete!(options),
-      lock: async (task, options) => (await open()).lock!(task, options),
-    };
+    return new S3Group(this.#shared, key, keys);
   }
 
   /**
@@ -414,16 +411,4 @@ export class S3Store implements Store {
   toString(): string {
     return `S3Store(${this.#bucket.url})`;
   }
-}
-
-/** Returns a function that makes the groups of a bucket. */
-export function groupsOf(
-  bucket: Bucket,
-): (key: StoreKey, keys: readonly StoreKey[]) => StoreGroup {
-  // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
-  const locks = new KeyLocks();
-  const probe = loadOnce(() => probeConditions(bucket.objects, {}));
-  const conditions = ({ signal }: StoreOptions) =>
-    rejectOnAbort(probe(), signal);
-  return (key, keys) => new S3Group({ bucket, locks, conditions }, key, keys);
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { ConcatParts, recover, type StoreKey } from "../../../mod.ts";
 import { S3Store, type S3StoreOptions } from "../../../s3.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
-import { listAll } from "../../../src/stores/s3/listing.ts";
+import { listObjects } from "../../../src/stores/s3/objects.ts";
 import { runCliIn } from "../../cli/run_cli.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { testWith } from "../../support/tools.ts";
@@ -167,7 +167,7 @@ async function keepLong(options: Options): Promise<void> {
     assertEquals(await store.get("/c/0"), chunk);
   }
   const bucket = openBucket("s3://bucket", options);
-  const objects = await Array.fromAsync(listAll(bucket, "/", {}));
+  const objects = await Array.fromAsync(listObjects(bucket, "/", {}));
   const others = objects.filter(({ key }) => !key.includes("-journal-"));
   assertEquals(others.length, 3);
 }

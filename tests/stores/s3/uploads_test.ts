@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { S3Store } from "../../../s3.ts";
 import { openBucket } from "../../../src/stores/s3/bucket.ts";
-import { metadataOf, Upload } from "../../../src/stores/s3/objects.ts";
+import { metadataOf } from "../../../src/stores/s3/objects.ts";
+import { Upload } from "../../../src/stores/s3/uploads.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { shortTimers, SimulatedBucket } from "./simulated_bucket.ts";
 

@@ -1,16 +1,15 @@
 import { redactUrl } from "../capabilities.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
-import { HttpAnswer } from "./answer.ts";
-import { Connection, type Connections } from "./connection.ts";
-import type {
-  Answer,
-  RequestOptions,
-  Requests,
-  RetryPolicy,
-} from "./exchange.ts";
-import { loadOnFailure } from "./load_on_failure.ts";
-import { loadOnFirstUse } from "./load_on_first_use.ts";
+import { Connection, Connections } from "./http_connections.ts";
+import {
+  connectionError,
+  describeRequest,
+  type RetryPolicy,
+  sendWithRetries,
+  StatusError,
+} from "./http_failures.ts";
+import { HttpResponse, xmlText } from "./http_response.ts";
 
 /**
  * How {@linkcode HttpStore} makes its requests.
@@ -31,16 +30,15 @@ import { loadOnFirstUse } from "./load_on_first_use.ts";
 export interface HttpStoreOptions {
   /**
    * A function to use in place of the global `fetch`, for example to sign requests,
-   * to cache answers, or to translate the statuses of an unusual server.
+   * to cache responses, or to translate the statuses of an unusual server.
    */
   fetch?: (request: Request) => Promise<Response>;
   /** Headers of every request. */
   headers?: HeadersInit;
   /**
    * The most repetitions of a request that fails by a lost connection, a time-out, or
-   * one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. Not a
-   * request whose body is a stream, and not the rest of a stream that is being read.
-   * Defaults to 4.
+   * one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. The rest of a
+   * stream that is being read is not requested again. Defaults to 4.
    */
   retries?: number;
   /**
@@ -65,13 +63,45 @@ export interface HttpStoreOptions {
   connections?: number;
 }
 
-/** The statuses of absent values: 404 Not Found, 410 Gone. */
+/** How a request differs from a plain GET request. */
+export interface RequestOptions {
+  readonly method?: "HEAD" | "PUT" | "POST" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** The query string in place of that of the base URL, with its `?`. */
+  readonly search?: string;
+  /** Whether caches must ask the server whether their response still holds. */
+  readonly revalidate?: boolean;
+}
+
+/** Sends requests for values. */
+export interface RequestSender {
+  /** How requests are repeated. */
+  readonly policy: RetryPolicy;
+  /**
+   * Sends a request for the value of a key. All errors name the URL, except the reason
+   * of the signal, which is thrown as it is.
+   *
+   * @param statuses The expected statuses, beside those of absent values. Any other one
+   * is a `StatusError`.
+   * @returns The response; `undefined` for an absent value.
+   */
+  send(
+    key: StoreKey,
+    options: StoreOptions,
+    statuses: readonly number[],
+    init?: RequestOptions,
+  ): Promise<HttpResponse | undefined>;
+}
+
+/** The statuses of absent values: Not Found, Gone. */
 const ABSENT: readonly number[] = [404, 410];
 
+/** Matches keys that are the same when they are percent-encoded. */
 const NEEDS_NO_ENCODING = /^[\w./-]*$/;
 
-/** Makes the requests of a store, each for one key below a base URL. */
-export class HttpRequests implements Requests {
+/** Sends the requests of a store, each for one key below a base URL. */
+export class HttpClient implements RequestSender {
   readonly #base: URL;
   /** The base URL without its query string, and without a `/` at the end. */
   readonly #root: string;
@@ -80,7 +110,7 @@ export class HttpRequests implements Requests {
   readonly #timeout: number;
   readonly #connections: Connections;
   readonly policy: RetryPolicy;
-  /** Whether a response came without `Date`, so that groups are read in the slower way. */
+  /** Whether a response came without `Date`, so that groups are read with more requests. */
   lacksDates = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
@@ -97,22 +127,23 @@ export class HttpRequests implements Requests {
       retries = 4,
       retryDelay = 200,
       timeout = 60_000,
-      connections: most = 64,
+      connections = 64,
     } = options;
-    const isValid = retries >= 0 && retryDelay >= 0 && timeout > 0 && most >= 1;
+    const isValid = retries >= 0 && retryDelay >= 0 && timeout > 0 &&
+      connections >= 1;
     if (!isValid) {
       throw new RangeError(
         `Expected retries and retryDelay from 0, a timeout above 0 and connections from 1, found ${[
           retries,
           retryDelay,
           timeout,
-          most,
+          connections,
         ]}`,
       );
     }
     this.policy = { retries, retryDelay };
     this.#timeout = timeout;
-    this.#connections = { open: new Set(), waiting: [], most };
+    this.#connections = new Connections(connections);
     this.#root = origin + pathname.replace(/\/$/, "");
   }
 
@@ -126,57 +157,47 @@ export class HttpRequests implements Requests {
     options: StoreOptions,
     statuses: readonly number[],
     init: RequestOptions = {},
-  ): Promise<Answer | undefined> {
+  ): Promise<HttpResponse | undefined> {
     assertStoreKey(key);
-    const sendOnce = async () => {
-      const answer = await this.#sendOnce(key, options, init);
-      if (statuses.includes(answer.status)) return answer;
-      if (ABSENT.includes(answer.status) && !init.body) {
-        return void await answer.cancel();
+    // To a request that stores something, 404 says that the folder or the bucket is absent.
+    const absent = init.body ? [] : ABSENT;
+    return await sendWithRetries(this.policy, options, async () => {
+      const response = await this.#sendOnce(key, options, init);
+      if (statuses.includes(response.status)) return response;
+      if (!absent.includes(response.status)) {
+        throw await statusError(response, [...statuses, ...absent]);
       }
-      const { statusError } = await loadOnFailure();
-      throw await statusError(answer, statuses, init, ABSENT);
-    };
-    try {
-      return await sendOnce();
-    } catch (error) {
-      const { tryAgain } = await loadOnFailure();
-      return await tryAgain(error, this.policy, options, sendOnce, init);
-    }
+      await response.cancel();
+    });
   }
 
   async #sendOnce(
     key: StoreKey,
     options: StoreOptions,
     { method, headers, body, search, revalidate }: RequestOptions,
-  ): Promise<Answer> {
-    const connection = new Connection(
-      this.#connections,
-      this.#timeout,
-      options,
-    );
-    const { open, most } = this.#connections;
-    if (open.size < most) open.add(connection);
-    else {
-      const { waitForConnection } = await loadOnFirstUse();
-      await waitForConnection(this.#connections, connection);
-    }
+  ): Promise<HttpResponse> {
+    const connections = this.#connections;
+    const connection = new Connection(connections, this.#timeout, options);
+    if (!connections.tryOpen(connection)) await connections.open(connection);
     const request = new Request(this.#url(key, search), {
       method: method!,
       headers: { ...this.#headers, ...headers },
       signal: connection.signal,
-      ...body && { body, duplex: "half" },
+      ...body && { body },
       // Some runtimes without a cache refuse the option.
       ...revalidate && "cache" in Request.prototype && { cache: "no-cache" },
     });
-    let response: Promise<Response> | undefined;
+    let fetched: Promise<Response> | undefined;
     try {
-      const sent = () => response = this.#fetch(request);
-      return new HttpAnswer(request, await connection.wait(sent), connection);
+      const response = await connection.wait(() =>
+        fetched = this.#fetch(request)
+      );
+      return new HttpResponse(request, response, connection);
     } catch (error) {
-      connection.end();
-      const { connectionError } = await loadOnFailure();
-      throw connectionError(request, options, error, response);
+      connection.close();
+      // A response that comes after the time-out is not read.
+      fetched?.then(({ body }) => body?.cancel(error)).catch(() => {});
+      throw connectionError(request, options, error, false);
     }
   }
 
@@ -200,4 +221,36 @@ function parseUrl(url: string | URL): URL {
       { cause },
     );
   }
+}
+
+/** The longest part of a body that an error quotes, in characters. */
+const LONGEST_QUOTE = 200;
+/** The longest body in bytes that is read for an error. */
+const LONGEST_BODY = 4096;
+
+/** Creates an error for an unexpected status, and ends the response. */
+async function statusError(
+  response: HttpResponse,
+  expected: readonly number[],
+): Promise<StatusError> {
+  const { request, status, statusText } = response;
+  const quote = await quoteOf(response);
+  return new StatusError(
+    `Cannot ${describeRequest(request)}: expected status ${
+      expected.join(", ")
+    }, found ${`${status} ${statusText}`.trim()}${quote && ` (${quote})`}`,
+    response,
+  );
+}
+
+/** Reads the code and the message in the body of an error of an object store. */
+async function quoteOf(response: HttpResponse): Promise<string> {
+  if (!/\bxml\b/.test(response.headers.get("content-type") ?? "")) {
+    await response.cancel().catch(() => {});
+    return "";
+  }
+  const bytes = await response.bytesUpTo(LONGEST_BODY).catch(() => undefined);
+  const body = new TextDecoder().decode(bytes);
+  return ["Code", "Message"].map((name) => xmlText(body, name))
+    .filter(Boolean).join(": ").slice(0, LONGEST_QUOTE);
 }

@@ -1,0 +1,221 @@
+import { loadOnce, pause } from "../../runtime/mod.ts";
+import { redactUrl } from "../capabilities.ts";
+import type { StoreOptions } from "../store.ts";
+
+/** How often a failed request is repeated, and when. */
+export interface RetryPolicy {
+  /** The greatest number of repetitions. */
+  readonly retries: number;
+  /** The time before the first of them in milliseconds, which doubles with each, and is up to twice as long by chance. */
+  readonly retryDelay: number;
+}
+
+/** Thrown if a connection cannot be made, or is lost. */
+export class ConnectionError extends Error {
+  /** Whether the connection was lost in the body of the response, after its headers. */
+  readonly isBody: boolean;
+
+  constructor(message: string, cause: unknown, isBody: boolean) {
+    super(message, { cause });
+    this.isBody = isBody;
+  }
+}
+
+/** Thrown if the status of a response is an unexpected one. */
+export class StatusError extends Error {
+  readonly status: number;
+  /** The time in milliseconds after which the server wants to be asked again, if it tells. */
+  readonly retryAfter: number | undefined;
+  /** Whether the status is in the body of a response that began with another one. */
+  readonly isBody: boolean;
+  /** Whether the same request was sent before, and may have had an effect although its response was lost. */
+  isRepeated = false;
+
+  /** @param statusInBody The status that the body tells, if it is not that of the response. */
+  constructor(
+    message: string,
+    response: { readonly status: number; readonly headers: Headers },
+    statusInBody?: number,
+  ) {
+    super(message);
+    this.status = statusInBody ?? response.status;
+    this.isBody = statusInBody !== undefined;
+    this.retryAfter = retryAfter(response.headers);
+  }
+}
+
+/** Reads `Retry-After` (RFC 9110, section 10.2.3), in milliseconds. */
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Creates an error for a failed connection, or throws the reason of the caller's signal. */
+export function connectionError(
+  request: Request,
+  { signal }: StoreOptions,
+  cause: unknown,
+  isBody: boolean,
+): ConnectionError {
+  signal?.throwIfAborted();
+  return new ConnectionError(
+    `Cannot ${describeRequest(request)}: the connection failed${
+      reasonOf(cause, new URL(request.url))
+    }`,
+    cause,
+    isBody,
+  );
+}
+
+/** The method and the URL of a request, without the query string, which may hold a secret. */
+export function describeRequest({ method, url }: Request): string {
+  return `${method} ${redactUrl(url)}`;
+}
+
+/** Patterns in the errors of runtimes for connections that cannot be made. Browsers tell no reasons. */
+const REASONS: readonly (readonly [RegExp, (url: URL) => string])[] = [
+  [
+    /dns error|ENOTFOUND|EAI_AGAIN|failed to lookup/i,
+    ({ hostname }) => `no address was found for the host ${hostname}`,
+  ],
+  [
+    /connection refused|ECONNREFUSED/i,
+    ({ hostname, port, protocol }) =>
+      `${hostname} refused it at port ${
+        port || (protocol === "https:" ? 443 : 80)
+      }, where no server may be running`,
+  ],
+  [
+    /network is unreachable|no route to host|ENETUNREACH|EHOSTUNREACH/i,
+    ({ hostname }) => `the host ${hostname} cannot be reached`,
+  ],
+  [
+    /InvalidContentType|WRONG_VERSION_NUMBER|PACKET_LENGTH/,
+    ({ host }) => `${host} does not speak TLS, which https: needs`,
+  ],
+  [
+    /certificate|CERT_/i,
+    ({ hostname }) => `the certificate of ${hostname} is not trusted`,
+  ],
+  [/ports? .*blocked|bad port/i, ({ port }) => `port ${port} is blocked`],
+];
+
+/** Why a connection failed, as far as the runtime tells, after a comma or a colon. */
+function reasonOf(cause: unknown, url: URL): string {
+  if (cause instanceof DOMException && cause.name === "TimeoutError") {
+    return `, the server was s${cause.message.slice(1)}`;
+  }
+  const texts: string[] = [];
+  let error = cause;
+  for (let i = 0; i < 4 && error instanceof Error; i++, error = error.cause) {
+    texts.push(error.message, String((error as { code?: unknown }).code ?? ""));
+  }
+  // The URL in a message is not a reason.
+  const text = texts.join(" ").replaceAll(/\(https?:[^)]*\)/g, "");
+  const reason = REASONS.find(([pattern]) => pattern.test(text))?.[1];
+  return reason === undefined ? "" : `: ${reason(url)}`;
+}
+
+/** The longest time between two requests in milliseconds, unless `Retry-After` is longer. */
+const LONGEST_DELAY = 10_000;
+/** The longest `Retry-After` in milliseconds that is waited for. */
+const LONGEST_RETRY_AFTER = 60_000;
+/** The statuses below 500 of requests that may succeed later. */
+const TEMPORARY: readonly number[] = [408, 425, 429];
+/** The statuses from 500 on of requests that do not succeed later: Not Implemented, HTTP Version Not Supported. */
+const LASTING: readonly number[] = [501, 505];
+
+// Programs whose requests all succeed do without this package.
+const loadRetry = /* @__PURE__ */ loadOnce(() => import("p-retry"));
+
+/** Runs a task that sends one request, and repeats it while it fails with an error that may pass. */
+export async function sendWithRetries<T>(
+  policy: RetryPolicy,
+  options: StoreOptions,
+  send: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    return await repeat(error, policy, options, send);
+  }
+}
+
+/**
+ * Runs a task that sends a request and reads the body of its response, and repeats it if
+ * the connection is lost in the body, or if the body tells that the server has failed.
+ * Requests that fail before are repeated by {@linkcode sendWithRetries}.
+ */
+export async function readWithRetries<T>(
+  policy: RetryPolicy,
+  options: StoreOptions,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const isBody =
+      (error instanceof ConnectionError || error instanceof StatusError) &&
+      error.isBody;
+    if (!isBody) throw error;
+    return await repeat(error, policy, options, read);
+  }
+}
+
+/** Runs a task again that has failed with the error `first`, while its errors may pass. */
+async function repeat<T>(
+  first: unknown,
+  { retries, retryDelay }: RetryPolicy,
+  { signal }: StoreOptions,
+  task: () => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  if (!isTemporary(first)) throw first;
+  const { default: retry } = await loadRetry();
+  let tries = 1;
+  try {
+    return await retry((number) => {
+      tries = number;
+      if (number === 1) throw first;
+      return task();
+    }, {
+      retries,
+      minTimeout: retryDelay,
+      maxTimeout: LONGEST_DELAY,
+      randomize: true,
+      ...signal && { signal },
+      shouldRetry: ({ error }) => isTemporary(error),
+      async onFailedAttempt({ error, retriesLeft }) {
+        if (retriesLeft === 0 || !isTemporary(error)) return;
+        if (error instanceof StatusError && error.retryAfter) {
+          await pause(error.retryAfter, signal);
+        }
+      },
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (tries > 1 && error instanceof StatusError) error.isRepeated = true;
+    if (tries > 1 && error instanceof Error && isTemporary(error)) {
+      error.message += `, after ${tries} tries`;
+    }
+    throw error;
+  }
+}
+
+/** Whether a failed request may succeed later. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof StatusError) {
+    const { status, retryAfter = 0 } = error;
+    return retryAfter <= LONGEST_RETRY_AFTER &&
+      (TEMPORARY.includes(status) ||
+        status >= 500 && !LASTING.includes(status));
+  }
+  if (!(error instanceof ConnectionError)) return false;
+  const { cause, isBody } = error;
+  // `fetch` throws these errors. A function in its place may throw others, which last.
+  return isBody ||
+    cause instanceof TypeError && !/redirect/i.test(cause.message) ||
+    cause instanceof DOMException && cause.name === "TimeoutError";
+}
