@@ -11,6 +11,7 @@ import {
   type StoreKey,
   UnfinishedWriteError,
 } from "../../mod.ts";
+import { fakeClock } from "../support/fake_clock.ts";
 import { observedBody, URL_ } from "./http_stub.ts";
 import { serve, storeHandler } from "./loopback.ts";
 import { readAll } from "./store_values.ts";
@@ -162,6 +163,7 @@ const both = (values: GroupValues) =>
 
 for (const given of SERVERS) {
   Deno.test(`HttpStore.group reads two values once from a server that sends ${given.name}`, async () => {
+    using _clock = fakeClock();
     const { store, letters } = twoParts(given);
     const { requests, later = requests } = given;
     for (const expected of [requests, later]) {
@@ -179,12 +181,12 @@ for (const given of SERVERS) {
 
 Deno.test("HttpStore.group waits until values that were just written are old enough", async () => {
   for (const [age, isMissing] of [[2, false], [1, true]] as const) {
+    using clock = fakeClock();
     let elapsed = 0;
-    const start = performance.now();
     let requests = 0;
     const store = new HttpStore(URL_, {
       fetch: () => {
-        elapsed = Math.floor((performance.now() - start) / 1000);
+        elapsed = Math.floor(clock.elapsed / 1000);
         if (++requests === 2 && isMissing) {
           return Promise.resolve(new Response(null, { status: 404 }));
         }
@@ -199,46 +201,42 @@ Deno.test("HttpStore.group waits until values that were just written are old eno
 });
 
 Deno.test("HttpStore.group refuses an answer of a cache that is older than the other value", async () => {
-  const { now } = Date;
+  using _clock = fakeClock(NOW);
   const written = { "Last-Modified": at(-3600) };
   const rewritten = { "Last-Modified": at(-60) };
   const fresh = { Date: at(0) };
   // Some caches keep the date of the server, and others replace it by their own.
   const kept = (age: number) => ({ Date: at(-age), Age: `${age}` });
   const replaced = (age: number) => ({ Date: at(0), Age: `${age}` });
-  try {
-    Date.now = () => NOW;
-    for (
-      const [data, index, isRead] of [
-        [{ ...rewritten, ...fresh }, { ...rewritten, ...fresh }, true],
-        [{ ...rewritten, ...kept(57) }, { ...rewritten, ...fresh }, true],
-        [{ ...rewritten, ...fresh }, { ...rewritten, ...kept(57) }, true],
-        [{ ...rewritten, ...kept(57) }, { ...rewritten, ...kept(30) }, true],
-        [{ ...written, ...kept(900) }, { ...written, ...kept(3590) }, true],
-        [{ ...written, ...replaced(900) }, { ...written, ...fresh }, true],
-        [{ ...written, ...fresh }, { ...written, ...replaced(3590) }, true],
-        [{ ...written, ...kept(900) }, { ...rewritten, ...fresh }, false],
-        [{ ...written, ...replaced(900) }, { ...rewritten, ...fresh }, false],
-        [{ ...rewritten, ...fresh }, { ...written, ...kept(900) }, false],
-        [{ ...rewritten, ...fresh }, { ...written, ...replaced(900) }, false],
-      ] as const
-    ) {
-      const { store } = twoParts({ headers: data, index });
-      const read = store.group(DATA, KEYS).read(both);
-      const isUnfinished = (error: unknown) =>
-        assert(error instanceof UnfinishedWriteError);
-      assertEquals(
-        await read.then(() => true, isUnfinished) ?? false,
-        isRead,
-        JSON.stringify([data, index]),
-      );
-    }
-  } finally {
-    Date.now = now;
+  for (
+    const [data, index, isRead] of [
+      [{ ...rewritten, ...fresh }, { ...rewritten, ...fresh }, true],
+      [{ ...rewritten, ...kept(57) }, { ...rewritten, ...fresh }, true],
+      [{ ...rewritten, ...fresh }, { ...rewritten, ...kept(57) }, true],
+      [{ ...rewritten, ...kept(57) }, { ...rewritten, ...kept(30) }, true],
+      [{ ...written, ...kept(900) }, { ...written, ...kept(3590) }, true],
+      [{ ...written, ...replaced(900) }, { ...written, ...fresh }, true],
+      [{ ...written, ...fresh }, { ...written, ...replaced(3590) }, true],
+      [{ ...written, ...kept(900) }, { ...rewritten, ...fresh }, false],
+      [{ ...written, ...replaced(900) }, { ...rewritten, ...fresh }, false],
+      [{ ...rewritten, ...fresh }, { ...written, ...kept(900) }, false],
+      [{ ...rewritten, ...fresh }, { ...written, ...replaced(900) }, false],
+    ] as const
+  ) {
+    const { store } = twoParts({ headers: data, index });
+    const read = store.group(DATA, KEYS).read(both);
+    const isUnfinished = (error: unknown) =>
+      assert(error instanceof UnfinishedWriteError);
+    assertEquals(
+      await read.then(() => true, isUnfinished) ?? false,
+      isRead,
+      JSON.stringify([data, index]),
+    );
   }
 });
 
 Deno.test("HttpStore.group gives up on values that change all the time", async () => {
+  using _clock = fakeClock();
   for (
     const headersOf of [
       (i: number) => ({ ETag: `"${i}"` }),
@@ -273,6 +271,7 @@ Deno.test("HttpStore.group gives up on values that change all the time", async (
 });
 
 Deno.test("HttpStore.group tries three times if the same values alone are present", async () => {
+  using _clock = fakeClock();
   for (
     const [presence, tries, outcome] of [
       ["00", 1, "absent"],
@@ -315,6 +314,7 @@ Deno.test("HttpStore.group tries three times if the same values alone are presen
 });
 
 Deno.test("HttpStore.group passes on an error of the task only if the values are of one write", async () => {
+  using _clock = fakeClock();
   const damage = new Error("The checksum is wrong");
   for (
     const [generations, failures, calls, result] of [

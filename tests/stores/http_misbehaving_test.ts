@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HttpStore, type HttpStoreOptions } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { fakeClock } from "../support/fake_clock.ts";
 import { serve } from "./loopback.ts";
 import { readAll } from "./store_values.ts";
 
@@ -213,19 +214,32 @@ for (const [name, acts, requests, message, options = {}] of FAILING) {
     }));
 }
 
-Deno.test("HttpStore waits as long as Retry-After says, and ends the waiting when the signal aborts", () =>
-  withServer(
-    [status("503 Service Unavailable", "Retry-After: 50")],
-    {},
-    async (store, sent) => {
-      const controller = new AbortController();
-      const reason = new Error("No longer in view");
-      const reading = store.get("/k", { signal: controller.signal });
-      setTimeout(() => controller.abort(reason), 100);
+Deno.test("HttpStore waits as long as Retry-After says, and ends the waiting when the signal aborts", async () => {
+  for (const isAborted of [false, true]) {
+    using clock = fakeClock();
+    const sent: number[] = [];
+    const store = new HttpStore("https://example.org", {
+      retryDelay: 0,
+      fetch() {
+        sent.push(clock.elapsed);
+        const headers = { "Retry-After": "50" };
+        return Promise.resolve(
+          sent.length === 1
+            ? new Response(null, { status: 503, headers })
+            : new Response(VALUE),
+        );
+      },
+    });
+    const controller = new AbortController();
+    const reason = new Error("No longer in view");
+    const reading = store.get("/k", { signal: controller.signal });
+    if (isAborted) {
+      setTimeout(() => controller.abort(reason), 49_999);
       const error = await assertRejects(() => reading);
-      assertEquals([error, sent.length], [reason, 1]);
-    },
-  ));
+      assertEquals([error, sent, clock.elapsed], [reason, [0], 49_999]);
+    } else assertEquals([await reading, sent], [VALUE, [0, 50_000]]);
+  }
+});
 
 Deno.test("HttpStore.getRange requests a range again after half of it", () => {
   const part = (bytes: number): Act => (connection) =>
@@ -389,6 +403,7 @@ Deno.test("HttpStore cancels an answer that comes after the time-out", async () 
 });
 
 Deno.test("HttpStore lets requests begin while streams are open that nobody reads", async () => {
+  using _clock = fakeClock();
   const store = new HttpStore("https://example.org", {
     connections: 2,
     fetch: () => Promise.resolve(new Response(VALUE)),

@@ -21,7 +21,7 @@ export function stub(
   return { store, requests };
 }
 
-/** A body that repeats one chunk, endlessly or a number of times, and a record of its use. */
+/** A body that repeats one piece of memory, endlessly or a number of times, and a record of its use. */
 export function observedBody(
   chunk: Uint8Array = new Uint8Array(4),
   times = Infinity,
@@ -35,7 +35,7 @@ export function observedBody(
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
       pulls++;
-      controller.enqueue(chunk.slice());
+      controller.enqueue(chunk as Uint8Array<ArrayBuffer>);
       if (pulls >= times) controller.close();
     },
     cancel() {

@@ -5,6 +5,7 @@ import {
   type StoreKey,
   type StoreVersion,
 } from "../../mod.ts";
+import { fakeClock } from "../support/fake_clock.ts";
 import { observedBody, URL_ } from "./http_stub.ts";
 
 const DATA = "/c/0";
@@ -193,6 +194,7 @@ Deno.test("HttpStore.getRangeOf returns undefined for a value of a group that wa
 });
 
 Deno.test("HttpStore.getRangeOf waits for an index that was just written, and has it read anew", async () => {
+  using clock = fakeClock();
   const young = { "Last-Modified": at(0), "Date": at(2) };
   const { store, methods } = answering([
     young,
@@ -203,6 +205,7 @@ Deno.test("HttpStore.getRangeOf waits for an index that was just written, and ha
   ]);
   const version = await readIndex(store);
   assertEquals(await store.getRangeOf(version, DATA, RANGE), undefined);
+  assertEquals(clock.elapsed, 1000);
   const later = await readIndex(store);
   assertEquals((await store.getRangeOf(later, DATA, RANGE))?.length, 3);
   assertEquals(methods, ["GET", "GET", "HEAD", "GET", "GET"]);
