@@ -22,7 +22,7 @@ import {
   write,
 } from "../stores/mod.ts";
 import { arrayRoot, ArrayStorage } from "./array_storage.ts";
-import type { SetChunkOptions, ShardPlace } from "./whole_shards.ts";
+import type { SetChunkOptions, WholeShards } from "./whole_shards.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 
@@ -407,8 +407,8 @@ export class ArrayChunks {
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
       if (this.#isSharded) {
-        const { setShard } = await loadWholeShards();
-        await setShard(this.#place(key), bytes, options);
+        const shards = await this.#wholeShards();
+        await shards.set(key, bytes, options);
       } else if (bytes instanceof Uint8Array) {
         // Programs that change parts of the chunk do so under the same lock.
         await replaceValue(this.#store, key, bytes, options);
@@ -454,8 +454,8 @@ export class ArrayChunks {
   ): Promise<void> {
     const key = this.key(coordinates);
     if (this.#isSharded) {
-      const { deleteShard } = await loadWholeShards();
-      await deleteShard(this.#place(key), options);
+      const shards = await this.#wholeShards();
+      await shards.delete(key, options);
     } else await remove(this.#store, key, options);
   }
 
@@ -520,14 +520,14 @@ export class ArrayChunks {
     return isSharding(this.metadata.codecs?.[0]);
   }
 
-  #place(key: StoreKey): ShardPlace {
-    return {
-      key,
-      store: this.#store,
-      given: this.#given,
-      root: this.#root,
-      storage: this.#storage,
-    };
+  async #wholeShards(): Promise<WholeShards> {
+    const { WholeShards } = await loadWholeShards();
+    return new WholeShards(
+      this.#store,
+      this.#given,
+      this.#root,
+      this.#storage,
+    );
   }
 
   /** Names the array in messages. */

@@ -1,142 +1,61 @@
-import { isDamage, MetadataError } from "../errors/mod.ts";
+import { MetadataError } from "../errors/mod.ts";
 import {
-  assertOtherBytes,
-  findFirstBytes,
-  FirstBytes,
-  mayHaveRecords,
-  otherBytesLost,
+  deleteShard,
   parseShardLayout,
-  readFirstBytes,
+  setShard,
   ShardChanges,
   type ShardLayout,
-  type StoredShard,
 } from "../shards/mod.ts";
-import {
-  assertValue,
-  exclusively,
-  hasGroups,
-  remove,
-  replaceValue,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-  write,
-} from "../stores/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import { type ArrayStorage, unsizedPart } from "./array_storage.ts";
 
-/** Where a shard is stored. */
-export interface ShardPlace {
-  readonly key: StoreKey;
-  /** The store of whole shards. */
-  readonly store: Store;
-  /** The store below, and the prefix of the array's keys in it, without a last `/`. */
-  readonly given: Store;
-  readonly root: string;
-  readonly storage: ArrayStorage;
-}
-
 /**
- * Stores a whole shard. A stored shard that begins with bytes of another file format is
- * replaced only by one that does so, too. Changes of inner chunks in this process wait,
- * and forget the index.
- *
- * @throws {OtherBytesError} If the new shard begins with an inner chunk, or is no shard.
+ * Stores and removes the whole shards of an array. `ArrayChunks` loads this module with the
+ * first shard that is written, since most programs write none.
  */
-export async function setShard(
-  place: ShardPlace,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  { otherBytes, ...options }: SetChunkOptions,
-): Promise<void> {
-  assertValue(value);
-  assertOtherBytes(otherBytes);
-  const task = () =>
-    otherBytes === "replace"
-      ? replace(place.store, place.key, value, options)
-      : replaceShard(place, value, options);
-  const changes = ShardChanges.of(place.given, place.root);
-  // A group is locked once the stream has ended, so that a slow one keeps nobody out.
-  const locksLate = !(value instanceof Uint8Array) && hasGroups(place.given);
-  if (!locksLate) return await changes.run(place.key, task);
-  await task().finally(() => changes.note());
-}
+export class WholeShards {
+  readonly #store: Store;
+  readonly #storage: ArrayStorage;
+  readonly #changes: ShardChanges;
 
-/** Removes a shard, as {@linkcode setShard} stores one. */
-export async function deleteShard(
-  { given, root, store, key }: ShardPlace,
-  options: StoreOptions | undefined,
-): Promise<void> {
-  const changes = ShardChanges.of(given, root);
-  await changes.run(key, () => remove(store, key, options));
-}
-
-async function replaceShard(
-  { store, key, storage }: ShardPlace,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions,
-): Promise<void> {
-  const layout = layoutOf(storage);
-  if (layout === undefined) return await replace(store, key, value, options);
-  const part = unsizedPart(storage.layers);
-  const headSize = part?.offset ?? 0;
-  const stored = {
-    key,
-    layout,
-    headSize,
-    mayHaveRecords: mayHaveRecords(part, layout),
-  };
-  const run = await storedFirstBytes(store, stored, options);
-  if (run === undefined) return await replace(store, key, value, options);
-  const bytes = new FirstBytes(layout, headSize);
-  const assertOthers = () => {
-    if (!bytes.areOthers()) throw otherBytesLost(key, run);
-  };
-  if (value instanceof Uint8Array) {
-    bytes.add(value);
-    assertOthers();
-    return await replace(store, key, value, options);
+  /**
+   * @param store The store of whole shards.
+   * @param given The store below, as the user gave it.
+   * @param root The prefix of the array's keys, without a last `/`.
+   */
+  constructor(
+    store: Store,
+    given: Store,
+    root: string,
+    storage: ArrayStorage,
+  ) {
+    this.#store = store;
+    this.#storage = storage;
+    this.#changes = ShardChanges.of(given, root);
   }
-  const checked = value.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(piece, controller) {
-        // The store refuses pieces that are no bytes.
-        if (piece instanceof Uint8Array) bytes.add(piece);
-        controller.enqueue(piece);
-      },
-      flush: assertOthers,
-    }),
-  );
-  await write(store, key, checked, options);
-}
 
-/** Replaces a shard under its lock. A stream is stored as the store does it. */
-async function replace(
-  store: Store,
-  key: StoreKey,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions,
-): Promise<void> {
-  await (value instanceof Uint8Array
-    ? replaceValue(store, key, value, options)
-    : write(store, key, value, options));
-}
+  /** Stores a shard. */
+  set(
+    key: StoreKey,
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: SetChunkOptions,
+  ): Promise<void> {
+    return setShard(this.#place(key), value, options);
+  }
 
-/** Finds the bytes of another file format without the lock of the shard, which few shards need. */
-async function storedFirstBytes(
-  store: Store,
-  stored: StoredShard,
-  options: StoreOptions,
-): ReturnType<typeof findFirstBytes> {
-  try {
-    return await readFirstBytes(store, stored, options);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    // Taking the lock finishes the write of a killed program.
-    return await exclusively(
-      store,
-      stored.key,
-      (locked) => findFirstBytes(locked, stored, options),
-      options,
-    );
+  /** Removes a shard. */
+  delete(key: StoreKey, options: StoreOptions | undefined): Promise<void> {
+    return deleteShard(this.#place(key), options);
+  }
+
+  #place(key: StoreKey) {
+    return {
+      key,
+      store: this.#store,
+      layout: layoutOf(this.#storage),
+      part: unsizedPart(this.#storage.layers),
+      changes: this.#changes,
+    };
   }
 }
 

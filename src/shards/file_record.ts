@@ -1,5 +1,24 @@
 import { crc32c } from "../checksum/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import {
+  DamageError,
+  describe,
+  isDamage,
+  OtherBytesError,
+} from "../errors/mod.ts";
+import {
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import {
+  assertExtents,
+  decodeShardIndex,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
 
 /**
  * The length of a file record in bytes: the text `ZARRFILE`, the size of the file in 8
@@ -63,5 +82,93 @@ export function assertFileSize(
       describe(key)
     } is ${size} bytes long, where its index was made for ${record.size}: it was replaced after it had been adopted; call adoptTiffs or adoptZip again with overwrite: true`,
     { key },
+  );
+}
+
+/** Whether a file record may lie before the indexes of shards: their part has room for it. */
+export function mayHaveRecords(
+  body: { readonly tailSize?: number | undefined } | null | undefined,
+  layout: ShardLayout | undefined,
+): boolean {
+  return layout?.indexLocation === "end" &&
+    body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
+}
+
+/** An index, and the record of its file if it has one. */
+export interface RecordedIndex {
+  readonly index: ShardIndex | undefined;
+  readonly record?: FileRecord | undefined;
+}
+
+/**
+ * Reads the index of a shard, and compares the length of the file with its record, if
+ * it has one. The length is not asked of a store that can only read, since that is a
+ * server as a rule: this would take one more request for each shard. Its responses
+ * tell the length later.
+ *
+ * @param values The store of whole shards, or a group of it.
+ * @throws {DamageError} If the file was replaced.
+ */
+export async function readRecordedIndex(
+  values: Pick<Store, "get" | "getRange" | "size">,
+  key: StoreKey,
+  layout: ShardLayout,
+  isReadOnly: boolean,
+  options: StoreOptions | undefined,
+): Promise<RecordedIndex> {
+  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
+  const bytes = await readRange(
+    values,
+    key,
+    { suffixLength: length },
+    options,
+  );
+  if (bytes === undefined) return { index: undefined };
+  const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+  if (record !== undefined && !isReadOnly) {
+    const size = await readSize(values, key, options);
+    assertFileSize(record, key, size && size - length);
+  }
+  const index = decodeShardIndex(
+    bytes.subarray(FILE_RECORD_SIZE),
+    layout,
+    key,
+  );
+  assertExtents(index, layout, undefined, key);
+  return { index, record };
+}
+
+/**
+ * Refuses a file of which the array has only a part, since a container does not write
+ * the rest. Nothing is known of a damaged shard.
+ *
+ * @param values The store of whole shards.
+ * @throws {OtherBytesError} If the record of the file says so.
+ */
+export async function assertWholeFile(
+  values: Store,
+  key: StoreKey,
+  layout: ShardLayout,
+  options: StoreOptions,
+): Promise<void> {
+  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = await readRange(values, key, { suffixLength }, options);
+  } catch (error) {
+    if (isDamage(error)) return;
+    throw error;
+  }
+  const record = bytes && decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
+  if (record && record.contents !== 0) throw restOfFileLost(key, record.size);
+}
+
+/** Returns the error about a file that has more than its shard, which a container would not write. */
+function restOfFileLost(key: string, length: number): OtherBytesError {
+  return new OtherBytesError(
+    `File ${
+      describe(key)
+    } was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first`,
+    { key, offset: 0, length },
   );
 }

@@ -8,24 +8,17 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
-  coordinatesInShard,
-  findInner,
-  type InnerPath,
-  readInner,
-} from "./inner_extents.ts";
-import { mayHaveRecords } from "./other_bytes.ts";
-import type { ShardBody } from "./range_batches.ts";
-import { placeInShard } from "./read_inner_chunk.ts";
-import { ShardChanges } from "./shard_changes.ts";
-import type { ShardLayout } from "./shard_layout.ts";
-import { ShardReads } from "./shard_reader.ts";
-import {
   changeShard,
   type ChangeShardOptions,
   type ChangesOf,
+  type InnerChanges,
   readDamagedHead,
-  type ShardChanges as InnerChanges,
-} from "./shard_writer.ts";
+} from "./change_shard.ts";
+import { mayHaveRecords } from "./file_record.ts";
+import type { ShardBody } from "./range_batches.ts";
+import { ShardChanges } from "./shard_changes.ts";
+import type { InnerPath, ShardLayout } from "./shard_layout.ts";
+import { placeInShard, ShardReader } from "./shard_reader.ts";
 
 /** Options of {@linkcode InnerChunks}. */
 export interface InnerChunksOptions {
@@ -40,18 +33,15 @@ export interface InnerChunksOptions {
   changes?: ShardChanges;
 }
 
-/**
- * Reads and changes the inner chunks of the shards in a store. The index of a shard
- * is cached until the shard is changed: here, by others that share the same
- * `changes`, or, in a store with versions, by anybody.
- */
+/** Reads and changes the inner chunks of the shards in a store. */
 export class InnerChunks {
+  /** Reads the inner chunks. */
+  readonly reader: ShardReader;
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
   readonly #headSize: number;
   readonly #mayHaveRecords: boolean;
   readonly #changes: ShardChanges;
-  readonly #reads: ShardReads;
   readonly #batches = new Map<string, Batch>();
 
   /**
@@ -68,128 +58,28 @@ export class InnerChunks {
       changes = new ShardChanges(),
     }: InnerChunksOptions = {},
   ) {
+    this.reader = new ShardReader(store, layouts, body, changes);
     this.#store = store;
     this.#layouts = layouts;
     this.#headSize = headSize;
     this.#mayHaveRecords = mayHaveRecords(body, layouts[0]);
     this.#changes = changes;
-    this.#reads = new ShardReads(store, layouts, body, changes);
   }
 
   /** One inner chunk as a store that has it under the key of its shard. */
-  at(path: InnerPath): InnerChunkStore {
-    return new InnerChunkStore(this, path);
-  }
-
-  /** Forgets all cached indexes, since other programs may have changed the shards. */
-  refresh(): void {
-    this.#reads.clear();
-  }
-
-  /** Lists the inner chunks of a shard. */
-  async *list(
-    key: StoreKey,
-    options?: StoreOptions,
-    outer: InnerPath = [],
-  ): AsyncGenerator<InnerPath> {
-    const index = await this.#reads.read(key, options, async (shard) => {
-      const extent = outer.length > 0
-        ? await findInner(shard, outer)
-        : undefined;
-      const isAbsent = outer.length > 0 && extent === undefined;
-      const index = isAbsent ? undefined : await shard.index(outer, extent);
-      await shard.confirm?.();
-      return index;
-    });
-    const layout = this.#layouts[outer.length]!;
-    for (const [place, entry] of index?.entries() ?? []) {
-      if (entry === undefined) continue;
-      const path = [...outer, coordinatesInShard(place, layout)];
-      if (path.length === this.#layouts.length) yield path;
-      else yield* this.list(key, options, path);
-    }
-  }
-
-  /** Stores a shard with some inner chunks changed, which are read and stored under its lock. */
-  write(
-    key: StoreKey,
-    changes: InnerChanges | ChangesOf,
-    options: ChangeShardOptions = {},
-  ): Promise<void> {
-    const { signal } = options;
-    const writing = this.#changes.run(key, async () => {
-      signal?.throwIfAborted();
-      const [layout, ...nested] = this.#layouts;
-      if (nested.length > 0) {
-        throw new TypeError(
-          `Shard ${
-            describe(key)
-          } is made of shards: such arrays can be read, and not written`,
-        );
-      }
-      const headSize = this.#headSize;
-      const mayHaveRecords = this.#mayHaveRecords;
-      const change = (more: ChangeShardOptions) =>
-        exclusively(
-          this.#store,
-          key,
-          (store) =>
-            changeShard(store, key, layout!, changes, {
-              headSize,
-              mayHaveRecords,
-              ...options,
-              ...more,
-            }),
-          signal && { signal },
-        );
-      try {
-        await change({});
-      } catch (error) {
-        if (!options.isWhole || !isDamage(error)) throw error;
-        // Parts of a damaged shard can be read alone, without its lock.
-        const reading = signal ? { signal } : {};
-        const store = this.#store;
-        await change({
-          head: await readDamagedHead(store, key, layout!, headSize, reading),
-        });
-      }
-    }, () => this.#reads.noteChange(key));
-    return rejectOnAbort(writing, signal);
-  }
-
-  /** Reads an inner chunk, or a range of it. */
-  read(
-    key: StoreKey,
-    path: InnerPath,
-    range?: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    return this.#reads.read(
-      key,
-      options,
-      (shard) => readInner(shard, path, range),
-    );
-  }
-
-  /** Reads an inner chunk by the present index, to change it and write it back. */
-  readPresent(
-    key: StoreKey,
-    path: InnerPath,
-  ): Promise<Uint8Array | undefined> {
-    return this.#reads.readPresent(key, path);
-  }
-
-  /** Tells how long an inner chunk is. */
-  size(
-    key: StoreKey,
-    path: InnerPath,
-    options: StoreOptions | undefined,
-  ): Promise<number | undefined> {
-    return this.#reads.read(key, options, async (shard) => {
-      const extent = await findInner(shard, path);
-      await shard.confirm?.();
-      return extent?.length;
-    });
+  at(path: InnerPath): Store & Required<Pick<Store, "set" | "size">> {
+    return {
+      get: (key, options) => this.reader.read(key, path, undefined, options),
+      getRange: (key, range, options) =>
+        this.reader.read(key, path, range, options),
+      size: (key, options) => this.reader.size(key, path, options),
+      set: async (key, bytes) => {
+        await this.change(key, path, bytes as Uint8Array);
+      },
+      delete: async (key) => {
+        await this.change(key, path, undefined);
+      },
+    };
   }
 
   /**
@@ -216,30 +106,87 @@ export class InnerChunks {
     return !outdated.has(change);
   }
 
+  /** Opens a batch of changes, which others join until the lock of the shard is taken. */
   #openBatch(key: StoreKey): Batch {
     const changes = new Map<number, Change>();
-    // Changes are added until the earlier writes of the shard have finished.
-    const closed = this.#changes.locks.write(key, () => {
-      this.#batches.delete(key);
-      return Promise.resolve();
-    });
+    const close = () => {
+      if (this.#batches.get(key) === batch) this.#batches.delete(key);
+    };
     const store = async () => {
       const outdated = new Set<Change>();
-      await this.write(key, (chunkAt) => {
-        outdated.clear();
-        const present = new Map<number, Uint8Array | undefined>();
-        for (const [place, change] of changes) {
-          if (isBase(change.base, chunkAt(place))) {
-            present.set(place, change.bytes);
-          } else outdated.add(change);
-        }
-        return present;
-      });
+      await this.write(
+        key,
+        (chunkAt) => {
+          outdated.clear();
+          const present = new Map<number, Uint8Array | undefined>();
+          for (const [place, change] of changes) {
+            if (isBase(change.base, chunkAt(place))) {
+              present.set(place, change.bytes);
+            } else outdated.add(change);
+          }
+          return present;
+        },
+        {},
+        close,
+      ).finally(close);
       return outdated;
     };
-    const batch = { changes, outdated: closed.then(store) };
+    const batch: Batch = { changes, outdated: Promise.resolve().then(store) };
     this.#batches.set(key, batch);
     return batch;
+  }
+
+  /**
+   * Stores a shard with some inner chunks changed, which are read and stored under its lock.
+   *
+   * @param begin Called once the lock of the shard is taken.
+   */
+  write(
+    key: StoreKey,
+    changes: InnerChanges | ChangesOf,
+    options: ChangeShardOptions = {},
+    begin?: () => void,
+  ): Promise<void> {
+    const { signal } = options;
+    return rejectOnAbort(this.#write(key, changes, options, begin), signal);
+  }
+
+  async #write(
+    key: StoreKey,
+    changes: InnerChanges | ChangesOf,
+    options: ChangeShardOptions,
+    begin: (() => void) | undefined,
+  ): Promise<void> {
+    const [layout, ...nested] = this.#layouts;
+    if (nested.length > 0) {
+      throw new TypeError(
+        `Shard ${
+          describe(key)
+        } is made of shards: such arrays can be read, and not written`,
+      );
+    }
+    const [headSize, mayHaveRecords] = [this.#headSize, this.#mayHaveRecords];
+    const { signal } = options;
+    const reading = signal ? { signal } : {};
+    const change = (head?: Uint8Array) =>
+      exclusively(this.#store, key, (store) => {
+        begin?.();
+        const given = { headSize, mayHaveRecords, head, ...options };
+        return this.#changes.run(
+          () => changeShard(store, key, layout!, changes, given),
+          () => this.reader.noteChange(key),
+        );
+      }, reading);
+    try {
+      await change();
+    } catch (error) {
+      if (!options.isWhole || !isDamage(error)) throw error;
+      // Parts of a damaged shard can be read alone, without its lock.
+      const store = this.#store;
+      await change(
+        await readDamagedHead(store, key, layout!, headSize, reading),
+      );
+    }
   }
 }
 
@@ -266,53 +213,4 @@ interface Batch {
   readonly changes: Map<number, Change>;
   /** Resolves to the changes that are not stored, since their chunks are not their bases. */
   readonly outdated: Promise<ReadonlySet<Change>>;
-}
-
-/** A store of one inner chunk, under the key of its shard. */
-export class InnerChunkStore implements Store {
-  readonly #chunks: InnerChunks;
-  readonly #path: InnerPath;
-
-  constructor(chunks: InnerChunks, path: InnerPath) {
-    this.#chunks = chunks;
-    this.#path = path;
-  }
-
-  get(key: StoreKey, options?: StoreOptions): Promise<Uint8Array | undefined> {
-    return this.#chunks.read(key, this.#path, undefined, options);
-  }
-
-  /** Reads the inner chunk by the present index, to change it and write it back. */
-  getPresent(key: StoreKey): Promise<Uint8Array | undefined> {
-    return this.#chunks.readPresent(key, this.#path);
-  }
-
-  getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    return this.#chunks.read(key, this.#path, range, options);
-  }
-
-  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
-    return this.#chunks.size(key, this.#path, options);
-  }
-
-  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    await this.#chunks.change(key, this.#path, bytes);
-  }
-
-  /** Stores the inner chunk if it is what the change was made of. Returns whether it is. */
-  change(
-    key: StoreKey,
-    bytes: Uint8Array,
-    base: ChunkBase | undefined,
-  ): Promise<boolean> {
-    return this.#chunks.change(key, this.#path, bytes, base);
-  }
-
-  async delete(key: StoreKey): Promise<void> {
-    await this.#chunks.change(key, this.#path, undefined);
-  }
 }

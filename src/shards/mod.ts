@@ -1,3 +1,4 @@
+export type { ChangesOf } from "./change_shard.ts";
 export {
   assertFirstBytes,
   encodeShard,
@@ -11,41 +12,26 @@ export {
   FILE_RECORD_SIZE,
   type FileRecord,
 } from "./file_record.ts";
-export {
-  type ChunkBase,
-  InnerChunks,
-  InnerChunkStore,
-  isBase,
-} from "./inner_chunks.ts";
-export {
-  coordinatesInShard,
-  type Extent,
-  type InnerPath,
-} from "./inner_extents.ts";
-export {
-  assertOtherBytes,
-  findFirstBytes,
-  FirstBytes,
-  mayHaveRecords,
-  otherBytesLost,
-  readFirstBytes,
-  type StoredShard,
-} from "./other_bytes.ts";
+export { type ChunkBase, InnerChunks, isBase } from "./inner_chunks.ts";
+export { assertOtherBytes } from "./other_bytes.ts";
 export type { ShardBody } from "./range_batches.ts";
-export {
-  placeInShard,
-  readInnerChunk,
-  readShardIndex,
-  type ReadShardRange,
-} from "./read_inner_chunk.ts";
+export { readInnerChunk } from "./read_inner_chunk.ts";
+export { deleteShard, setShard } from "./replace_shard.ts";
 export { ShardChanges } from "./shard_changes.ts";
 export {
   assertExtents,
   assertShardIndex,
   decodeShardIndex,
   encodeShardIndex,
+  type Extent,
+  readShardIndex,
+  type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-export { parseShardLayout, type ShardLayout } from "./shard_layout.ts";
-export type { ChangesOf } from "./shard_writer.ts";
+export {
+  type InnerPath,
+  parseShardLayout,
+  type ShardLayout,
+} from "./shard_layout.ts";
+export { coordinatesInShard, placeInShard } from "./shard_reader.ts";

@@ -6,16 +6,9 @@ import {
   type Store,
   type StoreKey,
   type StoreOptions,
-  type StoreVersion,
 } from "../stores/mod.ts";
+import { decodeFileRecord, FILE_RECORD_SIZE } from "./file_record.ts";
 import {
-  assertFileSize,
-  decodeFileRecord,
-  FILE_RECORD_SIZE,
-  type FileRecord,
-} from "./file_record.ts";
-import {
-  assertExtents,
   decodeShardIndex,
   type ShardIndex,
   shardIndexSize,
@@ -197,59 +190,6 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** Finds out, from the pieces of a new shard, whether it begins with bytes of another file format. */
-export class FirstBytes {
-  readonly #layout: ShardLayout;
-  readonly #headSize: number;
-  /** The first or the last bytes of the pieces, where the index is. */
-  readonly #index: Uint8Array;
-  #size = 0;
-  /** The offset of the first byte other than 0 behind head parts and index. */
-  #firstByte = Infinity;
-
-  /** @param headSize The number of bytes of the head parts. */
-  constructor(layout: ShardLayout, headSize: number) {
-    this.#layout = layout;
-    this.#headSize = headSize;
-    this.#index = new Uint8Array(shardIndexSize(layout));
-  }
-
-  /** Adds the next bytes of the shard. */
-  add(piece: Uint8Array): void {
-    const index = this.#index;
-    const isAtStart = this.#layout.indexLocation === "start";
-    if (this.#firstByte === Infinity) {
-      const start = Math.max(this.#headSize, isAtStart ? index.length : 0);
-      const skipped = Math.max(0, start - this.#size);
-      const at = piece.subarray(skipped).findIndex((byte) => byte !== 0);
-      if (at >= 0) this.#firstByte = this.#size + skipped + at;
-    }
-    if (isAtStart) {
-      const room = Math.max(0, index.length - this.#size);
-      if (room > 0) index.set(piece.subarray(0, room), this.#size);
-    } else {
-      const last = piece.subarray(-index.length);
-      index.copyWithin(0, last.length);
-      index.set(last, index.length - last.length);
-    }
-    this.#size += piece.length;
-  }
-
-  /** Whether the bytes so far are a shard that begins with bytes of another file format. */
-  areOthers(): boolean {
-    const layout = this.#layout;
-    try {
-      const index = decodeShardIndex(this.#index, layout);
-      if (!liesIn(index, layout, this.#size)) return false;
-      const run = firstRun(index, layout, this.#size, this.#headSize);
-      return this.#firstByte < run.offset + run.length;
-    } catch (error) {
-      if (isDamage(error)) return false;
-      throw error;
-    }
-  }
-}
-
 /** Whether a write may lose bytes of a shard that belong to neither inner chunks, index nor head parts. */
 export type OtherBytes = "refuse" | "replace";
 
@@ -274,110 +214,4 @@ export function otherBytesLost(
     } at offset ${offset} besides its inner chunks, as a file of another format has, and this write would lose them or make them wrong: write it by setSharded with the container or the prefix of that format, or lose them by otherBytes: "replace", an option of setSharded and ArrayChunks.set`,
     { key, offset, length },
   );
-}
-
-/** Returns the error about a file that has more than its shard, which a container would not write. */
-export function restOfFileLost(key: string, length: number): OtherBytesError {
-  return new OtherBytesError(
-    `File ${
-      describe(key)
-    } was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first`,
-    { key, offset: 0, length },
-  );
-}
-
-/** Whether a file record may lie before the indexes of shards: their part has room for it. */
-export function mayHaveRecords(
-  body: { readonly tailSize?: number | undefined } | null | undefined,
-  layout: ShardLayout | undefined,
-): boolean {
-  return layout?.indexLocation === "end" &&
-    body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
-}
-
-/** An index, and the record of its file if it has one. */
-export interface RecordedIndex {
-  readonly index: ShardIndex | undefined;
-  readonly record?: FileRecord | undefined;
-}
-
-/** The records of files by the versions that tell their lengths later. */
-const records = new WeakMap<StoreVersion, FileRecord>();
-
-/** Notes the record of a file, for {@linkcode assertRecorded}. */
-export function noteRecord(
-  version: StoreVersion | undefined,
-  record: FileRecord | undefined,
-): void {
-  if (version && record) records.set(version, record);
-}
-
-/** Refuses a version of a file whose length the store knows by now, if it is not that of the record. */
-export function assertRecorded(version: StoreVersion, key: StoreKey): void {
-  if (version.size === undefined) return;
-  const record = records.get(version);
-  if (record !== undefined) assertFileSize(record, key, version.size);
-}
-
-/**
- * Refuses a file of which the array has only a part, since a container does not write
- * the rest. Nothing is known of a damaged shard.
- *
- * @param values The store of whole shards.
- * @throws {OtherBytesError} If the record of the file says so.
- */
-export async function assertWholeFile(
-  values: Store,
-  key: StoreKey,
-  layout: ShardLayout,
-  options: StoreOptions,
-): Promise<void> {
-  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout);
-  let bytes: Uint8Array | undefined;
-  try {
-    bytes = await readRange(values, key, { suffixLength }, options);
-  } catch (error) {
-    if (isDamage(error)) return;
-    throw error;
-  }
-  const record = bytes && decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-  if (record && record.contents !== 0) throw restOfFileLost(key, record.size);
-}
-
-/**
- * Reads the index of a shard, and compares the length of the file with its record, if
- * it has one. The length is not asked of a store that can only read, since that is a
- * server as a rule: this would take one more request for each shard. Its responses
- * tell the length later.
- *
- * @param values The store of whole shards, or a group of it.
- * @throws {DamageError} If the file was replaced.
- */
-export async function readRecordedIndex(
-  values: Pick<Store, "get" | "getRange" | "size">,
-  key: StoreKey,
-  layout: ShardLayout,
-  isReadOnly: boolean,
-  options: StoreOptions | undefined,
-): Promise<RecordedIndex> {
-  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
-  const bytes = await readRange(
-    values,
-    key,
-    { suffixLength: length },
-    options,
-  );
-  if (bytes === undefined) return { index: undefined };
-  const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-  if (record !== undefined && !isReadOnly) {
-    const size = await readSize(values, key, options);
-    assertFileSize(record, key, size && size - length);
-  }
-  const index = decodeShardIndex(
-    bytes.subarray(FILE_RECORD_SIZE),
-    layout,
-    key,
-  );
-  assertExtents(index, layout, undefined, key);
-  return { index, record };
 }

@@ -1,3 +1,4 @@
+import { DamageError, describe } from "../errors/mod.ts";
 import { copyBytes, isOwn } from "../runtime/mod.ts";
 import {
   readRange,
@@ -8,8 +9,9 @@ import {
   type StoreOptions,
   type StoreVersion,
 } from "../stores/mod.ts";
-import { assertInner, type Extent, type InnerPath } from "./inner_extents.ts";
-import { assertRecorded } from "./other_bytes.ts";
+import { assertFileSize, type FileRecord } from "./file_record.ts";
+import { type Extent, ofShard } from "./shard_index.ts";
+import type { InnerPath } from "./shard_layout.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
@@ -62,6 +64,8 @@ export class RangeBatches {
   readonly #largeExtent: number;
   /** The calls of the current microtask after its first one. */
   #others: Read[] | undefined;
+  /** The records of files by the versions of these files. */
+  readonly #records = new WeakMap<StoreVersion, FileRecord>();
 
   /**
    * @param body The values that are read in place of those of the store, as far as
@@ -97,6 +101,11 @@ export class RangeBatches {
     return this.#others === undefined
       ? this.#readFirst(key, extent, options, version, path)
       : add(this.#others, key, extent, options, version, path);
+  }
+
+  /** Notes the record of a file, whose length is compared once the version tells it. */
+  noteRecord(version: StoreVersion, record: FileRecord): void {
+    this.#records.set(version, record);
   }
 
   /** Reads a range as `read` does, by a request of its own. */
@@ -173,10 +182,11 @@ export class RangeBatches {
     const valueKey: StoreKey = `${key}${keySuffix}`;
     const bytes = await store.getRangeOf!(version, valueKey, range, options);
     if (bytes === undefined) throw new ShardChangedError();
-    assertRecorded(version, key);
+    const { size = Infinity } = version;
+    const record = this.#records.get(version);
+    if (record && size < Infinity) assertFileSize(record, key, size);
     if (bytes.length !== length) throw new NotInBodyError();
     // The index at the end of a shard is no inner chunk's.
-    const { size = Infinity } = version;
     const indexStart = start + size + (tailSize ?? Infinity) - this.#indexSize;
     if (offset + length > indexStart) throw new NotInBodyError();
     return bytes;
@@ -285,4 +295,45 @@ function unionOf(reads: readonly Read[]): Extent {
 
 function endOf({ offset, length }: Extent): number {
   return offset + length;
+}
+
+/** Refuses bytes of an inner chunk that are not as many as its index entry says. */
+export function assertInner(
+  bytes: Uint8Array | undefined,
+  extent: Extent,
+  path: InnerPath,
+  key: StoreKey,
+): void {
+  if (bytes?.length === extent.length) return;
+  assertComplete(bytes, extent, () => describeInner(path, key), key);
+}
+
+/**
+ * Refuses bytes of an inner chunk that are not as many as its index entry says.
+ *
+ * @param name The inner chunk, for the message.
+ * @param key The shard's key, for the error.
+ * @throws {DamageError} If there are more bytes, fewer or none.
+ */
+export function assertComplete(
+  bytes: Uint8Array | undefined,
+  entry: Extent,
+  name: () => string,
+  key: string,
+): Uint8Array {
+  if (bytes?.length === entry.length) return bytes;
+  throw new DamageError(
+    `The index says that ${name()} takes ${entry.length} bytes from ${entry.offset} on, where ${
+      bytes?.length ?? "none"
+    } could be read`,
+    { key },
+  );
+}
+
+/** Names an inner chunk in messages. */
+export function describeInner(path: InnerPath, key: StoreKey): string {
+  const names = path.map((coordinates) =>
+    `inner chunk ${describe(coordinates)}`
+  );
+  return names.reverse().join(" of ") + ofShard(key);
 }

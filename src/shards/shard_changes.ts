@@ -1,19 +1,15 @@
-import { KeyLocks, type Store } from "../stores/mod.ts";
-
-/** The key of the lock for a whole array. Keys of shards start with `/`. */
-const ARRAY = "";
+import type { Store } from "../stores/mod.ts";
 
 /**
  * The changes of the shards of one array in this process. All that read and change
  * the array through one store object share them, whatever metadata they know.
  */
 export class ShardChanges {
-  /** Keeps readers from using the index of a shard that changes. */
-  readonly locks: KeyLocks = new KeyLocks();
   /** How many changes are running. */
   running = 0;
-  /** Counts the begins and the ends of all changes. */
+  /** Counts the beginnings and the ends of all changes. */
   count = 0;
+  #latestTurn: Promise<unknown> = Promise.resolve();
   static readonly #ofStores = new WeakMap<Store, Map<string, ShardChanges>>();
 
   /**
@@ -30,26 +26,22 @@ export class ShardChanges {
   }
 
   /**
-   * Runs a task that changes a shard, after all earlier readers and writers of the
-   * shard.
+   * Counts a task that changes a shard. The caller holds the lock of the shard, as
+   * `exclusively` takes it.
    *
    * @param note Called when the change begins and when it ends.
    */
-  run<T>(key: string, task: () => Promise<T>, note?: () => void): Promise<T> {
-    const count = () => {
-      this.count++;
+  async run<T>(task: () => Promise<T>, note?: () => void): Promise<T> {
+    this.running++;
+    this.note();
+    note?.();
+    try {
+      return await task();
+    } finally {
+      this.note();
       note?.();
-    };
-    return this.locks.write(key, async () => {
-      this.running++;
-      count();
-      try {
-        return await task();
-      } finally {
-        count();
-        this.running--;
-      }
-    });
+      this.running--;
+    }
   }
 
   /** Counts a change that did not run here. */
@@ -57,8 +49,10 @@ export class ShardChanges {
     this.count++;
   }
 
-  /** Runs a task of many changes, after all earlier tasks of this kind. */
-  runAll<T>(task: () => Promise<T>): Promise<T> {
-    return this.locks.write(ARRAY, task);
+  /** Runs a task that changes many shards, after all earlier tasks of this kind. */
+  runInTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#latestTurn.then(task);
+    this.#latestTurn = turn.catch(() => {});
+    return turn;
   }
 }

@@ -8,8 +8,8 @@ const ENTRY_SIZE = 16;
 /** The offset and the length of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 
-/** The extent of an inner chunk in its shard. */
-type Entry = Extract<ByteRange, { offset: number }>;
+/** A range of bytes in a stored shard. */
+export type Extent = Extract<ByteRange, { offset: number }>;
 
 /** ` of "/c/0"` for messages, or nothing without a key. */
 export function ofShard(key: string): string {
@@ -119,7 +119,7 @@ export function decodeShardIndex(
   const isLittle = layout.indexEndian === "little";
   const count = chunkCount(layout);
   // A loop, since `Array.from` takes twice as long.
-  const index = new Array<Entry | undefined>(count);
+  const index = new Array<Extent | undefined>(count);
   for (let i = 0; i < count; i++) {
     const offset = readNumber(view, i * ENTRY_SIZE, isLittle);
     const length = readNumber(view, i * ENTRY_SIZE + 8, isLittle);
@@ -153,6 +153,69 @@ function readNumber(view: DataView, at: number, isLittle: boolean): number {
   const high = view.getUint32(isLittle ? at + 4 : at, isLittle);
   const low = view.getUint32(isLittle ? at : at + 4, isLittle);
   return high * 2 ** 32 + low;
+}
+
+/**
+ * A function that reads a range of a shard. It returns fewer bytes where the shard
+ * ends before the range, and `undefined` if there is no shard.
+ *
+ * @example A shard in a store
+ * ```ts
+ * import { MemoryStore, type ReadShardRange } from "@zarr-parts/zarr-parts";
+ *
+ * const store = new MemoryStore();
+ * const read: ReadShardRange = (range) => store.getRange("/c/0/0", range);
+ * ```
+ */
+export type ReadShardRange = (
+  range: ByteRange,
+) => Promise<Uint8Array | undefined>;
+
+/**
+ * Reads a shard's index with one request.
+ *
+ * @param read Reads a range of the shard.
+ * @param layout The layout of the shard.
+ * @param key The shard's key, for messages.
+ * @returns The index, or `undefined` if there is no shard.
+ * @throws {DamageError} If the shard is shorter than its index, or the index is not
+ * valid.
+ * @throws {ChecksumError} If the checksum at the end of the index is wrong.
+ *
+ * @example
+ * ```ts
+ * import { encodeShard, readShardIndex } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = {
+ *   chunksPerShard: [2],
+ *   indexLocation: "start",
+ *   indexEndian: "little",
+ *   indexHasChecksum: false,
+ * } as const;
+ * const shard = encodeShard([undefined, new Uint8Array([7])], layout);
+ * const read = () => Promise.resolve(shard.slice(0, 32));
+ * assertEquals(await readShardIndex(read, layout), [undefined, { offset: 32, length: 1 }]);
+ * ```
+ */
+export async function readShardIndex(
+  read: ReadShardRange,
+  layout: ShardLayout,
+  key = "",
+): Promise<ShardIndex | undefined> {
+  const bytes = await read(indexRange(layout));
+  if (bytes === undefined) return undefined;
+  const index = decodeShardIndex(bytes, layout, key);
+  assertExtents(index, layout, undefined, key);
+  return index;
+}
+
+/** Where the index lies in a shard. */
+export function indexRange(layout: ShardLayout): ByteRange {
+  const size = shardIndexSize(layout);
+  return layout.indexLocation === "start"
+    ? { offset: 0, length: size }
+    : { suffixLength: size };
 }
 
 /**
@@ -230,7 +293,7 @@ export function assertEntries(
   });
 }
 
-function isRange({ offset, length }: Entry): boolean {
+function isRange({ offset, length }: Extent): boolean {
   return [offset, length].every((number) =>
     Number.isSafeInteger(number) && number >= 0
   ) && Number.isSafeInteger(offset + length);

@@ -42,6 +42,12 @@ export interface ShardLayout {
 }
 
 /**
+ * The place of an inner chunk: its grid coordinates in the shard and, where inner
+ * chunks are shards themselves, those in the nested shard, and so on.
+ */
+export type InnerPath = readonly (readonly number[])[];
+
+/**
  * Parses the metadata of the codec `sharding_indexed`.
  *
  * @param codec The codec, a member of the `codecs` of an array or of an outer

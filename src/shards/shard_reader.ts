@@ -1,46 +1,77 @@
-import { UnfinishedWriteError } from "../errors/mod.ts";
-import { pause, rejectOnAbort } from "../runtime/mod.ts";
+import { describe, UnfinishedWriteError } from "../errors/mod.ts";
+import { copyBytes, isOwn, pause, rejectOnAbort } from "../runtime/mod.ts";
 import {
+  type ByteRange,
   hasGroups,
+  KeyLocks,
   readRange,
+  resolveByteRange,
   type Store,
   type StoreKey,
   type StoreOptions,
+  type StoreVersion,
 } from "../stores/mod.ts";
-import { CachedIndexes, type CachedShard } from "./index_cache.ts";
 import {
-  findInner,
-  type InnerPath,
-  readInner,
-  type ShardReader,
-  uncachedReader,
-} from "./inner_extents.ts";
-import { mayHaveRecords } from "./other_bytes.ts";
+  mayHaveRecords,
+  readRecordedIndex,
+  type RecordedIndex,
+} from "./file_record.ts";
 import {
+  type CachedShard,
+  IndexCache,
+  type LoadedIndex,
+} from "./index_cache.ts";
+import {
+  assertInner,
+  describeInner,
   NotInBodyError,
   RangeBatches,
   type ShardBody,
   ShardChangedError,
 } from "./range_batches.ts";
+import {
+  assertExtents,
+  decodeShardIndex,
+  type Extent,
+  indexRange,
+  readShardIndex,
+  type ReadShardRange,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
 import type { ShardChanges } from "./shard_changes.ts";
-import { shardIndexSize } from "./shard_index.ts";
-import type { ShardLayout } from "./shard_layout.ts";
+import type { InnerPath, ShardLayout } from "./shard_layout.ts";
 
-/** The number of times that a shard is read if others replace it meanwhile. */
+/** How often a shard is read again that other programs replace while it is read. */
 const MOST_TRIES = 10;
 
-/** Reads the shards of a store, each in one state, by indexes that are cached. */
-export class ShardReads {
+/**
+ * Reads the inner chunks of the shards in a store, each shard in one state. Indexes are
+ * cached: with the version of the value that holds the inner chunks, if the store tells
+ * versions, else until the shard is changed through this store object.
+ */
+export class ShardReader {
   readonly #store: Store;
   readonly #layouts: readonly ShardLayout[];
-  readonly #body: ShardBody | null;
   readonly #changes: ShardChanges;
-  readonly #indexes: CachedIndexes;
-  /** How many changes of the array were noted here, and how many others the cache knows. */
+  readonly #cache = new IndexCache();
+  readonly #ranges: RangeBatches;
+  readonly #hasGroups: boolean;
+  /** Whether the inner chunks of a shard are in several values, which only a group reads in one state. */
+  readonly #isDivided: boolean;
+  /** The values whose versions the indexes are cached with, in a store that tells versions. */
+  readonly #versioned: ShardBody | undefined;
+  readonly #mayHaveRecords: boolean;
+  /** How many changes of the array were made by the writer of this reader. */
   #ownChanges = 0;
+  /** How many other changes the cache knows of. */
   #knownChanges: number;
 
-  /** @param body The values that hold the inner chunks; `null` if these are in several values. */
+  /**
+   * @param store The store of whole shards.
+   * @param layouts The layouts of the shards, of the shards nested in them, and so on.
+   * @param body The values that hold the inner chunks; `null` if these are in several values.
+   */
   constructor(
     store: Store,
     layouts: readonly ShardLayout[],
@@ -49,88 +80,40 @@ export class ShardReads {
   ) {
     this.#store = store;
     this.#layouts = layouts;
-    this.#body = body;
     this.#changes = changes;
     this.#knownChanges = changes.count;
-    const hasVersions = hasGroups(store) && body !== null &&
+    this.#ranges = new RangeBatches(store, body, sizeOfLastIndex(layouts));
+    this.#hasGroups = hasGroups(store);
+    this.#isDivided = body === null && this.#hasGroups;
+    const hasVersions = this.#hasGroups && body !== null &&
       hasGroups(body.store) && body.store.getRangeOf !== undefined;
-    this.#indexes = new CachedIndexes(
-      store,
-      layouts,
-      new RangeBatches(store, body, sizeOfLastIndex(layouts)),
-      hasVersions ? body! : undefined,
-      mayHaveRecords(body, layouts[0]),
-    );
+    this.#versioned = hasVersions ? body : undefined;
+    this.#mayHaveRecords = mayHaveRecords(body, layouts[0]);
   }
 
-  /** Forgets all cached indexes. */
-  clear(): void {
-    this.#indexes.clear();
-  }
-
-  /** Notes the begin or the end of a change of a shard, whose index is forgotten. Other indexes stay. */
-  noteChange(key: StoreKey): void {
-    this.#ownChanges++;
-    this.#indexes.forget(key);
-  }
-
-  /**
-   * Runs a task that reads a shard, again if the shard is replaced meanwhile.
-   *
-   * @param tries How often the shard was replaced. After the first time, the lock of
-   * the shard is held.
-   */
-  async read<T>(
+  /** Reads an inner chunk, or a range of it. */
+  read(
     key: StoreKey,
+    path: InnerPath,
+    range: ByteRange | undefined,
     options: StoreOptions | undefined,
-    task: (shard: ShardReader) => Promise<T>,
-    tries = 0,
-  ): Promise<T> {
-    const changes = this.#changes;
-    const { count } = changes;
-    if (this.#body === null && hasGroups(this.#store)) {
-      return await this.#readInGroup(key, options, task);
-    }
-    if (tries > 0 || changes.running === 0) {
-      this.#forgetChanged();
-      const shard = this.#indexes.enter(key);
-      try {
-        const result = await task(this.#indexes.reader(shard, options));
-        if (tries > 0 || this.#isUnchanged(shard, count)) return result;
-      } catch (error) {
-        if (error instanceof ShardChangedError) this.#indexes.drop(shard);
-        else if (error instanceof NotInBodyError) {
-          return await this.#readInGroup(key, options, task);
-        } else if (tries > 0 || this.#isUnchanged(shard, count)) throw error;
-      } finally {
-        this.#indexes.leave(shard);
-      }
-    }
-    const signal = options?.signal;
-    if (tries > 0) {
-      await this.#pause(key, tries, signal);
-      return await this.read(key, options, task, tries + 1);
-    }
-    const reading = changes.locks.read(
-      key,
-      () => this.read(key, options, task, 1),
-    );
-    return await rejectOnAbort(reading, signal);
+  ): Promise<Uint8Array | undefined> {
+    return this.#use(key, options, (shard) => readInner(shard, path, range));
   }
 
   /**
-   * Reads an inner chunk by the present index. Only in stores without versions does
-   * this take more requests than to read by a cached one.
+   * Reads an inner chunk by the present index, to change the chunk and write it back. Only
+   * in stores without versions does this take more requests than to read by a cached one.
    */
   async readPresent(
     key: StoreKey,
     path: InnerPath,
   ): Promise<Uint8Array | undefined> {
-    if (hasGroups(this.#store) || this.#store.set === undefined) {
-      return await this.read(key, {}, (shard) => readInner(shard, path));
+    if (this.#hasGroups || this.#store.set === undefined) {
+      return await this.read(key, path, undefined, {});
     }
-    return await this.#changes.locks.read(key, async () => {
-      const shard = uncachedReader(
+    return await KeyLocks.of(this.#store).read(key, async () => {
+      const shard = uncachedShard(
         (range) => readRange(this.#store, key, range),
         this.#layouts,
         key,
@@ -144,21 +127,123 @@ export class ShardReads {
           before?.length === after?.length;
         if (isSame && bytes && "error" in bytes) throw bytes.error;
         if (isSame) return bytes as Uint8Array | undefined;
-        await this.#pause(key, tries);
+        await waitForOthers(key, tries);
       }
     });
   }
 
-  /** Runs a task that reads a shard of one write, without the cache. */
-  #readInGroup<T>(
+  /** Tells how long an inner chunk is. */
+  size(
+    key: StoreKey,
+    path: InnerPath,
+    options: StoreOptions | undefined,
+  ): Promise<number | undefined> {
+    return this.#use(key, options, async (shard) => {
+      const extent = await findInner(shard, path);
+      await shard.confirm?.();
+      return extent?.length;
+    });
+  }
+
+  /** Lists the innermost chunks of a shard. */
+  async *list(
+    key: StoreKey,
+    options?: StoreOptions,
+    outer: InnerPath = [],
+  ): AsyncGenerator<InnerPath> {
+    const index = await this.#use(key, options, async (shard) => {
+      const extent = outer.length > 0
+        ? await findInner(shard, outer)
+        : undefined;
+      const isAbsent = outer.length > 0 && extent === undefined;
+      const index = isAbsent ? undefined : await shard.index(outer, extent);
+      await shard.confirm?.();
+      return index;
+    });
+    const layout = this.#layouts[outer.length]!;
+    for (const [place, entry] of index?.entries() ?? []) {
+      if (entry === undefined) continue;
+      const path = [...outer, coordinatesInShard(place, layout)];
+      if (path.length === this.#layouts.length) yield path;
+      else yield* this.list(key, options, path);
+    }
+  }
+
+  /** Forgets all cached indexes. */
+  clear(): void {
+    this.#cache.clear();
+  }
+
+  /** Notes the beginning or the end of a change of a shard, whose index is forgotten. Other indexes stay cached. */
+  noteChange(key: StoreKey): void {
+    this.#ownChanges++;
+    this.#cache.forget(key);
+  }
+
+  /**
+   * Runs a task that reads a shard, and runs it again if the shard is replaced before the
+   * task ends.
+   *
+   * @param tries How often the shard was replaced.
+   * @param isLocked Whether the lock of the shard is held.
+   */
+  async #use<T>(
     key: StoreKey,
     options: StoreOptions | undefined,
-    task: (shard: ShardReader) => Promise<T>,
+    task: (shard: OpenShard) => Promise<T>,
+    tries = 0,
+    isLocked = false,
+  ): Promise<T> {
+    const changes = this.#changes;
+    const { count } = changes;
+    if (this.#isDivided) return await this.#useInGroup(key, options, task);
+    const isSteady = isLocked || changes.running === 0;
+    if (isSteady || this.#versioned !== undefined) {
+      this.#forgetChanged();
+      const shard = this.#cache.enter(key);
+      // With a version, the store tells whether the shard has changed.
+      const isUnchanged = () =>
+        isLocked || shard.version !== undefined || changes.count === count;
+      try {
+        const opened = new CachedOpenShard(this, shard, options);
+        const result = await task(opened);
+        if (isUnchanged()) return result;
+      } catch (error) {
+        if (error instanceof ShardChangedError) this.#cache.drop(shard);
+        else if (error instanceof NotInBodyError) {
+          return await this.#useInGroup(key, options, task);
+        } else if (isUnchanged()) throw error;
+      } finally {
+        this.#cache.leave(shard);
+      }
+    }
+    const signal = options?.signal;
+    if (!this.#hasGroups) {
+      const reading = KeyLocks.of(this.#store).read(
+        key,
+        () => this.#use(key, options, task, tries, true),
+      );
+      return await rejectOnAbort(reading, signal);
+    }
+    // Writers of this process might replace the shard again and again.
+    const isChangedHere = tries > 0 && changes.count !== count;
+    if (this.#versioned === undefined || isChangedHere) {
+      return await this.#useInGroup(key, options, task);
+    }
+    if (tries > 0) await waitForOthers(key, tries, signal);
+    return await this.#use(key, options, task, tries + 1);
+  }
+
+  /** Runs a task that reads a shard in one state, without the cache. */
+  #useInGroup<T>(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+    task: (shard: OpenShard) => Promise<T>,
   ): Promise<T> {
     const group = this.#store.group!(key, [key]);
     return group.read(async (values) => {
       const size = await values.size(key, options);
-      return await task(uncachedReader(
+      return await task(uncachedShard(
         (range) => readRange(values, key, range, options),
         this.#layouts,
         key,
@@ -167,32 +252,349 @@ export class ShardReads {
     }, options);
   }
 
-  /** Whether a shard that was read by its index has not changed meanwhile. With a version, the store tells. */
-  #isUnchanged({ version }: CachedShard, count: number): boolean {
-    return version !== undefined || this.#changes.count === count;
-  }
-
-  /** Forgets the indexes if others have changed shards of the array. */
+  /** Forgets all indexes if others have changed shards of the array. */
   #forgetChanged(): void {
     const others = this.#changes.count - this.#ownChanges;
     if (this.#knownChanges === others) return;
     this.#knownChanges = others;
-    this.#indexes.clear();
+    this.#cache.clear();
   }
 
-  async #pause(
-    key: StoreKey,
-    tries: number,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    if (tries === MOST_TRIES) {
-      throw new UnfinishedWriteError(key);
+  get layouts(): readonly ShardLayout[] {
+    return this.#layouts;
+  }
+
+  /** Gives an index of a shard that was entered. */
+  indexOf(
+    shard: CachedShard,
+    outer: InnerPath,
+    extent: Extent | undefined,
+    options: StoreOptions | undefined,
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
+    const name = extent === undefined
+      ? ""
+      : outer.map((coordinates) => `/${coordinates}`).join("");
+    const signal = options?.signal;
+    return this.#cache.isLoaded(shard, name, signal)
+      ? shard.get(name)!.index
+      : this.#cache.load(
+        shard,
+        name,
+        (options) =>
+          extent === undefined
+            ? this.#loadOwn(shard.key, options)
+            : this.#loadNested(shard, outer, extent, options),
+        signal,
+      );
+  }
+
+  /** Reads a range of a shard that was entered. */
+  readRange(
+    { key, version }: CachedShard,
+    extent: Extent,
+    path: InnerPath,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    return this.#ranges.read(key, extent, options, version, path);
+  }
+
+  /**
+   * Asks whether a shard still has its version, where no bytes of it are needed. A
+   * store that can only read is not asked, since that is a server as a rule: this would
+   * take a request for each absent inner chunk.
+   */
+  confirm(
+    { key, version, isAbsent }: CachedShard,
+    options: StoreOptions | undefined,
+  ): Promise<unknown> | undefined {
+    const body = this.#versioned;
+    if (version === undefined || isAbsent) return undefined;
+    if (body!.store.set === undefined) return undefined;
+    const nothing = { offset: body!.offset, length: 0 };
+    return this.#ranges.read(key, nothing, options, version);
+  }
+
+  async #loadOwn(key: StoreKey, options: StoreOptions): Promise<LoadedIndex> {
+    if (this.#versioned !== undefined) {
+      return await this.#loadVersioned(key, this.#versioned, options);
     }
-    if (tries > 1) await pause(2 ** (tries - 1), signal);
+    const { index } = await this.#readIndex(this.#store, key, options);
+    return { index, isLasting: true };
+  }
+
+  async #readIndex(
+    values: Pick<Store, "get" | "getRange" | "size">,
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<RecordedIndex> {
+    const layout = this.#layouts[0]!;
+    if (this.#mayHaveRecords) {
+      const isReadOnly = this.#store.set === undefined;
+      return await readRecordedIndex(values, key, layout, isReadOnly, options);
+    }
+    const index = await readShardIndex(
+      (range) => readRange(values, key, range, options),
+      layout,
+      key,
+    );
+    return { index };
+  }
+
+  /** Reads an index together with the version of the value that the index describes. */
+  async #loadVersioned(
+    key: StoreKey,
+    { keySuffix }: ShardBody,
+    options: StoreOptions,
+  ): Promise<LoadedIndex> {
+    let version: StoreVersion | undefined;
+    const release = () => {
+      version?.release();
+      version = undefined;
+    };
+    try {
+      const group = this.#store.group!(key, [key]);
+      const index = await group.read(async (values) => {
+        release(); // The store may try several times.
+        const { index, record } = await this.#readIndex(values, key, options);
+        version = values.version(`${key}${keySuffix}`);
+        if (version && record) this.#ranges.noteRecord(version, record);
+        return index;
+      }, options);
+      // An absent shard may be created at any time, unless the store says otherwise.
+      const isLasting = version === undefined
+        ? index !== undefined
+        : (version as StoreVersion).isLasting;
+      return { index, version, isLasting };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #loadNested(
+    { key, version }: CachedShard,
+    outer: InnerPath,
+    extent: Extent,
+    options: StoreOptions,
+  ): Promise<LoadedIndex> {
+    const read = (range: Extent) =>
+      this.#ranges.request(key, range, options, version);
+    const layout = this.#layouts[outer.length]!;
+    const index = await readNestedIndex(read, layout, outer, extent, key);
+    return { index, isLasting: true };
   }
 }
 
 /** The size of the index that shards have at their end. */
 function sizeOfLastIndex([layout]: readonly ShardLayout[]): number {
   return layout?.indexLocation === "end" ? shardIndexSize(layout) : 0;
+}
+
+/** Waits before a shard is read again that other programs have replaced. */
+async function waitForOthers(
+  key: StoreKey,
+  tries: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (tries === MOST_TRIES) throw new UnfinishedWriteError(key);
+  if (tries > 1) await pause(2 ** (tries - 1), signal);
+}
+
+/** A stored shard that is being read. */
+interface OpenShard {
+  readonly key: StoreKey;
+  /** The layouts of the shard, of the shards nested in it, and so on. */
+  readonly layouts: readonly ShardLayout[];
+  /**
+   * Gives an index, or `undefined` for an absent shard. Without a promise if the index
+   * is cached.
+   *
+   * @param outer The path of the nested shard; empty for the stored shard.
+   * @param extent The extent of the nested shard.
+   */
+  index(
+    outer: InnerPath,
+    extent: Extent | undefined,
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined>;
+  /** Reads bytes of an inner chunk, which fill their memory: zarrita changes them in place. */
+  read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined>;
+  /** Rejects if the shard is no longer as its cached indexes say. */
+  confirm?(): Promise<unknown> | undefined;
+}
+
+/** A shard that is read by cached indexes. A class, since one is made for each inner chunk that is read. */
+class CachedOpenShard implements OpenShard {
+  readonly #reader: ShardReader;
+  readonly #shard: CachedShard;
+  readonly #options: StoreOptions | undefined;
+
+  constructor(
+    reader: ShardReader,
+    shard: CachedShard,
+    options: StoreOptions | undefined,
+  ) {
+    this.#reader = reader;
+    this.#shard = shard;
+    this.#options = options;
+  }
+
+  get key(): StoreKey {
+    return this.#shard.key;
+  }
+
+  get layouts(): readonly ShardLayout[] {
+    return this.#reader.layouts;
+  }
+
+  index(
+    outer: InnerPath,
+    extent: Extent | undefined,
+  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
+    return this.#reader.indexOf(this.#shard, outer, extent, this.#options);
+  }
+
+  read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined> {
+    return this.#reader.readRange(this.#shard, extent, path, this.#options);
+  }
+
+  confirm(): Promise<unknown> | undefined {
+    return this.#reader.confirm(this.#shard, this.#options);
+  }
+}
+
+/**
+ * Returns a shard that is read without the cache.
+ *
+ * @param end Where the inner chunks end, if known.
+ */
+function uncachedShard(
+  read: ReadShardRange,
+  layouts: readonly ShardLayout[],
+  key: StoreKey,
+  end = Infinity,
+): OpenShard {
+  return {
+    key,
+    layouts,
+    index: (outer, extent) =>
+      extent === undefined
+        ? readShardIndex(read, layouts[0]!, key)
+        : readNestedIndex(read, layouts[outer.length]!, outer, extent, key),
+    async read(extent, path) {
+      const length = Math.max(0, Math.min(extent.length, end - extent.offset));
+      const bytes = await read({ offset: extent.offset, length });
+      assertInner(bytes, extent, path, key);
+      return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
+    },
+  };
+}
+
+/** Reads the index of a nested shard by a function that reads ranges of the stored one. */
+async function readNestedIndex(
+  read: (range: Extent) => Promise<Uint8Array | undefined>,
+  layout: ShardLayout,
+  outer: InnerPath,
+  extent: Extent,
+  key: StoreKey,
+): Promise<ShardIndex | undefined> {
+  const bytes = await read(partOf(extent, indexRange(layout)));
+  if (bytes === undefined) return undefined;
+  const index = decodeShardIndex(bytes, layout, key);
+  const of = ` of ${describeInner(outer, key)}`;
+  assertExtents(index, layout, extent.length, key, of);
+  return index;
+}
+
+/** The path of a stored shard, as opposed to one nested in it. */
+const WHOLE_SHARD: InnerPath = [];
+
+/** Finds an inner chunk, or `undefined` for an absent one. Without a promise if the indexes are cached. */
+function findInner(
+  shard: OpenShard,
+  path: InnerPath,
+  level = 0,
+  nested?: Extent,
+): Extent | undefined | Promise<Extent | undefined> {
+  const outer = level === 0 ? WHOLE_SHARD : path.slice(0, level);
+  const index = shard.index(outer, nested);
+  const findIn = (index: ShardIndex | undefined) => {
+    const entry = index?.[placeInShard(path[level]!, shard.layouts[level]!)];
+    if (entry === undefined) return undefined;
+    const offset = entry.offset + (nested?.offset ?? 0);
+    const extent = { offset, length: entry.length };
+    return level + 1 === path.length
+      ? extent
+      : findInner(shard, path, level + 1, extent);
+  };
+  return index instanceof Promise ? index.then(findIn) : findIn(index);
+}
+
+/** Reads an inner chunk, or a range of it. */
+function readInner(
+  shard: OpenShard,
+  path: InnerPath,
+  range?: ByteRange,
+): Promise<Uint8Array | undefined> {
+  const found = findInner(shard, path);
+  return found instanceof Promise
+    ? found.then((inner) => readExtent(shard, path, inner, range))
+    : readExtent(shard, path, found, range);
+}
+
+/** Reads a range of an inner chunk that was found. Not an async function, since each promise counts for small chunks. */
+function readExtent(
+  shard: OpenShard,
+  path: InnerPath,
+  inner: Extent | undefined,
+  range: ByteRange | undefined,
+): Promise<Uint8Array | undefined> {
+  const extent = inner && range ? partOf(inner, range) : inner;
+  return extent === undefined || extent.length === 0
+    ? readNothing(shard, extent && new Uint8Array())
+    : shard.read(extent, path);
+}
+
+/** Returns what no bytes need be read for, if the index is still that of the shard. */
+async function readNothing<T>(shard: OpenShard, nothing: T): Promise<T> {
+  await shard.confirm?.();
+  return nothing;
+}
+
+/** A range of the bytes that an extent has. */
+function partOf(extent: Extent, range: ByteRange): Extent {
+  const { start, end } = resolveByteRange(range, extent.length);
+  return { offset: extent.offset + start, length: end - start };
+}
+
+/** The place of an inner chunk in the index of its shard. */
+export function placeInShard(
+  coordinates: readonly number[],
+  { chunksPerShard }: ShardLayout,
+): number {
+  let place = 0;
+  let isInside = coordinates.length === chunksPerShard.length;
+  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
+    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
+    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < count;
+    if (isInside) place = place * count + coordinate;
+  }
+  if (isInside) return place;
+  throw new RangeError(
+    `Expected the coordinates of one of ${
+      describe(chunksPerShard)
+    } inner chunks, found ${describe(coordinates)}`,
+  );
+}
+
+/** The grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
+export function coordinatesInShard(
+  place: number,
+  { chunksPerShard }: ShardLayout,
+): number[] {
+  return chunksPerShard.toReversed().map((count) => {
+    const coordinate = place % count;
+    place = (place - coordinate) / count;
+    return coordinate;
+  }).reverse();
 }

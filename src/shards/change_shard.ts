@@ -13,30 +13,30 @@ import {
 import { encodeShardAfter, type EncodeShardOptions } from "./encode_shard.ts";
 import {
   assertFileSize,
+  assertWholeFile,
   decodeFileRecord,
   FILE_RECORD_SIZE,
 } from "./file_record.ts";
 import {
   assertOthersKept,
-  assertWholeFile,
   findFirstBytes,
   firstOffset,
   type OtherBytes,
   otherBytesLost,
   type StoredShard,
 } from "./other_bytes.ts";
-import { readShardIndex } from "./read_inner_chunk.ts";
 import {
   assertShardIndex,
   chunkCount,
   decodeShardIndex,
+  readShardIndex,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
 /** Inner chunks to store, by their places in the index; `undefined` for those to remove. */
-export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
+export type InnerChanges = ReadonlyMap<number, Uint8Array | undefined>;
 
 /**
  * Tells the inner chunks to store by those that a shard has, whose bytes are views. Called
@@ -45,7 +45,7 @@ export type ShardChanges = ReadonlyMap<number, Uint8Array | undefined>;
  */
 export type ChangesOf = (
   chunkAt: (place: number) => Uint8Array | undefined,
-) => ShardChanges | Promise<ShardChanges>;
+) => InnerChanges | Promise<InnerChanges>;
 
 /** Options of {@linkcode changeShard}. */
 export interface ChangeShardOptions extends EncodeShardOptions {
@@ -83,7 +83,7 @@ export async function changeShard(
   store: Store,
   key: StoreKey,
   layout: ShardLayout,
-  changes: ShardChanges | ChangesOf,
+  changes: InnerChanges | ChangesOf,
   change: ChangeShardOptions = {},
 ): Promise<void> {
   const { isWhole = false, headSize = 0, head, signal } = change;
