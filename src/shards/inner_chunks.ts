@@ -1,12 +1,6 @@
 import { describe, isDamage } from "../errors/mod.ts";
 import { isSameBytes, rejectOnAbort } from "../runtime/mod.ts";
-import {
-  type ByteRange,
-  exclusively,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
+import { exclusively, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   changeShard,
   type ChangeShardOptions,
@@ -67,7 +61,9 @@ export class InnerChunks {
   }
 
   /** One inner chunk as a store that has it under the key of its shard. */
-  at(path: InnerPath): Store & Required<Pick<Store, "set" | "size">> {
+  at(path: InnerPath): Required<
+    Pick<Store, "get" | "getRange" | "size" | "set" | "delete">
+  > {
     return {
       get: (key, options) => this.reader.read(key, path, undefined, options),
       getRange: (key, range, options) =>
@@ -108,12 +104,12 @@ export class InnerChunks {
 
   /** Opens a batch of changes, which others join until the lock of the shard is taken. */
   #openBatch(key: StoreKey): Batch {
-    const changes = new Map<number, Change>();
+    const changes = new Map<number, InnerChange>();
     const close = () => {
       if (this.#batches.get(key) === batch) this.#batches.delete(key);
     };
     const store = async () => {
-      const outdated = new Set<Change>();
+      const outdated = new Set<InnerChange>();
       await this.write(
         key,
         (chunkAt) => {
@@ -165,27 +161,44 @@ export class InnerChunks {
         } is made of shards: such arrays can be read, and not written`,
       );
     }
+    const store = this.#store;
     const [headSize, mayHaveRecords] = [this.#headSize, this.#mayHaveRecords];
     const { signal } = options;
     const reading = signal ? { signal } : {};
-    const change = (head?: Uint8Array) =>
-      exclusively(this.#store, key, (store) => {
+    const isReplaceable = (error: unknown) =>
+      options.isWhole && isDamage(error);
+    const underLock = (task: (change: Change) => Promise<void>) =>
+      exclusively(store, key, (locked) => {
         begin?.();
-        const given = { headSize, mayHaveRecords, head, ...options };
+        const change = (head?: Uint8Array) => {
+          const given = { headSize, mayHaveRecords, head, ...options };
+          return changeShard(locked, key, layout!, changes, given);
+        };
         return this.#changes.run(
-          () => changeShard(store, key, layout!, changes, given),
+          () => task(change),
           () => this.reader.noteChange(key),
         );
       }, reading);
     try {
-      await change();
+      await underLock((change) => change());
     } catch (error) {
-      if (!options.isWhole || !isDamage(error)) throw error;
+      if (!isReplaceable(error)) throw error;
       // Parts of a damaged shard can be read alone, without its lock.
-      const store = this.#store;
-      await change(
-        await readDamagedHead(store, key, layout!, headSize, reading),
+      const head = await readDamagedHead(
+        store,
+        key,
+        layout!,
+        headSize,
+        reading,
       );
+      await underLock(async (change) => {
+        try {
+          await change(); // Others may have replaced the damaged shard.
+        } catch (error) {
+          if (!isReplaceable(error)) throw error;
+          await change(head);
+        }
+      });
     }
   }
 }
@@ -203,14 +216,18 @@ export function isBase(
   return base === undefined || isSameBytes(base.bytes, present);
 }
 
-interface Change {
+/** Stores a shard with its changes. A damaged shard is given other first bytes. */
+type Change = (head?: Uint8Array) => Promise<void>;
+
+/** The change of one inner chunk. */
+interface InnerChange {
   readonly bytes: Uint8Array | undefined;
   readonly base: ChunkBase | undefined;
 }
 
 /** Changes of one shard that are stored together. */
 interface Batch {
-  readonly changes: Map<number, Change>;
+  readonly changes: Map<number, InnerChange>;
   /** Resolves to the changes that are not stored, since their chunks are not their bases. */
-  readonly outdated: Promise<ReadonlySet<Change>>;
+  readonly outdated: Promise<ReadonlySet<InnerChange>>;
 }

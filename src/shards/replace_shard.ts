@@ -75,7 +75,8 @@ export async function deleteShard(
   await changes.run(() =>
     hasGroups(store)
       ? remove(store, key, options)
-      : exclusively(store, key, (locked) => remove(locked, key, options), options)
+      : exclusively(store, key, (locked) =>
+        remove(locked, key, options), options)
   );
 }
 

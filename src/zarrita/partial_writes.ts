@@ -11,7 +11,7 @@ import {
   write,
 } from "../stores/mod.ts";
 import { splitPlainKey } from "../views/mod.ts";
-import { WholeInnerChunk } from "./sharded_array.ts";
+import { InnerChunkStore, TO_CHANGE } from "./sharded_array.ts";
 
 /**
  * Thrown if zarrita's `set` changes a part of a chunk, and the chunk was changed after
@@ -68,9 +68,6 @@ export class ChunkChangedError extends Error {
     this.key = key;
   }
 }
-
-/** The options of a read whose elements are changed and written back. */
-export const TO_CHANGE: StoreOptions = Object.freeze({});
 
 /** The base of a chunk that is written as a whole. */
 const WHOLE: ChunkBase = { bytes: undefined };
@@ -250,7 +247,7 @@ export class ChunkWriting {
       return await write(store, key, value, options);
     }
     const base = given === WHOLE ? undefined : given;
-    const isInner = store instanceof WholeInnerChunk;
+    const isInner = store instanceof InnerChunkStore;
     let isStored = true;
     if (isInner) isStored = await store.change(key, value, base);
     else if (base === undefined) await replaceValue(store, key, value, options);

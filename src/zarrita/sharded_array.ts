@@ -1,5 +1,5 @@
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { type ChunkRows, chunkRows } from "../codecs/mod.ts";
+import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
 import { below, describe, MetadataError, pointer } from "../errors/mod.ts";
 import {
   ceilDivide,
@@ -8,10 +8,10 @@ import {
   parseArrayMetadata,
   parseExtension,
 } from "../metadata/mod.ts";
-import { rejectOnAbort } from "../runtime/mod.ts";
+import { ownBytes, rejectOnAbort } from "../runtime/mod.ts";
 import {
+  type ChunkBase,
   InnerChunks,
-  InnerChunkStore,
   type InnerPath,
   parseShardLayout,
   ShardChanges,
@@ -26,6 +26,9 @@ import {
 } from "../views/mod.ts";
 import type { Run } from "./selection.ts";
 
+/** The options of a read whose elements are changed and written back. */
+export const TO_CHANGE: StoreOptions = Object.freeze({});
+
 const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of zarrita, whose messages do not name the key of a chunk. */
 const OTHER_CODECS = ["bytes", "transpose"];
@@ -39,6 +42,10 @@ export class ShardedArray implements TranslatedArray {
   readonly #changes: ShardChanges;
   readonly #codecs: readonly string[];
   readonly #codecsNeedKeys: boolean;
+  /** The shard that was located last. */
+  #latest:
+    | { readonly shard: readonly number[]; readonly key: StoreKey }
+    | undefined;
 
   constructor(
     store: Store,
@@ -56,7 +63,7 @@ export class ShardedArray implements TranslatedArray {
       const options = { headSize, body, changes };
       return new InnerChunks(shards, levels.layouts, options);
     });
-    this.inner.refresh(); // Other programs may have changed the shards.
+    this.refresh(); // Other programs may have changed the shards.
     this.#codecs = innermostCodecs(document.codecs)
       .map((codec) => parseExtension(codec, "codec").name);
     this.#codecsNeedKeys = this.#codecs
@@ -87,10 +94,35 @@ export class ShardedArray implements TranslatedArray {
     const place = this.locate(plainKey);
     if (place === undefined) return undefined;
     const { key, path } = place;
-    const needsKey = this.#codecsNeedKeys;
-    const rows = needsKey ? this.#rowsOf(plainKey) : undefined;
-    const store = new WholeInnerChunk(this.inner, path, needsKey, rows);
-    return { store, key };
+    return { store: new InnerChunkStore(this, plainKey, path), key };
+  }
+
+  /**
+   * Reads an inner chunk; `undefined` also for a key outside the chunk grid. The bytes
+   * fill their memory, since zarrita encodes all of the memory that elements lie in.
+   *
+   * @param options Those of zarrita's `get`. A chunk that is read without options, or with
+   * {@linkcode TO_CHANGE}, is read in its present state, to be changed and written back.
+   */
+  read(
+    plainKey: string,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const place = this.locate(plainKey);
+    if (place === undefined) return Promise.resolve(undefined);
+    const { key, path } = place;
+    const { reader } = this.inner;
+    const reading = options === undefined || options === TO_CHANGE
+      ? reader.readPresent(key, path)
+      : reader.read(key, path, undefined, options);
+    if (!this.#codecsNeedKeys) return reading;
+    const rows = this.#rowsOf(plainKey);
+    return reading.then((bytes) => {
+      if (bytes === undefined) return undefined;
+      const own = ownBytes(bytes);
+      noteKey(own, key, rows);
+      return own;
+    });
   }
 
   /** The rows of a chunk that extends past the end of the array; `undefined` for another chunk. */
@@ -102,15 +134,15 @@ export class ShardedArray implements TranslatedArray {
   }
 
   refresh(): void {
-    this.inner.refresh();
+    this.inner.reader.clear();
   }
 
-  /** Runs a task that writes after all earlier ones have finished. */
+  /** Runs a task that writes, after all earlier tasks of the same array. */
   runInTurn(
     task: () => Promise<void>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const turn = this.#changes.runAll(() => {
+    const turn = this.#changes.runInTurn(() => {
       signal?.throwIfAborted();
       return task();
     });
@@ -156,7 +188,18 @@ export class ShardedArray implements TranslatedArray {
         shard[i] = Math.floor(shard[i]! / chunksPerShard[i]!);
       }
     }
-    return { shard, key: this.#shards.at(shard).key, path };
+    return { shard, key: this.#keyOf(shard), path };
+  }
+
+  /** Returns the key of a shard. Neighbouring chunks are often in the same shard, whose key is kept. */
+  #keyOf(shard: readonly number[]): StoreKey {
+    const latest = this.#latest;
+    if (latest?.shard.every((coordinate, i) => coordinate === shard[i])) {
+      return latest.key;
+    }
+    const { key } = this.#shards.at(shard);
+    this.#latest = { shard, key };
+    return key;
   }
 
   async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
@@ -167,7 +210,7 @@ export class ShardedArray implements TranslatedArray {
         continue;
       }
       const { key } = this.#shards.at(found);
-      for await (const path of this.inner.list(key, options)) {
+      for await (const path of this.inner.reader.list(key, options)) {
         const coordinates = this.#coordinates(found, path);
         // Shards may extend past the edge of the array.
         const isShown = coordinates.every((c, i) =>
@@ -219,25 +262,27 @@ function innerChunks(
   return inner;
 }
 
-/** A store of one inner chunk that refuses ranges, since zarrita reads one only if it takes the inner chunk for a shard. */
-export class WholeInnerChunk extends InnerChunkStore {
-  /** Whether a codec names the key of a chunk in its messages. */
-  readonly needsKey: boolean;
-  /** The rows of a chunk that extends past the end of the array. */
-  readonly rows: ChunkRows | undefined;
+/** One inner chunk as a store that has it under the key of its shard. */
+export class InnerChunkStore implements Store {
+  readonly #array: ShardedArray;
+  readonly #plainKey: string;
+  readonly #path: InnerPath;
 
-  constructor(
-    chunks: InnerChunks,
-    path: InnerPath,
-    needsKey: boolean,
-    rows: ChunkRows | undefined,
-  ) {
-    super(chunks, path);
-    this.needsKey = needsKey;
-    this.rows = rows;
+  constructor(array: ShardedArray, plainKey: string, path: InnerPath) {
+    this.#array = array;
+    this.#plainKey = plainKey;
+    this.#path = path;
   }
 
-  override getRange(key: StoreKey): Promise<never> {
+  get(
+    _key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.#array.read(this.#plainKey, options);
+  }
+
+  /** Refuses a range, since zarrita reads one only if it takes the inner chunk for a shard. */
+  getRange(key: StoreKey): Promise<never> {
     return Promise.reject(
       new TypeError(
         `Expected an array that zarr.open gave, found one that takes inner chunks of ${
@@ -245,6 +290,27 @@ export class WholeInnerChunk extends InnerChunkStore {
         } for shards: open what zarr.create has created`,
       ),
     );
+  }
+
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#array.inner.reader.size(key, this.#path, options);
+  }
+
+  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    await this.change(key, bytes, undefined);
+  }
+
+  /** Stores the inner chunk if it is what the change was made of. Returns whether it is. */
+  change(
+    key: StoreKey,
+    bytes: Uint8Array,
+    base: ChunkBase | undefined,
+  ): Promise<boolean> {
+    return this.#array.inner.change(key, this.#path, bytes, base);
+  }
+
+  async delete(key: StoreKey): Promise<void> {
+    await this.#array.inner.change(key, this.#path, undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 import { noteKey } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
+import { ownBytes } from "../runtime/mod.ts";
 import {
   assertStore,
   describeStore,
@@ -17,9 +17,8 @@ import {
   ChunkWriting,
   noteAbsence,
   rememberBases,
-  TO_CHANGE,
 } from "./partial_writes.ts";
-import { WholeInnerChunk } from "./sharded_array.ts";
+import { InnerChunkStore, ShardedArray } from "./sharded_array.ts";
 
 /**
  * Any store of zarrita, including synchronous ones such as a `Map`, or of this
@@ -170,10 +169,9 @@ export function withZarrParts<S extends ZarritaStore>(
   const writing = new ChunkWriting();
   const view = viewStore(below, INNER_CHUNKS, {
     arrays,
-    // The bytes of inner chunks fill their memory already.
     read: (place, options) =>
-      place.store instanceof WholeInnerChunk && !place.store.needsKey
-        ? readInner(place.store, place.key, options)
+      place.store instanceof InnerChunkStore
+        ? place.store.get(place.key, options)
         : readOwn(place, options),
     writeTo: (...args) => writing.write(...args),
   });
@@ -181,11 +179,12 @@ export function withZarrParts<S extends ZarritaStore>(
     ...HIDDEN,
     ...view,
     get(...args: [StoreKey, StoreOptions?]) {
-      const reading = view.get(...args);
+      const [key, options] = args;
+      const reading = readInner(arrays, key, options) ?? view.get(...args);
       // Arrays give two arguments; those that remember bases always give options.
-      if (args.length < 2 || args[1] !== undefined) return reading;
+      if (args.length < 2 || options !== undefined) return reading;
       return reading.then((bytes) => {
-        writing.noteRead(args[0], bytes);
+        writing.noteRead(key, bytes);
         return bytes;
       });
     },
@@ -199,35 +198,31 @@ export function withZarrParts<S extends ZarritaStore>(
   }) as ZarrPartsStore<S>;
 }
 
-/**
- * Reads a value, and notes its key. The bytes fill their memory, since zarrita encodes
- * all of the memory that elements lie in. They are a new object.
- */
+/** Reads a value, and notes its key. The bytes are a new object that fills its memory, since zarrita encodes all of the memory that elements lie in. */
 async function readOwn(
   { store, key }: Place,
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
-  const bytes =
-    await (store instanceof WholeInnerChunk
-      ? readInner(store, key, options)
-      : store.get(key, options));
-  if (bytes === undefined) return undefined;
-  const own = bytes.length === bytes.buffer.byteLength
-    ? new Uint8Array(bytes.buffer)
-    : copyBytes(bytes);
-  noteKey(own, key, store instanceof WholeInnerChunk ? store.rows : undefined);
+  const bytes = await store.get(key, options);
+  const own = bytes && ownBytes(bytes);
+  if (own !== undefined) noteKey(own, key);
   return own;
 }
 
-/** Reads an inner chunk, by the present index if it is changed and written back. */
+/**
+ * Reads an inner chunk of a sharded array that was opened; returns `undefined` for any
+ * other key. This is the way of most reads, and makes no promise of its own.
+ */
 function readInner(
-  store: WholeInnerChunk,
+  arrays: TranslatedArrays,
   key: StoreKey,
   options: StoreOptions | undefined,
-): Promise<Uint8Array | undefined> {
-  return options === undefined || options === TO_CHANGE
-    ? store.getPresent(key)
-    : store.get(key, options);
+): Promise<Uint8Array | undefined> | undefined {
+  const parts = splitPlainKey(key);
+  const array = parts && arrays.at(parts.root);
+  return array instanceof ShardedArray && !options?.signal?.aborted
+    ? array.read(parts!.plainKey, options)
+    : undefined;
 }
 
 /** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */

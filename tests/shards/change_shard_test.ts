@@ -10,8 +10,8 @@ import {
 } from "../../mod.ts";
 import {
   changeShard,
-  type ShardChanges,
-} from "../../src/shards/shard_writer.ts";
+  type InnerChanges,
+} from "../../src/shards/change_shard.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
 import { layoutsOf, shardInputs } from "./arbitraries.ts";
@@ -89,7 +89,7 @@ Deno.test("changeShard keeps the prefix of a shard whose inner chunks are all ab
       const stored = new MemoryStore();
       const shard = encodeShard([chunk, chunk, chunk], layout, { prefix });
       await stored.set(KEY, shard);
-      const changes: ShardChanges = new Map([[1, countingBytes(4)]]);
+      const changes: InnerChanges = new Map([[1, countingBytes(4)]]);
       await changeShard(stored, KEY, layout, changes, {
         otherBytes: "replace",
       });

@@ -69,7 +69,7 @@ Deno.test("InnerChunks rejects a shard with any flipped bit in its index, and na
         assertEquals(error.key, KEY);
       }
       await assertRejects(
-        () => Array.fromAsync(inner.list(KEY)),
+        () => Array.fromAsync(inner.reader.list(KEY)),
         ChecksumError,
       );
       await assertRejects(

@@ -37,7 +37,7 @@ Deno.test("InnerChunks reads and lists every inner chunk of any shard", async ()
         await assertReadsSame(readable(inner, [within]), KEY, chunks[i]);
       }
       assertEquals(
-        await Array.fromAsync(inner.list(KEY)),
+        await Array.fromAsync(inner.reader.list(KEY)),
         coordinates.filter((_, i) => chunks[i]).map((within) => [within]),
       );
     }),
@@ -90,7 +90,7 @@ Deno.test("InnerChunks reads and lists every inner chunk of shards nested twice"
           }
         }
       }
-      assertEquals(await Array.fromAsync(inner.list(KEY)), listed);
+      assertEquals(await Array.fromAsync(inner.reader.list(KEY)), listed);
     }),
     { numRuns: 25 },
   );
@@ -122,7 +122,7 @@ Deno.test("InnerChunks requests an absent shard once, until the shard is changed
       assertEquals(await inner.at([[c]]).size!(KEY), undefined);
     }));
   }
-  assertEquals(await Array.fromAsync(inner.list(KEY)), []);
+  assertEquals(await Array.fromAsync(inner.reader.list(KEY)), []);
   assertEquals(log.length, 1);
   await inner.at([[1]]).set!(KEY, countingBytes(2));
   assertEquals(await inner.at([[1]]).get(KEY), countingBytes(2));

@@ -10,8 +10,8 @@ import {
   shardIndexSize,
   type ShardLayout,
 } from "../../mod.ts";
-import { FirstBytes } from "../../src/shards/other_bytes.ts";
-import { changeShard } from "../../src/shards/shard_writer.ts";
+import { FirstBytes } from "../../src/shards/replace_shard.ts";
+import { changeShard } from "../../src/shards/change_shard.ts";
 import { layoutsOf } from "./arbitraries.ts";
 
 const KEY = "/c/0";

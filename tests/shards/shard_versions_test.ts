@@ -57,14 +57,14 @@ Deno.test("InnerChunks notices any replaced shard with the next read, size and l
               assertEquals(sizes.map((it) => (it ?? -1) + 1), expected);
             } else {
               assertEquals(
-                await Array.fromAsync(inner.list(KEY)),
+                await Array.fromAsync(inner.reader.list(KEY)),
                 [0, 1, 2].filter((it) => expected[it]).map((it) => [[it]]),
               );
             }
             assert(inUse.size <= (isLasting ? 1 : 0), `${inUse.size} in use`);
           }
         }
-        inner.refresh();
+        inner.reader.clear();
         assertEquals(inUse.size, 0);
       },
     ),
@@ -98,9 +98,9 @@ Deno.test("InnerChunks looks again for an absent shard, unless the store tells a
     }
     assertEquals(log, Array(ofAbsent ? 1 : 3).fill(`read ${KEY}`));
     await stored.set(KEY, shardOf([1, 2, 3]));
-    if (ofAbsent) inner.refresh();
+    if (ofAbsent) inner.reader.clear();
     assertEquals(await lengthsIn(inner), [1, 2, 3]);
-    inner.refresh();
+    inner.reader.clear();
     assertEquals(inUse.size, 0);
   }
 });
@@ -149,16 +149,16 @@ Deno.test("InnerChunks reads a nested index and its inner chunks in one version"
   change = nested([2, 4, 2], 9);
   assertEquals(await get(0), 1);
   assertEquals(await get(1), 3);
-  inner.refresh();
+  inner.reader.clear();
   change = nested([0, 1, 2], 5);
   assertEquals(await get(1), 0);
   assertEquals(await get(0), undefined);
   await stored.set(KEY, nested([1, 1, 0], 2));
-  assertEquals(await Array.fromAsync(inner.list(KEY)), [
+  assertEquals(await Array.fromAsync(inner.reader.list(KEY)), [
     [[1], [0]],
     [[1], [1]],
   ]);
-  inner.refresh();
+  inner.reader.clear();
   assertEquals(inUse.size, 0);
 });
 
@@ -191,7 +191,7 @@ Deno.test("InnerChunks releases each version once, after its last reader, for an
           for (let turn = 0; turn < step.wait; turn++) {
             await scheduler.schedule(Promise.resolve(), "wait");
           }
-          if (step.do === "refresh") return inner.refresh();
+          if (step.do === "refresh") return inner.reader.clear();
           if (step.do === "change") {
             const state = [step.length, step.place, step.wait];
             states.push(state);
@@ -222,7 +222,7 @@ Deno.test("InnerChunks releases each version once, after its last reader, for an
         while (scheduler.count() > 0) await scheduler.waitOne();
         await new Promise((resolve) => setTimeout(resolve));
         if (!isLasting) assertEquals(inUse.size, 0);
-        inner.refresh();
+        inner.reader.clear();
         assertEquals(inUse.size, 0);
       },
     ),
