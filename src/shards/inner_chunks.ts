@@ -94,8 +94,11 @@ export class InnerChunks {
   ): Promise<boolean> {
     const batch = this.#batches.get(key) ?? this.#openBatch(key);
     const place = placeInShard(path[0]!, this.#layouts[0]!);
-    // The other change in the batch replaces the bytes that this one was made of.
-    if (base !== undefined && batch.changes.has(place)) return false;
+    if (base !== undefined && batch.changes.has(place)) {
+      // The chunk is the base of this change only if the other change leaves it as it is.
+      await batch.outdated.catch(() => {});
+      return await this.change(key, path, bytes, base);
+    }
     const change = { bytes, base };
     batch.changes.set(place, change);
     const outdated = await batch.outdated;
