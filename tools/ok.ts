@@ -1,4 +1,8 @@
-/** Runs all checks that a change must pass: `deno task ok` */
+/**
+ * Runs all checks that a change must pass: `deno task ok`
+ *
+ * With `--only-long-tests`, of the tests only those that `deno task test` leaves out.
+ */
 import config from "../deno.json" with { type: "json" };
 import { isPageBuilt } from "./build_page.ts";
 import { isBuilt } from "./build_wasm.ts";
@@ -20,6 +24,9 @@ const TYPED = [
   "tools",
 ];
 
+/** The tests that `deno task test` leaves out. */
+const LONG_TESTS = "tests/**/*_long_test.ts";
+
 await step("Format", () => run(["fmt", "--check"], { output }));
 await step("Lint", () => run(["lint"], { output }));
 await step("Types", () => run(["check", ...TYPED], { output }));
@@ -37,10 +44,17 @@ await step(
     : "Publish dry run, on a copy linked to the stand-ins: files, licence, exports, types",
   () => fromJsr ? run(PUBLISH_CHECK, { output }) : checkPublishOffline(),
 );
-await step(
-  "Tests and examples",
-  () => run(["test", "-A", "--doc", "--parallel"], { output }),
-);
+if (Deno.args.includes("--only-long-tests")) {
+  await step(
+    "Long tests",
+    () => run(["test", "-A", "--parallel", LONG_TESTS], { output }),
+  );
+} else {
+  await step(
+    "All tests and examples",
+    () => run(["test", "-A", "--doc", "--parallel"], { output }),
+  );
+}
 
 /** Runs a check and prints its time. If it fails, prints its output and exits. */
 async function step(

@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import { fileURLToPath } from "node:url";
 import { WASM_BINARY } from "../../src/splitter/splitter_wasm.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";

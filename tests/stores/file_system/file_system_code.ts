@@ -33,6 +33,9 @@ export async function withChanges(
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
+    for (const [file] of changes) {
+      await Deno.stat(new URL(`${file}.ts`, FOLDER));
+    }
     for await (const { name } of Deno.readDir(FOLDER)) {
       const text = await Deno.readTextFile(new URL(name, FOLDER));
       await Deno.writeTextFile(
@@ -43,7 +46,7 @@ export async function withChanges(
     }
     const load = (name: string) => import(`file://${folder}/${name}.ts`);
     const { FileGroup, journalPlace } = await load("file_group");
-    const { recoverFiles } = await load("recovery");
+    const { recoverFiles } = await load("recover_folder");
     const { readRangeOf } = await load("file_version");
     await task({ FileGroup, journalPlace, recoverFiles, readRangeOf });
   } finally {

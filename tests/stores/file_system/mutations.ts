@@ -114,12 +114,12 @@ export const MUTATIONS: readonly Mutation[] = [
     "dead writers are looked for after journals",
     "write a, recover; kills 1",
     [
-      "recovery",
+      "recover_folder",
       "          if (await file.tryLock()) dead.set(found.temporary, file);\n",
       "",
     ],
     [
-      "recovery",
+      "recover_folder",
       "      for (const path of dead.keys()) {",
       `      for await (const found of list()) {
         if (!("temporary" in found)) continue;
@@ -135,13 +135,13 @@ export const MUTATIONS: readonly Mutation[] = [
     "recovery does not look whether writers are alive",
     "write a, recover; kills 1",
     [
-      "recovery",
+      "recover_folder",
       "if (await file.tryLock()) dead",
       "if (true) dead",
     ],
   ),
   mutation("temporary files are not locked", "write a, recover; kills 1", [
-    "temporary",
+    "value",
     "await file.tryLock() && ",
     "",
   ]),
@@ -149,13 +149,13 @@ export const MUTATIONS: readonly Mutation[] = [
     "temporary files may be gone when they are locked",
     "write a, recover; kills 1",
     [
-      "temporary",
+      "value",
       "await file.tryLock() && await files.stat(path) !== undefined",
       "await file.tryLock()",
     ],
   ),
   mutation("a reader does not check", "write a, read; kills 1; tries 3", [
-    "group_reading",
+    "file_version",
     "    const isOneWrite = isSameState(",
     "    const isOneWrite = true || isSameState(",
   ]),
@@ -163,7 +163,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader opens the last file last",
     "write a, read; kills 1; tries 3",
     [
-      "group_reading",
+      "file_version",
       "    for (let i = found.length; i-- > 0;) {",
       "    for (let i = 0; i < found.length; i++) {",
     ],
@@ -172,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader checks before it opens the others",
     "write a, read; kills 1; tries 3",
     [
-      "group_reading",
+      "file_version",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
       if (i === found.length - 1 && opened[i] !== undefined) {
@@ -181,12 +181,12 @@ export const MUTATIONS: readonly Mutation[] = [
       }`,
     ],
     [
-      "group_reading",
+      "file_version",
       "    // The last file is opened first.\n",
       "    let early = false;\n",
     ],
     [
-      "group_reading",
+      "file_version",
       "    const isOneWrite = isSameState(",
       "    const isOneWrite = early || isSameState(",
     ],
@@ -195,12 +195,12 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader closes the last file before it checks",
     "write a, write b, read; isCoarse true; tries 0",
     [
-      "group_reading",
+      "file_version",
       "    const isOneWrite = isSameState(\n      await opened.at(-1)!.stat(),",
       "    const isOneWrite = isSameState(\n      first,",
     ],
     [
-      "group_reading",
+      "file_version",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
       if (i === found.length - 1 && opened[i] !== undefined) {
@@ -211,7 +211,7 @@ export const MUTATIONS: readonly Mutation[] = [
       }`,
     ],
     [
-      "group_reading",
+      "file_version",
       "    // The last file is opened first.\n",
       "    let first;\n",
     ],
@@ -219,13 +219,13 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation(
     "files that are absent are looked for twice",
     "write a, write b, read; isCoarse true; tries 2; kills 0",
-    ["group_reading", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
+    ["file_version", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
   ),
   mutation(
     "a reader does not look for a journal",
     "write a, read; kills 1; tries 3",
     [
-      "group_reading",
+      "file_version",
       "        await isThere(files, await paths.journal());",
       "        false;",
     ],
@@ -239,7 +239,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "versions of young files are not held open",
     "write a, write b, version; isCoarse true; tries 0",
     [
-      "group_values",
+      "file_group",
       "    if (isOld(state, this.#openedAt)) return new FileVersion(state, place);\n",
       "    return new FileVersion(state, place);\n",
     ],
@@ -306,7 +306,7 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation(
     "recovery removes temporary files though it could not read a journal",
     'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true',
-    ["recovery", "      failures.throwIfAny();\n", ""],
+    ["recover_folder", "      failures.throwIfAny();\n", ""],
   ),
 ];
 

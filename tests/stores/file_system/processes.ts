@@ -7,9 +7,6 @@ import { startProgram } from "../../support/deno_program.ts";
 import { arrayMetadata, concatParts } from "../../support/metadata.ts";
 import type { Work } from "./chunk_program.ts";
 
-/** Whether the tests that take minutes run. */
-export const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
-
 /** Creates an array of one dimension whose chunks have three parts. */
 export async function createParts(
   folder: string,

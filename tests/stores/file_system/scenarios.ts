@@ -1,7 +1,9 @@
 /** Scenarios of processes that use the same chunk, and what is explored of them. */
+import { assertEquals } from "@std/assert";
 import { type Exploration, explore } from "./explore.ts";
 import { CODE, type Code } from "./file_system_code.ts";
 import { type Cast, diskOf, Judge, processesOf, type Role } from "./judge.ts";
+import { withSimulatedNames } from "./simulated_process.ts";
 
 /** The events beside the steps of the processes. */
 export interface Chances {
@@ -23,7 +25,7 @@ export interface Chances {
 export interface Line extends Chances {
   readonly name: string;
   readonly cast: readonly Cast[];
-  /** Whether it takes long. */
+  /** Whether a long test explores the scenario. */
   readonly isLong: boolean;
 }
 
@@ -38,18 +40,18 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, read", { kills: 1, isUnreduced: true }),
   line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
   line("write a, size", { kills: 1, isSized: true }),
-  line("write a, version", { kills: 1, ticks: 1 }),
-  line("write a, read, read", { kills: 1, tries: 0, parts: 3 }),
+  line("write a, version", { kills: 1, ticks: 1, isLong }),
+  line("write a, read, read", { kills: 1, tries: 0, parts: 3, isLong }),
   line("write a, read", { kills: 1, old: "", tries: 3, parts: 3 }),
   line("delete d, read", { kills: 1, tries: 3, parts: 3 }),
   // Two writers.
   line("write a, write b", { kills: 1, isCoarse: true }),
-  line("write a, write b, read", { ...two }),
+  line("write a, write b, read", { ...two, isLong }),
   line("write a, write b, read", { ...two, kills: 1, isLong }),
   line("write a, write b, stream", { ...two, kills: 1, isLong }),
   line("write a, write b, read", { ...two, old: "", kills: 1, isLong }),
-  line("delete d, write b, read", { ...two, kills: 1 }),
-  line("write a, write b, version", { ...two }),
+  line("delete d, write b, read", { ...two, kills: 1, isLong }),
+  line("write a, write b, version", { ...two, isLong }),
   line("delete d, write b, version", { ...two, isLong }),
   line("write a, write b, read", {
     isCoarse: true,
@@ -58,7 +60,7 @@ export const SCENARIOS: readonly Line[] = [
     isLong,
   }),
   // Recovery.
-  line("write a, recover", { kills: 1 }),
+  line("write a, recover", { kills: 1, isLong }),
   line("delete d, recover", { kills: 1, parts: 3 }),
   line("write a, recover, read", {
     kills: 1,
@@ -95,12 +97,14 @@ export const SCENARIOS: readonly Line[] = [
     codes: ["EIO"],
     kills: 1,
     isCoarse: true,
+    isLong,
   }),
   line("delete d, recover", {
     failures: 1,
     codes: ["EIO"],
     kills: 1,
     isCoarse: true,
+    isLong,
   }),
   line("write a, write b", {
     failures: 1,
@@ -114,7 +118,7 @@ export const SCENARIOS: readonly Line[] = [
   line("write a", { aborted: ["a"], kills: 1, parts: 3 }),
   line("write a, write b", { aborted: ["a"], isCoarse: true, isLong }),
   line("update a, update b", { aborted: ["a", "b"], isLong }),
-  line("update a, update b", { aborted: ["a"] }),
+  line("update a, update b", { aborted: ["a"], isLong }),
   line("delete d, write b", { aborted: ["d"], isCoarse: true }),
   // The long ones.
   line("write a, write b", { kills: 2, isLong }),
@@ -142,6 +146,17 @@ function line(cast: string, chances: Chances & { isLong?: boolean }): Line {
     `${name} ${JSON.stringify(value)}`
   );
   return { ...rest, name: [cast, ...said].join("; "), cast: roles, isLong };
+}
+
+/** Explores a scenario in a test. */
+export function testLine(line: Line): void {
+  Deno.test(`FileGroup keeps a chunk whole in all interleavings: ${line.name}`, async () => {
+    const { states, steps, problem, trace } = await withSimulatedNames(() =>
+      exploreLine(line)
+    );
+    assertEquals(problem, undefined, `${problem}\n${trace?.join("\n")}`);
+    console.log(`${states} states, ${steps} steps`);
+  });
 }
 
 /** Explores a scenario with the code as it stands or with a change. */

@@ -1,6 +1,5 @@
 /**
  * Programs that are killed while they adopt files or repair an array, and run again.
- * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { repair, verify } from "../../jobs.ts";
@@ -17,11 +16,7 @@ import { encodeRecord } from "../../src/stores/file_system/journal.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import type { AdoptTiffsOptions } from "../../tiff.ts";
 import { tiffOf } from "../containers/adoption/tiled_files.ts";
-import {
-  disks,
-  isLong,
-  temporaryFiles,
-} from "../stores/file_system/processes.ts";
+import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
 import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
@@ -29,7 +24,7 @@ import { adopt } from "./adopt_program.ts";
 import { digestsOf } from "./digests.ts";
 import { Kills, runAndKill } from "./killed_program.ts";
 
-const KILLS = isLong ? 200 : 6;
+const KILLS = 30;
 
 const [HEIGHT, WIDTH] = [8, 15];
 

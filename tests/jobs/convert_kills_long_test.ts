@@ -1,6 +1,5 @@
 /**
  * Programs that are killed while they convert an array, and run again.
- * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
  */
 import { assertEquals, assertRejects } from "@std/assert";
 import { convert, type ConvertOptions } from "../../jobs.ts";
@@ -11,18 +10,14 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import {
-  disks,
-  isLong,
-  temporaryFiles,
-} from "../stores/file_system/processes.ts";
+import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
 import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { digestsOf } from "./digests.ts";
 import { Kills, runAndKill } from "./killed_program.ts";
 
-const KILLS = isLong ? 300 : 8;
+const KILLS = 30;
 
 /** Chunks begin elsewhere in their files than before, so that they are streams. */
 const SHIFTED: ConvertOptions = {

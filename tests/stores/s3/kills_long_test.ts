@@ -1,6 +1,6 @@
 /**
  * Programs that are killed while they write chunks of several objects to a bucket, and
- * servers that are killed meanwhile. `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
+ * servers that are killed meanwhile.
  */
 import { assert, assertEquals } from "@std/assert";
 import {
@@ -26,7 +26,6 @@ import {
   type BucketServer,
 } from "./servers.ts";
 
-const isLong = Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
 /** The longest time that a writer writes before the kill, in milliseconds. */
 const LONGEST = 300;
 
@@ -35,13 +34,13 @@ for (const program of BUCKET_PROGRAMS) {
   testWith(
     tool,
     `chunks in ${name} are whole after their writer was killed`,
-    () => kill(program, isLong ? 200 : 4, () => Promise.resolve()),
+    () => kill(program, 20, () => Promise.resolve()),
   );
   if (!program.keepsData) continue;
   testWith(
     tool,
     `chunks in ${name} are whole after the server was killed`,
-    () => kill(program, isLong ? 30 : 2, (server) => server.restart()),
+    () => kill(program, 8, (server) => server.restart()),
   );
 }
 

@@ -1,16 +1,11 @@
 /**
- * Programs that are killed while they convert a group in place. `ZARR_PARTS_LONG_TESTS=1`
- * kills hundreds of them.
+ * Programs that are killed while they convert a group in place.
  */
 import { assert, assertEquals } from "@std/assert";
 import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
-import {
-  disks,
-  isLong,
-  temporaryFiles,
-} from "../stores/file_system/processes.ts";
+import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
 import { startProgram } from "../support/deno_program.ts";
 import type { InPlaceWork } from "./in_place_program.ts";
 import {
@@ -21,7 +16,7 @@ import {
 } from "./in_place_support.ts";
 import { Kills } from "./killed_program.ts";
 
-const KILLS = isLong ? 300 : 12;
+const KILLS = 60;
 
 /** The longest time from the first conversion of a program to its kill, in milliseconds. */
 const LONGEST = 200;
@@ -88,7 +83,6 @@ Deno.test("a conversion in place that was killed and is run again equals an unin
         first = (found + 1) % LAYOUTS.length;
       }
       kills.assertUnfinished();
-      if (isLong) console.log(root, `${kills}`);
     }
   } finally {
     for (const root of roots) await Deno.remove(root, { recursive: true });

@@ -1,7 +1,4 @@
-/**
- * Programs that are killed while they write a chunk of three files.
- * `ZARR_PARTS_LONG_TESTS=1` kills hundreds of them.
- */
+/** Programs that are killed while they write a chunk of three files. */
 import { assert, assertEquals } from "@std/assert";
 import {
   FileSystemStore,
@@ -10,17 +7,11 @@ import {
   UnfinishedWriteError,
 } from "../../../mod.ts";
 import { generationBytes, generationOf } from "./chunk_program.ts";
-import {
-  createParts,
-  disks,
-  isLong,
-  start,
-  temporaryFiles,
-} from "./processes.ts";
+import { createParts, disks, start, temporaryFiles } from "./processes.ts";
 
 const CASES = [
-  { length: 100, kills: isLong ? 400 : 20, longest: 30 },
-  { length: 7 * 2 ** 20, kills: isLong ? 200 : 8, longest: 150 },
+  { length: 100, kills: 100, longest: 30 },
+  { length: 7 * 2 ** 20, kills: 40, longest: 150 },
 ];
 /** The number of folders in which programs write at the same time. */
 const LANES = 4;

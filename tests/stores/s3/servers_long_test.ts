@@ -21,10 +21,7 @@ const PARTS = new ConcatParts([{ keySuffix: "" }, {
 
 for (const program of BUCKET_PROGRAMS) {
   const { name, tool } = program;
-  // The other servers start slowly, once for each test of a store.
-  const isFast = name === "versitygw" ||
-    Deno.env.get("ZARR_PARTS_LONG_TESTS") === "1";
-  if ("path" in tool && isFast) {
+  if ("path" in tool) {
     testStore(`S3Store of ${name}`, async () => {
       const { options, close } = await program.start();
       const store = new S3Store("s3://bucket/x.zarr", options);

@@ -1,0 +1,3 @@
+import { testInterleavings } from "./http_interleavings.ts";
+
+testInterleavings();

@@ -1,0 +1,3 @@
+import { testScenes } from "./interleavings.ts";
+
+testScenes(13, 600);
