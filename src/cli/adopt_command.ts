@@ -10,6 +10,7 @@ import {
   type Command,
   type Io,
   UsageError,
+  wholeNumber,
 } from "./command.ts";
 import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
 import {
@@ -31,52 +32,22 @@ export const ADOPT: Command = {
   name: "adopt",
   operands: ["FILES…"],
   summary:
-    "Makes an array of TIFF or zip files, which stay as they are: writes an index\nbeside each file, and the zarr.json of the array. FILES may be folders.",
+    "Makes an array of TIFF or zip files, which stay as they are: writes an index beside each file, and the zarr.json of the array. FILES may be folders.",
   options: {
-    into: { type: "string", value: "PATH", help: "the folder of the array" },
-    template: {
-      type: "string",
-      value: "FORMAT",
-      help:
-        "the names of the files, such as row{0}_column{1}.tif; if not given, c/0/1.tif and the like",
-    },
-    separator: {
-      type: "string",
-      value: "TEXT",
-      help: "between the coordinates of {*} in --template",
-    },
-    link: {
-      type: "boolean",
-      help:
-        "give each file the name of its chunk, too, by a hard link in the folder of the array",
-    },
-    stack: {
-      type: "boolean",
-      help:
-        "make each TIFF one element of a new first dimension, in the order given",
-    },
-    page: {
-      type: "string",
-      value: "N",
-      help: "one page of each TIFF, from 0; all if not given",
-    },
-    overview: {
-      type: "string",
-      value: "N",
-      help: "an overview in place of the page, from 1, the largest",
-    },
-    "fill-value": {
-      type: "string",
-      value: "NUMBER",
-      help: "the value of elements that no TIFF has",
-    },
-    array: {
-      type: "string",
-      value: "PATH",
-      help: "the path of the array inside the zips",
-    },
-    overwrite: { type: "boolean", help: "replace indexes and zarr.json" },
-    "dry-run": { type: "boolean", help: "say what would be done" },
+    "--into <PATH>": "the folder of the array",
+    "--template <FORMAT>":
+      "the names of the files, such as row{0}_column{1}.tif; if not given, c/0/1.tif and the like",
+    "--separator <TEXT>": "between the coordinates of {*} in --template",
+    "--link":
+      "give each file the name of its chunk, too, by a hard link in the folder of the array",
+    "--stack":
+      "make each TIFF one element of a new first dimension, in the order given",
+    "--page <N>": "one page of each TIFF, from 0; all if not given",
+    "--overview <N>": "an overview in place of the page, from 1, the largest",
+    "--fill-value <NUMBER>": "the value of elements that no TIFF has",
+    "--array <PATH>": "the path of the array inside the zips",
+    "--overwrite": "replace indexes and zarr.json",
+    "--dry-run": "say what would be done",
     ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },
@@ -182,7 +153,7 @@ async function adoptTiffs(
   if (args.has("array")) throw new UsageError("--array is for zip files only");
   const { adoptTiffs } = await import("../containers/tiff/adopt_tiffs.ts");
   const [page, overview] = ["page", "overview"].map((name) =>
-    wholeNumber(args, name)
+    wholeNumber(args, name, 0)
   );
   const stack = args.has("stack");
   const rankOf = async (key: StoreKey) => {
@@ -252,15 +223,6 @@ async function placed(
     coordinates: coordinates ??
       Array.from({ length: rank }, (_, n) => n === 0 ? i : 0),
   }));
-}
-
-function wholeNumber(args: Arguments, name: string): number | undefined {
-  const text = args.text(name);
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(
-    `Expected --${name}=N with a whole number, found ${JSON.stringify(text)}`,
-  );
 }
 
 /** A number, as a bigint where only that is exact. */

@@ -1,11 +1,19 @@
-import { type Conversion, convert, MARKER } from "../jobs/mod.ts";
-import type { Store } from "../stores/mod.ts";
+import { dirname, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Conversion,
+  convert,
+  convertInPlace,
+  MARKER,
+  type NodeLocation,
+} from "../jobs/mod.ts";
+import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
-import { convertFolder, NOT_IN_PLACE } from "./convert_folder.ts";
 import { printLayouts, printOthers } from "./draw_array.ts";
 import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import { containerOf, layoutOf, withUsage } from "./layout_arguments.ts";
 import {
+  assertPath,
   assertSource,
   assertTarget,
   openStore,
@@ -19,76 +27,39 @@ import {
   shareOf,
 } from "./share_option.ts";
 
+/** The options of `convert` that a conversion in place does not have. */
+const NOT_IN_PLACE: readonly string[] = [
+  ...["container", "resume", "compare", "overwrite"],
+  ...["finish", "share", "shares"],
+];
+
 /** `zarr-parts convert SOURCE TARGET` */
 export const CONVERT: Command = {
   name: "convert",
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and gives its arrays other chunk keys and parts.\nWhat no option names stays as it is. SOURCE is a path or a URL, and TARGET a\npath or the URL of a bucket.",
+    "Copies an array or a group, and gives its arrays other chunk keys and parts. What no option names stays as it is. SOURCE is a path or a URL, and TARGET a path or the URL of a bucket.",
   options: {
-    suffix: {
-      type: "string",
-      value: "TEXT",
-      help: "the end of all chunk keys, such as .tiff; none with ''",
-    },
-    encoding: {
-      type: "string",
-      value: "NAME",
-      help: "the chunk key encoding: default, v2 or fanout",
-    },
-    separator: {
-      type: "string",
-      value: "TEXT",
-      help: "between coordinates in chunk keys: / or .",
-    },
-    template: {
-      type: "string",
-      value: "FORMAT",
-      help: "chunk keys by a format, such as tile_{0:03}_{1:03}",
-    },
-    parts: {
-      type: "string",
-      value: "LIST",
-      help:
-        "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
-    },
-    container: {
-      type: "string",
-      value: "FORMAT",
-      help:
-        "make each shard a file of this format, tiff or zip; arrays without shards in a group keep their layout",
-    },
-    plain: { type: "boolean", help: "plain Zarr, for any other program" },
-    metadata: {
-      type: "string",
-      value: "FILE",
-      help: "a zarr.json with any other layout, for one array",
-    },
-    "in-place": {
-      type: "boolean",
-      help:
-        "change the files of PATH, without a copy; the same command finishes what was stopped",
-    },
-    resume: {
-      type: "boolean",
-      help: "continue a conversion that was stopped",
-    },
-    compare: {
-      type: "boolean",
-      help: "with --resume, compare all bytes of what is there",
-    },
-    overwrite: {
-      type: "boolean",
-      help:
-        "remove the array, the group or the unfinished conversion at TARGET first; any other file there is an error",
-    },
-    "keep-going": {
-      type: "boolean",
-      help:
-        "leave out the nodes of a group that are not valid; the exit status is 1 then",
-    },
-    "dry-run": { type: "boolean", help: "say what would be done" },
+    "--suffix <TEXT>": "the end of all chunk keys, such as .tiff; none with ''",
+    "--encoding <NAME>": "the chunk key encoding: default, v2 or fanout",
+    "--separator <TEXT>": "between coordinates in chunk keys: / or .",
+    "--template <FORMAT>": "chunk keys by a format, such as tile_{0:03}_{1:03}",
+    "--parts <LIST>":
+      "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
+    "--container <FORMAT>":
+      "make each shard a file of this format, tiff or zip; arrays without shards in a group keep their layout",
+    "--plain": "plain Zarr, for any other program",
+    "--metadata <FILE>": "a zarr.json with any other layout, for one array",
+    "--in-place":
+      "change the files of PATH, without a copy; the same command finishes what was stopped",
+    "--resume": "continue a conversion that was stopped",
+    "--compare": "with --resume, compare all bytes of what is there",
+    "--overwrite":
+      "remove the array, the group or the unfinished conversion at TARGET first; any other file there is an error",
+    "--keep-going":
+      "leave out the nodes of a group that are not valid; the exit status is 1 then",
+    "--dry-run": "say what would be done",
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,
   },
@@ -144,50 +115,110 @@ export const CONVERT: Command = {
       // With --finish, the error says which chunks are missing.
       const isWorking = (hasBegun || io.signal.aborted) && !args.has("finish");
       const again = share ? "again" : "with --resume";
-      if (isWorking) await explain(target, to, again, io);
+      const text = `: run the same command ${again} to continue`;
+      if (isWorking) await explain({ store: target }, to, text, io);
       throw withUsage(error);
     }
   },
 };
 
+/** Prints what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
 function report(
   conversion: Conversion,
   args: Arguments,
-  target: string,
+  place: string,
   io: Io,
 ): void {
   if (args.has("json")) return io.print(jsonText(conversion));
   if (args.has("quiet")) return;
   const { arrays, total, copied, skipped, bytes, isFinished } = conversion;
+  const isInPlace = args.has("in-place");
+  const unit = isInPlace ? "chunks" : "chunks and files";
+  const where = isInPlace
+    ? `converted in place in ${place}`
+    : `copied to ${place}`;
   if (args.has("dry-run")) {
     printLayouts(arrays, io);
-    printOthers(conversion, { isInPlace: false }, io);
-    return io.print(
-      `${countText(total)} chunks and files would be copied to ${target}`,
-    );
+    printOthers(conversion, { isInPlace }, io);
+    return io.print(`${countText(total)} ${unit} would be ${where}`);
   }
+  const count = `${countText(copied)} ${unit}`;
   const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
-  io.print(
-    `${countText(copied)} chunks and files (${
-      bytesText(bytes)
-    }) copied to ${target}${there}`,
-  );
-  printOthers(conversion, { isInPlace: false }, io);
-  if (!isFinished) {
-    io.print(ALL_SHARES);
+  if (!isInPlace) io.print(`${count} (${bytesText(bytes)}) ${where}${there}`);
+  else if (arrays.length === 0) io.print(`${place} has this layout already`);
+  else io.print(`${count} ${where} (${bytesText(bytes)} written)`);
+  printOthers(conversion, { isInPlace }, io);
+  if (!isFinished) io.print(ALL_SHARES);
+}
+
+/**
+ * Says how to go on, if a conversion was left unfinished.
+ *
+ * @param text What follows the place in the message.
+ */
+async function explain(
+  { store, path = "" }: NodeLocation,
+  place: string,
+  text: string,
+  io: Io,
+): Promise<void> {
+  const root = path === "" ? "" : `/${path}` as const;
+  const marker = await store.get(`${root}${MARKER}`).catch(() => undefined);
+  if (marker !== undefined) io.note(`${place} is not finished${text}\n`);
+}
+
+/** `zarr-parts convert --in-place PATH` */
+async function convertFolder(
+  args: Arguments,
+  io: Io,
+): Promise<number> {
+  const [path] = args.operands as [string];
+  const location = await locate(path);
+  await assertSource(path);
+  const layout = await layoutOf(args);
+  const concurrency = concurrencyOf(args);
+  const progress = new ProgressLine(io, args.has("quiet"));
+  try {
+    const conversion = await convertInPlace(location, {
+      ...layout,
+      ...concurrency && { concurrency },
+      keepGoing: args.has("keep-going"),
+      dryRun: args.has("dry-run"),
+      signal: io.signal,
+      onProgress: ({ done, total, bytes }) =>
+        progress.update(done, total, bytes),
+    });
+    progress.clear();
+    report(conversion, args, path, io);
+    return conversion.leftOut.length > 0 ? 1 : 0;
+  } catch (error) {
+    progress.clear();
+    const text = ", and may not open until the same command is run again";
+    await explain(location, path, text, io);
+    throw withUsage(error);
   }
 }
 
-/** Says how to go on, if the target was left unfinished. */
-async function explain(
-  target: Store,
-  place: string,
-  again: string,
-  io: Io,
-): Promise<void> {
-  const marker = await target.get(MARKER).catch(() => undefined);
-  if (marker === undefined) return;
-  io.note(
-    `${place} is not finished: run the same command ${again} to continue\n`,
-  );
+/** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */
+async function locate(path: string): Promise<NodeLocation> {
+  const given = /^file:/i.test(path) ? fileURLToPath(path) : path;
+  assertPath(given);
+  const folder = resolve(given);
+  let root = folder;
+  while (await isNode(dirname(root)) && dirname(root) !== root) {
+    root = dirname(root);
+  }
+  // The only copy of an array must outlast a loss of power.
+  const options = { sync: true };
+  if (root === folder) return { store: new FileSystemStore(given, options) };
+  const names = relative(root, folder).replaceAll("\\", "/");
+  return { store: new FileSystemStore(root, options), path: names };
+}
+
+async function isNode(folder: string): Promise<boolean> {
+  for (const name of ["zarr.json", ".zgroup"]) {
+    const found = await Deno.stat(`${folder}/${name}`).catch(() => undefined);
+    if (found?.isFile) return true;
+  }
+  return false;
 }

@@ -8,8 +8,9 @@ import type {
   Inspection,
 } from "../jobs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
-import { type Io, withOptionNames } from "./command.ts";
+import type { Io } from "./command.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
+import { withOptionNames } from "./messages.ts";
 
 /** The lines about a node. */
 export function drawNode(

@@ -14,14 +14,10 @@ export const INSPECT: Command = {
   name: "inspect",
   operands: ["PATH|URL"],
   summary:
-    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many\nchunks are stored, and where the bytes of one chunk are. Of a group, the tree of\nits nodes.",
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many chunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes.",
   options: {
-    chunk: {
-      type: "string",
-      value: "I,J",
-      help: "the chunk to show, with a map of its inner chunks",
-    },
-    sizes: { type: "boolean", help: "sum up the lengths of all chunks" },
+    "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
+    "--sizes": "sum up the lengths of all chunks",
   },
   examples: [
     "zarr-parts inspect data.zarr",

@@ -15,7 +15,7 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
   );
   const keyEncoding = encodingOf(args);
   if (suffix !== undefined) assertSuffix(suffix);
-  if (parts !== undefined) await assertParts(parts);
+  if (parts !== undefined) assertParts(parts);
   return {
     ...keyEncoding && { keyEncoding },
     ...suffix !== undefined && { suffix },
@@ -44,12 +44,12 @@ function assertSuffix(suffix: string): void {
 }
 
 /** Refuses parts without a size whose names look like those of parts that have one. */
-async function assertParts(list: string): Promise<void> {
+function assertParts(list: string): void {
   const parts = list.split(",");
   const unsized = parts.filter((part) => !/:|\.index$|\.crc32c$/.test(part));
   if (unsized.length < 2) return;
   for (const part of unsized) {
-    const nearest = await nearestOf(part, [".index", ".crc32c"]);
+    const nearest = nearestOf(part, [".index", ".crc32c"]);
     if (part === "" || nearest === undefined) continue;
     const meant = parts.map((each) => each === part ? nearest : each);
     throw new UsageError(

@@ -13,58 +13,16 @@
  *
  * @module
  */
-import { statfsSync } from "node:fs";
-import { dirname } from "node:path";
-import config from "../../deno.json" with { type: "json" };
-import { isDiskFull } from "../stores/mod.ts";
+import { CommanderError } from "commander";
 import {
-  type Command,
-  helpOf,
+  addVersion,
+  createParser,
   type Io,
   nearestOf,
   parseCommand,
   UsageError,
-  withOptionNames,
 } from "./command.ts";
-import { bytesText } from "./format.ts";
-
-/** The commands by name, with what each does in a line. */
-const COMMANDS: Readonly<
-  Record<string, { line: string; load(): Promise<Command> }>
-> = {
-  inspect: {
-    line: "show how arrays and groups are laid out",
-    load: async () => (await import("./inspect_command.ts")).INSPECT,
-  },
-  convert: {
-    line: "copy arrays and groups to other chunk keys and parts",
-    load: async () => (await import("./convert_command.ts")).CONVERT,
-  },
-  adopt: {
-    line: "make an array of TIFF or zip files, which stay as they are",
-    load: async () => (await import("./adopt_command.ts")).ADOPT,
-  },
-  verify: {
-    line: "find damage and leftovers in arrays and groups",
-    load: async () => (await import("./verify_command.ts")).VERIFY,
-  },
-  repair: {
-    line: "finish interrupted writes, and remove what they have left",
-    load: async () => (await import("./repair_command.ts")).REPAIR,
-  },
-  split: {
-    line: "split a single file into parts",
-    load: async () => (await import("./file_parts.ts")).SPLIT,
-  },
-  join: {
-    line: "join parts to a single file",
-    load: async () => (await import("./file_parts.ts")).JOIN,
-  },
-  serve: {
-    line: "serve arrays to all Zarr programs over HTTP",
-    load: async () => (await import("./serve_command.ts")).SERVE,
-  },
-};
+import { COMMANDS } from "./commands.ts";
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -114,6 +72,7 @@ export async function main(args: readonly string[]): Promise<number> {
       io.note("Stopped\n");
       return INTERRUPTED;
     }
+    const { messageOf } = await import("./messages.ts");
     io.note(`zarr-parts: ${messageOf(error)}\n`);
     return error instanceof UsageError || error instanceof RangeError ? 2 : 1;
   } finally {
@@ -122,84 +81,49 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function run(args: readonly string[], io: Io): Promise<number> {
-  const [name = "--help", ...rest] = args;
-  if (name === "help" && rest.length > 0) {
-    return await run([rest[0]!, "--help"], io);
-  }
-  if (["--help", "-h", "help"].includes(name)) {
-    io.print(overview());
-    return args.length === 0 ? 2 : 0;
-  }
-  if (["--version", "-V"].includes(name)) return printVersion(io);
-  if (!Object.hasOwn(COMMANDS, name)) {
-    if (name.startsWith("-")) {
-      throw new UsageError(
-        `Expected a command before ${name}, such as zarr-parts inspect ${name}; known are ${
-          Object.keys(COMMANDS).join(", ")
-        }`,
-      );
-    }
-    const nearest = await nearestOf(name, Object.keys(COMMANDS));
+  const [name = "", ...rest] = args;
+  if (name === "help") return await run([...rest, "--help"], io);
+  if (!Object.hasOwn(COMMANDS, name)) return runOverview(args, io);
+  const command = await COMMANDS[name]!.load();
+  const parsed = parseCommand(command, rest, io.print);
+  return parsed === undefined ? 0 : await command.run(parsed, io);
+}
+
+/** Prints the list of commands or the version, and refuses all other arguments. */
+function runOverview(args: readonly string[], io: Io): number {
+  const [name = ""] = args;
+  const names = Object.keys(COMMANDS);
+  const known = `known are ${names.join(", ")}`;
+  if (/^[^-]/.test(name)) {
+    const nearest = nearestOf(name, names);
     throw new UsageError(
       `Unknown command ${JSON.stringify(name)}; ${
-        nearest === undefined
-          ? `known are ${Object.keys(COMMANDS).join(", ")}`
-          : `did you mean ${nearest}?`
+        nearest === undefined ? known : `did you mean ${nearest}?`
       }`,
     );
   }
-  const command = await COMMANDS[name]!.load();
-  const parsed = await parseCommand(command, rest);
-  if (parsed.has("help")) {
-    io.print(helpOf(command));
-    return 0;
+  const parser = createParser("zarr-parts", io.print, () =>
+    new UsageError(
+      `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`,
+    ))
+    .usage("COMMAND [arguments]")
+    .helpCommand(false)
+    .addHelpText(
+      "after",
+      "\nzarr-parts COMMAND --help prints the options of a command, with examples.",
+    );
+  addVersion(parser);
+  for (const [name, { line }] of Object.entries(COMMANDS)) {
+    parser.command(name).description(line);
   }
-  if (parsed.has("version")) return printVersion(io);
-  return await command.run(parsed, io);
-}
-
-function printVersion(io: Io): number {
-  io.print(`zarr-parts ${config.version}`);
-  return 0;
-}
-
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
-  return [
-    "zarr-parts COMMAND [arguments]",
-    "",
-    "Commands:",
-    ...Object.entries(COMMANDS).map(([name, { line }]) =>
-      `  ${name.padEnd(width)}  ${line}`
-    ),
-    "",
-    "zarr-parts COMMAND --help prints the options of a command, with examples.",
-    "zarr-parts --version prints the version.",
-  ].join("\n");
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const text = error.message === ""
-    ? error.name
-    : withOptionNames(error.message);
-  return isDiskFull(error) ? `${text}${spaceOf(text)}` : text;
-}
-
-/** The space on the disk of the last path in a message about a disk that is full. */
-function spaceOf(message: string): string {
-  let path = message.match(/'([^']+)'/g)?.at(-1)?.slice(1, -1) ?? ".";
-  while (true) {
-    try {
-      const { bavail, blocks, bsize } = statfsSync(path);
-      return `; ${bytesText(bavail * bsize)} of ${
-        bytesText(blocks * bsize)
-      } are free on the disk of ${path}`;
-    } catch {
-      if (dirname(path) === path) return "";
-      path = dirname(path);
-    }
+  try {
+    if (args.length === 0) parser.outputHelp();
+    else parser.parse([...args], { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return 0;
+    throw error;
   }
+  return 2; // Without arguments.
 }
 
 /** Writes a text at once. Throws `BrokenPipe` if nobody reads any more. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import {
   FileSystemStore,
   HttpStore,
+  isAbsence,
   S3Store,
   type Store,
 } from "../stores/mod.ts";
@@ -102,13 +103,14 @@ function fileUrl(place: string): URL {
   );
 }
 
-async function stateOf(path: string): Promise<Deno.FileInfo | undefined> {
+/** The state of a file or a folder; `undefined` if there is none. */
+export async function stateOf(
+  path: string | URL,
+): Promise<Deno.FileInfo | undefined> {
   try {
     return await Deno.stat(path);
   } catch (error) {
-    const isAbsent = error instanceof Deno.errors.NotFound ||
-      error instanceof Deno.errors.NotADirectory;
-    if (isAbsent) return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

@@ -1,10 +1,5 @@
 import { repair } from "../jobs/mod.ts";
-import {
-  type Command,
-  FAIL_ON_OPTION,
-  failsOn,
-  withOptionNames,
-} from "./command.ts";
+import type { Command } from "./command.ts";
 import {
   bytesText,
   countText,
@@ -13,18 +8,19 @@ import {
   unitsText,
 } from "./format.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
+import { withOptionNames } from "./messages.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
-import { CODECS } from "./verify_command.ts";
+import { CODECS, FAIL_ON_OPTION, failsOn } from "./verify_command.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {
   name: "repair",
   operands: ["PATH"],
   summary:
-    "Finishes the writes of programs that were killed, removes their temporary\nfiles, and brings consolidated metadata up to date. Prints what it cannot\nrepair, with the reason.",
+    "Finishes the writes of programs that were killed, removes their temporary files, and brings consolidated metadata up to date. Prints what it cannot repair, with the reason.",
   options: {
-    deep: { type: "boolean", help: "decode all chunks and inner chunks" },
-    "dry-run": { type: "boolean", help: "say what would be done" },
+    "--deep": "decode all chunks and inner chunks",
+    "--dry-run": "say what would be done",
     ...FAIL_ON_OPTION,
     ...CONCURRENCY_OPTION,
   },

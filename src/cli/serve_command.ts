@@ -6,7 +6,7 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { openStore } from "./open_store.ts";
+import { openStore, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 
 const DEFAULT_PORT = 8000;
@@ -22,30 +22,16 @@ export const SERVE: Command = {
   name: "serve",
   operands: ["PATH|URL"],
   summary:
-    "Serves the arrays and groups of a folder or a URL over HTTP as plain Zarr, until\nCtrl-C. All Zarr programs read them, and browsers show a page about each. Prints\na line for each request. Nothing can be written.",
+    "Serves the arrays and groups of a folder or a URL over HTTP as plain Zarr, until Ctrl-C. All Zarr programs read them, and browsers show a page about each. Prints a line for each request. Nothing can be written.",
   options: {
-    port: {
-      type: "string",
-      value: "NUMBER",
-      help: `the port, ${DEFAULT_PORT} by default; 0 for any that is free`,
-    },
-    host: {
-      type: "string",
-      value: "NAME",
-      help:
-        "the address to listen at, 127.0.0.1 by default; 0.0.0.0 lets other machines connect",
-    },
-    mount: {
-      type: "string",
-      value: "PATH",
-      help: "the path at which the store is served, / by default",
-    },
-    stored: { type: "boolean", help: "serve all values as they are stored" },
-    "inner-chunks": {
-      type: "boolean",
-      help:
-        "serve sharded arrays as arrays of their inner chunks, for programs that do not read shards",
-    },
+    "--port <NUMBER>":
+      `the port, ${DEFAULT_PORT} by default; 0 for any that is free`,
+    "--host <NAME>":
+      "the address to listen at, 127.0.0.1 by default; 0.0.0.0 lets other machines connect",
+    "--mount <PATH>": "the path at which the store is served, / by default",
+    "--stored": "serve all values as they are stored",
+    "--inner-chunks":
+      "serve sharded arrays as arrays of their inner chunks, for programs that do not read shards",
   },
   examples: [
     "zarr-parts serve data.zarr",
@@ -143,10 +129,7 @@ function titleOf(place: string): string {
 /** Refuses a path that is no folder, which a store takes for an empty one. */
 async function assertFolder(place: string): Promise<void> {
   const path = /^file:/i.test(place) ? new URL(place) : place;
-  const info = await Deno.stat(path).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  });
+  const info = await stateOf(path);
   if (info?.isDirectory) return;
   throw new UsageError(
     `Expected a folder or a URL to serve, found ${

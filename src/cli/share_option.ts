@@ -1,48 +1,34 @@
 import type { Share } from "../arrays/mod.ts";
 import {
   type Arguments,
-  type CommandOption,
+  type Command,
   type Io,
   UsageError,
+  wholeNumber,
 } from "./command.ts";
 
 /** The option that says how many chunks are worked on at once. */
-export const CONCURRENCY_OPTION: Readonly<Record<string, CommandOption>> = {
-  concurrency: {
-    type: "string",
-    value: "N",
-    help: "work on N chunks at once; 4 if not given",
-  },
+export const CONCURRENCY_OPTION: Command["options"] = {
+  "--concurrency <N>": "work on N chunks at once; 4 if not given",
 };
 
 /** The options that say which share of the work is done. */
-export const SHARE_ONLY_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  share: {
-    type: "string",
-    value: "K/N",
-    help:
-      "do one of N equal shares of the work, K from 1 to N; if not given, Slurm's variables say it",
-  },
-  shares: {
-    type: "string",
-    value: "N",
-    help:
-      "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
-  },
+export const SHARE_ONLY_OPTIONS: Command["options"] = {
+  "--share <K/N>":
+    "do one of N equal shares of the work, K from 1 to N; if not given, Slurm's variables say it",
+  "--shares <N>":
+    "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
 };
 
 /** The options that say which share of the work is done, and how much of it at once. */
-export const SHARE_OPTIONS: Readonly<Record<string, CommandOption>> = {
+export const SHARE_OPTIONS: Command["options"] = {
   ...SHARE_ONLY_OPTIONS,
   ...CONCURRENCY_OPTION,
 };
 
 /** The option of the last step, after all shares. */
-export const FINISH_OPTION: Readonly<Record<string, CommandOption>> = {
-  finish: {
-    type: "boolean",
-    help: "check that all shares are done, and write the metadata",
-  },
+export const FINISH_OPTION: Command["options"] = {
+  "--finish": "check that all shares are done, and write the metadata",
 };
 
 /** The advice that follows the work on a share. */
@@ -72,7 +58,7 @@ export function shareOf(args: Arguments, io: Io): Share | undefined {
 function schedulersShare(args: Arguments, io: Io): Share | undefined {
   const given = schedulerShare(
     (name) => Deno.env.get(name),
-    numberOf(args, "shares"),
+    wholeNumber(args, "shares", 1),
   );
   if (given === undefined) return undefined;
   const { share: { index, count }, variable } = given;
@@ -84,18 +70,7 @@ function schedulersShare(args: Arguments, io: Io): Share | undefined {
 
 /** Parses `--concurrency N`. */
 export function concurrencyOf(args: Arguments): number | undefined {
-  return numberOf(args, "concurrency");
-}
-
-function numberOf(args: Arguments, name: string): number | undefined {
-  const text = args.text(name);
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
-  throw new UsageError(
-    `Expected --${name}=N with a whole number from 1, found ${
-      JSON.stringify(text)
-    }`,
-  );
+  return wholeNumber(args, "concurrency", 1);
 }
 
 /** Gives the value of an environment variable. */

@@ -1,11 +1,11 @@
 import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
-import { type Verification, verify, type VerifyOptions } from "../jobs/mod.ts";
 import {
-  type Command,
-  FAIL_ON_OPTION,
-  failsOn,
-  withOptionNames,
-} from "./command.ts";
+  type Finding,
+  type Verification,
+  verify,
+  type VerifyOptions,
+} from "../jobs/mod.ts";
+import { type Arguments, type Command, UsageError } from "./command.ts";
 import {
   countText,
   existing,
@@ -14,6 +14,7 @@ import {
   unitsText,
 } from "./format.ts";
 import { assertSource, openStore } from "./open_store.ts";
+import { withOptionNames } from "./messages.ts";
 import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 
@@ -39,18 +40,38 @@ async function loadRegistry(): Promise<CodecRegistry | undefined> {
   }
 }
 
+/** The severities, from the least one. */
+const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
+
+/** The option that says which findings make the exit status 1. */
+export const FAIL_ON_OPTION: Command["options"] = {
+  "--fail-on <SEVERITY>":
+    "the least severity with exit status 1: error, warning or note; error if not given",
+};
+
+/** Returns a function that tells whether a finding makes the exit status 1. */
+export function failsOn(args: Arguments): (finding: Finding) => boolean {
+  const least = args.text("fail-on") ?? "error";
+  const rank = SEVERITIES.indexOf(least as Finding["severity"]);
+  if (rank < 0) {
+    throw new UsageError(
+      `Expected --fail-on=error, warning or note, found ${
+        JSON.stringify(least)
+      }`,
+    );
+  }
+  return ({ severity }) => SEVERITIES.indexOf(severity) >= rank;
+}
+
 /** `zarr-parts verify PATH|URL` */
 export const VERIFY: Command = {
   name: "verify",
   operands: ["PATH|URL"],
   summary:
-    "Checks the documents, parts, checksums and shard indexes of an array or a group,\nand prints a line for each finding. The exit status is 1 if there are errors.",
+    "Checks the documents, parts, checksums and shard indexes of an array or a group, and prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
-    deep: { type: "boolean", help: "decode all chunks and inner chunks" },
-    "keep-going": {
-      type: "boolean",
-      help: "go on after what the store fails to read",
-    },
+    "--deep": "decode all chunks and inner chunks",
+    "--keep-going": "go on after what the store fails to read",
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
   },

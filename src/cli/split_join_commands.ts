@@ -2,31 +2,23 @@ import { basename, dirname, resolve } from "node:path";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { type ComposedStore, ConcatParts } from "../concat_parts/mod.ts";
 import { checkedStream, ChunkCheck, NO_INDEX } from "../jobs/mod.ts";
-import { FileSystemStore, isAbsence, type StoreKey } from "../stores/mod.ts";
+import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
 import { withFolder } from "./adopt_command.ts";
 import {
   type Arguments,
   type Command,
-  type CommandOption,
   type Io,
   UsageError,
 } from "./command.ts";
 import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
-import { assertPath } from "./open_store.ts";
+import { assertPath, stateOf } from "./open_store.ts";
 
 /** The options of the commands that split and join single files. */
-export const FILE_PARTS_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  parts: {
-    type: "string",
-    value: "LIST",
-    help:
-      "the ends of the names of all parts, with their sizes in bytes, such as .header:64,,.index:1024; one part has no size, and .crc32c has 4",
-  },
-  crc32c: {
-    type: "boolean",
-    help: "check that the file ends with the CRC32C of all bytes before",
-  },
-  overwrite: { type: "boolean", help: "replace files that are there already" },
+export const FILE_PARTS_OPTIONS: Command["options"] = {
+  "--parts <LIST>":
+    "the ends of the names of all parts, with their sizes in bytes, such as .header:64,,.index:1024; one part has no size, and .crc32c has 4",
+  "--crc32c": "check that the file ends with the CRC32C of all bytes before",
+  "--overwrite": "replace files that are there already",
 };
 
 /** A value of a store, and the paths of its files. */
@@ -204,15 +196,6 @@ async function assertReplaceable(
   }
 }
 
-async function stateOf(path: string): Promise<Deno.FileInfo | undefined> {
-  try {
-    return await Deno.stat(path);
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
-
 /** Prints the lengths of the file and of its parts. */
 export async function reportParts(
   text: string,
@@ -242,11 +225,7 @@ export const SPLIT: Command = {
   summary:
     "Splits a file into parts, which appear together at the end. The file stays.",
   options: {
-    to: {
-      type: "string",
-      value: "NAME",
-      help: "the start of the names of the parts; FILE if not given",
-    },
+    "--to <NAME>": "the start of the names of the parts; FILE if not given",
     ...FILE_PARTS_OPTIONS,
   },
   examples: [
@@ -267,13 +246,9 @@ export const JOIN: Command = {
   name: "join",
   operands: ["NAME"],
   summary:
-    "Joins the parts whose names start with NAME to a file, which appears at the end.\nThe parts stay.",
+    "Joins the parts whose names start with NAME to a file, which appears at the end. The parts stay.",
   options: {
-    to: {
-      type: "string",
-      value: "FILE",
-      help: "the file that is written; NAME if not given",
-    },
+    "--to <FILE>": "the file that is written; NAME if not given",
     ...FILE_PARTS_OPTIONS,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { withOptionNames } from "../../src/cli/command.ts";
+import { withOptionNames } from "../../src/cli/messages.ts";
 
 /** Messages of functions, and the same ones on the command line. */
 const MESSAGES: [string, string][] = [

@@ -1,0 +1,143 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { isDiskFull } from "../stores/mod.ts";
+import { bytesText } from "./format.ts";
+
+/** The message of an error that ends a command. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.message === ""
+    ? error.name
+    : withOptionNames(error.message);
+  return isDiskFull(error) ? `${text}${spaceOf(text)}` : text;
+}
+
+/** The space on the disk of the last path in a message about a disk that is full. */
+function spaceOf(message: string): string {
+  let path = message.match(/'([^']+)'/g)?.at(-1)?.slice(1, -1) ?? ".";
+  while (true) {
+    try {
+      const { bavail, blocks, bsize } = statfsSync(path);
+      return `; ${bytesText(bavail * bsize)} of ${
+        bytesText(blocks * bsize)
+      } are free on the disk of ${path}`;
+    } catch {
+      if (dirname(path) === path) return "";
+      path = dirname(path);
+    }
+  }
+}
+
+/** The options of functions that have another name on the command line. */
+const RENAMED: Readonly<Record<string, string>> = {
+  keyEncoding: "encoding",
+  chunkKeyEncoding: "template",
+};
+
+/** The options of functions that the command line has. */
+const NAMES = [
+  "keyEncoding",
+  "chunkKeyEncoding",
+  "suffix",
+  "parts",
+  "plain",
+  "metadata",
+  "container",
+  "resume",
+  "overwrite",
+  "dryRun",
+  "keepGoing",
+  "share",
+  "finish",
+  "concurrency",
+  "link",
+  "stack",
+  "page",
+  "overview",
+  "fillValue",
+  "array",
+];
+
+/** Matches `the option "a"`, `the options "a" and "b"`, and `set a: true`. */
+const QUOTED = new RegExp(
+  `\\b(?:the )?(?:O|o)ptions? ("(?:${NAMES.join("|")})"(?:(?: and | or )"(?:${
+    NAMES.join("|")
+  })")*)`,
+  "g",
+);
+const ASSIGNED = new RegExp(`\\b(?:set )?(${NAMES.join("|")}): true\\b`, "g");
+
+/** Advice about functions, and the same advice about commands. */
+const ADVICE: readonly (readonly [string | RegExp, string])[] = [
+  ["by recover(store)", "by zarr-parts repair"],
+  ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
+  ["or convertInPlace, which", "or convert --in-place, which"],
+  ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
+  [": give arrayMetadata a shardShape", ""],
+  [
+    /Unknown (?:chunk key encoding|codec) "unfinished, to be finished by: ([^"]+)"; known are [^(]*[^( ]/g,
+    "A conversion in place is unfinished; finish it by the same command again, $1 with the folder that it was run on",
+  ],
+  [
+    ': use "numcodecs.zlib", which compresses the same way',
+    '; convert keeps codecs, so write the array anew with "numcodecs.zlib" first, in zarr-python: from zarr.codecs.numcodecs import Zlib; a = zarr.open_array("old"); zarr.create_array("new", data=a[:], chunks=a.chunks, shards=a.shards, compressors=Zlib(level=6))',
+  ],
+  [
+    ": leave it out, or store the checksums elsewhere",
+    "; convert keeps codecs, so write the array anew without it first",
+  ],
+  ["Expected the store's root to be a folder", "Expected a folder"],
+  [", or give a shardShape", ""],
+  ['such as ["", ".index"]', "such as --parts ,.index"],
+];
+
+/** Matches a store in a message, and its path or URL. */
+const STORE = /\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
+
+/** Matches the root of a store, which is the folder that was typed. */
+const ROOT = /"\/" in (?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
+
+/** Matches the nodes that are elsewhere in a store. */
+const NODES =
+  /(No Zarr node at "[^"]*" in (?:FileSystem|Http|S3)Store\(([^()]+)\).*there (?:is a node|are nodes) at )(.*)/;
+
+/** Puts the path or the URL of the store before the keys of nodes. */
+function withPlaces(message: string): string {
+  return message.replace(
+    NODES,
+    (_, text: string, root: string, nodes: string) =>
+      text +
+      nodes.replaceAll(
+        /"\/([^"]*)"/g,
+        (_, key: string) => `"${root.replace(/\/$/, "")}/${key}"`,
+      ),
+  );
+}
+
+/**
+ * Puts the names of the command line in place of those of functions: `--dry-run` for
+ * `the option "dryRun"`, and the path or the URL for a store.
+ */
+export function withOptionNames(message: string): string {
+  const renamed = withPlaces(message)
+    .replaceAll(
+      QUOTED,
+      (_, names: string) =>
+        names.replaceAll(/"(\w+)"/g, (_, name: string) => optionOf(name)),
+    )
+    .replaceAll(
+      ASSIGNED,
+      (text, name: string) =>
+        `${text.startsWith("set ") ? "give " : ""}${optionOf(name)}`,
+    );
+  return ADVICE.reduce(
+    (text, [from, to]) => text.replaceAll(from, to),
+    renamed.replaceAll(ROOT, "$1").replaceAll(STORE, "$1"),
+  );
+}
+
+function optionOf(name: string): string {
+  const renamed = RENAMED[name] ??
+    name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${renamed}`;
+}

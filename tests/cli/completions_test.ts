@@ -1,0 +1,53 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { runCli } from "./run_cli.ts";
+
+/** Returns what bash would complete a command line to, by the script for it. */
+async function completed(script: string, line: string): Promise<string[]> {
+  const { stdout } = await new Deno.Command("bash", {
+    args: [
+      "-c",
+      `${script}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _zarr_parts; echo "\${COMPREPLY[@]}"`,
+      "bash",
+      ...line.split(" "),
+    ],
+  }).output();
+  const text = new TextDecoder().decode(stdout).trim();
+  return text === "" ? [] : text.split(" ");
+}
+
+Deno.test({
+  name:
+    "completions prints a script by which bash completes commands and options",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const { code, out, err } = await runCli("completions", "bash");
+    assertEquals([code, err], [0, ""]);
+    assertEquals(await completed(out, "zarr-parts "), Object.keys(COMMANDS));
+    assertEquals(await completed(out, "zarr-parts con"), ["convert"]);
+    assertEquals(
+      await completed(out, "zarr-parts convert a --re"),
+      ["--resume"],
+    );
+    assertEquals(
+      await completed(out, "zarr-parts verify --s"),
+      ["--share", "--shares"],
+    );
+    // Paths are completed by the shell itself.
+    assertEquals(await completed(out, "zarr-parts verify te"), []);
+    const zsh = await runCli("completions", "zsh");
+    assertStringIncludes(zsh.out, `bashcompinit\n${out}`);
+  },
+});
+
+Deno.test("completions prints the options for fish, and refuses other shells", async () => {
+  const { out } = await runCli("completions", "fish");
+  assertStringIncludes(
+    out,
+    "-n '__fish_seen_subcommand_from convert' -l suffix -r -d 'the end of all chunk keys, such as .tiff; none with \\'\\''\n",
+  );
+  const { code, err } = await runCli("completions", "tcsh");
+  assertEquals(code, 2);
+  assertStringIncludes(err, 'Expected bash, zsh or fish, found "tcsh"\n');
+});
