@@ -85,7 +85,7 @@ async function codersOf(name: Name) {
   const ours = (...native: [] | [null]): Coder =>
     (name === "zstd"
       ? zstdEntry(name, loadTheirs, ...native)
-      : deflateEntry(name, name, ...native))
+      : deflateEntry(name, ...native))
       .fromConfig(configuration, metadata);
   const theirs = await loadTheirs() as {
     fromConfig(configuration: { level: number }): Coder;

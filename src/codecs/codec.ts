@@ -1,9 +1,9 @@
-import { below, describe } from "../errors/mod.ts";
+import { below, DamageError, describe } from "../errors/mod.ts";
 import { checkMembers, parseExtension, refuse } from "../metadata/mod.ts";
 
 /**
- * The metadata of chunks that zarrita passes to a codec. Only the members that are
- * used here, so that the types fit every version of zarrita.
+ * The metadata of chunks that zarrita passes to a codec. The interface has only the
+ * members that this package uses, so that it fits every version of zarrita.
  */
 export interface ChunkMetadata {
   readonly dataType: string;
@@ -15,8 +15,13 @@ export interface ChunkMetadata {
   }[];
 }
 
+/** A codec as a registry holds it. */
+export interface CodecEntry {
+  fromConfig(configuration: unknown, metadata: ChunkMetadata): unknown;
+}
+
 /** A codec from bytes to bytes. */
-export interface BytesCoder {
+export interface BytesCodec {
   encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
   decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
@@ -71,83 +76,6 @@ export function parseCodecConfiguration<N extends string>(
   );
 }
 
-/** `chunk at "/c/0"` for messages about encoded bytes, or `chunk` if their key is unknown. */
-export function chunkAt(bytes: Uint8Array): string {
-  const key = keyOf(bytes);
-  return key === "" ? "chunk" : `chunk at ${describe(key)}`;
-}
-
-/** The rows of a chunk: the elements at each place of its first dimension that is longer than 1. */
-export interface ChunkRows {
-  readonly count: number;
-  /** How many of them are in the array, from the first one on. */
-  readonly inArray: number;
-}
-
-/** The codecs after which rows of elements do not lie one after another. */
-const REORDERING_CODECS = ["transpose", "numcodecs.shuffle"];
-
-/**
- * The rows of a chunk that extends past the end of the array; `undefined` for another
- * chunk.
- *
- * @param first The place of its first element in the array.
- * @param codecs The names of its codecs.
- */
-export function chunkRows(
-  chunkShape: readonly number[],
-  arrayShape: readonly number[],
-  first: readonly number[],
-  codecs: readonly string[],
-): ChunkRows | undefined {
-  const axis = chunkShape.findIndex((length) => length > 1);
-  if (axis < 0) return undefined;
-  const count = chunkShape[axis]!;
-  const inArray = arrayShape[axis]! - first[axis]!;
-  const isShort = inArray > 0 && inArray < count &&
-    !codecs.some((name) => REORDERING_CODECS.includes(name));
-  return isShort ? { count, inArray } : undefined;
-}
-
-/** The key under which bytes were read, and the rows that they hold of a chunk at the edge of its array. */
-interface Note {
-  readonly key: string;
-  readonly rows: ChunkRows | undefined;
-}
-
-const notes = new WeakMap<Uint8Array, Note>();
-
-/**
- * Notes the key that bytes were read from, for messages of codecs. zarrita gives a
- * codec no key, but the same object that the store has returned.
- *
- * @param rows The rows of a chunk at the end of an array, which may be stored without
- * those that are outside of it.
- */
-export function noteKey(
-  bytes: Uint8Array,
-  key: string,
-  rows?: ChunkRows,
-): void {
-  notes.set(bytes, { key, rows });
-}
-
-/** The key noted for bytes, or an empty string. */
-export function keyOf(bytes: Uint8Array): string {
-  return notes.get(bytes)?.key ?? "";
-}
-
-/** The rows noted for bytes. */
-export function rowsOf(bytes: Uint8Array): ChunkRows | undefined {
-  return notes.get(bytes)?.rows;
-}
-
-/** Gives decoded bytes the notes of the encoded ones, for the next codecs. */
-export function passNotes(encoded: Uint8Array, decoded: Uint8Array): void {
-  const note = notes.get(encoded);
-  if (note !== undefined) notes.set(decoded, note);
-}
-
 /** Checks the compression level in the configuration of a codec. */
 export function checkLevel(
   level: unknown,
@@ -166,4 +94,99 @@ export function checkLevel(
     level,
     "/configuration/level",
   );
+}
+
+/** The rows of a chunk, which are its elements at each place of its first dimension that is longer than 1. */
+export interface ChunkRows {
+  readonly count: number;
+  /** The number of rows, from the first one on, that are in the array. */
+  readonly inArray: number;
+}
+
+/** The codecs after which rows of elements do not lie one after another. */
+const REORDERING_CODECS = ["transpose", "numcodecs.shuffle"];
+
+/**
+ * The rows of a chunk that extends past the end of the array; `undefined` for a chunk
+ * that does not.
+ *
+ * @param first The place of the chunk's first element in the array.
+ * @param codecs The names of the codecs of the chunk.
+ */
+export function chunkRows(
+  chunkShape: readonly number[],
+  arrayShape: readonly number[],
+  first: readonly number[],
+  codecs: readonly string[],
+): ChunkRows | undefined {
+  const axis = chunkShape.findIndex((length) => length > 1);
+  if (axis < 0) return undefined;
+  const count = chunkShape[axis]!;
+  const inArray = arrayShape[axis]! - first[axis]!;
+  const isShort = inArray > 0 && inArray < count &&
+    !codecs.some((name) => REORDERING_CODECS.includes(name));
+  return isShort ? { count, inArray } : undefined;
+}
+
+/** The key under which bytes were read, and the rows of a chunk at the edge of its array. */
+interface Note {
+  readonly key: string;
+  readonly rows: ChunkRows | undefined;
+}
+
+const notes = new WeakMap<Uint8Array, Note>();
+
+/**
+ * Notes the key that bytes were read from, for messages of codecs. zarrita tells a codec
+ * no key, but passes the object that the store returned.
+ *
+ * @param rows The rows of a chunk at the end of an array, which may be stored without
+ * the rows that are outside of the array.
+ */
+export function noteKey(
+  bytes: Uint8Array,
+  key: string,
+  rows?: ChunkRows,
+): void {
+  notes.set(bytes, { key, rows });
+}
+
+/** The key noted for bytes, or an empty string. */
+export function keyOf(bytes: Uint8Array): string {
+  return notes.get(bytes)?.key ?? "";
+}
+
+/** The rows noted for bytes, or `undefined`. */
+export function rowsOf(bytes: Uint8Array): ChunkRows | undefined {
+  return notes.get(bytes)?.rows;
+}
+
+/** Gives decoded bytes the notes of the encoded ones, for the next codecs. */
+export function passNotes(encoded: Uint8Array, decoded: Uint8Array): void {
+  const note = notes.get(encoded);
+  if (note !== undefined) notes.set(decoded, note);
+}
+
+/** The least number of decoded bytes that hold all elements of a chunk in the array. */
+export function neededLength(encoded: Uint8Array, exact: number): number {
+  const rows = rowsOf(encoded);
+  return rows === undefined ? exact : exact / rows.count * rows.inArray;
+}
+
+/** `chunk at "/c/0"` for messages about encoded bytes, or `chunk` if their key is unknown. */
+export function chunkAt(bytes: Uint8Array): string {
+  const key = keyOf(bytes);
+  return key === "" ? "chunk" : `chunk at ${describe(key)}`;
+}
+
+/** The error for encoded bytes that are damaged. `message` says what the chunk does or is. */
+export function damaged(
+  encoded: Uint8Array,
+  message: string,
+  cause?: unknown,
+): DamageError {
+  return new DamageError(`The ${chunkAt(encoded)} ${message}`, {
+    key: keyOf(encoded),
+    ...(cause === undefined ? {} : { cause }),
+  });
 }

@@ -1,14 +1,15 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import type { DamageError } from "../errors/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
 import {
-  chunkAt,
+  type BytesCodec,
   type ChunkMetadata,
+  damaged,
   keyOf,
-  parseCodecConfiguration,
+  neededLength,
   passNotes,
-  rowsOf,
 } from "./codec.ts";
+import { packedLength, PACKINTS } from "./packints_codec.ts";
 
 /** The bytes that each of these codecs adds to what it encodes. */
 const ADDED_BYTES: Readonly<Record<string, number>> = {
@@ -132,12 +133,6 @@ export function wholeChunk(
   return whole;
 }
 
-/** The least number of decoded bytes that hold all elements of a chunk in the array. */
-export function neededLength(encoded: Uint8Array, exact: number): number {
-  const rows = rowsOf(encoded);
-  return rows === undefined ? exact : exact / rows.count * rows.inArray;
-}
-
 /** The error for encoded bytes that are longer than the limit once decoded. */
 export function tooLong(
   encoded: Uint8Array,
@@ -154,91 +149,31 @@ export function tooLong(
   );
 }
 
-/** The error for encoded bytes that are damaged. `message` says what the chunk does or is. */
-export function damaged(
-  encoded: Uint8Array,
-  message: string,
-  cause?: unknown,
-): DamageError {
-  return new DamageError(`The ${chunkAt(encoded)} ${message}`, {
-    key: keyOf(encoded),
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
-/** The name of the codec. */
-export const PACKINTS = "imagecodecs_packints";
-
-const ARRAYS = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array } as const;
-
-/** How integers are packed. */
-export interface Packing {
-  readonly ElementArray: typeof ARRAYS[keyof typeof ARRAYS];
-  /** The number of bits of an integer. */
-  readonly bits: number;
-  /** The number of integers in a row, which ends with a byte. */
-  readonly row: number;
-  /** The number of rows of a chunk. */
-  readonly count: number;
-  /** The length of a row in bytes. */
-  readonly rowSize: number;
-}
-
-/** Parses the configuration of `imagecodecs_packints`, for chunks of a data type and a shape. */
-export function parsePacking(
-  configuration: unknown,
-  { dataType, shape }: ChunkMetadata,
-): Packing {
-  const { bitspersample = 8, bitorder, runlen = 0 } = parseCodecConfiguration(
-    PACKINTS,
-    ["bitspersample", "bitorder", "runlen"],
-    configuration,
-  );
-  const size = coreDataType(dataType)?.bits as keyof typeof ARRAYS | undefined;
-  if (!dataType.startsWith("uint") || !(size! in ARRAYS)) {
-    throw new MetadataError(
-      `Expected the data type "uint8", "uint16" or "uint32" for ${PACKINTS}, found ${
-        describe(dataType)
-      }`,
-    );
-  }
-  if (!isWhole(bitspersample, 1) || bitspersample > size!) {
-    refuse(
-      `bitspersample of ${PACKINTS} to be from 1 to ${size}`,
-      bitspersample,
-      "/configuration/bitspersample",
-    );
-  }
-  if (bitorder !== undefined && bitorder !== null && bitorder !== ">") {
-    refuse(
-      `bitorder of ${PACKINTS} to be ">", the highest bit first`,
-      bitorder,
-      "/configuration/bitorder",
-    );
-  }
-  const elements = shape.reduce((product, n) => product * n, 1);
-  if (!isWhole(runlen) || runlen > 0 && elements % runlen !== 0) {
-    refuse(
-      `runlen of ${PACKINTS} to be 0 or to divide the ${elements} elements of a chunk`,
-      runlen,
-      "/configuration/runlen",
-    );
-  }
-  const row = runlen || elements;
+/**
+ * Makes a codec of functions that throw a `SyntaxError` for damaged bytes.
+ *
+ * @param name The name of the codec in the metadata of the array.
+ */
+export function bytesCodec(
+  name: string,
+  length: DecodedLength,
+  { encode, decode }: {
+    encode(bytes: Uint8Array): Uint8Array;
+    decode(encoded: Uint8Array): Uint8Array;
+  },
+): BytesCodec & { readonly kind: "bytes_to_bytes" } {
   return {
-    ElementArray: ARRAYS[size!],
-    bits: bitspersample,
-    row,
-    count: elements / row,
-    rowSize: Math.ceil(row * bitspersample / 8),
+    kind: "bytes_to_bytes",
+    encode,
+    decode(encoded) {
+      let decoded: Uint8Array;
+      try {
+        decoded = decode(encoded);
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
+      }
+      return wholeChunk(encoded, decoded, length, name);
+    },
   };
-}
-
-/** The length of the chunks that `imagecodecs_packints` encodes, in bytes. */
-export function packedLength(
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): number {
-  const { count, rowSize } = parsePacking(configuration, metadata);
-  return count * rowSize;
 }

@@ -10,16 +10,16 @@ import {
 import {
   checkLevel,
   type ChunkMetadata,
+  damaged,
   parseCodecConfiguration,
 } from "./codec.ts";
 import {
-  damaged,
   type DecodedLength,
   decodedLength,
   tooLong,
   wholeChunk,
 } from "./decoded_length.ts";
-import { encodeNatively } from "./encode_natively.ts";
+import { encodeNatively } from "./encoding_threads.ts";
 
 /** How zlib, gzip and the streams of the web name the formats of deflated data. */
 const FORMATS = {
@@ -33,7 +33,7 @@ const FORMATS = {
 } as const;
 
 /** A format of deflated data. `deflate` has neither a header nor a checksum. */
-export type DeflateFormat = keyof typeof FORMATS;
+type DeflateFormat = keyof typeof FORMATS;
 
 /** The default levels of numcodecs and imagecodecs. */
 const DEFAULT_LEVEL = 1;
@@ -47,65 +47,69 @@ const HIGHEST_LIBDEFLATE_LEVEL = 12;
 const ADLER_SIZE = 4;
 
 /**
- * Makes the codec `gzip` or `zlib`: by `node:zlib` where the runtime has it, and by
- * the streams of the web elsewhere, which have one level.
+ * Makes the codec `gzip` or `zlib`, or `imagecodecs_deflate`, which is `zlib` with the
+ * levels of libdeflate, or with `raw` deflated data alone. They use `node:zlib` where the
+ * runtime has it, and elsewhere the streams of the web, which have one level.
  *
  * @param name The name in the metadata, such as `numcodecs.zlib`.
  */
 export function deflateEntry(
   name: string,
-  format: DeflateFormat,
   native: NativeZlib | null = nativeZlib(),
 ): {
   fromConfig(configuration: unknown, metadata: ChunkMetadata): DeflateCodec;
 } {
+  const parse = name === "imagecodecs_deflate"
+    ? parseImagecodecsDeflate
+    : parseDeflate;
   return {
     fromConfig(configuration, metadata) {
-      const { level } = parseCodecConfiguration(name, ["level"], configuration);
-      const standard = name.startsWith("imagecodecs_")
-        ? IMAGECODECS_LEVEL
-        : DEFAULT_LEVEL;
-      return new DeflateCodec(
-        format,
-        checkLevel(level ?? standard, name, -1, HIGHEST_LEVEL),
-        decodedLength(name, metadata),
-        native,
-      );
+      const length = decodedLength(name, metadata);
+      return new DeflateCodec(parse(name, configuration), length, native);
     },
   };
 }
 
-/**
- * Makes the codec `imagecodecs_deflate`: `zlib` with the levels of libdeflate, or with
- * `raw` deflated data alone.
- */
-export function imagecodecsDeflateEntry(
-  native: NativeZlib | null = nativeZlib(),
-): ReturnType<typeof deflateEntry> {
-  const name = "imagecodecs_deflate";
+interface DeflateConfiguration {
+  readonly format: DeflateFormat;
+  readonly level: number;
+}
+
+function parseDeflate(
+  name: string,
+  configuration: unknown,
+): DeflateConfiguration {
+  const { level } = parseCodecConfiguration(name, ["level"], configuration);
+  const standard = name.startsWith("imagecodecs_")
+    ? IMAGECODECS_LEVEL
+    : DEFAULT_LEVEL;
   return {
-    fromConfig(configuration, metadata) {
-      const { level, raw = false } = parseCodecConfiguration(
-        name,
-        ["level", "raw"],
-        configuration,
-      );
-      if (typeof raw !== "boolean") {
-        refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
-      }
-      const checked = checkLevel(
-        level ?? IMAGECODECS_LEVEL,
-        name,
-        0,
-        HIGHEST_LIBDEFLATE_LEVEL,
-      );
-      return new DeflateCodec(
-        raw ? "deflate" : "zlib",
-        Math.min(checked, HIGHEST_LEVEL),
-        decodedLength(name, metadata),
-        native,
-      );
-    },
+    format: name.endsWith("gzip") ? "gzip" : "zlib",
+    level: checkLevel(level ?? standard, name, -1, HIGHEST_LEVEL),
+  };
+}
+
+function parseImagecodecsDeflate(
+  name: string,
+  configuration: unknown,
+): DeflateConfiguration {
+  const { level, raw = false } = parseCodecConfiguration(
+    name,
+    ["level", "raw"],
+    configuration,
+  );
+  if (typeof raw !== "boolean") {
+    refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
+  }
+  const checked = checkLevel(
+    level ?? IMAGECODECS_LEVEL,
+    name,
+    0,
+    HIGHEST_LIBDEFLATE_LEVEL,
+  );
+  return {
+    format: raw ? "deflate" : "zlib",
+    level: Math.min(checked, HIGHEST_LEVEL),
   };
 }
 
@@ -122,8 +126,7 @@ export class DeflateCodec {
   readonly #native: NativeZlib | null;
 
   constructor(
-    format: DeflateFormat,
-    level: number,
+    { format, level }: DeflateConfiguration,
     length: DecodedLength,
     native: NativeZlib | null,
   ) {
@@ -259,7 +262,7 @@ export function adler32(bytes: Uint8Array): number {
 }
 
 /** Thrown if the output of a stream is longer than its limit. */
-export class TooLongError extends Error {}
+class TooLongError extends Error {}
 
 /** Deflate expands a piece of the input at most 1032 times before the limit is checked. */
 const PIECE = 2 ** 14;

@@ -1,11 +1,6 @@
 import { describe, MetadataError } from "../errors/mod.ts";
 import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
-import {
-  type Chunk,
-  type ChunkMetadata,
-  parseCodecConfiguration,
-} from "./codec.ts";
-import type { Rows } from "./predictors.ts";
+import type { Chunk, ChunkMetadata } from "./codec.ts";
 
 /**
  * The elements of a chunk in the order of the memory, in which they are stored:
@@ -96,38 +91,20 @@ function gather(
   return gathered;
 }
 
-/** The rows of a predictor: its `axis` is -1 by default, and its `dist` 1. */
-export function parseRows(
+/** The shape of the chunk that a codec encodes, after the `transpose` codecs before it. */
+export function storedShape(
   name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Rows {
-  const { axis = -1, dist = 1 } = parseCodecConfiguration(
-    name,
-    ["axis", "dist"],
-    configuration,
-  );
-  const size = numberSize(name, metadata.dataType);
-  const shape = storedShape(name, metadata);
-  const place = checkAxis(name, axis, shape.length);
-  const isFloatpred = name === "imagecodecs_floatpred";
-  if (isFloatpred && place < shape.length - 2) {
-    refuse(`axis of ${name} to be -1 or -2`, axis, "/configuration/axis");
+  { shape, codecs = [] }: ChunkMetadata,
+): readonly number[] {
+  const place = codecs.findIndex((codec) => codec.name === name);
+  let stored = shape;
+  for (const codec of codecs.slice(0, Math.max(place, 0))) {
+    const { order } = codec.configuration as { order?: unknown } ?? {};
+    if (codec.name !== "transpose") continue;
+    if (order === "F") stored = stored.toReversed();
+    if (Array.isArray(order)) stored = order.map((i) => stored[i]!);
   }
-  const isRight = isFloatpred
-    ? isWhole(dist, 1) && shape[place]! % dist === 0
-    : dist === 1;
-  if (!isRight) {
-    refuse(
-      `dist of ${name} to ${
-        isFloatpred ? `divide the length of the axis, ${shape[place]}` : "be 1"
-      }`,
-      dist,
-      "/configuration/dist",
-    );
-  }
-  const distance = rowOf(shape, place + 1) * (dist as number);
-  return { size, count: rowOf(shape, place), distance };
+  return stored;
 }
 
 /** The number of elements in a row that starts at an axis. */
@@ -135,6 +112,7 @@ export function rowOf(shape: readonly number[], axis: number): number {
   return shape.slice(axis).reduce((product, n) => product * n, 1);
 }
 
+/** Checks the axis in the configuration of a codec, which may count from the last one, -1. */
 export function checkAxis(
   name: string,
   axis: unknown,
@@ -160,20 +138,4 @@ export function numberSize(name: string, dataType: string): number {
       describe(dataType)
     }`,
   );
-}
-
-/** The shape of the chunk that a codec encodes, after the `transpose` codecs before it. */
-export function storedShape(
-  name: string,
-  { shape, codecs = [] }: ChunkMetadata,
-): readonly number[] {
-  const place = codecs.findIndex((codec) => codec.name === name);
-  let stored = shape;
-  for (const codec of codecs.slice(0, Math.max(place, 0))) {
-    const { order } = codec.configuration as { order?: unknown } ?? {};
-    if (codec.name !== "transpose") continue;
-    if (order === "F") stored = stored.toReversed();
-    if (Array.isArray(order)) stored = order.map((i) => stored[i]!);
-  }
-  return stored;
 }

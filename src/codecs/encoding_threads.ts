@@ -1,4 +1,48 @@
-import type { NativeZlib } from "../runtime/mod.ts";
+import { type NativeZlib, nativeZlib, ownBytes } from "../runtime/mod.ts";
+
+/** Fewer bytes are encoded about as fast as they are sent to another thread. */
+const LEAST_BYTES = 32 * 1024;
+
+let threads: EncodingThreads | undefined;
+/** How many tasks run that may use the threads. */
+let users = 0;
+
+/** Runs a task during which codecs may encode by other threads. The threads end with the last such task. */
+export async function withEncodingThreads(
+  task: () => Promise<void>,
+): Promise<void> {
+  const native = nativeZlib();
+  if (native === null) return await task();
+  users++;
+  try {
+    threads ??= prepareThreads(native);
+    await task();
+  } finally {
+    if (--users === 0) {
+      threads?.close();
+      threads = undefined;
+    }
+  }
+}
+
+/** Encodes bytes by a function of `node:zlib`, in another thread if one may be used. */
+export async function encodeNatively(
+  native: NativeZlib,
+  name: Encoder,
+  bytes: Uint8Array,
+  options: object,
+): Promise<Uint8Array> {
+  const used = threads;
+  if (used !== undefined && bytes.length >= LEAST_BYTES) {
+    try {
+      return ownBytes(await used.encode(name, bytes, options));
+    } catch (error) {
+      if (used !== threads) throw error; // Nobody waits for the bytes any more.
+      // This thread encodes where others cannot, or throws the error of the function.
+    }
+  }
+  return ownBytes(native[name]!(bytes, options));
+}
 
 /** The functions of `node:zlib` that encode bytes. */
 export type Encoder =
@@ -8,7 +52,7 @@ export type Encoder =
   | "deflateRawSync";
 
 /** Encodes bytes by other threads. */
-export interface EncodingThreads {
+interface EncodingThreads {
   /** Encodes as the function of this name does. */
   encode(
     name: Encoder,
@@ -29,7 +73,7 @@ const MOST_CALLS = 2;
  * the asynchronous functions of its `node:zlib` run on the thread of their caller. Node
  * has threads of its own for them.
  */
-export function prepareThreads(native: NativeZlib): EncodingThreads {
+function prepareThreads(native: NativeZlib): EncodingThreads {
   return typeof Worker === "function"
     ? new WorkerThreads()
     : { encode: (...call) => encodeByNode(native, ...call), close() {} };

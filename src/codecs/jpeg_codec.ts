@@ -5,10 +5,10 @@ import {
   type Chunk,
   type ChunkMetadata,
   type ChunkRows,
+  damaged,
   parseCodecConfiguration,
   rowsOf,
 } from "./codec.ts";
-import { damaged } from "./decoded_length.ts";
 import { storedShape, stridesOf } from "./element_bytes.ts";
 import { colorConverter, type Colors } from "./jpeg/colors.ts";
 import { decodeJpeg } from "./jpeg/decode_jpeg.ts";

@@ -1,7 +1,16 @@
-export { type ChunkRows, chunkRows, keyOf, noteKey } from "./codec.ts";
+export {
+  type ChunkRows,
+  chunkRows,
+  type CodecEntry,
+  keyOf,
+  noteKey,
+} from "./codec.ts";
 export { decodedLength, isSized } from "./decoded_length.ts";
-export { withEncodingThreads } from "./encode_natively.ts";
-export { numberAt, segments } from "./jpeg/decode_jpeg.ts";
-export { isFrameMarker, refusalOf } from "./jpeg/frame.ts";
-export { readHuffman, readQuantization } from "./jpeg/tables.ts";
-export { type CodecRegistry, registerCodecs } from "./register_codecs.ts";
+export { withEncodingThreads } from "./encoding_threads.ts";
+export { findJpegHeader } from "./jpeg/frame.ts";
+export { readJpegTables } from "./jpeg/segments.ts";
+export {
+  type CodecRegistry,
+  loadCodec,
+  registerCodecs,
+} from "./register_codecs.ts";

@@ -1,5 +1,6 @@
 import { describe, shortened } from "../errors/mod.ts";
-import type { ChunkMetadata } from "./codec.ts";
+import { nativeZlib } from "../runtime/mod.ts";
+import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 import { Crc32cCodec } from "./crc32c_codec.ts";
 import { loadPackbits } from "./packbits_codec.ts";
 
@@ -112,58 +113,95 @@ export function registerCodecs(
       'Expected the registry of zarrita, found one without the codec "bytes"',
     );
   }
-  registry.set("crc32c", () => Promise.resolve(Crc32cCodec));
-  registry.set("packbits", () => loadPackbits(loadBytes));
   if (!zstdLoaders.has(registry)) {
     zstdLoaders.set(registry, registry.get("zstd"));
   }
-  const loadZstd = zstdLoaders.get(registry);
-  for (const name of loadZstd ? ZSTD_NAMES : []) {
-    registry.set(name, async () => {
-      const { zstdEntry } = await import("./zstd_codec.ts");
-      return zstdEntry(name, loadZstd!);
-    });
+  const peers = { bytes: loadBytes, zstd: zstdLoaders.get(registry) };
+  for (const [name, load] of Object.entries(LOADERS)) {
+    if (load === loadZstd && peers.zstd === undefined) continue;
+    registry.set(name, async () => (await load(name, peers))!);
   }
-  for (const format of ["gzip", "zlib"] as const) {
-    const names = [format, `numcodecs.${format}`];
-    for (
-      const name of format === "zlib" ? [...names, "imagecodecs_zlib"] : names
-    ) {
-      registry.set(name, async () => {
-        const { deflateEntry } = await import("./deflate_codec.ts");
-        return deflateEntry(name, format);
-      });
-    }
-  }
-  registry.set("imagecodecs_deflate", async () => {
-    const { imagecodecsDeflateEntry } = await import(
-      "./deflate_codec.ts"
-    );
-    return imagecodecsDeflateEntry();
-  });
-  const codecs = () => import("./imagecodecs.ts");
-  registry.set("imagecodecs_delta", async () => (await codecs()).DELTA);
-  registry.set("imagecodecs_floatpred", async () => (await codecs()).FLOATPRED);
-  registry.set("imagecodecs_lzw", async () => (await codecs()).LZW);
-  registry.set("imagecodecs_packbits", async () => (await codecs()).PACKBITS);
-  registry.set("imagecodecs_packints", async () => {
-    const { PackintsCodec } = await import("./packints_codec.ts");
-    return PackintsCodec;
-  });
-  registry.set("imagecodecs_jpeg", async () => {
-    const { JpegCodec } = await import("./jpeg_codec.ts");
-    return JpegCodec;
-  });
   refuseUnknownCodecs(registry);
 }
 
-const ZSTD_NAMES = ["zstd", "numcodecs.zstd", "imagecodecs_zstd"];
-
-/** zarrita's own loaders of `zstd`, before they were replaced. */
+/** zarrita's own loaders of `zstd`, which `registerCodecs` replaces. */
 const zstdLoaders = new WeakMap<
   CodecRegistry,
   (() => unknown) | undefined
 >();
+
+/** Functions that load codecs of zarrita, by which codecs of this package work. */
+interface PeerCodecs {
+  readonly bytes?: (() => unknown) | undefined;
+  readonly zstd?: (() => unknown) | undefined;
+}
+
+/**
+ * Loads a codec of this package.
+ *
+ * @param name The name of the codec in the metadata of arrays.
+ * @returns `undefined` if there is none of this name, or it needs a codec of zarrita:
+ * `packbits` needs `bytes`, and `zstd` needs that of zarrita where the runtime has none.
+ */
+export async function loadCodec(name: string): Promise<CodecEntry | undefined> {
+  return Object.hasOwn(LOADERS, name)
+    ? await LOADERS[name]!(name, {})
+    : undefined;
+}
+
+type LoadCodec = (
+  name: string,
+  peers: PeerCodecs,
+) => Promise<CodecEntry | undefined>;
+
+/** Functions that load the codecs of this package, by the names of the codecs. */
+const LOADERS: Readonly<Record<string, LoadCodec>> = {
+  crc32c: () => Promise.resolve(Crc32cCodec),
+  async packbits(_, { bytes }) {
+    return bytes && await loadPackbits(bytes);
+  },
+  zstd: loadZstd,
+  "numcodecs.zstd": loadZstd,
+  imagecodecs_zstd: loadZstd,
+  gzip: loadDeflate,
+  "numcodecs.gzip": loadDeflate,
+  zlib: loadDeflate,
+  "numcodecs.zlib": loadDeflate,
+  imagecodecs_zlib: loadDeflate,
+  imagecodecs_deflate: loadDeflate,
+  async imagecodecs_delta() {
+    return (await import("./predictor_codecs.ts")).DELTA;
+  },
+  async imagecodecs_floatpred() {
+    return (await import("./predictor_codecs.ts")).FLOATPRED;
+  },
+  async imagecodecs_lzw() {
+    return (await import("./lzw_codec.ts")).LZW;
+  },
+  async imagecodecs_packbits() {
+    return (await import("./run_length_codec.ts")).PACKBITS;
+  },
+  async imagecodecs_packints() {
+    return (await import("./packints_codec.ts")).PackintsCodec;
+  },
+  async imagecodecs_jpeg() {
+    return (await import("./jpeg_codec.ts")).JpegCodec;
+  },
+};
+
+async function loadZstd(
+  name: string,
+  { zstd }: PeerCodecs,
+): Promise<CodecEntry | undefined> {
+  if (zstd === undefined && !nativeZlib()?.zstdDecompressSync) return undefined;
+  const { zstdEntry } = await import("./zstd_codec.ts");
+  return zstdEntry(name, zstd);
+}
+
+async function loadDeflate(name: string): Promise<CodecEntry> {
+  const { deflateEntry } = await import("./deflate_codec.ts");
+  return deflateEntry(name);
+}
 
 function isModule(
   zarr: CodecRegistry | { readonly registry: CodecRegistry },
@@ -171,10 +209,7 @@ function isModule(
   return typeof zarr === "object" && zarr !== null && "registry" in zarr;
 }
 
-interface Registry {
-  get(name: string): (() => unknown) | undefined;
-  has?(name: string): boolean;
-}
+type Registry = Pick<CodecRegistry, "get">;
 
 /**
  * Makes a registry answer for unknown codecs, so that arrays with them are refused
@@ -182,7 +217,7 @@ interface Registry {
  * waits for one after the other: without this, the second unknown codec is an
  * unhandled rejection, which ends the process.
  */
-export function refuseUnknownCodecs(registry: Registry): void {
+function refuseUnknownCodecs(registry: Registry): void {
   if (refusing.has(registry)) return;
   refusing.add(registry);
   const get = registry.get.bind(registry);

@@ -1,8 +1,5 @@
 import * as zarr from "zarrita";
-import {
-  deflateEntry,
-  imagecodecsDeflateEntry,
-} from "../../src/codecs/deflate_codec.ts";
+import { deflateEntry } from "../../src/codecs/deflate_codec.ts";
 import { zstdEntry } from "../../src/codecs/zstd_codec.ts";
 
 /** A codec from bytes to bytes. */
@@ -29,9 +26,7 @@ export function compression(
   const native = way === "native" ? [] : [null];
   const entry = name === "zstd"
     ? zstdEntry(name, loadPeer, ...native)
-    : name === "imagecodecs_deflate"
-    ? imagecodecsDeflateEntry(...native)
-    : deflateEntry(name, name, ...native);
+    : deflateEntry(name, ...native);
   return entry.fromConfig(configuration, {
     dataType: "uint8",
     shape: [length ?? 0],

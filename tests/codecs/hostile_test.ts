@@ -14,8 +14,8 @@ import {
 } from "node:zlib";
 import * as zarr from "zarrita";
 import { DamageError } from "../../mod.ts";
-import { encodeLzw } from "../../src/codecs/lzw.ts";
-import { encodeRuns } from "../../src/codecs/pack_runs.ts";
+import { encodeLzw } from "../../src/codecs/lzw_codec.ts";
+import { encodeRuns } from "../../src/codecs/run_length_codec.ts";
 import { registerCodecs } from "../../zarrita.ts";
 import { compression, WAYS } from "./compression_support.ts";
 import { mixedBytes } from "./imagecodecs_support.ts";

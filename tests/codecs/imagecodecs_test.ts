@@ -7,8 +7,8 @@ import {
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
-import { decodeLzw, encodeLzw } from "../../src/codecs/lzw.ts";
-import { decodeRuns, encodeRuns } from "../../src/codecs/pack_runs.ts";
+import { decodeLzw, encodeLzw } from "../../src/codecs/lzw_codec.ts";
+import { decodeRuns, encodeRuns } from "../../src/codecs/run_length_codec.ts";
 import {
   decodeChunk,
   encodeChunk,

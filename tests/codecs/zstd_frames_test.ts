@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { zstdFrames } from "../../src/codecs/zstd_frames.ts";
+import { zstdFrames } from "../../src/codecs/zstd_codec.ts";
 
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** A raw block of 2 bytes, the last one of its frame. */

@@ -1,19 +1,21 @@
-import { emptyPlane, type Frame, type Plane } from "./frame.ts";
-import { inverseDct } from "./samples.ts";
 import {
   type BlockDecoder,
   decodeScan,
+  emptyPlane,
+  type Frame,
   needTable,
+  type Plane,
   readScan,
   type Scan,
   type ScanComponent,
-} from "./scan.ts";
+} from "./frame.ts";
+import { inverseDct } from "./samples.ts";
 import {
   type BitReader,
   type HuffmanTable,
   type Tables,
   ZIGZAG,
-} from "./tables.ts";
+} from "./segments.ts";
 
 /** Bounds the time that a small file takes. Encoders write about 10 scans. */
 const MOST_SCANS = 100;

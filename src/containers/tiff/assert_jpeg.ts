@@ -1,11 +1,4 @@
-import {
-  isFrameMarker,
-  numberAt,
-  readHuffman,
-  readQuantization,
-  refusalOf,
-  segments,
-} from "../../codecs/mod.ts";
+import { findJpegHeader, readJpegTables } from "../../codecs/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import {
   readRange,
@@ -16,10 +9,8 @@ import {
 import { CONVERT } from "./tiff_page.ts";
 import type { TiffShard } from "./tiff_shard.ts";
 
-/** The number of bytes that are read of a tile, which have its header as a rule. */
+/** The number of bytes of a tile that are read, in which the header usually ends. */
 const HEAD = 4096;
-/** The markers of segments with tables. */
-const [DHT, DQT] = [0xc4, 0xdb];
 
 /**
  * Refuses a file whose tiles are JPEG of a kind that is not decoded, by the tables that
@@ -54,13 +45,9 @@ export async function assertJpeg(
 }
 
 function assertTables(tables: string, key: StoreKey): void {
-  const read = { quantization: [], dc: [], ac: [] };
   const bytes = Uint8Array.from(atob(tables), (each) => each.charCodeAt(0));
   try {
-    for (const { marker, segment } of segments(bytes)) {
-      if (marker === DHT) readHuffman(segment, read);
-      if (marker === DQT) readQuantization(segment, read);
-    }
+    readJpegTables(bytes);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new DamageError(
@@ -70,26 +57,21 @@ function assertTables(tables: string, key: StoreKey): void {
   }
 }
 
-/** Why a tile is not decoded; `undefined` if it is, or its header is not in the bytes. */
+/**
+ * Says why a tile is not decoded; `undefined` if it is, or its header is not in the bytes.
+ * Damage of a tile is found by reading it.
+ */
 function problemOf(
   head: Uint8Array,
   expected: readonly unknown[],
 ): string | undefined {
-  try {
-    for (const { marker, segment } of segments(head)) {
-      if (!isFrameMarker(marker)) continue;
-      const refusal = refusalOf(marker, segment[0] ?? 0);
-      if (refusal !== undefined) return refusal;
-      const found = [numberAt(segment, 1), numberAt(segment, 3), segment[5]];
-      return found.every((length, i) => length === expected[i])
-        ? undefined
-        : `Expected the height, the width and the number of samples ${
-          describe(expected)
-        }, found ${describe(found)}`;
-    }
-  } catch (error) {
-    // Damage of a tile is found by reading it.
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  return undefined;
+  const header = findJpegHeader(head);
+  if (header === undefined) return undefined;
+  const { refusal, shape } = header;
+  if (refusal !== undefined) return refusal;
+  return shape.every((length, i) => length === expected[i])
+    ? undefined
+    : `Expected the height, the width and the number of samples ${
+      describe(expected)
+    }, found ${describe(shape)}`;
 }

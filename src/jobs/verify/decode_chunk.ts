@@ -1,12 +1,13 @@
 import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
 import {
+  type CodecEntry,
   type CodecRegistry,
   decodedLength,
   isSized,
+  loadCodec,
 } from "../../codecs/mod.ts";
 import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
-import { nativeZlib } from "../../runtime/mod.ts";
 import type { ChunkLevel } from "../chunk_checks.ts";
 
 /**
@@ -125,59 +126,6 @@ interface Decoder {
   decode(bytes: Uint8Array): unknown;
 }
 
-/** Makes a decoder by the metadata of chunks. */
-interface Entry {
-  fromConfig(
-    configuration: unknown,
-    metadata: Pick<ChunkLevel, "dataType" | "shape" | "codecs">,
-  ): unknown;
-}
-
-const deflate = (format: "gzip" | "zlib") => async (name: string) => {
-  const { deflateEntry } = await import(
-    "../../codecs/deflate_codec.ts"
-  );
-  return deflateEntry(name, format);
-};
-
-const imagecodecs = (codec: "LZW" | "PACKBITS") => async () =>
-  (await import("../../codecs/imagecodecs.ts"))[codec];
-
-/** Functions that load the modules of codecs, by the names of the codecs. */
-const LOADERS: Readonly<
-  Record<string, (name: string) => Promise<Entry | undefined>>
-> = {
-  gzip: deflate("gzip"),
-  "numcodecs.gzip": deflate("gzip"),
-  zlib: deflate("zlib"),
-  "numcodecs.zlib": deflate("zlib"),
-  imagecodecs_zlib: deflate("zlib"),
-  async imagecodecs_deflate() {
-    const codec = await import("../../codecs/deflate_codec.ts");
-    return codec.imagecodecsDeflateEntry();
-  },
-  zstd: loadZstd,
-  "numcodecs.zstd": loadZstd,
-  imagecodecs_zstd: loadZstd,
-  imagecodecs_lzw: imagecodecs("LZW"),
-  imagecodecs_packbits: imagecodecs("PACKBITS"),
-  async imagecodecs_packints() {
-    const codec = await import("../../codecs/packints_codec.ts");
-    return codec.PackintsCodec;
-  },
-  async imagecodecs_jpeg() {
-    return (await import("../../codecs/jpeg_codec.ts")).JpegCodec;
-  },
-};
-
-/** Loads `zstd` where the runtime has it. */
-async function loadZstd(name: string): Promise<Entry | undefined> {
-  const native = nativeZlib();
-  if (!native?.zstdDecompressSync) return undefined;
-  const { zstdEntry } = await import("../../codecs/zstd_codec.ts");
-  return zstdEntry(name, () => undefined, native);
-}
-
 /**
  * Returns the decoder of a codec, or `undefined` if none is at hand. A decoder that gives
  * no bytes is the last one of a chunk.
@@ -189,11 +137,9 @@ export async function decoderOf(
   { codecs: all, shape, dataType }: ChunkLevel,
   codecs: Codecs | undefined,
 ): Promise<Decoder | undefined> {
-  const own = Object.hasOwn(LOADERS, name)
-    ? await LOADERS[name]!(name)
-    : undefined;
+  const own = await loadCodec(name);
   try {
-    const entry = own ?? await codecs?.get(name)?.() as Entry | undefined;
+    const entry = own ?? await codecs?.get(name)?.() as CodecEntry | undefined;
     return entry?.fromConfig(configuration, {
       dataType,
       shape,

@@ -5,8 +5,8 @@ import { deflateSync, zstdCompressSync } from "node:zlib";
 import * as zarr from "zarrita";
 import { verify } from "../../../jobs.ts";
 import { DamageError, MemoryStore, type StoreKey } from "../../../mod.ts";
-import { encodeLzw } from "../../../src/codecs/lzw.ts";
-import { encodeRuns } from "../../../src/codecs/pack_runs.ts";
+import { encodeLzw } from "../../../src/codecs/lzw_codec.ts";
+import { encodeRuns } from "../../../src/codecs/run_length_codec.ts";
 import {
   adoptTiffs,
   type AdoptTiffsOptions,

@@ -1,7 +1,29 @@
 /**
- * The run lengths of TIFF, which TIFF calls PackBits: a count, and bytes to copy or a
- * byte to repeat. Source: TIFF 6.0, section 9
+ * The codec `imagecodecs_packbits` of the Python package imagecodecs, with the run lengths
+ * of TIFF, which TIFF calls PackBits: a count, and bytes to copy or a byte to repeat.
+ * Source: TIFF 6.0, section 9
  */
+import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import { bytesCodec, decodedLength } from "./decoded_length.ts";
+import { checkAxis, numberSize, rowOf, storedShape } from "./element_bytes.ts";
+
+/** The codec `imagecodecs_packbits`, whose rows start at an axis. */
+export const PACKBITS: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "imagecodecs_packbits";
+    const { axis } = parseCodecConfiguration(name, ["axis"], configuration);
+    const length = decodedLength(name, metadata);
+    const shape = storedShape(name, metadata);
+    const row = axis === undefined || axis === null
+      ? Infinity
+      : rowOf(shape, checkAxis(name, axis, shape.length)) *
+        numberSize(name, metadata.dataType);
+    return bytesCodec(name, length, {
+      encode: (bytes) => encodeRuns(bytes, Math.min(row, bytes.length)),
+      decode: (bytes) => decodeRuns(bytes, length.exact, length.limit),
+    });
+  },
+};
 
 const LONGEST = 128;
 
@@ -63,7 +85,7 @@ export function decodeRuns(
   expected: number | undefined,
   limit: number,
 ): Uint8Array {
-  const decoded = new Uint8Array(decodedLength(bytes, expected, limit));
+  const decoded = new Uint8Array(lengthOf(bytes, expected, limit));
   let length = 0;
   for (let at = 0; length < decoded.length;) {
     const count = bytes[at++]!;
@@ -79,7 +101,7 @@ export function decodeRuns(
   return decoded;
 }
 
-function decodedLength(
+function lengthOf(
   bytes: Uint8Array,
   expected: number | undefined,
   limit: number,

@@ -1,7 +1,22 @@
 /**
- * The LZW of TIFF: codes of 9 to 12 bits from the highest bit on, which grow one code
+ * The codec `imagecodecs_lzw` of the Python package imagecodecs, with the LZW of TIFF: codes of 9 to 12 bits from the highest bit on, which grow one code
  * early. Source: TIFF 6.0, section 13
  */
+import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import { bytesCodec, decodedLength } from "./decoded_length.ts";
+
+/** The codec `imagecodecs_lzw`. */
+export const LZW: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "imagecodecs_lzw";
+    parseCodecConfiguration(name, [], configuration);
+    const length = decodedLength(name, metadata);
+    return bytesCodec(name, length, {
+      encode: encodeLzw,
+      decode: (bytes) => decodeLzw(bytes, length.exact, length.limit),
+    });
+  },
+};
 
 const CLEAR = 256;
 const END = 257;

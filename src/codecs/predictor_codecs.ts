@@ -1,0 +1,240 @@
+/**
+ * The predictors of TIFF, as the codecs `imagecodecs_delta` and `imagecodecs_floatpred` of
+ * the Python package imagecodecs.
+ * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
+ */
+import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { isWhole, refuse } from "../metadata/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import {
+  type Chunk,
+  type ChunkMetadata,
+  type CodecEntry,
+  parseCodecConfiguration,
+} from "./codec.ts";
+import {
+  checkAxis,
+  elementBytes,
+  numberSize,
+  rowOf,
+  storedShape,
+} from "./element_bytes.ts";
+
+/** `imagecodecs_delta`: differences along an axis, as in predictor 2 of TIFF. */
+export const DELTA: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "imagecodecs_delta";
+    const rows = parseRows(name, configuration, metadata);
+    return arrayCodec(rows, {
+      encode(bytes) {
+        subtractElements(bytes, rows);
+        return bytes;
+      },
+      decode(bytes) {
+        addElements(bytes, rows);
+        return bytes;
+      },
+    });
+  },
+};
+
+/** `imagecodecs_floatpred`: predictor 3 of TIFF, along one of the last two axes. */
+export const FLOATPRED: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "imagecodecs_floatpred";
+    const rows = parseRows(name, configuration, metadata);
+    if (rows.size === 1) {
+      throw new MetadataError(
+        `Expected elements of 2 bytes or more for ${name}, found ${
+          describe(metadata.dataType)
+        }`,
+      );
+    }
+    return arrayCodec(rows, {
+      encode: (bytes) => shuffleBytes(bytes, rows),
+      decode: (bytes) => unshuffleBytes(bytes, rows),
+    });
+  },
+};
+
+/** The rows of a predictor: its `axis` is -1 by default, and its `dist` 1. */
+function parseRows(
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+): Rows {
+  const { axis = -1, dist = 1 } = parseCodecConfiguration(
+    name,
+    ["axis", "dist"],
+    configuration,
+  );
+  const size = numberSize(name, metadata.dataType);
+  const shape = storedShape(name, metadata);
+  const place = checkAxis(name, axis, shape.length);
+  const isFloatpred = name === "imagecodecs_floatpred";
+  if (isFloatpred && place < shape.length - 2) {
+    refuse(`axis of ${name} to be -1 or -2`, axis, "/configuration/axis");
+  }
+  const isRight = isFloatpred
+    ? isWhole(dist, 1) && shape[place]! % dist === 0
+    : dist === 1;
+  if (!isRight) {
+    refuse(
+      `dist of ${name} to ${
+        isFloatpred ? `divide the length of the axis, ${shape[place]}` : "be 1"
+      }`,
+      dist,
+      "/configuration/dist",
+    );
+  }
+  const distance = rowOf(shape, place + 1) * (dist as number);
+  return { size, count: rowOf(shape, place), distance };
+}
+
+interface ArrayCoder {
+  readonly kind: "array_to_array";
+  encode(chunk: Chunk): Chunk;
+  decode(chunk: Chunk): Chunk;
+}
+
+/** @param coder Functions that may change the bytes they are given. */
+function arrayCodec(
+  rows: Rows,
+  coder: {
+    encode(b: Uint8Array): Uint8Array;
+    decode(b: Uint8Array): Uint8Array;
+  },
+): ArrayCoder {
+  const change = (chunk: Chunk, by: (bytes: Uint8Array) => Uint8Array) => {
+    const bytes = by(copyBytes(elementBytes(chunk, rows.size)));
+    const ElementArray = chunk.data.constructor as new (
+      buffer: ArrayBufferLike,
+    ) => Chunk["data"];
+    return {
+      data: new ElementArray(bytes.buffer),
+      shape: chunk.shape,
+      stride: denseStrides(chunk),
+    };
+  };
+  return {
+    kind: "array_to_array",
+    encode: (chunk) => change(chunk, coder.encode),
+    decode(chunk) {
+      const { data, shape } = chunk;
+      const count = shape.reduce((product, n) => product * n, 1);
+      if (data.byteLength < count * rows.size) {
+        throw new DamageError(
+          `The chunk has ${data.byteLength} bytes, where its ${count} elements take ${
+            count * rows.size
+          }`,
+        );
+      }
+      return change(chunk, coder.decode);
+    },
+  };
+}
+
+/** Strides without gaps, with the dimensions in the same order. */
+function denseStrides({ shape, stride }: Chunk): number[] {
+  const dense: number[] = new Array(shape.length);
+  const order = shape.map((_, i) => i).reverse()
+    .sort((a, b) => stride[a]! - stride[b]!);
+  let step = 1;
+  for (const dimension of order) {
+    dense[dimension] = step;
+    step *= shape[dimension]!;
+  }
+  return dense;
+}
+
+/** The rows of a chunk, which are the elements from an axis on, in memory order. */
+interface Rows {
+  /** The length of an element in bytes. */
+  readonly size: number;
+  /** The number of elements in a row. */
+  readonly count: number;
+  /** The distance between elements that are subtracted, in elements. */
+  readonly distance: number;
+}
+
+/** Subtracts from each element of a row the one before it, as unsigned integers, in place. */
+function subtractElements(bytes: Uint8Array, rows: Rows): void {
+  const elements = unsigned(bytes, rows.size);
+  const { count, distance } = rows;
+  for (let end = elements.length; end > 0; end -= count) {
+    const first = end - count + distance;
+    for (let i = end - 1; i >= first; i--) {
+      (elements[i] as number) -= elements[i - distance] as number;
+    }
+  }
+}
+
+/** Reverses {@linkcode subtractElements}. */
+function addElements(bytes: Uint8Array, rows: Rows): void {
+  const elements = unsigned(bytes, rows.size);
+  const { count, distance } = rows;
+  for (let start = 0; start < elements.length; start += count) {
+    for (let i = start + distance; i < start + count; i++) {
+      (elements[i] as number) += elements[i - distance] as number;
+    }
+  }
+}
+
+/**
+ * Sorts the bytes of each row by their significance, the highest first, and subtracts
+ * from each byte the one before it. Source: TIFF Technical Note 3
+ */
+function shuffleBytes(bytes: Uint8Array, rows: Rows): Uint8Array {
+  const { size, count } = rows;
+  const shuffled = new Uint8Array(bytes.length);
+  const row = size * count;
+  for (let start = 0; start < bytes.length; start += row) {
+    for (let byte = 0; byte < size; byte++) {
+      const from = start + size - 1 - byte;
+      const to = start + byte * count;
+      for (let i = 0; i < count; i++) {
+        shuffled[to + i] = bytes[from + i * size]!;
+      }
+    }
+  }
+  subtractElements(shuffled, { ...rows, size: 1, count: row });
+  return shuffled;
+}
+
+/** Reverses {@linkcode shuffleBytes}. Changes `shuffled`. */
+function unshuffleBytes(shuffled: Uint8Array, rows: Rows): Uint8Array {
+  const { size, count } = rows;
+  const row = size * count;
+  addElements(shuffled, { ...rows, size: 1, count: row });
+  const bytes = new Uint8Array(shuffled.length);
+  for (let start = 0; start < bytes.length; start += row) {
+    for (let byte = 0; byte < size; byte++) {
+      const to = start + size - 1 - byte;
+      const from = start + byte * count;
+      for (let i = 0; i < count; i++) {
+        bytes[to + i * size] = shuffled[from + i]!;
+      }
+    }
+  }
+  return bytes;
+}
+
+type Unsigned = Uint8Array | Uint16Array | Uint32Array | BigUint64Array;
+
+/** The elements as unsigned integers, which wrap around. */
+function unsigned(
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  size: number,
+): Unsigned {
+  const length = byteLength / size;
+  switch (size) {
+    case 1:
+      return new Uint8Array(buffer, byteOffset, length);
+    case 2:
+      return new Uint16Array(buffer, byteOffset, length);
+    case 4:
+      return new Uint32Array(buffer, byteOffset, length);
+    default:
+      return new BigUint64Array(buffer, byteOffset, length);
+  }
+}
