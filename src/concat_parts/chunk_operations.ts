@@ -1,16 +1,6 @@
 import type { Part } from "../splitter/mod.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 
-/** The operations of composed stores on chunks. Loaded on first use. */
-export { composedGroup } from "./composed_group.ts";
-export { Composition } from "./stored_chunk.ts";
-
-export { readChunk, readChunkSize } from "./read_chunk.ts";
-export { readChunkRange } from "./read_chunk.ts";
-export { storeStream } from "./write_chunk.ts";
-export { streamChunk } from "./stream_chunk.ts";
-export { deleteChunk, writeChunk } from "./write_chunk.ts";
-
 /**
  * Lists the keys of a store with each chunk key once instead of its part keys.
  * Keys that belong to no chunk are listed unchanged.

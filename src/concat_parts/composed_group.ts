@@ -3,8 +3,10 @@ import {
   assertInGroup,
   type ByteRange,
   type ByteWriter,
+  forwardingGroup,
   type GroupValues,
   type GroupWriter,
+  type KeyLocks,
   type StoreGroup,
   type StoreKey,
   type StoreOptions,
@@ -15,49 +17,20 @@ import type { Composition, StoredChunk } from "./stored_chunk.ts";
 import { streamChunk } from "./stream_chunk.ts";
 import { splitChunk, splitInto, streamSink } from "./write_chunk.ts";
 
-/** Runs a task that writes, after those that it must not disturb. */
-type WriteLock = <T>(task: () => Promise<T>) => Promise<T>;
-
-/**
- * Returns a group of values of a composed store: the group of all their parts. Keys
- * of parts are keys of versions, too. Only the closing of a writer takes the lock; the
- * caller takes it for all else.
- */
+/** Returns a group of values of a composed store: the group of all their parts. Keys of parts are keys of versions, too. */
 export function composedGroup(
   composition: Composition,
   key: StoreKey,
   keys: readonly StoreKey[],
-  lock: WriteLock,
+  locks: KeyLocks,
 ): StoreGroup {
   const chunks = new Map(keys.map((each) => [each, composition.valueAt(each)]));
   const parts = Array.from(chunks.values()).flatMap((chunk) => chunk.keys());
-  return groupOver(chunks, composition.store.group!(key, parts), lock);
-}
-
-/** Returns a group of whole chunks over the group of their parts. */
-function groupOver(
-  chunks: ReadonlyMap<StoreKey, StoredChunk>,
-  parts: StoreGroup,
-  lock: WriteLock,
-): StoreGroup {
-  return {
-    read: (task, options) =>
-      parts.read((values) => task(new ChunkValues(chunks, values)), options),
-    ...parts.write && {
-      async write(options) {
-        const writer = await parts.write!(options);
-        return new ChunkWriter(chunks, writer, lock, options);
-      },
-    },
-    ...parts.delete && { delete: (options) => parts.delete!(options) },
-    ...parts.lock && {
-      lock: (task, options) =>
-        parts.lock!(
-          (locked) => task(groupOver(chunks, locked, (task) => task())),
-          options,
-        ),
-    },
-  };
+  return forwardingGroup(composition.store.group!(key, parts), {
+    values: (values) => new ChunkValues(chunks, values),
+    writer: (writer, options) => new ChunkWriter(chunks, writer, options),
+    lock: { locks, key },
+  });
 }
 
 /** Whole chunks in a group of their parts. */
@@ -113,22 +86,18 @@ class ChunkValues implements GroupValues {
 }
 
 /** Writes whole chunks to a group of their parts. */
-export class ChunkWriter implements GroupWriter {
+class ChunkWriter implements GroupWriter {
   readonly #chunks: ReadonlyMap<StoreKey, StoredChunk>;
   readonly #parts: GroupWriter;
-  readonly #commit: (close: () => Promise<void>) => Promise<void>;
   readonly #options: StoreOptions;
 
-  /** @param commit Stores the parts by the function that it is given. */
   constructor(
     chunks: ReadonlyMap<StoreKey, StoredChunk>,
     parts: GroupWriter,
-    commit: (close: () => Promise<void>) => Promise<void>,
     options: StoreOptions = {},
   ) {
     this.#chunks = chunks;
     this.#parts = parts;
-    this.#commit = commit;
     this.#options = options;
   }
 
@@ -163,7 +132,7 @@ export class ChunkWriter implements GroupWriter {
   }
 
   async close(): Promise<void> {
-    await this.#commit(() => this.#parts.close());
+    await this.#parts.close();
   }
 
   async abort(reason: unknown): Promise<void> {

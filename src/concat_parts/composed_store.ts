@@ -1,22 +1,21 @@
-import { loadOnce } from "../runtime/mod.ts";
 import {
   assertStoreKey,
-  assertValue,
-  discard,
-  hasGroups,
+  type ByteRange,
+  forwardingStore,
+  type GetOptions,
   isMetadataKey,
-  readRange,
-  readSize,
-  readStream,
-  readValue,
-  remove,
+  KeyLocks,
   type Store,
   type StoreKey,
   type StoreOptions,
-  write,
 } from "../stores/mod.ts";
+import { listChunks } from "./chunk_operations.ts";
+import { composedGroup } from "./composed_group.ts";
 import { type AppliedParts, composeOf } from "./flat_parts.ts";
-import type { StoredChunk } from "./stored_chunk.ts";
+import { readChunk, readChunkRange, readChunkSize } from "./read_chunk.ts";
+import { Composition, type StoredChunk } from "./stored_chunk.ts";
+import { streamChunk } from "./stream_chunk.ts";
+import { deleteChunk, storeStream, writeChunk } from "./write_chunk.ts";
 
 /**
  * Options of `ConcatParts.apply`.
@@ -76,14 +75,6 @@ export type ComposedStore<S extends Store = Store> =
   & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "group">>;
 
 /**
- * Programs that read no chunks in parts do without this module. Locks are taken before
- * the module is loaded, in the order of the calls.
- */
-const loadOperations = /* @__PURE__ */ loadOnce(() =>
-  import("./chunk_operations.ts")
-);
-
-/**
  * Returns a store of whole chunks over a store of their parts.
  *
  * @param layers The parts of a chunk, those of each part, and so on.
@@ -93,141 +84,102 @@ export function applyParts<S extends Store>(
   store: S,
   { isChunkKey = (key) => !isMetadataKey(key) }: ApplyOptions,
 ): ComposedStore<S> {
-  const composed = {} as ComposedStore;
   const applied = { layers, below: store, isChunkKey };
-  const locks = composeOf(composed, applied);
-  const load = loadOnce(async () => {
-    const operations = await loadOperations();
-    const composition = new operations.Composition(applied);
-    return { ...operations, composition };
+  const composition = new Composition(applied);
+  const locks = KeyLocks.of(composition.store);
+  const chunks = new ChunkStore(composition, locks);
+  const placeOf = (key: StoreKey) => {
+    assertStoreKey(key);
+    return { store: isChunkKey(key) ? chunks : store, key };
+  };
+  const composed = forwardingStore(store, {
+    placeToRead: placeOf,
+    placeToChange: placeOf,
+    list: (prefix, options) =>
+      listChunks(composition.parts.parts, store, isChunkKey, prefix, options),
+    group(key, keys) {
+      for (const each of [key, ...keys]) assertStoreKey(each);
+      return composedGroup(composition, key, keys, locks);
+    },
   });
-  type Loaded = Awaited<ReturnType<typeof load>>;
+  composeOf(composed, applied);
+  return composed as Store as ComposedStore<S>;
+}
 
-  type Operation<T> = (operations: Loaded, chunk: StoredChunk) => Promise<T>;
+/** The chunks of a store of parts, each under its lock. */
+class ChunkStore implements Store {
+  readonly #composition: Composition;
+  readonly #locks: KeyLocks;
 
-  /**
-   * Runs an operation on a chunk, after the operations that it must not disturb, or
-   * another one on a value that is not a chunk.
-   */
-  const run = async <T>(
-    lock: "read" | "write",
+  constructor(composition: Composition, locks: KeyLocks) {
+    this.#composition = composition;
+    this.#locks = locks;
+  }
+
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined> {
+    return this.#read(key, options, readChunk);
+  }
+
+  getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    return this.#read(key, options, (chunk) => readChunkRange(chunk, range));
+  }
+
+  stream(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    return this.#read(key, options, streamChunk);
+  }
+
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#read(key, options, readChunkSize);
+  }
+
+  set(
+    key: StoreKey,
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options?: StoreOptions,
+  ): Promise<void> {
+    if (value instanceof Uint8Array) {
+      return this.#change(key, options, (chunk) => writeChunk(chunk, value));
+    }
+    const lockable = this.#locks.prepare(key, options);
+    const chunk = this.#composition.valueAt(key, lockable);
+    return storeStream(
+      chunk,
+      value,
+      (task) => this.#locks.write(key, task, lockable),
+    );
+  }
+
+  delete(key: StoreKey, options?: StoreOptions): Promise<void> {
+    return this.#change(key, options, deleteChunk);
+  }
+
+  /** Reads a chunk after the earlier changes of the chunk. */
+  #read<T>(
     key: StoreKey,
     options: StoreOptions | undefined,
-    operation: Operation<T>,
-    otherwise: () => Promise<T>,
-  ): Promise<T> => {
-    if (!isChunk(key)) return await otherwise();
-    return await locks[lock](key, async () => {
-      const loaded = await load();
-      return await operation(loaded, loaded.composition.valueAt(key, options));
-    });
-  };
-
-  function isChunk(key: StoreKey): boolean {
-    assertStoreKey(key);
-    return isChunkKey(key);
+    read: (chunk: StoredChunk) => Promise<T>,
+  ): Promise<T> {
+    const chunk = this.#composition.valueAt(key, options);
+    return this.#locks.read(key, () => read(chunk));
   }
 
-  const reading: Required<Pick<Store, "get" | "getRange" | "stream" | "size">> =
-    {
-      get: (key, options) =>
-        run(
-          "read",
-          key,
-          options,
-          ({ readChunk }, chunk) => readChunk(chunk),
-          () => readValue(store, key, options),
-        ),
-      getRange: (key, range, options) =>
-        run(
-          "read",
-          key,
-          options,
-          ({ readChunkRange }, chunk) => readChunkRange(chunk, range),
-          () => readRange(store, key, range, options),
-        ),
-      stream: (key, options) =>
-        run(
-          "read",
-          key,
-          options,
-          ({ streamChunk }, chunk) => streamChunk(chunk),
-          () => readStream(store, key, options),
-        ),
-      size: (key, options) =>
-        run(
-          "read",
-          key,
-          options,
-          ({ readChunkSize }, chunk) => readChunkSize(chunk),
-          () => readSize(store, key, options),
-        ),
-    };
-
-  const changing: Pick<Store, "set" | "delete" | "list" | "group"> = {};
-  if (store.set) {
-    changing.set = async (key, value, options) => {
-      try {
-        if (value instanceof Uint8Array) {
-          return await run(
-            "write",
-            key,
-            options,
-            ({ writeChunk }, chunk) => writeChunk(chunk, value),
-            () => write(store, key, value, options),
-          );
-        }
-        if (!isChunk(key)) return await write(store, key, value, options);
-        assertValue(value);
-        const { composition, storeStream } = await load();
-        await storeStream(composition.valueAt(key, options), value, locks);
-      } catch (error) {
-        await discard(value, error);
-        throw error;
-      }
-    };
+  /** Changes a chunk after the earlier reads and changes of the chunk. */
+  #change(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+    change: (chunk: StoredChunk) => Promise<void>,
+  ): Promise<void> {
+    return this.#locks.write(
+      key,
+      (options) => change(this.#composition.valueAt(key, options)),
+      options,
+    );
   }
-  if (store.delete) {
-    changing.delete = (key, options) =>
-      run(
-        "write",
-        key,
-        options,
-        ({ deleteChunk }, chunk) => deleteChunk(chunk),
-        () => remove(store, key, options),
-      );
-  }
-  if (store.list) {
-    changing.list = async function* (prefix = "/", options) {
-      const { composition, listChunks } = await load();
-      const { parts } = composition.parts;
-      yield* listChunks(parts, store, isChunkKey, prefix, options);
-    };
-  }
-  if (hasGroups(store)) {
-    changing.group = (key, keys) => {
-      for (const each of [key, ...keys]) assertStoreKey(each);
-      const open = async () => {
-        const { composition, composedGroup } = await load();
-        return composedGroup(
-          composition,
-          key,
-          keys,
-          (task) => locks.write(key, task),
-        );
-      };
-      return {
-        read: (task, options) =>
-          locks.read(key, async () => (await open()).read(task, options)),
-        ...store.set && {
-          write: async (options) => (await open()).write!(options),
-          delete: (options) =>
-            locks.write(key, async () => (await open()).delete!(options)),
-          lock: (task, options) =>
-            locks.write(key, async () => (await open()).lock!(task, options)),
-        },
-      };
-    };
-  }
-  return Object.assign(composed, reading, changing) as ComposedStore<S>;
 }

@@ -134,12 +134,10 @@ export function appliedParts(store: Store): AppliedParts | undefined {
   return ofStores.get(store);
 }
 
-/** Remembers what a store is composed of. Returns the locks of its chunks, the same for all stores that are composed of one store. */
-export function composeOf(composed: Store, applied: AppliedParts): KeyLocks {
+/** Remembers what a store is composed of. All stores that are composed of one store have the same locks. */
+export function composeOf(composed: Store, applied: AppliedParts): void {
   ofStores.set(composed, applied);
-  const locks = KeyLocks.of(baseOf(applied.below));
-  locks.passOnTo(composed);
-  return locks;
+  KeyLocks.of(baseOf(applied.below)).passOnTo(composed);
 }
 
 /** Returns the store of the objects that a store is composed of. */

@@ -12,7 +12,6 @@ import {
 } from "../splitter/mod.ts";
 import {
   type GroupWriter,
-  type KeyLocks,
   remove,
   type Snapshot,
   snapshot,
@@ -159,21 +158,26 @@ async function restoreAll(snapshots: Iterable<Snapshot>): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
+/** Runs a task under the lock of a chunk. */
+type WriteLock = (task: () => Promise<void>) => Promise<void>;
+
 /**
  * Stores a chunk that comes as a stream. All bytes are written before the first
  * part replaces an earlier one. The chunk is only locked for the replacement, so
  * that it may be the source of its own stream.
+ *
+ * @param lock Runs the replacement under the lock of the chunk.
  */
 export async function storeStream(
   chunk: StoredChunk,
   stream: ReadableStream<Uint8Array>,
-  locks: KeyLocks,
+  lock: WriteLock,
 ): Promise<void> {
-  const { key, options } = chunk;
+  const { options } = chunk;
   options.signal?.throwIfAborted();
   chunk.assertStorable();
   const group = chunk.group();
-  if (group?.write === undefined) return await storeParts(chunk, stream, locks);
+  if (group?.write === undefined) return await storeParts(chunk, stream, lock);
   await changeGroup(
     group,
     options,
@@ -183,7 +187,7 @@ export async function storeStream(
         stream,
         async (part) => sinkOf(await writer.writer(chunk.keyOf(part))),
       ),
-    (close) => locks.write(key, close),
+    lock,
   );
 }
 
@@ -191,18 +195,19 @@ export async function storeStream(
 async function storeParts(
   chunk: StoredChunk,
   stream: ReadableStream<Uint8Array>,
-  locks: KeyLocks,
+  lock: WriteLock,
 ): Promise<void> {
   await splitInto(
     chunk,
     stream,
     (part) => openPart(chunk, part),
     (sinks) =>
-      locks.write(chunk.key, () =>
+      lock(() =>
         changeParts(chunk, async (part) => {
           chunk.options.signal?.throwIfAborted();
           await sinks.closePart(part);
-        })),
+        })
+      ),
   );
 }
 

@@ -3,7 +3,7 @@ import {
   assertValue,
   exclusively,
   hasGroups,
-  remove,
+  removeValue,
   replaceValue,
   type Store,
   type StoreKey,
@@ -72,12 +72,7 @@ export async function deleteShard(
   { store, key, changes }: ShardPlace,
   options: StoreOptions | undefined,
 ): Promise<void> {
-  await changes.run(() =>
-    hasGroups(store)
-      ? remove(store, key, options)
-      : exclusively(store, key, (locked) =>
-        remove(locked, key, options), options)
-  );
+  await changes.run(() => removeValue(store, key, options));
 }
 
 /** Replaces a shard, unless this would lose bytes of another file format at its start. */

@@ -10,6 +10,7 @@ import {
   remove,
   write,
 } from "./capabilities.ts";
+import type { KeyLocks } from "./locks.ts";
 import type {
   GroupValues,
   GroupWriter,
@@ -174,6 +175,8 @@ export interface GroupForwarding {
   values(below: GroupValues): GroupValues;
   /** Returns a writer of the group over one of the group below. */
   writer(below: GroupWriter, options: StoreOptions | undefined): GroupWriter;
+  /** The lock that operations take before that of the group below. */
+  readonly lock?: { readonly locks: KeyLocks; readonly key: StoreKey };
   /** Refuses to change the group. */
   assertChangeable?(): void;
 }
@@ -183,29 +186,47 @@ export function forwardingGroup(
   below: StoreGroup,
   forwarding: GroupForwarding,
 ): StoreGroup {
-  const { assertChangeable } = forwarding;
+  const { lock, assertChangeable } = forwarding;
+  const change = <T>(
+    operation: (options: StoreOptions | undefined) => Promise<T>,
+    options: StoreOptions | undefined,
+  ) =>
+    lock ? lock.locks.write(lock.key, operation, options) : operation(options);
   return {
-    read: (task, options) =>
-      below.read((values) => task(forwarding.values(values)), options),
+    read(task, options) {
+      const read = () =>
+        below.read((values) => task(forwarding.values(values)), options);
+      return lock ? lock.locks.read(lock.key, read) : read();
+    },
     ...below.write && {
-      async write(options) {
+      async write(given) {
         assertChangeable?.();
-        return forwarding.writer(await below.write!(options), options);
+        // The lock is taken when the writer is closed.
+        const options = lock ? lock.locks.prepare(lock.key, given) : given;
+        const writer = await below.write!(options);
+        return forwarding.writer({
+          set: (key, bytes) => writer.set(key, bytes),
+          writer: (key) => writer.writer(key),
+          close: () => change(() => writer.close(), options),
+          abort: (reason) => writer.abort(reason),
+        }, options);
       },
     },
     ...below.delete && {
       async delete(options) {
         assertChangeable?.();
-        await below.delete!(options);
+        await change((options) => below.delete!(options), options);
       },
     },
     ...below.lock && {
       async lock(task, options) {
         assertChangeable?.();
-        return await below.lock!(
-          (locked) => task(forwardingGroup(locked, forwarding)),
-          options,
-        );
+        const { lock: _, ...unlocked } = forwarding;
+        return await change((options) =>
+          below.lock!(
+            (locked) => task(forwardingGroup(locked, unlocked)),
+            options,
+          ), options);
       },
     },
   };

@@ -1,4 +1,4 @@
-import { hasGroups, write } from "./capabilities.ts";
+import { hasGroups, remove, write } from "./capabilities.ts";
 import type {
   ByteRange,
   Store,
@@ -17,29 +17,45 @@ interface Turn {
   finish: (() => void) | undefined;
 }
 
+/** A lock that operations pass on to the store below in their options. */
+interface HeldLock {
+  readonly locks: KeyLocks;
+  readonly key: string;
+  isHeld: boolean;
+}
+
+const HELD = Symbol("zarr-parts held lock");
+
+interface LockedOptions extends StoreOptions {
+  readonly [HELD]?: HeldLock;
+}
+
 /**
- * Read-write locks by key, in the order of the calls: readers of a key run at the
- * same time, writers one after another, so that no reader sees the parts of two
- * writes.
+ * The locks of a store in this process: read-write locks by key, in the order of the
+ * calls. Readers of a key run at the same time, writers one after another, so that no
+ * reader sees the parts of two writes.
+ *
+ * A writer tells in the options that it passes on that it holds the lock, and takes it
+ * only once: a composed store and the groups of its base have the same locks.
  */
 export class KeyLocks {
   /** The latest turn of each key that has tasks. */
   readonly #turns = new Map<string, Turn>();
   /** The locks of stores that are composed of a composed store, and have other keys. */
   #above: KeyLocks | undefined;
-  static readonly #ofStores = new WeakMap<Store, KeyLocks>();
+  static readonly #ofOwners = new WeakMap<WeakKey, KeyLocks>();
 
-  /** The locks of a store, the same for all that compose its parts. */
-  static of(store: Store): KeyLocks {
-    const locks = KeyLocks.#ofStores.get(store) ?? new KeyLocks();
-    KeyLocks.#ofStores.set(store, locks);
+  /** The locks of a store, or of another owner. */
+  static of(owner: WeakKey): KeyLocks {
+    const locks = KeyLocks.#ofOwners.get(owner) ?? new KeyLocks();
+    KeyLocks.#ofOwners.set(owner, locks);
     return locks;
   }
 
   /** Gives a composed store the same locks as other stores composed of the same one. */
   passOnTo(composed: Store): void {
     this.#above ??= new KeyLocks();
-    KeyLocks.#ofStores.set(composed, this.#above);
+    KeyLocks.#ofOwners.set(composed, this.#above);
   }
 
   /** Runs a task that reads, after all earlier writers. */
@@ -57,8 +73,21 @@ export class KeyLocks {
     }
   }
 
-  /** Runs a task that writes, after all earlier readers and writers. */
-  async write<T>(key: string, task: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a task that writes, after all earlier readers and writers.
+   *
+   * @param task Writes with the options that it is given, which tell that the lock is held.
+   * @param options `signal` keeps the task from starting. If the options tell that the
+   * lock is held, the task runs at once.
+   */
+  async write<T>(
+    key: string,
+    task: (options: StoreOptions) => Promise<T>,
+    options: StoreOptions = {},
+  ): Promise<T> {
+    if (this.isHeld(key, options)) return await task(options);
+    const locked = this.#lockable(key, options);
+    const lock = locked[HELD]!;
     const earlier = this.#latest(key);
     let finish!: () => void;
     const write = new Promise<void>((resolve) => {
@@ -73,12 +102,33 @@ export class KeyLocks {
           earlier.finish = resolve;
         });
       }
-      return await task();
+      options.signal?.throwIfAborted();
+      lock.isHeld = true;
+      return await task(locked);
     } finally {
+      lock.isHeld = false;
       turn.write = undefined;
       finish();
       this.#removeIfDone(key, turn);
     }
+  }
+
+  /** Returns options for an operation that is given to `write` later, together with these options. */
+  prepare(key: string, options: StoreOptions = {}): StoreOptions {
+    return this.#lockable(key, options);
+  }
+
+  /** Whether options tell that the lock of a key is held. */
+  isHeld(key: string, options: LockedOptions = {}): boolean {
+    const lock = options[HELD];
+    return lock?.locks === this && lock.key === key && lock.isHeld;
+  }
+
+  #lockable(key: string, options: LockedOptions): LockedOptions {
+    const lock = options[HELD];
+    return lock?.locks === this && lock.key === key
+      ? options
+      : { ...options, [HELD]: { locks: this, key, isHeld: false } };
   }
 
   #latest(key: string): Turn {
@@ -115,10 +165,7 @@ export async function exclusively<T>(
   if (group?.lock !== undefined) {
     return await group.lock((locked) => task(new GroupStore(locked)), options);
   }
-  return await KeyLocks.of(store).write(key, () => {
-    options?.signal?.throwIfAborted();
-    return task(store);
-  });
+  return await KeyLocks.of(store).write(key, () => task(store), options);
 }
 
 /** Replaces a value, after all earlier tasks of {@linkcode exclusively} with the same value. */
@@ -133,6 +180,17 @@ export async function replaceValue(
     return await new GroupStore(group).set(key, bytes, options);
   }
   await KeyLocks.of(store).write(key, () => write(store, key, bytes, options));
+}
+
+/** Removes a value, after all earlier tasks of {@linkcode exclusively} with the same value. */
+export async function removeValue(
+  store: Store,
+  key: StoreKey,
+  options?: StoreOptions,
+): Promise<void> {
+  const group = hasGroups(store) ? store.group(key, [key]) : undefined;
+  if (group?.delete !== undefined) return await group.delete(options);
+  await KeyLocks.of(store).write(key, () => remove(store, key, options));
 }
 
 /** A group of values as a store. It stores bytes, and no streams. */

@@ -47,7 +47,7 @@ import { assertStoreKey, assertStorePrefix } from "./store_key.ts";
 export class MemoryStore implements Store {
   /** The arrays are never changed and never returned, only replaced. */
   readonly #values = new Map<StoreKey, Uint8Array>();
-  readonly #locks = new KeyLocks();
+  readonly #locks = KeyLocks.of(this);
 
   /**
    * Creates a store with copies of the given values.
@@ -468,7 +468,8 @@ export class MemoryGroup implements StoreGroup {
   }
 
   // deno-lint-ignore require-await -- so that an aborted signal is a rejection
-  async write({ signal }: StoreOptions = {}): Promise<GroupWriter> {
+  async write(options: StoreOptions = {}): Promise<GroupWriter> {
+    const { signal } = options;
     signal?.throwIfAborted();
     return new MemoryGroupWriter(
       this.#keys,
@@ -476,23 +477,23 @@ export class MemoryGroup implements StoreGroup {
       (given) =>
         this.#change(() => {
           for (const [key, bytes] of given) this.#values.set(key, bytes);
-        }),
+        }, options),
     );
   }
 
-  async delete({ signal }: StoreOptions = {}): Promise<void> {
+  async delete(options: StoreOptions = {}): Promise<void> {
     await this.#change(() => {
-      signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
       for (const key of this.#keys) this.#values.delete(key);
-    });
+    }, options);
   }
 
   async lock<T>(
     task: (group: StoreGroup) => Promise<T>,
-    { signal }: StoreOptions = {},
+    options: StoreOptions = {},
   ): Promise<T> {
     return await this.#alone(() => {
-      signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
       return task(
         new MemoryGroup(
           this.#values,
@@ -502,15 +503,17 @@ export class MemoryGroup implements StoreGroup {
           true,
         ),
       );
-    });
+    }, options);
   }
 
-  #change(change: () => void): Promise<void> {
-    return this.#alone(() => Promise.resolve(change()));
+  #change(change: () => void, options: StoreOptions): Promise<void> {
+    return this.#alone(() => Promise.resolve(change()), options);
   }
 
-  #alone<T>(task: () => Promise<T>): Promise<T> {
-    return this.#isLocked ? task() : this.#locks.write(this.#key, task);
+  #alone<T>(task: () => Promise<T>, options: StoreOptions): Promise<T> {
+    return this.#isLocked
+      ? task()
+      : this.#locks.write(this.#key, task, options);
   }
 }
 

@@ -41,7 +41,13 @@ export {
 } from "./forwarding_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
-export { exclusively, KeyLocks, replaceValue, writeNew } from "./locks.ts";
+export {
+  exclusively,
+  KeyLocks,
+  removeValue,
+  replaceValue,
+  writeNew,
+} from "./locks.ts";
 export { MemoryStore } from "./memory_store.ts";
 export {
   assertLinks,

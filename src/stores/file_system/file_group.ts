@@ -1,6 +1,7 @@
 import { DamageError } from "../../errors/mod.ts";
 import { discard } from "../byte_streams.ts";
 import { assertAllGiven, assertInGroup } from "../capabilities.ts";
+import type { KeyLocks } from "../locks.ts";
 import { FolderKeyError } from "../recover.ts";
 import {
   assertByteRange,
@@ -44,6 +45,8 @@ export interface FileGroupPlace {
   readonly key: StoreKey;
   /** The keys of the files, in storing order. */
   readonly keys: readonly StoreKey[];
+  /** The locks of the store in this process. */
+  readonly locks?: KeyLocks;
   /** Whether writers wait until everything is on the disk. */
   readonly isSynced: boolean;
   /** Told when a change that a killed writer had begun was finished. */
@@ -118,9 +121,10 @@ export class FileGroup implements StoreGroup {
     );
   }
 
-  async delete({ signal }: StoreOptions = {}): Promise<void> {
+  async delete(options: StoreOptions = {}): Promise<void> {
+    const { signal } = options;
     const { key, keys, root } = this.#place;
-    for (const each of keys) await root.find(each, { ...signal && { signal } });
+    for (const each of keys) await root.find(each, options);
     const { folder } = splitPath(key);
     if (await root.follow(folder) === undefined) return;
     const names = keys.map((each) => relativeKey(folder, each));
@@ -132,7 +136,7 @@ export class FileGroup implements StoreGroup {
             action: "delete",
             files: names,
           }),
-        signal,
+        options,
       );
     } catch (error) {
       // A file stands in the place of the folder.
@@ -146,13 +150,13 @@ export class FileGroup implements StoreGroup {
 
   async lock<T>(
     task: (group: StoreGroup) => Promise<T>,
-    { signal }: StoreOptions = {},
+    options: StoreOptions = {},
   ): Promise<T> {
     const release = await this.#opening(this.#place.keys.length + 1);
     try {
       return await this.#change(
         (journal) => task(new FileGroup(this.#place, journal)),
-        signal,
+        options,
       );
     } finally {
       release();
@@ -194,7 +198,7 @@ export class FileGroup implements StoreGroup {
         } finally {
           areTaken = journal.isUnfinished;
         }
-      }, options.signal);
+      }, options);
       areTaken = true;
     } finally {
       for (const value of values.values()) {
@@ -213,10 +217,10 @@ export class FileGroup implements StoreGroup {
   /** Runs a task under the lock. */
   async #change<T>(
     task: (journal: Journal) => Promise<T>,
-    signal: AbortSignal | undefined,
+    options: StoreOptions,
   ): Promise<T> {
     if (this.#journal !== undefined) return await task(this.#journal);
-    const { files, key, root, isSynced, onRecovery } = this.#place;
+    const { files, key, root, locks, isSynced, onRecovery } = this.#place;
     const { folder, name } = splitPath(key);
     const above = await root.ensureFolder(folder, key);
     const path = `${above}/${await journalName(name)}`;
@@ -224,8 +228,12 @@ export class FileGroup implements StoreGroup {
       files,
       journalPlace(root, folder, path, isSynced),
       task,
-      signal,
-      () => onRecovery?.(key),
+      {
+        signal: options.signal,
+        // A composed store may hold the lock of the chunk in this process.
+        hasTurn: locks?.isHeld(key, options),
+        onRecovery: () => onRecovery?.(key),
+      },
     );
   }
 

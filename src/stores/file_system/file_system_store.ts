@@ -5,6 +5,7 @@ import {
   offerShortcut,
 } from "../byte_streams.ts";
 import { inspectAsString } from "../capabilities.ts";
+import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import {
   assertByteRange,
@@ -529,6 +530,7 @@ export class FileSystemStore implements Store {
       root: this.#root,
       key,
       keys,
+      locks: KeyLocks.of(this),
       isSynced: this.#isSynced,
       onRecovery: this.#onRecovery,
     });

@@ -16,6 +16,15 @@ const LONGEST_WAIT = 120_000;
 /** Gives the writers of this program their turns, so that only one of them tries for the lock of a journal. */
 const turns = /* @__PURE__ */ new KeyLocks();
 
+/** Options of {@linkcode Journal.lock}. */
+export interface JournalOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Whether the caller holds a lock of this process for the chunk already. */
+  readonly hasTurn?: boolean | undefined;
+  /** Told if the change of a killed writer was finished. */
+  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
+}
+
 /**
  * The journal of a chunk of several files, which is its lock as well. The file exists
  * while somebody changes the chunk, and after a writer was killed.
@@ -38,24 +47,21 @@ export class Journal {
   /**
    * Runs a task under the lock of a journal, after it has finished what a killed writer
    * left.
-   *
-   * @param onRecovery Told if a killed writer's change was finished.
    */
   static async lock<T>(
     files: Files,
     place: JournalPlace,
     task: (journal: Journal) => Promise<T>,
-    signal: AbortSignal | undefined,
-    onRecovery: (record: JournalRecord) => void = () => {},
+    { signal, hasTurn = false, onRecovery }: JournalOptions,
   ): Promise<T> {
     const { path } = place;
-    return await turns.write(path, async () => {
+    const work = async () => {
       signal?.throwIfAborted();
       const file = await lockFile(files, path, signal);
       const journal = new Journal(files, place, file);
       try {
         const left = await journal.#recover();
-        if (left !== undefined) onRecovery(left);
+        if (left !== undefined) onRecovery?.(left);
         const result = await task(journal);
         await journal.#remove();
         return result;
@@ -66,7 +72,8 @@ export class Journal {
       } finally {
         await journal.#file.close(); // Last, since it ends the lock.
       }
-    });
+    };
+    return await (hasTurn ? work() : turns.write(path, work));
   }
 
   /**

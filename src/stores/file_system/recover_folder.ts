@@ -116,8 +116,7 @@ export async function recoverFiles(
             files,
             journal,
             () => Promise.resolve(),
-            signal,
-            finished,
+            { signal, onRecovery: finished },
           ));
       }
       failures.throwIfAny();

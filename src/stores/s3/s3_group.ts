@@ -179,7 +179,7 @@ export class S3Group implements StoreGroup {
         );
         await pause(longest * (0.5 + Math.random() / 2), options.signal);
       }
-    });
+    }, options);
   }
 
   get #needsJournal(): boolean {

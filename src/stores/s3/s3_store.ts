@@ -92,8 +92,7 @@ export class S3Store implements Store {
     const probe = loadOnce(() => probeConditions(bucket.objects, {}));
     this.#shared = {
       bucket,
-      // Stores of whole chunks hold the locks of `KeyLocks.of` while they use these.
-      locks: new KeyLocks(),
+      locks: KeyLocks.of(this),
       conditions: ({ signal }) => rejectOnAbort(probe(), signal),
     };
   }

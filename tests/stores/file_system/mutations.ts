@@ -249,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "update a, update b; kills 1",
     [
       "file_group",
-      "      return await this.#change(\n        (journal) => task(new FileGroup(this.#place, journal)),\n        signal,\n      );",
+      "      return await this.#change(\n        (journal) => task(new FileGroup(this.#place, journal)),\n        options,\n      );",
       "      return await task(new FileGroup(this.#place));",
     ],
   ),
