@@ -54,28 +54,6 @@ export function assertShare(share: Share | undefined): void {
   );
 }
 
-/**
- * Returns a function that tells whether a chunk belongs to a share. Neighbouring chunks
- * belong to different shares, and every chunk to one.
- *
- * @param path The array's path, so that arrays of one chunk are shared out, too.
- */
-export function chunksOfShare(
-  { index, count }: Share,
-  path: string,
-  gridShape: readonly number[],
-): (coordinates: readonly number[]) => boolean {
-  const start = hash(path) % count;
-  return (coordinates) => {
-    let place = 0;
-    for (let i = 0; i < coordinates.length; i++) {
-      place = (place * (gridShape[i]! % count) + coordinates[i]! % count) %
-        count;
-    }
-    return (place + start) % count === index;
-  };
-}
-
 /** Whether a file belongs to a share, by its key. */
 export function isInShare({ index, count }: Share, key: string): boolean {
   return hash(key) % count === index;
@@ -92,13 +70,58 @@ export function hash(text: string): number {
   return (state ^ (state >>> 16)) >>> 0;
 }
 
-/** The number of chunks of a grid that belong to a share. */
-export function countInShare(
-  { index, count }: Share,
-  path: string,
-  chunks: number,
+/** The coordinates of many chunks in little memory: eight bytes a coordinate. */
+export class ChunkList implements Iterable<number[]> {
+  readonly #rank: number;
+  #numbers = new Float64Array(64);
+  #count = 0;
+
+  /** @param rank The number of coordinates of a chunk. */
+  constructor(rank: number) {
+    this.#rank = rank;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  push(coordinates: readonly number[]): void {
+    const end = this.#count++ * this.#rank;
+    if (end + this.#rank > this.#numbers.length) {
+      const longer = new Float64Array(2 * this.#numbers.length + this.#rank);
+      longer.set(this.#numbers);
+      this.#numbers = longer;
+    }
+    this.#numbers.set(coordinates, end);
+  }
+
+  /** The numbers of all chunks, one chunk after another. */
+  get numbers(): Float64Array {
+    return this.#numbers.subarray(0, this.#count * this.#rank);
+  }
+
+  /** The first chunk in the order of the grid; `undefined` if there is none. */
+  get first(): readonly number[] | undefined {
+    let first: readonly number[] | undefined;
+    for (const chunk of this) {
+      if (first === undefined || compareChunks(chunk, first) < 0) first = chunk;
+    }
+    return first;
+  }
+
+  *[Symbol.iterator](): Generator<number[]> {
+    for (let i = 0; i < this.#count; i++) {
+      const start = i * this.#rank;
+      yield Array.from(this.#numbers.subarray(start, start + this.#rank));
+    }
+  }
+}
+
+/** Compares two chunks of a grid, for sorting them in the order of the grid: the last dimension fastest. */
+export function compareChunks(
+  a: readonly number[],
+  b: readonly number[],
 ): number {
-  const rest = chunks % count;
-  const first = (index - hash(path) % count + count) % count;
-  return (chunks - rest) / count + (first < rest ? 1 : 0);
+  const i = a.findIndex((coordinate, i) => coordinate !== b[i]);
+  return i < 0 ? 0 : a[i]! - b[i]!;
 }

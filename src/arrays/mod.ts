@@ -7,9 +7,9 @@ export {
 } from "./array_storage.ts";
 export {
   assertShare,
+  ChunkList,
   chunksOfGrid,
-  chunksOfShare,
-  countInShare,
+  compareChunks,
   countOfGrid,
   hash,
   isInShare,

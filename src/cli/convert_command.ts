@@ -4,7 +4,7 @@ import {
   type Conversion,
   convert,
   convertInPlace,
-  MARKER,
+  isUnfinished,
   type NodeLocation,
 } from "../jobs/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
@@ -157,14 +157,14 @@ function report(
  * @param text What follows the place in the message.
  */
 async function explain(
-  { store, path = "" }: NodeLocation,
+  location: NodeLocation,
   place: string,
   text: string,
   io: Io,
 ): Promise<void> {
-  const root = path === "" ? "" : `/${path}` as const;
-  const marker = await store.get(`${root}${MARKER}`).catch(() => undefined);
-  if (marker !== undefined) io.note(`${place} is not finished${text}\n`);
+  if (await isUnfinished(location)) {
+    io.note(`${place} is not finished${text}\n`);
+  }
 }
 
 /** `zarr-parts convert --in-place PATH` */

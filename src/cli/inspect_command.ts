@@ -1,9 +1,5 @@
-import {
-  inspect,
-  type InspectedChunk,
-  type Inspection,
-  isInBox,
-} from "../jobs/mod.ts";
+import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
+import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode, nameOf, storedText } from "./draw_array.ts";
 import { bytesText, countText, jsonText, shapeText } from "./format.ts";
@@ -116,11 +112,12 @@ export function drawShard(
     // A line between slices of arrays of three dimensions and more.
     if (row > 0 && row % rows === 0) lines.push("");
     const cells = innerChunks.slice(row * columns, (row + 1) * columns);
-    const shades = cells.map((cell, column) =>
-      cell || isInBox(row * columns + column, chunksPerShard, chunksInArray)
-        ? shade(cell?.length, most)
-        : OUTSIDE
-    );
+    const shades = cells.map((cell, column) => {
+      const place = row * columns + column;
+      const isInArray = coordinatesInShard(place, { chunksPerShard })
+        .every((coordinate, i) => coordinate < chunksInArray[i]!);
+      return cell || isInArray ? shade(cell?.length, most) : OUTSIDE;
+    });
     lines.push(`    ${shades.join("")}`.trimEnd());
   }
   while (lines.at(-1) === "") lines.pop();

@@ -1,8 +1,9 @@
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { MetadataError } from "../errors/mod.ts";
-import { LayoutError, type LayoutOptions, namedCodecs } from "../jobs/mod.ts";
+import { LayoutError, type LayoutOptions } from "../jobs/mod.ts";
 import {
   type ArrayMetadata,
+  namedCodecs,
   type NamedConfiguration,
   parseZarrJson,
 } from "../metadata/mod.ts";
@@ -118,7 +119,8 @@ function whereOf(args: Arguments): Pick<LayoutOptions, "where"> {
     parts.some((part) => part.endsWith(".index"));
   return !isAboutShards ? {} : {
     where: (metadata, path) =>
-      path === "" || namedCodecs(metadata)[0]?.name === "sharding_indexed",
+      path === "" ||
+      namedCodecs(metadata.codecs)[0]?.name === "sharding_indexed",
   };
 }
 

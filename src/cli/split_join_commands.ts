@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { type ComposedStore, ConcatParts } from "../concat_parts/mod.ts";
-import { checkedStream, ChunkCheck, NO_INDEX } from "../jobs/mod.ts";
+import { checkedStream } from "../jobs/mod.ts";
 import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
 import { withFolder } from "./adopt_command.ts";
 import {
@@ -119,7 +119,12 @@ export async function copyFiles(
   }
   const progress = new ProgressLine(io, args.has("quiet"));
   try {
-    const checked = checkedCopy(stream, { path, size }, args, progress);
+    const checks = { hasChecksum: args.has("crc32c") };
+    const checked = checkedStream(stream, checks, {
+      key: path,
+      size,
+      onProgress: (done) => progress.update(done, size, done),
+    });
     await to.store.set(to.key, checked, { signal });
   } catch (error) {
     throw withFolder(error, dirname(resolve(to.paths[0]!)));
@@ -127,26 +132,6 @@ export async function copyFiles(
     progress.clear();
   }
   return size;
-}
-
-/** Passes the bytes of a file on, and checks them on the way if the options say so. */
-function checkedCopy(
-  stream: ReadableStream<Uint8Array>,
-  { path, size }: { path: string; size: number },
-  args: Arguments,
-  progress: ProgressLine,
-): ReadableStream<Uint8Array> {
-  const checks = { hasChecksum: args.has("crc32c"), ...NO_INDEX };
-  const check = new ChunkCheck(checks, path, size);
-  let done = 0;
-  return checkedStream(stream, {
-    take(bytes) {
-      check.take(bytes);
-      done += bytes.length;
-      progress.update(done, size, done);
-    },
-    finish: () => check.finish(),
-  });
 }
 
 /**

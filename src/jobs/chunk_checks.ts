@@ -8,7 +8,11 @@ import {
 import { decodedLength } from "../codecs/mod.ts";
 import { isAdopted } from "../containers/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
-import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
 import {
   assertFileSize,
   decodeFileRecord,
@@ -26,44 +30,35 @@ import {
   settingsOf,
   sourceOf,
 } from "../splitter/mod.ts";
-import { namedCodecs } from "./convert/change_layout.ts";
 
-/** The checksums in the chunks of an array. */
+/** The checksums of chunks that can be verified without decoding the chunks. */
 export interface ChunkChecks {
-  /** Whether the last codec is `crc32c`, whose checksum ends each chunk. */
+  /** Whether each chunk ends with its CRC32C. */
   readonly hasChecksum: boolean;
-  /** The index of a shard that has a checksum. */
-  readonly index: ShardLayout | undefined;
-  /** The number of bytes between the index and the end of the shard. */
-  readonly afterIndex: number;
-  /** The length of the record before the index of an adopted file; 0 for other shards. */
-  readonly recordSize: number;
+  /** The shards whose index has a checksum. */
+  readonly shards?: ShardLevel | undefined;
+  /** The length of the record before the index of an adopted file. Default: 0, for other shards. */
+  readonly recordSize?: number;
 }
 
-/** The checks of chunks without an index. */
-export const NO_INDEX = { index: undefined, afterIndex: 0, recordSize: 0 };
-
-/** Finds the checksums that can be verified without decoding a chunk. */
+/** Finds the checksums of the chunks of an array. */
 export function checksOf(
   metadata: ArrayMetadata,
   chunkShape: readonly number[],
 ): ChunkChecks {
-  const [first, ...others] = namedCodecs(metadata);
-  const hasChecksum = namedCodecs(metadata).at(-1)?.name === "crc32c";
-  const none = { hasChecksum, ...NO_INDEX };
-  const isFound = first?.name === "sharding_indexed" &&
-    others.every(({ name }) => name === "crc32c");
-  if (!isFound) return none;
-  const index = parseShardLayout(first, chunkShape);
-  if (!index.indexHasChecksum) return none;
-  return {
-    hasChecksum,
-    index,
-    afterIndex: CHECKSUM_SIZE * others.length,
-    recordSize: others.length === 0 && isAdopted(storageOf(metadata), index)
-      ? FILE_RECORD_SIZE
-      : 0,
-  };
+  const { codecs, shards } = chunkLevel(metadata.codecs, chunkShape, "");
+  const hasChecksum = endsWithChecksum(codecs);
+  if (!shards?.layout.indexHasChecksum) return { hasChecksum };
+  const isFile = shards.checksumsSize === 0 &&
+    isAdopted(storageOf(metadata), shards.layout);
+  return { hasChecksum, shards, recordSize: isFile ? FILE_RECORD_SIZE : 0 };
+}
+
+/** Whether the last codec puts a checksum at the end of each chunk. */
+export function endsWithChecksum(
+  codecs: readonly NamedConfiguration[],
+): boolean {
+  return codecs.at(-1)?.name === "crc32c";
 }
 
 /** Verifies the checksums of a chunk whose bytes pass in order. */
@@ -85,13 +80,13 @@ export class ChunkCheck {
     this.#key = key;
     this.#size = size;
     this.#sum = checks.hasChecksum ? new Crc32c() : undefined;
-    const { index, afterIndex, recordSize } = checks;
-    const indexSize = index ? recordSize + shardIndexSize(index) : 0;
-    this.#indexStart = index?.indexLocation === "start"
+    const { shards, recordSize = 0 } = checks;
+    const indexSize = shards ? recordSize + shardIndexSize(shards.layout) : 0;
+    this.#indexStart = shards?.layout.indexLocation === "start"
       ? 0
-      : size - afterIndex - indexSize;
+      : size - (shards?.checksumsSize ?? 0) - indexSize;
     this.#assertLength(indexSize + (checks.hasChecksum ? CHECKSUM_SIZE : 0));
-    this.#index = index && new Uint8Array(indexSize);
+    this.#index = shards && new Uint8Array(indexSize);
   }
 
   /** The place of an index whose checksum is verified, and of the record before it. */
@@ -104,12 +99,17 @@ export class ChunkCheck {
       : { offset: this.#indexStart, length };
   }
 
-  /** Passes over bytes of which no checksum is verified. */
+  /** The number of bytes that were taken or skipped. */
+  get passed(): number {
+    return this.#passed;
+  }
+
+  /** Skips the next bytes, of which no checksum is verified. */
   skip(length: number): void {
     this.#passed += length;
   }
 
-  /** Takes the next bytes. */
+  /** Takes the next bytes of the chunk. */
   take(bytes: Uint8Array): void {
     this.#sum?.update(bytes);
     if (this.#sum) this.#copy(bytes, this.#end, this.#size - CHECKSUM_SIZE);
@@ -119,7 +119,7 @@ export class ChunkCheck {
   }
 
   /**
-   * Takes the end of the chunk.
+   * Verifies the checksums after the last byte of the chunk.
    *
    * @throws {DamageError} If a checksum is wrong, or an adopted file was replaced.
    * @throws {Error} If the chunk is shorter than it was.
@@ -133,14 +133,14 @@ export class ChunkCheck {
       assertChecksum({ expected, actual }, `Chunk ${describe(key)}`, key);
     }
     if (this.#index !== undefined) {
-      const { index, recordSize } = this.#checks;
+      const { shards, recordSize } = this.#checks;
       const record = decodeFileRecord(this.#index.subarray(0, recordSize));
       if (record !== undefined) assertFileSize(record, key, this.#indexStart);
-      decodeShardIndex(this.#index.subarray(recordSize), index!, key);
+      decodeShardIndex(this.#index.subarray(recordSize), shards!.layout, key);
     }
   }
 
-  /** Copies the bytes that fall into a part of the chunk. */
+  /** Copies those of the next bytes that belong to a part of the chunk. */
   #copy(bytes: Uint8Array, part: Uint8Array, start: number): void {
     const offset = start - this.#passed;
     if (offset >= bytes.length || offset + part.length <= 0) return;
@@ -170,25 +170,34 @@ export class ChunkCheck {
   }
 }
 
-/** Receives the bytes of a stream in their order. */
-export interface PassingBytes {
-  take(bytes: Uint8Array): void;
-  /** Called at the end of the stream, which fails if this throws. */
-  finish(): void;
-}
-
-/** A stream whose bytes are shown to `passing` before they go on. Bytes of files are not copied. */
+/**
+ * Passes the bytes of a chunk on, and verifies its checksums on the way. Bytes of files are
+ * not copied. The stream fails at its end if a checksum or the length is wrong.
+ *
+ * @param key The key of the chunk, for messages.
+ * @param size The length of the chunk in bytes.
+ * @param onProgress Called with the number of bytes that have passed.
+ */
 export function checkedStream(
   stream: ReadableStream<Uint8Array>,
-  passing: PassingBytes,
+  checks: ChunkChecks,
+  { key, size, onProgress }: {
+    readonly key: string;
+    readonly size: number;
+    readonly onProgress?: (done: number) => void;
+  },
 ): ReadableStream<Uint8Array> {
+  const check = new ChunkCheck(checks, key, size);
   const source = sourceOf(stream);
   const checked: ByteSource = {
     fillsWindows: source.fillsWindows,
     async next(window) {
       const bytes = await source.next(window);
-      if (bytes === undefined) passing.finish();
-      else passing.take(bytes);
+      if (bytes === undefined) check.finish();
+      else {
+        check.take(bytes);
+        onProgress?.(check.passed);
+      }
       return bytes;
     },
     cancel: (reason) => source.cancel(reason),
@@ -201,7 +210,7 @@ export function checkedStream(
   );
 }
 
-/** How chunks are encoded: stored chunks, their inner chunks, and so on. */
+/** How chunks are encoded: the stored chunks of an array, or the inner chunks of a shard. */
 export interface ChunkLevel {
   readonly codecs: readonly NamedConfiguration[];
   /** The shape of a chunk before the first codec, in elements. */
@@ -214,23 +223,26 @@ export interface ChunkLevel {
   readonly shards: ShardLevel | undefined;
 }
 
-/** Shards and their inner chunks. */
+/** How shards and their inner chunks are encoded. */
 export interface ShardLevel {
   readonly layout: ShardLayout;
-  /** The number of bytes of checksums after a shard. */
-  readonly after: number;
+  /** The total size in bytes of the checksums that follow the index at the end of a shard. */
+  readonly checksumsSize: number;
   readonly inner: ChunkLevel;
 }
 
-/** Parses the codecs of an array, and those of inner chunks. */
+/**
+ * Parses the codecs of an array, and those of inner chunks.
+ *
+ * @param shape The shape of a chunk, in elements.
+ * @param dataType The name of the data type; empty if the lengths of chunks do not matter.
+ */
 export function chunkLevel(
   codecs: readonly (string | NamedConfiguration)[],
   shape: readonly number[],
   dataType: string,
 ): ChunkLevel {
-  const named = codecs.map((codec) =>
-    typeof codec === "string" ? { name: codec } : codec
-  );
+  const named = namedCodecs(codecs);
   const level = { codecs: named, shape, dataType: storedType(named, dataType) };
   const [first, ...others] = named;
   const isFound = first?.name === "sharding_indexed" &&
@@ -243,7 +255,7 @@ export function chunkLevel(
   };
   const shards = {
     layout,
-    after: CHECKSUM_SIZE * others.length,
+    checksumsSize: CHECKSUM_SIZE * others.length,
     inner: chunkLevel(inner, chunk_shape, level.dataType),
   };
   return { ...level, size: undefined, shards };

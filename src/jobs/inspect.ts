@@ -1,4 +1,4 @@
-import { ArrayChunks, countOfGrid } from "../arrays/mod.ts";
+import { ArrayChunks, ChunkList, countOfGrid } from "../arrays/mod.ts";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { flattenLayers } from "../concat_parts/mod.ts";
 import { DamageError, inDocument, MetadataError } from "../errors/mod.ts";
@@ -11,6 +11,7 @@ import {
 import { runConcurrently } from "../runtime/mod.ts";
 import {
   assertExtents,
+  coordinatesInShard,
   decodeShardIndex,
   shardIndexSize,
 } from "../shards/mod.ts";
@@ -22,19 +23,24 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { chunkLevel, type ShardLevel } from "./chunk_checks.ts";
+import {
+  type ChunkLevel,
+  chunkLevel,
+  endsWithChecksum,
+  type ShardLevel,
+} from "./chunk_checks.ts";
 import {
   findInPlace,
   inPlaceCommand,
   inPlaceError,
 } from "./convert/unfinished_marker.ts";
-import { ArrayKeys, ChunkList, firstChunk } from "./hierarchy/array_keys.ts";
-import { listHierarchy } from "./hierarchy/list_hierarchy.ts";
+import { ArrayKeys, listHierarchy } from "./hierarchy/list_hierarchy.ts";
 import {
   documentKey,
   pathIn,
   type Place,
   placeOf,
+  rootIn,
 } from "./hierarchy/node_location.ts";
 import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
 
@@ -104,9 +110,7 @@ async function inspectNodes(
   const { store } = place;
   const { count = true } = options;
   const invalid = new Map<string, string>();
-  const start = documentKey(place, "").length - "zarr.json".length;
-  const onInvalid = (key: StoreKey, error: MetadataError) => {
-    const path = key.slice(start, -"zarr.json".length).slice(0, -1);
+  const onInvalid = (path: string, error: MetadataError) => {
     if (path === "") throw error;
     invalid.set(path, error.message);
   };
@@ -118,7 +122,7 @@ async function inspectNodes(
       arrays.set(node.path, open(place, node));
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
-      onInvalid(documentKey(place, node.path), error);
+      onInvalid(node.path, error);
     }
   }
   const isCounted = count && typeof store.list === "function";
@@ -150,7 +154,7 @@ interface OpenArray {
   readonly keys: ArrayKeys;
   /** The parts as objects of the store. */
   readonly parts: readonly Part[];
-  readonly shards: ShardLevel | undefined;
+  readonly level: ChunkLevel;
   readonly stored: ChunkList;
 }
 
@@ -159,12 +163,11 @@ function open(place: Place, { path, document }: Node): OpenArray {
   return inDocument(key, describeStore(place.store), () => {
     const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
     const { metadata, chunkShape } = chunks;
-    const root = key.slice(0, -"/zarr.json".length);
-    const keys = new ArrayKeys(metadata, root);
-    const { shards } = chunkLevel(metadata.codecs ?? [], chunkShape, "");
+    const keys = new ArrayKeys(metadata, rootIn(place, path));
+    const level = chunkLevel(metadata.codecs, chunkShape, "");
     const { parts } = flattenLayers(keys.storage.layers);
     const stored = new ChunkList(chunks.gridShape.length);
-    return { path, chunks, keys, parts, shards, stored };
+    return { path, chunks, keys, parts, level, stored };
   });
 }
 
@@ -192,7 +195,7 @@ async function describeArray(
   const { path, chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const options: StoreOptions = signal ? { signal } : {};
-  const shown = chunk === null ? undefined : chunk ?? firstChunk(stored) ??
+  const shown = chunk === null ? undefined : chunk ?? stored.first ??
     (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
   return {
     kind: "array",
@@ -234,24 +237,19 @@ async function describeShown(
 
 /** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
 function describeParts(
-  { parts, chunks, shards }: OpenArray,
+  { parts, level: { codecs, shards } }: OpenArray,
 ): InspectedPart[] {
-  const codecs = chunks.metadata.codecs ?? [];
-  const last = codecs.at(-1);
-  const hasChecksum = (typeof last === "string" ? last : last?.name) ===
-    "crc32c";
-  const checksum = hasChecksum ? CHECKSUM_SIZE : 0;
+  const checksum = endsWithChecksum(codecs) ? CHECKSUM_SIZE : 0;
   const indexSize = shards ? shardIndexSize(shards.layout) : 0;
   const isAtStart = shards?.layout.indexLocation === "start";
   return parts.map((part, i) => {
     const { keySuffix, size } = part;
-    const before = sumOf(parts.slice(0, i));
-    const after = sumOf(parts.slice(i + 1));
     const length = size ?? Infinity;
-    // The place of the part from the end of the chunk, and from its start.
-    const [fromEnd, fromStart] = [after, before];
+    // The distances of the part from the start and from the end of the chunk.
+    const fromStart = sumOf(parts.slice(0, i));
+    const fromEnd = sumOf(parts.slice(i + 1));
     const holds: ("data" | "index" | "checksum")[] = [];
-    const indexFromEnd = shards?.after ?? 0;
+    const indexFromEnd = shards?.checksumsSize ?? 0;
     const isIndexHere = indexSize > 0 &&
       (isAtStart ? fromStart < indexSize : fromEnd < indexFromEnd + indexSize &&
         fromEnd + length > indexFromEnd);
@@ -284,7 +282,7 @@ async function sumOfSizes(
 
 async function describeChunk(
   store: Store,
-  { chunks, parts, shards }: OpenArray,
+  { chunks, parts, level: { shards } }: OpenArray,
   coordinates: readonly number[],
   options: StoreOptions,
 ): Promise<InspectedChunk> {
@@ -320,13 +318,13 @@ async function describeIndex(
   chunks: ArrayChunks,
   coordinates: readonly number[],
   size: number,
-  { layout, after, inner }: ShardLevel,
+  { layout, checksumsSize, inner }: ShardLevel,
   options: StoreOptions,
 ): Promise<InspectedChunk["index"]> {
   const length = shardIndexSize(layout);
   const offset = layout.indexLocation === "start"
     ? 0
-    : Math.max(0, size - after - length);
+    : Math.max(0, size - checksumsSize - length);
   const range = { offset, length };
   const bytes = await chunks.getRange(coordinates, range, options);
   if (bytes === undefined) return undefined;
@@ -338,10 +336,13 @@ async function describeIndex(
     return Math.min(count, ceilDivide(rest, inner.shape[i]!));
   });
   const innerChunks = decodeShardIndex(bytes, layout, key);
-  assertExtents(innerChunks, layout, size - after, key);
+  assertExtents(innerChunks, layout, size - checksumsSize, key);
   let present = 0;
   for (const [place, entry] of innerChunks.entries()) {
-    if (entry && isInBox(place, chunksPerShard, chunksInArray)) present++;
+    const isInArray = entry !== undefined &&
+      coordinatesInShard(place, layout)
+        .every((coordinate, i) => coordinate < chunksInArray[i]!);
+    if (isInArray) present++;
   }
   return {
     offset,
@@ -351,20 +352,6 @@ async function describeIndex(
     present,
     innerChunks,
   };
-}
-
-/** Whether a place in C order lies in a box of the first places along each dimension. */
-export function isInBox(
-  place: number,
-  shape: readonly number[],
-  box: readonly number[],
-): boolean {
-  for (let i = shape.length - 1; i >= 0; i--) {
-    const coordinate = place % shape[i]!;
-    if (coordinate >= box[i]!) return false;
-    place = (place - coordinate) / shape[i]!;
-  }
-  return true;
 }
 
 /**

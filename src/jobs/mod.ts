@@ -1,9 +1,5 @@
-export { checkedStream, ChunkCheck, NO_INDEX } from "./chunk_checks.ts";
-export {
-  LayoutError,
-  type LayoutOptions,
-  namedCodecs,
-} from "./convert/change_layout.ts";
+export { checkedStream } from "./chunk_checks.ts";
+export { LayoutError, type LayoutOptions } from "./convert/change_layout.ts";
 export { convert } from "./convert/convert.ts";
 export type {
   Conversion,
@@ -12,11 +8,10 @@ export type {
   ConvertProgress,
   LeftOutNode,
 } from "./convert/convert_options.ts";
-export { MARKER } from "./convert/unfinished_marker.ts";
-export { ChunkList, firstChunk, isBefore } from "./hierarchy/array_keys.ts";
+export { isUnfinished } from "./convert/unfinished_marker.ts";
 export type { NodeLocation } from "./hierarchy/node_location.ts";
 export { convertInPlace } from "./in_place/convert_in_place.ts";
-export type { ConvertInPlaceOptions } from "./in_place/phases.ts";
+export type { ConvertInPlaceOptions } from "./in_place/convert_in_place.ts";
 export {
   inspect,
   type InspectedArray,
@@ -26,7 +21,6 @@ export {
   type Inspection,
   type InspectOptions,
   type InvalidNode,
-  isInBox,
 } from "./inspect.ts";
 export {
   type Repair,
@@ -34,5 +28,5 @@ export {
   type RepairOptions,
   type Unrepaired,
 } from "./repair.ts";
-export type { Finding, Rule, VerifyOptions } from "./verify/finding.ts";
+export type { Finding, Rule, VerifyOptions } from "./verify/findings.ts";
 export { type Verification, verify } from "./verify/verify.ts";

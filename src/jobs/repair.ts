@@ -12,8 +12,11 @@ import {
 import { assertConcurrency } from "./convert/convert_options.ts";
 import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
 import { readNodes } from "./hierarchy/read_nodes.ts";
-import type { Finding, Rule } from "./verify/finding.ts";
-import { staleMetadata, withFreshMetadata } from "./verify/stale_metadata.ts";
+import {
+  staleMetadata,
+  withFreshMetadata,
+} from "./verify/consolidated_metadata.ts";
+import type { Finding, Rule } from "./verify/findings.ts";
 import { verify } from "./verify/verify.ts";
 
 /** The greatest number of findings that are kept, of those repaired and of those not. */
@@ -52,7 +55,7 @@ export interface Repair {
  * - Consolidated metadata of groups gets the documents of their nodes.
  *
  * Everything else that `verify` finds is left as it is, and returned with the reason. No
- * chunk is deleted. Programs that write meanwhile are not disturbed. A repair that was
+ * chunk is deleted. Programs that write at the same time are not disturbed. A repair that was
  * killed can be run again.
  *
  * @param store A store that can write. Only `FileSystemStore` and `MemoryStore`
@@ -107,7 +110,7 @@ export async function repair(
     ...recovery.written,
     ...recovery.deleted,
   ]);
-  const invalid: Finding[] = [];
+  const invalid = new Set<string>();
   await verify(store, path, {
     ...storeOptions,
     deep,
@@ -116,7 +119,7 @@ export async function repair(
     onProgress,
     onFinding(finding) {
       const { rule, key } = finding;
-      if (rule === "metadata-invalid") invalid.push(finding);
+      if (rule === "metadata-invalid") invalid.add(key);
       // Consolidated metadata is compared again below.
       if (rule === "consolidated-metadata-differs") return;
       const isRecovered = dryRun && rule === "chunk-unfinished" &&
@@ -149,13 +152,13 @@ async function recoverPlace(
 /** Puts the documents of nodes into the consolidated metadata of their groups. */
 async function repairConsolidated(
   place: Place,
-  invalid: readonly Finding[],
+  invalid: ReadonlySet<string>,
   results: Results,
   dryRun: boolean,
   options: StoreOptions,
 ): Promise<void> {
   const read = await readNodes(place, options, () => {});
-  // The digits of all numbers are kept, also of those that JavaScript would write otherwise.
+  // Numbers keep their digits, also those that JavaScript would format otherwise.
   const nodes = read.map((node) => ({
     ...node,
     document: parseExactZarrJson(node.bytes),
@@ -278,7 +281,7 @@ const KNOWN = [
   "signal",
 ];
 
-/** Refuses options that are unknown or out of range. */
+/** Throws if an option is unknown or out of range. */
 export function assertRepairOptions(options: RepairOptions): void {
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name)) continue;

@@ -37,6 +37,15 @@ export interface NamedConfiguration {
   readonly must_understand?: boolean | undefined;
 }
 
+/** Codecs as objects, also those that metadata gives as names. */
+export function namedCodecs(
+  codecs: readonly (string | NamedConfiguration)[],
+): NamedConfiguration[] {
+  return codecs.map((codec) =>
+    typeof codec === "string" ? { name: codec } : codec
+  );
+}
+
 /**
  * A grid of chunks that all have the same shape.
  *

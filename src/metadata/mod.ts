@@ -3,6 +3,7 @@ export {
   ceilDivide,
   type MetadataForm,
   MOST_DIMENSIONS,
+  namedCodecs,
   type NamedConfiguration,
   parseArrayMetadata,
   type RegularChunkGrid,

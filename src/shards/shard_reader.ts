@@ -590,7 +590,7 @@ export function placeInShard(
 /** The grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
 export function coordinatesInShard(
   place: number,
-  { chunksPerShard }: ShardLayout,
+  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
 ): number[] {
   return chunksPerShard.toReversed().map((count) => {
     const coordinate = place % count;

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { convert, convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import {
   assertReadableOrRefused,
   convertedState,

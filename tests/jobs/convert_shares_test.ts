@@ -4,12 +4,14 @@ import { convert, inspect, repair, verify } from "../../jobs.ts";
 import { MemoryStore, MetadataError } from "../../mod.ts";
 import {
   chunksOfGrid,
-  chunksOfShare,
-  countInShare,
   countOfGrid,
   hash,
   isInShare,
 } from "../../src/arrays/chunk_grid.ts";
+import {
+  chunksOfShare,
+  countInShare,
+} from "../../src/jobs/hierarchy/chunks_to_do.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

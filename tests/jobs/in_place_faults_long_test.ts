@@ -7,7 +7,7 @@ import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore, openArrayChunks } from "../../mod.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { encodeJson } from "../support/documents.ts";
 import {
   addV2Documents,

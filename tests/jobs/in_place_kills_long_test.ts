@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
 import { startProgram } from "../support/deno_program.ts";
 import type { InPlaceWork } from "./in_place_program.ts";

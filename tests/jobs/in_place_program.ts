@@ -1,7 +1,7 @@
 /** A program that converts a folder in place from one layout to the next, again and again. */
 import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 
 /** The parameters of the program. */
 export interface InPlaceWork {

@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
-import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/phases.ts";
+import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import {

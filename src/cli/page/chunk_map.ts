@@ -1,5 +1,8 @@
-import type { ArrayChunks } from "../../arrays/mod.ts";
-import { ChunkList, firstChunk, isBefore } from "../../jobs/mod.ts";
+import {
+  type ArrayChunks,
+  ChunkList,
+  compareChunks,
+} from "../../arrays/mod.ts";
 import type { StoreOptions } from "../../stores/mod.ts";
 
 /** The most cells of a map along a dimension. */
@@ -64,10 +67,10 @@ export async function mapChunks(
   }
   const slices = gridShape.reduce((a, b) => a * b, 1) / (height * width);
   const most = slices * Math.min(step[0], height) * Math.min(step[1], width);
-  const first = firstChunk(stored);
+  const first = stored.first;
   const place = placeOf(chosen ?? first ?? []);
   const cell = [...stored].filter((each) => placeOf(each) === place)
-    .sort((a, b) => isBefore(a, b) ? -1 : 1);
+    .sort(compareChunks);
   return {
     rows,
     columns,

@@ -15,17 +15,18 @@ import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isSameJson,
+  namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import type { ShardContainer } from "../../shards/mod.ts";
 import { chunkSizes, type Part } from "../../splitter/mod.ts";
 import { PLAIN } from "../../views/mod.ts";
-import { writtenOut } from "../hierarchy/node_location.ts";
+import { writtenOut } from "../hierarchy/same_document.ts";
 
 /** An error about metadata that options give to an array, and not about that of the source. */
 export class LayoutError extends MetadataError {}
 
-/** Refuses options that contradict each other. */
+/** Throws if two options say how chunks are stored. */
 export function assertLayout(options: LayoutOptions): void {
   const { metadata, plain, ...others } = options;
   const given = [
@@ -64,7 +65,7 @@ export function changeLayout(
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     const array = `Cannot give array ${describe(`/${path}`)} this layout`;
-    // What short options stand for is not what their caller wrote.
+    // Other options stand for metadata that the caller has not written, so no place in it is named.
     const at = options.metadata === undefined ? "" : error.path;
     throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
   }
@@ -79,7 +80,7 @@ function changedLayout(
   if (isSameJson(changed, metadata)) return metadata;
   const storage = storageOf(changed);
   assertSameChunks(changed, metadata);
-  assertIndexPart(storage, namedCodecs(changed));
+  assertIndexPart(storage, namedCodecs(changed.codecs));
   assertPortableKeys(storage);
   // Throws if more than one part has no size.
   for (const parts of storage.layers) chunkSizes(parts);
@@ -110,7 +111,11 @@ function changedMetadata(
   if (parts !== undefined) {
     const { storage_transformers: _, ...rest } = changed;
     const { chunkShape } = storageOf(rest);
-    const resolved = resolveParts(parts, namedCodecs(metadata), chunkShape);
+    const resolved = resolveParts(
+      parts,
+      namedCodecs(metadata.codecs),
+      chunkShape,
+    );
     changed = resolved.length === 0
       ? rest
       : { ...rest, storage_transformers: [new ConcatParts(resolved).toJSON()] };
@@ -118,17 +123,10 @@ function changedMetadata(
   return changed;
 }
 
-/** The codecs as objects. */
-export function namedCodecs({ codecs }: ArrayMetadata): NamedConfiguration[] {
-  return codecs.map((codec) =>
-    typeof codec === "string" ? { name: codec } : codec
-  );
-}
-
 /** The members that the bytes of chunks depend on. */
 const OF_CHUNKS = ["shape", "data_type", "chunk_grid", "codecs", "fill_value"];
 
-/** Refuses metadata that says other things about the elements than that of the source. */
+/** Throws if the metadata describes other elements than that of the source. */
 function assertSameChunks(changed: ArrayMetadata, metadata: ArrayMetadata) {
   for (const name of OF_CHUNKS) {
     const [before, after] = [metadata, changed].map((each) =>

@@ -36,15 +36,18 @@ import {
 
 /** The claim of a run on the target. */
 export interface Claim {
-  /** The marker that the target is not finished; `undefined` if it is, and in a dry run. */
+  /**
+   * The marker of the unfinished conversion; `undefined` if the target is finished, and in a
+   * dry run.
+   */
   readonly marker: UnfinishedMarker | undefined;
-  /** Takes the claim back, before anything was copied. */
+  /** Restores what was at the key of the marker, before anything was copied. */
   undo(): Promise<void>;
 }
 
 /**
- * Refuses a target that is not ready for a conversion, or stores a marker that tells that
- * the target is not finished. A dry run stores nothing.
+ * Claims the target: stores a marker, from which other programs know that the target is not
+ * finished. A dry run stores nothing.
  *
  * @throws {Error} If something is at the target, unless an option says what to do with it.
  */
@@ -57,10 +60,12 @@ export async function claimTarget(
   const digest = await planDigest(plan);
   const found = await readMarker(target, options);
   if (found?.inPlace) throw inPlaceError(target);
-  if (options.overwrite) return await overwrite(plan, found, digest, options);
-  const goesOn = options.resume || options.share || options.finish;
-  if (found !== undefined && goesOn) {
-    return await goOn(plan, found, digest, options);
+  if (options.overwrite) {
+    return await claimOccupied(plan, found, digest, options);
+  }
+  const continues = options.resume || options.share || options.finish;
+  if (found !== undefined && continues) {
+    return await continueEarlier(plan, found, digest, options);
   }
   if (found !== undefined) throw unfinished(target);
   if (await isStored(target, options)) {
@@ -77,7 +82,7 @@ export async function claimTarget(
       }: none was begun there`,
     );
   }
-  return await begin(plan, digest, options);
+  return await claimEmpty(plan, digest, options);
 }
 
 const NO_CLAIM: Claim = { marker: undefined, undo: () => Promise.resolve() };
@@ -93,7 +98,7 @@ function assertTarget({ store, root }: Place): void {
 }
 
 /** Claims an empty target. */
-async function begin(
+async function claimEmpty(
   plan: ConvertPlan,
   digest: string,
   options: ConvertOptions,
@@ -101,7 +106,7 @@ async function begin(
   const { target } = plan;
   const own = filesOf(plan);
   for await (const key of keysIn(target, options)) {
-    // Another share may have begun meanwhile.
+    // Another share may just have begun.
     if (key === markerKey(target.root) && options.share) break;
     throw new Error(
       `Cannot convert to ${describePlace(target)}: there is ${
@@ -110,9 +115,11 @@ async function begin(
     );
   }
   if (options.dryRun) return NO_CLAIM;
+  // A run that was killed while it wrote the marker has left a temporary file.
+  await recoverTarget(target, options);
   const marker = newMarker(digest, { own });
   if (await createMarker(target, marker, options)) {
-    // Another program may have finished since this one looked.
+    // Another program may have finished since this program looked for a node.
     if (!await isStored(target, options)) {
       return { marker, undo: () => removeMarker(target, {}) };
     }
@@ -126,15 +133,15 @@ async function begin(
   throw unfinished(target);
 }
 
-/** Claims a target that is not finished. Shares leave the marker as it is, and any other run puts its own. */
-async function goOn(
+/** Claims an unfinished target. Shares leave the marker as it is, and any other run stores its own. */
+async function continueEarlier(
   plan: ConvertPlan,
   found: UnfinishedMarker,
   digest: string,
   options: ConvertOptions,
 ): Promise<Claim> {
   const { target } = plan;
-  const { share, finish, signal } = options;
+  const { share, finish } = options;
   const isTorn = found.plan === "" && !share && !finish;
   if (found.plan !== digest && !isTorn) {
     throw new Error(
@@ -143,22 +150,28 @@ async function goOn(
       }: it was begun from another source or with another layout; expected the same options, or the option "overwrite"`,
     );
   }
-  // Several programs must not remove the earlier contents, and chunks of one another.
+  // Of several programs, one could remove chunks as earlier contents that another has written.
   if (found.earlier && (share || finish)) throw unfinished(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
-  if (typeof (target.store as { recover?: unknown }).recover === "function") {
-    const path = target.root.slice(1);
-    await recover(target.store, { path, ...signal && { signal } });
-  }
+  await recoverTarget(target, options);
   if (finish) return { ...NO_CLAIM, marker: found };
   const { earlier } = found;
   const files = { own: filesOf(plan), earlier };
   return await replace(target, found, newMarker(digest, files));
 }
 
-/** Claims a target whose present content is removed later. */
-async function overwrite(
+/** Finishes the writes of killed programs, in stores that can. */
+async function recoverTarget(
+  { store, root }: Place,
+  { signal }: StoreOptions,
+): Promise<void> {
+  if (typeof (store as { recover?: unknown }).recover !== "function") return;
+  await recover(store, { path: root.slice(1), ...signal && { signal } });
+}
+
+/** Claims a target whose present contents are removed later. */
+async function claimOccupied(
   plan: ConvertPlan,
   found: UnfinishedMarker | undefined,
   digest: string,
@@ -194,8 +207,8 @@ async function replace(
   };
 }
 
-/** Removes the earlier files at the target: documents first, so that nothing opens that lacks chunks. */
-export async function removeOld(
+/** Removes the earlier files at the target: documents first, so that no array opens that lacks chunks. */
+export async function removeEarlier(
   target: Place,
   marker: UnfinishedMarker,
   options: ConvertOptions,
@@ -203,16 +216,16 @@ export async function removeOld(
   const { earlier, ...rest } = marker;
   const isKnown = knownKeys(target, earlier!);
   const { store, root } = target;
-  for (const isNow of [isDocument, isKnown]) {
+  for (const isRemoved of [isDocument, isKnown]) {
     for await (const key of keysIn(target, options)) {
-      if (key === markerKey(root) || !isNow(key)) continue;
+      if (key === markerKey(root) || !isRemoved(key)) continue;
       await remove(store, key, options);
     }
   }
   await replaceMarker(target, rest, options);
 }
 
-/** Refuses to remove the source, which may lie in the target. */
+/** Throws if the source lies in the target, and would be removed. */
 async function assertSourceElsewhere(
   { source, target }: ConvertPlan,
   options: StoreOptions,
@@ -235,14 +248,14 @@ async function isStored(target: Place, options: StoreOptions) {
   return await target.store.get(key, options) !== undefined;
 }
 
-/** Refuses a finished target that was not made by this conversion. */
+/** Throws if a finished target has other documents than this conversion writes. */
 async function assertSameDocuments(
   { target, documents }: ConvertPlan,
   options: StoreOptions,
 ): Promise<void> {
   for (const [path, expected] of documents) {
     const found = await target.store.get(documentKey(target, path), options);
-    if (found !== undefined && isSameBytes(found, expected)) continue;
+    if (isSameBytes(found, expected)) continue;
     throw exists(
       target,
       `the document ${
@@ -269,10 +282,10 @@ function unfinished(target: Place): Error {
 }
 
 /**
- * Identifies the documents of the source and of the target, in any process. Equal digests
- * mean equal keys and parts of all chunks.
+ * A digest of the documents of the source and of the target, which is the same in all
+ * processes. Equal digests mean equal keys and parts of all chunks.
  */
-export async function planDigest(
+async function planDigest(
   { nodes, documents, arrays }: ConvertPlan,
 ): Promise<string> {
   const texts: string[] = [];
@@ -287,7 +300,7 @@ export async function planDigest(
   return await digestOf(new TextEncoder().encode(JSON.stringify(texts)), 32);
 }
 
-/** Refuses a target in the source or the other way round, where the stores tell it. */
+/** Throws if the target lies in the source, or the source in the target, as far as the stores show it. */
 export async function assertApart(source: Place, target: Place): Promise<void> {
   const [from, to] = source.store === target.store
     ? [source.root, target.root]
@@ -299,7 +312,7 @@ export async function assertApart(source: Place, target: Place): Promise<void> {
   throw inOneAnother(source, target);
 }
 
-/** The real path of a place in a file store. */
+/** The real path of the folder of a place; `undefined` in stores other than file stores. */
 async function realFolder({ store, root }: Place): Promise<string | undefined> {
   return await rootOf(store)?.root.realFolder(root);
 }
@@ -325,7 +338,7 @@ function inOneAnother(source: Place, target: Place): RangeError {
   );
 }
 
-/** Refuses a target that turns out to lie in the source: its marker is there. */
+/** Throws if the listing of the source has the marker of this run, so that the target lies in the source. */
 export async function assertTargetOutside(
   { source, target }: ConvertPlan,
   markers: readonly string[],

@@ -1,18 +1,20 @@
 import { describe } from "../../errors/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
-import type { Store, StoreOptions } from "../../stores/mod.ts";
-import { ChunkCheck } from "../chunk_checks.ts";
+import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
+import { type Store, type StoreOptions, write } from "../../stores/mod.ts";
+import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
   describePlace,
+  documentKey,
   type NodeLocation,
   placeOf,
+  rootIn,
 } from "../hierarchy/node_location.ts";
 import {
   assertApart,
   assertTargetOutside,
   type Claim,
   claimTarget,
-  removeOld,
+  removeEarlier,
 } from "./claim_target.ts";
 import {
   assertConvertOptions,
@@ -21,16 +23,23 @@ import {
 } from "./convert_options.ts";
 import {
   type ConvertPlan,
-  listSource,
   planConversion,
+  type PlannedArray,
 } from "./convert_plan.ts";
 import { ConvertWork, type WorkItem } from "./convert_work.ts";
 import { type Copied, copyValue, isRight } from "./copy_value.ts";
-import { finishConversion, SourceStamps } from "./finish_conversion.ts";
+import {
+  changed,
+  fingerprintOf,
+  type ListedSource,
+  listSource,
+  SourceStamps,
+} from "./source_files.ts";
 import {
   assertStillMarked,
   inPlaceError,
   readMarker,
+  removeMarker,
 } from "./unfinished_marker.ts";
 
 /**
@@ -58,8 +67,9 @@ import {
  * @throws {RangeError} If an option is out of range, the parts do not fit the codecs, or
  * source and target lie in one another.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the target is read-only.
- * @throws {Error} If something is at the target that no option allows, chunks are missing with `finish`, the
- * source changes meanwhile, or another program converts to the same target.
+ * @throws {Error} If something is at the target that no option allows, chunks are missing with
+ * `finish`, the source changes during the conversion, or another program converts to the same
+ * target.
  *
  * @example Shards with their indexes in files of their own
  * ```ts
@@ -129,7 +139,7 @@ export async function convert(
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;
-  if (claim.marker?.earlier) await removeOld(to, claim.marker, options);
+  if (claim.marker?.earlier) await removeEarlier(to, claim.marker, options);
   const done = options.finish
     ? await checkAll(plan, work, options)
     : await copyAll(plan, work, claim, options);
@@ -138,14 +148,13 @@ export async function convert(
   return { ...conversion, ...done, isFinished: true };
 }
 
-/** The counts of the values of a conversion that a run has handled. */
-export type ConvertCounts = Pick<
+/** The counts of the values that a run has handled. */
+type ConvertCounts = Pick<
   Conversion,
   "copied" | "skipped" | "absent" | "bytes" | "isFinished"
 >;
 
-/** The counts at the start. */
-export const NOTHING_DONE: ConvertCounts = {
+const NOTHING_DONE: ConvertCounts = {
   copied: 0,
   skipped: 0,
   absent: 0,
@@ -153,43 +162,70 @@ export const NOTHING_DONE: ConvertCounts = {
   isFinished: false,
 };
 
-/** Tells the progress of a run. */
-export function report(
-  { total }: ConvertWork,
-  { copied, skipped, absent, bytes }: ConvertCounts,
-  { onProgress }: ConvertOptions,
-): void {
-  onProgress?.({ done: copied + skipped + absent, total, bytes });
+/** The time after which a run looks again whether another run has claimed the target, in milliseconds. */
+const CLAIM_PERIOD = 2000;
+
+/**
+ * Copies all values.
+ *
+ * @throws {Error} If another run claims the target, or the source changes.
+ */
+async function copyAll(
+  plan: ConvertPlan,
+  work: ConvertWork,
+  { marker }: Claim,
+  options: ConvertOptions,
+): Promise<ConvertCounts> {
+  const { source, target } = plan;
+  const stamps = new SourceStamps(source.store);
+  const skip = options.resume === "compare"
+    ? "same bytes"
+    : options.resume || options.share
+    ? "same size"
+    : undefined;
+  let checkedAt = performance.now();
+  const done = await countOutcomes(work, options, async (item, signal) => {
+    if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
+      checkedAt = performance.now();
+      await assertStillMarked(target, marker, { signal });
+    }
+    await stamps.take(item, { signal });
+    return await copyValue(item, skip, { signal });
+  });
+  await stamps.check(plan, work, options);
+  return done;
 }
 
 /** The number of missing chunks that a message names. */
 const MOST_NAMED = 3;
 
-/** Checks that the target has all values. */
-export async function checkAll(
+/**
+ * Checks that the target has all values.
+ *
+ * @throws {Error} If the target lacks values.
+ */
+async function checkAll(
   { target }: ConvertPlan,
   work: ConvertWork,
   options: ConvertOptions,
 ): Promise<ConvertCounts> {
-  const done = { ...NOTHING_DONE };
   const missing: string[] = [];
   let count = 0;
-  await runConcurrently(
-    work,
-    options.concurrency ?? 4,
-    async (item, signal) => {
-      const { from, to, contain } = item;
-      const size = contain
-        ? sizeOf(await from.get({ signal }), contain)
-        : await from.size({ signal });
-      if (size === undefined) done.absent++;
-      else if (await isRight(from, to, size, "same size", { signal })) {
-        done.skipped++;
-      } else if (count++ < MOST_NAMED) missing.push(describe(to.key));
-      report(work, done, options);
-    },
-    options.signal,
-  );
+  const done = await countOutcomes(work, options, async (item, signal) => {
+    const { from, to, change } = item;
+    let size: number | undefined;
+    if (change === undefined) size = await from.size({ signal });
+    else {
+      const bytes = await from.get({ signal });
+      size = bytes && change(bytes).length;
+    }
+    if (size === undefined) return { outcome: "absent", bytes: 0 };
+    if (await isRight(from, to, size, "same size", { signal })) {
+      return { outcome: "skipped", bytes: 0 };
+    }
+    if (count++ < MOST_NAMED) missing.push(describe(to.key));
+    return undefined;
+  });
   if (count === 0) return done;
   throw new Error(
     `Cannot finish the conversion to ${
@@ -200,77 +236,114 @@ export async function checkAll(
   );
 }
 
-/** The length of a value once it is changed. */
-function sizeOf(
-  bytes: Uint8Array | undefined,
-  change: (bytes: Uint8Array) => Uint8Array,
-): number | undefined {
-  return bytes && change(bytes).length;
+/** Runs a task for each value, several of them at once, counts the outcomes, and reports the progress. */
+async function countOutcomes(
+  work: ConvertWork,
+  { concurrency = 4, onProgress, signal }: ConvertOptions,
+  task: (item: WorkItem, signal: AbortSignal) => Promise<Copied | undefined>,
+): Promise<ConvertCounts> {
+  const counts = { ...NOTHING_DONE };
+  await runConcurrently(work, concurrency, async (item, signal) => {
+    const copied = await task(item, signal);
+    if (copied !== undefined) {
+      counts[copied.outcome]++;
+      counts.bytes += copied.bytes;
+    }
+    const { skipped, absent, bytes } = counts;
+    const done = counts.copied + skipped + absent;
+    onProgress?.({ done, total: work.total, bytes });
+  }, signal);
+  return counts;
 }
 
-/** The time between two looks at whether another run has taken the place of this one, in milliseconds. */
-const CLAIM_PERIOD = 2000;
-
-/** Copies all values, and counts what happened. */
-export async function copyAll(
+/**
+ * Writes the documents of the target, the outermost one last, and removes the marker. From
+ * then on, the target opens.
+ *
+ * @throws {Error} If the source has changed, or another program has claimed the target.
+ */
+async function finishConversion(
   plan: ConvertPlan,
-  work: ConvertWork,
+  listed: ListedSource,
   { marker }: Claim,
   options: ConvertOptions,
-): Promise<ConvertCounts> {
-  const { source, target } = plan;
-  const done = { ...NOTHING_DONE };
-  const stamps = new SourceStamps(source.store);
-  const skip = options.resume === "compare"
-    ? "same bytes"
-    : options.resume || options.share
-    ? "same size"
-    : undefined;
-  let checkedAt = performance.now();
-  await runConcurrently(
-    work,
-    options.concurrency ?? 4,
-    async (item, signal) => {
-      if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
-        checkedAt = performance.now();
-        await assertStillMarked(target, marker, { signal });
-      }
-      await stamps.take(item, { signal });
-      const { outcome, bytes } = await copyItem(item, skip, signal);
-      done[outcome]++;
-      done.bytes += bytes;
-      report(work, done, options);
-    },
-    options.signal,
-  );
-  await stamps.check(plan, work, options);
-  return done;
+): Promise<void> {
+  const { target, documents } = plan;
+  await assertUnchanged(plan, listed, options);
+  // Without a marker, the target was finished before, with the same documents.
+  if (marker === undefined) return;
+  await assertStillMarked(target, marker, options);
+  if (options.resume || options.finish) {
+    const { signal } = options;
+    await removeStaleChunks(plan, signal ? { signal } : {});
+  }
+  for (const [path, bytes] of documents) {
+    await write(target.store, documentKey(target, path), bytes, options);
+  }
+  await removeMarker(target, options);
 }
 
-async function copyItem(
-  { from, to, checks, contain, copyFiles, isListed }: WorkItem,
-  skip: "same size" | "same bytes" | undefined,
-  signal: AbortSignal,
-): Promise<Copied> {
-  const copied = await copyValue(from, to, {
-    skip,
-    change: contain,
-    ...copyFiles && { copyFiles },
-    ...checks && {
-      check: (size: number) => new ChunkCheck(checks, from.key, size),
-    },
-  }, signal);
-  if (copied.outcome !== "absent") return copied;
-  if (isListed) {
-    throw new Error(
-      `${
-        describe(from.key)
-      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
-    );
+/** Throws if a document of the source, or the set of its chunks and files, has changed. */
+async function assertUnchanged(
+  plan: ConvertPlan,
+  { fingerprint }: ListedSource,
+  options: StoreOptions,
+): Promise<void> {
+  const { source, nodes } = plan;
+  for (const { path, bytes } of nodes) {
+    const key = documentKey(source, path);
+    const found = await source.store.get(key, options);
+    if (!isSameBytes(found, bytes)) throw changed(plan);
   }
-  // An earlier run may have found the chunk.
-  if (skip && await to.size({ signal }) !== undefined) {
-    await to.delete({ signal });
+  if (fingerprint === undefined) return;
+  if (await fingerprintOf(plan, options) !== fingerprint) throw changed(plan);
+}
+
+/**
+ * Removes the chunks of the target that an earlier run copied, and that the source does not
+ * have any more. Targets that cannot list are left as they are.
+ */
+async function removeStaleChunks(
+  plan: ConvertPlan,
+  options: StoreOptions,
+): Promise<void> {
+  if (typeof plan.target.store.list !== "function") return;
+  const counts = new Map<PlannedArray, number>();
+  await listChunks(plan, plan.arrays, (array) => {
+    counts.set(array, (counts.get(array) ?? 0) + 1);
+  }, options);
+  // The target has all chunks of the source, so that any further chunk is stale.
+  const stale = plan.arrays.filter((array) =>
+    (counts.get(array) ?? 0) > (array.stored?.count ?? Infinity)
+  );
+  if (stale.length === 0) return;
+  const known = new Map(
+    stale.map((array) => [array, new Set(Array.from(array.stored!, String))]),
+  );
+  const found: [PlannedArray, readonly number[]][] = [];
+  await listChunks(plan, stale, (array, coordinates) => {
+    const isKnown = known.get(array)!.has(String(coordinates));
+    if (!isKnown) found.push([array, coordinates]);
+  }, options);
+  for (const [array, coordinates] of found) {
+    await array.target.delete(coordinates, options);
   }
-  return copied;
+}
+
+/** Lists the chunks of some arrays of the target. */
+async function listChunks(
+  { target, nodes }: ConvertPlan,
+  arrays: readonly PlannedArray[],
+  onChunk: (array: PlannedArray, coordinates: readonly number[]) => void,
+  options: StoreOptions,
+): Promise<void> {
+  const byPath = new Map(arrays.map((array) => [array.path, array]));
+  const keys = new Map(arrays.map(({ path, target: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(target, path)),
+  ]));
+  await listHierarchy(target, nodes, keys, {
+    chunk: (path, coordinates) => onChunk(byPath.get(path)!, coordinates),
+    file() {},
+  }, options);
 }

@@ -106,7 +106,7 @@ const EXCLUSIVE = [
   ["finish", "overwrite"],
 ] as const;
 
-/** Refuses options that are unknown, out of range or contradict each other. */
+/** Throws if an option is unknown or out of range, or options contradict each other. */
 export function assertConvertOptions(options: ConvertOptions): void {
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name)) continue;
@@ -127,7 +127,7 @@ export function assertConvertOptions(options: ConvertOptions): void {
   assertLayout(options);
 }
 
-/** Refuses a number of tasks at once that is none. */
+/** Throws if a number of chunks at once is no whole number from 1. */
 export function assertConcurrency(concurrency: number | undefined): void {
   const isNumber = concurrency === undefined ||
     Number.isSafeInteger(concurrency) && concurrency >= 1;
@@ -167,8 +167,8 @@ export interface Conversion {
   /** Whether the target is finished, with its metadata. */
   readonly isFinished: boolean;
   /**
-   * The keys of Zarr v2 metadata beside a `zarr.json`, which says where chunks were before:
-   * it is not copied or, in place, removed.
+   * The keys of Zarr v2 metadata beside a `zarr.json`. This metadata names the earlier keys of
+   * chunks, so that it is not copied, or is removed in place.
    */
   readonly v2Documents: readonly StoreKey[];
   /**

@@ -1,4 +1,4 @@
-import { ArrayChunks, storageOf } from "../../arrays/mod.ts";
+import { ArrayChunks, ChunkList, storageOf } from "../../arrays/mod.ts";
 import {
   appendChecksum,
   CHECKSUM_SIZE,
@@ -15,10 +15,8 @@ import {
   changeNodes,
   changeZarrJson,
   isArrayDocument,
-  isV2Document,
   type Members,
   parseZarrJson,
-  withoutV2Nodes,
 } from "../../metadata/mod.ts";
 import {
   assertFirstBytes,
@@ -28,19 +26,12 @@ import {
   type ShardContainer,
   shardIndexSize,
 } from "../../shards/mod.ts";
-import {
-  describeStore,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
+import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { chunkLevel, type ShardLevel } from "../chunk_checks.ts";
-import { ArrayKeys, ChunkList } from "../hierarchy/array_keys.ts";
-import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
 import { changeLayout, type LayoutOptions } from "./change_layout.ts";
 import type { LeftOutNode } from "./convert_options.ts";
-import { MARKER } from "./unfinished_marker.ts";
 
 /** An array that is converted. */
 export interface PlannedArray {
@@ -50,7 +41,7 @@ export interface PlannedArray {
   readonly target: ArrayChunks;
   /** The stored chunks of the source; `undefined` if it cannot list. */
   readonly stored: ChunkList | undefined;
-  /** Lays out shards anew; `undefined` if chunks are copied as they are. */
+  /** Puts a container around shards; `undefined` if chunks are copied as they are. */
   readonly contain: ContainShard | undefined;
 }
 
@@ -64,20 +55,6 @@ export interface ConvertPlan {
   /** The documents of the target, by path: those of inner nodes first. */
   readonly documents: ReadonlyMap<string, Uint8Array>;
   readonly arrays: readonly PlannedArray[];
-}
-
-/** The chunks and files of the source. */
-export interface ListedSource {
-  /** The keys of files that belong to no chunk, relative to the outermost node. */
-  readonly files: readonly StoreKey[];
-  /** The keys of all markers of unfinished conversions below the outermost node. */
-  readonly markers: readonly StoreKey[];
-  /** The keys of Zarr v2 metadata beside a `zarr.json`. */
-  readonly v2Documents: readonly StoreKey[];
-  /** The paths of Zarr v2 nodes below the outermost node. */
-  readonly v2Nodes: readonly string[];
-  /** Depends on all chunks and files; `undefined` if the source cannot list. */
-  readonly fingerprint: number | undefined;
 }
 
 /**
@@ -112,7 +89,7 @@ export async function planConversion(
       path: node.path,
       source: from,
       target: to,
-      contain: ofArray(node.path, () => {
+      contain: forArray(node.path, () => {
         if (layout.where?.(from.metadata, node.path) === false) return;
         const container = layout.container?.(to.metadata, node.path);
         return container && containShards(to, container);
@@ -128,7 +105,12 @@ export async function planConversion(
   return { source, target, nodes, leftOut, documents, arrays };
 }
 
-/** Reads all nodes; those that cannot be used are an error, or left out. */
+/**
+ * Reads all nodes.
+ *
+ * @param keepGoing Whether nodes that cannot be opened are left out. By default, such a node
+ * is an error.
+ */
 async function readUsable(
   source: Place,
   keepGoing: boolean,
@@ -151,10 +133,7 @@ async function readUsable(
     leftOut.push({ path, message: error.message });
     return false;
   };
-  const start = documentKey(source, "").length - "zarr.json".length;
-  const found = await readNodes(source, options, (key, error) => {
-    leaveOut(key.slice(start, -"zarr.json".length).slice(0, -1), error);
-  });
+  const found = await readNodes(source, options, leaveOut);
   const nodes = found.filter(({ path, document }) => {
     if (!isArrayDocument(document)) return true;
     try {
@@ -177,132 +156,11 @@ function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
 }
 
 /**
- * Adds the stored chunks of the source to the lists of the arrays, and returns the other
- * files.
+ * Gives a document, and those in its consolidated metadata, the new layout.
  *
- * @throws {Error} If a file would be a chunk of the target.
+ * @param settings `leavesOut`: what happens to documents in the consolidated metadata that
+ * are not valid; `false` if such a document is an error.
  */
-export async function listSource(
-  plan: ConvertPlan,
-  options: StoreOptions,
-): Promise<ListedSource> {
-  const { source, target, arrays } = plan;
-  const files: StoreKey[] = [];
-  const markers: StoreKey[] = [];
-  const v2Documents: StoreKey[] = [];
-  const v2Nodes: string[] = [];
-  const found = { files, markers, v2Documents, v2Nodes };
-  if (typeof source.store.list !== "function") {
-    return { ...found, fingerprint: undefined };
-  }
-  const isBeside = besideNodes(plan);
-  const isLeftOut = belowLeftOut(plan);
-  const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
-  const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
-    path,
-    new ArrayKeys(metadata, rootIn(target, path)),
-  ]));
-  const fingerprint = await listHierarchy(
-    source,
-    plan.nodes,
-    keysOf(source, arrays),
-    {
-      chunk: (path, coordinates) => lists.get(path)!.push(coordinates),
-      file(key, path) {
-        const relative = key.slice(source.root.length) as StoreKey;
-        if (key.endsWith(MARKER)) markers.push(key);
-        if (relative === MARKER || isLeftOut(key)) return;
-        if (isV2Document(key)) {
-          if (isBeside(key)) return void v2Documents.push(key);
-          if (/\/\.z(?:array|group)$/.test(key)) {
-            v2Nodes.push(relative.slice(1, relative.lastIndexOf("/")));
-          }
-        }
-        const targetKey = target.root + relative as StoreKey;
-        if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
-          throw new Error(
-            `The file ${
-              describe(key)
-            } is no chunk of the source, and would be one of the target, ${
-              describe(targetKey)
-            }; remove it, or choose other keys`,
-          );
-        }
-        files.push(relative);
-      },
-    },
-    options,
-  );
-  return { ...found, fingerprint };
-}
-
-/** Returns a function that tells whether the innermost node around a key is left out. */
-function belowLeftOut(
-  { source, nodes, leftOut }: ConvertPlan,
-): (key: string) => boolean {
-  const roots = new Set(nodes.map(({ path }) => rootIn(source, path)));
-  const left = new Set(leftOut.map(({ path }) => rootIn(source, path)));
-  return (key) => {
-    let folder = left.size === 0 ? "" : key;
-    while (folder !== "") {
-      folder = folder.slice(0, folder.lastIndexOf("/"));
-      if (left.has(folder)) return true;
-      if (roots.has(folder)) return false;
-    }
-    return false;
-  };
-}
-
-/** Returns a function that tells whether a document of Zarr v2 lies beside that of a node. */
-export function besideNodes(
-  { source, nodes }: ConvertPlan,
-): (key: string) => boolean {
-  const roots = new Set(nodes.map(({ path }) => rootIn(source, path)));
-  return (key) => roots.has(key.slice(0, key.lastIndexOf("/")));
-}
-
-/** Leaves the nodes of the source out of consolidated metadata of Zarr v2, at a key of the source. */
-export function withoutNodes(
-  bytes: Uint8Array,
-  key: StoreKey,
-  plan: ConvertPlan,
-): Uint8Array {
-  const isBeside = besideNodes(plan);
-  const folder = key.slice(0, key.lastIndexOf("/") + 1);
-  try {
-    return withoutV2Nodes(bytes, (path) => isBeside(`${folder}${path}`));
-  } catch (error) {
-    if (error instanceof MetadataError) return bytes; // It is no JSON.
-    throw error;
-  }
-}
-
-/** Lists the source once more, and returns its fingerprint. */
-export async function fingerprintOf(
-  { source, nodes, arrays }: ConvertPlan,
-  options: StoreOptions,
-): Promise<number> {
-  const nothing = { chunk() {}, file() {} };
-  const keys = keysOf(source, arrays);
-  return await listHierarchy(source, nodes, keys, nothing, options);
-}
-
-/** The keys of the arrays of the source, by path. */
-export function keysOf(
-  place: Place,
-  arrays: readonly PlannedArray[],
-): Map<string, ArrayKeys> {
-  return new Map(arrays.map(({ path, source: { metadata } }) => [
-    path,
-    new ArrayKeys(metadata, rootIn(place, path)),
-  ]));
-}
-
-function rootIn(place: Place, path: string): string {
-  return documentKey(place, path).slice(0, -"/zarr.json".length);
-}
-
-/** Gives a document, and those in its consolidated metadata, the new layout. */
 function convertedDocument(
   source: Place,
   { path, bytes, document }: Node,
@@ -316,7 +174,7 @@ function convertedDocument(
   changeNodes(document, (node, below) => {
     if (!isArrayDocument(node)) return node;
     try {
-      // The layout is not to blame for the source.
+      // Damage of the source must not be reported as an error of the layout.
       inSource(() => storageOf(node));
     } catch (error) {
       const isLeftOut = leavesOut && error instanceof MetadataError;
@@ -326,7 +184,10 @@ function convertedDocument(
     }
     const metadata = node as unknown as ArrayMetadata;
     const whole = [path, below].filter((name) => name !== "").join("/");
-    const changed = ofArray(whole, () => changeLayout(metadata, whole, layout));
+    const changed = forArray(
+      whole,
+      () => changeLayout(metadata, whole, layout),
+    );
     changes.set(below, [node, changed as unknown as Members]);
     return node;
   });
@@ -335,13 +196,13 @@ function convertedDocument(
       changeNodes(exact, (node, below) => {
         if (removed.has(below)) return undefined;
         const change = changes.get(below);
-        return change ? takeOver(node as Members, ...change) : node;
+        return change ? withChanges(node as Members, ...change) : node;
       }))
   );
 }
 
-/** Names the array in errors about options. */
-function ofArray<T>(path: string, task: () => T): T {
+/** Runs a task, and adds the name of the array to errors about options. */
+function forArray<T>(path: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
@@ -354,8 +215,13 @@ function ofArray<T>(path: string, task: () => T): T {
   }
 }
 
-/** Returns the exact document with the members that were changed. */
-function takeOver(
+/**
+ * Replaces the changed members of a document that holds exact numbers.
+ *
+ * @param before The document with inexact numbers before it was changed.
+ * @param after The same document after it was changed.
+ */
+function withChanges(
   exact: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
@@ -369,7 +235,7 @@ function takeOver(
   );
 }
 
-/** Lays out a shard anew, given its bytes, its coordinates and its key in messages. */
+/** Puts a container around a shard, given its bytes, its coordinates, and its key for messages. */
 export type ContainShard = (
   shard: Uint8Array,
   coordinates: readonly number[],
@@ -378,7 +244,7 @@ export type ContainShard = (
 
 /**
  * Returns a function that puts the bytes of a file format around the inner chunks of a
- * shard, which stay as they are encoded.
+ * shard. The inner chunks stay as they are encoded.
  *
  * @throws {RangeError} If the array has no shards whose inner chunks can be found, or
  * their index is at the start.
@@ -399,7 +265,7 @@ export function containShards(
     const container = containerOf(coordinates);
     const shard = encodeShard(inner, shards.layout, { container });
     let contained = shard;
-    for (let left = shards.after; left > 0; left -= CHECKSUM_SIZE) {
+    for (let left = shards.checksumsSize; left > 0; left -= CHECKSUM_SIZE) {
       contained = appendChecksum(contained);
     }
     return contained;
@@ -409,22 +275,22 @@ export function containShards(
 /** The inner chunks of a shard, after verifying its checksums and its index. */
 function innerChunks(
   bytes: Uint8Array,
-  { layout, after }: ShardLevel,
+  { layout, checksumsSize }: ShardLevel,
   key: string,
 ): (Uint8Array | undefined)[] {
   const size = shardIndexSize(layout);
-  if (bytes.length < size + after) {
+  if (bytes.length < size + checksumsSize) {
     throw new DamageError(
       `Shard ${
         describe(key)
       } is ${bytes.length} bytes long, where its index and checksums take ${
-        size + after
+        size + checksumsSize
       }`,
       { key },
     );
   }
   let shard = bytes;
-  for (let left = after; left > 0; left -= CHECKSUM_SIZE) {
+  for (let left = checksumsSize; left > 0; left -= CHECKSUM_SIZE) {
     shard = verifyChecksum(shard, `Chunk ${describe(key)}`, key);
   }
   const start = layout.indexLocation === "start" ? 0 : shard.length - size;

@@ -1,32 +1,37 @@
-import { isInShare, type Share, storageOf } from "../../arrays/mod.ts";
+import {
+  type ArrayChunks,
+  isInShare,
+  type Share,
+  storageOf,
+} from "../../arrays/mod.ts";
 import {
   type FlatParts,
   flattenLayers,
   ONE_OBJECT,
   StoredChunk,
 } from "../../concat_parts/mod.ts";
-import { canCopyFiles, type StoreKey } from "../../stores/mod.ts";
+import {
+  canCopyFiles,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../../stores/mod.ts";
 import { checksOf, type ChunkChecks } from "../chunk_checks.ts";
 import {
   type ArrayOfJob,
   chunksToDo,
   countToDo,
-} from "../hierarchy/array_keys.ts";
-import {
-  type ConvertPlan,
-  type ListedSource,
-  type PlannedArray,
-  withoutNodes,
-} from "./convert_plan.ts";
-import { copyFiles } from "./copy_files.ts";
-import {
-  chunkIn,
-  type CopyOptions,
-  fileIn,
-  type StoredValue,
-} from "./copy_value.ts";
+} from "../hierarchy/chunks_to_do.ts";
+import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
+import { type ListedSource, withoutNodes } from "./source_files.ts";
+import { copyFiles } from "./system_copies.ts";
 
-/** A chunk or a file that is converted. */
+/** A chunk or a file that is copied. */
 export interface WorkItem {
   readonly from: StoredValue;
   readonly to: StoredValue;
@@ -35,11 +40,39 @@ export interface WorkItem {
   /** The checksums of a chunk; `undefined` for a file. */
   readonly checks: ChunkChecks | undefined;
   /** Changes the bytes of a shard, or of metadata of Zarr v2; `undefined` for values that are copied as they are. */
-  readonly contain: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /** Has the operating system copy the files of a value of a length, if it can. */
-  readonly copyFiles: CopyOptions["copyFiles"];
+  readonly change: ((bytes: Uint8Array) => Uint8Array) | undefined;
+  /**
+   * Has the operating system copy the files of the value, if it can. Returns whether it has.
+   *
+   * @param size The length of the value in bytes.
+   * @param isNew Whether the target is known not to have the value.
+   */
+  readonly copyFiles:
+    | ((
+      size: number,
+      isNew: boolean,
+      options: StoreOptions,
+    ) => Promise<boolean>)
+    | undefined;
   /** Whether the source was found to hold the value. */
   readonly isListed: boolean;
+}
+
+/** A chunk or a file in a store. */
+export interface StoredValue {
+  readonly key: StoreKey;
+  /** Whether the store tells the value's length without reading it. */
+  readonly hasSize: boolean;
+  size(options: StoreOptions): Promise<number | undefined>;
+  get(options: StoreOptions): Promise<Uint8Array | undefined>;
+  stream(options?: StoreOptions): Promise<
+    ReadableStream<Uint8Array> | undefined
+  >;
+  set(
+    value: Uint8Array | ReadableStream<Uint8Array>,
+    options: StoreOptions,
+  ): Promise<void>;
+  delete(options: StoreOptions): Promise<void>;
 }
 
 /** The chunks and the files of a conversion, or those of one share. */
@@ -72,7 +105,7 @@ export class ConvertWork implements Iterable<WorkItem> {
       from: readonly [FlatParts, StoreKey],
       to: readonly [FlatParts, StoreKey],
       checks: ChunkChecks | undefined,
-    ): CopyOptions["copyFiles"] =>
+    ): WorkItem["copyFiles"] =>
       canCopy
         ? (size, isNew, options) =>
           copyFiles(
@@ -96,7 +129,7 @@ export class ConvertWork implements Iterable<WorkItem> {
           keys: before.parts.map(({ keySuffix }) =>
             `${from.key}${keySuffix}` as const
           ),
-          contain: contain &&
+          change: contain &&
             ((bytes) => contain(bytes, coordinates, from.key)),
           copyFiles: copying([before, from.key], [after, to.key], checks),
           checks,
@@ -107,7 +140,7 @@ export class ConvertWork implements Iterable<WorkItem> {
     for (const file of this.#files()) {
       const key: StoreKey = `${source.root as StoreKey}${file}`;
       const other = target.root + file as StoreKey;
-      const contain = file.endsWith("/.zmetadata")
+      const change = file.endsWith("/.zmetadata")
         ? (bytes: Uint8Array) => withoutNodes(bytes, key, this.#plan)
         : undefined;
       yield {
@@ -115,7 +148,7 @@ export class ConvertWork implements Iterable<WorkItem> {
         keys: [key],
         to: fileIn(target.store, other),
         checks: undefined,
-        contain,
+        change,
         copyFiles: copying([ONE_OBJECT, key], [ONE_OBJECT, other], undefined),
         isListed: true,
       };
@@ -131,4 +164,34 @@ export class ConvertWork implements Iterable<WorkItem> {
 
 function arrayOfJob({ path, source, stored }: PlannedArray): ArrayOfJob {
   return { path, gridShape: source.gridShape, stored };
+}
+
+/** A chunk of an array in a store. */
+export function chunkIn(
+  store: Store,
+  chunks: ArrayChunks,
+  coordinates: readonly number[],
+): StoredValue {
+  return {
+    key: chunks.key(coordinates),
+    hasSize: typeof store.size === "function",
+    size: (options) => chunks.size(coordinates, options),
+    get: (options) => chunks.get(coordinates, options),
+    stream: (options) => chunks.stream(coordinates, options),
+    set: (value, options) => chunks.set(coordinates, value, options),
+    delete: (options) => chunks.delete(coordinates, options),
+  };
+}
+
+/** A file in a store. */
+export function fileIn(store: Store, key: StoreKey): StoredValue {
+  return {
+    key,
+    hasSize: typeof store.size === "function",
+    size: (options) => readSize(store, key, options),
+    get: (options) => readValue(store, key, options),
+    stream: (options) => readStream(store, key, options),
+    set: (value, options) => write(store, key, value, options),
+    delete: (options) => remove(store, key, options),
+  };
 }

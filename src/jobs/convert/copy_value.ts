@@ -1,172 +1,130 @@
-import { isSameBytes } from "../../runtime/mod.ts";
-import type { ArrayChunks } from "../../arrays/mod.ts";
-import { DamageError, UnfinishedWriteError } from "../../errors/mod.ts";
-import { sourceOf } from "../../splitter/mod.ts";
 import {
-  readSize,
-  readStream,
-  readValue,
-  remove,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-  toStream,
-  write,
-} from "../../stores/mod.ts";
-import { checkedStream, type PassingBytes } from "../chunk_checks.ts";
+  DamageError,
+  describe,
+  UnfinishedWriteError,
+} from "../../errors/mod.ts";
+import { isSameBytes } from "../../runtime/mod.ts";
+import { sourceOf } from "../../splitter/mod.ts";
+import { type StoreOptions, toStream } from "../../stores/mod.ts";
+import {
+  checkedStream,
+  ChunkCheck,
+  type ChunkChecks,
+} from "../chunk_checks.ts";
+import type { StoredValue, WorkItem } from "./convert_work.ts";
 
 /** Values of up to this length are read whole, since streams and copies of files take time to set up. */
 const SMALL = 1024 * 1024;
 
-/** A chunk or a file in a store. */
-export interface StoredValue {
-  readonly key: StoreKey;
-  /** Whether the store tells the value's length without reading it. */
-  readonly hasSize: boolean;
-  size(options: StoreOptions): Promise<number | undefined>;
-  get(options: StoreOptions): Promise<Uint8Array | undefined>;
-  stream(options?: StoreOptions): Promise<
-    ReadableStream<Uint8Array> | undefined
-  >;
-  set(
-    value: Uint8Array | ReadableStream<Uint8Array>,
-    options: StoreOptions,
-  ): Promise<void>;
-  delete(options: StoreOptions): Promise<void>;
-}
-
-/** A chunk of an array in a store. */
-export function chunkIn(
-  store: Store,
-  chunks: ArrayChunks,
-  coordinates: readonly number[],
-): StoredValue {
-  return {
-    key: chunks.key(coordinates),
-    hasSize: typeof store.size === "function",
-    size: (options) => chunks.size(coordinates, options),
-    get: (options) => chunks.get(coordinates, options),
-    stream: (options) => chunks.stream(coordinates, options),
-    set: (value, options) => chunks.set(coordinates, value, options),
-    delete: (options) => chunks.delete(coordinates, options),
-  };
-}
-
-/** A file in a store. */
-export function fileIn(store: Store, key: StoreKey): StoredValue {
-  return {
-    key,
-    hasSize: typeof store.size === "function",
-    size: (options) => readSize(store, key, options),
-    get: (options) => readValue(store, key, options),
-    stream: (options) => readStream(store, key, options),
-    set: (value, options) => write(store, key, value, options),
-    delete: (options) => remove(store, key, options),
-  };
-}
-
-/** How a value is copied. */
-export interface CopyOptions {
-  /**
-   * Whether a value of the target is right, and skipped, if it has the same length or the
-   * same bytes. By default, every value is copied.
-   */
-  readonly skip?: "same size" | "same bytes" | undefined;
-  /**
-   * Has the operating system copy the files of a value of a length, if it can. Returns
-   * whether it has.
-   *
-   * @param isNew Whether the target is known not to have the value.
-   */
-  copyFiles?(
-    size: number,
-    isNew: boolean,
-    options: StoreOptions,
-  ): Promise<boolean>;
-  /** Checks the bytes of a value of a length. */
-  check?(size: number): PassingBytes;
-  /** Changes the bytes of a value, which is read whole. */
-  readonly change?: ((bytes: Uint8Array) => Uint8Array) | undefined;
-}
-
-/** The outcome for a value, and the number of bytes that were copied. */
+/** What happened to a value, and the number of bytes that were copied. */
 export interface Copied {
   readonly outcome: "copied" | "skipped" | "absent";
   readonly bytes: number;
 }
 
-/** Copies a value in constant memory, if the stores have streams. */
+/** How a value of the target is found to be right, so that it is skipped. */
+export type Skip = "same size" | "same bytes";
+
+/**
+ * Copies a value, in constant memory if the stores have streams.
+ *
+ * @param skip By default, every value is copied.
+ * @throws {DamageError} If the value is damaged.
+ * @throws {Error} If the value was listed and is absent now.
+ */
 export async function copyValue(
-  from: StoredValue,
-  to: StoredValue,
-  how: CopyOptions,
-  signal: AbortSignal,
+  item: WorkItem,
+  skip: Skip | undefined,
+  options: Required<StoreOptions>,
 ): Promise<Copied> {
-  const { skip, check, change, copyFiles } = how;
-  const options = { signal };
-  if (change) return await copyChanged(from, to, change, how, options);
+  const { from, to, isListed } = item;
+  const copied = item.change
+    ? await copyChanged(item, item.change, skip, options)
+    : await copyUnchanged(item, skip, options);
+  if (copied !== undefined) return copied;
+  if (isListed) {
+    throw new Error(
+      `${
+        describe(from.key)
+      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+    );
+  }
+  // The source may have had the chunk when an earlier run copied it.
+  if (skip && await to.size(options) !== undefined) await to.delete(options);
+  return { outcome: "absent", bytes: 0 };
+}
+
+/** Returns `undefined` if the value is absent. */
+async function copyUnchanged(
+  { from, to, checks, copyFiles }: WorkItem,
+  skip: Skip | undefined,
+  options: StoreOptions,
+): Promise<Copied | undefined> {
   let bytes = from.hasSize ? undefined : await from.get(options);
   const size = from.hasSize ? await from.size(options) : bytes?.length;
-  if (size === undefined) return ABSENT;
+  if (size === undefined) return undefined;
   if (skip !== undefined && await isRight(from, to, size, skip, options)) {
-    return { outcome: "skipped", bytes: 0 };
+    return SKIPPED;
   }
   if (bytes === undefined && size <= SMALL) {
     bytes = await from.get(options);
-    if (bytes === undefined) return ABSENT;
-  }
-  if (
-    bytes === undefined && await copyFiles?.(size, skip === undefined, options)
-  ) {
-    return { outcome: "copied", bytes: size };
+    if (bytes === undefined) return undefined;
   }
   if (bytes !== undefined) {
-    verifyBytes(bytes, check);
+    verifyBytes(bytes, from.key, checks);
     await to.set(bytes, options);
     return { outcome: "copied", bytes: bytes.length };
   }
-  // Without the signal, which the writing ends with, files are read without copies.
-  const stream = await from.stream();
-  if (stream === undefined) return ABSENT;
-  const passing = check?.(size);
-  await to.set(passing ? checkedStream(stream, passing) : stream, options);
+  if (!await copyFiles?.(size, skip === undefined, options)) {
+    // Without the signal, which the writing ends with, files are read without copies.
+    const stream = await from.stream();
+    if (stream === undefined) return undefined;
+    const value = checks
+      ? checkedStream(stream, checks, { key: from.key, size })
+      : stream;
+    await to.set(value, options);
+  }
   return { outcome: "copied", bytes: size };
 }
 
-/** Changes a value and stores it, unless the target has it already. */
+/** Changes a value and stores it, unless the target has it already. Returns `undefined` if the value is absent. */
 async function copyChanged(
-  from: StoredValue,
-  to: StoredValue,
+  { from, to, checks }: WorkItem,
   change: (bytes: Uint8Array) => Uint8Array,
-  { skip, check }: CopyOptions,
+  skip: Skip | undefined,
   options: StoreOptions,
-): Promise<Copied> {
+): Promise<Copied | undefined> {
   const bytes = await from.get(options);
-  if (bytes === undefined) return ABSENT;
-  verifyBytes(bytes, check);
+  if (bytes === undefined) return undefined;
+  verifyBytes(bytes, from.key, checks);
   const changed = change(bytes);
   const value = { ...from, stream: () => Promise.resolve(toStream(changed)) };
   if (skip && await isRight(value, to, changed.length, skip, options)) {
-    return { outcome: "skipped", bytes: 0 };
+    return SKIPPED;
   }
   await to.set(changed, options);
   return { outcome: "copied", bytes: changed.length };
 }
 
-function verifyBytes(bytes: Uint8Array, check: CopyOptions["check"]): void {
-  const passing = check?.(bytes.length);
-  passing?.take(bytes);
-  passing?.finish();
+function verifyBytes(
+  bytes: Uint8Array,
+  key: string,
+  checks: ChunkChecks | undefined,
+): void {
+  if (checks === undefined) return;
+  const check = new ChunkCheck(checks, key, bytes.length);
+  check.take(bytes);
+  check.finish();
 }
 
-const ABSENT: Copied = { outcome: "absent", bytes: 0 };
+const SKIPPED: Copied = { outcome: "skipped", bytes: 0 };
 
 /** Whether the target has a value already. Damaged values are not right. */
 export async function isRight(
   from: StoredValue,
   to: StoredValue,
   size: number,
-  skip: "same size" | "same bytes",
+  skip: Skip,
   options: StoreOptions,
 ): Promise<boolean> {
   try {
@@ -202,19 +160,16 @@ export async function isSameStream(
       await Promise.all([a.fill(), b.fill()]);
       const length = Math.min(a.bytes.length, b.bytes.length);
       if (length === 0) return a.bytes.length === b.bytes.length;
-      const [one, other] = [a, b].map((each) => each.bytes.subarray(0, length));
-      if (!isSameBytes(one, other)) return false;
-      a.drop(length);
-      b.drop(length);
+      if (!isSameBytes(a.take(length), b.take(length))) return false;
     }
   } finally {
     for (const each of pieces) each.cancel();
   }
 }
 
-/** The pieces of a stream, of which bytes are dropped from the start. */
+/** The pieces of a stream, taken in other lengths than those in which they come. */
 class Pieces {
-  /** The bytes that have come and were not dropped; empty at the end of the stream. */
+  /** The bytes that have come and were not taken; empty at the end of the stream. */
   bytes = new Uint8Array();
   readonly #source;
   readonly #memory = new Uint8Array(WINDOW);
@@ -223,6 +178,7 @@ class Pieces {
     this.#source = sourceOf(stream);
   }
 
+  /** Waits for bytes, unless some were not taken. */
   async fill(): Promise<void> {
     while (this.bytes.length === 0) {
       const piece = await this.#source.next(() => this.#memory);
@@ -231,8 +187,10 @@ class Pieces {
     }
   }
 
-  drop(length: number): void {
+  take(length: number): Uint8Array {
+    const taken = this.bytes.subarray(0, length);
     this.bytes = this.bytes.subarray(length);
+    return taken;
   }
 
   cancel(): void {

@@ -15,7 +15,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
 import { describePlace, type Place } from "../hierarchy/node_location.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import { isSameStream } from "./copy_value.ts";
@@ -31,16 +31,16 @@ const MOST_NAMED = 3;
 /** The documents that make a folder a node. */
 const DOCUMENTS = ["zarr.json", ".zarray", ".zgroup"];
 
-/** The documents that may lie in a node. */
+/** The documents that may lie in the folder of a node. */
 const IN_NODES = [...DOCUMENTS, ".zattrs", ".zmetadata"];
 
-/** The members of a document that tell the keys of chunks. */
-const OF_KEYS = [
+/** The members of a document that determine the keys of chunks. */
+const KEY_MEMBERS = [
   ...["zarr_format", "node_type", "shape", "data_type", "chunk_grid"],
   ...["chunk_key_encoding", "codecs", "storage_transformers"],
 ];
 
-/** Returns what tells the chunks of the target of a conversion, before its documents are there. */
+/** The files that a conversion writes, as they are known before the documents of the target exist. */
 export function filesOf({ arrays }: ConvertPlan): KnownFiles {
   return {
     arrays: arrays.map(({ path, target: { metadata } }) => ({
@@ -53,18 +53,18 @@ export function filesOf({ arrays }: ConvertPlan): KnownFiles {
 
 function keyMembers(document: Members): Members {
   return Object.fromEntries(
-    OF_KEYS.flatMap((name) =>
+    KEY_MEMBERS.flatMap((name) =>
       document[name] === undefined ? [] : [[name, document[name]]]
     ),
   );
 }
 
 /**
- * Finds the files at a target that may be removed: those of Zarr nodes, and those of a
- * conversion that is not finished.
+ * Finds the files at a target that may be removed: those of Zarr nodes, those of an
+ * unfinished conversion, and copies of files of the source.
  *
- * @param found The marker of a conversion that is not finished.
- * @throws {Error} If other files are there, which nothing could bring back.
+ * @param found The marker of an unfinished conversion.
+ * @throws {Error} If there are other files, which nothing could bring back.
  */
 export async function assertRemovable(
   plan: ConvertPlan,
@@ -110,12 +110,12 @@ export async function assertRemovable(
     foreign.push(file);
     if (!isNode && foreign.length > MOST_NAMED) break;
   }
-  if (foreign.length > 0) throw refusal(target, foreign, isNode, problems);
+  if (foreign.length > 0) throw foreignFiles(target, foreign, isNode, problems);
   return { arrays, files };
 }
 
 /** An error about files that nothing could bring back. */
-function refusal(
+function foreignFiles(
   target: Place,
   foreign: readonly StoreKey[],
   isNode: boolean,
@@ -147,13 +147,14 @@ function refusal(
   );
 }
 
-/** A node of the target: an array has the metadata that tells its chunks. */
+/** A node of the target. */
 interface FoundNode {
   readonly path: string;
+  /** The members of an array's metadata that determine the keys of chunks; `undefined` for a group. */
   readonly metadata: Members | undefined;
 }
 
-/** Reads the document of a node, if a key is that of one. A document that is not valid is a problem. */
+/** Reads the document of a node, if a key is that of a document. Adds a problem if the document is not valid. */
 async function readNodeAt(
   target: Place,
   key: StoreKey,
@@ -175,7 +176,12 @@ async function readNodeAt(
   }
 }
 
-/** Returns what tells the chunks of an array, and `undefined` for a group. */
+/**
+ * Returns the members of an array's metadata that determine the keys of chunks, and
+ * `undefined` for a group.
+ *
+ * @param name The name of the document.
+ */
 function metadataOf(name: string, document: unknown): Members | undefined {
   if (name === "zarr.json" && isGroupDocument(document)) return undefined;
   if (name === "zarr.json" && isArrayDocument(document)) {
@@ -206,7 +212,11 @@ function metadataOf(name: string, document: unknown): Members | undefined {
   return metadata;
 }
 
-/** Returns a function that tells the keys of known files. */
+/**
+ * Returns a function that says whether the file of a key is known.
+ *
+ * @param nodes The nodes whose documents are known.
+ */
 export function knownKeys(
   target: Place,
   { arrays, files }: KnownFiles,
@@ -247,7 +257,7 @@ export function knownKeys(
   };
 }
 
-/** Whether a file of the target is one that the source has, too, and that is copied. */
+/** Whether a file of the target is a copy of a file of the source. */
 async function isCopy(
   { source, target }: ConvertPlan,
   file: StoreKey,
@@ -271,7 +281,7 @@ async function isCopy(
   );
 }
 
-/** Whether a key is that of a document that may lie in a node. */
+/** Whether a key has the name of a document of a node. */
 export function isDocument(key: StoreKey): boolean {
   return IN_NODES.includes(split(key).name);
 }

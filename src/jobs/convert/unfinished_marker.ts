@@ -3,24 +3,30 @@ import type { Members } from "../../metadata/mod.ts";
 import {
   remove,
   rootOf,
+  type Store,
   type StoreKey,
   type StoreOptions,
   write,
   writeNew,
 } from "../../stores/mod.ts";
-import { describePlace, type Place } from "../hierarchy/node_location.ts";
+import {
+  describePlace,
+  type NodeLocation,
+  type Place,
+  placeOf,
+} from "../hierarchy/node_location.ts";
 import type { InPlaceState } from "../in_place/state.ts";
 
 /** The key of the marker below the outermost node of the target. */
 export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
 
-/** Tells that a conversion is not finished. It is stored in the target meanwhile. */
+/** The marker of an unfinished conversion, which is stored in the target until the end. */
 export interface UnfinishedMarker {
   /** Advice for people who find the file. */
   readonly help: string;
-  /** Identifies the run that writes, unless there are several shares. */
+  /** The random number of the run that writes. Shares keep the number of the first one. */
   readonly run: string;
-  /** Identifies the documents of the source and of the target. */
+  /** A digest of the documents of the source and of the target. */
   readonly plan: string;
   /** The files that the conversion writes. */
   readonly own?: KnownFiles;
@@ -30,9 +36,9 @@ export interface UnfinishedMarker {
   readonly inPlace?: InPlaceState;
 }
 
-/** Tells the files of a conversion, or of earlier nodes, from other files. */
+/** The files that belong to a conversion, or to earlier nodes, and may be removed. */
 export interface KnownFiles {
-  /** The arrays by path, with the members of their metadata that tell the keys of chunks. */
+  /** The paths of arrays, with the members of metadata that determine the keys of chunks. */
   readonly arrays: readonly {
     readonly path: string;
     readonly metadata: Members;
@@ -72,12 +78,23 @@ export async function readMarker(
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    // A store without atomic writes may hold a part of it.
+    // A store without atomic writes may hold only the first bytes of the marker.
     return { help: "", run: "", plan: "" };
   }
 }
 
-/** Finds the place of a node, or of a group above it, whose conversion in place is not finished. Only file stores have such places. */
+/** Whether a conversion to a place, or in place, is unfinished; `false` if the store cannot be read. */
+export async function isUnfinished(
+  location: Store | NodeLocation,
+): Promise<boolean> {
+  const marker = await readMarker(placeOf(location), {}).catch(() => undefined);
+  return marker !== undefined;
+}
+
+/**
+ * Finds the place of a node, or of a group above it, whose conversion in place is not
+ * finished. Only file stores have such places.
+ */
 export async function findInPlace(
   { store, root }: Place,
   options: StoreOptions,
@@ -110,14 +127,14 @@ export function inPlaceCommand({ store, root }: Place): string {
   }`;
 }
 
-/** A path as a word of a shell. */
+/** A path as a word of a shell command. */
 function quoted(path: string): string {
   return /^[\w./:\\@%+=-]+$/.test(path)
     ? path
     : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** Stores a marker in place of any other. */
+/** Stores a marker, and replaces any other. */
 export async function replaceMarker(
   { store, root }: Place,
   marker: UnfinishedMarker,
@@ -143,7 +160,7 @@ export async function removeMarker(
   await remove(store, markerKey(root), options);
 }
 
-/** Throws if another run has taken the place of a run. */
+/** Throws if another run has replaced the marker of a run. */
 export async function assertStillMarked(
   place: Place,
   { run }: UnfinishedMarker,

@@ -1,8 +1,90 @@
-import { hash } from "../../arrays/mod.ts";
+import { type ArrayStorage, hash, storageOf } from "../../arrays/mod.ts";
+import { flattenLayers, ListedParts } from "../../concat_parts/mod.ts";
+import { ChunkKeyError } from "../../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
-import type { ArrayKeys } from "./array_keys.ts";
-import { documentKey, pathIn, type Place } from "./node_location.ts";
+import { documentKey, type Place, rootIn } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
+
+/** What a listed key of an array is. */
+export type ListedKey =
+  | { readonly kind: "chunk"; readonly coordinates: readonly number[] }
+  /**
+   * `part`: a further part of a chunk; `stray`: the key of a chunk that is stored in parts with
+   * other keys; `file`: any other key.
+   */
+  | { readonly kind: "part" | "stray" | "file" };
+
+/** Distinguishes the chunks of an array from other keys below the array. */
+export class ArrayKeys {
+  readonly storage: ArrayStorage;
+  readonly #prefix: string;
+  readonly #parts: ListedParts;
+  readonly #suffixes: readonly string[];
+  /** The key that was decoded last, since most keys are decoded several times in a row. */
+  #latest: { key: StoreKey; coordinates: number[] | undefined } | undefined;
+
+  /** @param root The prefix of the array's keys, without a last `/`. */
+  constructor(metadata: unknown, root: string) {
+    this.storage = storageOf(metadata);
+    this.#prefix = `${root}/`;
+    const { parts } = flattenLayers(this.storage.layers);
+    this.#suffixes = parts.map(({ keySuffix }) => keySuffix);
+    this.#parts = new ListedParts(
+      parts,
+      (key) => this.#coordinatesOf(key) !== undefined,
+    );
+  }
+
+  /** Takes the next key of a listing. The first part of a chunk counts as the chunk. */
+  take(key: StoreKey): ListedKey {
+    const chunk = this.#parts.take(key);
+    if (chunk === undefined) {
+      return {
+        kind: this.#coordinatesOf(key) === undefined ? "file" : "stray",
+      };
+    }
+    if (!chunk.isFirst) return { kind: "part" };
+    return { kind: "chunk", coordinates: this.#coordinatesOf(chunk.key)! };
+  }
+
+  /** The key of the chunk that the object of a key belongs to; `undefined` for other keys. */
+  chunkOf(key: StoreKey): StoreKey | undefined {
+    return this.#parts.chunkOf(key);
+  }
+
+  /** Whether a key is that of a chunk or of a part. */
+  isTaken(key: StoreKey): boolean {
+    return this.#parts.chunkOf(key) !== undefined ||
+      this.#coordinatesOf(key) !== undefined;
+  }
+
+  /** Whether a key is that of a chunk outside of the grid, or of a part of such a chunk. */
+  isOutsideGrid(key: StoreKey): boolean {
+    const { keyEncoding, gridShape } = this.storage;
+    const relative = key.slice(this.#prefix.length);
+    return ["", ...this.#suffixes].some((suffix) => {
+      if (!relative.endsWith(suffix)) return false;
+      const chunk = relative.slice(0, relative.length - suffix.length);
+      try {
+        keyEncoding.decode(chunk, gridShape.length);
+        return this.storage.coordinatesOf(chunk) === undefined;
+      } catch (error) {
+        if (error instanceof ChunkKeyError) return false;
+        throw error;
+      }
+    });
+  }
+
+  #coordinatesOf(key: StoreKey): number[] | undefined {
+    if (this.#latest?.key !== key) {
+      const coordinates = key.startsWith(this.#prefix)
+        ? this.storage.coordinatesOf(key.slice(this.#prefix.length))
+        : undefined;
+      this.#latest = { key, coordinates };
+    }
+    return this.#latest.coordinates;
+  }
+}
 
 /** The callbacks of a listing of a hierarchy. */
 export interface ListingEvents {
@@ -36,7 +118,7 @@ export async function listHierarchy(
     nodes.map(({ path }) => documentKey(place, path)),
   );
   const byRoot = new Map<string, string>();
-  for (const path of arrays.keys()) byRoot.set(rootOf(place, path), path);
+  for (const path of arrays.keys()) byRoot.set(rootIn(place, path), path);
   let fingerprint = 0;
   const prefix = `${place.root}/` as StoreKey;
   for await (const key of place.store.list!(prefix, options)) {
@@ -54,11 +136,6 @@ export async function listHierarchy(
     fingerprint = addHash(fingerprint, name);
   }
   return fingerprint;
-}
-
-function rootOf(place: Place, path: string): string {
-  const name = pathIn(place, path);
-  return name === "" ? "" : `/${name}`;
 }
 
 /** The path of the innermost array that a key lies in. */

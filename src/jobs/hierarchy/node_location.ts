@@ -1,12 +1,5 @@
 import { arrayRoot } from "../../arrays/mod.ts";
-import { toChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
 import { describe } from "../../errors/mod.ts";
-import {
-  isArrayDocument,
-  isMembers,
-  isSameJson,
-  type Members,
-} from "../../metadata/mod.ts";
 import {
   assertStore,
   describeStore,
@@ -61,70 +54,17 @@ export function describePlace({ store, root }: Place): string {
   return `${describe(root || "/")} in ${describeStore(store)}`;
 }
 
-/** The path of a node below a place as a path in the store. */
-export function pathIn({ root }: Place, path: string): string {
-  return `${root}${path === "" ? "" : `/${path}`}`.slice(1);
+/** The prefix of the keys of a node below a place, without a last `/`. */
+export function rootIn({ root }: Place, path: string): "" | StoreKey {
+  return path === "" ? root : `${root as StoreKey}/${path}`;
 }
 
-/** The key of a node's document. */
-export function documentKey({ root }: Place, path: string): StoreKey {
-  return `${root}${path === "" ? "" : `/${path}`}/zarr.json` as StoreKey;
+/** The path in the store of a node below a place. */
+export function pathIn(place: Place, path: string): string {
+  return rootIn(place, path).slice(1);
 }
 
-/**
- * Whether two documents of a node have the same meaning. zarr-python writes the defaults
- * out in consolidated metadata, also those that the node's own document leaves out.
- */
-export function isSameDocument(a: unknown, b: unknown): boolean {
-  return isSameJson(a, b) || isSameJson(withDefaults(a), withDefaults(b));
-}
-
-/** A document with the members that it may leave out. */
-function withDefaults(document: unknown): unknown {
-  if (!isMembers(document)) return document;
-  const whole: Members = { attributes: {}, ...document };
-  return !isArrayDocument(whole) ? whole : {
-    storage_transformers: [],
-    dimension_names: null,
-    ...whole,
-    chunk_key_encoding: writtenOutEncoding(whole.chunk_key_encoding),
-    data_type: writtenOut(whole.data_type),
-    codecs: writtenOutCodecs(whole.codecs),
-  };
-}
-
-function writtenOutEncoding(encoding: unknown): unknown {
-  try {
-    return toChunkKeyEncoding(encoding as string).toJSON();
-  } catch {
-    return encoding; // An encoding that this package does not know has no known defaults.
-  }
-}
-
-/** Writes the short-hand of an extension out. */
-export function writtenOut(extension: unknown): unknown {
-  if (typeof extension === "string") return { name: extension };
-  if (!isMembers(extension)) return extension;
-  const { configuration, ...rest } = extension;
-  const isEmpty = configuration === undefined ||
-    isMembers(configuration) && Object.keys(configuration).length === 0;
-  return isEmpty ? rest : extension;
-}
-
-function writtenOutCodecs(codecs: unknown): unknown {
-  if (!Array.isArray(codecs)) return codecs;
-  return codecs.map(writtenOut).map((codec) => {
-    if (!isMembers(codec) || codec.name !== "sharding_indexed") return codec;
-    const { codecs, index_codecs, ...configuration } = codec
-      .configuration as Members;
-    return {
-      ...codec,
-      configuration: {
-        index_location: "end",
-        ...configuration,
-        codecs: writtenOutCodecs(codecs),
-        index_codecs: writtenOutCodecs(index_codecs),
-      },
-    };
-  });
+/** The key of the document of a node below a place. */
+export function documentKey(place: Place, path: string): StoreKey {
+  return `${rootIn(place, path) as StoreKey}/zarr.json`;
 }

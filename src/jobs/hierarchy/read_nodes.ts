@@ -28,27 +28,26 @@ export interface Node {
  * The nodes of a group are those that the store lists or, if it cannot list, those in
  * the group's consolidated metadata.
  *
- * @param onInvalid Called with the key of each document that is neither that of an array
- * nor that of a group, and is left out. By default, such a document is an error.
- * @param onUnreadable Called with the key of each document that the store fails to read,
- * and that is left out. By default, such a failure is thrown.
+ * @param onInvalid Called with the path of each node whose document is neither that of an
+ * array nor that of a group. The node is left out. By default, such a document is an error.
+ * @param onUnreadable Called with the path of each node whose document the store fails to
+ * read. The node is left out. By default, such a failure is thrown.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
   place: Place,
   options: StoreOptions,
-  onInvalid?: (key: StoreKey, error: MetadataError) => void,
-  onUnreadable?: (key: StoreKey, error: unknown) => void,
+  onInvalid?: (path: string, error: MetadataError) => void,
+  onUnreadable?: (path: string, error: unknown) => void,
 ): Promise<Node[]> {
   const read = async (path: string) => {
     try {
       return await readNode(place, path, options);
     } catch (error) {
-      const key = documentKey(place, path);
-      if (error instanceof MetadataError && onInvalid) onInvalid(key, error);
+      if (error instanceof MetadataError && onInvalid) onInvalid(path, error);
       else if (onUnreadable && !options.signal?.aborted) {
-        onUnreadable(key, error);
+        onUnreadable(path, error);
       } else throw error;
       return "invalid";
     }
@@ -60,7 +59,7 @@ export async function readNodes(
   }
   const isInvalid = root === "invalid";
   if (!isInvalid && isArrayDocument(root.document)) return [root];
-  // Below a document that is not valid may be nodes, which only a listing tells.
+  // Only a listing shows whether there are nodes below a document that is not valid.
   if (isInvalid && typeof place.store.list !== "function") return [];
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
@@ -76,10 +75,10 @@ export async function readNodes(
         JSON.stringify(path)
       }, and there is none`,
       "/consolidated_metadata",
-      at(place, ""),
+      locationOf(place),
     );
     if (onInvalid === undefined) throw missing;
-    onInvalid(documentKey(place, path), missing);
+    onInvalid(path, missing);
   }
   return nodes;
 }
@@ -124,7 +123,7 @@ async function pathsBelow(
   throw new MetadataError(
     "Cannot find the nodes of the group: the store cannot list, and the group has no consolidated metadata; expected the path of an array",
     "",
-    at(place, ""),
+    locationOf(place),
   );
 }
 
@@ -136,9 +135,10 @@ function unfinished(place: Place): MetadataError {
   );
 }
 
-function at(place: Place, path: string): { document: string; store: string } {
+/** The document of the outermost node, for messages. */
+function locationOf(place: Place): { document: string; store: string } {
   return {
-    document: documentKey(place, path),
+    document: documentKey(place, ""),
     store: describeStore(place.store),
   };
 }

@@ -1,27 +1,61 @@
 import { missingArray } from "../../arrays/mod.ts";
+import { describe, describeAll } from "../../errors/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import {
   describeStore,
   type FileChanges,
   fileChangesOf,
   recover,
   type Store,
+  type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import type { Conversion } from "../convert/convert_options.ts";
-import { readMarker } from "../convert/unfinished_marker.ts";
+import { assertLayout, type LayoutOptions } from "../convert/change_layout.ts";
+import {
+  assertConcurrency,
+  type Conversion,
+  type ConvertProgress,
+} from "../convert/convert_options.ts";
+import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
+import {
+  encodeMarker,
+  markerKey,
+  newInPlaceMarker,
+  readMarker,
+} from "../convert/unfinished_marker.ts";
 import {
   describePlace,
   documentKey,
   type NodeLocation,
   type Place,
   placeOf,
+  rootIn,
 } from "../hierarchy/node_location.ts";
 import {
-  assertInPlaceOptions,
-  beginInPlace,
-  continueInPlace,
-  type ConvertInPlaceOptions,
+  documentChanges,
+  metadataAfter,
+  storeBefore,
+  v2DocumentsBeside,
+} from "./changed_documents.ts";
+import { InPlaceArray } from "./chunk_files.ts";
+import {
+  cleanUp,
+  cutChunks,
+  joinChunks,
+  prepare,
+  undoJoins,
+  undoPreparation,
 } from "./phases.ts";
+import {
+  assertAlone,
+  assertFree,
+  assertReachable,
+  assertUnchanged,
+  assertUnlinked,
+  listInPlace,
+} from "./refusals.ts";
+import { InPlaceRun } from "./run.ts";
+import type { DocumentChange, InPlaceState } from "./state.ts";
 
 /**
  * Gives an array, or all arrays of a group, another layout in the folder where they are,
@@ -100,7 +134,61 @@ export async function convertInPlace(
   return await runInPlace(place, files, options);
 }
 
-/** Converts in place by given operations on files. */
+/**
+ * Options of {@linkcode convertInPlace}.
+ *
+ * @example
+ * ```ts
+ * import type { ConvertInPlaceOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: ConvertInPlaceOptions = { suffix: ".shard", parts: ["", ".index"] };
+ * ```
+ */
+export interface ConvertInPlaceOptions
+  extends Omit<LayoutOptions, "container">, StoreOptions {
+  /** The number of chunks that are changed at once, from 1. Default: 16. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Whether nodes in a group whose documents are not valid are left as they are. By default,
+   * such a node is an error.
+   */
+  readonly keepGoing?: boolean | undefined;
+  /** Whether nothing is written: the result then says what would be converted. */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Called after each step. A chunk takes three of them: its new files are added, its file
+   * is made longer or cut, and its old files are removed.
+   *
+   * @param progress How far the conversion is, in steps.
+   */
+  readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
+}
+
+/** The options that say which layout is wanted. */
+const LAYOUT = [
+  ...["keyEncoding", "suffix", "parts", "plain", "metadata"] as const,
+];
+
+const KNOWN: readonly string[] = [
+  ...LAYOUT,
+  ...["where", "concurrency", "keepGoing", "dryRun", "onProgress", "signal"],
+];
+
+/** Throws if an option is unknown or out of range, or options contradict each other. */
+function assertInPlaceOptions(options: ConvertInPlaceOptions): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    throw new TypeError(
+      `Unknown option ${describe(name)} of a conversion in place; known are ${
+        describeAll(KNOWN)
+      }`,
+    );
+  }
+  assertConcurrency(options.concurrency);
+  assertLayout(options);
+}
+
+/** Converts in place by the given operations on files: begins, or continues an earlier run. */
 export async function runInPlace(
   place: Place,
   files: FileChanges,
@@ -114,7 +202,7 @@ export async function runInPlace(
   }
   const unlock = options.dryRun ? async () => {} : await lock(place, files);
   try {
-    // Chunks whose writers were killed become whole.
+    // Interrupted writes of chunks must be finished before files are changed.
     if (!options.dryRun) {
       await recover(store, { path: root.slice(1), ...storeOptions });
     }
@@ -156,4 +244,218 @@ async function lock(
       describePlace(place)
     } in place; wait until it has ended`,
   );
+}
+
+/** Converts a node in place of which no conversion is unfinished. */
+async function beginInPlace(
+  place: Place,
+  files: FileChanges,
+  options: ConvertInPlaceOptions,
+): Promise<Conversion> {
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const plan = await planConversion(
+    place,
+    place,
+    layoutOf(options) ?? {},
+    { ...storeOptions, keepGoing: options.keepGoing },
+  );
+  const documents = await documentChanges(plan, storeOptions);
+  const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
+  await assertUnlinked(run, documents);
+  await assertAlone(place, plan, storeOptions);
+  const listing = await listInPlace(run, plan, storeOptions);
+  assertFree(listing);
+  for (const [{ planned }, { count }] of listing.chunks) {
+    run.counts.set(planned.path, count);
+  }
+  const begun = {
+    documents,
+    v2Documents: await v2DocumentsBeside(plan, storeOptions),
+    v2Nodes: listing.v2Nodes,
+    leftOut: plan.leftOut,
+  };
+  if (options.dryRun) return conversionOf(run, begun, false);
+  if (documents.length === 0) {
+    // Chunks stay where they are, so that the documents may be removed one by one.
+    for (const key of begun.v2Documents) {
+      await files.remove(`${place.root as StoreKey}${key}`);
+    }
+    return conversionOf(run, begun, true);
+  }
+  const marker = newInPlaceMarker({ ...begun, phase: "prepare", arrays: [] });
+  await files.write(markerKey(place.root), encodeMarker(marker));
+  let state: InPlaceState;
+  try {
+    await files.sync([place.root]);
+    await assertAlone(place, plan, storeOptions);
+    state = await prepare(run, listing.chunks, begun);
+    await assertUnchanged(run, plan, state, listing);
+  } catch (error) {
+    await tryUndo(() => undoPreparation(run, plan));
+    throw error;
+  }
+  await advance(run, plan, state);
+  return conversionOf(run, begun, true);
+}
+
+/** Finishes a conversion in place that was stopped, or undoes it and begins anew. */
+async function continueInPlace(
+  place: Place,
+  files: FileChanges,
+  state: InPlaceState,
+  options: ConvertInPlaceOptions,
+): Promise<Conversion> {
+  const { signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  assertReachable(place, state);
+  const before = storeBefore(place, state);
+  const after = metadataAfter(state);
+  const begun = {
+    metadata: (metadata: ArrayMetadata, path: string) =>
+      (after(path) ?? metadata) as ArrayMetadata,
+  };
+  // Since the conversion began, documents of other nodes may have become invalid.
+  const planOptions = { ...storeOptions, keepGoing: true };
+  const plan = await planConversion(before, before, begun, planOptions);
+  const layout = layoutOf(options);
+  if (layout !== undefined) {
+    const asked = await planConversion(before, before, layout, planOptions);
+    const documents = await documentChanges(asked, storeOptions);
+    if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
+      throw new Error(
+        `Cannot convert ${
+          describePlace(place)
+        } in place: a conversion to another layout is unfinished; finish it first, by the same options or without a layout`,
+      );
+    }
+  }
+  const arrays = arraysOf(plan, state.documents);
+  const run = new InPlaceRun(place, files, arrays, options);
+  for (const { path, count } of state.arrays) run.counts.set(path, count);
+  if (options.dryRun) return conversionOf(run, state, false);
+  if (state.phase === "prepare" || state.phase === "undo") {
+    await undo(run, plan, state);
+    return await beginInPlace(place, files, {
+      ...begun,
+      keepGoing: state.leftOut.length > 0,
+      ...options,
+    });
+  }
+  await advance(run, plan, state);
+  return conversionOf(run, state, true);
+}
+
+/** Runs the remaining phases after `prepare`. Until the first file is cut, a failure undoes all of them. */
+async function advance(
+  run: InPlaceRun,
+  plan: ConvertPlan,
+  state: InPlaceState,
+): Promise<void> {
+  let { phase } = state;
+  const chunks = await run.readRecord(state);
+  // Arrays whose files only get other names can be read all the time.
+  const isClosed = state.documents.some(({ interim }) => interim);
+  try {
+    if (phase === "prepare") {
+      const isJoined = run.arrays.some(({ growth }) => growth > 0);
+      phase = isJoined ? "join" : isClosed ? "cut" : "clean";
+      await run.enter(phase);
+    }
+    if (phase !== "clean") {
+      await run.hideV2Documents(state);
+      await run.placeDocuments(state, "interim");
+    }
+    if (phase === "join") await joinChunks(run, chunks!);
+  } catch (error) {
+    // An earlier run may have cut files.
+    if (state.phase === "cut") throw error;
+    await tryUndo(async () => {
+      await run.enter("undo");
+      await undo(run, plan, { ...state, phase: "undo" });
+    });
+    throw error;
+  }
+  if (phase === "join") await run.enter("cut");
+  if (phase !== "clean") {
+    await cutChunks(run, state, chunks!);
+    await run.enter("clean");
+  }
+  await cleanUp(run, state, chunks);
+}
+
+/** Restores the earlier layout in the phase `prepare` or `undo`. */
+async function undo(
+  run: InPlaceRun,
+  plan: ConvertPlan,
+  state: InPlaceState,
+): Promise<void> {
+  const chunks = await run.readRecord(state);
+  if (state.phase === "undo") {
+    if (chunks !== undefined) await undoJoins(run, state, chunks);
+    await run.showV2Documents(state);
+  }
+  await undoPreparation(run, plan);
+}
+
+/** Runs a task that undoes a failed run. If the task fails, the next run repeats it. */
+async function tryUndo(task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch {
+    // The marker tells the next run what to undo.
+  }
+}
+
+/** The arrays whose documents change. */
+function arraysOf(
+  { source, arrays }: ConvertPlan,
+  documents: readonly DocumentChange[],
+): InPlaceArray[] {
+  const changed = new Set(documents.map(({ path }) => path));
+  return arrays.filter(({ path }) => changed.has(path)).map((planned) =>
+    new InPlaceArray(planned, rootIn(source, planned.path))
+  );
+}
+
+/** The options of the layout; `undefined` if none is given. */
+function layoutOf(
+  options: ConvertInPlaceOptions,
+): LayoutOptions | undefined {
+  if (LAYOUT.every((name) => options[name] === undefined)) return undefined;
+  const names = [...LAYOUT, "where"] as const;
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
+}
+
+function textsOf(documents: readonly DocumentChange[]): string[][] {
+  return documents.map(({ path, after }) => [path, after]);
+}
+
+function conversionOf(
+  { arrays, bytes, counts, total, place }: InPlaceRun,
+  { v2Documents, v2Nodes, leftOut }: Pick<
+    InPlaceState,
+    "v2Documents" | "v2Nodes" | "leftOut"
+  >,
+  isFinished: boolean,
+): Conversion {
+  return {
+    arrays: arrays.map(({ planned: { path, source, target } }) => ({
+      path,
+      from: source.metadata,
+      metadata: target.metadata,
+      chunks: counts.get(path),
+    })),
+    total,
+    copied: isFinished ? total : 0,
+    skipped: 0,
+    absent: 0,
+    bytes,
+    isFinished,
+    v2Documents: v2Documents.map((key) =>
+      `${place.root as StoreKey}${key}` as const
+    ),
+    v2Nodes,
+    leftOut,
+  };
 }

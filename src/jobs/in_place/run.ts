@@ -1,3 +1,4 @@
+import { ChunkList } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type {
@@ -6,13 +7,16 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../../stores/mod.ts";
-import type { ConvertProgress } from "../convert/convert_options.ts";
+import type {
+  ConvertOptions,
+  ConvertProgress,
+} from "../convert/convert_options.ts";
 import { markerKey } from "../convert/unfinished_marker.ts";
-import { ChunkList } from "../hierarchy/array_keys.ts";
 import { describePlace, type Place } from "../hierarchy/node_location.ts";
-import type { ChunkFiles, InPlaceArray } from "./layout.ts";
+import type { ChunkFiles, InPlaceArray } from "./chunk_files.ts";
 import {
   changedKey,
+  type DocumentVersion,
   type InPlacePhase,
   type InPlaceState,
   recordKey,
@@ -35,67 +39,62 @@ export interface RecordedChunk {
   readonly checksum: number;
 }
 
-/** Options of a run. */
-export interface RunOptions extends StoreOptions {
-  readonly concurrency?: number | undefined;
-  readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
-}
-
-/** A run of a conversion in place. */
+/**
+ * A run of a conversion in place: the place, the operations on its files, and the progress.
+ * Finds the files that the run has staged, and the record of all chunks.
+ */
 export class InPlaceRun {
   readonly place: Place;
   readonly files: FileChanges;
   /** The arrays whose documents change. */
   readonly arrays: readonly InPlaceArray[];
+  readonly storeOptions: StoreOptions;
+  /** The number of tasks at once. */
+  readonly concurrency: number;
   /** The number of bytes that were written to files of chunks. */
   bytes = 0;
-  /** The number of all chunks. */
-  count = 0;
-  readonly #options: RunOptions;
+  /** The number of chunks of each array, by the array's path. */
+  readonly counts = new Map<string, number>();
+  readonly #onProgress: ((progress: ConvertProgress) => void) | undefined;
+  /** The number of steps that are done. */
   #done = 0;
 
   constructor(
     place: Place,
     files: FileChanges,
     arrays: readonly InPlaceArray[],
-    options: RunOptions,
+    { concurrency = CONCURRENCY, onProgress, signal }: Pick<
+      ConvertOptions,
+      "concurrency" | "onProgress" | "signal"
+    >,
   ) {
     this.place = place;
     this.files = files;
     this.arrays = arrays;
-    this.#options = options;
+    this.concurrency = concurrency;
+    this.storeOptions = signal ? { signal } : {};
+    this.#onProgress = onProgress;
   }
 
-  /** The number of tasks at once. */
-  get concurrency(): number {
-    return this.#options.concurrency ?? CONCURRENCY;
+  /** The number of all chunks. */
+  get total(): number {
+    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  get signal(): AbortSignal | undefined {
-    return this.#options.signal;
-  }
-
-  /** Runs a step for each chunk, several of them at once. */
+  /** Runs a step of each chunk, several of them at once, and reports the progress. */
   async forEach<T>(
     chunks: Iterable<T>,
     task: (chunk: T) => Promise<void>,
-    signal: AbortSignal | undefined = this.signal,
   ): Promise<void> {
     await runConcurrently(chunks, this.concurrency, async (chunk) => {
       await task(chunk);
-      this.report(1);
-    }, signal);
+      const total = STEPS * this.total;
+      const done = Math.min(++this.#done, total);
+      this.#onProgress?.({ done, total, bytes: this.bytes });
+    }, this.storeOptions.signal);
   }
 
-  /** Adds steps to the progress. */
-  report(steps: number): void {
-    this.#done += steps;
-    const total = STEPS * this.count;
-    const done = Math.min(this.#done, total);
-    this.#options.onProgress?.({ done, total, bytes: this.bytes });
-  }
-
-  /** Marks that a phase has begun. */
+  /** Enters a phase: puts its marker in place. */
   async enter(phase: InPlacePhase): Promise<void> {
     const { files, place } = this;
     await files.rename(stagedMarker(place, phase), markerKey(place.root));
@@ -105,7 +104,7 @@ export class InPlaceRun {
   /** Puts a version of all documents in place, unless this was done before. */
   async placeDocuments(
     { documents }: InPlaceState,
-    version: "before" | "meanwhile" | "after",
+    version: DocumentVersion,
   ): Promise<void> {
     const { files, place } = this;
     const folders = new Set<FolderKey>();
@@ -119,7 +118,7 @@ export class InPlaceRun {
     await files.sync(folders);
   }
 
-  /** Takes the documents of Zarr v2 away, which lead readers to chunks where they were before. */
+  /** Moves the documents of Zarr v2 away, since they name the earlier keys of chunks. */
   async hideV2Documents({ v2Documents }: InPlaceState): Promise<void> {
     await this.#move(v2Documents.map((key, i) => [
       this.#below(key),
@@ -127,7 +126,7 @@ export class InPlaceRun {
     ]));
   }
 
-  /** Puts the documents of Zarr v2 back. */
+  /** Moves the documents of Zarr v2 back. */
   async showV2Documents({ v2Documents }: InPlaceState): Promise<void> {
     await this.#move(v2Documents.map((key, i) => [
       stagedV2Document(this.place, i),
@@ -139,7 +138,7 @@ export class InPlaceRun {
     return `${this.place.root as StoreKey}${key}`;
   }
 
-  /** Renames files, unless an earlier run has done so. */
+  /** Renames the files that an earlier run has not renamed. */
   async #move(
     names: readonly (readonly [from: StoreKey, to: StoreKey])[],
   ): Promise<void> {
@@ -179,7 +178,7 @@ export class InPlaceRun {
     };
   }
 
-  /** An error about files that another program has changed meanwhile. */
+  /** An error about a file that another program has changed during the conversion. */
   changed(key: StoreKey): Error {
     return new Error(
       `Another program has changed ${describe(key)} while ${
@@ -189,12 +188,12 @@ export class InPlaceRun {
   }
 }
 
-/** A list of the chunks of an array, as the record holds it. */
+/** An empty list of the chunks of an array, as the record holds it: coordinates, length and checksum. */
 export function recordOf({ rank }: InPlaceArray): ChunkList {
   return new ChunkList(rank + 2);
 }
 
-/** The folder of a key, and the folders above it up to a node: all of them may be new. */
+/** The folder of a key, and the folders above it up to the converted node. */
 export function* foldersOf(
   key: StoreKey,
   { root }: Place,

@@ -17,8 +17,8 @@ export type InPlacePhase = "prepare" | "join" | "cut" | "clean" | "undo";
 export interface InPlaceState {
   readonly phase: InPlacePhase;
   /**
-   * The keys of Zarr v2 metadata beside a `zarr.json`, below the converted node. It is taken
-   * away before the first chunk, and put back if the work is undone.
+   * The keys of Zarr v2 metadata beside a `zarr.json`, below the converted node. The metadata
+   * is moved away before the first chunk changes, and moved back if the work is undone.
    */
   readonly v2Documents: readonly StoreKey[];
   /** The nodes whose documents are not valid, which stay as they are. */
@@ -37,10 +37,13 @@ export interface DocumentChange {
   /** The name of the document. Default: `zarr.json`. */
   readonly name?: ".zmetadata";
   readonly before: string;
-  /** The document in between, for nodes that do not open then. */
-  readonly meanwhile?: string | undefined;
+  /** The document from the phase `join` to `cut`, for nodes that do not open then. */
+  readonly interim?: string | undefined;
   readonly after: string;
 }
+
+/** The versions of a document that are put in place one after another. */
+export type DocumentVersion = "before" | "interim" | "after";
 
 /** An array whose chunks are recorded. */
 export interface RecordedArray {
@@ -66,11 +69,8 @@ export function changedKey(
 }
 
 /** The folder of the files that a conversion in place needs until its end. */
-const FOLDER = "/.zarr-parts-unfinished";
-
-/** The folder of the files of a conversion in place. */
 export function stagedFolder({ root }: Place): StoreKey {
-  return `${root as StoreKey}${FOLDER}`;
+  return `${root as StoreKey}/.zarr-parts-unfinished`;
 }
 
 /** The key of the marker of a later phase. */
@@ -82,12 +82,12 @@ export function stagedMarker(place: Place, phase: InPlacePhase): StoreKey {
 export function stagedDocument(
   place: Place,
   index: number,
-  version: "before" | "meanwhile" | "after",
+  version: DocumentVersion,
 ): StoreKey {
   return `${stagedFolder(place)}/${index}.${version}.json`;
 }
 
-/** The key of a document of Zarr v2 that was taken away. */
+/** The key that a document of Zarr v2 is moved to. */
 export function stagedV2Document(place: Place, index: number): StoreKey {
   return `${stagedFolder(place)}/${index}.v2.json`;
 }
@@ -97,7 +97,7 @@ export function recordKey(place: Place): StoreKey {
   return `${stagedFolder(place)}/chunks`;
 }
 
-/** The key of a file of the earlier layout that was hidden from its readers. */
+/** The key that a file of the earlier layout is renamed to, so that readers find the file missing. */
 export function hiddenKey(key: StoreKey): StoreKey {
   return `${key}.zarr-parts-old`;
 }

@@ -1,12 +1,13 @@
-import { isV2Document } from "../../metadata/mod.ts";
+import type { ChunkList } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
+import { isV2Document } from "../../metadata/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import { MARKER } from "../convert/unfinished_marker.ts";
-import type { ArrayKeys, ChunkList } from "../hierarchy/array_keys.ts";
+import type { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
 import { documentKey, type Place } from "../hierarchy/node_location.ts";
-import { type Finding, finding } from "./finding.ts";
+import { type Finding, finding } from "./findings.ts";
 
-/** An array whose keys are told from other keys. */
+/** An array of the listing. */
 interface ListedArray {
   readonly path: string;
   readonly gridShape: readonly number[];
@@ -14,7 +15,7 @@ interface ListedArray {
   readonly stored: ChunkList | undefined;
 }
 
-/** A value at a place where a chunk may be missing. */
+/** A value with a key like that of a chunk, which may be missing under its own key. */
 interface Candidate {
   readonly key: StoreKey;
   readonly array: ListedArray;
@@ -23,26 +24,29 @@ interface Candidate {
   readonly isStray: boolean;
 }
 
-/** Values below one folder. */
+/** The values below one folder that no document describes. */
 interface Unexplained {
   count: number;
   first: StoreKey;
   readonly reason: string;
 }
 
-/** Finds out what the values of a listing are that are no documents, chunks or parts. */
+/**
+ * Takes the values of a listing that are no documents, chunks or parts, and adds a finding for
+ * each value that may be damage or a leftover.
+ */
 export class Leftovers {
   readonly #place: Place;
   readonly #arrays: ReadonlyMap<string, ListedArray>;
   readonly #valid: ReadonlySet<string>;
-  readonly #broken: ReadonlySet<string>;
+  readonly #broken: ReadonlySet<StoreKey>;
   readonly #add: (finding: Finding) => void;
   readonly #candidates: Candidate[] = [];
   readonly #unexplained = new Map<string, Unexplained>();
 
   /**
    * @param valid The paths of all nodes with valid documents.
-   * @param broken The paths of the nodes with documents that are not valid.
+   * @param broken The keys of the documents that are not valid.
    * @param add Takes each finding.
    */
   constructor(
@@ -50,7 +54,7 @@ export class Leftovers {
     arrays: ReadonlyMap<string, ListedArray>,
     { valid, broken }: {
       valid: ReadonlySet<string>;
-      broken: ReadonlySet<string>;
+      broken: ReadonlySet<StoreKey>;
     },
     add: (finding: Finding) => void,
   ) {
@@ -70,9 +74,9 @@ export class Leftovers {
   }
 
   /**
-   * Takes a value that is nothing else.
+   * Takes a value that is no document, chunk or part.
    *
-   * @param path The path of the array that it lies in.
+   * @param path The path of the array that the value lies in.
    */
   file(key: StoreKey, path: string | undefined): void {
     if (key.endsWith(MARKER)) {
@@ -124,8 +128,7 @@ export class Leftovers {
   #isBesideDocument(key: StoreKey): boolean {
     const { length } = this.#place.root;
     const path = key.slice(length, key.lastIndexOf("/")).slice(1);
-    return isV2Document(key) &&
-      (this.#valid.has(path) || this.#broken.has(path));
+    return isV2Document(key) && this.#isNode(path);
   }
 
   #takeInside(key: StoreKey, array: ListedArray): void {
@@ -157,7 +160,7 @@ export class Leftovers {
   #takeOutside(key: StoreKey): void {
     const { root } = this.#place;
     const path = this.#nodeOf(key);
-    if (path !== undefined && this.#broken.has(path)) {
+    if (path !== undefined && this.#isBroken(path)) {
       const document = describe(documentKey(this.#place, path));
       return this.#count(path, key, `the document ${document} is not valid`);
     }
@@ -185,14 +188,23 @@ export class Leftovers {
     }
   }
 
-  /** The path of the innermost node that a key lies in, if one has a document. */
+  /** The path of the innermost node around a key; `undefined` if there is none. */
   #nodeOf(key: StoreKey): string | undefined {
     let path = key.slice(this.#place.root.length + 1);
     while (path !== "") {
       path = path.slice(0, Math.max(0, path.lastIndexOf("/")));
-      if (this.#valid.has(path) || this.#broken.has(path)) return path;
+      if (this.#isNode(path)) return path;
     }
     return undefined;
+  }
+
+  /** Whether a node has a document, valid or not. */
+  #isNode(path: string): boolean {
+    return this.#valid.has(path) || this.#isBroken(path);
+  }
+
+  #isBroken(path: string): boolean {
+    return this.#broken.has(documentKey(this.#place, path));
   }
 
   #relative(key: StoreKey, path: string): string {
@@ -246,16 +258,4 @@ function likeChunk(
   const isInGrid = coordinates?.length === gridShape.length &&
     coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
   return isInGrid ? coordinates : undefined;
-}
-
-/** The paths of nodes whose documents are not valid, by the findings about these. */
-export function brokenPaths(
-  { root }: Place,
-  invalid: readonly Finding[],
-): Set<string> {
-  return new Set(
-    invalid.map(({ key }) =>
-      key.slice(root.length, -"/zarr.json".length).slice(1)
-    ),
-  );
 }

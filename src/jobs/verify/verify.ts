@@ -1,7 +1,6 @@
 import {
   ArrayChunks,
-  countInShare,
-  countOfGrid,
+  ChunkList,
   isInShare,
   type Share,
 } from "../../arrays/mod.ts";
@@ -13,22 +12,19 @@ import {
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import type { Store, StoreKey, StoreOptions } from "../../stores/mod.ts";
+import type { Store, StoreKey } from "../../stores/mod.ts";
 import { chunkLevel } from "../chunk_checks.ts";
-import {
-  ArrayKeys,
-  ChunkList,
-  chunksToDo,
-  countToDo,
-} from "../hierarchy/array_keys.ts";
-import { listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import { chunksToDo, countToDo } from "../hierarchy/chunks_to_do.ts";
+import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
   documentKey,
   pathIn,
   type Place,
   placeOf,
+  rootIn,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { staleMetadata } from "./consolidated_metadata.ts";
 import {
   assertVerifyOptions,
   type Finding,
@@ -36,9 +32,8 @@ import {
   Findings,
   type Rule,
   type VerifyOptions,
-} from "./finding.ts";
-import { brokenPaths, Leftovers } from "./leftovers.ts";
-import { staleMetadata } from "./stale_metadata.ts";
+} from "./findings.ts";
+import { Leftovers } from "./leftovers.ts";
 import {
   type VerifiedArray,
   type VerifiedChunk,
@@ -134,18 +129,46 @@ export async function verify(
 ): Promise<Verification> {
   assertVerifyOptions(options);
   const place = placeOf({ store, path });
-  const { signal, share, deep = false, keepGoing = false } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const { share } = options;
   const findings = new Findings(options);
-  const invalid: Finding[] = [];
-  const messageOf = (error: unknown) =>
-    error instanceof Error ? error.message : String(error);
-  const onUnreadable = (key: StoreKey, error: unknown) => {
-    invalid.push(finding("unreadable", key, messageOf(error)));
+  const { arrays, otherValues } = await verifyNodes(place, findings, options);
+  const chunks = await verifyChunks(place, arrays, findings, options);
+  findings.finish();
+  const chunksOfGrids = arrays.reduce(
+    (sum, array) => sum + countToDo({ ...array, stored: undefined }, share),
+    0,
+  );
+  return {
+    ...findings.result(),
+    chunks,
+    absentChunks: chunksOfGrids - chunks,
+    arrays: arrays.length,
+    sharded: arrays.filter(({ chunks }) => chunks.innerChunkShape !== undefined)
+      .length,
+    otherValues,
   };
-  const nodes = await readNodes(place, storeOptions, (key, error) => {
-    invalid.push(finding("metadata-invalid", key, error.message));
-  }, keepGoing ? onUnreadable : undefined);
+}
+
+/** Verifies the documents, opens the arrays, and lists the store if it can. */
+async function verifyNodes(
+  place: Place,
+  findings: Findings,
+  options: VerifyOptions,
+): Promise<
+  { arrays: readonly OpenedArray[]; otherValues: number | undefined }
+> {
+  const { signal, keepGoing = false } = options;
+  const invalid: Finding[] = [];
+  const add = (rule: Rule) => (path: string, error: unknown) => {
+    invalid.push(finding(rule, documentKey(place, path), messageOf(error)));
+  };
+  const addInvalid = add("metadata-invalid");
+  const nodes = await readNodes(
+    place,
+    signal ? { signal } : {},
+    addInvalid,
+    keepGoing ? add("unreadable") : undefined,
+  );
   for (const { path, bytes } of nodes) {
     if (!hasNonFinite(bytes)) continue;
     const message =
@@ -154,38 +177,45 @@ export async function verify(
       finding("metadata-not-json", documentKey(place, path), message),
     );
   }
-  const arrays = openArrays(place, nodes, invalid);
-  const otherValues = typeof store.list === "function"
-    ? await listAll(place, nodes, arrays, invalid, findings, options)
+  const arrays = openArrays(place, nodes, addInvalid);
+  const broken = new Set(invalid.map(({ key }) => key));
+  const otherValues = typeof place.store.list === "function"
+    ? await listAll(place, nodes, arrays, broken, findings, options)
     : undefined;
-  for (const each of [...invalid, ...staleMetadata(place, nodes, invalid)]) {
+  for (const each of [...invalid, ...staleMetadata(place, nodes, broken)]) {
     findings.addShared(each);
   }
+  return { arrays, otherValues };
+}
 
-  let [done, chunks] = [0, 0];
+/** Verifies the chunks of the arrays, or those of a share. Returns the number of present ones. */
+async function verifyChunks(
+  place: Place,
+  arrays: readonly OpenedArray[],
+  findings: Findings,
+  options: VerifyOptions,
+): Promise<number> {
+  const { deep = false, codecs, keepGoing = false, share } = options;
   const total = arrays.reduce((sum, each) => sum + countToDo(each, share), 0);
+  let [done, present] = [0, 0];
   await runConcurrently(
-    itemsOf(arrays, options),
+    itemsOf(arrays, share),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const found = await verifyChunk(
-        array,
-        coordinates,
-        deep,
-        options.codecs,
-        { signal },
-      ).catch((error): VerifiedChunk => {
+      const found = await verifyChunk(array, coordinates, deep, codecs, {
+        signal,
+      }).catch((error): VerifiedChunk => {
         if (!keepGoing || signal.aborted) throw error;
         const key = array.chunks.key(coordinates);
-        const failed = finding(
-          "unreadable",
-          key,
-          messageOf(error),
-          coordinates,
-        );
-        return { isPresent: false, findings: [failed], undecoded: new Map() };
+        return {
+          isPresent: false,
+          findings: [
+            finding("unreadable", key, messageOf(error), coordinates),
+          ],
+          undecoded: new Map(),
+        };
       });
-      if (found.isPresent) chunks++;
+      if (found.isPresent) present++;
       for (const [unknown, count] of found.undecoded) {
         findings.addUndecoded(
           documentKey(place, array.path),
@@ -197,28 +227,13 @@ export async function verify(
       for (const each of found.findings) findings.add(each);
       options.onProgress?.({ done: ++done, total });
     },
-    signal,
+    options.signal,
   );
-  findings.finish();
-  const grid = arrays.reduce((sum, array) => sum + countOf(array, share), 0);
-  return {
-    ...findings.result(),
-    chunks,
-    absentChunks: grid - chunks,
-    arrays: arrays.length,
-    sharded: arrays.filter(({ chunks }) => chunks.innerChunkShape !== undefined)
-      .length,
-    otherValues,
-  };
+  return present;
 }
 
-/** The number of chunks of an array's grid, or of those in a share. */
-function countOf(
-  { path, gridShape }: OpenedArray,
-  share: Share | undefined,
-): number {
-  const count = countOfGrid(gridShape);
-  return share === undefined ? count : countInShare(share, path, count);
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** An array that is verified. */
@@ -231,7 +246,7 @@ interface OpenedArray extends VerifiedArray {
 
 function* itemsOf(
   arrays: readonly OpenedArray[],
-  { share }: VerifyOptions,
+  share: Share | undefined,
 ): Generator<{ array: OpenedArray; coordinates: number[] }> {
   for (const array of arrays) {
     for (const coordinates of chunksToDo(array, share)) {
@@ -240,24 +255,22 @@ function* itemsOf(
   }
 }
 
-/** Opens the arrays, and adds a finding for each that cannot be opened. */
+/** Opens the arrays whose metadata is valid. */
 function openArrays(
   place: Place,
   nodes: readonly Node[],
-  invalid: Finding[],
+  onInvalid: (path: string, error: MetadataError) => void,
 ): OpenedArray[] {
   const { store } = place;
   return nodes.flatMap(({ path, document }) => {
     if (!isArrayDocument(document)) return [];
-    const key = documentKey(place, path);
     try {
       const chunks = new ArrayChunks(store, pathIn(place, path), document);
       const { metadata, chunkShape, gridShape } = chunks;
       const { data_type, codecs } = metadata;
       const dataType = elementType(data_type);
-      const root = key.slice(0, -"/zarr.json".length);
-      const level = chunkLevel(codecs ?? [], chunkShape, dataType);
-      const keys = new ArrayKeys(metadata, root);
+      const level = chunkLevel(codecs, chunkShape, dataType);
+      const keys = new ArrayKeys(metadata, rootIn(place, path));
       return [{
         path,
         store,
@@ -265,7 +278,7 @@ function openArrays(
         gridShape,
         level,
         keys,
-        isAdopted: level.shards?.after === 0 &&
+        isAdopted: level.shards?.checksumsSize === 0 &&
           isAdopted(keys.storage, level.shards.layout),
         stored: typeof store.list === "function"
           ? new ChunkList(gridShape.length)
@@ -273,45 +286,44 @@ function openArrays(
       }];
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
-      invalid.push(finding("metadata-invalid", key, error.message));
+      onInvalid(path, error);
       return [];
     }
   });
 }
 
-/** The name of a data type; the name of one of the same size for those of NumPy. */
+/** The name of a data type, or `int64` for the dates and durations of NumPy, which have the same size. */
 function elementType(dataType: string | NamedConfiguration): string {
   const name = typeof dataType === "string" ? dataType : dataType.name;
   return /^numpy\.(?:datetime|timedelta)64$/.test(name) ? "int64" : name;
 }
 
 /**
- * Lists the store: fills the lists of chunks, and finds what is left over.
+ * Lists the store: fills the lists of chunks, and adds findings about other values.
  *
+ * @param broken The keys of the documents that are not valid.
  * @returns The number of values that are no documents, chunks or parts.
  */
 async function listAll(
   place: Place,
   nodes: readonly Node[],
   arrays: readonly OpenedArray[],
-  invalid: readonly Finding[],
+  broken: ReadonlySet<StoreKey>,
   findings: Findings,
   { share, signal }: VerifyOptions,
 ): Promise<number> {
   const byPath = new Map(arrays.map((array) => [array.path, array]));
   const keys = new Map(arrays.map(({ path, keys }) => [path, keys]));
   const valid = new Set(nodes.map(({ path }) => path));
-  const broken = brokenPaths(place, invalid);
   const leftovers = new Leftovers(
     place,
     byPath,
     { valid, broken },
     (found) => findings.addShared(found),
   );
-  const brokenDocuments = new Set(invalid.map(({ key }) => key));
   let count = 0;
   const isCounted = (key: StoreKey) =>
-    !brokenDocuments.has(key) && (share === undefined || isInShare(share, key));
+    !broken.has(key) && (share === undefined || isInShare(share, key));
   await listHierarchy(place, nodes, keys, {
     chunk: (path, coordinates) => byPath.get(path)!.stored!.push(coordinates),
     stray(key, path) {
@@ -320,7 +332,7 @@ async function listAll(
     },
     file(key, path) {
       if (isCounted(key)) count++;
-      if (!brokenDocuments.has(key)) leftovers.file(key, path);
+      if (!broken.has(key)) leftovers.file(key, path);
     },
   }, signal ? { signal } : {});
   leftovers.finish();

@@ -16,10 +16,10 @@ import {
 } from "../../errors/mod.ts";
 import {
   assertShardIndex,
+  coordinatesInShard,
   decodeShardIndex,
   type ShardIndex,
   shardIndexSize,
-  type ShardLayout,
 } from "../../shards/mod.ts";
 import {
   type ByteRange,
@@ -30,13 +30,12 @@ import {
 } from "../../stores/mod.ts";
 import {
   checkedStream,
-  ChunkCheck,
   type ChunkLevel,
-  NO_INDEX,
+  endsWithChecksum,
   type ShardLevel,
 } from "../chunk_checks.ts";
 import { type Codecs, decodeChunk } from "./decode_chunk.ts";
-import { type Finding, finding, type Rule } from "./finding.ts";
+import { type Finding, finding, type Rule } from "./findings.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
@@ -80,7 +79,7 @@ export async function verifyChunk(
   return { isPresent, findings, undecoded };
 }
 
-/** A sink that drops what it takes. */
+/** A writer that discards all bytes. */
 const NOWHERE: ByteWriter = {
   write: (bytes) => Promise.resolve(bytes.length),
   close() {},
@@ -89,14 +88,14 @@ const NOWHERE: ByteWriter = {
 /** Reads a range of a chunk or of an inner chunk. */
 type Read = (range: ByteRange) => Promise<Uint8Array | undefined>;
 
-/** A chunk, or an inner chunk of it. */
+/** A chunk, or an inner chunk. */
 interface Piece {
   readonly level: ChunkLevel;
   readonly size: number;
   readonly read: Read;
-  /** The places of the inner chunks; empty for the chunk. */
+  /** The place of the inner chunk in its shard, after the places of the shards around it; empty for a stored chunk. */
   readonly path: readonly number[];
-  /** The place of its first element in the array. */
+  /** The coordinates of the first element in the array. */
   readonly first: readonly number[];
 }
 
@@ -191,7 +190,7 @@ class ChunkVerification {
       coordinate * level.shape[i]!
     );
     const piece = { level, size, read, path: [], first };
-    const hasChecksum = level.codecs.at(-1)?.name === "crc32c";
+    const hasChecksum = endsWithChecksum(level.codecs);
     if (hasChecksum && size < CHECKSUM_SIZE) {
       this.#add(
         "chunk-size",
@@ -211,14 +210,14 @@ class ChunkVerification {
 
   /** Reads the whole chunk in constant memory. */
   async #verifyChecksum(size: number): Promise<boolean> {
-    const checks = { hasChecksum: true, ...NO_INDEX };
+    const chunk = { key: this.#key, size };
     return await this.#try(async () => {
       const { chunks } = this.#array;
       // Without the signal, which the draining ends with, files are read without copies.
       const stream = await chunks.stream(this.#coordinates);
       if (stream === undefined) return;
-      const check = new ChunkCheck(checks, this.#key, size);
-      const drain = takeShortcut(checkedStream(stream, check), "drain")!;
+      const checked = checkedStream(stream, { hasChecksum: true }, chunk);
+      const drain = takeShortcut(checked, "drain")!;
       await drain(NOWHERE, this.#options);
     }, "chunk-checksum");
   }
@@ -234,7 +233,7 @@ class ChunkVerification {
       if (bytes === undefined) return;
       const { shape } = this.#array.chunks.metadata;
       const names = level.codecs.map(({ name }) => name);
-      // The last strips of adopted TIFFs lack the rows outside of the array.
+      // The last strips of adopted TIFF files have no rows outside of the array.
       noteKey(bytes, "", chunkRows(level.shape, shape, first, names));
       const name = this.#nameOf(path);
       const unknown = await decodeChunk(
@@ -252,14 +251,16 @@ class ChunkVerification {
   /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
   async #verifyShard(
     { size, read, path, first }: Piece,
-    { layout, after, inner }: ShardLevel,
+    { layout, checksumsSize, inner }: ShardLevel,
   ): Promise<void> {
     const indexSize = shardIndexSize(layout);
-    const end = size - after;
+    const end = size - checksumsSize;
     if (end < indexSize) {
       const message = `${
         this.#nameOf(path)
-      } is ${size} bytes long, where its index takes ${indexSize + after}`;
+      } is ${size} bytes long, where its index takes ${
+        indexSize + checksumsSize
+      }`;
       return this.#add("chunk-size", message);
     }
     let index: ShardIndex | undefined;
@@ -270,7 +271,7 @@ class ChunkVerification {
     }, "index-extents");
     if (!isRead || index === undefined) return;
     // The checksum of a stored shard is verified already.
-    if (this.#isDeep && after > 0 && path.length > 0) {
+    if (this.#isDeep && checksumsSize > 0 && path.length > 0) {
       const isRight = await this.#try(async () => {
         const bytes = await read({ offset: 0, length: size });
         if (bytes) verifyChecksum(bytes, this.#nameOf(path), this.#key);
@@ -297,7 +298,7 @@ class ChunkVerification {
               : range,
           ),
         path: [...path, place],
-        first: placeOfInner(place, layout).map((coordinate, i) =>
+        first: coordinatesInShard(place, layout).map((coordinate, i) =>
           first[i]! + coordinate * inner.shape[i]!
         ),
       });
@@ -331,20 +332,11 @@ class ChunkVerification {
   }
 }
 
-/** The coordinates of an inner chunk in its shard. */
-function placeOfInner(
-  place: number,
-  { chunksPerShard }: ShardLayout,
-): number[] {
-  let rest = place;
-  return chunksPerShard.toReversed().map((count) => {
-    const coordinate = rest % count;
-    rest = (rest - coordinate) / count;
-    return coordinate;
-  }).reverse();
-}
-
-/** The rule for damage that was found where another rule is tested. */
+/**
+ * The rule of a finding about damage.
+ *
+ * @param rule The rule that was being tested.
+ */
 function ruleOf(error: DamageError, rule: Rule): Rule {
   if (error instanceof MissingPartError) return "part-missing";
   if (error instanceof PartSizeError) return "part-size";

@@ -93,7 +93,7 @@ export interface Finding {
   readonly coordinates?: readonly number[];
 }
 
-/** How bad each kind of finding is. */
+/** The severity of each kind of finding. */
 const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "metadata-invalid": "error",
   "unreadable": "error",
@@ -191,7 +191,7 @@ const KNOWN = [
   "signal",
 ];
 
-/** Refuses options that are unknown or out of range. */
+/** Throws if an option is unknown or out of range. */
 export function assertVerifyOptions(options: VerifyOptions): void {
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name)) continue;
@@ -206,7 +206,7 @@ export function assertVerifyOptions(options: VerifyOptions): void {
 /** The greatest number of findings that are kept. */
 const MOST_FINDINGS = 1000;
 
-/** Collects findings. */
+/** Collects findings, and what could not be decoded. */
 export class Findings {
   readonly #options: VerifyOptions;
   readonly #kept: Finding[] = [];

@@ -1,4 +1,3 @@
-import { isSameBytes } from "../../runtime/mod.ts";
 import {
   changeNodes,
   changeZarrJson,
@@ -8,17 +7,15 @@ import {
   parseZarrJson,
   V2_DOCUMENTS,
 } from "../../metadata/mod.ts";
+import { isSameBytes } from "../../runtime/mod.ts";
 import {
   readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import {
-  besideNodes,
-  type ConvertPlan,
-  withoutNodes,
-} from "../convert/convert_plan.ts";
+import type { ConvertPlan } from "../convert/convert_plan.ts";
+import { besideNodes, withoutNodes } from "../convert/source_files.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 
@@ -84,7 +81,7 @@ async function v2Changes(
   const changes: DocumentChange[] = [];
   for (const folder of folders) {
     const key: StoreKey = `${folder as StoreKey}/.zmetadata`;
-    if (isBeside(key)) continue; // It is removed.
+    if (isBeside(key)) continue; // The conversion removes this document.
     const before = await store.get(key, options);
     if (before === undefined) continue;
     const after = withoutNodes(before, key, plan);
@@ -95,7 +92,7 @@ async function v2Changes(
     const [from, to] = [textOf(before), textOf(after)];
     changes.push({
       ...{ path, name: ".zmetadata", before: from },
-      ...{ meanwhile: to, after: to },
+      ...{ interim: to, after: to },
     });
   }
   return changes;
@@ -127,13 +124,16 @@ function changeOf(
   return {
     path,
     before: textOf(before),
-    meanwhile: textOf(changeZarrJson(before, meanwhileOf)),
+    interim: textOf(changeZarrJson(before, interimOf)),
     after: textOf(after),
   };
 }
 
-/** A document that is refused by readers if it is that of an array, and leads them to the arrays' own documents if it is that of a group. */
-function meanwhileOf(document: unknown): unknown {
+/**
+ * A document for the time in which arrays cannot be read: readers refuse that of an array,
+ * and that of a group has no consolidated metadata, so that readers open the arrays' own.
+ */
+function interimOf(document: unknown): unknown {
   if (!isMembers(document)) return document;
   const { consolidated_metadata: _, ...rest } = document;
   if (document.node_type !== "array") return rest;

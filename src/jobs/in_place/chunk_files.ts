@@ -5,7 +5,7 @@ import type { Part } from "../../splitter/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import { checksOf } from "../chunk_checks.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import { ArrayKeys } from "../hierarchy/array_keys.ts";
+import { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
 
 /** The files of a chunk, before and after its conversion in place. */
 export interface ChunkFiles {
@@ -15,7 +15,14 @@ export interface ChunkFiles {
   readonly written: readonly { to: StoreKey; offset: number; length: number }[];
   /** The file of the unsized part, and its lengths, if they differ. */
   readonly data:
-    | { from: StoreKey; to: StoreKey; offset: number; old: number; new: number }
+    | {
+      from: StoreKey;
+      to: StoreKey;
+      /** The place of the unsized part in the chunk. */
+      offset: number;
+      oldSize: number;
+      newSize: number;
+    }
     | undefined;
   /** The files behind the unsized part, in order. */
   readonly tail: readonly StoreKey[];
@@ -34,7 +41,7 @@ export class InPlaceArray {
   readonly newKeys: ArrayKeys;
   readonly #match: PartMatch;
   readonly #root: string;
-  /** The folders of the chunk before, which often are those of the next one. */
+  /** The new and the old folder of the chunk that was checked last, which often is that of the next one. */
   #folders = ["", ""];
 
   /**
@@ -60,7 +67,7 @@ export class InPlaceArray {
     this.#match = match;
     this.growth = match.growth;
     const { metadata, chunkShape } = planned.source;
-    this.recordSize = checksOf(metadata, chunkShape).recordSize;
+    this.recordSize = checksOf(metadata, chunkShape).recordSize ?? 0;
   }
 
   /** The rank of the array. */
@@ -68,7 +75,7 @@ export class InPlaceArray {
     return this.planned.source.gridShape.length;
   }
 
-  /** The objects of a chunk in the old layout; `undefined` if their lengths do not tell that of the chunk. */
+  /** The files of a chunk in the old layout; `undefined` if the length of the chunk is not the sum of theirs. */
   oldPartsOf(
     coordinates: readonly number[],
   ): { key: StoreKey; size: number | undefined }[] | undefined {
@@ -121,8 +128,8 @@ export class InPlaceArray {
         from: from[data.from]!,
         to: to[data.to]!,
         offset: offsets[data.to]!,
-        old: dataSize - growth,
-        new: dataSize,
+        oldSize: dataSize - growth,
+        newSize: dataSize,
       },
       tail: from.slice(before.findIndex(({ size }) => size === undefined) + 1),
       removed: from.filter((key, i) => !to.includes(key) && i !== data?.from),
@@ -130,8 +137,8 @@ export class InPlaceArray {
   }
 
   /**
-   * Refuses a chunk one of whose new keys is taken in the old layout, or the other way
-   * round: readers of one layout would read objects of the other one.
+   * Throws if a new key of a chunk is the key of another object in the old layout, or an old key
+   * that of another object in the new layout, so that readers would read wrong objects.
    */
   assertNoCollision(coordinates: readonly number[]): void {
     const { same, data } = this.#match;
@@ -152,8 +159,8 @@ export class InPlaceArray {
   }
 
   /**
-   * Refuses a chunk whose new key needs a folder where a file is, or the other way round,
-   * since both layouts are there for a while.
+   * Throws if a key of a chunk in one layout needs a folder where the other layout has a file,
+   * since the files of both layouts exist at the same time.
    *
    * @param others The files below the array that are no chunks.
    */
@@ -175,7 +182,7 @@ export class InPlaceArray {
     }
   }
 
-  /** Refuses a key whose folders are keys of files. */
+  /** Throws if a folder of a key is the key of a file. */
   assertFolders(key: StoreKey, isFile: (key: StoreKey) => boolean): void {
     for (
       let folder = key.slice(0, key.lastIndexOf("/"));
@@ -205,12 +212,12 @@ export class InPlaceArray {
   }
 }
 
-/** How the objects of a chunk become those of another layout. */
+/** How the parts of one layout become those of another one. */
 export interface PartMatch {
   /** The parts as objects of the store, before and after. */
   readonly before: readonly Part[];
   readonly after: readonly Part[];
-  /** Whether parts of the old layout have a size together that their own sizes do not ensure. */
+  /** Whether old parts together have a prescribed size that does not follow from their own sizes. */
   readonly hasSums: boolean;
   /** For each new part, the old part with the same bytes, if there is one. */
   readonly same: readonly (number | undefined)[];
@@ -258,7 +265,10 @@ export function matchParts(
 /** The place of the unsized part. */
 const DATA = "data";
 
-/** The places of parts in a chunk as texts: equal ones are equal ranges of bytes, unless the unsized part differs. */
+/**
+ * The places of parts in a chunk as texts. Parts of two layouts with the same text hold the
+ * same bytes of a chunk; of unsized parts, only the first bytes.
+ */
 function placesOf(
   parts: readonly Part[],
 ): { places: string[]; head: number; tail: number } | undefined {

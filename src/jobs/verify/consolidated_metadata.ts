@@ -1,26 +1,23 @@
 import { describe } from "../../errors/mod.ts";
 import { changeNodes, isMembers } from "../../metadata/mod.ts";
 import { describeStore } from "../../stores/mod.ts";
-import {
-  documentKey,
-  isSameDocument,
-  type Place,
-} from "../hierarchy/node_location.ts";
+import { documentKey, type Place } from "../hierarchy/node_location.ts";
 import type { Node } from "../hierarchy/read_nodes.ts";
-import { type Finding, finding } from "./finding.ts";
+import { isSameDocument } from "../hierarchy/same_document.ts";
+import { type Finding, finding } from "./findings.ts";
 
 /**
  * Compares the consolidated metadata of groups with the documents of their nodes.
  *
- * @param invalid The findings about documents that were left out.
+ * @param reported The keys of documents that are not valid, which other findings report.
  */
 export function staleMetadata(
   place: Place,
   nodes: readonly Node[],
-  invalid: readonly Finding[],
+  reported: ReadonlySet<string>,
 ): Finding[] {
   const findings: Finding[] = [];
-  changeStale(place, nodes, invalid, (group, path, own, node) => {
+  changeStale(place, nodes, reported, (group, path, own, node) => {
     const problem = own === undefined
       ? `describes a node that has no ${describe(documentKey(place, path))}`
       : "is not what the node's own document says";
@@ -40,15 +37,15 @@ export function staleMetadata(
  * Puts the documents of nodes into the consolidated metadata of their groups. Nodes
  * without a document of their own stay as they are.
  *
- * @param invalid The findings about documents that were left out.
+ * @param reported The keys of documents that are not valid, which other findings report.
  * @returns The nodes in the same order, with the same documents where nothing changes.
  */
 export function withFreshMetadata(
   place: Place,
   nodes: readonly Node[],
-  invalid: readonly Finding[],
+  reported: ReadonlySet<string>,
 ): Node[] {
-  return changeStale(place, nodes, invalid, (_group, _path, own, node) => {
+  return changeStale(place, nodes, reported, (_group, _path, own, node) => {
     if (!isMembers(own)) return node;
     const inner = isMembers(node) ? node.consolidated_metadata : undefined;
     const fresh = withoutNodes(own) as Record<string, unknown>;
@@ -67,13 +64,12 @@ export function withFreshMetadata(
 function changeStale(
   place: Place,
   nodes: readonly Node[],
-  invalid: readonly Finding[],
+  reported: ReadonlySet<string>,
   change: (group: string, path: string, own: unknown, node: unknown) => unknown,
 ): Node[] {
   const documents = new Map(
     nodes.map(({ path, document }) => [path, document]),
   );
-  const reported = new Set<string>(invalid.map(({ key }) => key));
   return nodes.map((group) => ({
     ...group,
     document: changeNodes(group.document, (node, below) => {

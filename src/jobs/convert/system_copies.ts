@@ -15,51 +15,50 @@ import { ChunkCheck, type ChunkChecks } from "../chunk_checks.ts";
 /** Files are copied if they have more bytes than this in common. */
 const LEAST_COPIED = 1024 * 1024;
 
-/** The most bytes of a chunk that are read: those of its index, and those that no copied file holds. */
+/** The most bytes of a chunk that are read to copy it: its index, and the bytes that are in no copied file. */
 const MOST_READ = 8 * 1024 * 1024;
 
 /** The longest chunk, since the copying of a file cannot be aborted. */
 const LONGEST = 1024 * 1024 * 1024;
 
-/** A file of a chunk, and the range of the chunk that it holds. */
+/** A file, and the range of the chunk that it holds. */
 interface ChunkFile {
   readonly key: StoreKey;
   readonly start: number;
   readonly end: number;
 }
 
-/** A file of the target. Its bytes before `copied` are those of a file of the source. */
+/** A file of the target. */
 interface FileToWrite extends ChunkFile {
+  /** The file of the source that has the first bytes of this file. */
   readonly source: ChunkFile | undefined;
+  /** The place in the chunk up to which bytes are copied from `source`. */
   readonly copied: number;
 }
 
-/** The length of a chunk, its checks, and the state of the target. */
-export interface CopyFilesOptions {
-  /** The length of the chunk in bytes. */
-  readonly size: number;
-  /** Whether the target is known not to have the chunk. */
-  readonly isNew: boolean;
-  readonly checks: ChunkChecks | undefined;
-}
-
-/** Thrown if a file or bytes of the source are not as they were found before. */
+/** Thrown if a file of the source has changed since it was first looked at. */
 class ChangedSource extends Error {}
 
 /**
- * Copies a chunk between file stores by copies of files that the operating system makes,
- * whose ends are cut off or appended. This takes half of the processor time of a stream.
- * The checksum of an index is verified.
+ * Copies a chunk between file stores: the operating system copies files, and their ends are
+ * cut off or appended. This takes half of the processor time of a stream. The checksum of an
+ * index is verified.
  *
  * @param from A chunk that was found to be complete.
- * @returns Whether the chunk was copied. If not, nothing has changed, and a stream tells
- * what is wrong, if anything is.
+ * @param chunk The length of the chunk in bytes; `isNew`: whether the target is known not to
+ * have the chunk; the checksums of the chunk.
+ * @returns Whether the chunk was copied. If not, nothing has changed, and the chunk must be
+ * copied by a stream, which reports any damage.
  * @throws {DamageError} If the checksum of the index is wrong.
  */
 export async function copyFiles(
   from: StoredChunk,
   to: StoredChunk,
-  { size, isNew, checks }: CopyFilesOptions,
+  { size, isNew, checks }: {
+    readonly size: number;
+    readonly isNew: boolean;
+    readonly checks: ChunkChecks | undefined;
+  },
 ): Promise<boolean> {
   // The checksum of a whole chunk needs all bytes.
   if (checks?.hasChecksum || size > LONGEST) return false;
@@ -85,7 +84,7 @@ export async function copyFiles(
   }
 }
 
-/** The files of a chunk in its order; `undefined` if the length of the chunk does not tell theirs. */
+/** The files of a chunk in order; `undefined` if their lengths do not follow from that of the chunk. */
 function filesOf(
   { parts, flat, key }: StoredChunk,
   size: number,
@@ -103,7 +102,10 @@ function filesOf(
   });
 }
 
-/** Finds files to copy, which begin where those of the target do; `undefined` if there is none. */
+/**
+ * Finds the files of the source that can be copied: those that begin at the same place of the
+ * chunk as a file of the target. Returns `undefined` if there is none.
+ */
 function filesToWrite(
   sources: readonly ChunkFile[] = [],
   targets: readonly ChunkFile[] = [],
@@ -119,7 +121,7 @@ function filesToWrite(
   return files.some(({ source }) => source) ? files : undefined;
 }
 
-/** The stamps of all files of a chunk, which tell its writes apart. */
+/** The stamps of all files of a chunk, which change with each write. */
 async function stampsOf(
   { store, key, parts, options }: StoredChunk,
 ): Promise<string> {
@@ -142,7 +144,7 @@ async function verifyIndex(
   check.finish();
 }
 
-/** @param assertUnchanged Called before each file is whole, so that none has bytes of two writes. */
+/** @param assertUnchanged Called before each file is complete, so that no file has bytes of two writes. */
 async function writeFiles(
   from: StoredChunk,
   to: StoredChunk,

@@ -1,0 +1,236 @@
+import { describe, MetadataError } from "../../errors/mod.ts";
+import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import {
+  fileStamp,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import {
+  addHash,
+  ArrayKeys,
+  listHierarchy,
+} from "../hierarchy/list_hierarchy.ts";
+import {
+  describePlace,
+  type Place,
+  rootIn,
+} from "../hierarchy/node_location.ts";
+import type { ConvertOptions } from "./convert_options.ts";
+import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
+import { MARKER } from "./unfinished_marker.ts";
+
+/** What a listing of the source has found besides the chunks. */
+export interface ListedSource {
+  /** The keys of files that belong to no chunk, relative to the outermost node. */
+  readonly files: readonly StoreKey[];
+  /** The keys of all markers of unfinished conversions below the outermost node. */
+  readonly markers: readonly StoreKey[];
+  /** The keys of Zarr v2 metadata beside a `zarr.json`. */
+  readonly v2Documents: readonly StoreKey[];
+  /** The paths of Zarr v2 nodes below the outermost node. */
+  readonly v2Nodes: readonly string[];
+  /** A number that depends on all chunks and files; `undefined` if the source cannot list. */
+  readonly fingerprint: number | undefined;
+}
+
+/**
+ * Adds the stored chunks of the source to the lists of the arrays, and returns the other
+ * files.
+ *
+ * @throws {Error} If a file would be a chunk of the target.
+ */
+export async function listSource(
+  plan: ConvertPlan,
+  options: StoreOptions,
+): Promise<ListedSource> {
+  const { source, target, arrays } = plan;
+  const files: StoreKey[] = [];
+  const markers: StoreKey[] = [];
+  const v2Documents: StoreKey[] = [];
+  const v2Nodes: string[] = [];
+  const found = { files, markers, v2Documents, v2Nodes };
+  if (typeof source.store.list !== "function") {
+    return { ...found, fingerprint: undefined };
+  }
+  const isBeside = besideNodes(plan);
+  const isLeftOut = belowLeftOut(plan);
+  const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
+  const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(target, path)),
+  ]));
+  const fingerprint = await listHierarchy(
+    source,
+    plan.nodes,
+    keysOf(source, arrays),
+    {
+      chunk: (path, coordinates) => lists.get(path)!.push(coordinates),
+      file(key, path) {
+        const relative = key.slice(source.root.length) as StoreKey;
+        if (key.endsWith(MARKER)) markers.push(key);
+        if (relative === MARKER || isLeftOut(key)) return;
+        if (isV2Document(key)) {
+          if (isBeside(key)) return void v2Documents.push(key);
+          if (/\/\.z(?:array|group)$/.test(key)) {
+            v2Nodes.push(relative.slice(1, relative.lastIndexOf("/")));
+          }
+        }
+        const targetKey = target.root + relative as StoreKey;
+        if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
+          throw new Error(
+            `The file ${
+              describe(key)
+            } is no chunk of the source, and would be one of the target, ${
+              describe(targetKey)
+            }; remove it, or choose other keys`,
+          );
+        }
+        files.push(relative);
+      },
+    },
+    options,
+  );
+  return { ...found, fingerprint };
+}
+
+/** Returns a function that says whether the innermost node around a key is left out. */
+function belowLeftOut(
+  { source, nodes, leftOut }: ConvertPlan,
+): (key: string) => boolean {
+  const roots = new Set<string>(nodes.map(({ path }) => rootIn(source, path)));
+  const left = new Set<string>(leftOut.map(({ path }) => rootIn(source, path)));
+  return (key) => {
+    let folder = left.size === 0 ? "" : key;
+    while (folder !== "") {
+      folder = folder.slice(0, folder.lastIndexOf("/"));
+      if (left.has(folder)) return true;
+      if (roots.has(folder)) return false;
+    }
+    return false;
+  };
+}
+
+/** Returns a function that says whether a document of Zarr v2 lies beside the `zarr.json` of a node. */
+export function besideNodes(
+  { source, nodes }: ConvertPlan,
+): (key: string) => boolean {
+  const roots = new Set<string>(nodes.map(({ path }) => rootIn(source, path)));
+  return (key) => roots.has(key.slice(0, key.lastIndexOf("/")));
+}
+
+/**
+ * Removes the nodes of the source from consolidated metadata of Zarr v2, since their chunks
+ * get other keys.
+ *
+ * @param bytes The consolidated metadata.
+ * @param key The key of the consolidated metadata in the source.
+ */
+export function withoutNodes(
+  bytes: Uint8Array,
+  key: StoreKey,
+  plan: ConvertPlan,
+): Uint8Array {
+  const isBeside = besideNodes(plan);
+  const folder = key.slice(0, key.lastIndexOf("/") + 1);
+  try {
+    return withoutV2Nodes(bytes, (path) => isBeside(`${folder}${path}`));
+  } catch (error) {
+    if (error instanceof MetadataError) return bytes; // The bytes are no JSON.
+    throw error;
+  }
+}
+
+/** The keys of the arrays of the source, by path. */
+export function keysOf(
+  place: Place,
+  arrays: readonly PlannedArray[],
+): Map<string, ArrayKeys> {
+  return new Map(arrays.map(({ path, source: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(place, path)),
+  ]));
+}
+
+/** Lists the source once more, and returns its fingerprint. */
+export async function fingerprintOf(
+  { source, nodes, arrays }: ConvertPlan,
+  options: StoreOptions,
+): Promise<number> {
+  const nothing = { chunk() {}, file() {} };
+  const keys = keysOf(source, arrays);
+  return await listHierarchy(source, nodes, keys, nothing, options);
+}
+
+/** A value of the source, and the keys of the files that hold it. */
+interface StampedValue {
+  readonly keys: readonly StoreKey[];
+}
+
+/**
+ * Detects values of a file store that are replaced during a conversion. Other stores have no
+ * stamps that tell versions of a value apart.
+ */
+export class SourceStamps {
+  readonly #store: Store;
+  /** The sum of the hashes of all stamps before their values were copied. */
+  #sum = 0;
+  /** Whether the store has stamps. */
+  #isFound = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Takes the stamps of a value before the value is copied. */
+  async take(value: StampedValue, options: StoreOptions): Promise<void> {
+    const text = await this.#stampsOf(value, options);
+    if (text === "") return;
+    this.#isFound = true;
+    this.#sum = addHash(this.#sum, text);
+  }
+
+  /**
+   * Takes the stamps of all values again after the last one was copied.
+   *
+   * @throws {Error} If a value was replaced.
+   */
+  async check(
+    plan: ConvertPlan,
+    values: Iterable<StampedValue>,
+    { concurrency = 4, signal }: ConvertOptions,
+  ): Promise<void> {
+    if (!this.#isFound) return;
+    let sum = 0;
+    await runConcurrently(values, concurrency, async (value, signal) => {
+      const text = await this.#stampsOf(value, { signal });
+      if (text !== "") sum = addHash(sum, text);
+    }, signal);
+    if (sum !== this.#sum) throw changed(plan);
+  }
+
+  /** The stamps of the files of a value; empty if they have none. */
+  async #stampsOf(
+    { keys }: StampedValue,
+    options: StoreOptions,
+  ): Promise<string> {
+    let text = "";
+    for (const key of keys) {
+      const stamp = await fileStamp(this.#store, key, options);
+      if (stamp !== undefined) text += `${key} ${stamp}\n`;
+    }
+    return text;
+  }
+}
+
+/** An error about a source that has changed during the conversion. */
+export function changed({ source, target }: ConvertPlan): Error {
+  return new Error(
+    `${
+      describePlace(source)
+    } has changed while it was converted, and the conversion to ${
+      describePlace(target)
+    } is left unfinished; run it again with the option "overwrite" when nobody writes`,
+  );
+}
