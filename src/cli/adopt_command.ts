@@ -1,10 +1,5 @@
 import type { AdoptedArray, AdoptionOptions } from "../containers/mod.ts";
-import {
-  FileSystemStore,
-  readSize,
-  type Store,
-  type StoreKey,
-} from "../stores/mod.ts";
+import { FileSystemStore, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -151,18 +146,14 @@ async function adoptTiffs(
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
   if (args.has("array")) throw new UsageError("--array is for zip files only");
-  const { adoptTiffs } = await import("../containers/tiff/adopt_tiffs.ts");
+  const { adoptTiffs, rankOfTiff } = await import("../containers/mod.ts");
   const [page, overview] = ["page", "overview"].map((name) =>
     wholeNumber(args, name, 0)
   );
   const stack = args.has("stack");
   const rankOf = async (key: StoreKey) => {
-    const { readShard } = await import("../containers/tiff/tiff_shard.ts");
-    const size = await readSize(store, key);
-    if (size === undefined) return 0;
-    const selection = { page, overview };
-    const shard = await readShard(store, { key, size }, selection, {});
-    return shard.shape.length + (stack ? 1 : 0);
+    const rank = await rankOfTiff(store, key, { page, overview });
+    return rank > 0 && stack ? rank + 1 : rank;
   };
   const files = await placed(found, stack, rankOf);
   const fillValue = numberOf(args, "fill-value");
@@ -186,15 +177,9 @@ async function adoptZips(
   for (const name of ["stack", "page", "overview", "fill-value"]) {
     if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
   }
-  const { adoptZip } = await import("../containers/zip/adopt_zip.ts");
+  const { adoptZip, rankOfZip } = await import("../containers/mod.ts");
   const array = args.text("array") ?? "";
-  const rankOf = async (key: StoreKey) => {
-    const { readZippedArray } = await import(
-      "../containers/zip/zipped_array.ts"
-    );
-    const { metadata } = await readZippedArray(store, key, array, {});
-    return metadata.shape.length;
-  };
+  const rankOf = (key: StoreKey) => rankOfZip(store, key, array);
   return await adoptZip(store, found.path, {
     ...options,
     chunkKeyEncoding: found.encoding,

@@ -97,18 +97,14 @@ export async function containerOf(
 ): Promise<Pick<LayoutOptions, "container">> {
   const format = args.text("container");
   if (format === undefined) return {};
-  const containers = {
-    tiff: async () =>
-      (await import("../containers/tiff/tiff_container.ts")).tiffContainer,
-    zip: async () =>
-      (await import("../containers/zip/zip_container.ts")).zipContainer,
-  };
+  const { tiffContainer, zipContainer } = await import("../containers/mod.ts");
+  const containers = { tiff: tiffContainer, zip: zipContainer };
   if (!Object.hasOwn(containers, format)) {
     throw new UsageError(
       `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
     );
   }
-  const container = await containers[format as keyof typeof containers]();
+  const container = containers[format as keyof typeof containers];
   return { container: (metadata) => container(metadata) };
 }
 

@@ -3,9 +3,14 @@ import {
   CHECKSUM_SIZE,
   verifyChecksum,
 } from "../checksum/mod.ts";
-import { DamageError } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
-import { chunkAt, keyOf, parseCodecConfiguration, passNotes } from "./codec.ts";
+import {
+  chunkAt,
+  damaged,
+  keyOf,
+  parseCodecConfiguration,
+  passNotes,
+} from "./codec.ts";
 
 /** Zarr's codec `crc32c`: bytes, followed by their CRC32C in little-endian order. */
 export class Crc32cCodec {
@@ -21,16 +26,16 @@ export class Crc32cCodec {
   }
 
   decode(encoded: Uint8Array): Uint8Array {
-    const key = keyOf(encoded);
-    const what = `The ${chunkAt(encoded)}`;
     if (encoded.length < CHECKSUM_SIZE) {
-      throw new DamageError(
-        `${what} is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
-        { key },
+      throw damaged(
+        encoded,
+        `is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
       );
     }
     // A copy, since zarrita encodes all of the memory that elements lie in.
-    const bytes = copyBytes(verifyChecksum(encoded, what, key));
+    const bytes = copyBytes(
+      verifyChecksum(encoded, `The ${chunkAt(encoded)}`, keyOf(encoded)),
+    );
     passNotes(encoded, bytes);
     return bytes;
   }

@@ -1,6 +1,7 @@
 /**
- * The codec `imagecodecs_lzw` of the Python package imagecodecs, with the LZW of TIFF: codes of 9 to 12 bits from the highest bit on, which grow one code
- * early. Source: TIFF 6.0, section 13
+ * The codec `imagecodecs_lzw` of the Python package imagecodecs, with the LZW of TIFF:
+ * codes of 9 to 12 bits, from the highest bit on, which get longer one code early.
+ * Source: TIFF 6.0, section 13
  */
 import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
@@ -36,7 +37,7 @@ export function encodeLzw(bytes: Uint8Array): Uint8Array {
   let heldBits = 0;
   let width = 9;
   let next = FIRST;
-  /** The code of a code followed by a byte. */
+  /** The codes of sequences, by the code of all their bytes but the last one, and that byte. */
   const codes = new Map<number, number>();
   const write = (code: number) => {
     held = held << width | code;
@@ -50,7 +51,7 @@ export function encodeLzw(bytes: Uint8Array): Uint8Array {
     next = FIRST;
     width = 9;
   };
-  /** Counts the code that the decoder adds for each code it reads. */
+  /** Counts the code that the decoder adds to its table for each code that it reads. */
   const added = () => {
     if (++next === FULL) clear();
     else if (next === 1 << width) width++;
@@ -79,8 +80,8 @@ export function encodeLzw(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Decodes bytes, also those of programs before TIFF 6.0, whose codes start at the lowest
- * bit and grow when they have to.
+ * Decodes bytes. In those of programs from before TIFF 6.0, codes start at the lowest bit
+ * and get longer when they have to.
  *
  * @param expected The length of the decoded bytes, if it is known. Decoding ends there,
  * since some programs write more, and at the end of data without an end code.
@@ -96,7 +97,7 @@ export function decodeLzw(
   const lasts = Uint8Array.from({ length: MOST_CODES }, (_, i) => i & 255);
   const firsts = lasts.slice();
   const lengths = new Uint16Array(MOST_CODES).fill(1, 0, CLEAR);
-  // No other data starts like this, with the code that clears the table.
+  // Both forms start with the code that clears the table.
   const isOld = bytes[0] === 0 && (bytes[1]! & 1) === 1;
   const growsAt = isOld ? 0 : 1;
   const most = expected ?? limit;

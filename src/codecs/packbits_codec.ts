@@ -1,17 +1,11 @@
-import {
-  DamageError,
-  describe,
-  describeAll,
-  MetadataError,
-} from "../errors/mod.ts";
+import { describe, describeAll, MetadataError } from "../errors/mod.ts";
 import { checkOneOf, isWhole, refuse } from "../metadata/mod.ts";
 import {
   type BytesEntry,
   type Chunk,
-  chunkAt,
   type ChunkDecoder,
   type ChunkMetadata,
-  keyOf,
+  damaged,
   parseCodecConfiguration,
 } from "./codec.ts";
 import { elementBytes } from "./element_bytes.ts";
@@ -130,13 +124,11 @@ export class PackbitsCodec {
     const { field, padding } = this.#configuration;
     const size = this.computeEncodedSize(this.#count * field.size);
     if (encoded.length === size) return;
-    throw new DamageError(
-      `The ${
-        chunkAt(encoded)
-      } is ${encoded.length} bytes long, where ${this.#count} elements of ${field.bits} bits take ${size} in packbits${
+    throw damaged(
+      encoded,
+      `is ${encoded.length} bytes long, where ${this.#count} elements of ${field.bits} bits take ${size} in packbits${
         padding === "none" ? "" : `, the ${padding} of padding included`
       }`,
-      { key: keyOf(encoded) },
     );
   }
 
@@ -147,21 +139,19 @@ export class PackbitsCodec {
       ? this.#padding
       : encoded[padding === "first_byte" ? 0 : this.#end];
     if (stored !== this.#padding) {
-      throw new DamageError(
-        `The ${
-          chunkAt(encoded)
-        } has ${stored} as the number of padding bits in its ${padding}, where ${this.#count} elements leave ${this.#padding}`,
-        { key: keyOf(encoded) },
+      throw damaged(
+        encoded,
+        `has ${stored} as the number of padding bits in its ${padding}, where ${this.#count} elements leave ${this.#padding}`,
       );
     }
     if (this.#padding === 0) return;
     const bits = encoded[this.#end - 1]! >> (8 - this.#padding);
     if (bits === 0) return;
-    throw new DamageError(
-      `The ${chunkAt(encoded)} has the padding bits 0b${
+    throw damaged(
+      encoded,
+      `has the padding bits 0b${
         bits.toString(2).padStart(this.#padding, "0")
       }, where packbits fills its last byte with bits of 0`,
-      { key: keyOf(encoded) },
     );
   }
 }

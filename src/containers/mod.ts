@@ -1,4 +1,4 @@
-export { isAdopted } from "./adoption/adopted_index.ts";
+export { checkFileRecord, isAdopted } from "./adoption/adopted_index.ts";
 export type {
   AdoptedArray,
   AdoptionOptions,
@@ -7,9 +7,12 @@ export type {
 export type {
   AdoptedMismatch,
   AdoptedVerification,
-} from "./adoption/verify_adopted_files.ts";
-export type { AdoptTiffsOptions, TiffFile } from "./tiff/adopt_options.ts";
-export { adoptTiffs } from "./tiff/adopt_tiffs.ts";
+} from "./adoption/verify_adoption.ts";
+export {
+  adoptTiffs,
+  type AdoptTiffsOptions,
+  type TiffFile,
+} from "./tiff/adopt_tiffs.ts";
 export { describeTiff } from "./tiff/describe_tiff.ts";
 export { tiffContainer } from "./tiff/tiff_container.ts";
 export type {
@@ -23,13 +26,10 @@ export type {
   TiffPage,
   TiffPlace,
 } from "./tiff/tiff_page.ts";
-export { verifyAdopted } from "./tiff/verify_adopted.ts";
-export {
-  changeOfFile,
-  hasRightSize,
-  wrongEntriesOf,
-} from "./verify_adopted_file.ts";
+export { rankOfTiff } from "./tiff/tiff_shard.ts";
+export { verifyAdopted } from "./tiff/verify_adopted_tiffs.ts";
+export { verifyAdoptedFile } from "./verify_adopted_file.ts";
 export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";
-export { verifyAdoptedZip } from "./zip/verify_adopted_zip.ts";
-export { zipContainer } from "./zip/zip_container.ts";
-export type { ZipOptions } from "./zip/zip_options.ts";
+export { verifyAdoptedZip } from "./zip/verify_adopted_zips.ts";
+export { zipContainer, type ZipOptions } from "./zip/zip_container.ts";
+export { rankOfZip } from "./zip/zipped_array.ts";

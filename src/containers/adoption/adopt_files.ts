@@ -4,24 +4,30 @@ import {
   completeMetadata,
   countOfGrid,
   createArrayChunks,
-  isInShare,
-  type Share,
   storageOf,
 } from "../../arrays/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
 import { type ArrayMetadata, formatZarrJson } from "../../metadata/mod.ts";
-import { mapConcurrently, runConcurrently } from "../../runtime/mod.ts";
+import {
+  isSameBytes,
+  mapConcurrently,
+  runConcurrently,
+} from "../../runtime/mod.ts";
 import {
   assertExtents,
   FILE_RECORD_SIZE,
   parseShardLayout,
   type ShardIndex,
   shardIndexSize,
+  type ShardLayout,
 } from "../../shards/mod.ts";
 import {
   assertLinks,
   assertWritable,
+  describeStore,
+  isSameFile,
   readSize,
+  readValue,
   recover,
   remove,
   type Store,
@@ -29,16 +35,30 @@ import {
   type StoreOptions,
   write,
 } from "../../stores/mod.ts";
-import type { AdoptedArray, AdoptionOptions } from "./adoption_options.ts";
 import {
-  assertKeys,
-  assertNew,
-  FILES_AT_ONCE,
-  type FileToAdopt,
-  type PlacedFile,
-  placeFiles,
-} from "./placed_files.ts";
-import { isAboutFile, readAdopted } from "./verify_adopted_files.ts";
+  encodeIndexPart,
+  INDEX_SUFFIX,
+  isAboutFile,
+  readAdopted,
+} from "./adopted_index.ts";
+import type { AdoptedArray, AdoptionOptions } from "./adoption_options.ts";
+
+/** The number of files that are worked on at the same time. */
+export const FILES_AT_ONCE = 16;
+
+/** A file that becomes a shard of an array. */
+export interface FileToAdopt {
+  /** The grid coordinates of the shard. */
+  readonly coordinates: readonly number[];
+  /** The key of the file in the store. */
+  readonly key: StoreKey;
+  /** The length of the file in bytes. */
+  readonly size: number;
+  /** The extents of its inner chunks. */
+  readonly index: ShardIndex;
+  /** The contents of the file that the index describes, as in the record of the index. Defaults to 0. */
+  readonly contents?: number;
+}
 
 /** Options of {@linkcode adoptFiles}. */
 export interface AdoptFilesOptions extends AdoptionOptions {
@@ -191,63 +211,93 @@ async function assertAdopted(
   );
 }
 
-/**
- * Counts the steps of an adoption, and reports each one.
- *
- * @param read The number of files that are read.
- * @param written The number of indexes that are written or checked.
- */
-export function countSteps(
-  read: number,
-  written: number,
-  { dryRun, onProgress }: AdoptionOptions,
-): () => void {
-  const total = read + (dryRun ? 0 : written);
-  let done = 0;
-  return () => onProgress?.({ done: ++done, total });
+/** A file with the key of its chunk, and the part that is stored beside the file. */
+interface PlacedFile {
+  readonly key: StoreKey;
+  readonly chunkKey: StoreKey;
+  readonly partKey: StoreKey;
+  /** Encodes the part. The parts of all files would take much memory. */
+  encodePart(): Uint8Array;
 }
 
-/** A file that is read, and whether it belongs to the share. */
-export type SharedFile<T> = T & { readonly isOwn: boolean };
-
-/**
- * Selects the files of a share, and a few others that show the shape of the array: along
- * each dimension the first file before the end, and the first one at the end.
- *
- * @param share All files are selected without one. `undefined` in a run that finishes the
- * work of shares selects no own files.
- */
-export function filesOfShare<
-  T extends { key: StoreKey; coordinates?: readonly number[] },
->(
-  files: readonly T[],
-  { share, finish = false }: {
-    share?: Share | undefined;
-    finish?: boolean | undefined;
-  },
-): SharedFile<T>[] {
-  if (share === undefined && !finish) {
-    return files.map((file) => ({ ...file, isOwn: true }));
-  }
-  const shown = new Set(references(files));
-  return files.flatMap((file) => {
-    const isOwn = share !== undefined && isInShare(share, file.key);
-    return isOwn || shown.has(file) ? [{ ...file, isOwn }] : [];
+/** Gives files the keys of their chunks. */
+function placeFiles(
+  chunks: ArrayChunks,
+  layout: ShardLayout,
+  files: readonly FileToAdopt[],
+): PlacedFile[] {
+  return files.map(({ coordinates, key, size, index, contents = 0 }) => {
+    const chunkKey = chunks.key(coordinates);
+    const encodePart = () => encodeIndexPart({ size, contents }, index, layout);
+    return { key, chunkKey, partKey: `${chunkKey}${INDEX_SUFFIX}`, encodePart };
   });
 }
 
-function references<T extends { coordinates?: readonly number[] }>(
-  files: readonly T[],
-): T[] {
-  const rank = files[0]?.coordinates?.length;
-  // The only zip may have no coordinates.
-  if (rank === undefined) return files.slice(0, 1);
-  return Array.from({ length: rank }, (_, dimension) => {
-    const placeOf = ({ coordinates }: T) => coordinates?.[dimension] ?? 0;
-    const last = files.reduce((most, file) => Math.max(most, placeOf(file)), 0);
-    return [
-      files.find((file) => placeOf(file) < last),
-      files.find((file) => placeOf(file) === last),
-    ];
-  }).flat().filter((file) => file !== undefined);
+/**
+ * Refuses files that share a chunk, or have other keys than their chunks.
+ *
+ * @throws {RangeError} If two files have the same coordinates, or a file's key is not
+ * that of its chunk, without `link`.
+ * @throws {TypeError} If the store cannot link where it has to.
+ */
+function assertKeys(
+  store: Store,
+  chunks: ArrayChunks,
+  files: readonly Pick<FileToAdopt, "coordinates" | "key">[],
+  link: boolean,
+): void {
+  const seen = new Map<StoreKey, StoreKey>();
+  for (const { key, coordinates } of files) {
+    const chunkKey = chunks.key(coordinates);
+    const other = seen.get(chunkKey);
+    if (other !== undefined) {
+      throw new RangeError(
+        `Expected one file for the chunk ${describe(coordinates)}, found ${
+          describe(other)
+        } and ${describe(key)}`,
+      );
+    }
+    seen.set(chunkKey, key);
+    if (key === chunkKey) continue;
+    if (!link) {
+      throw new RangeError(
+        `File ${describe(key)} has not the key of its chunk ${
+          describe(coordinates)
+        }, ${
+          describe(chunkKey)
+        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
+      );
+    }
+    assertLinks(store);
+  }
+}
+
+/** Refuses to replace a document, another file or another index. */
+async function assertNew(
+  store: Store,
+  document: StoreKey,
+  files: readonly PlacedFile[],
+  options: StoreOptions,
+): Promise<void> {
+  const refuse = (key: StoreKey) => {
+    throw new MetadataError(
+      `Cannot adopt files: ${
+        describe(key)
+      } is there already; remove it, or set overwrite: true`,
+      "",
+      { document, store: describeStore(store) },
+    );
+  };
+  if (await readSize(store, document, options) !== undefined) refuse(document);
+  await runConcurrently(files, FILES_AT_ONCE, async (file) => {
+    const { key, chunkKey, partKey } = file;
+    const found = await readValue(store, partKey, options);
+    const isOther = found !== undefined &&
+      !isSameBytes(found, file.encodePart());
+    if (isOther) refuse(partKey);
+    if (key === chunkKey) return;
+    if (await readSize(store, chunkKey, options) === undefined) return;
+    const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
+    if (!await isSameFile(from!, to!, options)) refuse(chunkKey);
+  }, options.signal);
 }

@@ -1,7 +1,7 @@
 import { describe } from "../../errors/mod.ts";
 
 /** A file at its place in the grid. */
-export interface PlacedFile {
+export interface MosaicFile {
   /** The file in messages, such as `File "/c/0/1.tiff"`. */
   readonly name: string;
   readonly coordinates: readonly number[];
@@ -26,7 +26,7 @@ export interface Mosaic {
  * @throws {RangeError} If the files do not fit together.
  */
 export function mosaicOf(
-  files: readonly PlacedFile[],
+  files: readonly MosaicFile[],
   chunkShape: readonly number[],
   pieces: string,
 ): Mosaic {
@@ -42,7 +42,7 @@ export function mosaicOf(
 
 /** Notes on dimensions along which no file is the first. */
 export function notesOnStarts(
-  files: readonly Pick<PlacedFile, "coordinates">[],
+  files: readonly Pick<MosaicFile, "coordinates">[],
 ): string[] {
   return files[0]!.coordinates.flatMap((_, dimension) => {
     const first = files.reduce(
@@ -57,12 +57,12 @@ export function notesOnStarts(
 
 /** The lengths of the array and of a shard along a dimension. */
 function lengthsOf(
-  files: readonly PlacedFile[],
+  files: readonly MosaicFile[],
   dimension: number,
   { chunk, pieces }: { chunk: number; pieces: string },
 ): { array: number; shard: number } {
-  const lengthOf = ({ shape }: PlacedFile) => shape[dimension]!;
-  const placeOf = ({ coordinates }: PlacedFile) => coordinates[dimension]!;
+  const lengthOf = ({ shape }: MosaicFile) => shape[dimension]!;
+  const placeOf = ({ coordinates }: MosaicFile) => coordinates[dimension]!;
   const last = files.reduce((most, file) => Math.max(most, placeOf(file)), 0);
   const edge = files.filter((file) => placeOf(file) === last);
   const inner = files.filter((file) => placeOf(file) < last);
@@ -91,9 +91,9 @@ function lengthsOf(
 }
 
 function assertEqual(
-  files: readonly PlacedFile[],
+  files: readonly MosaicFile[],
   dimension: number,
-  lengthOf: (file: PlacedFile) => number,
+  lengthOf: (file: MosaicFile) => number,
 ): void {
   const [first] = files;
   const other = files.find((file) => lengthOf(file) !== lengthOf(first!));

@@ -4,9 +4,9 @@ import {
   SuffixChunkKeyEncoding,
   toChunkKeyEncoding,
 } from "../../chunk_key_encoding/mod.ts";
-import { DamageError, describe } from "../../errors/mod.ts";
-import type { ArrayMetadata } from "../../metadata/mod.ts";
-import { loadOnce, mapConcurrently } from "../../runtime/mod.ts";
+import { DamageError, describe, describeAll } from "../../errors/mod.ts";
+import type { ArrayMetadata, NamedConfiguration } from "../../metadata/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import {
   assertStore,
@@ -19,30 +19,37 @@ import {
 } from "../../stores/mod.ts";
 import {
   adoptFiles,
-  countSteps,
-  filesOfShare,
-  type SharedFile,
+  FILES_AT_ONCE,
+  type FileToAdopt,
 } from "../adoption/adopt_files.ts";
 import { adoptedLayout, adoptedParts } from "../adoption/adopted_index.ts";
-import type { AdoptedArray } from "../adoption/adoption_options.ts";
-import { findFiles } from "../adoption/find_files.ts";
+import {
+  type AdoptedArray,
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
+  assertAdoption,
+  isBoolean,
+} from "../adoption/adoption_options.ts";
+import {
+  countSteps,
+  filesOfShare,
+  findFiles,
+  type SharedFile,
+} from "../adoption/files_to_adopt.ts";
 import {
   type Mosaic,
+  type MosaicFile,
   mosaicOf,
   notesOnStarts,
-  type PlacedFile,
 } from "../adoption/mosaic.ts";
-import { FILES_AT_ONCE, type FileToAdopt } from "../adoption/placed_files.ts";
-import {
-  type AdoptTiffsOptions,
-  assertAdoptOptions,
-  encodeSelection,
-  type TiffFile,
-} from "./adopt_options.ts";
+import { assertJpeg } from "./jpeg_tiles.ts";
 import { MOST_TILES } from "./page_tiles.ts";
 import {
   commonRows,
   differenceOf,
+  encodeSelection,
+  MOST_OVERVIEWS,
+  MOST_PAGES,
   readShard,
   stacked,
   type TiffShard,
@@ -157,8 +164,64 @@ export async function adoptTiffs(
   );
 }
 
-// Few files need the tables of JPEG.
-const loadJpeg = /* @__PURE__ */ loadOnce(() => import("./assert_jpeg.ts"));
+/**
+ * A file and its place in an array.
+ *
+ * @example
+ * ```ts
+ * import type { TiffFile } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const file: TiffFile = { coordinates: [0, 2], key: "/S2A_T32TMT_B04.tif" };
+ * ```
+ */
+export interface TiffFile {
+  /** The grid coordinates of the shard that the file becomes. */
+  readonly coordinates: readonly number[];
+  /** The key of the file in the store. */
+  readonly key: StoreKey;
+}
+
+/**
+ * Options of {@linkcode adoptTiffs}.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptTiffsOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptTiffsOptions = {
+ *   chunkKeyEncoding: { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
+ *   attributes: { source: "survey of 2019" },
+ * };
+ * ```
+ */
+export interface AdoptTiffsOptions extends AdoptionOptions {
+  /**
+   * The names of the files below the path of the array. By default, `default` keys with
+   * the suffix `.tiff` or `.tif`, such as `c/0/1.tiff`.
+   */
+  readonly chunkKeyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
+  readonly files?: readonly TiffFile[] | undefined;
+  /** Whether each file is one element along a new first dimension. */
+  readonly stack?: boolean | undefined;
+  /**
+   * The place of the page that is adopted, as `describeTiff` lists them. By default, all
+   * pages that are pictures; several of them make a dimension before those of a page.
+   */
+  readonly page?: number | undefined;
+  /** The overview that is adopted in place of the page: 1 for the largest one, and so on. Defaults to 0, the page itself. */
+  readonly overview?: number | undefined;
+  /** The value of elements that no file has. By default, GDAL_NODATA of the files, or 0. */
+  readonly fillValue?: number | bigint | undefined;
+  /** A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`. */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+  /** The user's own metadata. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+}
 
 /** A file that was read. */
 interface ReadFile extends PlacedShard {
@@ -199,7 +262,6 @@ async function readFile(
     );
   }
   if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
-    const { assertJpeg } = await loadJpeg();
     await assertJpeg(store, key, shard, storeOptions);
   }
   const placed = stack ? stacked(shard) : shard;
@@ -261,7 +323,7 @@ function fitted(files: readonly ReadFile[]): ReadFile[] {
 const EXTENSION = /\.(?:tiff?|btf|tf8)$/i;
 
 /** The files of an array, and the encoding of their keys. */
-export interface FoundTiffs {
+interface FoundTiffs {
   readonly encoding: ChunkKeyEncoding;
   readonly files: readonly TiffFile[];
 }
@@ -274,7 +336,7 @@ export interface FoundTiffs {
  * @throws {RangeError} If there are none, or their keys are of several encodings.
  * @throws {TypeError} If the store cannot list and no files are given.
  */
-export async function findTiffs(
+async function findTiffs(
   store: Store,
   root: "" | StoreKey,
   { chunkKeyEncoding, files }: AdoptTiffsOptions,
@@ -314,7 +376,7 @@ export function metadataOf(
 }
 
 /** A file at its place in the grid. */
-export interface PlacedShard extends PlacedFile {
+interface PlacedShard extends MosaicFile {
   readonly shard: TiffShard;
 }
 
@@ -323,7 +385,7 @@ export interface PlacedShard extends PlacedFile {
  *
  * @throws {RangeError} If the files do not fit together.
  */
-export function mosaicOfTiffs(files: readonly PlacedShard[]): Mosaic {
+function mosaicOfTiffs(files: readonly PlacedShard[]): Mosaic {
   const mosaic = mosaicOf(files, files[0]!.shard.tileShape, "tiles");
   const count = mosaic.chunksPerShard.reduce((product, n) => product * n, 1);
   if (count <= MOST_TILES) return mosaic;
@@ -352,4 +414,72 @@ export function indexOf(
     index[place] = tile;
   });
   return index;
+}
+
+/** For each option: what it must be, and whether a value is that. */
+const OPTIONS: Readonly<
+  Record<
+    keyof AdoptTiffsOptions,
+    readonly [string, (value: unknown) => boolean]
+  >
+> = {
+  ...ADOPTION_OPTIONS,
+  chunkKeyEncoding: [
+    "a chunk key encoding",
+    (value) => typeof value === "string" || typeof value === "object",
+  ],
+  files: ["a list of { coordinates, key }", isFiles],
+  stack: isBoolean(),
+  page: isPlace(MOST_PAGES),
+  overview: isPlace(MOST_OVERVIEWS),
+  fillValue: [
+    "a number or a bigint",
+    (value) => typeof value === "number" || typeof value === "bigint",
+  ],
+  dimensionNames: ["a list of names", Array.isArray],
+  attributes: ["an object", (value) => typeof value === "object"],
+};
+
+/** Refuses options that are unknown or of a wrong type. */
+function assertAdoptOptions(options: AdoptTiffsOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(
+      `Expected the options of adoptTiffs as an object, found ${
+        describe(options)
+      }`,
+    );
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(OPTIONS, name)) {
+      throw new TypeError(
+        `Unknown option ${describe(name)} of adoptTiffs; known are ${
+          describeAll(Object.keys(OPTIONS))
+        }`,
+      );
+    }
+    const [expected, isValid] = OPTIONS[name as keyof AdoptTiffsOptions];
+    if (value === undefined || isValid(value)) continue;
+    throw new TypeError(
+      `Expected the option "${name}" to be ${expected}, found ${
+        describe(value)
+      }`,
+    );
+  }
+  assertAdoption(options);
+}
+
+function isPlace(most: number): [string, (value: unknown) => boolean] {
+  return [
+    `a whole number from 0 to ${most}`,
+    (value) =>
+      Number.isInteger(value) && value as number >= 0 &&
+      value as number <= most,
+  ];
+}
+
+function isFiles(value: unknown): boolean {
+  return Array.isArray(value) &&
+    value.every((file) =>
+      Array.isArray(file?.coordinates) && typeof file.key === "string"
+    );
 }

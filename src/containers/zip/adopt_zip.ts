@@ -19,11 +19,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../stores/mod.ts";
-import {
-  adoptFiles,
-  countSteps,
-  filesOfShare,
-} from "../adoption/adopt_files.ts";
+import { adoptFiles, FILES_AT_ONCE } from "../adoption/adopt_files.ts";
 import {
   adoptedLayout,
   adoptedParts,
@@ -35,13 +31,17 @@ import {
   type AdoptionOptions,
   assertAdoption,
 } from "../adoption/adoption_options.ts";
-import { findFiles, type FoundFile } from "../adoption/find_files.ts";
 import {
+  countSteps,
+  filesOfShare,
+  findFiles,
+  type FoundFile,
+} from "../adoption/files_to_adopt.ts";
+import {
+  type MosaicFile,
   mosaicOf,
   notesOnStarts,
-  type PlacedFile,
 } from "../adoption/mosaic.ts";
-import { FILES_AT_ONCE } from "../adoption/placed_files.ts";
 import {
   contentsOf,
   differentMember,
@@ -201,7 +201,7 @@ function withoutChunks(
 }
 
 /** A zip with its place in the array. */
-interface PlacedZip extends ZippedArray, PlacedFile {
+interface PlacedZip extends ZippedArray, MosaicFile {
   readonly key: StoreKey;
   readonly isOwn: boolean;
 }
@@ -296,7 +296,7 @@ const OPTIONS: Readonly<
 };
 
 /** Refuses options that are unknown or of a wrong type. */
-export function assertAdoptZipOptions(options: AdoptZipOptions): void {
+function assertAdoptZipOptions(options: AdoptZipOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(
       `Expected the options of adoptZip as an object, found ${

@@ -120,6 +120,15 @@ export async function readZippedArray(
   };
 }
 
+/** The number of dimensions of an array in a zip, whose path is `array`. */
+export async function rankOfZip(
+  store: Store,
+  key: StoreKey,
+  array: string,
+): Promise<number> {
+  return (await readZippedArray(store, key, array, {})).metadata.shape.length;
+}
+
 /** Opens an array in a zip. Where another node is, the error says how to name the array. */
 async function openInside(
   entries: ZipEntries,

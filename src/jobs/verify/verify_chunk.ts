@@ -1,11 +1,7 @@
 import type { ArrayChunks } from "../../arrays/mod.ts";
 import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
 import { chunkRows, noteKey } from "../../codecs/mod.ts";
-import {
-  changeOfFile,
-  hasRightSize,
-  wrongEntriesOf,
-} from "../../containers/mod.ts";
+import { checkFileRecord, verifyAdoptedFile } from "../../containers/mod.ts";
 import {
   ChecksumError,
   DamageError,
@@ -131,7 +127,7 @@ class ChunkVerification {
     let hasRecord: boolean | undefined;
     const isUnchanged = await this.#try(async () => {
       const place = { store, key: chunks.key(this.#coordinates) };
-      hasRecord = await hasRightSize(place, this.#options);
+      hasRecord = await checkFileRecord(place, this.#options);
     }, "adopted-file-changed");
     if (!isUnchanged) return true;
     const isPresent = await this.#verifyStored();
@@ -144,23 +140,19 @@ class ChunkVerification {
         } has no record of its file, so that readers do not notice if the file is replaced`,
       );
     } else if (hasRecord) {
-      const change = await changeOfFile(
+      const problems = verifyAdoptedFile(
         store,
         chunks,
         this.#coordinates,
+        this.#isDeep,
         this.#options,
       );
-      if (change !== undefined) this.#add("adopted-file-changed", change);
-      else if (this.#isDeep) {
-        const wrong = wrongEntriesOf(
-          store,
-          chunks,
-          this.#coordinates,
-          this.#options,
+      for await (const { kind, message } of problems) {
+        const isFile = kind === "file";
+        this.#add(
+          isFile ? "adopted-file-changed" : "inner-chunk-checksum",
+          message,
         );
-        for await (const message of wrong) {
-          this.#add("inner-chunk-checksum", message);
-        }
       }
     }
     return isPresent;

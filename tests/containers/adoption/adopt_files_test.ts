@@ -20,8 +20,8 @@ import {
   adoptedLayout,
   adoptedParts,
 } from "../../../src/containers/adoption/adopted_index.ts";
-import type { FileToAdopt } from "../../../src/containers/adoption/placed_files.ts";
-import { verifyFiles } from "../../../src/containers/adoption/verify_adopted_files.ts";
+import type { FileToAdopt } from "../../../src/containers/adoption/adopt_files.ts";
+import { verifyFiles } from "../../../src/containers/adoption/verify_adoption.ts";
 import { withZarrParts } from "../../../zarrita.ts";
 import { serve, storeHandler } from "../../stores/loopback.ts";
 import { inTempDir, present } from "../../stores/temp_dir.ts";

@@ -6,7 +6,7 @@ import {
   type Store,
 } from "../../../mod.ts";
 import { parseTiffArray } from "../../../src/containers/tiff/tiff_array.ts";
-import { encodeStored } from "../../../src/containers/tiff/tiff_container.ts";
+import { encodeStored } from "../../../src/containers/tiff/fill_tile.ts";
 import { tiffContainer } from "../../../tiff.ts";
 import { slowCoordinates } from "../../shards/slow_shard.ts";
 import type { TiffCase } from "./tiff_cases.ts";

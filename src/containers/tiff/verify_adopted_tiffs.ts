@@ -2,16 +2,16 @@ import { describe } from "../../errors/mod.ts";
 import { isSameJson } from "../../metadata/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import type { Store, StoreOptions } from "../../stores/mod.ts";
+import { MismatchError } from "../adoption/adopted_index.ts";
 import {
   type AdoptedVerification,
   type FileToVerify,
-  MismatchError,
   verifyFiles,
-} from "../adoption/verify_adopted_files.ts";
-import { decodeSelection } from "./adopt_options.ts";
+} from "../adoption/verify_adoption.ts";
 import { indexOf, metadataOf } from "./adopt_tiffs.ts";
 import {
   commonRows,
+  decodeSelection,
   readShard,
   stacked,
   type TiffShard,

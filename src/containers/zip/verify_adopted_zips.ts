@@ -12,12 +12,12 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
+import { MismatchError } from "../adoption/adopted_index.ts";
 import {
   type AdoptedVerification,
   type FileToVerify,
-  MismatchError,
   verifyFiles,
-} from "../adoption/verify_adopted_files.ts";
+} from "../adoption/verify_adoption.ts";
 import {
   differentMember,
   indexOf,
