@@ -155,22 +155,22 @@ function parseContentRange(headers: Headers): ContentRange {
   };
 }
 
+const ENTITIES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
 /** Returns the text of the first element with a name in an XML answer of an object store. */
 export function xmlText(xml: string, name: string): string | undefined {
   const element = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`);
   return element.exec(xml)?.[1]?.replace(
-    /&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi,
+    /&(?:#x0*([\da-f]{1,5})|#0*(\d{1,6})|(\w+));/gi,
     (entity, hex, decimal, name) =>
       hex || decimal
         ? String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal))
-        : ENTITIES[name] ?? entity,
+        : ENTITIES.get(name) ?? entity,
   );
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-};

@@ -104,18 +104,21 @@ export class S3Group implements StoreGroup {
 
   async delete(options: StoreOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
+    if (this.#needsJournal) return await this.#deleteSeveral(options);
     const { objects } = this.#shared.bucket;
-    if (!this.#needsJournal) {
-      const key = this.#keys[0]!;
-      if (this.#base === undefined || this.#base.etag !== undefined) {
-        const condition = conditionOf(this.#base);
-        return await deleteObject(objects, key, condition, options);
-      }
-      // DELETE requests know no condition for an object that was absent.
-      const { etag } = await tagOf(objects, key, options);
-      if (etag !== undefined) throw new ConflictError(key);
-      return;
+    const key = this.#keys[0]!;
+    if (this.#base === undefined || this.#base.etag !== undefined) {
+      const condition = conditionOf(this.#base);
+      return await deleteObject(objects, key, condition, options);
     }
+    // DELETE requests know no condition for an object that was absent.
+    const { etag } = await tagOf(objects, key, options);
+    if (etag !== undefined) throw new ConflictError(key);
+  }
+
+  /** Deletes several objects together, by a journal. */
+  async #deleteSeveral(options: StoreOptions): Promise<void> {
+    const { objects } = this.#shared.bucket;
     const journal = await this.#openJournal(options, "delete");
     const isLocked = this.#base !== undefined;
     await this.#finishOthers(options).catch((error) => {

@@ -418,9 +418,11 @@ Deno.test("S3Store.list reads keys that the service has not encoded", async () =
     fetch: () =>
       Promise.resolve(
         new Response(
-          "<ListBucketResult><Contents><Key>a+b%20&amp;&lt;&gt;&quot;&apos;&#38;&#x1F600;</Key></Contents></ListBucketResult>",
+          "<ListBucketResult><Contents><Key>a+b%20&amp;&lt;&gt;&quot;&apos;&#38;&#x01F600;&constructor;&#x110000;</Key></Contents></ListBucketResult>",
         ),
       ),
   });
-  assertEquals(await listed(store), ["/a+b%20&<>\"'&😀"]);
+  assertEquals(await listed(store), [
+    "/a+b%20&<>\"'&😀&constructor;&#x110000;",
+  ]);
 });

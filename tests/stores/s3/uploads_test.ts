@@ -139,6 +139,22 @@ Deno.test("S3Store.group gives up the upload of a value that is given again", as
   assertEquals(await store.get("/c"), countingBytes(PIECE));
 });
 
+Deno.test("S3Store.set sends bytes again that a service has refused for a while", async () => {
+  const statuses = [503, 429, 200];
+  const bodies: Uint8Array[] = [];
+  const store = new S3Store("s3://bucket", {
+    endpoint: "https://example.org",
+    retryDelay: 0,
+    async fetch(request) {
+      bodies.push(await request.bytes());
+      return new Response(null, { status: statuses.shift()! });
+    },
+  });
+  const bytes = countingBytes(3);
+  await store.set("/k", bytes);
+  assertEquals(bodies, [bytes, bytes, bytes]);
+});
+
 Deno.test("S3Store.set tries again if the service fails after it has sent status 200", async () => {
   using _timers = shortTimers();
   const cases: [code: string, failures: number, error?: string][] = [
