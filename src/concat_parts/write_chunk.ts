@@ -1,4 +1,5 @@
 import { describe } from "../errors/mod.ts";
+import { isSameBytes } from "../runtime/mod.ts";
 import {
   assertChunkSize,
   type ByteSink,
@@ -13,9 +14,9 @@ import {
 import {
   type GroupWriter,
   remove,
-  type Snapshot,
-  snapshot,
+  type Store,
   type StoreGroup,
+  type StoreKey,
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
@@ -147,6 +148,33 @@ async function snapshotParts(
   const failed = taken.find((result) => result.status === "rejected");
   if (failed === undefined) return snapshots;
   throw failed.reason;
+}
+
+/** The value that a key had, or its absence. */
+export interface Snapshot {
+  /** Stores the kept value again, or removes the value if there was none. */
+  restore(): Promise<void>;
+}
+
+/** Keeps the present value of a key in memory, so that a failed write of several keys can be undone. */
+export async function snapshot(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<Snapshot> {
+  options.signal?.throwIfAborted();
+  const kept = await store.get(key, options);
+  return {
+    async restore() {
+      // An unchanged value need not be written, and the store may be unable to.
+      // Some stores refuse to delete an absent value, such as zarrita's for files.
+      const present = await store.get(key);
+      if (kept === undefined && present !== undefined) await remove(store, key);
+      if (kept !== undefined && !isSameBytes(kept, present)) {
+        await write(store, key, kept);
+      }
+    },
+  };
 }
 
 /** Restores all snapshots in order, also if one of them fails, and then throws the first failure. */

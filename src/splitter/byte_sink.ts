@@ -1,5 +1,6 @@
 import { describe } from "../errors/mod.ts";
-import { type ByteWriter, isNodeStream, writeAll } from "../stores/mod.ts";
+import { type ByteWriter, writeAll } from "../stores/mod.ts";
+import { isNodeStream } from "./byte_source.ts";
 import { type Part, storingOrder } from "./splitter.ts";
 
 /** The destination of the bytes of one part. */

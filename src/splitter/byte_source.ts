@@ -1,5 +1,5 @@
 import { describe } from "../errors/mod.ts";
-import { type ByteReader, isNodeStream, takeShortcut } from "../stores/mod.ts";
+import { type ByteReader, takeShortcut } from "../stores/mod.ts";
 
 /** Bytes that come piece by piece. */
 export interface ByteSource {
@@ -101,4 +101,9 @@ class ReaderSource implements ByteSource {
 
 async function closeReader(reader: ByteReader): Promise<void> {
   await reader.close?.();
+}
+
+/** Returns whether a value is a stream of Node, whose `read` and `write` are not those of readers and writers. */
+export function isNodeStream(value: unknown): boolean {
+  return typeof (value as { pipe?: unknown } | undefined)?.pipe === "function";
 }

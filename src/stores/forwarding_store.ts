@@ -1,8 +1,6 @@
 import { assertValue, discard } from "./byte_streams.ts";
 import {
-  describeStore,
   hasGroups,
-  inspectAsString,
   readRange,
   readSize,
   readStream,
@@ -10,6 +8,7 @@ import {
   remove,
   write,
 } from "./capabilities.ts";
+import { describeStore, inspectAsString } from "./describe_store.ts";
 import type { KeyLocks } from "./locks.ts";
 import type {
   GroupValues,

@@ -1,11 +1,8 @@
 import { assertSizeLimit } from "../errors/mod.ts";
 import { copyBytes, joinBytes } from "../runtime/mod.ts";
 import { abortable, discard, toBytes, toStream } from "./byte_streams.ts";
-import {
-  assertAllGiven,
-  assertInGroup,
-  inspectAsString,
-} from "./capabilities.ts";
+import { assertAllGiven, assertInGroup } from "./capabilities.ts";
+import { inspectAsString } from "./describe_store.ts";
 import { KeyLocks } from "./locks.ts";
 import type { Recovery } from "./recover.ts";
 import {
@@ -47,7 +44,8 @@ import { assertStoreKey, assertStorePrefix } from "./store_key.ts";
 export class MemoryStore implements Store {
   /** The arrays are never changed and never returned, only replaced. */
   readonly #values = new Map<StoreKey, Uint8Array>();
-  readonly #locks = KeyLocks.of(this);
+  /** Reads the present values. */
+  readonly #present = new MemoryValues(this.#values, assertStoreKey);
 
   /**
    * Creates a store with copies of the given values.
@@ -92,14 +90,8 @@ export class MemoryStore implements Store {
    * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2]));
    * ```
    */
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async get(
-    key: StoreKey,
-    options?: GetOptions,
-  ): Promise<Uint8Array | undefined> {
-    const value = this.#find(key, options);
-    if (value) assertSizeLimit(key, options?.limit, value.length);
-    return value?.slice();
+  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined> {
+    return this.#present.get(key, options);
   }
 
   /**
@@ -124,15 +116,12 @@ export class MemoryStore implements Store {
    * assertEquals(await store.getRange("/c/1", { offset: 0, length: 9 }), undefined);
    * ```
    */
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async getRange(
+  getRange(
     key: StoreKey,
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    const value = this.#find(key, options);
-    return value && sliceOf(value, range);
+    return this.#present.getRange(key, range, options);
   }
 
   /**
@@ -154,13 +143,11 @@ export class MemoryStore implements Store {
    * assertEquals(await Array.fromAsync(stream!), [new Uint8Array([1, 2])]);
    * ```
    */
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async stream(
+  stream(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const value = this.#find(key, options);
-    return value && abortable(toStream(value), options?.signal);
+    return this.#present.stream(key, options);
   }
 
   /**
@@ -181,12 +168,8 @@ export class MemoryStore implements Store {
    * assertEquals(await store.size("/c/1"), undefined);
    * ```
    */
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async size(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<number | undefined> {
-    return this.#find(key, options)?.length;
+  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
+    return this.#present.size(key, options);
   }
 
   /**
@@ -309,7 +292,7 @@ export class MemoryStore implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    return new MemoryGroup(this.#values, this.#locks, key, keys);
+    return new MemoryGroup(this.#values, KeyLocks.of(this), key, keys);
   }
 
   /**
@@ -344,9 +327,9 @@ export class MemoryStore implements Store {
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const value = this.#find(key, options);
+    const value = this.#present.find(key, options);
     return version instanceof MemoryVersion && value === version.bytes
-      ? sliceOf(value, range)
+      ? sliceOf(version.bytes, range)
       : undefined;
   }
 
@@ -385,21 +368,77 @@ export class MemoryStore implements Store {
   toString(): string {
     return `MemoryStore(${this.#values.size})`;
   }
-
-  #find(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-  ): Uint8Array | undefined {
-    options?.signal?.throwIfAborted();
-    const value = this.#values.get(key);
-    if (value === undefined) assertStoreKey(key); // Stored keys are valid.
-    return value;
-  }
 }
 
 function check(key: StoreKey, options: StoreOptions | undefined): void {
   assertStoreKey(key);
   options?.signal?.throwIfAborted();
+}
+
+/** Reads values in memory: those of a store, or those of a group at one moment. */
+class MemoryValues implements GroupValues {
+  readonly #values: ReadonlyMap<StoreKey, Uint8Array | undefined>;
+  readonly #assertKey: (key: StoreKey) => void;
+
+  /** @param assertKey Refuses keys. Called for keys without a value alone, since stored keys are valid. */
+  constructor(
+    values: ReadonlyMap<StoreKey, Uint8Array | undefined>,
+    assertKey: (key: StoreKey) => void,
+  ) {
+    this.#values = values;
+    this.#assertKey = assertKey;
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async get(
+    key: StoreKey,
+    options?: GetOptions,
+  ): Promise<Uint8Array | undefined> {
+    const value = this.find(key, options);
+    if (value) assertSizeLimit(key, options?.limit, value.length);
+    return value?.slice();
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async getRange(
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    assertByteRange(range);
+    const value = this.find(key, options);
+    return value && sliceOf(value, range);
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async stream(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const value = this.find(key, options);
+    return value && abortable(toStream(value), options?.signal);
+  }
+
+  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  async size(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<number | undefined> {
+    return this.find(key, options)?.length;
+  }
+
+  version(key: StoreKey): StoreVersion | undefined {
+    const value = this.find(key);
+    return value && new MemoryVersion(value);
+  }
+
+  /** Returns the array of a value, which must not be changed. */
+  find(key: StoreKey, options?: StoreOptions): Uint8Array | undefined {
+    options?.signal?.throwIfAborted();
+    const value = this.#values.get(key);
+    if (value === undefined) this.#assertKey(key);
+    return value;
+  }
 }
 
 /** The tags of values in memory, by the arrays of their bytes. */
@@ -409,7 +448,7 @@ let process: string | undefined;
 let lastTag = 0;
 
 /** The version of a value in memory: the array of its bytes, which is never changed. */
-export class MemoryVersion implements StoreVersion {
+class MemoryVersion implements StoreVersion {
   readonly isLasting = true;
   readonly bytes: Uint8Array;
 
@@ -434,7 +473,7 @@ export class MemoryVersion implements StoreVersion {
 }
 
 /** Values in memory that are replaced together. */
-export class MemoryGroup implements StoreGroup {
+class MemoryGroup implements StoreGroup {
   readonly #values: Map<StoreKey, Uint8Array>;
   readonly #locks: KeyLocks;
   readonly #key: StoreKey;
@@ -461,122 +500,51 @@ export class MemoryGroup implements StoreGroup {
     { signal }: StoreOptions = {},
   ): Promise<T> {
     signal?.throwIfAborted();
-    const entries = this.#keys.map((key) =>
-      [key, this.#values.get(key)] as const
+    const keys = this.#keys;
+    const values = new Map(keys.map((key) => [key, this.#values.get(key)]));
+    return await task(
+      new MemoryValues(values, (key) => assertInGroup(keys, key)),
     );
-    return await task(new MemoryGroupValues(new Map(entries)));
   }
 
   // deno-lint-ignore require-await -- so that an aborted signal is a rejection
   async write(options: StoreOptions = {}): Promise<GroupWriter> {
-    const { signal } = options;
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     return new MemoryGroupWriter(
       this.#keys,
-      signal,
+      options.signal,
       (given) =>
-        this.#change(() => {
+        this.#change(options, () => {
           for (const [key, bytes] of given) this.#values.set(key, bytes);
-        }, options),
+        }),
     );
   }
 
   async delete(options: StoreOptions = {}): Promise<void> {
-    await this.#change(() => {
-      options.signal?.throwIfAborted();
+    await this.#change(options, () => {
       for (const key of this.#keys) this.#values.delete(key);
-    }, options);
+    });
   }
 
   async lock<T>(
     task: (group: StoreGroup) => Promise<T>,
     options: StoreOptions = {},
   ): Promise<T> {
-    return await this.#alone(() => {
-      options.signal?.throwIfAborted();
-      return task(
-        new MemoryGroup(
-          this.#values,
-          this.#locks,
-          this.#key,
-          this.#keys,
-          true,
-        ),
-      );
-    }, options);
+    const [locks, key] = [this.#locks, this.#key];
+    const locked = new MemoryGroup(this.#values, locks, key, this.#keys, true);
+    return await locks.write(key, () => task(locked), options);
   }
 
-  #change(change: () => void, options: StoreOptions): Promise<void> {
-    return this.#alone(() => Promise.resolve(change()), options);
-  }
-
-  #alone<T>(task: () => Promise<T>, options: StoreOptions): Promise<T> {
-    return this.#isLocked
-      ? task()
-      : this.#locks.write(this.#key, task, options);
-  }
-}
-
-/** The values of a group at one moment. */
-class MemoryGroupValues implements GroupValues {
-  readonly #values: ReadonlyMap<StoreKey, Uint8Array | undefined>;
-
-  constructor(values: ReadonlyMap<StoreKey, Uint8Array | undefined>) {
-    this.#values = values;
-  }
-
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async get(
-    key: StoreKey,
-    options?: GetOptions,
-  ): Promise<Uint8Array | undefined> {
-    const value = this.#find(key, options);
-    if (value) assertSizeLimit(key, options?.limit, value.length);
-    return value?.slice();
-  }
-
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    const value = this.#find(key, options);
-    return value && sliceOf(value, range);
-  }
-
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async stream(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const value = this.#find(key, options);
-    return value && abortable(toStream(value), options?.signal);
-  }
-
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
-  async size(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<number | undefined> {
-    return this.#find(key, options)?.length;
-  }
-
-  version(key: StoreKey): StoreVersion | undefined {
-    const value = this.#find(key);
-    return value && new MemoryVersion(value);
-  }
-
-  #find(key: StoreKey, options?: StoreOptions): Uint8Array | undefined {
-    options?.signal?.throwIfAborted();
-    if (!this.#values.has(key)) assertInGroup([...this.#values.keys()], key);
-    return this.#values.get(key);
+  async #change(options: StoreOptions, change: () => void): Promise<void> {
+    options.signal?.throwIfAborted();
+    if (this.#isLocked) return change();
+    const task = () => Promise.resolve(change());
+    await this.#locks.write(this.#key, task, options);
   }
 }
 
 /** Collects the values of a group. */
-export class MemoryGroupWriter implements GroupWriter {
+class MemoryGroupWriter implements GroupWriter {
   readonly #keys: readonly StoreKey[];
   readonly #signal: AbortSignal | undefined;
   readonly #store: (given: Map<StoreKey, Uint8Array>) => Promise<void>;
@@ -630,7 +598,7 @@ export class MemoryGroupWriter implements GroupWriter {
 }
 
 /** Copies a range of bytes. */
-export function sliceOf(bytes: Uint8Array, range: ByteRange): Uint8Array {
+function sliceOf(bytes: Uint8Array, range: ByteRange): Uint8Array {
   const { start, end } = resolveByteRange(range, bytes.length);
   return bytes.slice(start, end);
 }

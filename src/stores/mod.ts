@@ -9,11 +9,8 @@ export {
 } from "./byte_streams.ts";
 export {
   assertInGroup,
-  assertStore,
   assertWritable,
-  describeStore,
   hasGroups,
-  inspectAsString,
   readRange,
   readSize,
   readStream,
@@ -22,9 +19,17 @@ export {
   requestRange,
   write,
 } from "./capabilities.ts";
+export {
+  assertStore,
+  describeStore,
+  inspectAsString,
+} from "./describe_store.ts";
 export { canCopyFiles, copyFile, fileStamp } from "./file_system/copy_file.ts";
-export { fileChangesOf } from "./file_system/deno_file_changes.ts";
-export type { FileChanges, FolderKey } from "./file_system/file_changes.ts";
+export {
+  type FileChanges,
+  fileChangesOf,
+  type FolderKey,
+} from "./file_system/file_changes.ts";
 export {
   FileSystemStore,
   type FileSystemStoreOptions,
@@ -37,7 +42,6 @@ export {
   forwardingStore,
   type FoundPlace,
   type Place,
-  type ReadingStore,
 } from "./forwarding_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
@@ -67,7 +71,6 @@ export {
   type GetOptions,
   type GroupValues,
   type GroupWriter,
-  isNodeStream,
   resolveByteRange,
   type Store,
   type StoreGroup,
@@ -86,4 +89,3 @@ export {
   LONGEST_SUFFIX,
   windowsKeyProblem,
 } from "./store_key.ts";
-export { type Snapshot, snapshot } from "./snapshot.ts";

@@ -1,5 +1,6 @@
 import { isSameBytes } from "../runtime/mod.ts";
-import { describeStore, hasGroups } from "./capabilities.ts";
+import { hasGroups } from "./capabilities.ts";
+import { describeStore } from "./describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
 /**

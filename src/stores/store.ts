@@ -84,11 +84,6 @@ export async function writeAll(
   }
 }
 
-/** Returns whether a value is a stream of Node, whose `read` and `write` are not those of readers and writers. */
-export function isNodeStream(value: unknown): boolean {
-  return typeof (value as { pipe?: unknown } | undefined)?.pipe === "function";
-}
-
 /**
  * A key-value store of bytes. Only `get` is required, so that zarrita's stores are
  * stores here, too. A store without `set` is read-only, and one without `list`

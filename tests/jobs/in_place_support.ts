@@ -12,7 +12,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
-import { fileChangesOf } from "../../src/stores/file_system/deno_file_changes.ts";
+import { fileChangesOf } from "../../src/stores/file_system/file_changes.ts";
 import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";

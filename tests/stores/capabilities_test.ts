@@ -12,7 +12,7 @@ import {
   write,
 } from "../../src/stores/capabilities.ts";
 import { MemoryStore } from "../../src/stores/memory_store.ts";
-import { snapshot } from "../../src/stores/snapshot.ts";
+import { snapshot } from "../../src/concat_parts/write_chunk.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
 import { testStore } from "./conformance.ts";

@@ -3,7 +3,7 @@ import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import { inspect } from "node:util";
 import { FetchStore } from "zarrita";
 import { FileSystemStore, HttpStore, MemoryStore } from "../../mod.ts";
-import { describeStore } from "../../src/stores/capabilities.ts";
+import { describeStore } from "../../src/stores/describe_store.ts";
 
 const bytes = new Uint8Array();
 

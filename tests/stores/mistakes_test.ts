@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FileSystemStore, HttpStore, MemoryStore } from "../../mod.ts";
-import { assertStore } from "../../src/stores/capabilities.ts";
+import { assertStore } from "../../src/stores/describe_store.ts";
 import { inTempDir } from "./temp_dir.ts";
 
 /** A call with arguments of any type, and its whole error. */

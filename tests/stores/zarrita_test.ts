@@ -9,7 +9,7 @@ import {
   write,
 } from "../../src/stores/capabilities.ts";
 import { MemoryStore } from "../../src/stores/memory_store.ts";
-import { snapshot } from "../../src/stores/snapshot.ts";
+import { snapshot } from "../../src/concat_parts/write_chunk.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { serve, storeHandler } from "./loopback.ts";
 import { readAll, streamOf } from "./store_values.ts";

@@ -1,4 +1,16 @@
+import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
+import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
+import { DENO_FILES } from "./deno_files.ts";
+import {
+  type Awaitable,
+  ifPresent,
+  ifPresentSync,
+  isSameState,
+  withPath,
+} from "./files.ts";
+import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
+import { PendingValue } from "./value.ts";
 
 /** A regular file below the root of a store. */
 export interface FileFacts {
@@ -53,4 +65,297 @@ export interface FileChanges {
   removeFolder(folder: FolderKey): Promise<boolean>;
   /** Waits until the names in folders are on the disk. */
   sync(folders: Iterable<FolderKey>): Promise<void>;
+}
+
+/** The operations on the files of a store; `undefined` if it is no file store. */
+export function fileChangesOf(store: object): FileChanges | undefined {
+  const root = rootOf(store);
+  return root && new DenoFileChanges(root);
+}
+
+/** The longest file that is read or removed without another thread, in bytes. */
+const SHORT = 64 * 1024;
+
+/** The time from which a step counts as one that waits for the disk, in milliseconds. */
+const LONG_STEP = 1;
+
+/** The codes of errors that say that a file system has no hard links, or no more for this file. */
+const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
+
+/** The number of folders that are remembered, so that memory stays small. */
+const MOST_FOLDERS = 4096;
+
+/** How many folders are waited for at once: the disk writes the names in all of them together. */
+const SYNCS = 16;
+
+class DenoFileChanges implements FileChanges {
+  readonly #root: FileSystemRoot;
+  readonly #isSynced: boolean;
+  /** The folders that were found to exist and to be no links. */
+  readonly #direct = new Set<string>();
+  /** Whether a step has waited for the disk. Then the next ones wait together. */
+  #isWaiting = false;
+
+  constructor({ root, isSynced }: StoreRoot) {
+    this.#root = root;
+    this.#isSynced = isSynced;
+  }
+
+  async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
+    const path = `${await this.#folder(folder)}/${IN_PLACE_LOCK}`;
+    while (true) {
+      const file = await DENO_FILES.openOrCreate(path);
+      if (!await file.tryLock()) {
+        file.close();
+        return undefined;
+      }
+      const state = file.stat();
+      // The run that had the lock before may have removed the file meanwhile.
+      if (!state || isSameState(state, await DENO_FILES.stat(path))) {
+        return async () => {
+          await ifPresent(() => Deno.remove(path));
+          file.close();
+        };
+      }
+      file.close();
+    }
+  }
+
+  async stat(key: StoreKey): Promise<FileFacts | undefined> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return undefined;
+    const info = ifPresentSync(() => Deno.lstatSync(`${above}/${name}`));
+    if (info === undefined) return undefined;
+    if (info.isFile) {
+      return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
+    }
+    throw new Error(
+      `Expected a regular file, found ${
+        info.isSymlink ? "a symbolic link" : "a folder or a special file"
+      }: ${above}/${name}`,
+    );
+  }
+
+  async read(
+    key: StoreKey,
+    offset: number,
+    length?: number,
+  ): Promise<Uint8Array | undefined> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return undefined;
+    const file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
+    if (file === undefined) return undefined;
+    try {
+      return await readFrom(file, offset, length);
+    } finally {
+      file.close();
+    }
+  }
+
+  async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
+    const path = await this.#folder(folder);
+    for await (const { name, isDirectory, isSymlink } of Deno.readDir(path)) {
+      const key: StoreKey = `${folder as StoreKey}/${name}`;
+      if (isDirectory) {
+        const found = await this.findLinkedFolder(key);
+        if (found !== undefined) return found;
+      } else if (isSymlink) {
+        const target = await ifPresent(() => Deno.stat(`${path}/${name}`));
+        if (target?.isDirectory) return key;
+      }
+    }
+    return undefined;
+  }
+
+  async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    const value = await PendingValue.open(DENO_FILES, this.#root, key);
+    try {
+      await value.append(bytes);
+      if (this.#isSynced) await value.sync();
+      await value.store({}, false);
+    } catch (error) {
+      await value.discard();
+      throw error;
+    }
+  }
+
+  async create(key: StoreKey, bytes: Uint8Array): Promise<boolean> {
+    try {
+      await this.#change(
+        key,
+        (file) => writeAllSync(file, bytes),
+        { createNew: true },
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.AlreadyExists) return false;
+      throw error;
+    }
+  }
+
+  async cut(key: StoreKey, length: number): Promise<void> {
+    await this.#change(key, (file) =>
+      this.#step(
+        () => file.truncateSync(length),
+        () => file.truncate(length),
+      ));
+  }
+
+  async extend(
+    key: StoreKey,
+    offset: number,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await this.#change(key, (file) => {
+      file.seekSync(offset, Deno.SeekMode.Start);
+      writeAllSync(file, bytes);
+      file.truncateSync(offset + bytes.length);
+    });
+  }
+
+  async link(from: StoreKey, to: StoreKey): Promise<boolean> {
+    const [path, other] = [await this.#path(from), await this.#path(to)];
+    try {
+      Deno.linkSync(path, other);
+      return true;
+    } catch (error) {
+      if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
+      throw error;
+    }
+  }
+
+  async rename(from: StoreKey, to: StoreKey): Promise<void> {
+    Deno.renameSync(await this.#path(from), await this.#path(to));
+  }
+
+  async remove(key: StoreKey): Promise<void> {
+    const { folder, name } = splitPath(key);
+    const above = await this.#found(folder);
+    if (above === undefined) return;
+    const path = `${above}/${name}`;
+    const info = ifPresentSync(() => Deno.lstatSync(path));
+    if (info === undefined) return;
+    // The bytes of a file with another name stay, so that removing it takes no time.
+    const isShort = info.size <= SHORT || (info.nlink ?? 1) > 1;
+    const later = async () => await ifPresent(() => Deno.remove(path));
+    if (!isShort) return await later();
+    await this.#step(() => ifPresentSync(() => Deno.removeSync(path)), later);
+  }
+
+  async removeFolder(folder: FolderKey): Promise<boolean> {
+    const path = await this.#found(folder);
+    if (path === undefined) return true;
+    this.#direct.delete(folder);
+    try {
+      await Deno.remove(path);
+      return true;
+    } catch {
+      return false; // It holds other files.
+    }
+  }
+
+  async sync(folders: Iterable<FolderKey>): Promise<void> {
+    if (!this.#isSynced) return;
+    await runConcurrently(new Set(folders), SYNCS, async (folder) => {
+      const path = await this.#found(folder);
+      if (path !== undefined) await DENO_FILES.syncFolder(path);
+    });
+  }
+
+  /** Takes a step at once, or on another thread if an earlier one has waited for the disk. */
+  async #step(now: () => void, later: () => Promise<void>): Promise<void> {
+    if (this.#isWaiting) return await later();
+    const start = performance.now();
+    now();
+    this.#isWaiting = performance.now() - start > LONG_STEP;
+  }
+
+  /** Changes a file. */
+  async #change(
+    key: StoreKey,
+    change: (file: Deno.FsFile) => void | Promise<void>,
+    options: Deno.OpenOptions = {},
+  ): Promise<void> {
+    const path = await this.#path(key);
+    const file = Deno.openSync(path, { ...options, write: true });
+    try {
+      await change(file);
+      if (this.#isSynced) await file.sync();
+    } catch (error) {
+      throw withPath(error, path);
+    } finally {
+      file.close();
+    }
+  }
+
+  async #path(key: StoreKey): Promise<string> {
+    const { folder, name } = splitPath(key);
+    return `${await this.#folder(folder as FolderKey)}/${name}`;
+  }
+
+  /** The path of a folder, which is created if it is missing. */
+  #folder(folder: FolderKey): Awaitable<string> {
+    return this.#direct.has(folder)
+      ? this.#root.path + folder
+      : this.#remember(folder, this.#root.ensureFolder(folder));
+  }
+
+  /** The path of a folder; `undefined` if it is missing. */
+  #found(folder: string): Awaitable<string | undefined> {
+    return this.#direct.has(folder)
+      ? this.#root.path + folder
+      : this.#remember(folder, this.#root.follow(folder));
+  }
+
+  async #remember<Path extends string | undefined>(
+    folder: string,
+    finding: Promise<Path>,
+  ): Promise<Path> {
+    const path = await finding;
+    if (path === undefined) return path;
+    this.#assertDirect(folder, path);
+    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
+    this.#direct.add(folder);
+    return path;
+  }
+
+  /** Refuses a folder that a link leads to. */
+  #assertDirect(folder: string, path: string): void {
+    const [found, expected] = [path, this.#root.path + folder].map((each) =>
+      each.replaceAll(/\/+/g, "/").replace(/\/$/, "")
+    );
+    if (found === expected) return;
+    throw new Error(
+      `Expected a folder that no symbolic link leads to, found ${
+        JSON.stringify(folder)
+      }, which leads to ${path}`,
+    );
+  }
+}
+
+function writeAllSync(file: Deno.FsFile, bytes: Uint8Array): void {
+  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+}
+
+/** Reads a range of an open file, or all of it from an offset. */
+async function readFrom(
+  file: Deno.FsFile,
+  offset: number,
+  length: number | undefined,
+): Promise<Uint8Array> {
+  const size = file.seekSync(0, Deno.SeekMode.End);
+  const end = Math.min(size, offset + (length ?? size));
+  const bytes = new Uint8Array(Math.max(0, end - offset));
+  file.seekSync(offset, Deno.SeekMode.Start);
+  for (let filled = 0; filled < bytes.length;) {
+    const rest = bytes.subarray(filled);
+    const read = rest.length > SHORT
+      ? await file.read(rest)
+      : file.readSync(rest);
+    if (read === null) return bytes.subarray(0, filled);
+    filled += read;
+  }
+  return bytes;
 }

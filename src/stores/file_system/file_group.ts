@@ -122,7 +122,6 @@ export class FileGroup implements StoreGroup {
   }
 
   async delete(options: StoreOptions = {}): Promise<void> {
-    const { signal } = options;
     const { key, keys, root } = this.#place;
     for (const each of keys) await root.find(each, options);
     const { folder } = splitPath(key);

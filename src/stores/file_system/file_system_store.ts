@@ -4,7 +4,7 @@ import {
   discard,
   offerShortcut,
 } from "../byte_streams.ts";
-import { inspectAsString } from "../capabilities.ts";
+import { inspectAsString } from "../describe_store.ts";
 import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import {

@@ -1,4 +1,4 @@
-import { describeStore, redactUrl } from "../capabilities.ts";
+import { describeStore, redactUrl } from "../describe_store.ts";
 import type {
   ByteRange,
   GetOptions,

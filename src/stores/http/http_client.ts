@@ -1,4 +1,4 @@
-import { redactUrl } from "../capabilities.ts";
+import { redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
 import { Connection, Connections } from "./http_connections.ts";

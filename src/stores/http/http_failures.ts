@@ -1,5 +1,5 @@
 import { loadOnce, pause } from "../../runtime/mod.ts";
-import { redactUrl } from "../capabilities.ts";
+import { redactUrl } from "../describe_store.ts";
 import type { StoreOptions } from "../store.ts";
 
 /** How often a failed request is repeated, and when. */

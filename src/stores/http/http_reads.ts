@@ -1,6 +1,6 @@
 import { SizeLimitError } from "../../errors/mod.ts";
 import { toBytes } from "../byte_streams.ts";
-import { redactUrl } from "../capabilities.ts";
+import { redactUrl } from "../describe_store.ts";
 import {
   type ByteRange,
   type GetOptions,

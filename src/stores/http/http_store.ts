@@ -1,4 +1,4 @@
-import { inspectAsString } from "../capabilities.ts";
+import { inspectAsString } from "../describe_store.ts";
 import {
   assertByteRange,
   type ByteRange,

@@ -1,5 +1,5 @@
 import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
-import { inspectAsString } from "../capabilities.ts";
+import { inspectAsString } from "../describe_store.ts";
 import {
   fetchRange,
   fetchSize,
