@@ -48,7 +48,7 @@ export interface ShardPlace {
  * @throws {OtherBytesError} If the new shard begins with an inner chunk, or is no shard.
  */
 export async function setShard(
-  place: ShardPlace,
+  { store, key, layout, part, changes }: ShardPlace,
   value: Uint8Array | ReadableStream<Uint8Array>,
   { otherBytes, ...options }: StoreOptions & {
     otherBytes?: OtherBytes | undefined;
@@ -56,15 +56,31 @@ export async function setShard(
 ): Promise<void> {
   assertValue(value);
   assertOtherBytes(otherBytes);
-  const { store, key, layout, changes } = place;
-  const task = () =>
-    otherBytes === "replace" || layout === undefined
-      ? replace(store, key, value, options)
-      : replaceChecked(place, layout, value, options);
-  // A slow stream does not keep readers out: the shard changes at its end.
-  const changesLate = !(value instanceof Uint8Array) && hasGroups(store);
-  if (!changesLate) return await changes.run(task);
-  await task().finally(() => changes.note());
+  const headSize = part?.offset ?? 0;
+  const stored = otherBytes === "replace" || layout === undefined
+    ? undefined
+    : { key, layout, headSize, mayHaveRecords: mayHaveRecords(part, layout) };
+  if (value instanceof Uint8Array) {
+    return await changes.run(() =>
+      stored === undefined
+        ? replaceValue(store, key, value, options)
+        : exclusively(
+          store,
+          key,
+          (locked) => replaceChecked(locked, stored, value, options),
+          options,
+        )
+    );
+  }
+  const task = (store: Store) =>
+    stored === undefined
+      ? write(store, key, value, options)
+      : replaceChecked(store, stored, value, options);
+  if (!hasGroups(store)) {
+    return await changes.run(() => exclusively(store, key, task, options));
+  }
+  // The group is locked once the stream has ended, so that a slow stream keeps nobody out.
+  await task(store).finally(() => changes.note());
 }
 
 /** Removes a shard. */
@@ -77,20 +93,14 @@ export async function deleteShard(
 
 /** Replaces a shard, unless this would lose bytes of another file format at its start. */
 async function replaceChecked(
-  { store, key, part }: ShardPlace,
-  layout: ShardLayout,
+  store: Store,
+  stored: StoredShard,
   value: Uint8Array | ReadableStream<Uint8Array>,
   options: StoreOptions,
 ): Promise<void> {
-  const headSize = part?.offset ?? 0;
-  const stored = {
-    key,
-    layout,
-    headSize,
-    mayHaveRecords: mayHaveRecords(part, layout),
-  };
+  const { key, layout, headSize } = stored;
   const run = await storedFirstBytes(store, stored, options);
-  if (run === undefined) return await replace(store, key, value, options);
+  if (run === undefined) return await write(store, key, value, options);
   const bytes = new FirstBytes(layout, headSize);
   const assertOthers = () => {
     if (!bytes.areOthers()) throw otherBytesLost(key, run);
@@ -98,7 +108,7 @@ async function replaceChecked(
   if (value instanceof Uint8Array) {
     bytes.add(value);
     assertOthers();
-    return await replace(store, key, value, options);
+    return await write(store, key, value, options);
   }
   const checked = value.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -110,29 +120,10 @@ async function replaceChecked(
       flush: assertOthers,
     }),
   );
-  await replace(store, key, checked, options);
+  await write(store, key, checked, options);
 }
 
-/** Replaces a shard under its lock. In a store with groups, the lock is taken once a stream has ended. */
-async function replace(
-  store: Store,
-  key: StoreKey,
-  value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions,
-): Promise<void> {
-  if (value instanceof Uint8Array) {
-    return await replaceValue(store, key, value, options);
-  }
-  if (hasGroups(store)) return await write(store, key, value, options);
-  await exclusively(
-    store,
-    key,
-    (locked) => write(locked, key, value, options),
-    options,
-  );
-}
-
-/** Finds the bytes of another file format without the lock of the shard, which few shards need. */
+/** Finds the bytes of another file format. Only a damaged shard needs its lock for this. */
 async function storedFirstBytes(
   store: Store,
   stored: StoredShard,
@@ -142,6 +133,7 @@ async function storedFirstBytes(
     return await readFirstBytes(store, stored, options);
   } catch (error) {
     if (!isDamage(error)) throw error;
+    if (!hasGroups(store)) return await findFirstBytes(store, stored, options);
     // Taking the lock finishes the write of a killed program.
     return await exclusively(
       store,
