@@ -1,7 +1,4 @@
-export {
-  type ChunkKeyEncoding,
-  splitCoordinates,
-} from "./chunk_key_encoding.ts";
+export { type ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 export { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 export { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 export { loadEncodings } from "./load_encodings.ts";

@@ -20,14 +20,11 @@ export function copyBytes(
   return new Uint8Array(bytes.subarray(start, end));
 }
 
-/** Whether bytes fill their memory. A view would keep a whole value in memory, and its user might change what lies around it. */
-export function isOwn(bytes: Uint8Array | undefined): boolean {
-  return bytes?.length === bytes?.buffer.byteLength;
-}
-
 /** Bytes that fill their memory, since zarrita encodes all of the memory that elements lie in. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
-  return isOwn(bytes) ? new Uint8Array(bytes.buffer) : copyBytes(bytes);
+  return bytes.length === bytes.buffer.byteLength
+    ? new Uint8Array(bytes.buffer)
+    : copyBytes(bytes);
 }
 
 /** Whether both have the same bytes, or both are absent. */

@@ -1,7 +1,6 @@
 export {
   copyBytes,
   digestOf,
-  isOwn,
   isSameBytes,
   joinBytes,
   ownBytes,

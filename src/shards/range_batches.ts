@@ -1,5 +1,5 @@
 import { DamageError, describe } from "../errors/mod.ts";
-import { copyBytes, isOwn } from "../runtime/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
 import {
   readRange,
   readSize,
@@ -135,7 +135,7 @@ export class RangeBatches {
     if (reads.length === 0) {
       const bytes = await this.request(key, extent, options, version);
       if (path !== undefined) assertInner(bytes, extent, path, key);
-      return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
+      return inOwnMemory(bytes);
     }
     const first = add(reads, key, extent, options, version, path);
     for (const batch of batchesOf(reads)) {
@@ -197,7 +197,7 @@ export class RangeBatches {
       const { key, options, version } = reads[0]!;
       const range = unionOf(reads);
       const bytes = await this.request(key, range, options, version);
-      if (reads.length === 1 && isOwn(bytes)) return settle(reads[0]!, bytes);
+      if (reads.length === 1) return settle(reads[0]!, inOwnMemory(bytes));
       for (const read of reads) {
         const { offset, length } = read.extent;
         const start = offset - range.offset;
@@ -295,6 +295,17 @@ function unionOf(reads: readonly Read[]): Extent {
 
 function endOf({ offset, length }: Extent): number {
   return offset + length;
+}
+
+/**
+ * Returns bytes that fill their memory: a view would keep a whole value in memory, and
+ * zarrita changes all of the memory in place.
+ */
+export function inOwnMemory(
+  bytes: Uint8Array | undefined,
+): Uint8Array | undefined {
+  const isOwn = bytes?.length === bytes?.buffer.byteLength;
+  return isOwn ? bytes : bytes && copyBytes(bytes);
 }
 
 /** Refuses bytes of an inner chunk that are not as many as its index entry says. */

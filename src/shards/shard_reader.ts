@@ -1,5 +1,5 @@
 import { describe, UnfinishedWriteError } from "../errors/mod.ts";
-import { copyBytes, isOwn, pause, rejectOnAbort } from "../runtime/mod.ts";
+import { pause, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ByteRange,
   hasGroups,
@@ -24,6 +24,7 @@ import {
 import {
   assertInner,
   describeInner,
+  inOwnMemory,
   NotInBodyError,
   RangeBatches,
   type ShardBody,
@@ -484,7 +485,7 @@ function uncachedShard(
       const length = Math.max(0, Math.min(extent.length, end - extent.offset));
       const bytes = await read({ offset: extent.offset, length });
       assertInner(bytes, extent, path, key);
-      return isOwn(bytes) ? bytes : bytes && copyBytes(bytes);
+      return inOwnMemory(bytes);
     },
   };
 }

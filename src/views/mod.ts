@@ -2,7 +2,6 @@ export type { KeyFunction, KeyTable } from "./key_mapping.ts";
 export { mapKeys, type MapKeysOptions, type MappedStore } from "./map_keys.ts";
 export { PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
 export { placeInView, type PlainStore, viewStore } from "./store_view.ts";
-export { TranslatedArrays } from "./translated_arrays.ts";
 export {
   gridCoordinates,
   isPlainKey,
@@ -10,8 +9,9 @@ export {
   PlainArray,
   splitPlainKey,
   type TranslatedArray,
+  TranslatedArrays,
   type Translation,
-} from "./translation.ts";
+} from "./translated_arrays.ts";
 export {
   isAnyDocument,
   isDocument,

@@ -1,7 +1,7 @@
 import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
 import { assertStore, type Store } from "../stores/mod.ts";
 import { type PlainStore, viewStore } from "./store_view.ts";
-import { PlainArray, type Translation } from "./translation.ts";
+import { PlainArray, type Translation } from "./translated_arrays.ts";
 
 /**
  * Shows a store as if every array in it, at any depth, had `default` chunk keys

@@ -14,13 +14,13 @@ import {
   toBytes,
   write,
 } from "../stores/mod.ts";
-import { TranslatedArrays } from "./translated_arrays.ts";
 import {
   outsideGrid,
   splitPlainKey,
   type TranslatedArray,
+  TranslatedArrays,
   type Translation,
-} from "./translation.ts";
+} from "./translated_arrays.ts";
 import {
   isAnyDocument,
   isBesideDocument,

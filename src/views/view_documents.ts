@@ -26,8 +26,7 @@ import {
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import type { TranslatedArrays } from "./translated_arrays.ts";
-import type { Translation } from "./translation.ts";
+import type { TranslatedArrays, Translation } from "./translated_arrays.ts";
 
 const DOCUMENT = "/zarr.json";
 

@@ -1,11 +1,11 @@
 export { ChunkChangedError } from "./partial_writes.ts";
 export type { DimensionSelection } from "./selection.ts";
-export { setSharded } from "./set_sharded.ts";
-export type {
-  SetShardedOptions,
-  Zarrita,
-  ZarritaArray,
-} from "./set_sharded_options.ts";
+export {
+  setSharded,
+  type SetShardedOptions,
+  type Zarrita,
+  type ZarritaArray,
+} from "./set_sharded.ts";
 export { innermostCodecs } from "./sharded_array.ts";
 export {
   withZarrParts,

@@ -1,4 +1,3 @@
-import { keyOf, noteKey } from "../codecs/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import { type ChunkBase, isBase } from "../shards/mod.ts";
 import {
@@ -11,7 +10,7 @@ import {
   write,
 } from "../stores/mod.ts";
 import { splitPlainKey } from "../views/mod.ts";
-import { InnerChunkStore, TO_CHANGE } from "./sharded_array.ts";
+import { InnerChunkStore } from "./sharded_array.ts";
 
 /**
  * Thrown if zarrita's `set` changes a part of a chunk, and the chunk was changed after
@@ -70,114 +69,14 @@ export class ChunkChangedError extends Error {
 }
 
 /** The base of a chunk that is written as a whole. */
-const WHOLE: ChunkBase = { bytes: undefined };
+export const WHOLE: ChunkBase = { bytes: undefined };
 const ABSENT: ChunkBase = { bytes: undefined };
 
 /**
  * The bases of what passes through zarrita's `set`: of the bytes that it reads, of the
  * elements that it decodes from them and changes, and of the bytes that it encodes.
  */
-const bases = new WeakMap<object, ChunkBase>();
-
-/** The part of zarrita's array that `get` and `set` share: an own member, under a symbol of zarrita. */
-interface Context {
-  readonly kind: string;
-  readonly TypedArray: new (
-    length: number,
-  ) => { readonly length: number; fill(value: unknown): void };
-  readonly fillValue: unknown;
-  readonly chunkShape: readonly number[];
-  readonly codec: {
-    encode(chunk: Chunk): Promise<Uint8Array>;
-    decode(bytes: Uint8Array): Promise<Chunk>;
-  };
-  getStrides(shape: readonly number[]): number[];
-  getChunkBytes(
-    coordinates: readonly number[],
-    options: unknown,
-  ): Promise<Uint8Array | undefined>;
-}
-
-/** A decoded chunk. */
-export interface Chunk {
-  readonly data: { readonly length: number };
-  readonly shape: readonly number[];
-}
-
-/** Decodes a chunk of an array, `undefined` for an absent one. */
-export type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
-
-const decoders = new WeakMap<object, DecodeChunk>();
-
-/**
- * Makes an array of zarrita remember what its `set` reads, up to where it stores what it
- * has made of this. zarrita reads without options for `set` alone.
- *
- * @returns The decoder of the array's chunks; `undefined` for an array of another version
- * of zarrita, or one that does not write.
- */
-export function rememberBases(array: object): DecodeChunk | undefined {
-  const members = array as Record<symbol, Context | undefined>;
-  const symbol = Object.getOwnPropertySymbols(array)
-    .find((symbol) => isContext(members[symbol]));
-  if (symbol === undefined) return undefined;
-  const context = members[symbol]!;
-  const known = decoders.get(context);
-  if (known !== undefined) return known;
-  const { codec } = context;
-  const remembering: Context = {
-    ...context,
-    getChunkBytes: (coordinates, options) =>
-      options === undefined
-        ? context.getChunkBytes(coordinates, TO_CHANGE).then((bytes) => {
-          if (bytes === undefined) return undefined;
-          // zarrita may change the elements in the same memory, and a `Map` or a cache
-          // gives the memory that it keeps.
-          const own = copyBytes(bytes);
-          noteKey(own, keyOf(bytes));
-          bases.set(own, { bytes });
-          return own;
-        })
-        : context.getChunkBytes(coordinates, options),
-    codec: {
-      ...codec,
-      decode(bytes) {
-        const base = bases.get(bytes);
-        if (base === undefined) return codec.decode(bytes);
-        return codec.decode(bytes).then((chunk) => {
-          bases.set(chunk.data, base);
-          return chunk;
-        });
-      },
-      async encode(chunk) {
-        const base = bases.get(chunk.data) ?? WHOLE;
-        const bytes = await codec.encode(chunk);
-        bases.set(bytes, base);
-        return bytes;
-      },
-    },
-  };
-  const decode: DecodeChunk = async (bytes) => {
-    if (bytes !== undefined) return await codec.decode(bytes);
-    const { TypedArray, fillValue, chunkShape: shape } = context;
-    const data = new TypedArray(shape.reduce((count, n) => count * n, 1));
-    data.fill(fillValue);
-    const chunk = { data, shape, stride: context.getStrides(shape) };
-    return chunk;
-  };
-  members[symbol] = remembering;
-  decoders.set(remembering, decode);
-  return decode;
-}
-
-function isContext(value: unknown): value is Context {
-  const { kind, codec, getChunkBytes, getStrides } = (value ?? {}) as Partial<
-    Context
-  >;
-  return kind === "regular" && typeof codec?.encode === "function" &&
-    typeof codec.decode === "function" &&
-    typeof getChunkBytes === "function" && typeof getStrides === "function";
-}
+export const bases = new WeakMap<object, ChunkBase>();
 
 /** Notes that elements that `set` changes are those of an absent chunk, unless they were decoded. */
 export function noteAbsence(elements: object): void {

@@ -1,21 +1,30 @@
+import pLimit, { type LimitFunction } from "p-limit";
+import { noteKey, withEncodingThreads } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
-import { assertFirstBytes, assertOtherBytes } from "../shards/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
+import { copyBytes, rejectOnAbort, runConcurrently } from "../runtime/mod.ts";
+import {
+  assertFirstBytes,
+  assertOtherBytes,
+  type ChangesOf,
+  type EncodeShardOptions,
+  placeInShard,
+  type ShardContainer,
+} from "../shards/mod.ts";
 import { describeStore, type StoreKey } from "../stores/mod.ts";
-import { splitPlainKey } from "../views/mod.ts";
+import { outsideGrid, splitPlainKey } from "../views/mod.ts";
 import {
   assertSelection,
+  coveredRuns,
   type DimensionSelection,
+  piecesOf,
+  type Run,
   selectedShape,
+  type ShardPiece,
+  writtenValue,
 } from "./selection.ts";
-import type {
-  SetShardedOptions,
-  Zarrita,
-  ZarritaArray,
-} from "./set_sharded_options.ts";
 import { ShardedArray } from "./sharded_array.ts";
-import { arraysOf } from "./with_zarr_parts.ts";
-import { writeShards } from "./write_shards.ts";
-import { writtenValue } from "./written_value.ts";
+import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
 
 /**
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
@@ -116,21 +125,120 @@ export async function setSharded<A extends ZarritaArray>(
       }`,
     );
   }
-  const sharded = await shardedArray(array);
+  const opened = await shardedArray(array);
   const { shape } = array;
   assertSelection(selection, shape);
-  const written = writtenValue(
+  const elements = writtenValue(
     value,
     selectedShape(selection, shape),
     array.dtype,
   );
-  assertFirstBytes(sharded.levels.layouts[0]!, options);
-  assertPrefix(options.prefix, sharded);
+  assertFirstBytes(opened.levels.layouts[0]!, options);
+  assertPrefix(options.prefix, opened);
   assertOtherBytes(options.otherBytes);
-  await sharded.runInTurn(
-    () => write(zarr, array, selection, written, options),
-    options.signal,
-  );
+  await opened.runInTurn(async () => {
+    // The array may have grown since it was opened, so that fewer shards are covered.
+    const present = await shardedArray(array, { isPresent: true });
+    const writer = new ShardedWriter(zarr, array, present, options);
+    await writer.write(selection, elements);
+  }, options.signal);
+}
+
+/**
+ * Options of `setSharded`: those of shards, and those of zarrita's `set`.
+ *
+ * @example A header of 64 bytes in each shard
+ * ```ts
+ * import type { SetShardedOptions } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const options: SetShardedOptions = { prefix: new Uint8Array(64), alignment: 512 };
+ * ```
+ */
+export interface SetShardedOptions
+  extends Omit<EncodeShardOptions, "container"> {
+  /**
+   * The bytes of a file format around the inner chunks, in place of a prefix: one
+   * container for all shards, or a function that gives that of a shard by its grid
+   * coordinates. The index must be at the end.
+   */
+  container?:
+    | ShardContainer
+    | ((shard: readonly number[]) => ShardContainer)
+    | undefined;
+  /**
+   * What happens to bytes of a stored shard that belong to neither inner chunks, index
+   * nor head parts, and that neither `prefix` nor `container` gives: `"refuse"`, the
+   * default, keeps the shard as it is and throws an `OtherBytesError`; `"replace"`
+   * gives them up.
+   */
+  otherBytes?: "refuse" | "replace" | undefined;
+  /** Aborts the writing. Shards that are already stored stay. */
+  signal?: AbortSignal;
+  /**
+   * Creates a queue for the inner chunks of one shard, as for zarrita's `set`. By default,
+   * few inner chunks of all shards are encoded at the same time.
+   */
+  createQueue?: () => {
+    add(task: () => Promise<void>): void;
+    onIdle(): Promise<void[]>;
+  };
+}
+
+/**
+ * The part of zarrita that `setSharded` uses.
+ *
+ * @example
+ * ```ts
+ * import type { Zarrita } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const peer: Zarrita = zarr;
+ * ```
+ */
+export interface Zarrita {
+  /** Writes into an array. */
+  set(
+    array: never,
+    selection: never,
+    value: never,
+    options?: never,
+  ): Promise<void>;
+}
+
+/**
+ * The part of zarrita's `Array` that `setSharded` uses.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { withZarrParts, type ZarritaArray } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const store = withZarrParts(new MemoryStore());
+ * const array: ZarritaArray = await zarr.create(store, {
+ *   shape: [4],
+ *   chunkShape: [2],
+ *   dtype: "uint8",
+ * });
+ * ```
+ */
+export interface ZarritaArray {
+  /** The store that the array was opened from. */
+  readonly store: object;
+  /** The path of the array in the store. */
+  readonly path: string;
+  /** The shape of the array in elements. */
+  readonly shape: readonly number[];
+  /** The shape of a chunk, or of an innermost chunk, in elements. */
+  readonly chunks: readonly number[];
+  /** The data type of the elements. */
+  readonly dtype: string;
+  /** The value of elements in absent chunks. */
+  readonly fillValue: unknown;
+  /** Resolves a key relative to the array. */
+  resolve(key: string): { readonly path: string };
+  /** Reads the elements of a chunk. */
+  getChunk(coordinates: number[]): Promise<{ data: unknown }>;
 }
 
 /** Refuses a prefix that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */
@@ -146,18 +254,6 @@ function assertPrefix(
       JSON.stringify(root || "/")
     }, as many as its head parts take, found ${prefix.length} bytes`,
   );
-}
-
-async function write(
-  zarr: Zarrita,
-  array: ZarritaArray,
-  selection: DimensionSelection[] | null,
-  value: unknown,
-  options: SetShardedOptions,
-): Promise<void> {
-  // The array may have grown since it was opened, so that fewer shards are covered.
-  const sharded = await shardedArray(array, { isPresent: true });
-  await writeShards(zarr, array, sharded, selection, value, options);
 }
 
 /**
@@ -209,5 +305,188 @@ function assertChunks(array: ZarritaArray, { levels }: ShardedArray): void {
     }, as it is stored at ${JSON.stringify(array.path)}, found one of ${
       describe(array.chunks)
     }: open the array again`,
+  );
+}
+
+/** How many bytes of elements are cut into inner chunks and encoded at the same time, unless two inner chunks take more. */
+const CHUNK_WINDOW = 16 * 1024 * 1024;
+/** How many bytes of elements lie in the shards that are written at the same time, unless two shards take more. */
+const SHARD_WINDOW = 64 * 1024 * 1024;
+/** The greatest number of shards that are written at the same time. */
+const MOST_SHARDS = 16;
+/** The fewest bytes of elements that are encoded by several threads, which take some 50 ms to start. */
+const THREADED_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Writes elements by zarrita's `set`, one shard after another: few shards are in memory
+ * at the same time, and the next ones are encoded while a store writes.
+ */
+class ShardedWriter {
+  readonly #zarr: Zarrita;
+  readonly #array: ZarritaArray;
+  readonly #sharded: ShardedArray;
+  readonly #options: SetShardedOptions;
+  /** Limits the inner chunks of all shards that are encoded at the same time. */
+  readonly #limit: LimitFunction;
+
+  constructor(
+    zarr: Zarrita,
+    array: ZarritaArray,
+    sharded: ShardedArray,
+    options: SetShardedOptions,
+  ) {
+    this.#zarr = zarr;
+    this.#array = array;
+    this.#sharded = sharded;
+    this.#options = options;
+    const chunkBytes = this.#bytesOf(sharded.levels.chunkShape);
+    this.#limit = pLimit(Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)));
+  }
+
+  /** @param value The elements, as `writtenValue` gives them. */
+  async write(
+    selection: DimensionSelection[] | null,
+    value: unknown,
+  ): Promise<void> {
+    const { shape } = this.#array;
+    const { shardShape } = this.#sharded;
+    const runs = coveredRuns(selection, shape);
+    const shards = Math.floor(SHARD_WINDOW / this.#bytesOf(shardShape));
+    const writing = () =>
+      runConcurrently(
+        piecesOf(selection, value, shape, shardShape),
+        Math.min(MOST_SHARDS, Math.max(2, shards)),
+        (piece, failing) => this.#writeShard(piece, runs, failing),
+      );
+    const bytes = this.#bytesOf(selectedShape(selection, shape));
+    await (bytes >= THREADED_BYTES ? withEncodingThreads(writing) : writing());
+  }
+
+  /**
+   * Writes the elements of one shard. A shard that is covered is encoded before its lock is
+   * taken. Any other shard is read, changed and stored under its lock.
+   *
+   * @param runs The elements along each dimension that the whole write covers.
+   * @param failing Aborted when the write of another shard has failed.
+   */
+  async #writeShard(
+    piece: ShardPiece,
+    runs: readonly Run[],
+    failing: AbortSignal,
+  ): Promise<void> {
+    const { shard } = piece;
+    const { inner } = this.#sharded;
+    const isWhole = this.#sharded.isCovered(shard, runs);
+    let endEncoding = () => {};
+    const encoded = new Promise<void>((resolve) => endEncoding = resolve);
+    const encode = async (chunkAt: ChunkAt) => {
+      const changes = await this.#encode(piece, chunkAt, failing);
+      endEncoding();
+      return changes;
+    };
+    const { prefix, alignment, otherBytes, signal, container } = this.#options;
+    const change = {
+      prefix,
+      alignment,
+      container: typeof container === "function" ? container(shard) : container,
+      otherBytes,
+      signal,
+      isWhole,
+    };
+    const { key } = this.#sharded.shardAt(shard);
+    const written = isWhole
+      ? encode(() => undefined)
+        .then((changes) => inner.write(key, changes, change))
+      : inner.write(key, encode, change);
+    // Shards that are still encoded when another one fails are not waited for.
+    await rejectOnAbort(Promise.race([encoded, written]), failing);
+    await written;
+  }
+
+  /** Encodes the inner chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
+  async #encode(
+    { selection, value }: ShardPiece,
+    chunkAt: ChunkAt,
+    failing: AbortSignal,
+  ): Promise<Map<number, Uint8Array>> {
+    const { signal, createQueue = () => this.#queue(failing) } = this.#options;
+    const changes = new Map<number, Uint8Array>();
+    await this.#zarr.set(
+      overShard(this.#array, this.#sharded, chunkAt, changes) as never,
+      selection as never,
+      value as never,
+      { ...this.#options, createQueue } as never,
+    );
+    signal?.throwIfAborted();
+    failing.throwIfAborted();
+    return changes;
+  }
+
+  /** Creates a queue for zarrita's `set`. */
+  #queue(failing: AbortSignal): QueueOfChunks {
+    const tasks: Promise<void>[] = [];
+    return {
+      add: (task) => {
+        tasks.push(this.#limit(() => {
+          failing.throwIfAborted();
+          return task();
+        }));
+      },
+      onIdle: () => Promise.all(tasks),
+    };
+  }
+
+  /** The number of bytes of the elements in a shape. Elements without a fixed size count as 8 bytes. */
+  #bytesOf(shape: readonly number[]): number {
+    const bits = coreDataType(this.#array.dtype)?.bits ?? 64;
+    return shape.reduce((product, length) => product * length, bits / 8);
+  }
+}
+
+/** Gives an encoded inner chunk of a shard by its place in the index. */
+type ChunkAt = Parameters<ChangesOf>[0];
+
+type QueueOfChunks = ReturnType<NonNullable<SetShardedOptions["createQueue"]>>;
+
+/**
+ * An array that zarrita's `set` changes in memory: it reads the inner chunks of a shard, and
+ * collects those that are written.
+ */
+function overShard<A extends ZarritaArray>(
+  array: A,
+  sharded: ShardedArray,
+  chunkAt: ChunkAt,
+  changes: Map<number, Uint8Array>,
+): A {
+  const placeOf = (plainKey: string) => {
+    const found = sharded.locate(plainKey);
+    if (found === undefined) throw outsideGrid(plainKey, sharded);
+    return placeInShard(found.path[0]!, sharded.levels.layouts[0]!);
+  };
+  const decode = decoderOf(array);
+  return overlay(array, {
+    store: {
+      set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+        changes.set(placeOf(splitPlainKey(key)!.plainKey), bytes);
+        return Promise.resolve();
+      },
+    },
+    getChunk(coordinates: number[]) {
+      const plainKey = ["c", ...coordinates].join("/");
+      const bytes = chunkAt(placeOf(plainKey));
+      if (bytes === undefined) return decode(coordinates, undefined);
+      // zarrita encodes all of the memory that elements lie in.
+      const own = copyBytes(bytes);
+      noteKey(own, sharded.locate(plainKey)!.key);
+      return decode(coordinates, own);
+    },
+  });
+}
+
+function decoderOf(array: object): Decode {
+  const decode = (array as { [DECODE]?: Decode })[DECODE];
+  if (decode !== undefined) return decode;
+  throw new TypeError(
+    "Expected an array that zarr.open gave, found one that zarr.create did, or one of another version of zarrita: open it to write it",
   );
 }

@@ -1,6 +1,6 @@
-import { noteKey } from "../codecs/mod.ts";
+import { keyOf, noteKey } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
-import { ownBytes } from "../runtime/mod.ts";
+import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import {
   assertStore,
   describeStore,
@@ -12,13 +12,8 @@ import {
 } from "../stores/mod.ts";
 import { splitPlainKey, TranslatedArrays, viewStore } from "../views/mod.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
-import {
-  type Chunk,
-  ChunkWriting,
-  noteAbsence,
-  rememberBases,
-} from "./partial_writes.ts";
-import { InnerChunkStore, ShardedArray } from "./sharded_array.ts";
+import { bases, ChunkWriting, noteAbsence, WHOLE } from "./partial_writes.ts";
+import { InnerChunkStore, ShardedArray, TO_CHANGE } from "./sharded_array.ts";
 
 /**
  * Any store of zarrita, including synchronous ones such as a `Map`, or of this
@@ -354,6 +349,106 @@ async function storedKey(
   const array = await arrays.at(root);
   return array?.placeOf(plainKey)?.key ??
     (arrays.isPlain(root) ? key : undefined);
+}
+
+/** The part of zarrita's array that `get` and `set` share: an own member, under a symbol of zarrita. */
+interface Context {
+  readonly kind: string;
+  readonly TypedArray: new (
+    length: number,
+  ) => { readonly length: number; fill(value: unknown): void };
+  readonly fillValue: unknown;
+  readonly chunkShape: readonly number[];
+  readonly codec: {
+    encode(chunk: Chunk): Promise<Uint8Array>;
+    decode(bytes: Uint8Array): Promise<Chunk>;
+  };
+  getStrides(shape: readonly number[]): number[];
+  getChunkBytes(
+    coordinates: readonly number[],
+    options: unknown,
+  ): Promise<Uint8Array | undefined>;
+}
+
+/** A decoded chunk. */
+interface Chunk {
+  readonly data: { readonly length: number };
+  readonly shape: readonly number[];
+}
+
+/** Decodes a chunk of an array, `undefined` for an absent one. */
+type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
+
+const decoders = new WeakMap<object, DecodeChunk>();
+
+/**
+ * Makes an array of zarrita remember what its `set` reads, up to where it stores what it
+ * has made of this. zarrita reads without options for `set` alone.
+ *
+ * @returns The decoder of the array's chunks; `undefined` for an array of another version
+ * of zarrita, or one that does not write.
+ */
+function rememberBases(array: object): DecodeChunk | undefined {
+  const members = array as Record<symbol, Context | undefined>;
+  const symbol = Object.getOwnPropertySymbols(array)
+    .find((symbol) => isContext(members[symbol]));
+  if (symbol === undefined) return undefined;
+  const context = members[symbol]!;
+  const known = decoders.get(context);
+  if (known !== undefined) return known;
+  const { codec } = context;
+  const remembering: Context = {
+    ...context,
+    getChunkBytes: (coordinates, options) =>
+      options === undefined
+        ? context.getChunkBytes(coordinates, TO_CHANGE).then((bytes) => {
+          if (bytes === undefined) return undefined;
+          // zarrita may change the elements in the same memory, and a `Map` or a cache
+          // gives the memory that it keeps.
+          const own = copyBytes(bytes);
+          noteKey(own, keyOf(bytes));
+          bases.set(own, { bytes });
+          return own;
+        })
+        : context.getChunkBytes(coordinates, options),
+    codec: {
+      ...codec,
+      decode(bytes) {
+        const base = bases.get(bytes);
+        if (base === undefined) return codec.decode(bytes);
+        return codec.decode(bytes).then((chunk) => {
+          bases.set(chunk.data, base);
+          return chunk;
+        });
+      },
+      async encode(chunk) {
+        const base = bases.get(chunk.data) ?? WHOLE;
+        const bytes = await codec.encode(chunk);
+        bases.set(bytes, base);
+        return bytes;
+      },
+    },
+  };
+  const decode: DecodeChunk = async (bytes) => {
+    if (bytes !== undefined) return await codec.decode(bytes);
+    const { TypedArray, fillValue, chunkShape: shape } = context;
+    const data = new TypedArray(shape.reduce((count, n) => count * n, 1));
+    data.fill(fillValue);
+    const chunk = { data, shape, stride: context.getStrides(shape) };
+    return chunk;
+  };
+  members[symbol] = remembering;
+  decoders.set(remembering, decode);
+  return decode;
+}
+
+function isContext(value: unknown): value is Context {
+  const { kind, codec, getChunkBytes, getStrides } = (value ?? {}) as Partial<
+    Context
+  >;
+  return kind === "regular" && typeof codec?.encode === "function" &&
+    typeof codec.decode === "function" &&
+    typeof getChunkBytes === "function" && typeof getStrides === "function";
 }
 
 /**
