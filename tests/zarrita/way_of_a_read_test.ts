@@ -1,0 +1,80 @@
+import { assert, assertEquals } from "@std/assert";
+import { Session } from "node:inspector/promises";
+import * as zarr from "zarrita";
+import { createArrayChunks, FileSystemStore, MemoryStore } from "../../mod.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
+import { shardedMetadata } from "./sharded_array.ts";
+
+const SRC = new URL("../../src/", import.meta.url).href;
+
+/** The files of `src/` of which functions run in a task. */
+async function filesOf(task: () => Promise<unknown>): Promise<string[]> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post("Profiler.enable");
+    await session.post("Profiler.startPreciseCoverage", { callCount: true });
+    await session.post("Profiler.takePreciseCoverage"); // Starts from 0.
+    await task();
+    const { result } = await session.post(
+      "Profiler.takePreciseCoverage",
+    ) as {
+      result: {
+        url: string;
+        functions: { ranges: { count: number }[] }[];
+      }[];
+    };
+    return result.filter(({ url, functions }) =>
+      url.startsWith(SRC) &&
+      functions.some(({ ranges }) => ranges[0]!.count > 0)
+    ).map(({ url }) => url.slice(SRC.length)).sort();
+  } finally {
+    session.disconnect();
+  }
+}
+
+Deno.test("zarr.get reads an inner chunk of a shard that was read before through eight files, those of the store included", async () => {
+  for (const parts of [[""], ["", ".index"]]) {
+    const stored = new MemoryStore();
+    const metadata = shardedMetadata({
+      storage_transformers: [{
+        name: "concat-parts",
+        configuration: {
+          parts: parts.map((key_suffix) =>
+            key_suffix === "" ? { key_suffix } : { key_suffix, size: 36 }
+          ),
+        },
+      }],
+    });
+    await createArrayChunks(stored, "", metadata);
+    const array = await zarr.open(withZarrParts(stored), { kind: "array" });
+    await setSharded(zarr, array, null, 7 as never);
+    await zarr.get(array, [zarr.slice(0, 2)]);
+    const files = await filesOf(async () => {
+      const { data } = await zarr.get(array, [zarr.slice(2, 4)]);
+      assertEquals([...data as Iterable<unknown>], [7, 7]);
+    });
+    assert(files.includes("shards/shard_reader.ts"), files.join(", "));
+    assert(files.length <= 8, files.join(", "));
+  }
+});
+
+Deno.test("zarr.get reads an inner chunk of a file through seven files above the store", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const stored = new FileSystemStore(folder);
+    await createArrayChunks(stored, "", shardedMetadata());
+    const array = await zarr.open(withZarrParts(stored), { kind: "array" });
+    await setSharded(zarr, array, null, 7 as never);
+    // The index of a file that was changed just now is not cached.
+    const before = new Date(Date.now() - 60_000);
+    await Deno.utime(`${folder}/c/0`, before, before);
+    await zarr.get(array, [zarr.slice(0, 2)]);
+    const files = await filesOf(() => zarr.get(array, [zarr.slice(2, 4)]));
+    const above = files.filter((file) => !file.startsWith("stores/"));
+    assert(above.length <= 7, above.join(", "));
+    assert(files.length > above.length, files.join(", "));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
