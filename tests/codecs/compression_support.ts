@@ -33,3 +33,15 @@ export function compression(
     codecs: length === undefined ? [] : [{ name: "bytes" }, { name }],
   });
 }
+
+/** The compressions that all tests are made with. */
+export const NAMES = ["zstd", "gzip", "zlib", "imagecodecs_deflate"] as const;
+
+/** Bytes that compress, but not to almost nothing. */
+export function sample(length: number): Uint8Array {
+  let state = length + 1;
+  return Uint8Array.from({ length }, () => {
+    state = Math.imul(state, 1664525) + 1013904223 | 0;
+    return state >>> 29;
+  });
+}

@@ -61,6 +61,7 @@ async function read(stored: Stored): Promise<unknown> {
   const store = new HttpStore("https://example.org", {
     retryDelay: 0,
     fetch: serverOf(stored),
+    retries: 0,
   });
   const array = await zarr.open(zarr.root(store).resolve("a"), {
     kind: "array",
