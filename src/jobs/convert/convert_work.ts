@@ -8,10 +8,8 @@ import {
   type FlatParts,
   flattenLayers,
   ONE_OBJECT,
-  StoredChunk,
 } from "../../concat_parts/mod.ts";
 import {
-  canCopyFiles,
   readSize,
   readStream,
   readValue,
@@ -29,40 +27,25 @@ import {
 } from "../hierarchy/chunks_to_do.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
 import { type ListedSource, withoutNodes } from "./source_files.ts";
-import { copyFiles } from "./system_copies.ts";
 
 /** A chunk or a file that is copied. */
 export interface WorkItem {
   readonly from: StoredValue;
   readonly to: StoredValue;
-  /** The keys of the objects of the source that hold the value. */
-  readonly keys: readonly StoreKey[];
   /** The checksums of a chunk; `undefined` for a file. */
   readonly checks: ChunkChecks | undefined;
   /** Changes the bytes of a shard, or of metadata of Zarr v2; `undefined` for values that are copied as they are. */
   readonly change: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /**
-   * Has the operating system copy the files of the value, if it can. Returns whether it has.
-   *
-   * @param size The length of the value in bytes.
-   * @param isNew Whether the target is known not to have the value.
-   */
-  readonly copyFiles:
-    | ((
-      size: number,
-      isNew: boolean,
-      options: StoreOptions,
-    ) => Promise<boolean>)
-    | undefined;
   /** Whether the source was found to hold the value. */
   readonly isListed: boolean;
 }
 
 /** A chunk or a file in a store. */
 export interface StoredValue {
+  readonly store: Store;
   readonly key: StoreKey;
-  /** Whether the store tells the value's length without reading it. */
-  readonly hasSize: boolean;
+  /** The parts that the value is stored in. */
+  readonly flat: FlatParts;
   size(options: StoreOptions): Promise<number | undefined>;
   get(options: StoreOptions): Promise<Uint8Array | undefined>;
   stream(options?: StoreOptions): Promise<
@@ -100,56 +83,38 @@ export class ConvertWork implements Iterable<WorkItem> {
 
   *[Symbol.iterator](): Generator<WorkItem> {
     const { source, target, arrays } = this.#plan;
-    const canCopy = canCopyFiles(source.store, target.store);
-    const copying = (
-      from: readonly [FlatParts, StoreKey],
-      to: readonly [FlatParts, StoreKey],
-      checks: ChunkChecks | undefined,
-    ): WorkItem["copyFiles"] =>
-      canCopy
-        ? (size, isNew, options) =>
-          copyFiles(
-            new StoredChunk(from[0], source.store, from[1], options),
-            new StoredChunk(to[0], target.store, to[1], options),
-            { size, isNew, checks },
-          )
-        : undefined;
     for (const array of arrays) {
       const { metadata, chunkShape } = array.source;
+      const { contain } = array;
       const checks = checksOf(metadata, chunkShape);
-      const before = flattenLayers(storageOf(metadata).layers);
-      const after = flattenLayers(storageOf(array.target.metadata).layers);
+      const sourceParts = partsOf(array.source);
+      const targetParts = partsOf(array.target);
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
-        const from = chunkIn(source.store, array.source, coordinates);
-        const to = chunkIn(target.store, array.target, coordinates);
-        const { contain } = array;
+        const from = chunkIn(
+          source.store,
+          array.source,
+          sourceParts,
+          coordinates,
+        );
         yield {
           from,
-          to,
-          keys: before.parts.map(({ keySuffix }) =>
-            `${from.key}${keySuffix}` as const
-          ),
+          to: chunkIn(target.store, array.target, targetParts, coordinates),
+          checks,
           change: contain &&
             ((bytes) => contain(bytes, coordinates, from.key)),
-          copyFiles: copying([before, from.key], [after, to.key], checks),
-          checks,
           isListed: array.stored !== undefined,
         };
       }
     }
     for (const file of this.#files()) {
       const key: StoreKey = `${source.root as StoreKey}${file}`;
-      const other = target.root + file as StoreKey;
-      const change = file.endsWith("/.zmetadata")
-        ? (bytes: Uint8Array) => withoutNodes(bytes, key, this.#plan)
-        : undefined;
       yield {
         from: fileIn(source.store, key),
-        keys: [key],
-        to: fileIn(target.store, other),
+        to: fileIn(target.store, `${target.root as StoreKey}${file}`),
         checks: undefined,
-        change,
-        copyFiles: copying([ONE_OBJECT, key], [ONE_OBJECT, other], undefined),
+        change: file.endsWith("/.zmetadata")
+          ? (bytes) => withoutNodes(bytes, key, this.#plan)
+          : undefined,
         isListed: true,
       };
     }
@@ -166,15 +131,21 @@ function arrayOfJob({ path, source, stored }: PlannedArray): ArrayOfJob {
   return { path, gridShape: source.gridShape, stored };
 }
 
+function partsOf({ metadata }: ArrayChunks): FlatParts {
+  return flattenLayers(storageOf(metadata).layers);
+}
+
 /** A chunk of an array in a store. */
-export function chunkIn(
+function chunkIn(
   store: Store,
   chunks: ArrayChunks,
+  flat: FlatParts,
   coordinates: readonly number[],
 ): StoredValue {
   return {
+    store,
     key: chunks.key(coordinates),
-    hasSize: typeof store.size === "function",
+    flat,
     size: (options) => chunks.size(coordinates, options),
     get: (options) => chunks.get(coordinates, options),
     stream: (options) => chunks.stream(coordinates, options),
@@ -184,10 +155,11 @@ export function chunkIn(
 }
 
 /** A file in a store. */
-export function fileIn(store: Store, key: StoreKey): StoredValue {
+function fileIn(store: Store, key: StoreKey): StoredValue {
   return {
+    store,
     key,
-    hasSize: typeof store.size === "function",
+    flat: ONE_OBJECT,
     size: (options) => readSize(store, key, options),
     get: (options) => readValue(store, key, options),
     stream: (options) => readStream(store, key, options),

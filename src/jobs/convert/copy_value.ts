@@ -12,6 +12,7 @@ import {
   type ChunkChecks,
 } from "../chunk_checks.ts";
 import type { StoredValue, WorkItem } from "./convert_work.ts";
+import { copyBySystem } from "./system_copies.ts";
 
 /** Values of up to this length are read whole, since streams and copies of files take time to set up. */
 const SMALL = 1024 * 1024;
@@ -56,12 +57,13 @@ export async function copyValue(
 
 /** Returns `undefined` if the value is absent. */
 async function copyUnchanged(
-  { from, to, checks, copyFiles }: WorkItem,
+  { from, to, checks }: WorkItem,
   skip: Skip | undefined,
   options: StoreOptions,
 ): Promise<Copied | undefined> {
-  let bytes = from.hasSize ? undefined : await from.get(options);
-  const size = from.hasSize ? await from.size(options) : bytes?.length;
+  const hasSize = typeof from.store.size === "function";
+  let bytes = hasSize ? undefined : await from.get(options);
+  const size = hasSize ? await from.size(options) : bytes?.length;
   if (size === undefined) return undefined;
   if (skip !== undefined && await isRight(from, to, size, skip, options)) {
     return SKIPPED;
@@ -75,7 +77,8 @@ async function copyUnchanged(
     await to.set(bytes, options);
     return { outcome: "copied", bytes: bytes.length };
   }
-  if (!await copyFiles?.(size, skip === undefined, options)) {
+  const chunk = { size, isNew: skip === undefined, checks };
+  if (!await copyBySystem(from, to, chunk, options)) {
     // Without the signal, which the writing ends with, files are read without copies.
     const stream = await from.stream();
     if (stream === undefined) return undefined;

@@ -1,3 +1,4 @@
+import type { FlatParts } from "../../concat_parts/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
@@ -163,9 +164,9 @@ export async function fingerprintOf(
   return await listHierarchy(source, nodes, keys, nothing, options);
 }
 
-/** A value of the source, and the keys of the files that hold it. */
-interface StampedValue {
-  readonly keys: readonly StoreKey[];
+/** A value that is copied from the source. */
+interface CopiedValue {
+  readonly from: { readonly key: StoreKey; readonly flat: FlatParts };
 }
 
 /**
@@ -184,7 +185,7 @@ export class SourceStamps {
   }
 
   /** Takes the stamps of a value before the value is copied. */
-  async take(value: StampedValue, options: StoreOptions): Promise<void> {
+  async take(value: CopiedValue, options: StoreOptions): Promise<void> {
     const text = await this.#stampsOf(value, options);
     if (text === "") return;
     this.#isFound = true;
@@ -198,7 +199,7 @@ export class SourceStamps {
    */
   async check(
     plan: ConvertPlan,
-    values: Iterable<StampedValue>,
+    values: Iterable<CopiedValue>,
     { concurrency = 4, signal }: ConvertOptions,
   ): Promise<void> {
     if (!this.#isFound) return;
@@ -212,13 +213,14 @@ export class SourceStamps {
 
   /** The stamps of the files of a value; empty if they have none. */
   async #stampsOf(
-    { keys }: StampedValue,
+    { from: { key, flat } }: CopiedValue,
     options: StoreOptions,
   ): Promise<string> {
     let text = "";
-    for (const key of keys) {
-      const stamp = await fileStamp(this.#store, key, options);
-      if (stamp !== undefined) text += `${key} ${stamp}\n`;
+    for (const { keySuffix } of flat.parts) {
+      const file: StoreKey = `${key}${keySuffix}`;
+      const stamp = await fileStamp(this.#store, file, options);
+      if (stamp !== undefined) text += `${file} ${stamp}\n`;
     }
     return text;
   }

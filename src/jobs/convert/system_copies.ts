@@ -1,16 +1,19 @@
 import {
   changeGroup,
   readChunkRange,
-  type StoredChunk,
+  StoredChunk,
 } from "../../concat_parts/mod.ts";
 import {
   type ByteWriter,
+  canCopyFiles,
   copyFile,
   fileStamp,
   type StoreKey,
+  type StoreOptions,
   writeAll,
 } from "../../stores/mod.ts";
 import { ChunkCheck, type ChunkChecks } from "../chunk_checks.ts";
+import type { StoredValue } from "./convert_work.ts";
 
 /** Files are copied if they have more bytes than this in common. */
 const LEAST_COPIED = 1024 * 1024;
@@ -44,24 +47,29 @@ class ChangedSource extends Error {}
  * cut off or appended. This takes half of the processor time of a stream. The checksum of an
  * index is verified.
  *
- * @param from A chunk that was found to be complete.
+ * @param source A chunk that was found to be complete.
  * @param chunk The length of the chunk in bytes; `isNew`: whether the target is known not to
  * have the chunk; the checksums of the chunk.
  * @returns Whether the chunk was copied. If not, nothing has changed, and the chunk must be
  * copied by a stream, which reports any damage.
  * @throws {DamageError} If the checksum of the index is wrong.
  */
-export async function copyFiles(
-  from: StoredChunk,
-  to: StoredChunk,
+export async function copyBySystem(
+  source: StoredValue,
+  target: StoredValue,
   { size, isNew, checks }: {
     readonly size: number;
     readonly isNew: boolean;
     readonly checks: ChunkChecks | undefined;
   },
+  options: StoreOptions,
 ): Promise<boolean> {
+  if (!canCopyFiles(source.store, target.store)) return false;
   // The checksum of a whole chunk needs all bytes.
   if (checks?.hasChecksum || size > LONGEST) return false;
+  const [from, to] = [source, target].map(({ store, key, flat }) =>
+    new StoredChunk(flat, store, key, options)
+  ) as [StoredChunk, StoredChunk];
   const files = filesToWrite(filesOf(from, size), filesOf(to, size));
   if (files === undefined) return false;
   const check = checks && new ChunkCheck(checks, from.key, size);

@@ -137,7 +137,7 @@ async function prepareChunk(
       ? moved.subarray(offset - start, end)
       : await read(offset, length);
     if (!await files.create(to, bytes)) {
-      await files.stat(to); // Refuses folders and links.
+      await files.stat(to); // Throws if a folder or a link is there.
       throw taken(to);
     }
     run.bytes += length;
@@ -169,7 +169,7 @@ async function sizeOf(
   return sum;
 }
 
-/** Refuses new names that are taken, and files that must not be changed in place. */
+/** Throws if a new name is taken, or a file must not be changed in place. */
 async function assertReady(
   { files }: InPlaceRun,
   { renamed, data }: ChunkFiles,

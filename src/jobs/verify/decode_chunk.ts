@@ -80,7 +80,7 @@ async function decode(
   }
 }
 
-/** Refuses bytes of elements that are not as many as the elements take. */
+/** Throws if the bytes of the elements have another length than the elements take. */
 function assertLength(
   { length }: Uint8Array,
   level: ChunkLevel,

@@ -195,26 +195,24 @@ async function verifyChunks(
   findings: Findings,
   options: VerifyOptions,
 ): Promise<number> {
-  const { deep = false, codecs, keepGoing = false, share } = options;
+  const { keepGoing = false, share } = options;
   const total = arrays.reduce((sum, each) => sum + countToDo(each, share), 0);
   let [done, present] = [0, 0];
   await runConcurrently(
     itemsOf(arrays, share),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const found = await verifyChunk(array, coordinates, deep, codecs, {
-        signal,
-      }).catch((error): VerifiedChunk => {
-        if (!keepGoing || signal.aborted) throw error;
-        const key = array.chunks.key(coordinates);
-        return {
-          isPresent: false,
-          findings: [
-            finding("unreadable", key, messageOf(error), coordinates),
-          ],
-          undecoded: new Map(),
-        };
-      });
+      const found = await verifyChunk(array, coordinates, options, signal)
+        .catch((error): VerifiedChunk => {
+          if (!keepGoing || signal.aborted) throw error;
+          const key = array.chunks.key(coordinates);
+          const message = messageOf(error);
+          return {
+            isPresent: false,
+            findings: [finding("unreadable", key, message, coordinates)],
+            undecoded: new Map(),
+          };
+        });
       if (found.isPresent) present++;
       for (const [unknown, count] of found.undecoded) {
         findings.addUndecoded(

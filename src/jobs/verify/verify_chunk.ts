@@ -31,7 +31,12 @@ import {
   type ShardLevel,
 } from "../chunk_checks.ts";
 import { type Codecs, decodeChunk } from "./decode_chunk.ts";
-import { type Finding, finding, type Rule } from "./findings.ts";
+import {
+  type Finding,
+  finding,
+  type Rule,
+  type VerifyOptions,
+} from "./findings.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
@@ -53,23 +58,16 @@ export interface VerifiedChunk {
 /**
  * Verifies a chunk: its parts, its length, its checksum, and the index of a shard.
  *
- * @param isDeep Whether chunks and inner chunks are decoded as well.
- * @param codecs Codecs besides those of this package.
+ * @param options `deep`: whether chunks and inner chunks are decoded as well; `codecs`:
+ * codecs besides those of this package.
  */
 export async function verifyChunk(
   array: VerifiedArray,
   coordinates: readonly number[],
-  isDeep: boolean,
-  codecs: Codecs | undefined,
-  options: StoreOptions,
+  options: Pick<VerifyOptions, "deep" | "codecs">,
+  signal: AbortSignal,
 ): Promise<VerifiedChunk> {
-  const chunk = new ChunkVerification(
-    array,
-    coordinates,
-    isDeep,
-    codecs,
-    options,
-  );
+  const chunk = new ChunkVerification(array, coordinates, options, signal);
   const isPresent = await chunk.run();
   const { findings, undecoded } = chunk;
   return { isPresent, findings, undecoded };
@@ -108,15 +106,14 @@ class ChunkVerification {
   constructor(
     array: VerifiedArray,
     coordinates: readonly number[],
-    isDeep: boolean,
-    codecs: Codecs | undefined,
-    options: StoreOptions,
+    { deep = false, codecs }: Pick<VerifyOptions, "deep" | "codecs">,
+    signal: AbortSignal,
   ) {
     this.#array = array;
     this.#coordinates = coordinates;
-    this.#isDeep = isDeep;
+    this.#isDeep = deep;
     this.#codecs = codecs;
-    this.#options = options;
+    this.#options = { signal };
     this.#key = array.chunks.key(coordinates);
   }
 
