@@ -16,11 +16,8 @@ import {
   staleMetadata,
   withFreshMetadata,
 } from "./verify/consolidated_metadata.ts";
-import type { Finding, Rule } from "./verify/findings.ts";
+import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
 import { verify } from "./verify/verify.ts";
-
-/** The greatest number of findings that are kept, of those repaired and of those not. */
-const MOST_FINDINGS = 1000;
 
 /**
  * The result of {@linkcode repair}.

@@ -203,8 +203,8 @@ export function assertVerifyOptions(options: VerifyOptions): void {
   assertShare(options.share);
 }
 
-/** The greatest number of findings that are kept. */
-const MOST_FINDINGS = 1000;
+/** The greatest number of findings in a result. */
+export const MOST_FINDINGS = 1000;
 
 /** Collects findings, and what could not be decoded. */
 export class Findings {
