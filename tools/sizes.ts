@@ -47,7 +47,7 @@ const FROM_ZARRITA = "{ get, open, root, set }";
 const SHARE_TARGET = 0.15;
 
 /** Packages of npm that are loaded on first use, and not counted. */
-const EXTERNAL = ["aws4fetch", "p-retry"];
+const EXTERNAL = ["aws4fetch", "p-limit", "p-retry"];
 
 const folder = await Deno.makeTempDir();
 try {

@@ -5,7 +5,12 @@ import {
   toChunkKeyEncoding,
 } from "../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../concat_parts/mod.ts";
-import { describe, describeAll } from "../errors/mod.ts";
+import {
+  ANY,
+  checkOptions,
+  describe,
+  type OptionRules,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   checkDataType,
@@ -344,22 +349,24 @@ export interface ArrayMetadataOptions {
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const REQUIRED = ["shape", "dataType", "chunkShape"] as const;
-const KNOWN: readonly string[] = [
-  "shape",
-  "dataType",
-  "chunkShape",
-  "shardShape",
-  "codecs",
-  "indexCodecs",
-  "indexLocation",
-  "fillValue",
-  "keyEncoding",
-  "suffix",
-  "parts",
-  "dimensionNames",
-  "attributes",
-];
+const OPTIONS: OptionRules<ArrayMetadataOptions> = {
+  shape: ANY,
+  dataType: {
+    expected: 'a name, such as "uint8", or an object with a name',
+    isValid: (value) => typeof value === "string" || isObject(value),
+  },
+  chunkShape: ANY,
+  shardShape: ANY,
+  codecs: ANY,
+  indexCodecs: ANY,
+  indexLocation: ANY,
+  fillValue: ANY,
+  keyEncoding: ANY,
+  suffix: ANY,
+  parts: ANY,
+  dimensionNames: ANY,
+  attributes: { expected: "an object", isValid: isObject },
+};
 
 /** The options that other programs call by other names. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -378,40 +385,13 @@ export function assertOptions(options: ArrayMetadataOptions): void {
       }`,
     );
   }
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    const camelCase = name.replace(
-      /_(\w)/g,
-      (_, letter: string) => letter.toUpperCase(),
-    );
-    const meant = OTHER_NAMES[camelCase] ?? camelCase;
-    throw new TypeError(
-      `Unknown option ${describe(name)}; ${
-        KNOWN.includes(meant)
-          ? `expected ${describe(meant)}`
-          : `known are ${describeAll(KNOWN)}`
-      }`,
-    );
-  }
-  for (const name of REQUIRED) {
+  checkOptions(options, OPTIONS, "arrayMetadata", { otherNames: OTHER_NAMES });
+  for (const name of ["shape", "dataType", "chunkShape"] as const) {
     if (options[name] !== undefined) continue;
     throw new TypeError(
       `Missing option ${
         describe(name)
       }; expected at least a shape, a dataType and a chunkShape`,
-    );
-  }
-  const { dataType, attributes } = options;
-  if (typeof dataType !== "string" && !isObject(dataType)) {
-    throw new TypeError(
-      `Expected dataType to be a name, such as "uint8", or an object with a name, found ${
-        describe(dataType)
-      }`,
-    );
-  }
-  if (attributes !== undefined && !isObject(attributes)) {
-    throw new TypeError(
-      `Expected attributes to be an object, found ${describe(attributes)}`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { Command as Parser, CommanderError, Option } from "commander";
-import { closest, distance } from "fastest-levenshtein";
+import { nearestName } from "../errors/mod.ts";
 import config from "../../deno.json" with { type: "json" };
 
 /** A command of the command line. */
@@ -162,7 +162,7 @@ function usageError(
     return new UsageError(`Expected --${name} without a value`);
   }
   const known = [...options.map((each) => each.name()), "help"];
-  const nearest = nearestOf(name, known);
+  const nearest = nearestName(name, known);
   return new UsageError(
     `Unknown option ${dashes}${name}${
       nearest === undefined ? "" : `; did you mean --${nearest}?`
@@ -215,14 +215,4 @@ export function wholeNumber(
       least === 0 ? "" : ` from ${least}`
     }, found ${JSON.stringify(text)}`,
   );
-}
-
-/** The name that is the most like a wrong one, if one is similar. */
-export function nearestOf(
-  name: string,
-  known: readonly string[],
-): string | undefined {
-  const nearest = closest(name, [...known]);
-  const isNear = distance(name, nearest) <= Math.max(2, name.length / 3);
-  return isNear ? nearest : undefined;
 }

@@ -1,5 +1,5 @@
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { MetadataError } from "../errors/mod.ts";
+import { MetadataError, nearestName } from "../errors/mod.ts";
 import { LayoutError, type LayoutOptions } from "../jobs/mod.ts";
 import {
   type ArrayMetadata,
@@ -7,7 +7,7 @@ import {
   type NamedConfiguration,
   parseZarrJson,
 } from "../metadata/mod.ts";
-import { type Arguments, nearestOf, UsageError } from "./command.ts";
+import { type Arguments, UsageError } from "./command.ts";
 
 /** The layout that the arguments say, but for the container. */
 export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
@@ -50,7 +50,7 @@ function assertParts(list: string): void {
   const unsized = parts.filter((part) => !/:|\.index$|\.crc32c$/.test(part));
   if (unsized.length < 2) return;
   for (const part of unsized) {
-    const nearest = nearestOf(part, [".index", ".crc32c"]);
+    const nearest = nearestName(part, [".index", ".crc32c"]);
     if (part === "" || nearest === undefined) continue;
     const meant = parts.map((each) => each === part ? nearest : each);
     throw new UsageError(

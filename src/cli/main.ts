@@ -13,12 +13,12 @@
  *
  * @module
  */
+import { nearestName } from "../errors/mod.ts";
 import { CommanderError } from "commander";
 import {
   addVersion,
   createParser,
   type Io,
-  nearestOf,
   parseCommand,
   UsageError,
 } from "./command.ts";
@@ -95,7 +95,7 @@ function runOverview(args: readonly string[], io: Io): number {
   const names = Object.keys(COMMANDS);
   const known = `known are ${names.join(", ")}`;
   if (/^[^-]/.test(name)) {
-    const nearest = nearestOf(name, names);
+    const nearest = nearestName(name, names);
     throw new UsageError(
       `Unknown command ${JSON.stringify(name)}; ${
         nearest === undefined ? known : `did you mean ${nearest}?`

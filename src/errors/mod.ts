@@ -1,4 +1,21 @@
 export {
+  ANY,
+  BOOLEAN,
+  checkExclusive,
+  checkOption,
+  checkOptions,
+  FUNCTION,
+  nearestName,
+  numberFrom,
+  objectRule,
+  oneOf,
+  type OptionRule,
+  type OptionRules,
+  SIGNAL,
+  TEXT,
+  wholeFrom,
+} from "./check_options.ts";
+export {
   assertPartSize,
   ChecksumError,
   DamageError,

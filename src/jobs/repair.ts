@@ -1,5 +1,12 @@
 import type { CodecRegistry } from "../codecs/mod.ts";
-import { describe, describeAll } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  objectRule,
+  type OptionRules,
+  SIGNAL,
+} from "../errors/mod.ts";
 import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
 import {
   assertWritable,
@@ -9,7 +16,7 @@ import {
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import { assertConcurrency } from "./convert/convert_options.ts";
+import { CONCURRENCY } from "./convert/convert_options.ts";
 import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
 import { readNodes } from "./hierarchy/read_nodes.ts";
 import {
@@ -93,7 +100,7 @@ export async function repair(
   path = "",
   options: RepairOptions = {},
 ): Promise<Repair> {
-  assertRepairOptions(options);
+  checkOptions(options, OPTIONS, "repair");
   const place = placeOf({ store, path });
   const { dryRun = false, signal, deep, codecs } = options;
   const { concurrency, onProgress } = options;
@@ -267,27 +274,16 @@ export interface RepairOptions extends StoreOptions {
     | undefined;
 }
 
-const KNOWN = [
-  "dryRun",
-  "deep",
-  "codecs",
-  "concurrency",
-  "onRepaired",
-  "onUnrepaired",
-  "onProgress",
-  "signal",
-];
-
-/** Throws if an option is unknown or out of range. */
-export function assertRepairOptions(options: RepairOptions): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
-    );
-  }
-  assertConcurrency(options.concurrency);
-}
+const OPTIONS: OptionRules<RepairOptions> = {
+  dryRun: BOOLEAN,
+  deep: BOOLEAN,
+  codecs: objectRule("a registry of codecs"),
+  concurrency: CONCURRENCY,
+  onRepaired: FUNCTION,
+  onUnrepaired: FUNCTION,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
 
 const FROM_COPY =
   "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";

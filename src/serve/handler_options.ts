@@ -1,4 +1,13 @@
-import { describe } from "../errors/mod.ts";
+import {
+  checkOptions,
+  describe,
+  FUNCTION,
+  numberFrom,
+  objectRule,
+  oneOf,
+  type OptionRules,
+  TEXT,
+} from "../errors/mod.ts";
 import { keyProblem, type StoreKey } from "../stores/mod.ts";
 
 /**
@@ -131,25 +140,33 @@ export interface ParsedOptions {
   readonly onError: (error: unknown, request: Request) => void;
 }
 
-const FORMS: readonly ServedForm[] = ["plain", "inner chunks", "stored"];
-const NAMES = [
-  "form",
-  "mount",
-  "cacheControl",
-  "keep",
-  "write",
-  "timeout",
-  "onError",
-];
+const OWNER = "createHandler";
+
+const OPTIONS: OptionRules<HandlerOptions> = {
+  form: { ...oneOf("plain", "inner chunks", "stored"), outOfRange: "all" },
+  mount: TEXT,
+  cacheControl: TEXT,
+  keep: objectRule(),
+  write: objectRule(),
+  timeout: numberFrom(0),
+  onError: FUNCTION,
+};
+
+const KEEP_OPTIONS: OptionRules<KeepOptions> = {
+  seconds: numberFrom(0),
+  versions: numberFrom(0),
+  documentBytes: numberFrom(0),
+};
+
+const WRITE_OPTIONS: OptionRules<WriteOptions> = {
+  authorize: { ...FUNCTION, isRequired: true },
+  limit: numberFrom(0),
+  timeout: numberFrom(0),
+};
 
 /** Checks the options of a handler. */
 export function parseOptions(options: HandlerOptions): ParsedOptions {
-  for (const name of Object.keys(options)) {
-    if (NAMES.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)}, expected one of ${NAMES.join(", ")}`,
-    );
-  }
+  checkOptions(options, OPTIONS, OWNER);
   const {
     form = "plain",
     mount = "/",
@@ -159,18 +176,7 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
     onError = console.error,
     write,
   } = options;
-  if (!FORMS.includes(form)) {
-    throw new RangeError(
-      `Expected form to be ${FORMS.map(describe).join(" or ")}, found ${
-        describe(form)
-      }`,
-    );
-  }
-  assertNumbers({ "keep.seconds": seconds, timeout });
-  assertNumbers({
-    "keep.versions": versions,
-    "keep.documentBytes": documentBytes,
-  });
+  checkOptions(options.keep ?? {}, KEEP_OPTIONS, OWNER, { within: "keep" });
   return {
     form,
     mount: parseMount(mount),
@@ -192,15 +198,9 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
   };
 }
 
-function parseWrite(
-  { authorize, limit = 2 ** 30, timeout = 300_000 }: WriteOptions,
-): Required<WriteOptions> {
-  if (typeof authorize !== "function") {
-    throw new TypeError(
-      `Expected write.authorize to be a function, found ${describe(authorize)}`,
-    );
-  }
-  assertNumbers({ "write.limit": limit, "write.timeout": timeout });
+function parseWrite(options: WriteOptions): Required<WriteOptions> {
+  checkOptions(options, WRITE_OPTIONS, OWNER, { within: "write" });
+  const { authorize, limit = 2 ** 30, timeout = 300_000 } = options;
   return { authorize, limit, timeout };
 }
 
@@ -215,14 +215,4 @@ export function parseMount(mount: string): string {
   throw new RangeError(
     `Expected mount to be a path such as "/data", found ${describe(mount)}`,
   );
-}
-
-function assertNumbers(numbers: Record<string, number>): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (typeof value === "number" && value >= 0) continue;
-    const ErrorClass = typeof value === "number" ? RangeError : TypeError;
-    throw new ErrorClass(
-      `Expected ${name} to be a number of at least 0, found ${describe(value)}`,
-    );
-  }
 }

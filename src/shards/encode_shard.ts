@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { checkOption, describe } from "../errors/mod.ts";
 import {
   chunkCount,
   encodeShardIndex,
@@ -146,13 +146,11 @@ function assertOptions(
       } inner chunks, absent ones as undefined, found ${chunks.length}`,
     );
   }
-  if (!Number.isSafeInteger(alignment) || alignment < 1) {
-    throw new RangeError(
-      `Expected an alignment of a whole number of bytes from 1, found ${
-        describe(alignment)
-      }`,
-    );
-  }
+  checkOption("alignment", alignment, {
+    expected: "a whole number of bytes from 1",
+    isValid: (value) => Number.isSafeInteger(value) && value as number >= 1,
+    outOfRange: "all",
+  });
   for (const bytes of [head, prefix, ...chunks]) {
     if (bytes === undefined || bytes instanceof Uint8Array) continue;
     throw new TypeError(

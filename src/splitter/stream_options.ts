@@ -1,5 +1,15 @@
 import { assertChecksum, CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { describe, describeAll, PartSizeError } from "../errors/mod.ts";
+import {
+  checkOptions,
+  describe,
+  describeAll,
+  FUNCTION,
+  oneOf,
+  type OptionRules,
+  PartSizeError,
+  SIGNAL,
+  TEXT,
+} from "../errors/mod.ts";
 import type { EngineName } from "./engine.ts";
 import type { OpenSplitter, Part, Splitter } from "./splitter.ts";
 
@@ -132,7 +142,26 @@ export interface PartReport {
   readonly crc32c?: number;
 }
 
-const MODES = ["none", "compute", "verify"];
+/** The rules of the options of `splitStream` and `concatStream`. */
+const OPTIONS: OptionRules<ConcatOptions> = {
+  crc32c: {
+    .../* @__PURE__ */ oneOf("none", "compute", "verify"),
+    outOfRange: "all",
+  },
+  engine: {
+    .../* @__PURE__ */ oneOf("auto", "native", "wasm"),
+    outOfRange: "all",
+  },
+  chunkSize: {
+    expected: "a whole number of bytes from 0 to 2^53−1",
+    isValid: (value) => Number.isSafeInteger(value) && value as number >= 0,
+    outOfRange: "all",
+  },
+  key: TEXT,
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+  onReport: FUNCTION,
+};
 
 const ROOM_FOR_CHECKSUM: ChunkSizes = {
   least: CHECKSUM_SIZE,
@@ -168,20 +197,14 @@ export function settingsOf(
   limits: readonly ChunkSizes[],
   options: SplitOptions,
 ): Settings {
+  checkOptions(options, OPTIONS, "splitStream and concatStream");
   const { crc32c = "none", chunkSize, key = "", signal, onProgress } = options;
-  if (!MODES.includes(crc32c)) {
-    throw new RangeError(
-      `Expected crc32c to be "none", "compute" or "verify", found ${
-        describe(crc32c)
-      }`,
-    );
-  }
   const isVerified = crc32c === "verify";
   const all = [...limits];
   if (chunkSize !== undefined) {
-    const declared = declaredSize(chunkSize);
     for (const limit of limits) assertChunkSize(limit, key, chunkSize);
-    all.push(declared);
+    const reason = `chunkSize says ${chunkSize}`;
+    all.push({ least: chunkSize, most: chunkSize, reason });
   }
   if (isVerified) all.push(ROOM_FOR_CHECKSUM);
   return {
@@ -194,23 +217,6 @@ export function settingsOf(
     signal,
     onProgress,
   };
-}
-
-/**
- * Returns limits that allow one length only, the option `chunkSize`.
- *
- * @throws {RangeError} If `chunkSize` is not a whole number from 0 to 2^53−1.
- */
-function declaredSize(chunkSize: number): ChunkSizes {
-  if (!Number.isSafeInteger(chunkSize) || chunkSize < 0) {
-    throw new RangeError(
-      `Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ${
-        describe(chunkSize)
-      }`,
-    );
-  }
-  const reason = `chunkSize says ${chunkSize}`;
-  return { least: chunkSize, most: chunkSize, reason };
 }
 
 /** The least and the most bytes that a chunk may have, and the reason for messages. */

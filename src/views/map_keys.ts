@@ -1,4 +1,11 @@
-import { describe } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  describe,
+  FUNCTION,
+  type OptionRules,
+  TEXT,
+} from "../errors/mod.ts";
 import {
   assertInGroup,
   assertStore,
@@ -47,6 +54,12 @@ export interface MapKeysOptions {
   /** Whether values are also shown under the keys that they are stored under. Off by default. */
   showTargets?: boolean;
 }
+
+const OPTIONS: OptionRules<MapKeysOptions> = {
+  path: TEXT,
+  inverse: FUNCTION,
+  showTargets: BOOLEAN,
+};
 
 /**
  * A store of {@linkcode mapKeys}. It can read, and it can write, delete and list if the
@@ -154,6 +167,7 @@ export function mapKeys<S extends Store>(
   options: MapKeysOptions = {},
 ): MappedStore<S> {
   assertStore(store);
+  checkOptions(options, OPTIONS, "mapKeys");
   const { path = "", inverse, showTargets = false } = options;
   if (typeof keys !== "function" && inverse !== undefined) {
     throw new TypeError(

@@ -314,7 +314,7 @@ Deno.test("arrayMetadata refuses options that are wrong or contradict each other
     [
       { dataType: 8 },
       TYPE,
-      'Expected dataType to be a name, such as "uint8", or an object with a name, found 8',
+      'Expected the option "dataType" to be a name, such as "uint8", or an object with a name, found 8',
     ],
     [
       { dataType: {} },
@@ -392,27 +392,35 @@ Deno.test("arrayMetadata refuses options that are wrong or contradict each other
       TYPE,
       'Expected dimensionNames to be a list of names, with null for a dimension without one, found ["x", 2]',
     ],
-    [{ attributes: [] }, TYPE, "Expected attributes to be an object, found []"],
+    [
+      { attributes: [] },
+      TYPE,
+      'Expected the option "attributes" to be an object, found []',
+    ],
     [
       { data_type: "uint8" },
       TYPE,
-      'Unknown option "data_type"; expected "dataType"',
+      'Unknown option "data_type" of arrayMetadata; expected "dataType"',
     ],
-    [{ dtype: "uint8" }, TYPE, 'Unknown option "dtype"; expected "dataType"'],
+    [
+      { dtype: "uint8" },
+      TYPE,
+      'Unknown option "dtype" of arrayMetadata; expected "dataType"',
+    ],
     [
       { chunks: [4, 4] },
       TYPE,
-      'Unknown option "chunks"; expected "chunkShape"',
+      'Unknown option "chunks" of arrayMetadata; expected "chunkShape"',
     ],
     [
       { chunk_key_encoding: "v2" },
       TYPE,
-      'Unknown option "chunk_key_encoding"; expected "keyEncoding"',
+      'Unknown option "chunk_key_encoding" of arrayMetadata; expected "keyEncoding"',
     ],
     [
       { colour: 1 },
       TYPE,
-      'Unknown option "colour"; known are "shape", "dataType", "chunkShape", "shardShape", "codecs", "indexCodecs", "indexLocation", "fillValue", "keyEncoding", "suffix", "parts", "dimensionNames" and "attributes"',
+      'Unknown option "colour" of arrayMetadata; known are "shape", "dataType", "chunkShape", "shardShape", "codecs", "indexCodecs", "indexLocation", "fillValue", "keyEncoding", "suffix", "parts", "dimensionNames" and "attributes"',
     ],
     [
       { parts: "" },

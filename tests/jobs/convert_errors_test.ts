@@ -42,7 +42,11 @@ type ErrorClass = new (...args: any[]) => Error;
 // Options
 
 const MISTAKES: [unknown, ErrorClass, string][] = [
-  [{ sufix: ".x" }, TypeError, 'Unknown option "sufix"'],
+  [
+    { sufix: ".x" },
+    TypeError,
+    'Unknown option "sufix" of convert; expected "suffix"',
+  ],
   [{ plain: true, suffix: ".x" }, RangeError, '"plain" and "suffix"'],
   [{ metadata: {}, plain: true }, RangeError, '"metadata" and "plain"'],
   [{ resume: true, overwrite: true }, TypeError, '"resume" and "overwrite"'],

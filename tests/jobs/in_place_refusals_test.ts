@@ -54,7 +54,8 @@ const REFUSALS: Refusal[] = [
     name: "an unknown option",
     options: { container: () => tiffContainer } as ConvertInPlaceOptions,
     ErrorClass: TypeError,
-    message: 'Unknown option "container" of a conversion in place',
+    message:
+      'Unknown option "container" of convertInPlace; known are "keyEncoding"',
   },
   {
     name: "no concurrency",

@@ -218,6 +218,6 @@ Deno.test("repair refuses stores that it cannot write, and places without a node
   await assertRejects(
     () => repair(new MemoryStore(), "", wrong),
     TypeError,
-    'Unknown option "overwrite"; known are "dryRun", "deep"',
+    'Unknown option "overwrite" of repair; known are "dryRun", "deep"',
   );
 });

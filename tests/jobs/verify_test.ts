@@ -322,7 +322,7 @@ Deno.test("verify refuses mistakes, and ends with its signal", async () => {
   await assertRejects(
     () => verify(store, "", { dep: true } as never),
     TypeError,
-    'Unknown option "dep"',
+    'Unknown option "dep" of verify; expected "deep"',
   );
   await assertRejects(() => verify(store, "", { concurrency: 0 }), RangeError);
   const controller = new AbortController();

@@ -513,7 +513,11 @@ Deno.test("createHandler allows writing to stores that can be changed", () => {
 
 Deno.test("createHandler refuses invalid options", () => {
   const cases: [unknown, typeof TypeError | typeof RangeError, string][] = [
-    [{ form: "raw" }, RangeError, 'Expected form to be "plain" or'],
+    [
+      { form: "raw" },
+      RangeError,
+      'Expected the option "form" to be "plain", "inner chunks" or "stored", found "raw"',
+    ],
     [{ plain: true }, TypeError, 'Unknown option "plain"'],
     [
       { mount: "data" },
@@ -524,13 +528,29 @@ Deno.test("createHandler refuses invalid options", () => {
     [
       { timeout: -1 },
       RangeError,
-      "Expected timeout to be a number of at least 0",
+      'Expected the option "timeout" to be a number of at least 0',
     ],
-    [{ timeout: NaN }, RangeError, "Expected timeout"],
-    [{ keep: { seconds: "1" } }, TypeError, "Expected keep.seconds"],
-    [{ keep: { versions: -1 } }, RangeError, "Expected keep.versions"],
-    [{ write: {} }, TypeError, "Expected write.authorize to be a function"],
-    [{ write: { ...ALLOWED, limit: -1 } }, RangeError, "Expected write.limit"],
+    [{ timeout: NaN }, RangeError, 'Expected the option "timeout"'],
+    [
+      { keep: { seconds: "1" } },
+      TypeError,
+      'Expected the option "keep.seconds"',
+    ],
+    [
+      { keep: { versions: -1 } },
+      RangeError,
+      'Expected the option "keep.versions"',
+    ],
+    [
+      { write: {} },
+      TypeError,
+      'Expected the option "write.authorize" to be a function',
+    ],
+    [
+      { write: { ...ALLOWED, limit: -1 } },
+      RangeError,
+      'Expected the option "write.limit"',
+    ],
   ];
   for (const [options, ErrorClass, message] of cases) {
     assertThrows(

@@ -27,7 +27,7 @@ Deno.test("encodeShard rejects an alignment that is not a whole number from 1", 
       assertThrows(
         () => encodeShard(CHUNKS, layout, { alignment }),
         RangeError,
-        `Expected an alignment of a whole number of bytes from 1, found ${alignment}`,
+        `Expected the option "alignment" to be a whole number of bytes from 1, found ${alignment}`,
       );
     }
   }

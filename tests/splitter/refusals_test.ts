@@ -25,10 +25,12 @@ import {
   SOURCE_KINDS,
 } from "./probes.ts";
 
-const ENGINE = 'Expected engine "auto", "native" or "wasm", found ';
-const CHECKSUM = 'Expected crc32c to be "none", "compute" or "verify", found ';
+const ENGINE =
+  'Expected the option "engine" to be "auto", "native" or "wasm", found ';
+const CHECKSUM =
+  'Expected the option "crc32c" to be "none", "compute" or "verify", found ';
 const SIZE =
-  "Expected chunkSize to be a whole number of bytes from 0 to 2^53−1, found ";
+  'Expected the option "chunkSize" to be a whole number of bytes from 0 to 2^53−1, found ';
 
 /** Options, and the message. */
 const OPTIONS: [unknown, string][] = [

@@ -333,23 +333,28 @@ Deno.test("HttpStore rejects a user name and password in the URL, and does not s
   }
 });
 
-Deno.test("HttpStore refuses options out of range", () => {
-  for (
-    const options of [
-      { retries: -1 },
-      { retries: NaN },
-      { retryDelay: -1 },
-      { timeout: 0 },
-      { timeout: NaN },
-      { connections: 0 },
-      { connections: -1 },
-    ]
-  ) {
-    assertThrows(
-      () => new HttpStore("http://h", options),
-      RangeError,
-      "Expected retries and retryDelay from 0, a timeout above 0 and connections from 1, found",
-    );
+Deno.test("HttpStore refuses options that are unknown, out of range or of a wrong type", () => {
+  const retries = 'Expected the option "retries" to be a number of at least 0';
+  const timeout = 'Expected the option "timeout" to be a number above 0';
+  const connections =
+    'Expected the option "connections" to be a number of at least 1';
+  const cases: [object, typeof RangeError | typeof TypeError, string][] = [
+    [{ retries: -1 }, RangeError, `${retries}, found -1`],
+    [{ retries: NaN }, RangeError, `${retries}, found NaN`],
+    [{ retries: "3" }, TypeError, `${retries}, found "3"`],
+    [{ retryDelay: -1 }, RangeError, 'Expected the option "retryDelay" to be'],
+    [{ timeout: 0 }, RangeError, `${timeout}, found 0`],
+    [{ timeout: NaN }, RangeError, `${timeout}, found NaN`],
+    [{ connections: 0 }, RangeError, `${connections}, found 0`],
+    [{ connections: -1 }, RangeError, `${connections}, found -1`],
+    [
+      { header: {} },
+      TypeError,
+      'option "header" of HttpStore; expected "headers"',
+    ],
+  ];
+  for (const [options, ErrorClass, message] of cases) {
+    assertThrows(() => new HttpStore("http://h", options), ErrorClass, message);
   }
   new HttpStore("http://h", { retries: 0, retryDelay: 0, timeout: Infinity });
 });

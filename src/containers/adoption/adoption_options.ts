@@ -1,3 +1,11 @@
+import {
+  BOOLEAN,
+  checkExclusive,
+  FUNCTION,
+  objectRule,
+  type OptionRules,
+  SIGNAL,
+} from "../../errors/mod.ts";
 import { type ArrayChunks, assertShare, type Share } from "../../arrays/mod.ts";
 import type { StoreOptions } from "../../stores/mod.ts";
 
@@ -42,34 +50,21 @@ export interface AdoptionOptions extends StoreOptions {
     | undefined;
 }
 
-/** For each option: what it must be, and whether a value is that. */
-export const ADOPTION_OPTIONS: Readonly<
-  Record<keyof AdoptionOptions, readonly [string, (value: unknown) => boolean]>
-> = {
-  link: isBoolean(),
-  overwrite: isBoolean(),
-  dryRun: isBoolean(),
-  share: ["a share of the files", isObject],
-  finish: isBoolean(),
-  onProgress: ["a function", (value) => typeof value === "function"],
-  signal: ["an AbortSignal", isObject],
+/** The rules of the options of all functions that adopt files. */
+export const ADOPTION_OPTIONS: OptionRules<AdoptionOptions> = {
+  link: BOOLEAN,
+  overwrite: BOOLEAN,
+  dryRun: BOOLEAN,
+  share: objectRule("a share of the files"),
+  finish: BOOLEAN,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
 };
 
 /** Refuses options that are out of range or contradict each other. */
-export function assertAdoption({ share, finish }: AdoptionOptions): void {
-  assertShare(share);
-  if (share === undefined || !finish) return;
-  throw new TypeError(
-    'Expected one of the options "share" and "finish", found both',
-  );
-}
-
-export function isBoolean(): [string, (value: unknown) => boolean] {
-  return ["true or false", (value) => typeof value === "boolean"];
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
+export function assertAdoption(options: AdoptionOptions): void {
+  assertShare(options.share);
+  checkExclusive(options, [["share", "finish"]]);
 }
 
 /**

@@ -4,7 +4,15 @@ import {
   SuffixChunkKeyEncoding,
   toChunkKeyEncoding,
 } from "../../chunk_key_encoding/mod.ts";
-import { DamageError, describe, describeAll } from "../../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  DamageError,
+  describe,
+  objectRule,
+  type OptionRules,
+  wholeFrom,
+} from "../../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../../metadata/mod.ts";
 import { mapConcurrently } from "../../runtime/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
@@ -28,7 +36,6 @@ import {
   ADOPTION_OPTIONS,
   type AdoptionOptions,
   assertAdoption,
-  isBoolean,
 } from "../adoption/adoption_options.ts";
 import {
   countSteps,
@@ -416,65 +423,28 @@ export function indexOf(
   return index;
 }
 
-/** For each option: what it must be, and whether a value is that. */
-const OPTIONS: Readonly<
-  Record<
-    keyof AdoptTiffsOptions,
-    readonly [string, (value: unknown) => boolean]
-  >
-> = {
+const OPTIONS: OptionRules<AdoptTiffsOptions> = {
   ...ADOPTION_OPTIONS,
-  chunkKeyEncoding: [
-    "a chunk key encoding",
-    (value) => typeof value === "string" || typeof value === "object",
-  ],
-  files: ["a list of { coordinates, key }", isFiles],
-  stack: isBoolean(),
-  page: isPlace(MOST_PAGES),
-  overview: isPlace(MOST_OVERVIEWS),
-  fillValue: [
-    "a number or a bigint",
-    (value) => typeof value === "number" || typeof value === "bigint",
-  ],
-  dimensionNames: ["a list of names", Array.isArray],
-  attributes: ["an object", (value) => typeof value === "object"],
+  chunkKeyEncoding: {
+    expected: "a chunk key encoding",
+    isValid: (value) => typeof value === "string" || typeof value === "object",
+  },
+  files: { expected: "a list of { coordinates, key }", isValid: isFiles },
+  stack: BOOLEAN,
+  page: wholeFrom(0, MOST_PAGES),
+  overview: wholeFrom(0, MOST_OVERVIEWS),
+  fillValue: {
+    expected: "a number or a bigint",
+    isValid: (value) => typeof value === "number" || typeof value === "bigint",
+  },
+  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
+  attributes: objectRule(),
 };
 
 /** Refuses options that are unknown or of a wrong type. */
 function assertAdoptOptions(options: AdoptTiffsOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Expected the options of adoptTiffs as an object, found ${
-        describe(options)
-      }`,
-    );
-  }
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(OPTIONS, name)) {
-      throw new TypeError(
-        `Unknown option ${describe(name)} of adoptTiffs; known are ${
-          describeAll(Object.keys(OPTIONS))
-        }`,
-      );
-    }
-    const [expected, isValid] = OPTIONS[name as keyof AdoptTiffsOptions];
-    if (value === undefined || isValid(value)) continue;
-    throw new TypeError(
-      `Expected the option "${name}" to be ${expected}, found ${
-        describe(value)
-      }`,
-    );
-  }
+  checkOptions(options, OPTIONS, "adoptTiffs");
   assertAdoption(options);
-}
-
-function isPlace(most: number): [string, (value: unknown) => boolean] {
-  return [
-    `a whole number from 0 to ${most}`,
-    (value) =>
-      Number.isInteger(value) && value as number >= 0 &&
-      value as number <= most,
-  ];
 }
 
 function isFiles(value: unknown): boolean {

@@ -1,4 +1,9 @@
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  oneOf,
+  type OptionRules,
+} from "../../errors/mod.ts";
 
 /**
  * The options of `tiffContainer`.
@@ -87,57 +92,35 @@ export interface TiffGeoreference {
   geoAsciiParams?: string | undefined;
 }
 
-/** For each option: what it must be, and whether a value is that. */
-const OPTIONS: Readonly<
-  Record<keyof TiffOptions, readonly [string, (value: unknown) => boolean]>
-> = {
-  bands: ['"first" or "last"', isOneOf("first", "last")],
-  colors: ['"gray" or "rgb"', isOneOf("gray", "rgb")],
-  directory: ['"start" or "end"', isOneOf("start", "end")],
-  bigTiff: ["true or false", isOneOf(true, false)],
-  sparse: ["true or false", isOneOf(true, false)],
-  description: ["a text without the character NUL", isText],
-  resolution: [
-    'x and y from 0 to 2^32−1, and maybe the unit "none", "inch" or "centimeter"',
-    isResolution,
-  ],
-  georeference: [
-    "modelPixelScale of 3 numbers, modelTiepoint of 6 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams",
-    isGeoreference,
-  ],
-  noData: [
-    "a number or a bigint",
-    (value) => typeof value === "number" || typeof value === "bigint",
-  ],
+const OPTIONS: OptionRules<TiffOptions> = {
+  bands: oneOf("first", "last"),
+  colors: oneOf("gray", "rgb"),
+  directory: oneOf("start", "end"),
+  bigTiff: BOOLEAN,
+  sparse: BOOLEAN,
+  description: {
+    expected: "a text without the character NUL",
+    isValid: isText,
+  },
+  resolution: {
+    expected:
+      'x and y from 0 to 2^32−1, and maybe the unit "none", "inch" or "centimeter"',
+    isValid: isResolution,
+  },
+  georeference: {
+    expected:
+      "modelPixelScale of 3 numbers, modelTiepoint of 6 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams",
+    isValid: isGeoreference,
+  },
+  noData: {
+    expected: "a number or a bigint",
+    isValid: (value) => typeof value === "number" || typeof value === "bigint",
+  },
 };
 
 /** Refuses options that are unknown or of a wrong type. */
 export function assertTiffOptions(options: TiffOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Expected the options of a TIFF as an object, found ${describe(options)}`,
-    );
-  }
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(OPTIONS, name)) {
-      throw new TypeError(
-        `Unknown option ${describe(name)} of tiffContainer; known are ${
-          describeAll(Object.keys(OPTIONS))
-        }`,
-      );
-    }
-    const [expected, isValid] = OPTIONS[name as keyof TiffOptions];
-    if (value === undefined || isValid(value)) continue;
-    throw new TypeError(
-      `Expected the option "${name}" to be ${expected}, found ${
-        describe(value)
-      }`,
-    );
-  }
-}
-
-function isOneOf(...allowed: unknown[]): (value: unknown) => boolean {
-  return (value) => allowed.includes(value);
+  checkOptions(options, OPTIONS, "tiffContainer");
 }
 
 function isText(value: unknown): boolean {

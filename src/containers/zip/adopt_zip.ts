@@ -5,7 +5,13 @@ import {
   toChunkKeyEncoding,
 } from "../../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../../concat_parts/mod.ts";
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  checkExclusive,
+  checkOptions,
+  describe,
+  type OptionRules,
+  TEXT,
+} from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isSameJson,
@@ -281,50 +287,24 @@ export interface AdoptZipOptions extends AdoptionOptions {
   array?: string | undefined;
 }
 
-/** For each option: what it must be, and whether a value is that. */
-const OPTIONS: Readonly<
-  Record<keyof AdoptZipOptions, readonly [string, (value: unknown) => boolean]>
-> = {
+const OPTIONS: OptionRules<AdoptZipOptions> = {
   ...ADOPTION_OPTIONS,
-  key: ["the key of a zip", (value) => typeof value === "string"],
-  files: ["a list of coordinates and keys", isFiles],
-  chunkKeyEncoding: [
-    "a chunk key encoding",
-    (value) => ["string", "object"].includes(typeof value) && value !== null,
-  ],
-  array: ["a path", (value) => typeof value === "string"],
+  key: { ...TEXT, expected: "the key of a zip" },
+  files: { expected: "a list of coordinates and keys", isValid: isFiles },
+  chunkKeyEncoding: {
+    expected: "a chunk key encoding",
+    isValid: (value) =>
+      ["string", "object"].includes(typeof value) && value !== null,
+  },
+  array: { ...TEXT, expected: "a path" },
 };
 
 /** Refuses options that are unknown or of a wrong type. */
 function assertAdoptZipOptions(options: AdoptZipOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Expected the options of adoptZip as an object, found ${
-        describe(options)
-      }`,
-    );
-  }
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(OPTIONS, name)) {
-      throw new TypeError(
-        `Unknown option ${describe(name)} of adoptZip; known are ${
-          describeAll(Object.keys(OPTIONS))
-        }`,
-      );
-    }
-    const [expected, isValid] = OPTIONS[name as keyof AdoptZipOptions];
-    if (value === undefined || isValid(value)) continue;
-    throw new TypeError(
-      `Expected the option "${name}" to be ${expected}, found ${
-        describe(value)
-      }`,
-    );
-  }
+  checkOptions(options, OPTIONS, "adoptZip");
   assertAdoption(options);
+  checkExclusive(options, [["key", "files"]]);
   const { key, files } = options;
-  if (key !== undefined && files !== undefined) {
-    throw new TypeError('Expected the option "key" or "files", found both');
-  }
   for (const each of [...key === undefined ? [] : [{ key }], ...files ?? []]) {
     assertStoreKey(each.key);
   }

@@ -4,7 +4,12 @@ import {
   type ChunkKeyEncoding,
   toChunkKeyEncoding,
 } from "../../chunk_key_encoding/mod.ts";
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  checkOptions,
+  describe,
+  oneOf,
+  type OptionRules,
+} from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   formatZarrJson,
@@ -340,50 +345,22 @@ export function innerDocument(
   );
 }
 
-const KNOWN: readonly string[] = ["names", "zarrJson", "modified"];
+const OPTIONS: OptionRules<ZipOptions> = {
+  names: {
+    expected: "a chunk key encoding or a function",
+    isValid: (value) =>
+      ["string", "function", "object"].includes(typeof value) && value !== null,
+  },
+  zarrJson: oneOf("first", "last"),
+  modified: { expected: "a Date", isValid: (value) => value instanceof Date },
+};
 
 /** Refuses options that are unknown or of a wrong type. */
 export function assertZipOptions(options: ZipOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Expected the options of a zip as an object, found ${describe(options)}`,
-    );
-  }
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)} of zipContainer; known are ${
-        describeAll(KNOWN)
-      }`,
-    );
-  }
-  const { names, zarrJson, modified } = options;
-  const isNames = ["undefined", "string", "function", "object"]
-    .includes(typeof names) && names !== null;
-  if (!isNames) {
-    throw new TypeError(
-      `Expected the option "names" to be a chunk key encoding or a function, found ${
-        describe(names)
-      }`,
-    );
-  }
-  if (![undefined, "first", "last"].includes(zarrJson)) {
-    throw new TypeError(
-      `Expected the option "zarrJson" to be "first" or "last", found ${
-        describe(zarrJson)
-      }`,
-    );
-  }
-  if (zarrJson !== undefined && typeof names === "function") {
+  checkOptions(options, OPTIONS, "zipContainer");
+  if (options.zarrJson !== undefined && typeof options.names === "function") {
     throw new TypeError(
       'Expected names by a chunk key encoding, which zarr.json can specify, found a function beside "zarrJson"',
-    );
-  }
-  if (modified !== undefined && !(modified instanceof Date)) {
-    throw new TypeError(
-      `Expected the option "modified" to be a Date, found ${
-        describe(modified)
-      }`,
     );
   }
 }

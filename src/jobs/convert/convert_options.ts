@@ -1,5 +1,17 @@
 import { assertShare, type Share } from "../../arrays/mod.ts";
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  ANY,
+  BOOLEAN,
+  checkExclusive,
+  checkOptions,
+  FUNCTION,
+  objectRule,
+  oneOf,
+  type OptionRule,
+  type OptionRules,
+  SIGNAL,
+  wholeFrom,
+} from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { assertLayout, type LayoutOptions } from "./change_layout.ts";
@@ -79,64 +91,47 @@ export interface ConvertProgress {
   readonly bytes: number;
 }
 
-const KNOWN = [
-  "keyEncoding",
-  "suffix",
-  "parts",
-  "plain",
-  "metadata",
-  "container",
-  "where",
-  "concurrency",
-  "resume",
-  "overwrite",
-  "keepGoing",
-  "dryRun",
-  "share",
-  "finish",
-  "onProgress",
-  "signal",
-];
+/** The rule for the number of chunks that a job works on at once. */
+export const CONCURRENCY: OptionRule = {
+  ...wholeFrom(1),
+  outOfRange: "all",
+};
 
-/** Pairs of options of which only one makes sense. */
-const EXCLUSIVE = [
-  ["resume", "overwrite"],
-  ["share", "finish"],
-  ["share", "overwrite"],
-  ["finish", "overwrite"],
-] as const;
+/** The rules of the options that say how chunks are stored. */
+export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
+  keyEncoding: ANY,
+  suffix: ANY,
+  parts: ANY,
+  plain: BOOLEAN,
+  metadata: ANY,
+  container: FUNCTION,
+  where: FUNCTION,
+};
+
+const OPTIONS: OptionRules<ConvertOptions> = {
+  ...LAYOUT_OPTIONS,
+  concurrency: CONCURRENCY,
+  resume: oneOf(true, false, "compare"),
+  overwrite: BOOLEAN,
+  keepGoing: BOOLEAN,
+  dryRun: BOOLEAN,
+  share: objectRule("a share"),
+  finish: BOOLEAN,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
 
 /** Throws if an option is unknown or out of range, or options contradict each other. */
 export function assertConvertOptions(options: ConvertOptions): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
-    );
-  }
-  for (const [one, other] of EXCLUSIVE) {
-    if (!options[one] || !options[other]) continue;
-    throw new TypeError(
-      `Expected one of the options ${describe(one)} and ${
-        describe(other)
-      }, found both`,
-    );
-  }
-  assertConcurrency(options.concurrency);
+  checkOptions(options, OPTIONS, "convert");
+  checkExclusive(options, [
+    ["resume", "overwrite"],
+    ["share", "finish"],
+    ["share", "overwrite"],
+    ["finish", "overwrite"],
+  ]);
   assertShare(options.share);
   assertLayout(options);
-}
-
-/** Throws if a number of chunks at once is no whole number from 1. */
-export function assertConcurrency(concurrency: number | undefined): void {
-  const isNumber = concurrency === undefined ||
-    Number.isSafeInteger(concurrency) && concurrency >= 1;
-  if (isNumber) return;
-  throw new RangeError(
-    `Expected concurrency to be a whole number from 1, found ${
-      describe(concurrency)
-    }`,
-  );
 }
 
 /**

@@ -1,5 +1,11 @@
 import { missingArray } from "../../arrays/mod.ts";
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  type OptionRules,
+  SIGNAL,
+} from "../../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import {
   describeStore,
@@ -12,9 +18,10 @@ import {
 } from "../../stores/mod.ts";
 import { assertLayout, type LayoutOptions } from "../convert/change_layout.ts";
 import {
-  assertConcurrency,
+  CONCURRENCY,
   type Conversion,
   type ConvertProgress,
+  LAYOUT_OPTIONS,
 } from "../convert/convert_options.ts";
 import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
 import {
@@ -169,22 +176,19 @@ const LAYOUT = [
   ...["keyEncoding", "suffix", "parts", "plain", "metadata"] as const,
 ];
 
-const KNOWN: readonly string[] = [
-  ...LAYOUT,
-  ...["where", "concurrency", "keepGoing", "dryRun", "onProgress", "signal"],
-];
+const { container: _, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
+const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
+  ...IN_PLACE_LAYOUT,
+  concurrency: CONCURRENCY,
+  keepGoing: BOOLEAN,
+  dryRun: BOOLEAN,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
 
 /** Throws if an option is unknown or out of range, or options contradict each other. */
 function assertInPlaceOptions(options: ConvertInPlaceOptions): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)} of a conversion in place; known are ${
-        describeAll(KNOWN)
-      }`,
-    );
-  }
-  assertConcurrency(options.concurrency);
+  checkOptions(options, OPTIONS, "convertInPlace");
   assertLayout(options);
 }
 

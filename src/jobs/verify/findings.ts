@@ -1,8 +1,16 @@
 import { assertShare, isInShare, type Share } from "../../arrays/mod.ts";
 import type { CodecRegistry } from "../../codecs/mod.ts";
-import { describe, describeAll } from "../../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  describe,
+  FUNCTION,
+  objectRule,
+  type OptionRules,
+  SIGNAL,
+} from "../../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
-import { assertConcurrency } from "../convert/convert_options.ts";
+import { CONCURRENCY } from "../convert/convert_options.ts";
 
 /**
  * The stable name of a kind of finding.
@@ -180,26 +188,20 @@ export interface VerifyOptions extends StoreOptions {
     | undefined;
 }
 
-const KNOWN = [
-  "deep",
-  "codecs",
-  "concurrency",
-  "share",
-  "keepGoing",
-  "onFinding",
-  "onProgress",
-  "signal",
-];
+const OPTIONS: OptionRules<VerifyOptions> = {
+  deep: BOOLEAN,
+  codecs: objectRule("a registry of codecs"),
+  concurrency: CONCURRENCY,
+  share: objectRule("a share"),
+  keepGoing: BOOLEAN,
+  onFinding: FUNCTION,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
 
 /** Throws if an option is unknown or out of range. */
 export function assertVerifyOptions(options: VerifyOptions): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    throw new TypeError(
-      `Unknown option ${describe(name)}; known are ${describeAll(KNOWN)}`,
-    );
-  }
-  assertConcurrency(options.concurrency);
+  checkOptions(options, OPTIONS, "verify");
   assertShare(options.share);
 }
 

@@ -1,4 +1,10 @@
 import {
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  type OptionRules,
+} from "../../errors/mod.ts";
+import {
   abortable,
   assertValue,
   discard,
@@ -71,6 +77,15 @@ export interface FileSystemStoreOptions {
    */
   followLinksInto?: readonly (string | URL)[];
 }
+
+const OPTIONS: OptionRules<FileSystemStoreOptions> = {
+  sync: BOOLEAN,
+  onRecovery: FUNCTION,
+  followLinksInto: {
+    expected: "a list of folders, as paths or file: URLs",
+    isValid: Array.isArray,
+  },
+};
 
 /**
  * A store in a folder of the file system, for Deno: the value of key `/c/0/1`
@@ -153,6 +168,7 @@ export class FileSystemStore implements Store {
    */
   constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     inspectAsString(this);
+    checkOptions(options, OPTIONS, "FileSystemStore");
     this.#isSynced = options.sync ?? false;
     this.#root = new FileSystemRoot(
       root,

@@ -1,3 +1,9 @@
+import {
+  checkOptions,
+  FUNCTION,
+  numberFrom,
+  type OptionRules,
+} from "../../errors/mod.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
@@ -63,6 +69,23 @@ export interface HttpStoreOptions {
   connections?: number;
 }
 
+/** The rules of the options of `HttpStore`. */
+export const HTTP_OPTIONS: OptionRules<HttpStoreOptions> = {
+  fetch: FUNCTION,
+  headers: {
+    expected: "headers: an object, a list of pairs or Headers",
+    isValid: (value) => typeof value === "object" && value !== null,
+  },
+  retries: /* @__PURE__ */ numberFrom(0),
+  retryDelay: /* @__PURE__ */ numberFrom(0),
+  timeout: {
+    expected: "a number above 0",
+    isValid: (value) => typeof value === "number" && value > 0,
+    outOfRange: "numbers",
+  },
+  connections: /* @__PURE__ */ numberFrom(1),
+};
+
 /** How a request differs from a plain GET request. */
 export interface RequestOptions {
   readonly method?: "HEAD" | "PUT" | "POST" | "DELETE";
@@ -114,6 +137,7 @@ export class HttpClient implements RequestSender {
   lacksDates = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
+    checkOptions(options, HTTP_OPTIONS, "HttpStore");
     const base = this.#base = parseUrl(url);
     const { username, password, protocol, origin, pathname } = base;
     if (username + password || !/^https?:$/.test(protocol)) {
@@ -129,18 +153,6 @@ export class HttpClient implements RequestSender {
       timeout = 60_000,
       connections = 64,
     } = options;
-    const isValid = retries >= 0 && retryDelay >= 0 && timeout > 0 &&
-      connections >= 1;
-    if (!isValid) {
-      throw new RangeError(
-        `Expected retries and retryDelay from 0, a timeout above 0 and connections from 1, found ${[
-          retries,
-          retryDelay,
-          timeout,
-          connections,
-        ]}`,
-      );
-    }
     this.policy = { retries, retryDelay };
     this.#timeout = timeout;
     this.#connections = new Connections(connections);

@@ -1,5 +1,15 @@
+import {
+  BOOLEAN,
+  checkOptions,
+  type OptionRules,
+  TEXT,
+} from "../../errors/mod.ts";
 import { loadOnce } from "../../runtime/mod.ts";
-import { HttpClient, type HttpStoreOptions } from "../http/http_client.ts";
+import {
+  HTTP_OPTIONS,
+  HttpClient,
+  type HttpStoreOptions,
+} from "../http/http_client.ts";
 import { xmlText } from "../http/http_response.ts";
 import type { StoreKey } from "../store.ts";
 
@@ -62,6 +72,26 @@ export interface S3StoreOptions extends HttpStoreOptions {
 /** The smallest piece of an upload in bytes. */
 const SMALLEST_PIECE = 5 * 2 ** 20;
 
+const OPTIONS: OptionRules<S3StoreOptions> = {
+  ...HTTP_OPTIONS,
+  credentials: {
+    expected: "credentials, or a function that returns them",
+    isValid: (value) => typeof value === "function" || Object(value) === value,
+  },
+  region: TEXT,
+  endpoint: {
+    expected: "the URL of a service",
+    isValid: (value) => typeof value === "string" || value instanceof URL,
+  },
+  pathStyle: BOOLEAN,
+  pieceSize: {
+    expected: `a whole number of bytes from ${SMALLEST_PIECE}`,
+    isValid: (value) =>
+      Number.isSafeInteger(value) && value as number >= SMALLEST_PIECE,
+    outOfRange: "all",
+  },
+};
+
 /** A bucket, or the objects below a prefix of its keys. */
 export interface Bucket {
   /** Requests for values. */
@@ -90,20 +120,22 @@ export function openBucket(
       }`,
     );
   }
-  const { pieceSize = 8 * 2 ** 20 } = options;
-  if (!(Number.isSafeInteger(pieceSize) && pieceSize >= SMALLEST_PIECE)) {
-    throw new RangeError(
-      `Expected a piece size from ${SMALLEST_PIECE} bytes on, found ${pieceSize}`,
-    );
-  }
+  checkOptions(options, OPTIONS, "S3Store");
+  const {
+    region = "us-east-1",
+    endpoint,
+    pathStyle: isPathStyle,
+    pieceSize = 8 * 2 ** 20,
+    credentials: _,
+    ...httpOptions
+  } = options;
   const [, bucket, rest] = match as unknown as [string, string, string];
   const path = url instanceof URL ? decodeURIComponent(rest) : rest;
   const prefix = path.split("/").filter((name) => name !== "")
     .map((name) => `${name}/`).join("");
-  const { region = "us-east-1", endpoint } = options;
   const service = String(endpoint ?? `https://s3.${region}.amazonaws.com`)
     .replace(/\/$/, "");
-  const pathStyle = options.pathStyle ??
+  const pathStyle = isPathStyle ??
     (endpoint !== undefined || bucket.includes("."));
   const root = pathStyle
     ? `${service}/${bucket}`
@@ -113,10 +145,10 @@ export function openBucket(
     await withoutAbsentBucket(request, await send(request));
   return {
     objects: new HttpClient(`${root}/${encodePath(prefix)}`, {
-      ...options,
+      ...httpOptions,
       fetch: sendForValue,
     }),
-    service: new HttpClient(service, { ...options, fetch: send }),
+    service: new HttpClient(service, { ...httpOptions, fetch: send }),
     name: `/${bucket}`,
     prefix,
     pieceSize,

@@ -215,7 +215,7 @@ Deno.test("tiffContainer accepts predictors along the rows in both notations, an
 
 Deno.test("tiffContainer refuses options that are unknown or of a wrong type", () => {
   const refused: [unknown, string][] = [
-    [null, "Expected the options of a TIFF as an object, found null"],
+    [null, "Expected the options of tiffContainer as an object, found null"],
     [
       { tiles: 1 },
       'Unknown option "tiles" of tiffContainer; known are "bands"',

@@ -433,7 +433,11 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     [null, "Expected the options of adoptZip as an object, found null"],
     [
       { keys: [] },
-      'Unknown option "keys" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding" and "array"',
+      'Unknown option "keys" of adoptZip; expected "key"',
+    ],
+    [
+      { template: "" },
+      'Unknown option "template" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding" and "array"',
     ],
     [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
     [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],
@@ -444,7 +448,7 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     [{ link: "yes" }, 'the option "link" to be true or false, found "yes"'],
     [
       { key: "/a", files: [{ key: "/a", coordinates: [0] }] },
-      'Expected the option "key" or "files", found both',
+      'Expected one of the options "key" and "files", found both',
     ],
   ];
   for (const [options, message] of wrong) {

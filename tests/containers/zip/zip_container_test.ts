@@ -292,10 +292,10 @@ Deno.test("zipContainer refuses arrays whose shards cannot be zip files, with th
 Deno.test("zipContainer refuses options that are unknown, of a wrong type or out of range", () => {
   const metadata = arrayMetadata(OPTIONS);
   const wrong: [unknown, string][] = [
-    [null, "Expected the options of a zip as an object, found null"],
+    [null, "Expected the options of zipContainer as an object, found null"],
     [
       { name: "v2" },
-      'Unknown option "name" of zipContainer; known are "names", "zarrJson" and "modified"',
+      'Unknown option "name" of zipContainer; expected "names"',
     ],
     [{ names: 1 }, 'Expected the option "names" to be a chunk key encoding'],
     [{ names: null }, "found null"],
