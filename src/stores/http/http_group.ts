@@ -37,9 +37,9 @@ import {
   youthOf,
 } from "./http_version.ts";
 
-/** The number of times that a task is tried. */
+/** The most tries of a task. */
 const TRIES = 5;
-/** The number of tries that find the same values incomplete, after which the others are taken for missing. */
+/** The number of tries after which values count as missing, if all of them find the same other values. */
 const TRIES_IF_INCOMPLETE = 3;
 /**
  * The time before the second try in milliseconds; doubles with each try. A value is
@@ -53,7 +53,13 @@ export interface BucketRules {
   isBeingWritten(): Promise<boolean>;
 }
 
-/** Reads values over HTTP that belong together, as `StoreGroup.read` does. */
+/**
+ * Reads values over HTTP that belong together, as `StoreGroup.read` does.
+ *
+ * Runs the task, and compares what the headers of its responses tell about the writes of
+ * the values. Unless these are known to be of one write, waits and runs the task again,
+ * with the last value requested first: while a writer replaces the others, it is absent.
+ */
 export async function readGroup<T>(
   client: HttpClient,
   key: StoreKey,

@@ -173,7 +173,7 @@ export class HttpStore implements Store {
    * @param key The path of the value below the base URL.
    * @param options `signal` aborts the request, also while the stream is read.
    * @returns The body while it arrives, or `undefined` if the server says that there
-   * is no value. A connection that is lost meanwhile is an error of the stream.
+   * is no value. A connection that is lost later is an error of the stream.
    * @throws {RangeError} If the key is not `/` and names joined by `/`.
    * @throws {Error} If the server answers with an unexpected status, or cannot be
    * reached.
