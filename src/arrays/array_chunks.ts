@@ -26,7 +26,7 @@ import type { SetChunkOptions, WholeShards } from "./whole_shards.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 
-// Programs that write no shards do without this module.
+// Loaded with the first shard that is written, since most programs write none.
 const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
   import("./whole_shards.ts")
 );

@@ -101,8 +101,8 @@ export class ArrayStorage {
 
   /**
    * Applies the storage transformers: returns a store of whole chunks over a store
-   * of parts. Shards in one object are changed by groups, too, since others may change
-   * inner chunks of them.
+   * of parts. Shards of one object are also read and written through groups, since other
+   * programs may change inner chunks of them at the same time.
    *
    * @param root The prefix of the array's keys, without a last `/`.
    */
@@ -130,8 +130,8 @@ export class ArrayStorage {
 }
 
 /**
- * Checks the shards of chunks, and those that are nested in them. A codec before them may
- * change their shape, so that they are not known then.
+ * Checks the metadata of shards, and of shards that are nested in them. Shards behind
+ * another codec are not checked, since the codec may change the shape of a chunk.
  */
 function checkShards(
   [codec]: readonly unknown[],
@@ -149,7 +149,7 @@ function checkShards(
   checkShards(codecs, chunk_shape, `${path}/configuration/codecs/0`);
 }
 
-/** Throws if a template is not for the array's dimensions, or not for as many chunks. */
+/** Refuses a template that does not have a key for each chunk of the grid. */
 function assertKeysFor(
   encoding: ChunkKeyEncoding,
   gridShape: readonly number[],
@@ -204,8 +204,8 @@ export function arrayRoot(path: string): "" | StoreKey {
 }
 
 /**
- * Parses metadata that no document was read for, so that its chunk key encoding may not
- * be loaded.
+ * Parses metadata that was not read from a document. Reading a document loads the chunk key
+ * encodings that it names; this function registers all of them.
  */
 export function storageOf(
   metadata: unknown,

@@ -84,7 +84,7 @@ function completeFillValue(
   return value;
 }
 
-/** Whether a fill value is refused when the document is formatted, or a truth value that programs write as a number. */
+/** Whether a fill value is not checked here: `NaN` and infinities are refused when the document is formatted, and some programs write `bool` as 0 or 1. */
 function isLeftAlone(value: unknown, dataType: string): boolean {
   return typeof value === "number" &&
     (!Number.isFinite(value) ||
@@ -98,7 +98,7 @@ const INDEX_ELEMENTS: Elements = { bits: 64, toBytes: "bytes" };
 const MAX_NESTING = 32;
 
 /**
- * Completes the codecs of array metadata, and those of inner chunks in shards.
+ * Completes the codecs of array metadata, and the codecs of inner chunks in shards.
  *
  * @param elements The array's elements.
  * @param chunkShape The shape of a chunk before the first codec, in elements;

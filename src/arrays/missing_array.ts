@@ -119,7 +119,7 @@ async function findNodes(
     }
   } catch {
     options?.signal?.throwIfAborted();
-    return { nodes: [], isEmpty: false }; // The message does without.
+    return { nodes: [], isEmpty: false }; // The message names no nodes.
   }
   return { nodes: nodes.sort(), isEmpty: count === 0 };
 }

@@ -35,13 +35,13 @@ import {
 } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
-/** Inner chunks to store, by their places in the index; `undefined` for those to remove. */
+/** The inner chunks to store, by their places in the index. An inner chunk that is `undefined` is removed. */
 export type InnerChanges = ReadonlyMap<number, Uint8Array | undefined>;
 
 /**
- * Tells the inner chunks to store by those that a shard has, whose bytes are views. Called
- * under the lock of the shard, and again if the store has no locks and another program
- * was faster.
+ * Returns the inner chunks to store. `chunkAt` gives the present inner chunks of the shard
+ * as views of its bytes. The function is called under the lock of the shard; a store
+ * without locks calls it again if another program has changed the shard.
  */
 export type ChangesOf = (
   chunkAt: (place: number) => Uint8Array | undefined,
@@ -55,7 +55,7 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   headSize?: number | undefined;
   /** Whether a record of a file may lie before the index. */
   mayHaveRecords?: boolean | undefined;
-  /** The bytes at the start, in place of those that are stored, unless there is a prefix or a container. */
+  /** The bytes at the start of the shard, in place of the stored ones. A prefix or a container comes before it. */
   head?: Uint8Array | undefined;
   /** `"replace"` to lose bytes that belong to neither inner chunks, index nor head parts. Such a change is refused by default. */
   otherBytes?: OtherBytes | undefined;
@@ -74,7 +74,8 @@ interface KeptShard {
 
 /**
  * Changes some inner chunks of a shard, and keeps the others and the prefix. A shard
- * without inner chunks is removed. If a function tells no changes, nothing is stored.
+ * without inner chunks is removed. Nothing is stored if `changes` is a function that
+ * returns no inner chunks.
  *
  * @throws {OtherBytesError} If other bytes of the shard would be lost, or would refer
  * to inner chunks that move.
@@ -120,7 +121,7 @@ export async function changeShard(
   else if (isWhole || kept !== undefined) await remove(store, key, options);
 }
 
-/** Whether a change must keep other bytes of a shard, and whether the caller gives those before the first inner chunk. */
+/** Whether a change must keep other bytes of a shard, and whether the caller gives the bytes before the first inner chunk. */
 function guardOf(
   { container, otherBytes, prefix, headSize = 0 }: ChangeShardOptions,
   { indexLocation }: ShardLayout,
@@ -132,7 +133,7 @@ function guardOf(
   };
 }
 
-/** The first bytes of a shard that is replaced: those of a damaged shard if they can be read, else zeros. */
+/** Reads the first bytes of a damaged shard that is replaced, or returns zeros if they cannot be read. */
 export async function readDamagedHead(
   ...args: Parameters<typeof readHead>
 ): Promise<Uint8Array | undefined> {
@@ -179,8 +180,8 @@ async function readHead(
 }
 
 /**
- * The first bytes of a shard with zeros in place of inner chunks and of an index at the
- * end, as far as these lie there. Their old bytes would be left there otherwise.
+ * Returns the first bytes of a shard with zeros in place of inner chunks and of an index,
+ * which may overlap them. Otherwise the new shard would keep bytes of old inner chunks.
  */
 function withoutInner(
   head: Uint8Array,

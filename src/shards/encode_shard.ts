@@ -161,7 +161,7 @@ function assertOptions(
   assertFirstBytes(layout, { prefix, container });
 }
 
-/** Refuses what is no container, and so would give no bytes, such as a function for many shards. */
+/** Checks that a container is an object: a function for many shards has no member `head`, and would give no bytes. */
 function assertContainer(container: unknown): void {
   if (container === undefined) return;
   if (typeof container === "object" && container !== null) return;
@@ -174,7 +174,7 @@ function assertContainer(container: unknown): void {
   );
 }
 
-/** Refuses bytes that a shard cannot begin with: two kinds of them, or any before an index at the start. */
+/** Refuses a prefix beside a container, and either of them in a shard with its index at the start. */
 export function assertFirstBytes(
   { indexLocation }: ShardLayout,
   { prefix, container }: { prefix?: unknown; container?: unknown },
@@ -224,9 +224,9 @@ export function assertFirstBytes(
  */
 export interface ShardContainer {
   /**
-   * Gives the bytes at the start of the shard. Called twice: first with offsets
-   * as though there were no head, to learn its length, and then with those of the
-   * shard. The length must be the same both times.
+   * Gives the bytes at the start of the shard. This function is called twice: first with
+   * offsets as if the head had no bytes, to learn its length, and then with the offsets in
+   * the shard. The length must be the same both times.
    */
   head?(index: ShardIndex): Uint8Array;
   /**
@@ -263,7 +263,7 @@ export function containerHead(
   );
 }
 
-/** Refuses bytes of a container that are no `Uint8Array`. */
+/** Checks that a function of a container returned a `Uint8Array`. */
 export function assertBytes(
   bytes: Uint8Array,
   name: keyof ShardContainer,

@@ -102,9 +102,9 @@ export interface RecordedIndex {
 
 /**
  * Reads the index of a shard, and compares the length of the file with its record, if
- * it has one. The length is not asked of a store that can only read, since that is a
- * server as a rule: this would take one more request for each shard. Its responses
- * tell the length later.
+ * it has one. The length is not asked of a store that can only read, which is usually a
+ * server: this would take one more request for each shard. Later responses tell the
+ * length.
  *
  * @param values The store of whole shards, or a group of it.
  * @throws {DamageError} If the file was replaced.
@@ -139,8 +139,9 @@ export async function readRecordedIndex(
 }
 
 /**
- * Refuses a file of which the array has only a part, since a container does not write
- * the rest. Nothing is known of a damaged shard.
+ * Refuses to rewrite a file that the array has adopted in part, since a container does
+ * not write the rest of the file. A damaged shard is not refused, since its record cannot
+ * be read.
  *
  * @param values The store of whole shards.
  * @throws {OtherBytesError} If the record of the file says so.

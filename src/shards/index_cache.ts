@@ -6,7 +6,7 @@ import type { ShardIndex } from "./shard_index.ts";
 const MOST_ENTRIES = 2 ** 20;
 /** The number of entries from which the cache keeps the order of use. */
 const ORDERED_ENTRIES = MOST_ENTRIES / 2;
-/** An index takes about as much memory beside its entries as this number of entries. */
+/** The memory that an index takes beside its entries, as a number of entries. */
 const ENTRIES_PER_INDEX = 8;
 /** Absent shards count more, since an array may have any number of them. */
 const ENTRIES_OF_ABSENT = 32;

@@ -23,7 +23,7 @@ export interface InnerChunksOptions {
    * Defaults to the shards themselves.
    */
   body?: ShardBody | null;
-  /** The changes of the array in this process. By default, those of this object alone. */
+  /** The changes of the array in this process. Defaults to the changes by this object alone. */
   changes?: ShardChanges;
 }
 
@@ -82,8 +82,8 @@ export class InnerChunks {
    * Changes an inner chunk, together with others of its shard that are changed before the
    * shard is stored.
    *
-   * @param base What the inner chunk was when it was read to be changed in part. If it is
-   * another one by now, it is not changed.
+   * @param base The stored inner chunk that `bytes` was made of, if it was changed in part.
+   * The inner chunk is stored only if it still is this one.
    * @returns Whether the inner chunk is changed.
    */
   async change(
@@ -211,7 +211,7 @@ export interface ChunkBase {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Whether a chunk is what a change was made of. A change of a whole chunk has no base. */
+/** Whether the present bytes of a chunk are the base of a change. A change of a whole chunk has no base. */
 export function isBase(
   base: ChunkBase | undefined,
   present: Uint8Array | undefined,

@@ -73,7 +73,8 @@ export function assertOthersKept(
  * Finds the bytes of another file format at the start of a stored shard that is to be
  * replaced as a whole. A shard that begins with an inner chunk may have unused bytes
  * behind it, as killed writers and some programs leave them. A damaged shard has no
- * such bytes, since it is repaired by being replaced, unless it may be an adopted file.
+ * such bytes, since it is repaired by being replaced. A shard that may be an adopted file
+ * is not: it may be damaged because the file was replaced.
  *
  * @throws {DamageError} If a file that may be adopted lacks its index, or the index is
  * damaged.
@@ -107,7 +108,7 @@ export async function readFirstBytes(
     const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
     const size = record && await readSize(store, key, options);
     const end = size === undefined ? undefined : size - length;
-    // Another file than that of the index: nothing in it is known.
+    // The file was replaced: the index does not describe it.
     if (record && end !== undefined && end !== record.size) {
       return end > headSize
         ? { offset: headSize, length: end - headSize }
@@ -193,7 +194,7 @@ function isZero(bytes: Uint8Array): boolean {
 /** Whether a write may lose bytes of a shard that belong to neither inner chunks, index nor head parts. */
 export type OtherBytes = "refuse" | "replace";
 
-/** Refuses a value of the option that is unknown. */
+/** Checks the option `otherBytes`. */
 export function assertOtherBytes(otherBytes: OtherBytes | undefined): void {
   if ([undefined, "refuse", "replace"].includes(otherBytes)) return;
   throw new TypeError(

@@ -49,7 +49,7 @@ export interface ShardBody {
 /** Thrown for a version of a shard that others have replaced. */
 export class ShardChangedError extends Error {}
 
-/** Thrown for a range of a version that lies not only in the body of the shard. */
+/** Thrown for a range of a version that the body of the shard does not hold completely. */
 export class NotInBodyError extends Error {}
 
 /**
@@ -68,10 +68,10 @@ export class RangeBatches {
   readonly #records = new WeakMap<StoreVersion, FileRecord>();
 
   /**
-   * @param body The values that are read in place of those of the store, as far as
-   * they have the bytes.
-   * @param indexSize The number of bytes at the end of a value of the store that are
-   * not read, since they are no inner chunk's.
+   * @param body The values that hold the inner chunks. Ranges that a body does not have
+   * are read from the store of whole shards.
+   * @param indexSize The number of bytes of the index at the end of a shard, which belong
+   * to no inner chunk.
    */
   constructor(store: Store, body: ShardBody | null = null, indexSize = 0) {
     this.#store = store;
@@ -88,7 +88,7 @@ export class RangeBatches {
    * @param version The version of the body that the range belongs to, if known.
    * @param path The inner chunk to which the bytes belong, if all of them are needed.
    * @throws {DamageError} If the inner chunk is not complete.
-   * @throws {ShardChangedError} If the body has another version by now.
+   * @throws {ShardChangedError} If the body no longer has the version.
    * @throws {NotInBodyError} If the body of this version does not have all bytes.
    */
   read(
@@ -120,7 +120,7 @@ export class RangeBatches {
       : this.#requestVersion(key, range, options, version);
   }
 
-  /** Reads a range, together with those of all other calls of the current microtask. */
+  /** Reads a range together with the ranges of all other calls of the current microtask. */
   async #readFirst(
     key: StoreKey,
     extent: Extent,
@@ -161,7 +161,7 @@ export class RangeBatches {
         options,
       );
       if (bytes?.length === length) return bytes;
-      // The store of the shard knows what else the range consists of, or what is missing.
+      // The store of whole shards reads the rest of the range, or says which part is missing.
       const size = await readSize(this.#store, key, options);
       if (size === undefined) return undefined;
       const end = Math.min(offset + length, size - this.#indexSize);
@@ -186,7 +186,7 @@ export class RangeBatches {
     const record = this.#records.get(version);
     if (record && size < Infinity) assertFileSize(record, key, size);
     if (bytes.length !== length) throw new NotInBodyError();
-    // The index at the end of a shard is no inner chunk's.
+    // The index at the end of a shard belongs to no inner chunk.
     const indexStart = start + size + (tailSize ?? Infinity) - this.#indexSize;
     if (offset + length > indexStart) throw new NotInBodyError();
     return bytes;

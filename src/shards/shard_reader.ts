@@ -301,8 +301,8 @@ export class ShardReader {
 
   /**
    * Asks whether a shard still has its version, where no bytes of it are needed. A
-   * store that can only read is not asked, since that is a server as a rule: this would
-   * take a request for each absent inner chunk.
+   * store that can only read is usually a server. It is not asked, since this would take a
+   * request for each absent inner chunk.
    */
   confirm(
     { key, version, isAbsent }: CachedShard,
@@ -555,7 +555,7 @@ function readExtent(
     : shard.read(extent, path);
 }
 
-/** Returns what no bytes need be read for, if the index is still that of the shard. */
+/** Returns an inner chunk without bytes, or `undefined` for an absent one, once the cached index is confirmed. */
 async function readNothing<T>(shard: OpenShard, nothing: T): Promise<T> {
   await shard.confirm?.();
   return nothing;

@@ -141,7 +141,7 @@ export function shownFillValue(array: Members): string | number | undefined {
   }
 }
 
-/** The digits of an integer that has lost none: zarrita makes a bigint of a string, too. */
+/** The digits of an integer beyond 2^53, of which a number would lose some. zarrita makes a `bigint` of a string, too. */
 function digits(value: unknown): string | undefined {
   const number = numberOf(value);
   return typeof number === "bigint" ? String(number) : undefined;

@@ -78,7 +78,7 @@ const ABSENT: ChunkBase = { bytes: undefined };
  */
 export const bases = new WeakMap<object, ChunkBase>();
 
-/** Notes that elements that `set` changes are those of an absent chunk, unless they were decoded. */
+/** Notes that the elements that `set` changes were not decoded, since their chunk is absent. */
 export function noteAbsence(elements: object): void {
   if (!bases.has(elements)) bases.set(elements, ABSENT);
 }
@@ -98,9 +98,9 @@ interface OpenReads {
  * Writes the chunks of a store of `withZarrParts`. What zarrita has made of a chunk that
  * it had read is stored if the chunk is still the same.
  *
- * zarrita extends the arrays that it opens, and not those that `zarr.create` returns: of
- * the latter, nothing tells which read a write was made of. So all of their reads of the
- * chunk since the last write count.
+ * zarrita extends the arrays that it opens, but not the arrays that `zarr.create` returns.
+ * Nothing tells from which read of such an array a write was made, so that a write is
+ * compared with all reads of the chunk since the last write.
  */
 export class ChunkWriting {
   readonly #reads = new Map<StoreKey, OpenReads>();

@@ -62,8 +62,8 @@ export interface Run {
 }
 
 /**
- * The elements along each dimension that a selection covers without gaps; none for a
- * selection with gaps.
+ * The elements along each dimension that a selection covers without gaps; an empty run for
+ * a selection with gaps.
  */
 export function coveredRuns(
   selection: readonly DimensionSelection[] | null,

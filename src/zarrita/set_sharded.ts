@@ -145,7 +145,7 @@ export async function setSharded<A extends ZarritaArray>(
 }
 
 /**
- * Options of `setSharded`: those of shards, and those of zarrita's `set`.
+ * Options of `setSharded`: options of shards, and the options of zarrita's `set`.
  *
  * @example A header of 64 bytes in each shard
  * ```ts

@@ -242,7 +242,7 @@ interface Latest {
 /** Caches one entry per array; re-creating an array replaces its entry. */
 const latest = new WeakMap<Store, Map<string, Latest>>();
 
-/** Gives the wrappers of a store the same inner chunks of an array, with one cache, as long as they know the same document. */
+/** Returns the inner chunks of an array. Wrappers of a store that know the same document share them, and so one cache. */
 function innerChunks(
   store: Store,
   root: string,

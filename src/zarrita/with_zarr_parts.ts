@@ -176,7 +176,7 @@ export function withZarrParts<S extends ZarritaStore>(
     get(...args: [StoreKey, StoreOptions?]) {
       const [key, options] = args;
       const reading = readInner(arrays, key, options) ?? view.get(...args);
-      // Arrays give two arguments; those that remember bases always give options.
+      // Arrays give two arguments. An array that remembers bases always gives options.
       if (args.length < 2 || options !== undefined) return reading;
       return reading.then((bytes) => {
         writing.noteRead(key, bytes);
@@ -453,7 +453,7 @@ function isContext(value: unknown): value is Context {
 
 /**
  * Overrides members of an object without changing it; `undefined` hides a member. All
- * other members are those of the object, private ones included.
+ * other members belong to the object itself, private ones included.
  */
 export function overlay<T extends object>(
   object: T,
