@@ -119,9 +119,11 @@ export class InnerChunks {
           outdated.clear();
           const present = new Map<number, Uint8Array | undefined>();
           for (const [place, change] of changes) {
-            if (isBase(change.base, chunkAt(place))) {
-              present.set(place, change.bytes);
-            } else outdated.add(change);
+            const { base, bytes } = change;
+            const isPresent = base === undefined ||
+              isSameBytes(base.bytes, chunkAt(place));
+            if (isPresent) present.set(place, bytes);
+            else outdated.add(change);
           }
           return present;
         },
@@ -209,14 +211,6 @@ export class InnerChunks {
 /** The stored bytes that a change of a part of a chunk was made of; `undefined` for an absent chunk. */
 export interface ChunkBase {
   readonly bytes: Uint8Array | undefined;
-}
-
-/** Whether the present bytes of a chunk are the base of a change. A change of a whole chunk has no base. */
-export function isBase(
-  base: ChunkBase | undefined,
-  present: Uint8Array | undefined,
-): boolean {
-  return base === undefined || isSameBytes(base.bytes, present);
 }
 
 /** Stores a shard with its changes. A damaged shard is given other first bytes. */

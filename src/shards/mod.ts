@@ -12,7 +12,7 @@ export {
   FILE_RECORD_SIZE,
   type FileRecord,
 } from "./file_record.ts";
-export { type ChunkBase, InnerChunks, isBase } from "./inner_chunks.ts";
+export { type ChunkBase, InnerChunks } from "./inner_chunks.ts";
 export { assertOtherBytes } from "./other_bytes.ts";
 export type { ShardBody } from "./range_batches.ts";
 export { readInnerChunk } from "./read_inner_chunk.ts";

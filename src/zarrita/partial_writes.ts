@@ -1,5 +1,5 @@
-import { copyBytes } from "../runtime/mod.ts";
-import { type ChunkBase, isBase } from "../shards/mod.ts";
+import { copyBytes, isSameBytes } from "../runtime/mod.ts";
+import type { ChunkBase } from "../shards/mod.ts";
 import {
   exclusively,
   type Place,
@@ -117,7 +117,8 @@ export class ChunkWriting {
     if (splitPlainKey(key) === undefined) return;
     const open = this.#reads.get(key);
     if (open !== undefined) {
-      const isSame = open.base !== undefined && isBase(open.base, bytes);
+      const isSame = open.base !== undefined &&
+        isSameBytes(open.base.bytes, bytes);
       if (isSame) open.count++;
       else this.#keep(key, undefined, open.count + 1);
     } else if (this.#kept + (bytes?.length ?? 0) > this.#mostKept) {
@@ -153,7 +154,7 @@ export class ChunkWriting {
     else {
       isStored = await exclusively(store, key, async (locked) => {
         const present = await readValue(locked, key, options);
-        if (!isBase(base, present)) return false;
+        if (!isSameBytes(base.bytes, present)) return false;
         await write(locked, key, value, options);
         return true;
       }, options);
