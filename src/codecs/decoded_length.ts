@@ -96,17 +96,18 @@ const UNKNOWN: DecodedLength = {
   isPredicted: false,
 };
 
-/** More than compressors make of this many bytes. */
+/** A number of bytes that no compressor exceeds when it encodes `length` bytes. */
 function limitOf(length: number): number {
   return 2 * length + 1024;
 }
 
 /**
- * Refuses decoded bytes of another length than expected, and passes their notes on. A
- * chunk at the end of an array may lack rows that are outside of the array, as the last
- * strip of a TIFF does: these become zeros. Chunks of `withZarrParts`, whose keys are
- * known, are left to `checkChunks`, which names their coordinates, if no predictor needs
- * all elements.
+ * Refuses decoded bytes of a wrong length, and gives them the notes of the encoded bytes.
+ *
+ * A chunk at the end of an array may lack the rows that are outside of the array, as the
+ * last strip of a TIFF does. These rows become zeros. A wrong length of a chunk with a
+ * known key passes unless a predictor needs all elements: `withZarrParts`, which notes
+ * keys, refuses such a chunk by an error with its coordinates.
  */
 export function wholeChunk(
   encoded: Uint8Array,

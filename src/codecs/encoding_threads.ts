@@ -1,13 +1,13 @@
 import { type NativeZlib, nativeZlib, ownBytes } from "../runtime/mod.ts";
 
-/** Fewer bytes are encoded about as fast as they are sent to another thread. */
+/** The least number of bytes that are sent to another thread, which takes about as long as encoding fewer bytes. */
 const LEAST_BYTES = 32 * 1024;
 
 let threads: EncodingThreads | undefined;
-/** How many tasks run that may use the threads. */
+/** The number of running tasks that may use the threads. */
 let users = 0;
 
-/** Runs a task during which codecs may encode by other threads. The threads end with the last such task. */
+/** Runs a task during which codecs may encode in other threads. The threads end with the last such task. */
 export async function withEncodingThreads(
   task: () => Promise<void>,
 ): Promise<void> {
@@ -37,8 +37,8 @@ export async function encodeNatively(
     try {
       return ownBytes(await used.encode(name, bytes, options));
     } catch (error) {
-      if (used !== threads) throw error; // Nobody waits for the bytes any more.
-      // This thread encodes where others cannot, or throws the error of the function.
+      if (used !== threads) throw error; // The task has ended.
+      // Encodes in this thread if the others cannot, or throws the error of the function.
     }
   }
   return ownBytes(native[name]!(bytes, options));
@@ -63,9 +63,9 @@ interface EncodingThreads {
   close(): void;
 }
 
-/** More threads than this would wait for the one that gives them chunks. */
+/** The greatest number of threads that one thread can keep busy with chunks. */
 const MOST_THREADS = 8;
-/** How many chunks a thread is given at the same time, so that it need not wait for the next one. */
+/** The number of chunks that a thread is given at the same time, so that it never waits for the next one. */
 const MOST_CALLS = 2;
 
 /**
@@ -107,7 +107,7 @@ type AsyncEncoders = Record<
   ) => void
 >;
 
-/** What each worker runs. A text, so that bundlers need not find it. */
+/** The program of each worker. It is a text, so that bundlers need not find it. */
 const PROGRAM = `
 const zlib = process.getBuiltinModule("node:zlib");
 onmessage = ({ data: { name, bytes, options } }) => {

@@ -226,7 +226,7 @@ function refuseUnknownCodecs(registry: Registry): void {
 
 const refusing = new WeakSet<Registry>();
 
-/** A codec that refuses the arrays that it is used for. */
+/** A codec that refuses every array, by the names of its unknown codecs. */
 function refusal(get: Registry["get"]): object {
   return {
     fromConfig(_configuration: unknown, { codecs = [] }: ChunkMetadata): never {
@@ -238,7 +238,7 @@ function refusal(get: Registry["get"]): object {
   };
 }
 
-/** Has the name of zarrita's own error, and for one codec its message. */
+/** Has the name of zarrita's own error and, for a single codec, the message of that error. */
 class UnknownCodecError extends Error {
   override readonly name = "UnknownCodecError";
 

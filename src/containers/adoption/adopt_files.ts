@@ -43,7 +43,7 @@ import {
 } from "./adopted_index.ts";
 import type { AdoptedArray, AdoptionOptions } from "./adoption_options.ts";
 
-/** The number of files that are worked on at the same time. */
+/** The number of files that are read or adopted at the same time. */
 export const FILES_AT_ONCE = 16;
 
 /** A file that becomes a shard of an array. */
@@ -56,7 +56,7 @@ export interface FileToAdopt {
   readonly size: number;
   /** The extents of its inner chunks. */
   readonly index: ShardIndex;
-  /** The contents of the file that the index describes, as in the record of the index. Defaults to 0. */
+  /** The number of the contents that the index describes, such as pages, for the record in the index. Defaults to 0. */
   readonly contents?: number;
 }
 
@@ -74,7 +74,7 @@ export interface AdoptFilesOptions extends AdoptionOptions {
 
 /**
  * Makes an array of files: writes an index beside each file, and then `zarr.json`. The
- * files are not changed. If that fails, the new indexes are removed again.
+ * files are not changed. After a failure, the new indexes are removed again.
  *
  * @param metadata The metadata of the array, with one shard a file and the parts of
  * `adoptedParts`.
@@ -109,7 +109,7 @@ export async function adoptFiles(
   if (!overwrite) await assertNew(store, document, placed, storeOptions);
   const canRecover =
     typeof (store as { recover?: unknown }).recover === "function";
-  // Removes temporary files of runs that were killed. The run after the shares does it for all.
+  // Removes temporary files of killed runs. For shares, the run that finishes their work does it.
   if (canRecover && !options.dryRun && share === undefined) {
     await recover(store, { path: arrayRoot(path).slice(1), ...storeOptions });
   }
@@ -152,7 +152,7 @@ export async function adoptFiles(
   };
 }
 
-/** Links a file and writes its index. New keys are added to `added` before the work goes on, which may fail. */
+/** Links a file and writes its index. A new key is added to `added` before the key is written. */
 async function writeIndex(
   store: Store,
   { key, chunkKey, partKey, encodePart }: PlacedFile,
@@ -177,7 +177,7 @@ async function writeIndex(
 /** The number of files without an index that a message names. */
 const MOST_NAMED = 3;
 
-/** Refuses to finish an adoption unless all files have their indexes, and returns these. */
+/** Returns the indexes of all files. Refuses files without one, or with one that was made for another file. */
 async function assertAdopted(
   chunks: ArrayChunks,
   store: Store,
@@ -216,7 +216,7 @@ interface PlacedFile {
   readonly key: StoreKey;
   readonly chunkKey: StoreKey;
   readonly partKey: StoreKey;
-  /** Encodes the part. The parts of all files would take much memory. */
+  /** Encodes the part when it is written, since the parts of all files would take much memory. */
   encodePart(): Uint8Array;
 }
 

@@ -25,7 +25,7 @@ import {
   type StoreOptions,
 } from "../../stores/mod.ts";
 
-/** The text that the key of an index has after that of its file. */
+/** The suffix that makes the key of an index of the key of its file. */
 export const INDEX_SUFFIX = ".index";
 
 /** The layout of the index of an adopted file. */
@@ -75,7 +75,7 @@ export function encodeIndexPart(
   ]);
 }
 
-/** Whether an array has the parts of adopted files: files as they are, and indexes with a record of the file. */
+/** Whether the parts of an array are those of adopted files, as `adoptedParts` makes them. */
 export function isAdopted(
   { layers }: ArrayStorage,
   layout: ShardLayout,
@@ -165,7 +165,7 @@ export async function readAdopted(
 /** Thrown for a file that does not match its array. */
 export class MismatchError extends Error {}
 
-/** Whether an error is about a file, and not about the store. */
+/** Whether an error says that a file or its index is wrong, as opposed to a failure of the store. */
 export function isAboutFile(error: unknown): boolean {
   return error instanceof MismatchError || error instanceof RangeError ||
     error instanceof DamageError;

@@ -26,11 +26,11 @@ export interface AdoptionOptions extends StoreOptions {
   /** Whether a file whose key is not that of its chunk gets that key, too, by a hard link. Defaults to `false`. */
   readonly link?: boolean | undefined;
   /**
-   * Whether existing indexes and metadata are replaced. Defaults to `false`. Indexes that
-   * are right, as an adoption that was killed leaves them, are no hindrance either way.
+   * Whether existing indexes and metadata are replaced. Defaults to `false`, which refuses
+   * them, except indexes that are right, such as those that a killed adoption left.
    */
   readonly overwrite?: boolean | undefined;
-  /** Whether nothing is written: the report then says what would be adopted. */
+  /** Whether nothing is written. The report then says what would be adopted. */
   readonly dryRun?: boolean | undefined;
   /**
    * Writes the indexes of one share of the files, and leaves out the metadata. Programs

@@ -118,12 +118,12 @@ export function countSteps(
   return () => onProgress?.({ done: ++done, total });
 }
 
-/** A file that is read, and whether it belongs to the share. */
+/** A file that is read, and whether the file belongs to the share. */
 export type SharedFile<T> = T & { readonly isOwn: boolean };
 
 /**
- * Selects the files of a share, and a few others that show the shape of the array: along
- * each dimension the first file before the end, and the first one at the end.
+ * Selects the files of a share, and a few others that show the shape of the array: for
+ * each dimension, one file at its end and one before its end.
  *
  * @param share All files are selected without one. `undefined` in a run that finishes the
  * work of shares selects no own files.
@@ -151,7 +151,7 @@ function references<T extends { coordinates?: readonly number[] }>(
   files: readonly T[],
 ): T[] {
   const rank = files[0]?.coordinates?.length;
-  // The only zip may have no coordinates.
+  // A zip that is named by the option "key" has no coordinates.
   if (rank === undefined) return files.slice(0, 1);
   return Array.from({ length: rank }, (_, dimension) => {
     const placeOf = ({ coordinates }: T) => coordinates?.[dimension] ?? 0;

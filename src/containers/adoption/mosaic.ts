@@ -2,7 +2,7 @@ import { describe } from "../../errors/mod.ts";
 
 /** A file at its place in the grid. */
 export interface MosaicFile {
-  /** The file in messages, such as `File "/c/0/1.tiff"`. */
+  /** The name of the file in messages, such as `File "/c/0/1.tiff"`. */
   readonly name: string;
   readonly coordinates: readonly number[];
   /** The shape of the array in the file. */
@@ -40,7 +40,7 @@ export function mosaicOf(
   };
 }
 
-/** Notes on dimensions along which no file is the first. */
+/** Returns a note for each dimension along which no file has the grid coordinate 0. */
 export function notesOnStarts(
   files: readonly Pick<MosaicFile, "coordinates">[],
 ): string[] {

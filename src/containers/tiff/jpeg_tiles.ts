@@ -13,8 +13,8 @@ import type { TiffShard } from "./tiff_shard.ts";
 const HEAD = 4096;
 
 /**
- * Refuses a file whose tiles are JPEG of a kind that is not decoded, by the tables that
- * they share and the header of the first tile: the tags do not tell the kind.
+ * Refuses a file whose tiles are JPEG of a kind that is not decoded. The kind is in no tag,
+ * but in the header of the first tile and in the tables that all tiles share.
  *
  * @param key The key of the file.
  * @throws {RangeError} If the first tile is of another kind or another shape.

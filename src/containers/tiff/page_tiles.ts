@@ -169,7 +169,7 @@ function extentsOf(
     [];
   const sizes = tags.list(`${kind}ByteCounts`) ??
     tags.list(`${other}ByteCounts`);
-  // Programs pass over the offsets and lengths of more tiles than there are.
+  // As other programs do, ignores offsets and lengths beyond the number of tiles.
   const isTrimmed = listed.length > count &&
     (sizes === undefined || sizes.length === listed.length);
   const offsets = isTrimmed ? listed.slice(0, count) : listed;
@@ -204,7 +204,7 @@ function extentsOf(
         `its ${kind} ${i} has ${length} bytes at the offset ${offset}, where both are 0 for a ${kind} that is left out`,
       );
     }
-    // Programs ignore the length of a single strip that is too short.
+    // As other programs do, ignores the length of a single strip if it is too short.
     const isOnly = count === 1 && kind === "strip" &&
       offset + size! <= file.size!;
     if (size === undefined || length >= size || isOnly) {
@@ -216,7 +216,7 @@ function extentsOf(
   });
 }
 
-/** The codecs that find the end of their data. */
+/** The compressions whose data marks its end. */
 const ENDED: readonly number[] = [
   COMPRESSION.lzw,
   COMPRESSION.jpeg,

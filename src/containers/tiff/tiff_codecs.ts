@@ -181,7 +181,7 @@ const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
   50002: "JPEG XL",
   52546: "JPEG XL",
 };
-/** The formats of samples that programs convert others to without loss, by the kinds of numbers. */
+/** The data types of GDAL that hold all numbers of a kind, as far as Zarr has data types for them. */
 const WIDER: Readonly<Record<string, string>> = {
   uint: "UInt32",
   int: "Int32",
@@ -311,7 +311,7 @@ const MOST_JPEG_BANDS = 4;
 const YCBCR = 6;
 const FLOATPRED = "imagecodecs_floatpred";
 
-/** JPEG decodes to elements by itself: as in libtiff, only colors in YCbCr are converted. */
+/** The codec of JPEG, which converts only colors in YCbCr, as libtiff does. */
 function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
   const bits = tags.number("bitsPerSample", 1);
   if (dataType !== "uint8" || bits !== 8) {

@@ -1,8 +1,10 @@
+import { encodeStored } from "../../codecs/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../shard_files.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
+import { COMPRESSION } from "./tiff_codecs.ts";
 import {
   encodeDirectories,
   encodeHeader,
@@ -15,7 +17,6 @@ import {
   type Tile,
   tilePlaces,
 } from "./directory_writer.ts";
-import { fillTile } from "./fill_tile.ts";
 import { assertTiffOptions, type TiffOptions } from "./tiff_options.ts";
 
 /** The most bytes of a classic TIFF, whose offsets have 32 bits. */
@@ -212,4 +213,51 @@ function assertPixels(
       "Expected sparse tiles or noData where the fill value is not 0, found both: readers fill sparse tiles with noData, so leave out noData to have it set to the fill value",
     );
   }
+}
+
+/** The formats of compressed tiles by the values of the tag Compression. */
+const FORMATS: Readonly<
+  Record<number, Parameters<typeof encodeStored>[1]>
+> = {
+  [COMPRESSION.deflate]: "zlib",
+  [COMPRESSION.zstd]: "zstd",
+  [COMPRESSION.lzw]: "lzw",
+  [COMPRESSION.packBits]: "packbits",
+};
+
+/** Encodes a tile in the form of a compression. */
+export function encodeTile(tile: Uint8Array, compression: number): Uint8Array {
+  const format = FORMATS[compression];
+  return format === undefined ? tile : encodeStored(tile, format);
+}
+
+/** Encodes a tile of fill values as TIFF readers expect tiles of the array. */
+function fillTile(array: TiffArray): Uint8Array {
+  return encodeTile(predicted(array), array.compression);
+}
+
+/** The tile after the predictor of the array. */
+function predicted(
+  { tileShape, axes, fillBytes, predictor }: TiffArray,
+): Uint8Array {
+  const size = fillBytes.length;
+  const samples = axes.bands === axes.x + 1 ? tileShape[axes.bands]! : 1;
+  const rowSize = tileShape[axes.x]! * samples * size;
+  const row = new Uint8Array(rowSize);
+  for (let at = 0; at < rowSize; at++) {
+    if (predictor === 3) {
+      // Bytes of the same weight lie together, the highest first.
+      row[at] = fillBytes[size - 1 - Math.floor(at * size / rowSize)]!;
+    } else if (predictor === 1 || at < samples * size) {
+      row[at] = fillBytes[at % size]!; // All other differences are 0.
+    }
+  }
+  if (predictor === 3) {
+    for (let at = rowSize - 1; at >= samples; at--) {
+      row[at] = row[at]! - row[at - samples]!;
+    }
+  }
+  const tile = new Uint8Array(rowSize * tileShape[axes.y]!);
+  for (let at = 0; at < tile.length; at += rowSize) tile.set(row, at);
+  return tile;
 }

@@ -106,7 +106,7 @@ export function selectPages(
   });
 }
 
-/** The pages that are pictures: those of the chain, or else of sub-directories, or else the only page, whatever it says. */
+/** The pages that are pictures: those of the chain, or if there are none, those of sub-directories, or a single page of any kind. */
 function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
   const pictures = pages.filter(({ kind }) => kind === "image");
   const inChain = pictures.filter(({ parent }) => parent === undefined);
@@ -184,7 +184,7 @@ export function shardOf(
   };
 }
 
-/** Puts a shard into an array with one more dimension, of which it is one element. */
+/** Gives a shard a first dimension of one element. */
 export function stacked(shard: TiffShard): TiffShard {
   return {
     ...shard,
@@ -194,7 +194,10 @@ export function stacked(shard: TiffShard): TiffShard {
   };
 }
 
-/** In what two shards differ that cannot be in one array, as `different …, … and …`. Their shapes may differ. */
+/**
+ * Says in what two shards differ so that they cannot be in one array, such as `different
+ * data types, "uint8" and "int8"`; `undefined` if they can be. Their shapes may differ.
+ */
 export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
   if (!isSame(a.dimensionNames, b.dimensionNames)) {
     return differs("dimensions", a.dimensionNames, b.dimensionNames);
@@ -216,7 +219,7 @@ export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
     : differs("fill values (GDAL_NODATA)", a.fillValue, b.fillValue);
 }
 
-/** The codecs with their configuration, without tables. */
+/** The names of the codecs, with the configuration of each except its tables. */
 function namesOf({ codecs }: TiffShard): string[] {
   return codecs.map(({ name, configuration = {} }) => {
     const { tables: _, ...others } = configuration;
@@ -233,10 +236,13 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
-/** The codecs whose rows of elements lie one after another. */
+/** The codecs that store rows of elements one after another. */
 const UNCOMPRESSED = ["bytes", "imagecodecs_packints"];
 
-/** The greatest number of rows that the tiles of all shards can have, if these are rows of elements without compression; else `undefined`. */
+/**
+ * The greatest number of rows that tiles of all shards can have; `undefined` unless all
+ * tiles are whole rows of elements without compression.
+ */
 export function commonRows(shards: readonly TiffShard[]): number | undefined {
   const rows = shards.map(({ dimensionNames, tileShape, shape, codecs }) => {
     const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name));
@@ -251,7 +257,7 @@ export function commonRows(shards: readonly TiffShard[]): number | undefined {
   );
 }
 
-/** Divides tiles of rows without compression into smaller ones. */
+/** Divides tiles of whole rows without compression into tiles of fewer rows. */
 export function withRows(shard: TiffShard, rows: number): TiffShard {
   const { dimensionNames, tileShape, tiles } = shard;
   const y = dimensionNames.indexOf("y");

@@ -226,7 +226,7 @@ function assertComment({ indexAfter }: ShardFiles): void {
   );
 }
 
-/** Refuses an index with bytes that readers, which look for the end of a zip from behind, would take for that end. */
+/** Refuses an index that contains the mark of the end of a zip: readers search this mark from the end of the file. */
 function assertEnd(
   { layout, indexAfter }: ShardFiles,
   shard: readonly number[],
@@ -253,7 +253,7 @@ export function nameEncoding(
   return typeof names === "function" ? undefined : toChunkKeyEncoding(names);
 }
 
-/** The names of the inner chunks of a shard, each made and checked once. */
+/** The names of the inner chunks of a shard, each of which is made and checked once. */
 export class EntryNames {
   readonly #nameOf: (chunk: readonly number[]) => string;
   readonly #layout: ShardLayout;

@@ -122,7 +122,7 @@ function parseEntries(
   );
 }
 
-/** Replaces numbers that stand for those of the zip64 field, which has them in the same order. */
+/** Replaces the numbers that are `MOST_32` by those in the zip64 field, which are in the same order. */
 function withZip64(
   file: ZipFile,
   numbers: readonly number[],
@@ -172,7 +172,7 @@ export async function readTail(file: ZipFile): Promise<Tail> {
   return { bytes: await file.read({ offset, length }), offset };
 }
 
-/** Returns bytes of the tail, or reads them. */
+/** Returns bytes of the tail, or reads bytes that come before the tail. */
 export async function readFrom(
   file: ZipFile,
   tail: Tail,
@@ -256,7 +256,7 @@ async function readEnd64(
       `has no record of zip64 at ${offset}, where it should be: it was cut, or has bytes before the zip`,
     );
   }
-  // The size does not count itself and the signature.
+  // The size in the record counts neither itself nor the signature.
   const isWhole = offset + 12 + readNumber(view, 4, file) === locatorAt;
   const [onDisk, count, size, start] = [24, 32, 40, 48].map((at) =>
     readNumber(view, at, file)

@@ -23,16 +23,16 @@ const LARGEST_READ = 1024 * 1024;
 /** The number of requests for local headers at the same time. */
 const READS_AT_ONCE = 8;
 
-/** An entry with the bytes around it. */
+/** An entry, and its distance to the next one. */
 interface PlacedEntry extends ListedEntry {
   /** The offset of the next local header, or of the central directory. */
   readonly next: number;
-  /** The number of bytes up to there that are neither the entry's name nor its contents. */
+  /** The number of bytes up to `next` that belong to neither the header, the name nor the contents. */
   readonly slack: number;
   readonly isTwice: boolean;
 }
 
-/** The stored entries of a zip, as a store to read from. Keys are the names after `/`. */
+/** The entries of a zip as a read-only store, whose keys are the names after `/`. */
 export class ZipEntries implements Store {
   readonly #file: ZipFile;
   readonly #entries: ReadonlyMap<string, PlacedEntry>;
@@ -181,7 +181,7 @@ export class ZipEntries implements Store {
     return lengths;
   }
 
-  /** The length of the extra field of an entry, by its local header up to the name. */
+  /** Checks a local header up to the name, and returns the length of the extra field after the name. */
   #extraSize(entry: PlacedEntry, header: Uint8Array): number {
     const view = viewOf(header);
     const name = new TextDecoder().decode(header.subarray(LOCAL_SIZE));

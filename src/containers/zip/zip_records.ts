@@ -1,7 +1,7 @@
 import { DamageError, describe } from "../../errors/mod.ts";
 import type { Extent } from "../../shards/mod.ts";
 
-/** A stored entry of a zip. Its place is known once all entries are laid out. */
+/** An entry of a zip that is written. Its place is known once all entries are laid out. */
 export interface ZipEntry {
   /** The name in UTF-8. */
   readonly name: Uint8Array;
@@ -18,14 +18,14 @@ export interface PlacedEntry extends ZipEntry {
   readonly offset: number;
 }
 
-/** Stands for a number of 32 bits that zip64 has elsewhere. */
+/** The value of a field of 32 bits whose number is in a record of zip64. */
 export const MOST_32 = 0xffffffff;
-/** The same for 16 bits. */
+/** The value of a field of 16 bits whose number is in a record of zip64. */
 export const MOST_16 = 0xffff;
 
 export const LOCAL_SIGNATURE = 0x04034b50;
 export const CENTRAL_SIGNATURE = 0x02014b50;
-/** The bytes that mark the last record. */
+/** The bytes with which the last record of a zip starts. */
 export const END_MARK: readonly number[] = [0x50, 0x4b, 5, 6];
 export const END_64_SIGNATURE = 0x06064b50;
 export const LOCATOR_SIGNATURE = 0x07064b50;
@@ -120,7 +120,7 @@ function writeCentralHeader(bytes: Uint8Array, entry: PlacedEntry): void {
   writeExtra(view, CENTRAL_SIZE + name.length, extra);
 }
 
-/** Writes the fields that local and central headers have in common, but the lengths. */
+/** Writes the fields that local and central headers have in common, except the lengths of the name and the extra field. */
 function writeCommon(
   view: DataView,
   at: number,
@@ -149,7 +149,7 @@ function extraSize(numbers: readonly number[]): number {
   return numbers.length === 0 ? 0 : EXTRA_SIZE + 8 * numbers.length;
 }
 
-/** Writes a zip64 extra field; nothing if there are no numbers. */
+/** Writes a zip64 extra field, or nothing if there are no numbers. */
 function writeExtra(
   view: DataView,
   at: number,
@@ -169,7 +169,7 @@ function writeEnd64(
   { count, size, start }: Directory,
 ): void {
   view.setUint32(at, END_64_SIGNATURE, true);
-  // The size does not count itself and the signature.
+  // The size in the record counts neither itself nor the signature.
   setNumber(view, at + 4, END_64_SIZE - 12);
   view.setUint16(at + 12, MADE_BY, true);
   view.setUint16(at + 14, ZIP_64_VERSION, true);

@@ -129,7 +129,7 @@ export async function rankOfZip(
   return (await readZippedArray(store, key, array, {})).metadata.shape.length;
 }
 
-/** Opens an array in a zip. Where another node is, the error says how to name the array. */
+/** Opens an array in a zip. If another node is at its path, the error says how to name the array. */
 async function openInside(
   entries: ZipEntries,
   path: string,
@@ -153,7 +153,7 @@ async function openInside(
   }
 }
 
-/** The index of a shard that a zip is. */
+/** Makes the index of a zip as a shard. */
 export function indexOf(
   { extents }: ZippedArray,
   layout: ShardLayout,
@@ -182,7 +182,7 @@ async function pathOf(
   );
 }
 
-/** The first member of metadata in which an array differs from another of the same files, or `undefined`. */
+/** The first member of metadata that prevents one array of two files; `undefined` if there is none. */
 export function differentMember(
   metadata: ArrayMetadata,
   other: Pick<ArrayMetadata, typeof SAME[number]>,
@@ -192,7 +192,7 @@ export function differentMember(
   );
 }
 
-/** The text of a member of metadata in messages. Large whole numbers are texts. */
+/** Writes a member of metadata for messages, with whole numbers of more than 53 bits as texts. */
 export function memberText(member: unknown): string {
   return JSON.stringify(
     member,
@@ -200,7 +200,7 @@ export function memberText(member: unknown): string {
   );
 }
 
-/** The number by which the index of a file says which of its arrays it is of; 0 for that at the root. */
+/** The number that stands for the path of an array in the record of a file: a CRC-32, which is 0 for the root. */
 export function contentsOf(path: string): number {
   return crc32(new TextEncoder().encode(arrayRoot(path).slice(1)));
 }

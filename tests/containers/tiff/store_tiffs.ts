@@ -6,7 +6,7 @@ import {
   type Store,
 } from "../../../mod.ts";
 import { parseTiffArray } from "../../../src/containers/tiff/tiff_array.ts";
-import { encodeStored } from "../../../src/containers/tiff/fill_tile.ts";
+import { encodeTile } from "../../../src/containers/tiff/tiff_container.ts";
 import { tiffContainer } from "../../../tiff.ts";
 import { slowCoordinates } from "../../shards/slow_shard.ts";
 import type { TiffCase } from "./tiff_cases.ts";
@@ -22,7 +22,7 @@ export interface StoredShard {
 
 type Place = readonly number[];
 
-/** Stores an array in TIFF shards, with compressed tiles as `encodeStored` makes them. */
+/** Stores an array in TIFF shards, with compressed tiles as `encodeTile` makes them. */
 export async function storeTiffs(
   store: Store,
   path: string,
@@ -49,7 +49,7 @@ export async function storeTiffs(
         const place = within.map((p, i) => start[i]! + p);
         bytes.set(elementAt(place, metadata.data_type as string), n * size);
       });
-      return encodeStored(predict(bytes, array), array.compression);
+      return encodeTile(predict(bytes, array), array.compression);
     });
     await chunks.set(
       shard,
