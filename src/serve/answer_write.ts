@@ -1,7 +1,7 @@
 import { MetadataError, PartSizeError, SizeLimitError } from "../errors/mod.ts";
 import { remove, type StoreKey, write } from "../stores/mod.ts";
 import { isDocument } from "../views/mod.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./answer_read.ts";
 import { failedCondition } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import { isOfNoValue, publicReason } from "./failure.ts";

@@ -17,14 +17,14 @@ import {
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import {
-  joinedStream,
+  joined,
   lengthOf,
   type Pieces,
   SHORT,
   type Value,
   valueInMemory,
   WINDOW,
-  windowStream,
+  windows,
 } from "./served_value.ts";
 
 /** The bytes that a request is likely to need: a range, or all; none by default. */
@@ -98,13 +98,6 @@ function valueOf(
   validators: Validators,
   latest?: { start: number; pieces: Pieces | undefined },
 ): Value {
-  const read = (start: number, end: number, deadline: Deadline) =>
-    deadline.run((options) => version.getRange(start, end, options));
-  let isStreaming = false;
-  const done = (deadline: Deadline) => {
-    deadline.close();
-    version.release();
-  };
   return {
     size: version.size,
     validators,
@@ -112,7 +105,7 @@ function valueOf(
       latest !== undefined ||
       await deadline.run((options) => version.isCurrent(options)),
     readNow: (start, memory) => version.readNow(start, memory),
-    open: async (start, end, deadline) => {
+    async open(start, end, deadline) {
       const windowEnd = Math.min(start + WINDOW, end);
       const isRead = latest?.start === start &&
         latest.pieces !== undefined &&
@@ -121,32 +114,16 @@ function valueOf(
         const pieces = await deadline.run((options) =>
           version.open(start, end, options)
         );
-        if (pieces === undefined) return undefined;
-        isStreaming = true;
-        return joinedStream(
-          pieces,
-          end - start,
-          deadline,
-          () => done(deadline),
-        );
+        return pieces && joined(pieces, deadline);
       }
-      const first = isRead
-        ? latest.pieces
-        : await read(start, windowEnd, deadline);
-      if (first === undefined || end === windowEnd) return first;
-      isStreaming = true;
-      return windowStream(
-        first,
-        start,
-        end,
-        (start, end) => read(start, end, deadline),
-        deadline,
-        () => done(deadline),
-      );
+      const read = (start: number, end: number) =>
+        deadline.run((options) => version.getRange(start, end, options));
+      const first = isRead ? latest.pieces : await read(start, windowEnd);
+      return first && end > windowEnd
+        ? windows(first, start, end, read)
+        : first;
     },
-    release() {
-      if (!isStreaming) version.release();
-    },
+    release: () => version.release(),
   };
 }
 
@@ -199,15 +176,9 @@ export async function unversionedValue(
     async open(start, end) {
       const windowEnd = Math.min(start + WINDOW, end);
       const first = await read(start, windowEnd);
-      if (first === undefined || end === windowEnd) return first;
-      return windowStream(
-        first,
-        start,
-        end,
-        read,
-        deadline,
-        () => deadline.close(),
-      );
+      return first && end > windowEnd
+        ? windows(first, start, end, read)
+        : first;
     },
     release() {},
   };

@@ -1,11 +1,12 @@
-import { loadOnce } from "../runtime/mod.ts";
 import { assertStore, describeStore, type Store } from "../stores/mod.ts";
-import { type Answer, answerRead } from "./answer.ts";
+import { type Answer, answerRead, isStream } from "./answer_read.ts";
+import { answerWrite } from "./answer_write.ts";
 import { Deadline } from "./deadline.ts";
 import { failureMessage, isOfNoValue } from "./failure.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
 import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
 import { releaseBody } from "./served_value.ts";
+import { ShownStore } from "./shown_store.ts";
 
 /**
  * Creates a function that answers HTTP requests for the values of a store, so that any
@@ -87,12 +88,7 @@ export function createHandler(
   const methods = write ? [...READING, "PUT", "DELETE"] : READING;
   if (write) assertChangeable(store);
   const allow = methods.join(", ");
-  // Loaded by the first request, so that edge functions start fast.
-  const load = loadOnce(async () => {
-    const { ShownStore, translationOf } = await import("./shown_store.ts");
-    const translation = await translationOf(parsed.form);
-    return new ShownStore(store, { ...parsed, translation });
-  });
+  const shown = new ShownStore(store, parsed);
 
   /** The key that a request asks for, for a message. */
   function keyOf({ url }: Request): string {
@@ -114,10 +110,8 @@ export function createHandler(
     if (path === undefined) return NOT_FOUND;
     const found = keyOfPath(path);
     if ("status" in found) return found;
-    const shown = await load();
     const { key } = found;
     if (method === "PUT" || method === "DELETE") {
-      const { answerWrite } = await import("./answer_write.ts");
       return await answerWrite(shown, key, request, deadline, parsed);
     }
     return await answerRead(shown, key, request, deadline) ?? NOT_FOUND;
@@ -145,10 +139,6 @@ export function createHandler(
     if (answered.isLent) releaseBody(answered.body as Uint8Array);
     return response;
   };
-}
-
-function isStream(body: Answer["body"]): boolean {
-  return typeof body === "object" && "getReader" in body;
 }
 
 /** Refuses a store that clients cannot change. */

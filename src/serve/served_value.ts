@@ -1,4 +1,3 @@
-import { joinBytes } from "../runtime/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 
@@ -8,8 +7,8 @@ export const WINDOW: number = 4 * 1024 * 1024;
 /** Bytes that follow one another. */
 export type Pieces = readonly Uint8Array[];
 
-/** Part of a value: in memory, or a stream for more than one window. */
-export type Body = Pieces | ReadableStream<Uint8Array>;
+/** Part of a value: in memory, or read while it is sent. */
+export type Body = Pieces | AsyncIterator<Uint8Array, void>;
 
 /** Returns the number of bytes in pieces. */
 export function lengthOf(pieces: Pieces): number {
@@ -34,7 +33,7 @@ export interface Value {
     end: number,
     deadline: Deadline,
   ): Promise<Body | undefined>;
-  /** Ends the use of the value, unless a stream is open: it does so at its end. */
+  /** Ends the use of the value. */
   release(): void;
 }
 
@@ -82,135 +81,113 @@ export function releaseBody({ buffer }: Uint8Array): void {
   if (free.length < MOST_FREE) free.push(new Uint8Array(buffer));
 }
 
-/** Returns pieces as a body. */
-export function bodyOf(
-  pieces: Pieces,
-): Uint8Array | ReadableStream<Uint8Array> {
-  if (pieces.length === 1) return pieces[0]!;
-  return lengthOf(pieces) <= SHORT ? joinBytes(pieces) : pieceStream(pieces);
-}
-
-/** Streams pieces as they are: a `Response` copies bytes, and no streams. */
-function pieceStream(pieces: Pieces): ReadableStream<Uint8Array> {
-  const rest = pieces.filter(({ length }) => length > 0);
-  return new ReadableStream<Uint8Array>({
-    pull(controller) {
-      controller.enqueue(rest.shift()!);
-      if (rest.length === 0) controller.close();
-    },
-  }, { highWaterMark: 0 });
-}
-
 /**
- * Streams pieces, some of which are streams. Fewer or more bytes than `length` are an
- * error of the stream, which ends the connection.
+ * Streams the bytes of a value. Fewer or more bytes than `length` are an error of the
+ * stream, which ends the connection.
  *
- * @param done Called once, at the end.
+ * @param pieces The bytes, in memory or as they are read. `return` is called at the end.
+ * @param ended Called once, at the end.
  */
-export function joinedStream(
-  pieces: readonly (Uint8Array | ReadableStream<Uint8Array>)[],
+export function streamOf(
+  pieces: Body,
   length: number,
   deadline: Deadline,
-  done: () => void,
+  ended: () => void,
 ): ReadableStream<Uint8Array> {
-  const rest = [...pieces];
+  const iterator: Iterator<Uint8Array> | AsyncIterator<Uint8Array> =
+    "next" in pieces ? pieces : pieces[Symbol.iterator]();
   let missing = length;
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  const next = async (): Promise<Uint8Array | undefined> => {
-    while (true) {
-      const found = reader && await deadline.run(() => reader!.read());
-      if (found?.value !== undefined) return found.value;
-      const piece = rest.shift();
-      if (piece === undefined || piece instanceof Uint8Array) return piece;
-      reader = piece.getReader();
-    }
-  };
-  const cancelAll = async (reason: unknown) => {
-    await reader?.cancel(reason).catch(() => {});
-    for (const piece of rest) {
-      if ("getReader" in piece) await piece.cancel(reason).catch(() => {});
-    }
-    done();
+  let hasEnded = false;
+  const end = async () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    await iterator.return?.();
+    ended();
   };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const bytes = await next();
-        missing -= bytes?.length ?? 0;
-        if (bytes === undefined ? missing > 0 : missing < 0) {
-          throw new Error("The value has changed while it was sent");
+        let next = await iterator.next();
+        while (!next.done && next.value.length === 0) {
+          next = await iterator.next();
         }
-        if (bytes !== undefined) controller.enqueue(bytes);
+        if (!next.done) missing -= next.value.length;
+        if (next.done || missing < 0) throw changedError();
+        controller.enqueue(next.value);
         if (missing > 0) return;
       } catch (error) {
         deadline.fail(error);
-        await cancelAll(error);
+        await end();
         throw error;
       }
       controller.close();
-      await cancelAll(undefined);
+      await end();
     },
     async cancel(reason) {
       deadline.abort(reason);
-      await cancelAll(reason);
+      await end();
     },
   }, { highWaterMark: 0 });
 }
 
+function changedError(): Error {
+  return new Error("The value has changed while it was sent");
+}
+
 /**
- * Streams bytes that are read window by window, at most one window ahead of the client. A
- * window of fewer bytes is an error of the stream, which ends the connection.
+ * Reads bytes window by window, at most one window ahead of the client. A window of fewer
+ * bytes is an error.
  *
  * @param first The first window, which is in memory.
  * @param read Reads the bytes from `start` to `end`; `undefined` if the value has changed.
- * @param done Called once, at the end.
  */
-export function windowStream(
+export async function* windows(
   first: Pieces,
   start: number,
   end: number,
   read: (start: number, end: number) => Promise<Pieces | undefined>,
+): AsyncGenerator<Uint8Array, void> {
+  let pieces = first;
+  let next = start + lengthOf(first);
+  while (true) {
+    const length = Math.min(WINDOW, end - next);
+    const coming = length === 0 ? undefined : read(next, next + length);
+    coming?.catch(() => {}); // Handled when the client asks for the window.
+    yield* pieces;
+    if (coming === undefined) return;
+    const found = await coming;
+    if (found === undefined || lengthOf(found) !== length) throw changedError();
+    pieces = found;
+    next += length;
+  }
+}
+
+/** Reads pieces, some of which are streams. Not a generator, whose `return` would leave streams open before its first `next`. */
+export function joined(
+  pieces: readonly (Uint8Array | ReadableStream<Uint8Array>)[],
   deadline: Deadline,
-  done: () => void,
-): ReadableStream<Uint8Array> {
-  let next = start;
-  const readNext = () => {
-    const from = next;
-    next = Math.min(next + WINDOW, end);
-    const window = from === next ? undefined : read(from, next);
-    window?.catch(() => {}); // Handled when the client asks for the window.
-    return { length: next - from, window };
-  };
-  next += lengthOf(first);
-  let coming: ReturnType<typeof readNext> | undefined;
-  let pieces = [...first];
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (pieces.length === 0) {
-        const { length, window } = coming!;
-        try {
-          const found = await window;
-          if (found === undefined || lengthOf(found) !== length) {
-            throw new Error("The value has changed while it was sent");
-          }
-          pieces = [...found];
-        } catch (error) {
-          deadline.fail(error);
-          done();
-          throw error;
+): AsyncIterator<Uint8Array, void> {
+  const rest = [...pieces];
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  return {
+    async next() {
+      while (true) {
+        const found = reader && await deadline.run(() => reader!.read());
+        if (found?.value !== undefined) {
+          return { done: false, value: found.value };
         }
-        coming = undefined;
-      }
-      coming ??= readNext();
-      controller.enqueue(pieces.shift()!);
-      if (pieces.length === 0 && coming.length === 0) {
-        controller.close();
-        done();
+        const piece = rest.shift();
+        if (piece === undefined) return { done: true, value: undefined };
+        if (piece instanceof Uint8Array) return { done: false, value: piece };
+        reader = piece.getReader();
       }
     },
-    cancel(reason) {
-      deadline.abort(reason);
-      done();
+    async return() {
+      await reader?.cancel().catch(() => {});
+      for (const piece of rest) {
+        if ("getReader" in piece) await piece.cancel().catch(() => {});
+      }
+      return { done: true, value: undefined };
     },
-  }, { highWaterMark: 0 });
+  };
 }

@@ -15,25 +15,20 @@ import {
   TranslatedArrays,
   type Translation,
   ViewDocuments,
+  viewStore,
 } from "../views/mod.ts";
+import { INNER_CHUNKS } from "../zarrita/mod.ts";
 import { type Ask, BoundedCache, ChunkValues } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
-import type { ServedForm } from "./handler_options.ts";
+import type { ParsedOptions, ServedForm } from "./handler_options.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
 
-/** How a store is shown, and for how long documents and versions are kept. */
-export interface ShownStoreOptions {
-  /** How nodes are changed; `undefined` shows them as they are stored. */
-  readonly translation: Translation | undefined;
-  /** How long documents and versions are kept, in milliseconds. */
-  readonly lifetime: number;
-  /** The most versions that are kept. */
-  readonly versions: number;
-  /** The most bytes of documents that are kept. */
-  readonly documentBytes: number;
-  /** How long the store may take for a document, in milliseconds. */
-  readonly timeout: number;
-}
+/** The changes of nodes that each form shows; `undefined` shows nodes as they are stored. */
+const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
+  "stored": undefined,
+  "plain": PLAIN,
+  "inner chunks": INNER_CHUNKS,
+};
 
 /** Looks up the values that a store shows. */
 export class ShownStore {
@@ -42,8 +37,9 @@ export class ShownStore {
   readonly #view: View | undefined;
   readonly #turns = new KeyLocks();
 
-  constructor(store: Store, options: ShownStoreOptions) {
-    const { lifetime, versions, translation } = options;
+  constructor(store: Store, options: ParsedOptions) {
+    const { form, lifetime, versions } = options;
+    const translation = TRANSLATIONS[form];
     this.#store = store;
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
     this.#view = translation && new View(store, translation, options);
@@ -72,7 +68,7 @@ export class ShownStore {
     const view = this.#view;
     if (view === undefined) return this.#store;
     await deadline.run(() => view.placeOf(key)); // Knows the array as it is now.
-    return await view.writable();
+    return view.writable();
   }
 
   /**
@@ -112,7 +108,7 @@ class View {
   constructor(
     store: Store,
     translation: Translation,
-    { lifetime, documentBytes, timeout }: ShownStoreOptions,
+    { lifetime, documentBytes, timeout }: ParsedOptions,
   ) {
     this.#store = store;
     this.#translation = translation;
@@ -160,8 +156,7 @@ class View {
   }
 
   /** Returns the view as a store that can be written. */
-  async writable(): Promise<Store> {
-    const { viewStore } = await import("../views/store_view.ts");
+  writable(): Store {
     const arrays = this.#arrays;
     return viewStore(this.#store, this.#translation, { arrays });
   }
@@ -185,14 +180,4 @@ class View {
     if (this.#arrays.changes === changes) this.#kept.set(key, value);
     return value;
   }
-}
-
-/** Returns how the nodes of a store are changed. */
-export async function translationOf(
-  form: ServedForm,
-): Promise<Translation | undefined> {
-  if (form === "stored") return undefined;
-  if (form === "plain") return PLAIN;
-  const module = await import("../zarrita/inner_chunk_translation.ts");
-  return module.INNER_CHUNKS;
 }

@@ -1,4 +1,5 @@
 export { ChunkChangedError } from "./partial_writes.ts";
+export { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 export type { DimensionSelection } from "./selection.ts";
 export {
   setSharded,

@@ -1,3 +1,4 @@
+import { joinBytes } from "../runtime/mod.ts";
 import {
   type ByteRange,
   isMetadataKey,
@@ -7,7 +8,13 @@ import {
 import type { Ask } from "./chunk_values.ts";
 import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { bodyOf, readShortBody, type Value } from "./served_value.ts";
+import {
+  type Body,
+  readShortBody,
+  SHORT,
+  streamOf,
+  type Value,
+} from "./served_value.ts";
 import type { ShownStore } from "./shown_store.ts";
 
 /** The number of times that a value is looked up if it changes meanwhile. */
@@ -38,13 +45,15 @@ export async function answerRead(
   for (let tries = 1; tries <= TRIES; tries++) {
     const value = await shown.find(key, ask, deadline);
     if (value === undefined) return undefined;
+    let answer: Answer | undefined;
     try {
-      const answer = await answerValue(value);
-      if (answer !== undefined) return answer;
-      shown.forget(key);
+      answer = await answerValue(value);
     } finally {
-      value.release();
+      // A stream ends the use of the value itself.
+      if (!isStream(answer?.body)) value.release();
     }
+    if (answer !== undefined) return answer;
+    shown.forget(key);
   }
   throw new Error(`The value of ${key} changes all the time`);
 
@@ -79,12 +88,9 @@ export async function answerRead(
       };
     }
     const short = needsBody ? readShortBody(value, start, end) : undefined;
-    const opened = short || !needsBody
-      ? []
-      : await value.open(start, end, deadline);
-    if (opened === undefined) return undefined;
-    const isStream = "getReader" in opened;
-    if (!isStream) deadline.close();
+    const body = short ??
+      (needsBody ? await value.open(start, end, deadline) : []);
+    if (body === undefined) return undefined;
     return {
       status,
       headers: {
@@ -96,11 +102,38 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...needsBody &&
-        { body: short ?? (isStream ? opened : bodyOf(opened)) },
+      ...needsBody && {
+        body: body instanceof Uint8Array
+          ? body
+          : responseBody(body, end - start, deadline, value),
+      },
       isLent: short !== undefined,
     };
   }
+}
+
+/** Whether a body is a stream, which closes the deadline of its answer itself. */
+export function isStream(
+  body: Answer["body"],
+): body is ReadableStream<Uint8Array> {
+  return typeof body === "object" && "getReader" in body;
+}
+
+/** Returns short bodies as bytes, which a `Response` copies, and all others as streams. */
+function responseBody(
+  body: Body,
+  length: number,
+  deadline: Deadline,
+  value: Value,
+): Uint8Array | ReadableStream<Uint8Array> {
+  if (!("next" in body)) {
+    if (body.length === 1) return body[0]!;
+    if (length <= SHORT) return joinBytes(body);
+  }
+  return streamOf(body, length, deadline, () => {
+    deadline.close();
+    value.release();
+  });
 }
 
 const TYPES: Readonly<Record<string, string>> = {
