@@ -1,6 +1,6 @@
 import { MetadataError, PartSizeError, SizeLimitError } from "../errors/mod.ts";
 import { remove, type StoreKey, write } from "../stores/mod.ts";
-import { isDocument } from "../views/mod.ts";
+import { isAnyDocument } from "../views/mod.ts";
 import type { Answer } from "./answer_read.ts";
 import { failedCondition } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
@@ -172,7 +172,7 @@ function statusOf(
   // The value does not fit the parts of its array, or lies outside of the chunk grid.
   const isUnfit = error instanceof PartSizeError ||
     error instanceof RangeError ||
-    error instanceof MetadataError && isDocument(key);
+    error instanceof MetadataError && isAnyDocument(key);
   return isUnfit ? 400 : undefined;
 }
 

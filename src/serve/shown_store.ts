@@ -7,15 +7,10 @@ import {
 } from "../stores/mod.ts";
 import {
   isAnyDocument,
-  isDocument,
-  placeInView,
   PLAIN,
-  rootOf,
   splitPlainKey,
-  TranslatedArrays,
+  StoreView,
   type Translation,
-  ViewDocuments,
-  viewStore,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
 import { type Ask, BoundedCache, ChunkValues } from "./chunk_values.ts";
@@ -34,7 +29,7 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
 export class ShownStore {
   readonly #store: Store;
   readonly #chunks: ChunkValues;
-  readonly #view: View | undefined;
+  readonly #view: KeptView | undefined;
   readonly #turns = new KeyLocks();
 
   constructor(store: Store, options: ParsedOptions) {
@@ -42,7 +37,7 @@ export class ShownStore {
     const translation = TRANSLATIONS[form];
     this.#store = store;
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
-    this.#view = translation && new View(store, translation, options);
+    this.#view = translation && new KeptView(store, translation, options);
   }
 
   /** Looks up a value. Returns `undefined` for an absent one. */
@@ -95,12 +90,9 @@ export class ShownStore {
   }
 }
 
-/** The documents of a view, and the places of its chunks. */
-class View {
-  readonly #store: Store;
-  readonly #arrays: TranslatedArrays;
-  readonly #translation: Translation;
-  readonly #documents: ViewDocuments;
+/** A view whose documents are kept for some time. */
+class KeptView {
+  readonly #view: StoreView;
   readonly #kept: BoundedCache<Value>;
   readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
   readonly #timeout: number;
@@ -110,16 +102,13 @@ class View {
     translation: Translation,
     { lifetime, documentBytes, timeout }: ParsedOptions,
   ) {
-    this.#store = store;
-    this.#translation = translation;
-    this.#arrays = new TranslatedArrays(store, translation);
-    this.#documents = new ViewDocuments(store, translation, this.#arrays);
+    this.#view = new StoreView(store, translation);
     this.#timeout = timeout;
     this.#kept = new BoundedCache<Value>({
       lifetime,
       limit: documentBytes,
       weightOf: ({ size }) => size + 1024,
-      onRemoval: (key) => this.#arrays.delete(rootOf(key as StoreKey)),
+      onRemoval: (key) => this.#view.forget(key as StoreKey),
     });
   }
 
@@ -146,8 +135,8 @@ class View {
     const chunk = splitPlainKey(key);
     const placeIn = (document: Value | undefined) =>
       document === undefined
-        ? { store: this.#store, key }
-        : placeInView(this.#store, this.#arrays, key);
+        ? { store: this.#view.store, key }
+        : this.#view.placeOf(key);
     const document = chunk &&
       this.document(`${chunk.root}/zarr.json` as StoreKey);
     return document instanceof Promise
@@ -157,27 +146,26 @@ class View {
 
   /** Returns the view as a store that can be written. */
   writable(): Store {
-    const arrays = this.#arrays;
-    return viewStore(this.#store, this.#translation, { arrays });
+    return this.#view.toStore();
   }
 
   /** Drops a document that was changed, and lets nobody wait for a read of the earlier one. */
   forget(key: StoreKey): void {
     this.#kept.delete(key);
     this.#reading.delete(key);
-    if (isDocument(key)) this.#arrays.invalidate(rootOf(key));
+    this.#view.invalidate(key);
   }
 
   /** Reads a document for all requests that wait for it, whoever of them leaves. */
   async #read(key: StoreKey): Promise<Value | undefined> {
-    const { changes } = this.#arrays;
+    const { changes } = this.#view.arrays;
     const deadline = new Deadline(this.#timeout);
     const bytes = await deadline.run((options) =>
-      this.#documents.read(key, options)
+      this.#view.readDocument(key, options)
     ).finally(() => deadline.close());
     if (bytes === undefined) return undefined;
     const value = valueInMemory(bytes, await digestOf(bytes));
-    if (this.#arrays.changes === changes) this.#kept.set(key, value);
+    if (this.#view.arrays.changes === changes) this.#kept.set(key, value);
     return value;
   }
 }

@@ -1,6 +1,6 @@
 import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
 import { assertStore, type Store } from "../stores/mod.ts";
-import { type PlainStore, viewStore } from "./store_view.ts";
+import { type PlainStore, StoreView } from "./store_view.ts";
 import { PlainArray, type Translation } from "./translated_arrays.ts";
 
 /**
@@ -52,7 +52,7 @@ import { PlainArray, type Translation } from "./translated_arrays.ts";
  */
 export function plainView<S extends Store>(store: S): PlainStore<S> {
   assertStore(store);
-  return viewStore(store, PLAIN, { name: "plainView" });
+  return new StoreView(store, PLAIN).toStore({ name: "plainView" });
 }
 
 /** The chunk key encoding of every array in a plain view. */

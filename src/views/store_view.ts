@@ -25,8 +25,9 @@ import {
   isAnyDocument,
   isBesideDocument,
   isDocument,
+  readViewDocument,
   rootOf,
-  ViewDocuments,
+  type View,
   writeViewDocument,
 } from "./view_documents.ts";
 
@@ -48,81 +49,109 @@ export type PlainStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
   & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
 
-/**
- * Shows a store through a translation: its documents, and its chunks under
- * `default` keys.
- *
- * @param options `arrays`: the store's arrays under the translation; `name`: the name of
- * the view in messages; `read` reads a whole chunk at its place; `writeTo` stores the
- * chunk of a key at its place.
- */
-export function viewStore<S extends Store>(
-  store: S,
-  translation: Translation,
-  {
-    arrays = new TranslatedArrays(store, translation),
-    name,
-    read = ({ store, key }, options) => readValue(store, key, options),
-    writeTo = (_, { store, key }, value, options) =>
-      write(store, key, value, options),
-  }: {
-    arrays?: TranslatedArrays;
-    name?: string;
-    read?: NonNullable<Forwarding["read"]>;
-    writeTo?: NonNullable<Forwarding["write"]>;
-  } = {},
-): PlainStore<S> {
-  const documents = new ViewDocuments(store, translation, arrays);
-  /** The documents as they are shown. */
-  const shown: Store = {
-    get: (key, options) => documents.read(key, options),
-  };
+/** A store through a translation: its documents, and its chunks under `default` keys. */
+export class StoreView implements View {
+  readonly store: Store;
+  readonly translation: Translation;
+  readonly arrays: TranslatedArrays;
 
-  /** Returns the place of a chunk to change, and refuses keys outside the chunk grid. */
-  async function placeOfChunk(key: StoreKey): Promise<Place> {
-    const parts = splitPlainKey(key);
-    const array = parts && await arrays.at(parts.root);
-    if (array === undefined) return { store, key };
-    const place = array.placeOf(parts!.plainKey);
-    if (place === undefined) throw outsideGrid(parts!.plainKey, array);
-    return place;
+  constructor(store: Store, translation: Translation) {
+    this.store = store;
+    this.translation = translation;
+    this.arrays = new TranslatedArrays(store, translation);
   }
 
-  return forwardingStore(store, {
-    name,
-    placeToRead: (key, options) =>
-      isAnyDocument(key)
-        ? { store: shown, key }
-        : placeInView(store, arrays, key, options),
-    placeToChange(key, options) {
-      if (isDocument(key)) return { store, key };
-      options?.signal?.throwIfAborted();
-      return placeOfChunk(key);
-    },
-    read: (place, options) =>
-      place.store === shown
-        ? documents.read(place.key, options)
-        : read(place, options),
-    async write(key, place, value, options) {
-      if (!isDocument(key)) {
-        await assertShown(store, key, options);
-        return await writeTo(key, place, value, options);
-      }
-      const bytes = value instanceof Uint8Array
-        ? value
-        : await toBytes(value, options);
-      const view = { store, translation, arrays };
-      await writeViewDocument(view, key, bytes, options);
-    },
-    async delete(key, place, options) {
-      try {
-        await remove(place.store, place.key, options);
-      } finally {
-        if (isDocument(key)) arrays.invalidate(rootOf(key));
-      }
-    },
-    list: (prefix, options) => listView(store, arrays, prefix, options),
-  }) as PlainStore<S>;
+  /** Reads a document, also one of Zarr v2, as it is shown. */
+  readDocument(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    return readViewDocument(this, key, options);
+  }
+
+  /**
+   * Finds where a value is stored that is no document; `undefined` for a key outside the
+   * chunk grid of its array. Returns a promise only for the first key of an array.
+   */
+  placeOf(key: StoreKey, options?: StoreOptions): FoundPlace {
+    options?.signal?.throwIfAborted();
+    const parts = splitPlainKey(key);
+    const array = parts && this.arrays.at(parts.root);
+    const placeIn = (array: TranslatedArray | undefined) =>
+      array ? array.placeOf(parts!.plainKey) : { store: this.store, key };
+    return array instanceof Promise ? array.then(placeIn) : placeIn(array);
+  }
+
+  /** Drops what is cached of the node of a document that was read. */
+  forget(key: StoreKey): void {
+    this.arrays.delete(rootOf(key));
+  }
+
+  /** Drops what is cached of the node of a document that was changed. */
+  invalidate(key: StoreKey): void {
+    if (isDocument(key)) this.arrays.invalidate(rootOf(key));
+  }
+
+  /**
+   * Returns the view as a store.
+   *
+   * @param options `name`: the name of the view in messages; `read` reads a whole chunk at
+   * its place; `write` stores the chunk of a key at its place.
+   */
+  toStore<S extends Store>(
+    {
+      name,
+      read = ({ store, key }, options) => readValue(store, key, options),
+      write: writeTo = (_, { store, key }, value, options) =>
+        write(store, key, value, options),
+    }: Pick<Forwarding, "name" | "read" | "write"> = {},
+  ): PlainStore<S> {
+    const { store } = this;
+    /** The documents as they are shown. */
+    const shown: Store = {
+      get: (key, options) => this.readDocument(key, options),
+    };
+    return forwardingStore(store, {
+      name,
+      placeToRead: (key, options) =>
+        isAnyDocument(key) ? { store: shown, key } : this.placeOf(key, options),
+      placeToChange: (key, options) =>
+        isDocument(key) ? { store, key } : this.#placeToChange(key, options),
+      read: (place, options) =>
+        place.store === shown
+          ? this.readDocument(place.key, options)
+          : read(place, options),
+      write: async (key, place, value, options) => {
+        if (!isDocument(key)) {
+          await assertShown(store, key, options);
+          return await writeTo(key, place, value, options);
+        }
+        const bytes = value instanceof Uint8Array
+          ? value
+          : await toBytes(value, options);
+        await writeViewDocument(this, key, bytes, options);
+      },
+      delete: async (key, place, options) => {
+        try {
+          await remove(place.store, place.key, options);
+        } finally {
+          this.invalidate(key);
+        }
+      },
+      list: (prefix, options) => listView(store, this.arrays, prefix, options),
+    }) as PlainStore<S>;
+  }
+
+  /** Finds the place of a chunk to change, and refuses keys outside the chunk grid. */
+  async #placeToChange(
+    key: StoreKey,
+    options: StoreOptions | undefined,
+  ): Promise<Place> {
+    const place = await this.placeOf(key, options);
+    if (place !== undefined) return place;
+    const { root, plainKey } = splitPlainKey(key)!;
+    throw outsideGrid(plainKey, (await this.arrays.at(root))!);
+  }
 }
 
 /** Refuses a document of Zarr v2 beside a `zarr.json`, which is not shown. */
@@ -144,7 +173,7 @@ async function assertShown(
 const DOCUMENT = "/zarr.json";
 
 /** Lists the keys that a view shows: those of Zarr v2 metadata only if no `zarr.json` is beside. */
-export async function* listView(
+async function* listView(
   store: Store,
   arrays: TranslatedArrays,
   prefix: StoreKey,
@@ -228,23 +257,4 @@ async function arrayAt(
 function foldersOf(prefix: StoreKey): string[] {
   const names = prefix.split("/");
   return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));
-}
-
-/**
- * Returns where the value of a key in a view is stored, for keys of no documents;
- * `undefined` for a key outside the chunk grid of its array. Returns a promise only
- * for the first key of an array.
- */
-export function placeInView(
-  store: Store,
-  arrays: TranslatedArrays,
-  key: StoreKey,
-  options?: StoreOptions,
-): FoundPlace {
-  options?.signal?.throwIfAborted();
-  const parts = splitPlainKey(key);
-  const array = parts && arrays.at(parts.root);
-  const placeIn = (array: TranslatedArray | undefined) =>
-    array ? array.placeOf(parts!.plainKey) : { store, key };
-  return array instanceof Promise ? array.then(placeIn) : placeIn(array);
 }

@@ -33,70 +33,53 @@ const DOCUMENT = "/zarr.json";
 /** The number of nodes whose `zarr.json` is looked for at the same time. */
 const AT_ONCE = 16;
 
-/** Reads the documents of a view. */
-export class ViewDocuments {
-  readonly #store: Store;
-  /** The store's name in messages. */
-  readonly #storeName: string;
-  readonly #translation: Translation;
-  readonly #arrays: TranslatedArrays;
+/** A store, how its nodes are changed, and its arrays that are shown in another form. */
+export interface View {
+  readonly store: Store;
+  readonly translation: Translation;
+  readonly arrays: TranslatedArrays;
+}
 
-  constructor(
-    store: Store,
-    translation: Translation,
-    arrays: TranslatedArrays,
-  ) {
-    this.#store = store;
-    this.#storeName = describeStore(store);
-    this.#translation = translation;
-    this.#arrays = arrays;
-  }
-
-  /** Reads a document, also one of Zarr v2, and converts it to the one that is shown. */
-  async read(
-    key: StoreKey,
-    options: StoreOptions | undefined,
-  ): Promise<Uint8Array | undefined> {
-    if (isV2Document(key)) {
-      return await readV2Document(this.#store, key, options);
+/** Reads a document of a view, also one of Zarr v2, and converts it to the one that is shown. */
+export async function readViewDocument(
+  { store, translation, arrays }: View,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  if (isV2Document(key)) return await readV2Document(store, key, options);
+  const { changes } = arrays;
+  const bytes = await readDocument(store, key, options);
+  const isLatest = arrays.changes === changes;
+  if (isLatest && bytes === undefined) arrays.delete(rootOf(key));
+  const show = (document: unknown) => {
+    if (isLatest) {
+      // The chunks of the array need no second read.
+      if (isArrayDocument(document)) arrays.cacheDocument(rootOf(key), bytes!);
+      else arrays.delete(rootOf(key));
     }
-    const { changes } = this.#arrays;
-    const bytes = await readDocument(this.#store, key, options);
-    const isLatest = this.#arrays.changes === changes;
-    if (isLatest && bytes === undefined) this.#arrays.delete(rootOf(key));
-    return bytes &&
-      inDocument(
-        key,
-        this.#storeName,
-        () =>
-          showZarrJson(bytes, (document) => {
-            if (isLatest) this.#cache(key, document, bytes);
-            this.#translation.check?.(withNumbers(document));
-            return changeNodes(
-              document,
-              (node, path) => this.#shown(node, path),
-            );
-          }),
-      );
-  }
+    translation.check?.(withNumbers(document));
+    return changeNodes(
+      document,
+      (node, path) => shownNode(translation, node, path),
+    );
+  };
+  return bytes &&
+    inDocument(key, describeStore(store), () => showZarrJson(bytes, show));
+}
 
-  /** Converts the document of a node; `undefined` for one in consolidated metadata that is not understood, so that the node's own document is read. */
-  #shown(node: unknown, path: string): unknown {
-    try {
-      if (path !== "") this.#translation.check?.(withNumbers(node));
-    } catch (error) {
-      if (error instanceof MetadataError) return undefined;
-      throw error;
-    }
-    return this.#translation.toShown(node);
+/** Converts the document of a node; `undefined` for one in consolidated metadata that is not understood, so that the node's own document is read. */
+function shownNode(
+  translation: Translation,
+  node: unknown,
+  path: string,
+): unknown {
+  try {
+    if (path !== "") translation.check?.(withNumbers(node));
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
   }
-
-  /** Caches an array's document, so that the array's chunks need no second read. */
-  #cache(key: StoreKey, document: unknown, bytes: Uint8Array): void {
-    if (isArrayDocument(document)) {
-      this.#arrays.cacheDocument(rootOf(key), bytes);
-    } else this.#arrays.delete(rootOf(key));
-  }
+  return translation.toShown(node);
 }
 
 /** Whether a key is that of a document, `…/zarr.json`. */
@@ -117,11 +100,7 @@ export function rootOf(key: StoreKey): string {
 
 /** Converts a document of a view to the one that is stored, and writes it. */
 export async function writeViewDocument(
-  { store, translation, arrays }: {
-    readonly store: Store;
-    readonly translation: Translation;
-    readonly arrays: TranslatedArrays;
-  },
+  { store, translation, arrays }: View,
   key: StoreKey,
   bytes: Uint8Array,
   options: StoreOptions | undefined,

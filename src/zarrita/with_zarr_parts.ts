@@ -10,7 +10,11 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { splitPlainKey, TranslatedArrays, viewStore } from "../views/mod.ts";
+import {
+  splitPlainKey,
+  StoreView,
+  type TranslatedArrays,
+} from "../views/mod.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { bases, ChunkWriting, noteAbsence, WHOLE } from "./partial_writes.ts";
 import { InnerChunkStore, ShardedArray, TO_CHANGE } from "./sharded_array.ts";
@@ -160,15 +164,15 @@ export function withZarrParts<S extends ZarritaStore>(
 ): ZarrPartsStore<S> {
   assertStore(store);
   const below = store as unknown as Store;
-  const arrays = new TranslatedArrays(below, INNER_CHUNKS);
+  const shown = new StoreView(below, INNER_CHUNKS);
+  const { arrays } = shown;
   const writing = new ChunkWriting();
-  const view = viewStore(below, INNER_CHUNKS, {
-    arrays,
+  const view = shown.toStore({
     read: (place, options) =>
       place.store instanceof InnerChunkStore
         ? place.store.get(place.key, options)
         : readOwn(place, options),
-    writeTo: (...args) => writing.write(...args),
+    write: (...args) => writing.write(...args),
   });
   return overlay<object>(store, {
     ...HIDDEN,
