@@ -107,7 +107,7 @@ function isStream(value: unknown): value is ReadableStream<Uint8Array> {
   return typeof (value as ReadableStream | undefined)?.getReader === "function";
 }
 
-/** Refuses a piece of a stream that is no bytes. */
+/** Refuses a piece of a stream that is no `Uint8Array`. */
 export function assertPiece(piece: unknown): void {
   if (piece instanceof Uint8Array) return;
   throw new TypeError(

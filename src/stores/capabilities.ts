@@ -13,9 +13,9 @@ import {
   type StoreOptions,
 } from "./store.ts";
 
-// Methods are detected by their type, since the `size` of a Map is a number. Their
-// results are awaited, since the methods of a Map return no promises. Signals are
-// checked here, too, for stores that ignore them.
+// The following functions accept any store, also a `Map`: they detect methods by their
+// type, since the `size` of a `Map` is a number, and await results, since the methods of a
+// `Map` return no promises. They also check signals, which some stores ignore.
 
 /** Reads a whole value, and refuses one that is longer than `limit`. */
 export async function readValue(
@@ -150,7 +150,7 @@ export async function remove(
   await store.delete(key, options);
 }
 
-/** The methods that `group` and `getRangeOf` do without. */
+/** The methods that `group` and `getRangeOf` do not call. */
 const METHODS = [
   "get",
   "getRange",
@@ -190,7 +190,7 @@ export function assertWritable(store: Store, key: StoreKey): void {
   );
 }
 
-/** Refuses a key that is none of a group's. */
+/** Refuses a key that does not belong to a group. */
 export function assertInGroup(
   keys: readonly StoreKey[],
   key: StoreKey,

@@ -11,9 +11,9 @@ import type {
 interface Turn {
   /** The number of readers that run or wait. */
   readers: number;
-  /** Resolves when the writer before has finished; `undefined` if there is none. */
+  /** Resolves when the writer of this turn has finished, for whom the readers wait; `undefined` if there is none. */
   write: Promise<void> | undefined;
-  /** Tells the writer after that the last reader has finished. */
+  /** Tells the next writer that the last reader has finished. */
   finish: (() => void) | undefined;
 }
 

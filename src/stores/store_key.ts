@@ -43,7 +43,7 @@ export function isMetadataKey(key: string): boolean {
   return METADATA_KEY.test(key);
 }
 
-/** As {@linkcode keyProblem}, for the key of a chunk or a part: it may not be that of a metadata document either. */
+/** Returns the problem of the key of a chunk or a part, which may not be that of a metadata document; `undefined` for a valid one. */
 export function chunkKeyProblem(key: string): string | undefined {
   return keyProblem(key) ??
     (isMetadataKey(key) ? "is that of a metadata document" : undefined);
@@ -71,7 +71,7 @@ export function splitPath(key: string): { folder: string; name: string } {
   return { folder: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The way from a folder to a file below it or beside it: `/c/0/1` and `/a` give `../../a`. */
+/** Returns the path of a file relative to a folder: `/c/0` and `/a` give `../../a`. */
 export function relativeKey(folder: string, key: string): string {
   const from = folder.split("/");
   const to = key.split("/");
@@ -80,7 +80,7 @@ export function relativeKey(folder: string, key: string): string {
   return [...from.slice(shared).map(() => ".."), ...to.slice(shared)].join("/");
 }
 
-/** The inverse of {@linkcode relativeKey}; throws for a way that leads out of the root. */
+/** Returns the key of a path relative to a folder, and refuses a path that leads out of the root. */
 export function resolveKey(folder: string, relative: string): string {
   const segments = folder.split("/");
   for (const segment of relative.split("/")) {

@@ -33,13 +33,8 @@ import {
 import { DENO_FILES } from "./deno_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf, streamRangeOf } from "./file_version.ts";
-import {
-  listFiles,
-  openFile,
-  openFiles,
-  readFileRange,
-  WHOLE,
-} from "./reading.ts";
+import { openFiles } from "./open_files.ts";
+import { listFiles, openFile, readFileRange, WHOLE } from "./read_files.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot, rememberRoot } from "./root.ts";
 import { FileValueWriter, PendingValue } from "./value.ts";

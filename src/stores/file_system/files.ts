@@ -6,7 +6,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 
-/** A value, or a promise of it: what takes no time need not wait for a turn of the event loop. */
+/** A value, or a promise of it. A value that is there at once costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** The properties that tell a file from others, and from its later states. */
@@ -116,7 +116,7 @@ export async function ifPresent<T>(
   }
 }
 
-/** As {@linkcode ifPresent}, for an operation that blocks. */
+/** The result of a synchronous operation on a path, or `undefined` if nothing is there. */
 export function ifPresentSync<T>(operation: () => T): T | undefined {
   try {
     return operation();

@@ -257,7 +257,7 @@ export class FileSystemRoot implements Folders {
 
 /** Refuses a file in the place of a folder, in which a key lies. */
 function assertFolder(path: string, folder: string, key?: StoreKey): void {
-  // Synchronous, as in `find`: the path has just been looked up.
+  // Synchronous, since the path has just been looked up.
   if (!ifPresentSync(() => Deno.statSync(path))?.isFile) return;
   throw new FolderKeyError(
     `Key ${JSON.stringify(folder)} names a file, expected a folder${

@@ -155,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ),
   mutation("a reader does not check", "write a, read; kills 1; tries 3", [
-    "file_version",
+    "read_group",
     "    const isOneWrite = isSameState(",
     "    const isOneWrite = true || isSameState(",
   ]),
@@ -163,7 +163,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader opens the last file last",
     "write a, read; kills 1; tries 3",
     [
-      "file_version",
+      "read_group",
       "    for (let i = found.length; i-- > 0;) {",
       "    for (let i = 0; i < found.length; i++) {",
     ],
@@ -172,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader checks before it opens the others",
     "write a, read; kills 1; tries 3",
     [
-      "file_version",
+      "read_group",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
       if (i === found.length - 1 && opened[i] !== undefined) {
@@ -181,12 +181,12 @@ export const MUTATIONS: readonly Mutation[] = [
       }`,
     ],
     [
-      "file_version",
+      "read_group",
       "    // The last file is opened first.\n",
       "    let early = false;\n",
     ],
     [
-      "file_version",
+      "read_group",
       "    const isOneWrite = isSameState(",
       "    const isOneWrite = early || isSameState(",
     ],
@@ -195,12 +195,12 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader closes the last file before it checks",
     "write a, write b, read; isCoarse true; tries 0",
     [
-      "file_version",
+      "read_group",
       "    const isOneWrite = isSameState(\n      await opened.at(-1)!.stat(),",
       "    const isOneWrite = isSameState(\n      first,",
     ],
     [
-      "file_version",
+      "read_group",
       "      if (path !== undefined) opened[i] = await files.open(path);",
       `      if (path !== undefined) opened[i] = await files.open(path);
       if (i === found.length - 1 && opened[i] !== undefined) {
@@ -211,7 +211,7 @@ export const MUTATIONS: readonly Mutation[] = [
       }`,
     ],
     [
-      "file_version",
+      "read_group",
       "    // The last file is opened first.\n",
       "    let first;\n",
     ],
@@ -219,13 +219,13 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation(
     "files that are absent are looked for twice",
     "write a, write b, read; isCoarse true; tries 2; kills 0",
-    ["file_version", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
+    ["read_group", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
   ),
   mutation(
     "a reader does not look for a journal",
     "write a, read; kills 1; tries 3",
     [
-      "file_version",
+      "read_group",
       "        await isThere(files, await paths.journal());",
       "        false;",
     ],
@@ -239,7 +239,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "versions of young files are not held open",
     "write a, write b, version; isCoarse true; tries 0",
     [
-      "file_group",
+      "read_group",
       "    if (isOld(state, this.#openedAt)) return new FileVersion(state, place);\n",
       "    return new FileVersion(state, place);\n",
     ],

@@ -2,7 +2,7 @@
 import { toBytes } from "../../../src/stores/byte_streams.ts";
 import type { FileVersion } from "../../../src/stores/file_system/file_version.ts";
 import type { Folders } from "../../../src/stores/file_system/files.ts";
-import { OpenFiles } from "../../../src/stores/file_system/reading.ts";
+import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
 import type { StoreGroup, StoreKey } from "../../../src/stores/store.ts";
 import {
   isJournal,
