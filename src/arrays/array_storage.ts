@@ -1,8 +1,7 @@
 import {
   type ChunkKeyEncoding,
   innermostEncoding,
-  parseEncoding,
-  useAllEncodings,
+  parseChunkKeyEncoding,
 } from "../chunk_key_encoding/mod.ts";
 import {
   applyParts,
@@ -66,7 +65,7 @@ export class ArrayStorage {
     this.keyEncoding = below(
       "/chunk_key_encoding",
       () => {
-        const encoding = parseEncoding(metadata.chunk_key_encoding);
+        const encoding = parseChunkKeyEncoding(metadata.chunk_key_encoding);
         assertKeysFor(encoding, gridShape);
         for (const key of sampleKeys(encoding, gridShape.length)) {
           assertChunkKey(key);
@@ -203,15 +202,11 @@ export function arrayRoot(path: string): "" | StoreKey {
   throw new RangeError(`Path ${describe(path)} ${problem}; expected ${PATH}`);
 }
 
-/**
- * Parses metadata that was not read from a document. Reading a document loads the chunk key
- * encodings that it names; this function registers all of them.
- */
+/** Parses metadata. */
 export function storageOf(
   metadata: unknown,
   options?: MetadataForm,
 ): ArrayStorage {
-  useAllEncodings();
   return new ArrayStorage(metadata, options);
 }
 

@@ -1,4 +1,3 @@
-import { loadEncodings } from "../chunk_key_encoding/mod.ts";
 import {
   describe,
   inDocument,
@@ -180,8 +179,8 @@ function locate(
 }
 
 /**
- * Reads a metadata document, and loads the chunk key encodings that it names. A
- * document that is too long is a `MetadataError`, and is not read further.
+ * Reads a metadata document. A document that is too long is a `MetadataError`, and is
+ * not read further.
  */
 export async function readDocument(
   store: Store,
@@ -190,9 +189,7 @@ export async function readDocument(
 ): Promise<Uint8Array | undefined> {
   try {
     const limited = { ...options, limit: LONGEST_DOCUMENT };
-    const document = await readValue(store, key, limited);
-    if (document !== undefined) await loadEncodings(document);
-    return document;
+    return await readValue(store, key, limited);
   } catch (cause) {
     if (!(cause instanceof SizeLimitError)) throw cause;
     throw new MetadataError(

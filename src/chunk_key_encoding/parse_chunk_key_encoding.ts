@@ -6,6 +6,7 @@ import {
   MetadataError,
 } from "../errors/mod.ts";
 import {
+  assertMember,
   checkMembers,
   type NamedConfiguration,
   parseExtension,
@@ -17,109 +18,34 @@ import {
   spellingOf,
 } from "./chunk_key_encoding.ts";
 import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
-import { ENCODINGS_ON_DEMAND } from "./encodings_on_demand.ts";
-import {
-  type BuiltInName,
-  encodingOnDemand,
-  knownNames,
-  type NameOnDemand,
-  type ParseConfiguration,
-  provideOnDemand,
-  registeredParser,
-} from "./registry.ts";
+import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import {
   MAX_NESTING,
   SuffixChunkKeyEncoding,
 } from "./suffix_chunk_key_encoding.ts";
+import { TemplateChunkKeyEncoding } from "./template_chunk_key_encoding.ts";
+import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
-function builtInParser(name: string): ParseConfiguration | undefined {
-  switch (name as BuiltInName) {
-    case "default":
-      return (configuration) =>
-        new DefaultChunkKeyEncoding(parseSeparator(name, configuration));
-    case "suffix":
-      return parseSuffix;
-    case "v2":
-    case "template":
-    case "fanout":
-      return encodingOnDemand(name as NameOnDemand);
-  }
-}
-
-/** The depth of nested calls of the parser below. */
-let nesting = 0;
-
-/**
- * Parses a chunk key encoding like `parseChunkKeyEncoding`, and finds encodings on
- * demand only once they are loaded.
- */
-export function parseEncoding(metadata: unknown): ChunkKeyEncoding {
-  // Counted here, since registered encodings may call this function, too.
-  if (nesting === MAX_NESTING) {
-    throw new MetadataError(
-      `Expected at most ${MAX_NESTING} nested chunk key encodings, found more`,
-    );
-  }
-  nesting++;
-  try {
-    const { name, configuration, mustUnderstand } = parseExtension(
-      metadata,
-      "chunk key encoding",
-    );
-    const parse = builtInParser(name) ?? registeredParser(name);
-    if (parse === undefined) {
-      throw new MetadataError(
-        `Unknown chunk key encoding ${describe(name)}; known are ${
-          describeAll(knownNames())
-        }`,
-        typeof metadata === "string" ? "" : "/name",
-      );
-    }
-    if (!mustUnderstand) {
-      throw new MetadataError(
-        "Expected true or no such member, since chunk keys depend on their encoding, found false",
-        "/must_understand",
-      );
-    }
-    const encoding = below("/configuration", () => parse(configuration));
-    if (typeof encoding?.encode === "function") return encoding;
-    throw new TypeError(
-      `Expected the parser of ${
-        describe(name)
-      } to return a chunk key encoding, found ${describe(encoding)}`,
-    );
-  } finally {
-    nesting--;
-  }
-}
-
-function parseSuffix(
+/** Creates an encoding from its configuration; a missing configuration is an empty object. */
+type ParseConfiguration = (
   configuration: Record<string, unknown>,
-): SuffixChunkKeyEncoding {
-  const parsed = checkMembers(
-    configuration,
-    'the configuration of "suffix"',
-    ["suffix"],
-    ["base_encoding", "base-encoding"],
-  );
-  const { suffix } = parsed;
-  if (typeof suffix !== "string") refuse("a suffix", suffix, "/suffix");
-  const spelling = spellingOf(parsed, "base_encoding", "base-encoding");
-  const { [spelling]: base = "default" } = parsed;
-  const baseEncoding = below(`/${spelling}`, () => parseEncoding(base));
-  return atPath(
-    "/suffix",
-    () => new SuffixChunkKeyEncoding(suffix, baseEncoding),
-  );
-}
+) => ChunkKeyEncoding;
 
-/** Lets `parseEncoding` find all encodings. Bundles that call this function hold all of them. */
-export function useAllEncodings(): void {
-  provideOnDemand(ENCODINGS_ON_DEMAND);
-}
+/** The encodings of this package by name. */
+const BUILT_IN: ReadonlyMap<string, ParseConfiguration> = /* @__PURE__ */
+  new Map<string, ParseConfiguration>([
+    ["default", parseDefault],
+    ["v2", parseV2],
+    ["suffix", parseSuffix],
+    ["template", parseTemplate],
+    ["fanout", parseFanout],
+  ]);
 
-// Without a bundler, all encodings are known from the start. Bundlers leave this call out.
-/* @__PURE__ */ useAllEncodings();
+/** The encodings that programs have registered, by name. */
+const registered = /* @__PURE__ */ new Map<string, ParseConfiguration>();
+
+/** The number of calls of `parseChunkKeyEncoding` that are within each other. */
+let nesting = 0;
 
 /**
  * Parses the `chunk_key_encoding` of an array's metadata: `default`, `v2`, `suffix`,
@@ -145,8 +71,43 @@ export function useAllEncodings(): void {
  * ```
  */
 export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
-  useAllEncodings();
-  return parseEncoding(metadata);
+  // Counted here, since registered encodings may call this function, too.
+  if (nesting === MAX_NESTING) {
+    throw new MetadataError(
+      `Expected at most ${MAX_NESTING} nested chunk key encodings, found more`,
+    );
+  }
+  nesting++;
+  try {
+    const { name, configuration, mustUnderstand } = parseExtension(
+      metadata,
+      "chunk key encoding",
+    );
+    const parse = BUILT_IN.get(name) ?? registered.get(name);
+    if (parse === undefined) {
+      throw new MetadataError(
+        `Unknown chunk key encoding ${describe(name)}; known are ${
+          describeAll([...BUILT_IN.keys(), ...registered.keys()])
+        }`,
+        typeof metadata === "string" ? "" : "/name",
+      );
+    }
+    if (!mustUnderstand) {
+      throw new MetadataError(
+        "Expected true or no such member, since chunk keys depend on their encoding, found false",
+        "/must_understand",
+      );
+    }
+    const encoding = below("/configuration", () => parse(configuration));
+    if (typeof encoding?.encode === "function") return encoding;
+    throw new TypeError(
+      `Expected the parser of ${
+        describe(name)
+      } to return a chunk key encoding, found ${describe(encoding)}`,
+    );
+  } finally {
+    nesting--;
+  }
 }
 
 /**
@@ -160,4 +121,138 @@ export function toChunkKeyEncoding(
 ): ChunkKeyEncoding {
   const isEncoding = typeof (given as ChunkKeyEncoding)?.encode === "function";
   return isEncoding ? given as ChunkKeyEncoding : parseChunkKeyEncoding(given);
+}
+
+/**
+ * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.
+ *
+ * @param name The name in metadata. It must not be empty, that of an encoding of
+ *   this package, or registered already.
+ * @param parse Creates the encoding from its configuration; a missing configuration
+ *   is an empty object. It should throw a `MetadataError` for unknown members, with
+ *   a `path` that starts at the configuration.
+ * @throws {TypeError} If the name is not a string or `parse` not a function.
+ * @throws {RangeError} If the name is empty or taken.
+ *
+ * @example
+ * ```ts
+ * import {
+ *   DefaultChunkKeyEncoding,
+ *   parseChunkKeyEncoding,
+ *   registerChunkKeyEncoding,
+ * } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * registerChunkKeyEncoding("example.dotted", () => new DefaultChunkKeyEncoding("."));
+ * assertEquals(parseChunkKeyEncoding("example.dotted").encode([1, 2]), "c.1.2");
+ * assertThrows(
+ *   () => registerChunkKeyEncoding("v2", () => new DefaultChunkKeyEncoding(".")),
+ *   RangeError,
+ *   "is built in",
+ * );
+ * ```
+ */
+export function registerChunkKeyEncoding(
+  name: string,
+  parse: (configuration: Record<string, unknown>) => ChunkKeyEncoding,
+): void {
+  if (typeof name !== "string") {
+    throw new TypeError(
+      `Expected the name of a chunk key encoding, found ${describe(name)}`,
+    );
+  }
+  if (typeof parse !== "function") {
+    throw new TypeError(
+      `Expected a function that parses the configuration of ${
+        describe(name)
+      }, found ${describe(parse)}`,
+    );
+  }
+  if (name === "") {
+    throw new RangeError(
+      "Expected the name of a chunk key encoding, found an empty string",
+    );
+  }
+  if (BUILT_IN.has(name)) {
+    throw new RangeError(
+      `Chunk key encoding ${
+        describe(name)
+      } is built in; expected a name of its own`,
+    );
+  }
+  if (registered.has(name)) {
+    throw new RangeError(
+      `Chunk key encoding ${
+        describe(name)
+      } is registered already; expected a name of its own`,
+    );
+  }
+  registered.set(name, parse);
+}
+
+function parseDefault(
+  configuration: Record<string, unknown>,
+): DefaultChunkKeyEncoding {
+  return new DefaultChunkKeyEncoding(parseSeparator("default", configuration));
+}
+
+function parseV2(configuration: Record<string, unknown>): V2ChunkKeyEncoding {
+  return new V2ChunkKeyEncoding(parseSeparator("v2", configuration));
+}
+
+function parseSuffix(
+  configuration: Record<string, unknown>,
+): SuffixChunkKeyEncoding {
+  const parsed = checkMembers(
+    configuration,
+    'the configuration of "suffix"',
+    ["suffix"],
+    ["base_encoding", "base-encoding"],
+  );
+  const { suffix } = parsed;
+  if (typeof suffix !== "string") refuse("a suffix", suffix, "/suffix");
+  const spelling = spellingOf(parsed, "base_encoding", "base-encoding");
+  const { [spelling]: base = "default" } = parsed;
+  const baseEncoding = below(`/${spelling}`, () => parseChunkKeyEncoding(base));
+  return atPath(
+    "/suffix",
+    () => new SuffixChunkKeyEncoding(suffix, baseEncoding),
+  );
+}
+
+function parseTemplate(
+  configuration: Record<string, unknown>,
+): TemplateChunkKeyEncoding {
+  const what = 'the configuration of "template"';
+  const parsed = checkMembers(configuration, what, [], [
+    "format",
+    "template",
+    "separator",
+  ]);
+  const spelling = spellingOf(parsed, "format", "template");
+  assertMember(parsed, spelling, what);
+  const { [spelling]: format, separator } = parsed;
+  if (typeof format !== "string") refuse("a format", format, `/${spelling}`);
+  if (separator !== undefined && typeof separator !== "string") {
+    refuse("a separator", separator, "/separator");
+  }
+  return atPath(
+    `/${spelling}`,
+    () => new TemplateChunkKeyEncoding(format, separator),
+  );
+}
+
+function parseFanout(
+  configuration: Record<string, unknown>,
+): FanoutChunkKeyEncoding {
+  const { max_children } = checkMembers(
+    configuration,
+    'the configuration of "fanout"',
+    [],
+    ["max_children"],
+  );
+  return atPath(
+    "/max_children",
+    () => new FanoutChunkKeyEncoding(max_children as number | undefined),
+  );
 }

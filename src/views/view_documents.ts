@@ -1,5 +1,4 @@
 import { readDocument } from "../arrays/mod.ts";
-import { loadEncodings } from "../chunk_key_encoding/mod.ts";
 import { inDocument, MetadataError } from "../errors/mod.ts";
 import {
   changeNodes,
@@ -107,7 +106,6 @@ export async function writeViewDocument(
 ): Promise<void> {
   options?.signal?.throwIfAborted();
   const storeName = describeStore(store);
-  await loadEncodings(bytes);
   const document = inDocument(
     key,
     storeName,

@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
 import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { registerChunkKeyEncoding } from "../../src/chunk_key_encoding/registry.ts";
+import { registerChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
 import { MetadataError } from "../../src/errors/metadata_error.ts";
 
 const dotted = new DefaultChunkKeyEncoding(".");
