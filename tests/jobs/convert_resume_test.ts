@@ -6,11 +6,13 @@ import {
 } from "@std/assert";
 import { convert, type ConvertOptions } from "../../jobs.ts";
 import {
+  FileSystemStore,
   MemoryStore,
   MetadataError,
   openArrayChunks,
   type Store,
 } from "../../mod.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
@@ -130,6 +132,18 @@ Deno.test("convert with resume skips what is there, and rewrites chunks of anoth
   });
   assertEquals([compared.copied, compared.skipped], [1, 7]);
   assertEquals(await contentsOf(target), expected);
+});
+
+Deno.test("convert removes the temporary file of a run that was killed before its marker was stored", async () => {
+  const { source } = await example();
+  await inTempDir(async (folder) => {
+    await Deno.mkdir(`${folder}/target`);
+    const temporary = `${folder}/target/.zarr-parts-tmp-${crypto.randomUUID()}`;
+    await Deno.writeFile(temporary, utf8('{"help'));
+    await convert(source, new FileSystemStore(`${folder}/target`), LAYOUT);
+    assertEquals(await present(`${folder}/target/zarr.json`), true);
+    assertEquals(await present(temporary), false);
+  });
 });
 
 Deno.test("convert removes chunks that an earlier run copied, and that are gone", async () => {
