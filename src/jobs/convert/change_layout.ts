@@ -11,7 +11,14 @@ import {
   toChunkKeyEncoding,
 } from "../../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../../concat_parts/mod.ts";
-import { describe, MetadataError } from "../../errors/mod.ts";
+import {
+  ANY,
+  BOOLEAN,
+  describe,
+  FUNCTION,
+  MetadataError,
+  type OptionRules,
+} from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isSameJson,
@@ -25,6 +32,17 @@ import { writtenOut } from "../hierarchy/same_document.ts";
 
 /** An error about metadata that options give to an array, and not about that of the source. */
 export class LayoutError extends MetadataError {}
+
+/** The rules of the options that say how chunks are stored. */
+export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
+  keyEncoding: ANY,
+  suffix: ANY,
+  parts: ANY,
+  plain: BOOLEAN,
+  metadata: ANY,
+  container: FUNCTION,
+  where: FUNCTION,
+};
 
 /** Throws if two options say how chunks are stored. */
 export function assertLayout(options: LayoutOptions): void {

@@ -1,6 +1,5 @@
 import { assertShare, type Share } from "../../arrays/mod.ts";
 import {
-  ANY,
   BOOLEAN,
   checkExclusive,
   checkOptions,
@@ -14,7 +13,11 @@ import {
 } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
-import { assertLayout, type LayoutOptions } from "./change_layout.ts";
+import {
+  assertLayout,
+  LAYOUT_OPTIONS,
+  type LayoutOptions,
+} from "./change_layout.ts";
 
 /**
  * Options of {@linkcode convert}.
@@ -95,17 +98,6 @@ export interface ConvertProgress {
 export const CONCURRENCY: OptionRule = {
   ...wholeFrom(1),
   outOfRange: "all",
-};
-
-/** The rules of the options that say how chunks are stored. */
-export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
-  keyEncoding: ANY,
-  suffix: ANY,
-  parts: ANY,
-  plain: BOOLEAN,
-  metadata: ANY,
-  container: FUNCTION,
-  where: FUNCTION,
 };
 
 const OPTIONS: OptionRules<ConvertOptions> = {

@@ -16,12 +16,15 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { assertLayout, type LayoutOptions } from "../convert/change_layout.ts";
+import {
+  assertLayout,
+  LAYOUT_OPTIONS,
+  type LayoutOptions,
+} from "../convert/change_layout.ts";
 import {
   CONCURRENCY,
   type Conversion,
   type ConvertProgress,
-  LAYOUT_OPTIONS,
 } from "../convert/convert_options.ts";
 import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
 import {
@@ -171,12 +174,9 @@ export interface ConvertInPlaceOptions
   readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
 }
 
-/** The options that say which layout is wanted. */
-const LAYOUT = [
-  ...["keyEncoding", "suffix", "parts", "plain", "metadata"] as const,
-];
-
+/** The options that say how chunks are stored. */
 const { container: _, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
+
 const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   ...IN_PLACE_LAYOUT,
   concurrency: CONCURRENCY,
@@ -426,9 +426,11 @@ function arraysOf(
 function layoutOf(
   options: ConvertInPlaceOptions,
 ): LayoutOptions | undefined {
-  if (LAYOUT.every((name) => options[name] === undefined)) return undefined;
-  const names = [...LAYOUT, "where"] as const;
-  return Object.fromEntries(names.map((name) => [name, options[name]]));
+  const given = Object.entries(options).filter(([name, value]) =>
+    Object.hasOwn(IN_PLACE_LAYOUT, name) && value !== undefined
+  );
+  const isLayout = given.some(([name]) => name !== "where");
+  return isLayout ? Object.fromEntries(given) : undefined;
 }
 
 function textsOf(documents: readonly DocumentChange[]): string[][] {

@@ -27,7 +27,7 @@ import {
 } from "./state.ts";
 
 /** The number of chunks at once, if no option says it. Waiting for the disk takes most of the time. */
-const CONCURRENCY = 16;
+const DEFAULT_CONCURRENCY = 16;
 
 /** The number of steps that each chunk takes: its files are added, changed and removed. */
 const STEPS = 3;
@@ -63,7 +63,7 @@ export class InPlaceRun {
     place: Place,
     files: FileChanges,
     arrays: readonly InPlaceArray[],
-    { concurrency = CONCURRENCY, onProgress, signal }: Pick<
+    { concurrency = DEFAULT_CONCURRENCY, onProgress, signal }: Pick<
       ConvertOptions,
       "concurrency" | "onProgress" | "signal"
     >,
