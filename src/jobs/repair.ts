@@ -292,7 +292,7 @@ const PART =
 const LEFTOVER = "it may still be wanted; remove it if it is not";
 
 /** For each rule: why a finding is not repaired, and what to do. */
-export const REASONS: Readonly<Record<Rule, string>> = {
+const REASONS: Readonly<Record<Rule, string>> = {
   "metadata-invalid":
     "its right contents are not known; restore the document from a copy",
   "unreadable": "the store failed to read it; try again",

@@ -249,7 +249,7 @@ export type ContainShard = (
  * @throws {RangeError} If the array has no shards whose inner chunks can be found, or
  * their index is at the start.
  */
-export function containShards(
+function containShards(
   { metadata, chunkShape }: ArrayChunks,
   containerOf: (shard: readonly number[]) => ShardContainer,
 ): ContainShard {

@@ -14,9 +14,6 @@ import {
 import type { StoredValue, WorkItem } from "./convert_work.ts";
 import { copyBySystem } from "./system_copies.ts";
 
-/** Values of up to this length are read whole, since streams and copies of files take time to set up. */
-const SMALL = 1024 * 1024;
-
 /** What happened to a value, and the number of bytes that were copied. */
 export interface Copied {
   readonly outcome: "copied" | "skipped" | "absent";
@@ -54,6 +51,9 @@ export async function copyValue(
   if (skip && await to.size(options) !== undefined) await to.delete(options);
   return { outcome: "absent", bytes: 0 };
 }
+
+/** Values of up to this length are read whole, since streams and copies of files take time to set up. */
+const SMALL = 1024 * 1024;
 
 /** Returns `undefined` if the value is absent. */
 async function copyUnchanged(
@@ -144,9 +144,6 @@ export async function isRight(
   }
 }
 
-/** The bytes that are compared at once, of each stream. */
-const WINDOW = 256 * 1024;
-
 /** Whether two streams have the same bytes, and both are present. Cancels them at the first difference. */
 export async function isSameStream(
   one: ReadableStream<Uint8Array> | undefined,
@@ -169,6 +166,9 @@ export async function isSameStream(
     for (const each of pieces) each.cancel();
   }
 }
+
+/** The bytes that are compared at once, of each stream. */
+const WINDOW = 256 * 1024;
 
 /** The pieces of a stream, taken in other lengths than those in which they come. */
 class Pieces {

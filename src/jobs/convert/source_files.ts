@@ -96,6 +96,17 @@ export async function listSource(
   return { ...found, fingerprint };
 }
 
+/** The keys of the arrays of the source, by path. */
+export function keysOf(
+  place: Place,
+  arrays: readonly PlannedArray[],
+): Map<string, ArrayKeys> {
+  return new Map(arrays.map(({ path, source: { metadata } }) => [
+    path,
+    new ArrayKeys(metadata, rootIn(place, path)),
+  ]));
+}
+
 /** Returns a function that says whether the innermost node around a key is left out. */
 function belowLeftOut(
   { source, nodes, leftOut }: ConvertPlan,
@@ -141,17 +152,6 @@ export function withoutNodes(
     if (error instanceof MetadataError) return bytes; // The bytes are no JSON.
     throw error;
   }
-}
-
-/** The keys of the arrays of the source, by path. */
-export function keysOf(
-  place: Place,
-  arrays: readonly PlannedArray[],
-): Map<string, ArrayKeys> {
-  return new Map(arrays.map(({ path, source: { metadata } }) => [
-    path,
-    new ArrayKeys(metadata, rootIn(place, path)),
-  ]));
 }
 
 /** Lists the source once more, and returns its fingerprint. */

@@ -15,33 +15,6 @@ import {
 import { ChunkCheck, type ChunkChecks } from "../chunk_checks.ts";
 import type { StoredValue } from "./convert_work.ts";
 
-/** Files are copied if they have more bytes than this in common. */
-const LEAST_COPIED = 1024 * 1024;
-
-/** The most bytes of a chunk that are read to copy it: its index, and the bytes that are in no copied file. */
-const MOST_READ = 8 * 1024 * 1024;
-
-/** The longest chunk, since the copying of a file cannot be aborted. */
-const LONGEST = 1024 * 1024 * 1024;
-
-/** A file, and the range of the chunk that it holds. */
-interface ChunkFile {
-  readonly key: StoreKey;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** A file of the target. */
-interface FileToWrite extends ChunkFile {
-  /** The file of the source that has the first bytes of this file. */
-  readonly source: ChunkFile | undefined;
-  /** The place in the chunk up to which bytes are copied from `source`. */
-  readonly copied: number;
-}
-
-/** Thrown if a file of the source has changed since it was first looked at. */
-class ChangedSource extends Error {}
-
 /**
  * Copies a chunk between file stores: the operating system copies files, and their ends are
  * cut off or appended. This takes half of the processor time of a stream. The checksum of an
@@ -91,6 +64,33 @@ export async function copyBySystem(
     throw error;
   }
 }
+
+/** Files are copied if they have more bytes than this in common. */
+const LEAST_COPIED = 1024 * 1024;
+
+/** The most bytes of a chunk that are read to copy it: its index, and the bytes that are in no copied file. */
+const MOST_READ = 8 * 1024 * 1024;
+
+/** The longest chunk, since the copying of a file cannot be aborted. */
+const LONGEST = 1024 * 1024 * 1024;
+
+/** A file, and the range of the chunk that it holds. */
+interface ChunkFile {
+  readonly key: StoreKey;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A file of the target. */
+interface FileToWrite extends ChunkFile {
+  /** The file of the source that has the first bytes of this file. */
+  readonly source: ChunkFile | undefined;
+  /** The place in the chunk up to which bytes are copied from `source`. */
+  readonly copied: number;
+}
+
+/** Thrown if a file of the source has changed since it was first looked at. */
+class ChangedSource extends Error {}
 
 /** The files of a chunk in order; `undefined` if their lengths do not follow from that of the chunk. */
 function filesOf(

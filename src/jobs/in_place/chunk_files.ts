@@ -233,7 +233,7 @@ export interface PartMatch {
  *
  * @returns The match; `undefined` if the bytes of chunks would have to be moved.
  */
-export function matchParts(
+function matchParts(
   from: readonly (readonly Part[])[],
   to: readonly (readonly Part[])[],
 ): PartMatch | undefined {

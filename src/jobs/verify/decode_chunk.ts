@@ -132,7 +132,7 @@ interface Decoder {
  *
  * @param codecs Codecs besides those of this package.
  */
-export async function decoderOf(
+async function decoderOf(
   { name, configuration }: NamedConfiguration,
   { codecs: all, shape, dataType }: ChunkLevel,
   codecs: Codecs | undefined,
