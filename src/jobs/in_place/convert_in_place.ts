@@ -48,6 +48,7 @@ import {
   v2DocumentsBeside,
 } from "./changed_documents.ts";
 import { InPlaceArray } from "./chunk_files.ts";
+import { InPlaceRun } from "./in_place_run.ts";
 import {
   cleanUp,
   cutChunks,
@@ -63,8 +64,7 @@ import {
   assertUnchanged,
   assertUnlinked,
   listInPlace,
-} from "./refusals.ts";
-import { InPlaceRun } from "./run.ts";
+} from "./preconditions.ts";
 import type { DocumentChange, InPlaceState } from "./state.ts";
 
 /**

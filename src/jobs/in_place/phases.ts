@@ -11,14 +11,14 @@ import {
 } from "../convert/unfinished_marker.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 import type { ChunkFiles, InPlaceArray } from "./chunk_files.ts";
-import { type InPlaceListing, listInPlace } from "./refusals.ts";
 import {
   folderOf,
   foldersOf,
   type InPlaceRun,
   type RecordedChunk,
   recordOf,
-} from "./run.ts";
+} from "./in_place_run.ts";
+import { type InPlaceListing, listInPlace } from "./preconditions.ts";
 import {
   hiddenKey,
   type InPlaceState,

@@ -12,7 +12,7 @@ import {
   rootIn,
 } from "../hierarchy/node_location.ts";
 import type { InPlaceArray } from "./chunk_files.ts";
-import type { InPlaceRun } from "./run.ts";
+import type { InPlaceRun } from "./in_place_run.ts";
 import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 
 /** The chunks and other files below a node that is converted in place. */
