@@ -30,13 +30,13 @@ let loading: Promise<CodecRegistry | undefined> | undefined;
 
 async function loadRegistry(): Promise<CodecRegistry | undefined> {
   try {
-    // The version that pages run, loaded at run time as for them.
+    // A computed specifier: zarrita is no import of this package, and pages run the same version.
     const specifier = MODULES.get("zarrita")!;
     const { registry } = await import(specifier);
     registerCodecs(registry);
     return registry;
   } catch {
-    return undefined; // Not installed, and npm out of reach: these chunks count as not decoded.
+    return undefined; // zarrita is not installed, and npm is out of reach: chunks count as not decoded.
   }
 }
 

@@ -219,19 +219,20 @@ export function versionedChunk(
  * of a range are read with the same requests, where that is possible.
  *
  * @param range The bytes to read into memory.
- * @param toEnd Whether more bytes are needed, up to the end of the chunk.
+ * @param needsAll Whether the range begins a read of all bytes from there on: short parts
+ * behind it are read, too.
  * @returns The version; `undefined` for an absent chunk, and `"unknown"` if the store
  * cannot tell a later version from this one.
  */
 export function findChunkVersion(
   chunk: StoredChunk,
   range?: ByteRange,
-  toEnd = false,
+  needsAll = false,
 ): Promise<FoundVersion | "unknown" | undefined> {
   if (range) assertByteRange(range);
   const { parts, store, options } = chunk;
   const asked = range && chunk.flat.sums.length === 0
-    ? knownPieces(parts, range, toEnd)
+    ? knownPieces(parts, range, needsAll)
     : [];
   return chunk.group()!.read(async (values) => {
     const over = chunk.over(values);
@@ -329,7 +330,7 @@ async function pieceOf(
 function knownPieces(
   parts: readonly Part[],
   range: ByteRange,
-  toEnd: boolean,
+  needsAll: boolean,
 ): (ByteRange | undefined)[] {
   const pieces = new Array<ByteRange | undefined>(parts.length).fill(undefined);
   if ("suffixLength" in range) {
@@ -351,7 +352,7 @@ function knownPieces(
       const offset = Math.max(range.offset - first, 0);
       const length = Math.min(end - first, size) - offset;
       if (length > 0) pieces[i] = { offset, length };
-    } else if (toEnd && size <= READ_WHOLE) {
+    } else if (needsAll && size <= READ_WHOLE) {
       pieces[i] = { offset: 0, length: size };
     }
     first += size;

@@ -66,9 +66,9 @@ export class ChunkValues {
     }
     const chunk = versionedChunk(store, key, { signal: deadline.signal });
     if (chunk === undefined) return await unversionedValue(place, deadline);
-    const { range, toEnd } = firstWindow(ask);
+    const { range, needsAll } = firstWindow(ask);
     const found = await deadline.run(() =>
-      findChunkVersion(chunk, range, toEnd)
+      findChunkVersion(chunk, range, needsAll)
     );
     if (found === undefined) return undefined;
     if (found === "unknown") return await unversionedValue(place, deadline);
@@ -130,16 +130,16 @@ function valueOf(
 /** Returns the bytes that are read with the version: at most a window. */
 function firstWindow(
   ask: Ask,
-): { range: ByteRange | undefined; toEnd: boolean } {
+): { range: ByteRange | undefined; needsAll: boolean } {
   const range = ask === "all" ? { offset: 0, length: WINDOW } : ask;
   if (range === undefined || "suffixLength" in range) {
     const isShort = range !== undefined && range.suffixLength <= WINDOW;
-    return { range: isShort ? range : undefined, toEnd: false };
+    return { range: isShort ? range : undefined, needsAll: false };
   }
   const { offset, length } = range;
   return {
     range: { offset, length: Math.min(length, WINDOW) },
-    toEnd: ask === "all",
+    needsAll: ask === "all",
   };
 }
 

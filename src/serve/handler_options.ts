@@ -1,6 +1,5 @@
 import {
   checkOptions,
-  describe,
   FUNCTION,
   numberFrom,
   objectRule,
@@ -8,7 +7,8 @@ import {
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
-import { keyProblem, type StoreKey } from "../stores/mod.ts";
+import type { StoreKey } from "../stores/mod.ts";
+import { parseMount } from "./request_key.ts";
 
 /**
  * How a handler shows the arrays of a store:
@@ -202,17 +202,4 @@ function parseWrite(options: WriteOptions): Required<WriteOptions> {
   checkOptions(options, WRITE_OPTIONS, OWNER, { within: "write" });
   const { authorize, limit = 2 ** 30, timeout = 300_000 } = options;
   return { authorize, limit, timeout };
-}
-
-/** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */
-export function parseMount(mount: string): string {
-  const path = mount.replace(/\/$/, "");
-  const problem = path.startsWith("/") ? keyProblem(path.slice(1)) : undefined;
-  const isPath = path.startsWith("/") && problem === undefined &&
-    !/[?#]/.test(path);
-  if (path === "") return path;
-  if (isPath) return new URL(`http://host${path}`).pathname;
-  throw new RangeError(
-    `Expected mount to be a path such as "/data", found ${describe(mount)}`,
-  );
 }

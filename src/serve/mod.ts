@@ -3,8 +3,7 @@ export { failureMessage } from "./failure.ts";
 export {
   type HandlerOptions,
   type KeepOptions,
-  parseMount,
   type ServedForm,
   type WriteOptions,
 } from "./handler_options.ts";
-export { pathBelow } from "./request_key.ts";
+export { parseMount, pathBelow } from "./request_key.ts";

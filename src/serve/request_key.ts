@@ -1,3 +1,4 @@
+import { describe } from "../errors/mod.ts";
 import { isTemporary, keyProblem, type StoreKey } from "../stores/mod.ts";
 
 /** The greatest length of a key in bytes, that of object stores. */
@@ -7,6 +8,19 @@ const LONGEST_KEY = 1024;
 export type RequestKey =
   | { readonly key: StoreKey }
   | { readonly status: 400 | 404; readonly body: string };
+
+/** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */
+export function parseMount(mount: string): string {
+  const path = mount.replace(/\/$/, "");
+  const problem = path.startsWith("/") ? keyProblem(path.slice(1)) : undefined;
+  const isPath = path.startsWith("/") && problem === undefined &&
+    !/[?#]/.test(path);
+  if (path === "") return path;
+  if (isPath) return new URL(`http://host${path}`).pathname;
+  throw new RangeError(
+    `Expected mount to be a path such as "/data", found ${describe(mount)}`,
+  );
+}
 
 /**
  * Returns the path below a mount; `undefined` for other paths.

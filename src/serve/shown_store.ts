@@ -62,7 +62,7 @@ export class ShownStore {
   async target(key: StoreKey, deadline: Deadline): Promise<Store> {
     const view = this.#view;
     if (view === undefined) return this.#store;
-    await deadline.run(() => view.placeOf(key)); // Knows the array as it is now.
+    await deadline.run(() => view.placeOf(key)); // Reads the document of the array again, unless it is kept.
     return view.writable();
   }
 
