@@ -101,21 +101,17 @@ export class InPlaceRun {
     await files.sync([place.root, stagedFolder(place)]);
   }
 
-  /** Puts a version of all documents in place, unless this was done before. */
+  /** Puts a version of all documents in place. */
   async placeDocuments(
     { documents }: InPlaceState,
     version: DocumentVersion,
   ): Promise<void> {
-    const { files, place } = this;
-    const folders = new Set<FolderKey>();
-    for (const [i, change] of documents.entries()) {
-      const key = changedKey(place, change);
+    const { place } = this;
+    await this.#move(documents.flatMap((change, i) => {
       const staged = stagedDocument(place, i, version);
-      if (key === undefined || await files.stat(staged) === undefined) continue;
-      await files.rename(staged, key);
-      folders.add(folderOf(key));
-    }
-    await files.sync(folders);
+      const key = changedKey(place, change);
+      return key === undefined ? [] : [[staged, key] as const];
+    }));
   }
 
   /** Moves the documents of Zarr v2 away, since they name the earlier keys of chunks. */
