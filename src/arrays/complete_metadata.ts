@@ -17,7 +17,7 @@ import {
   refuse,
 } from "../metadata/mod.ts";
 import { parseShardLayout, shardIndexSize } from "../shards/mod.ts";
-import { isMetadataKey, windowsKeyProblem } from "../stores/mod.ts";
+import { isMetadataKey } from "../stores/mod.ts";
 import type { ArrayStorage } from "./array_storage.ts";
 import { assertIndexPart } from "./part_notation.ts";
 
@@ -287,4 +287,41 @@ function problemOf(key: string): string | undefined {
     (isMetadataKey(key.toLowerCase())
       ? "is that of a metadata document where case does not matter, as on Windows and macOS"
       : undefined);
+}
+
+// deno-lint-ignore no-control-regex
+const FORBIDDEN_ON_WINDOWS = /[<>:"|?*\u0000-\u001f]/;
+
+/** Matches names of devices, also with an extension or spaces before the extension. */
+const DEVICE =
+  /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)/i;
+
+/**
+ * The problem of a key that Windows cannot hold as the path of a file, or `undefined`
+ * for a valid one.
+ *
+ * Source: https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+ *
+ * @param key The key without its leading `/`.
+ */
+export function windowsKeyProblem(key: string): string | undefined {
+  const forbidden = FORBIDDEN_ON_WINDOWS.exec(key);
+  if (forbidden !== null) {
+    return `holds ${
+      JSON.stringify(forbidden[0])
+    }, which names of files on Windows cannot hold`;
+  }
+  for (const segment of key.split("/")) {
+    const device = DEVICE.exec(segment);
+    if (device !== null) {
+      return `holds the name ${
+        JSON.stringify(device[0].replace(/[ .]+$/, ""))
+      }, which is that of a device on Windows`;
+    }
+    if (/[. ]$/.test(segment)) {
+      return `holds a name that ends in ${
+        segment.endsWith(".") ? "a dot" : "a space"
+      }, which Windows removes`;
+    }
+  }
 }

@@ -80,14 +80,22 @@ export class KeyLocks {
    * @param options `signal` keeps the task from starting. If the options tell that the
    * lock is held, the task runs at once.
    */
-  async write<T>(
+  write<T>(
     key: string,
     task: (options: StoreOptions) => Promise<T>,
     options: StoreOptions = {},
   ): Promise<T> {
-    if (this.isHeld(key, options)) return await task(options);
-    const locked = this.#lockable(key, options);
-    const lock = locked[HELD]!;
+    return this.isHeld(key, options)
+      ? task(options)
+      : this.#write(key, task, this.#lockable(key, options));
+  }
+
+  async #write<T>(
+    key: string,
+    task: (options: StoreOptions) => Promise<T>,
+    options: LockedOptions,
+  ): Promise<T> {
+    const lock = options[HELD]!;
     const earlier = this.#latest(key);
     let finish!: () => void;
     const write = new Promise<void>((resolve) => {
@@ -104,7 +112,7 @@ export class KeyLocks {
       }
       options.signal?.throwIfAborted();
       lock.isHeld = true;
-      return await task(locked);
+      return await task(options);
     } finally {
       lock.isHeld = false;
       turn.write = undefined;
@@ -126,9 +134,10 @@ export class KeyLocks {
 
   #lockable(key: string, options: LockedOptions): LockedOptions {
     const lock = options[HELD];
-    return lock?.locks === this && lock.key === key
-      ? options
-      : { ...options, [HELD]: { locks: this, key, isHeld: false } };
+    return lock?.locks === this && lock.key === key ? options : {
+      ...options.signal && { signal: options.signal },
+      [HELD]: { locks: this, key, isHeld: false },
+    };
   }
 
   #latest(key: string): Turn {

@@ -87,5 +87,4 @@ export {
   isTemporary,
   keyProblem,
   LONGEST_SUFFIX,
-  windowsKeyProblem,
 } from "./store_key.ts";

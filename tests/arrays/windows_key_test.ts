@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { windowsKeyProblem } from "../../src/stores/store_key.ts";
+import { windowsKeyProblem } from "../../src/arrays/complete_metadata.ts";
 
 Deno.test("windowsKeyProblem finds names that Windows refuses or changes, in any segment", () => {
   const cases: [name: string, problem: string | undefined][] = [
