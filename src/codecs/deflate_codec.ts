@@ -275,7 +275,7 @@ const PIECE = 2 ** 14;
  * takes what the stream produces, also before an error.
  * @throws {TooLongError} If the stream produces more bytes.
  */
-export async function transformBytes(
+async function transformBytes(
   bytes: Uint8Array,
   stream: GenericTransformStream,
   limit: number = Infinity,

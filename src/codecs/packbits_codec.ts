@@ -159,7 +159,7 @@ export class PackbitsCodec {
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
 /** The place where the number of padding bits is stored. */
-export type PaddingEncoding = "none" | "first_byte" | "last_byte";
+type PaddingEncoding = "none" | "first_byte" | "last_byte";
 
 /** The bits of each element that are packed, and the place of the number of padding bits. */
 export interface PackbitsConfiguration {
@@ -168,7 +168,7 @@ export interface PackbitsConfiguration {
 }
 
 /** Checks the configuration of `packbits`, for elements of a data type. */
-export function parsePackbitsConfiguration(
+function parsePackbitsConfiguration(
   configuration: unknown,
   dataType: string,
 ): PackbitsConfiguration {
@@ -225,7 +225,7 @@ function checkBit(bit: unknown, name: string): number {
 }
 
 /** A data type as `packbits` needs it. */
-export interface ElementType {
+interface ElementType {
   /** The length of an element in memory, in bytes. */
   readonly size: number;
   /** The number of bits of an element. */
@@ -249,7 +249,7 @@ const TYPES: ReadonlyMap<string, ElementType> = new Map([
   ["float64", number(8)],
 ]);
 
-export function elementTypeOf(dataType: string): ElementType {
+function elementTypeOf(dataType: string): ElementType {
   const type = TYPES.get(dataType);
   if (type !== undefined) return type;
   throw new MetadataError(
@@ -308,7 +308,7 @@ export function packBits(
  *
  * @param elements All 0.
  */
-export function unpackBits(
+function unpackBits(
   packed: Uint8Array,
   elements: Uint8Array,
   field: BitField,
@@ -357,14 +357,14 @@ function mask(bits: number): number {
 }
 
 /** Writes a bit for each element: 1 unless its byte is 0. */
-export function packBools(elements: Uint8Array, packed: Uint8Array): void {
+function packBools(elements: Uint8Array, packed: Uint8Array): void {
   for (let i = 0; i < elements.length; i++) {
     packed[i >>> 3]! |= +(elements[i] !== 0) << (i & 7);
   }
 }
 
 /** Writes a byte for each bit, 0 or 1. */
-export function unpackBools(packed: Uint8Array, elements: Uint8Array): void {
+function unpackBools(packed: Uint8Array, elements: Uint8Array): void {
   for (let i = 0; i < elements.length; i++) {
     elements[i] = packed[i >>> 3]! >> (i & 7) & 1;
   }

@@ -26,7 +26,7 @@ export interface ShardFiles {
 }
 
 /** The names of a file format and of what holds an inner chunk there. */
-export interface FileFormat {
+interface FileFormat {
   /** Such as `TIFF`. */
   readonly name: string;
   /** Such as `tiles`. */

@@ -4,7 +4,7 @@ import type { Frame } from "./frame.ts";
 export type Colors = "gray" | "rgb" | "ycbcr" | "cmyk" | "ycck" | "unknown";
 
 /** The number of components of colors; unknown colors have any number. */
-export const COLOR_COUNTS: Readonly<Record<Colors, number | undefined>> = {
+const COLOR_COUNTS: Readonly<Record<Colors, number | undefined>> = {
   gray: 1,
   rgb: 3,
   ycbcr: 3,

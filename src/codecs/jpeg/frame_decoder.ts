@@ -122,7 +122,7 @@ export class FrameDecoder {
 }
 
 /** Decodes blocks that are stored as a whole, into samples. */
-export class SequentialDecoder implements BlockDecoder {
+class SequentialDecoder implements BlockDecoder {
   readonly #planes: readonly Plane[];
   /** The factors of each component. */
   readonly #factors: readonly Int32Array[];
@@ -175,14 +175,14 @@ export class SequentialDecoder implements BlockDecoder {
 }
 
 /** The error for a block of more than 64 coefficients. */
-export function tooMany(reader: BitReader): SyntaxError {
+function tooMany(reader: BitReader): SyntaxError {
   return new SyntaxError(
     `A block has more than 64 coefficients before byte ${reader.offset}`,
   );
 }
 
 /** Adds the bits of a scan of a progressive picture to the coefficients of blocks. */
-export class ProgressiveDecoder implements BlockDecoder {
+class ProgressiveDecoder implements BlockDecoder {
   /** The coefficients of each component, block by block. */
   readonly #coefficients: readonly Int16Array[];
   readonly #scan: Scan;

@@ -110,7 +110,7 @@ const HIGHEST_TABLE = 3;
 const MOST_BITS = 15;
 
 /** Reads the tables of a DQT segment. */
-export function readQuantization(segment: Uint8Array, tables: Tables): void {
+function readQuantization(segment: Uint8Array, tables: Tables): void {
   for (let i = 0; i < segment.length;) {
     const size = segment[i]! >> 4 ? 2 : 1;
     const number = segment[i]! & 15;
@@ -131,7 +131,7 @@ export function readQuantization(segment: Uint8Array, tables: Tables): void {
 }
 
 /** Reads the tables of a DHT segment. */
-export function readHuffman(segment: Uint8Array, tables: Tables): void {
+function readHuffman(segment: Uint8Array, tables: Tables): void {
   for (let i = 0; i < segment.length;) {
     const isAc = segment[i]! >> 4;
     const number = segment[i]! & 15;
@@ -326,14 +326,14 @@ export class BitReader {
 const RST0 = 0xd0;
 
 /** The marker of the end, which may be missing. */
-export const END_MARKER = 0xd9;
+const END_MARKER = 0xd9;
 
 /**
  * Finds the next marker. Bytes before it are skipped, as libjpeg does.
  *
  * @returns The second byte of the marker, and the place after it.
  */
-export function findMarker(
+function findMarker(
   bytes: Uint8Array,
   start: number,
 ): { marker: number; end: number } {

@@ -80,7 +80,7 @@ export function decodeSelection(contents: number): PageSelection {
  * @param name The file, for messages.
  * @throws {RangeError} If the file does not have them.
  */
-export function selectPages(
+function selectPages(
   { pages }: TiffDescription,
   { page, overview = 0 }: PageSelection,
   name: string,
@@ -144,7 +144,7 @@ function areaOf({ shape }: TiffPage): number {
  * @throws {DamageError} If the tags of a page are damaged.
  * @throws {RangeError} If a page cannot be in an array, or the pages differ.
  */
-export function shardOf(
+function shardOf(
   pages: readonly TiffPage[],
   name: string,
   key: string,

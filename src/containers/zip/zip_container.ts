@@ -247,14 +247,14 @@ function assertEnd(
 }
 
 /** The chunk key encoding of the names of entries; `undefined` for a function. */
-export function nameEncoding(
+function nameEncoding(
   names: ZipOptions["names"] = "default",
 ): ChunkKeyEncoding | undefined {
   return typeof names === "function" ? undefined : toChunkKeyEncoding(names);
 }
 
 /** The names of the inner chunks of a shard, each of which is made and checked once. */
-export class EntryNames {
+class EntryNames {
   readonly #nameOf: (chunk: readonly number[]) => string;
   readonly #layout: ShardLayout;
   readonly #encoded = new Map<number, Uint8Array>();
@@ -322,7 +322,7 @@ export class EntryNames {
  * @param shard The grid coordinates of the shard.
  * @throws {MetadataError} If no Zarr client could open the inner array.
  */
-export function innerDocument(
+function innerDocument(
   { storage, innerShape, innerCodecs }: ShardFiles,
   names: ChunkKeyEncoding,
   shard: readonly number[],
@@ -366,7 +366,7 @@ export function assertZipOptions(options: ZipOptions): void {
 }
 
 /** Returns a time as the date and the time of MS-DOS, in one number of 32 bits. */
-export function dosTime(time: Date | undefined): number {
+function dosTime(time: Date | undefined): number {
   if (time === undefined) return 1 << 21 | 1 << 16; // 1980-01-01, 00:00
   const year = time.getUTCFullYear();
   if (!(year >= 1980 && year <= 2107)) {

@@ -160,20 +160,20 @@ const LONGEST_END = END_SIZE + MOST_16;
 const FIRST_READ = LONGEST_END + 2 ** 16;
 
 /** The last bytes of a file, with their offset. */
-export interface Tail {
+interface Tail {
   readonly bytes: Uint8Array;
   readonly offset: number;
 }
 
 /** Reads the last bytes of a file, which hold all records after the directory. */
-export async function readTail(file: ZipFile): Promise<Tail> {
+async function readTail(file: ZipFile): Promise<Tail> {
   const length = Math.min(file.size, FIRST_READ);
   const offset = file.size - length;
   return { bytes: await file.read({ offset, length }), offset };
 }
 
 /** Returns bytes of the tail, or reads bytes that come before the tail. */
-export async function readFrom(
+async function readFrom(
   file: ZipFile,
   tail: Tail,
   { offset, length }: Extent,
@@ -184,7 +184,7 @@ export async function readFrom(
 }
 
 /** What the last records say of the central directory. */
-export interface ZipEnd {
+interface ZipEnd {
   readonly count: number;
   readonly start: number;
   readonly size: number;
@@ -197,7 +197,7 @@ export interface ZipEnd {
  *
  * @throws {DamageError} If there are none, several, or those of one of several volumes.
  */
-export async function findEnd(file: ZipFile, tail: Tail): Promise<ZipEnd> {
+async function findEnd(file: ZipFile, tail: Tail): Promise<ZipEnd> {
   const { bytes } = tail;
   const view = viewOf(bytes);
   const from = Math.max(0, bytes.length - LONGEST_END);
