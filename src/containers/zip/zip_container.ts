@@ -356,7 +356,7 @@ const OPTIONS: OptionRules<ZipOptions> = {
 };
 
 /** Refuses options that are unknown or of a wrong type. */
-export function assertZipOptions(options: ZipOptions): void {
+function assertZipOptions(options: ZipOptions): void {
   checkOptions(options, OPTIONS, "zipContainer");
   if (options.zarrJson !== undefined && typeof options.names === "function") {
     throw new TypeError(
