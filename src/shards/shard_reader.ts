@@ -202,18 +202,15 @@ export class ShardReader {
     if (isSteady || this.#versioned !== undefined) {
       this.#forgetChanged();
       const shard = this.#cache.enter(key);
-      // With a version, the store tells whether the shard has changed.
-      const isUnchanged = () =>
-        isLocked || shard.version !== undefined || changes.count === count;
       try {
         const opened = new CachedOpenShard(this, shard, options);
         const result = await task(opened);
-        if (isUnchanged()) return result;
+        if (isLocked || this.#isUnchanged(shard, count)) return result;
       } catch (error) {
         if (error instanceof ShardChangedError) this.#cache.drop(shard);
         else if (error instanceof NotInBodyError) {
           return await this.#useInGroup(key, options, task);
-        } else if (isUnchanged()) throw error;
+        } else if (isLocked || this.#isUnchanged(shard, count)) throw error;
       } finally {
         this.#cache.leave(shard);
       }
@@ -233,6 +230,11 @@ export class ShardReader {
     }
     if (tries > 0) await waitForOthers(key, tries, signal);
     return await this.#use(key, options, task, tries + 1);
+  }
+
+  /** Whether a shard is still as its cached indexes say. With a version, the store tells when bytes are read. */
+  #isUnchanged({ version }: CachedShard, count: number): boolean {
+    return version !== undefined || this.#changes.count === count;
   }
 
   /** Runs a task that reads a shard in one state, without the cache. */

@@ -228,10 +228,16 @@ export function gridCoordinates(
   plainKey: string,
   gridShape: readonly number[],
 ): number[] | undefined {
-  const coordinates = plainKey.split("/").slice(1).map(Number);
-  const isChunk = coordinates.length === gridShape.length &&
-    coordinates.every((coordinate, i) => coordinate < gridShape[i]!);
-  return isChunk ? coordinates : undefined;
+  const names = plainKey.split("/");
+  const rank = names.length - 1; // The first name is "c".
+  if (rank !== gridShape.length) return undefined;
+  const coordinates = new Array<number>(rank);
+  for (let i = 0; i < rank; i++) {
+    const coordinate = Number(names[i + 1]);
+    if (coordinate >= gridShape[i]!) return undefined;
+    coordinates[i] = coordinate;
+  }
+  return coordinates;
 }
 
 /** An error for the change of a chunk whose key is outside the chunk grid. */

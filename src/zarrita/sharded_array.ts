@@ -194,9 +194,11 @@ export class ShardedArray implements TranslatedArray {
   /** Returns the key of a shard. Neighbouring chunks are often in the same shard, whose key is kept. */
   #keyOf(shard: readonly number[]): StoreKey {
     const latest = this.#latest;
-    if (latest?.shard.every((coordinate, i) => coordinate === shard[i])) {
-      return latest.key;
+    let isLatest = latest !== undefined;
+    for (let i = 0; isLatest && i < shard.length; i++) {
+      isLatest = latest!.shard[i] === shard[i];
     }
+    if (isLatest) return latest!.key;
     const { key } = this.#shards.at(shard);
     this.#latest = { shard, key };
     return key;
