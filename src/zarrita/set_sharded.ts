@@ -326,8 +326,10 @@ class ShardedWriter {
   readonly #array: ZarritaArray;
   readonly #sharded: ShardedArray;
   readonly #options: SetShardedOptions;
-  /** Limits the inner chunks of all shards that are encoded at the same time. */
-  readonly #limit: LimitFunction;
+  /** How many shards are written at the same time. */
+  readonly #shardsAtOnce: number;
+  /** Limits the inner chunks that are encoded at the same time; `undefined` if those of all shards may be. */
+  readonly #limit: LimitFunction | undefined;
 
   constructor(
     zarr: Zarrita,
@@ -339,8 +341,14 @@ class ShardedWriter {
     this.#array = array;
     this.#sharded = sharded;
     this.#options = options;
+    const shardBytes = this.#bytesOf(sharded.shardShape);
+    const shards = Math.max(2, Math.floor(SHARD_WINDOW / shardBytes));
+    this.#shardsAtOnce = Math.min(MOST_SHARDS, shards);
     const chunkBytes = this.#bytesOf(sharded.levels.chunkShape);
-    this.#limit = pLimit(Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)));
+    // To limit many small chunks would take a tenth of the time of the write.
+    this.#limit = this.#shardsAtOnce * shardBytes <= CHUNK_WINDOW
+      ? undefined
+      : pLimit(Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)));
   }
 
   /** @param value The elements, as `writtenValue` gives them. */
@@ -351,11 +359,10 @@ class ShardedWriter {
     const { shape } = this.#array;
     const { shardShape } = this.#sharded;
     const runs = coveredRuns(selection, shape);
-    const shards = Math.floor(SHARD_WINDOW / this.#bytesOf(shardShape));
     const writing = () =>
       runConcurrently(
         piecesOf(selection, value, shape, shardShape),
-        Math.min(MOST_SHARDS, Math.max(2, shards)),
+        this.#shardsAtOnce,
         (piece, failing) => this.#writeShard(piece, runs, failing),
       );
     const bytes = this.#bytesOf(selectedShape(selection, shape));
@@ -427,10 +434,11 @@ class ShardedWriter {
     const tasks: Promise<void>[] = [];
     return {
       add: (task) => {
-        tasks.push(this.#limit(() => {
+        const unlessFailing = async () => {
           failing.throwIfAborted();
-          return task();
-        }));
+          await task();
+        };
+        tasks.push(this.#limit?.(unlessFailing) ?? unlessFailing());
       },
       onIdle: () => Promise.all(tasks),
     };
