@@ -10,6 +10,7 @@ import {
 import { createHandler, type WriteOptions } from "../../serve.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { fakeClock } from "../support/fake_clock.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import {
   bytesOf,
@@ -121,6 +122,7 @@ Deno.test("createHandler shows a document that was stored while an earlier one i
 });
 
 Deno.test("createHandler takes the body of a PUT with any timeout", async () => {
+  using _clock = fakeClock();
   for (const timeout of [2 ** 31, Infinity]) {
     const request = served(await storeInParts(), { write: ALLOWED, timeout });
     const body = new ReadableStream({
@@ -136,6 +138,7 @@ Deno.test("createHandler takes the body of a PUT with any timeout", async () => 
 });
 
 Deno.test("createHandler answers 502 if the store stalls before, in or after the body of a PUT", async () => {
+  using _clock = fakeClock();
   for (const pulls of [0, 1, 5]) {
     const stored = new MemoryStore();
     const store: Store = {
@@ -175,6 +178,7 @@ Deno.test("createHandler answers 502 if the store stalls before, in or after the
 });
 
 Deno.test("createHandler gives the store longer to write than to read, and ends a write that takes longer", async () => {
+  using _clock = fakeClock();
   for (const method of ["PUT", "DELETE"]) {
     for (const isLong of [false, true]) {
       const stored = await storeInParts();
@@ -330,6 +334,7 @@ function slowStreamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 Deno.test("createHandler lets one of several requests with the same condition change a value", async () => {
+  using _clock = fakeClock();
   const store = await storeInParts();
   const request = served(store, { write: ALLOWED });
   const send = (method: string, headers: HeadersInit, bytes?: Uint8Array) =>
@@ -377,6 +382,7 @@ Deno.test("createHandler lets one of several requests with the same condition ch
 });
 
 Deno.test("createHandler goes on after a write that has stalled", async () => {
+  using _clock = fakeClock();
   const store = await storeInParts();
   const request = served(store, { write: { ...ALLOWED, timeout: 50 } });
   const put = async (path: string) => {
@@ -390,7 +396,8 @@ Deno.test("createHandler goes on after a write that has stalled", async () => {
     const group = groupOf(key, keys);
     const write = group.write!.bind(group);
     return Object.assign(group, {
-      async write(options?: StoreOptions) {
+      // A store that does not heed the signal of the write.
+      async write({ signal: _, ...options }: StoreOptions = {}) {
         const writer = await write(options);
         const close = writer.close.bind(writer);
         writer.close = () => stalled.promise.then(close);

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 /** Sources and sinks that tell what happens to them, and fail or wait at will. */
 import { assert, assertEquals } from "@std/assert";
 import type { ByteReader, ByteWriter, Part } from "../../mod.ts";
@@ -10,7 +11,7 @@ export function never(): Promise<never> {
 /** Waits until everything has happened that waits for nothing from outside. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
