@@ -12,12 +12,16 @@ import {
   type StoreOptions,
   type StoreVersion,
 } from "../stores/mod.ts";
-import { readChunk, readChunkRange, readChunkSize } from "./read_chunk.ts";
+import {
+  readChunk,
+  readChunkRange,
+  readChunkSize,
+  streamChunk,
+} from "./read_chunk.ts";
 import type { Composition, StoredChunk } from "./stored_chunk.ts";
-import { streamChunk } from "./stream_chunk.ts";
 import { splitChunk, splitInto, streamSink } from "./write_chunk.ts";
 
-/** Returns a group of values of a composed store: the group of all their parts. Keys of parts are keys of versions, too. */
+/** Returns a group of values of a composed store, which is the group of all their parts in the store below. */
 export function composedGroup(
   composition: Composition,
   key: StoreKey,

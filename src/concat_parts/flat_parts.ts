@@ -1,28 +1,31 @@
 import { type Part, storingOrder } from "../splitter/mod.ts";
 import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
 
-/** The parts of a chunk as objects of the store: parts that are stored in parts are replaced by those. */
+/** The parts of a chunk as values of the store. A part that is stored in parts is replaced by these. */
 export interface FlatParts {
-  /** In the order in which they make up the chunk. */
+  /** The parts in the order in which they make up the chunk. */
   readonly parts: readonly Part[];
   /**
-   * In the order in which they are stored. While the last part is present, all parts
-   * belong to the same write.
+   * The parts in the order in which they are stored. While the last part is present, all
+   * parts belong to the same write.
    */
   readonly storingOrder: readonly Part[];
-  /** Sizes that parts have together, and that their own sizes do not ensure. */
+  /**
+   * The sums of sizes that `parts` cannot express: a part has a size, and of the parts that
+   * it is stored in, several have none, or their sizes do not add up to it.
+   */
   readonly sums: readonly PartSum[];
 }
 
-/** The size that neighbouring parts have together. */
+/** The size of neighbouring parts together. */
 export interface PartSum {
-  /** The key suffix that the parts have in common. */
+  /** The start of the key suffixes of all these parts. */
   readonly keySuffix: string;
   readonly size: number;
   readonly parts: readonly Part[];
 }
 
-/** Returns parts that are objects of the store themselves. */
+/** Returns the flat form of parts that are values of the store. */
 export function flatParts(parts: readonly Part[]): FlatParts {
   return { parts, storingOrder: storingOrder(parts), sums: [] };
 }
@@ -101,8 +104,9 @@ function inside(part: Part, inner: FlatParts): FlatParts {
 }
 
 /**
- * Gives the only part without a size the size that the others leave. Returns whether
- * the parts have the size together now. If they cannot, no chunk can be stored.
+ * Gives the only part without a size the size that the others leave. Returns whether the
+ * sizes of the parts now add up to that of the sum. Parts whose sizes are too large leave
+ * the sum as it is, so that every chunk is refused.
  */
 function resolve({ size, parts }: PartSum): boolean {
   const unsized: { size?: number | undefined }[] = parts.filter((part) =>

@@ -1,4 +1,4 @@
-export { ListedParts } from "./chunk_operations.ts";
+export { ListedParts } from "./composed_store.ts";
 export {
   ChunkVersion,
   findChunkVersion,

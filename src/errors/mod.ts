@@ -22,7 +22,7 @@ export {
   isDamage,
   MissingPartError,
   PartSizeError,
-} from "./damage.ts";
+} from "./errors.ts";
 export { describe, describeAll, describeValue, shortened } from "./describe.ts";
 export {
   atPath,
@@ -38,4 +38,4 @@ export {
   PendingWriteError,
   SizeLimitError,
   UnfinishedWriteError,
-} from "./write_errors.ts";
+} from "./errors.ts";

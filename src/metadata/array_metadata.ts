@@ -7,35 +7,17 @@ import {
 } from "../errors/mod.ts";
 import { coreDataType, fillValueJson } from "./data_type.ts";
 import { numberOf } from "./json.ts";
-import { isMembers, type Members } from "./node_documents.ts";
+import { isMembers, type Members } from "./json.ts";
 import {
   assertMember,
   checkLengths,
   checkList,
   checkMembers,
   checkOneOf,
+  type NamedConfiguration,
   parseExtension,
   refuse,
 } from "./schema.ts";
-
-/**
- * An extension in metadata, such as a codec: its name and its configuration.
- *
- * @example
- * ```ts
- * import type { NamedConfiguration } from "@zarr-parts/zarr-parts";
- *
- * const codec: NamedConfiguration = { name: "zstd", configuration: { level: 3 } };
- * ```
- */
-export interface NamedConfiguration {
-  /** The extension's name. */
-  readonly name: string;
-  /** The extension's configuration, if it has one. */
-  readonly configuration?: Readonly<Record<string, unknown>> | undefined;
-  /** `false` if a reader that does not know the extension may ignore it. */
-  readonly must_understand?: boolean | undefined;
-}
 
 /** Codecs as objects, also those that metadata gives as names. */
 export function namedCodecs(

@@ -1,7 +1,7 @@
 import { describe } from "../errors/mod.ts";
-import type { NamedConfiguration } from "./array_metadata.ts";
+import type { NamedConfiguration } from "./schema.ts";
 import type { DataType } from "./data_type.ts";
-import { isMembers } from "./node_documents.ts";
+import { isMembers } from "./json.ts";
 
 /** The stages of a codec pipeline, in the order in which chunks are encoded. */
 const STAGES = ["array to array", "array to bytes", "bytes to bytes"] as const;

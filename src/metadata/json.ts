@@ -1,6 +1,8 @@
 import { describe, MetadataError } from "../errors/mod.ts";
 import { JsonNumber } from "../runtime/mod.ts";
-import { isMembers } from "./node_documents.ts";
+
+/** A JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
 
 /** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
 export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
@@ -288,6 +290,12 @@ function encode(
       { cause: error },
     );
   }
+}
+
+/** Whether a value is a JSON object. */
+export function isMembers(value: unknown): value is Members {
+  return typeof value === "object" && value !== null &&
+    !Array.isArray(value) && !(value instanceof JsonNumber);
 }
 
 /** Whether two values in documents are equal, regardless of the order of members and the spelling of numbers. */

@@ -4,19 +4,20 @@ export {
   type MetadataForm,
   MOST_DIMENSIONS,
   namedCodecs,
-  type NamedConfiguration,
   parseArrayMetadata,
   type RegularChunkGrid,
 } from "./array_metadata.ts";
 export { completeCodecs, type Elements } from "./complete_codecs.ts";
 export { coreDataType, dataTypeOf, fillValueJson } from "./data_type.ts";
-export { checkDataType, type DocumentDataType } from "./document_data_type.ts";
+export { checkDataType, type DocumentDataType } from "./data_type.ts";
 export {
   changeZarrJson,
   formatZarrJson,
   hasNonFinite,
+  isMembers,
   isSameJson,
   LONGEST_DOCUMENT,
+  type Members,
   numberOf,
   parseExactZarrJson,
   parseZarrJson,
@@ -24,14 +25,12 @@ export {
   withNumbers,
 } from "./json.ts";
 export {
+  assertNodeDocument,
   changeNodes,
   isArrayDocument,
   isGroupDocument,
-  isMembers,
-  type Members,
   nodePaths,
 } from "./node_documents.ts";
-export { assertNodeDocument } from "./node_metadata.ts";
 export {
   assertMember,
   checkLengths,
@@ -39,6 +38,7 @@ export {
   checkMembers,
   checkOneOf,
   isWhole,
+  type NamedConfiguration,
   parseExtension,
   refuse,
 } from "./schema.ts";

@@ -4,7 +4,7 @@ import {
   MetadataError,
   pointer,
 } from "../errors/mod.ts";
-import { isMembers } from "./node_documents.ts";
+import { isMembers } from "./json.ts";
 
 /** Throws the error for a value that is not as expected. `path` leads to the value. */
 export function refuse(expected: string, found: unknown, path = ""): never {
@@ -97,6 +97,25 @@ export function checkLengths(
 /** Whether a value is a whole number from `least` to 2^53−1. */
 export function isWhole(value: unknown, least = 0): value is number {
   return Number.isSafeInteger(value) && value as number >= least;
+}
+
+/**
+ * An extension in metadata, such as a codec: its name and its configuration.
+ *
+ * @example
+ * ```ts
+ * import type { NamedConfiguration } from "@zarr-parts/zarr-parts";
+ *
+ * const codec: NamedConfiguration = { name: "zstd", configuration: { level: 3 } };
+ * ```
+ */
+export interface NamedConfiguration {
+  /** The extension's name. */
+  readonly name: string;
+  /** The extension's configuration, if it has one. */
+  readonly configuration?: Readonly<Record<string, unknown>> | undefined;
+  /** `false` if a reader that does not know the extension may ignore it. */
+  readonly must_understand?: boolean | undefined;
 }
 
 /** An extension's metadata with all members filled in. */

@@ -3,7 +3,7 @@
  * Zarr v3 leave them there, and they name chunk keys that no chunk has any more.
  */
 import { changeZarrJson } from "./json.ts";
-import { isMembers } from "./node_documents.ts";
+import { isMembers } from "./json.ts";
 
 /** The names of the documents of Zarr v2. */
 export const V2_DOCUMENTS: readonly string[] = [

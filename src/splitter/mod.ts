@@ -3,7 +3,7 @@ export { type ByteSource, sourceOf } from "./byte_source.ts";
 export type { EngineName } from "./engine.ts";
 export { JoinedSource, joinedStream } from "./joined_source.ts";
 export { openNative } from "./native_splitter.ts";
-export { splitSource } from "./split_source.ts";
+export { splitSource } from "./streams.ts";
 export { type Part, storingOrder } from "./splitter.ts";
 export {
   assertChunkSize,

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import {
   changeNodes,
   isArrayDocument,
-  isMembers,
   nodePaths,
 } from "../../src/metadata/node_documents.ts";
+import { isMembers } from "../../src/metadata/json.ts";
 import { groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
