@@ -258,12 +258,12 @@ Deno.test("FileSystemStore refuses followLinksInto that is no list of folders", 
     [
       "/data",
       TypeError,
-      'Expected "followLinksInto" to be a list of folders, found a string of 5 characters',
+      'Expected the option "followLinksInto" to be a list of folders, as paths or file: URLs, found "/data"',
     ],
     [
       null,
       TypeError,
-      'Expected "followLinksInto" to be a list of folders, found null',
+      'Expected the option "followLinksInto" to be a list of folders, as paths or file: URLs, found null',
     ],
     [
       [""],

@@ -1,5 +1,4 @@
 import { ensureDir } from "@std/fs/ensure-dir";
-import { describeValue } from "../../errors/mod.ts";
 import { FolderKeyError } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertNotTemporary, assertStoreKey, splitPath } from "../store_key.ts";
@@ -279,13 +278,6 @@ export class LinkedFolders {
   readonly #paths: readonly string[];
 
   constructor(folders: readonly (string | URL)[]) {
-    if (!Array.isArray(folders)) {
-      throw new TypeError(
-        `Expected "followLinksInto" to be a list of folders, found ${
-          describeValue(folders)
-        }`,
-      );
-    }
     this.#paths = folders.map(rootPath);
     if (this.#paths.includes("")) {
       throw new RangeError(
