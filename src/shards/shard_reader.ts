@@ -405,7 +405,6 @@ async function waitForOthers(
 
 /** A stored shard that is being read. */
 interface OpenShard {
-  readonly key: StoreKey;
   /** The layouts of the shard, of the shards nested in it, and so on. */
   readonly layouts: readonly ShardLayout[];
   /**
@@ -441,10 +440,6 @@ class CachedOpenShard implements OpenShard {
     this.#options = options;
   }
 
-  get key(): StoreKey {
-    return this.#shard.key;
-  }
-
   get layouts(): readonly ShardLayout[] {
     return this.#reader.layouts;
   }
@@ -477,7 +472,6 @@ function uncachedShard(
   end = Infinity,
 ): OpenShard {
   return {
-    key,
     layouts,
     index: (outer, extent) =>
       extent === undefined
