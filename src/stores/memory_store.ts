@@ -522,6 +522,7 @@ class MemoryGroup implements StoreGroup {
 
   async delete(options: StoreOptions = {}): Promise<void> {
     await this.#change(options, () => {
+      options.signal?.throwIfAborted();
       for (const key of this.#keys) this.#values.delete(key);
     });
   }
@@ -536,7 +537,6 @@ class MemoryGroup implements StoreGroup {
   }
 
   async #change(options: StoreOptions, change: () => void): Promise<void> {
-    options.signal?.throwIfAborted();
     if (this.#isLocked) return change();
     const task = () => Promise.resolve(change());
     await this.#locks.write(this.#key, task, options);
