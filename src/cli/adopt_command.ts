@@ -80,7 +80,7 @@ export const ADOPT: Command = {
     const store = new FileSystemStore(found.root);
     const adopted = await adoptFound(store, found, args, options)
       .catch((error) => {
-        // Indexes that were replaced stay, and some runs write none.
+        // A run removes its indexes only if all of them are new.
         const isNew = ["overwrite", "dry-run", "finish"]
           .every((name) => !args.has(name));
         if (io.signal.aborted && isNew) {

@@ -53,7 +53,7 @@ export async function findAdopted(
     : new TemplateChunkKeyEncoding(template, separator);
   const { paths, found } = await listFiles(given, template);
   const isSearched = named === undefined && !link;
-  // Links of an earlier run have the names of chunks, and are no further files.
+  // Links that an earlier run made have the names of chunks, and are not adopted again.
   const searched = isSearched || link
     ? found.filter((path) => isChunk(folder, path) === isSearched)
     : found;

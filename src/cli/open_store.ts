@@ -37,8 +37,8 @@ function storeOf(place: string): Store {
 const DOCUMENT = /[\/\\](?:zarr\.json|\.zarray|\.zgroup|\.zattrs|\.zmetadata)$/;
 
 /**
- * Refuses what cannot hold a node to read: a document in place of its folder, a file, and
- * a folder that does not exist. What a server has is found out later.
+ * Refuses places that hold no node to read: the document of a node, a file, and a folder
+ * that does not exist. URLs of servers are not looked up here.
  */
 export async function assertSource(place: string): Promise<void> {
   assertNoDocument(place);
@@ -51,7 +51,7 @@ export async function assertSource(place: string): Promise<void> {
   throw new Error(`There is no folder ${JSON.stringify(place)}${from}`);
 }
 
-/** Refuses what cannot become a folder. */
+/** Refuses places that cannot become a folder. */
 export async function assertTarget(place: string): Promise<void> {
   assertNoDocument(place);
   const path = pathOf(place);

@@ -49,7 +49,7 @@ export function shareOf(args: Arguments, io: Io): Share | undefined {
       }`,
     );
   }
-  // The only share is all of the work.
+  // A single share is all of the work.
   return count === "1"
     ? undefined
     : { index: Number(number) - 1, count: Number(count) };

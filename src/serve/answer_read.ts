@@ -17,7 +17,7 @@ import {
 } from "./served_value.ts";
 import type { ShownStore } from "./shown_store.ts";
 
-/** The number of times that a value is looked up if it changes meanwhile. */
+/** The number of times that a value is looked up if it changes before its body is opened. */
 const TRIES = 5;
 
 /** The status, the headers and the body of an answer. */
@@ -25,7 +25,7 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
-  /** Whether the body is one of {@linkcode readShortBody}. */
+  /** Whether the body lies in memory of {@linkcode readShortBody}, which is given back. */
   readonly isLent?: boolean;
 }
 
