@@ -1,6 +1,7 @@
 /** The configurations that are taken and refused. */
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { ConcatParts, MetadataError, type Part } from "../../mod.ts";
+import { refusing } from "../support/metadata.ts";
 
 const SHARD = [
   { keySuffix: ".header", size: 64 },
@@ -13,18 +14,7 @@ function parse(configuration: unknown): ConcatParts {
 }
 
 /** Asserts that parsing fails with a message and a place. */
-function assertRefused(
-  metadata: unknown,
-  message: string,
-  path: string,
-): void {
-  const error = assertThrows(
-    () => ConcatParts.parse(metadata),
-    MetadataError,
-    message,
-  );
-  assertEquals(error.path, path);
-}
+const assertRefused = refusing((metadata) => ConcatParts.parse(metadata));
 
 function assertPartsRefused(
   parts: unknown,

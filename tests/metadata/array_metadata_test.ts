@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MetadataError } from "../../mod.ts";
 import { parseArrayMetadata } from "../../src/metadata/array_metadata.ts";
+import { refusing } from "../support/metadata.ts";
 
 const VALID = {
   zarr_format: 3,
@@ -13,18 +14,9 @@ const VALID = {
   codecs: [{ name: "bytes" }],
 };
 
-function assertRefused(
-  change: Record<string, unknown>,
-  message: string,
-  path: string,
-): void {
-  const error = assertThrows(
-    () => parseArrayMetadata({ ...VALID, ...change }),
-    MetadataError,
-    message,
-  );
-  assertEquals(error.path, path);
-}
+const assertRefused = refusing((change: Record<string, unknown>) =>
+  parseArrayMetadata({ ...VALID, ...change })
+);
 
 function gridShape(shape: number[], chunkShape: number[]): readonly number[] {
   return parseArrayMetadata({

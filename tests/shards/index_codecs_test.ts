@@ -1,26 +1,15 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { MetadataError, parseShardLayout } from "../../mod.ts";
+import { parseShardLayout } from "../../mod.ts";
+import { refusing } from "../support/metadata.ts";
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };
 const CRC32C = { name: "crc32c" };
 
 /** Refuses index codecs; `path` is below `index_codecs`. */
-function assertRefused(
-  index_codecs: unknown[],
-  message: string,
-  path: string,
-): void {
-  const error = assertThrows(
-    () =>
-      parseShardLayout({
-        name: "sharding_indexed",
-        configuration: { chunk_shape: [1], codecs: [BYTES], index_codecs },
-      }, [1]),
-    MetadataError,
-    message,
-  );
-  assertEquals(error.path, `/configuration/index_codecs${path}`);
-}
+const assertRefused = refusing((index_codecs: unknown[]) =>
+  parseShardLayout({
+    name: "sharding_indexed",
+    configuration: { chunk_shape: [1], codecs: [BYTES], index_codecs },
+  }, [1]), "/configuration/index_codecs");
 
 Deno.test("parseShardLayout rejects index codecs other than bytes and crc32c after it", () => {
   const gzip = { name: "gzip", configuration: { level: 5 } };
