@@ -126,6 +126,46 @@ Deno.test("no modules import each other in a circle", async () => {
   for (const module of await modules()) await visit(module, []);
 });
 
+/** The imports on first use: modules of other files, and packages that few programs need. */
+const SEAMS: readonly RegExp[] = [
+  // Commands of the command line, and what single commands load.
+  /^cli\//,
+  // Heavy codecs.
+  /^codecs\/register_codecs\.ts$/,
+];
+
+Deno.test("modules are loaded on first use only at the seams", async () => {
+  const found: string[] = [];
+  for (const module of await modules()) {
+    if (SEAMS.some((seam) => seam.test(module))) continue;
+    const imports = (await codeOf(module)).matchAll(/\bimport\(\s*"([^"]+)"/g);
+    for (const [, specifier] of imports) {
+      if (specifier!.startsWith(".")) found.push(`${module}: ${specifier}`);
+    }
+  }
+  assertEquals(found, []);
+});
+
+Deno.test("no two modules have the same file name, but for the doors", async () => {
+  const names = new Map<string, string[]>();
+  let small = 0;
+  let code = 0;
+  const found = await modules();
+  for (const module of found) {
+    const name = module.split("/").at(-1)!;
+    if (name !== "mod.ts") names.set(name, [...names.get(name) ?? [], module]);
+    const lines = (await Deno.readTextFile(new URL(module, SRC))).split("\n");
+    if (lines.length - 1 <= 40 && name !== "mod.ts") small++;
+    code += (await codeOf(module)).split("\n").filter((line) => line.trim())
+      .length;
+  }
+  console.log(
+    `${found.length} files with ${code} lines of code; ${small} besides the doors have at most 40 lines`,
+  );
+  const twice = names.values().filter((modules) => modules.length > 1);
+  assertEquals([...twice], []);
+});
+
 Deno.test("no module imports zarrita, which users bring", async () => {
   for (const module of await modules()) {
     if (module === "cli/page/array_page.ts") continue; // Programs as texts.

@@ -3,25 +3,15 @@
  * pages load on their own: `deno task build`
  */
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
-import { ALIASES } from "./bundle_aliases.ts";
+import { bundleFile } from "./bundle.ts";
 
 const MAIN = new URL("../page/main.ts", import.meta.url);
 const SCRIPT = new URL("../src/cli/page/script.js", import.meta.url);
 
 async function bundle(): Promise<string> {
-  const build = await rolldown({
-    input: fileURLToPath(MAIN),
-    platform: "browser",
-    external: ["zarrita"],
-    resolve: { alias: ALIASES },
-  });
-  const { output: [script] } = await build.generate({
-    minify: true,
-    codeSplitting: false,
-  });
-  await build.close();
-  return `// Bundled from page/ by deno task build. Do not edit.\n${script.code}`;
+  const options = { minify: true, external: ["zarrita"] };
+  const [script] = (await bundleFile(fileURLToPath(MAIN), options)).values();
+  return `// Bundled from page/ by deno task build. Do not edit.\n${script!}`;
 }
 
 /** Whether the committed script is that of the present sources. */
