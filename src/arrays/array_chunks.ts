@@ -1,7 +1,6 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { below, describe } from "../errors/mod.ts";
 import { type ArrayMetadata, checkLengths } from "../metadata/mod.ts";
-import { loadOnce } from "../runtime/mod.ts";
 import {
   assertStore,
   assertStoreKey,
@@ -22,14 +21,9 @@ import {
   write,
 } from "../stores/mod.ts";
 import { arrayRoot, ArrayStorage } from "./array_storage.ts";
-import type { SetChunkOptions, WholeShards } from "./whole_shards.ts";
+import { type SetChunkOptions, WholeShards } from "./whole_shards.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
-
-// Loaded with the first shard that is written, since most programs write none.
-const loadWholeShards = /* @__PURE__ */ loadOnce(() =>
-  import("./whole_shards.ts")
-);
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -407,7 +401,7 @@ export class ArrayChunks {
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
       if (this.#isSharded) {
-        const shards = await this.#wholeShards();
+        const shards = this.#wholeShards();
         await shards.set(key, bytes, options);
       } else if (bytes instanceof Uint8Array) {
         // Programs that change parts of the chunk do so under the same lock.
@@ -454,7 +448,7 @@ export class ArrayChunks {
   ): Promise<void> {
     const key = this.key(coordinates);
     if (this.#isSharded) {
-      const shards = await this.#wholeShards();
+      const shards = this.#wholeShards();
       await shards.delete(key, options);
     } else await remove(this.#store, key, options);
   }
@@ -520,8 +514,7 @@ export class ArrayChunks {
     return isSharding(this.metadata.codecs?.[0]);
   }
 
-  async #wholeShards(): Promise<WholeShards> {
-    const { WholeShards } = await loadWholeShards();
+  #wholeShards(): WholeShards {
     return new WholeShards(
       this.#store,
       this.#given,

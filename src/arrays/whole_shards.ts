@@ -9,10 +9,7 @@ import {
 import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import { type ArrayStorage, unsizedPart } from "./array_storage.ts";
 
-/**
- * Stores and removes the whole shards of an array. `ArrayChunks` loads this module with the
- * first shard that is written, since most programs write none.
- */
+/** Stores and removes the whole shards of an array. */
 export class WholeShards {
   readonly #store: Store;
   readonly #storage: ArrayStorage;
