@@ -8,7 +8,6 @@ import {
 import fc from "fast-check";
 import { inflateRawSync, inflateSync, zstdCompressSync } from "node:zlib";
 import { DamageError, MetadataError } from "../../mod.ts";
-import { noteKey } from "../../src/codecs/codec.ts";
 import { compression, NAMES, sample, WAYS } from "./compression_support.ts";
 
 for (const name of NAMES) {
@@ -34,24 +33,6 @@ for (const name of NAMES) {
         ),
         { numRuns: 40 },
       );
-    });
-
-    Deno.test(`${name} refuses bytes cut at any place, by the ${way} way, with the key`, async () => {
-      const bytes = sample(2000);
-      const encoded = await compression(name, "native").encode(bytes);
-      for (const length of [undefined, 2000]) {
-        const codec = compression(name, way, length);
-        for (let cut = 0; cut < encoded.length; cut++) {
-          const piece = encoded.slice(0, cut);
-          noteKey(piece, "/c/0");
-          const error = await assertRejects(
-            () => codec.decode(piece),
-            DamageError,
-            'The chunk at "/c/0"',
-          );
-          assertEquals(error.key, "/c/0");
-        }
-      }
     });
 
     Deno.test(`${name} refuses bytes that decode to one byte more or less, by the ${way} way`, async () => {
