@@ -1,5 +1,6 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { runOptions } from "../support/deno_program.ts";
 import { deno } from "../../tools/deno.ts";
 import { prefixCrcs } from "./crc32c_oracle.ts";
 import { noise } from "./noise.ts";
@@ -10,9 +11,8 @@ const crcs = prefixCrcs(noise(700_000));
 
 /** The results of the program in Deno without permissions, where a piece of Wasm is lacking. */
 async function printed(lacking: string) {
-  // It imports nothing that the configuration names, so it needs no network.
   const { code, output } = await deno(
-    ["run", "--quiet", "--no-config", "--no-prompt", PROGRAM, lacking],
+    ["run", "--quiet", ...runOptions(), "--no-prompt", PROGRAM, lacking],
     { output: "piped" },
   );
   assertEquals(code, 0, output);
