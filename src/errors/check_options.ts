@@ -46,9 +46,9 @@ export function checkOptions<T extends object>(
     );
   }
   const prefix = within === undefined ? "" : `${within}.`;
-  const known = Object.keys(rules);
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(rules, name)) continue;
+    const known = Object.keys(rules);
     const camelCase = name.replace(
       /_(\w)/g,
       (_, letter: string) => letter.toUpperCase(),
@@ -64,8 +64,11 @@ export function checkOptions<T extends object>(
       }`,
     );
   }
-  for (const [name, rule] of Object.entries<OptionRule>(rules)) {
-    checkOption(prefix + name, options[name as keyof T], rule);
+  // Faster than a loop over entries, which short calls would feel.
+  for (const name in rules) {
+    const value = options[name];
+    if (value === undefined && !rules[name].isRequired) continue;
+    checkOption(prefix + name, value, rules[name]);
   }
 }
 
