@@ -29,7 +29,7 @@ const OPTIONS = [
 ];
 
 function urlOf({ entry }: Target): URL {
-  return new URL(`../src/${entry}/wasm_binary.ts`, import.meta.url);
+  return new URL(`../src/${entry}/${entry}_wasm.ts`, import.meta.url);
 }
 
 /** The text of the TypeScript module that holds the binary, and the binary's size in bytes. */

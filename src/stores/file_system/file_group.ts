@@ -2,13 +2,13 @@ import { DamageError } from "../../errors/mod.ts";
 import { assertAllGiven, assertInGroup } from "../capabilities.ts";
 import type { KeyLocks } from "../locks.ts";
 import { FolderKeyError } from "../recover.ts";
-import {
-  type ByteWriter,
-  type GroupValues,
-  type GroupWriter,
-  type StoreGroup,
-  type StoreKey,
-  type StoreOptions,
+import type {
+  ByteWriter,
+  GroupValues,
+  GroupWriter,
+  StoreGroup,
+  StoreKey,
+  StoreOptions,
 } from "../store.ts";
 import {
   journalName,
