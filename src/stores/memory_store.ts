@@ -292,7 +292,10 @@ export class MemoryStore implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    return new MemoryGroup(this.#values, KeyLocks.of(this), key, keys);
+    // A class that overrides this method may not pass on the options that tell of a lock.
+    const isOwn = this.group === MemoryStore.prototype.group;
+    const locks = KeyLocks.of(isOwn ? this : this.#values);
+    return new MemoryGroup(this.#values, locks, key, keys);
   }
 
   /**

@@ -56,6 +56,32 @@ Deno.test("a change of a chunk in parts takes one lock of the process, in memory
   });
 });
 
+Deno.test("a change of a chunk in parts ends in a store whose groups drop the options", async () => {
+  class Store extends MemoryStore {
+    override group(...args: Parameters<MemoryStore["group"]>) {
+      const group = super.group(...args);
+      return {
+        ...group,
+        read: (task: Parameters<typeof group.read>[0]) => group.read(task),
+        write: () => group.write!(),
+        delete: () => group.delete!(),
+        lock: (task: Parameters<NonNullable<typeof group.lock>>[0]) =>
+          group.lock!(task),
+      } as typeof group;
+    }
+  }
+  const store = PARTS.apply(new Store());
+  await store.set(KEY, new Uint8Array(5).fill(1));
+  await exclusively(
+    store,
+    KEY,
+    (locked) => write(locked, KEY, new Uint8Array(5).fill(2)),
+  );
+  assertEquals(await store.get(KEY), new Uint8Array(5).fill(2));
+  await store.delete(KEY);
+  assertEquals(await store.get(KEY), undefined);
+});
+
 Deno.test("KeyLocks.write runs at once under the lock that its options tell of, and waits after the end of that lock", async () => {
   const locks = new KeyLocks();
   const order: number[] = [];

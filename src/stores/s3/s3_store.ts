@@ -62,7 +62,7 @@ import { storeObject } from "./uploads.ts";
  */
 export class S3Store implements Store {
   readonly #bucket: Bucket;
-  readonly #shared: SharedByGroups;
+  readonly #shared: Omit<SharedByGroups, "locks">;
 
   /**
    * Sends no request yet.
@@ -92,7 +92,6 @@ export class S3Store implements Store {
     const probe = loadOnce(() => probeConditions(bucket.objects, {}));
     this.#shared = {
       bucket,
-      locks: KeyLocks.of(this),
       conditions: ({ signal }) => rejectOnAbort(probe(), signal),
     };
   }
@@ -318,7 +317,10 @@ export class S3Store implements Store {
    */
   group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     for (const each of [key, ...keys]) assertStoreKey(each);
-    return new S3Group(this.#shared, key, keys);
+    // A class that overrides this method may not pass on the options that tell of a lock.
+    const isOwn = this.group === S3Store.prototype.group;
+    const locks = KeyLocks.of(isOwn ? this : this.#shared);
+    return new S3Group({ ...this.#shared, locks }, key, keys);
   }
 
   /**
