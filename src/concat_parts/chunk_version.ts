@@ -14,24 +14,6 @@ import {
 import { appliedParts } from "./flat_parts.ts";
 import { Composition, READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
-/** A part of one version of a chunk. */
-export interface PartVersion {
-  readonly key: StoreKey;
-  /** The length of the part in bytes. */
-  readonly size: number;
-  readonly version: StoreVersion;
-}
-
-/** The longest piece in bytes that is read at once where streams can be had. */
-const SHORT = 64 * 1024;
-
-/** Bytes of a part. */
-interface Piece {
-  readonly part: PartVersion;
-  readonly offset: number;
-  readonly length: number;
-}
-
 /** The parts of a chunk with their lengths and versions, all of one write. */
 export class ChunkVersion {
   /** The length of the chunk in bytes. */
@@ -82,8 +64,7 @@ export class ChunkVersion {
    *
    * @param start The first byte.
    * @param end The byte after the last one, at most `size`.
-   * @returns The bytes in pieces, or `undefined` if the chunk has another version by
-   * now.
+   * @returns The bytes in pieces, or `undefined` if the chunk now has another version.
    */
   async getRange(
     start: number,
@@ -98,17 +79,16 @@ export class ChunkVersion {
     return read.every((bytes) => bytes !== undefined) ? read : undefined;
   }
 
-  /** Whether the store has streams of versions. */
+  /** Whether the store can stream a range of a version. */
   get hasStreams(): boolean {
     return typeof this.#store.streamRangeOf === "function";
   }
 
   /**
-   * Opens bytes of the chunk, as `getRange` reads them: those of long pieces as streams,
-   * all of this version.
+   * Opens bytes of the chunk as `getRange` reads them, with a stream for each long piece.
    *
-   * @param options `signal` aborts the opening, but does not end the streams: cancel
-   * these, which takes less time for each of their chunks.
+   * @param options `signal` aborts the opening, but does not end the streams. Cancel the
+   * streams instead, which costs less for each of their chunks.
    */
   async open(
     start: number,
@@ -116,7 +96,7 @@ export class ChunkVersion {
     options: StoreOptions,
   ): Promise<(Uint8Array | ReadableStream<Uint8Array>)[] | undefined> {
     const opening = overlaps(this.#parts, start, end).map((piece) =>
-      piece.length > SHORT
+      piece.length > SHORT_PIECE
         ? this.#stream(piece)
         : this.#read(piece.part, piece.offset, piece.length, options)
     );
@@ -132,12 +112,12 @@ export class ChunkVersion {
     if (failed) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** Whether the chunk still has this version, so far as its last part tells. */
+  /** Returns whether the chunk still has this version, as its last part says. */
   async isCurrent(options: StoreOptions): Promise<boolean> {
     return await this.#read(this.#last, 0, 0, options) !== undefined;
   }
 
-  /** Ends the use of the version. Must be called once it is not needed any more. */
+  /** Ends the use of the version. Must be called once the version is no longer needed. */
   release(): void {
     for (const { version } of this.#parts) version.release();
   }
@@ -155,17 +135,35 @@ export class ChunkVersion {
     length: number,
     options: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    const memory = length <= SHORT ? new Uint8Array(length) : undefined;
+    const memory = length <= SHORT_PIECE ? new Uint8Array(length) : undefined;
     if (memory && version.readNow?.(offset, memory)) return memory;
     const range = { offset, length };
     const bytes = await this.#store.getRangeOf!(version, key, range, options);
-    // The version had these bytes, so that other ones are of another version.
+    // This version has all of these bytes: if fewer were read, they are of another version.
     return bytes?.length === length ? bytes : undefined;
   }
 }
 
-/** Returns the pieces of parts that bytes of a chunk lie in. */
-export function overlaps<P extends { readonly size: number }>(
+/** A part of one version of a chunk. */
+interface PartVersion {
+  readonly key: StoreKey;
+  /** The length of the part in bytes. */
+  readonly size: number;
+  readonly version: StoreVersion;
+}
+
+/** The length in bytes up to which a piece is read whole although the store has streams. */
+const SHORT_PIECE = 64 * 1024;
+
+/** A range of bytes of a part. */
+interface Piece {
+  readonly part: PartVersion;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Returns the pieces of parts in which the bytes of a chunk from `start` to `end` lie. */
+function overlaps<P extends { readonly size: number }>(
   parts: readonly P[],
   start: number,
   end: number,
@@ -182,7 +180,7 @@ export function overlaps<P extends { readonly size: number }>(
 }
 
 /** The version of a chunk, and bytes of it that were read with it. */
-export interface FoundVersion {
+interface FoundVersion {
   readonly version: ChunkVersion;
   /** The bytes of the range that was asked for, if one was. */
   readonly pieces: readonly Uint8Array[] | undefined;
@@ -192,8 +190,8 @@ export interface FoundVersion {
 const compositions = /* @__PURE__ */ new WeakMap<Store, Composition>();
 
 /**
- * Finds the parts of a value, which may be a chunk in parts of a composed store.
- * Returns `undefined` if the store does not tell versions.
+ * Finds the parts of a value; a value that is not a chunk of a composed store is its only
+ * part. Returns `undefined` if the store does not tell versions.
  */
 export function versionedChunk(
   store: Store,
@@ -219,8 +217,8 @@ export function versionedChunk(
  * of a range are read with the same requests, where that is possible.
  *
  * @param range The bytes to read into memory.
- * @param needsAll Whether the range begins a read of all bytes from there on: short parts
- * behind it are read, too.
+ * @param needsAll Whether all bytes after the range are read later: short parts behind the
+ * range are then read, too.
  * @returns The version; `undefined` for an absent chunk, and `"unknown"` if the store
  * cannot tell a later version from this one.
  */
@@ -265,7 +263,7 @@ interface LookedUp {
   readonly key: StoreKey;
   readonly size: number;
   readonly version: StoreVersion | undefined;
-  /** The first of the bytes in the part. */
+  /** The offset of the bytes in the part. */
   readonly offset: number;
   readonly bytes: Uint8Array | undefined;
 }
@@ -302,7 +300,7 @@ async function lookUp(
   return { key, size, version, offset, bytes };
 }
 
-/** Returns bytes of a part, read again unless they are known. */
+/** Returns bytes of a part, and reads them unless they have been read. */
 async function pieceOf(
   part: LookedUp,
   offset: number,
@@ -322,7 +320,7 @@ async function pieceOf(
 }
 
 /**
- * Returns the pieces of parts that a range overlaps for certain, `undefined` for other
+ * Returns the piece of each part that a range certainly overlaps, and `undefined` for other
  * parts. The places of the parts behind the first one without a size are unknown, or
  * those before the last one, if the range counts from the end. Short parts behind it are
  * read whole if more bytes are needed up to the end of the chunk.

@@ -21,7 +21,7 @@ import {
 import type { Composition, StoredChunk } from "./stored_chunk.ts";
 import { splitChunk, splitInto, streamSink } from "./write_chunk.ts";
 
-/** Returns a group of values of a composed store, which is the group of all their parts in the store below. */
+/** Returns a group of values of a composed store, over the group of all their parts in the store below. */
 export function composedGroup(
   composition: Composition,
   key: StoreKey,
@@ -114,7 +114,7 @@ class ChunkWriter implements GroupWriter {
     }
   }
 
-  // deno-lint-ignore require-await -- so that a bad key is a rejection
+  // deno-lint-ignore require-await -- An invalid key must be a rejection.
   async writer(key: StoreKey): Promise<ByteWriter> {
     const chunk = this.#chunk(key);
     chunk.assertStorable();

@@ -11,7 +11,7 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import { composedGroup } from "./composed_group.ts";
-import { type AppliedParts, composeOf } from "./flat_parts.ts";
+import { type AppliedParts, noteAppliedParts } from "./flat_parts.ts";
 import {
   readChunk,
   readChunkRange,
@@ -81,7 +81,7 @@ export type ComposedStore<S extends Store = Store> =
 /**
  * Returns a store of whole chunks over a store of their parts.
  *
- * @param layers The parts of a chunk, those of each part, and so on.
+ * @param layers The parts of a chunk, the parts of each part, and so on.
  */
 export function applyParts<S extends Store>(
   layers: AppliedParts["layers"],
@@ -106,11 +106,11 @@ export function applyParts<S extends Store>(
       return composedGroup(composition, key, keys, locks);
     },
   });
-  composeOf(composed, applied);
+  noteAppliedParts(composed, applied);
   return composed as Store as ComposedStore<S>;
 }
 
-/** The chunks of a store of parts, each under its lock. */
+/** The whole chunks over a store of parts. Each is read and changed under its lock. */
 class ChunkStore implements Store {
   readonly #composition: Composition;
   readonly #locks: KeyLocks;
@@ -192,12 +192,12 @@ class ChunkStore implements Store {
  * Lists the keys of a store with each chunk key once instead of its part keys.
  * Keys that belong to no chunk are listed unchanged.
  *
- * An object is left out if its key is a chunk key but not a part key, since it
- * would be taken for the chunk.
+ * A key that is a chunk key but not a part key is left out, since it would be taken for
+ * a chunk.
  *
  * @param isChunkKey Returns whether a key is a chunk key.
  */
-export async function* listChunks(
+async function* listChunks(
   parts: readonly Part[],
   store: Store,
   isChunkKey: (key: StoreKey) => boolean,
@@ -213,7 +213,7 @@ export async function* listChunks(
   }
 }
 
-/** Finds the chunks that listed keys are parts of. */
+/** Finds the chunks to which listed keys belong as parts. */
 export class ListedParts {
   /** The key suffixes of the parts, the longest first. */
   readonly #suffixes: readonly string[];

@@ -17,8 +17,8 @@ import { checkConfiguration, checkParts } from "./part_schema.ts";
 import { assertBytes, splitChunk } from "./write_chunk.ts";
 
 /**
- * The `concat-parts` storage transformer: a chunk that is stored as several
- * objects and read as one. See the document "Concatenate Parts Storage
+ * The `concat-parts` storage transformer: each chunk is stored as several objects
+ * and read as one. See the document "Concatenate Parts Storage
  * Transformer", version 0.1.
  *
  * @example A chunk with its checksum in a file of its own
@@ -41,13 +41,14 @@ export class ConcatParts {
   readonly parts: readonly Part[];
 
   /**
-   * A transformer with these parts.
+   * Creates a transformer with these parts.
    *
    * @param parts At least one part, each with its own key suffix. At most one
    * may lack a size if chunks are to be written; with more they can be read.
-   * @throws {TypeError} A part that is no part, or a member of a wrong type.
-   * @throws {RangeError} No parts, a repeated or unusable key suffix, or a size
-   * that is not a whole number from 0 to 2^53−1.
+   * @throws {TypeError} If a part is not an object with a key suffix, or a member has a
+   * wrong type.
+   * @throws {RangeError} If there are no parts, if a key suffix is repeated or cannot be
+   * used, or if a size is not a whole number from 0 to 2^53−1.
    *
    * @example
    * ```ts
@@ -72,7 +73,7 @@ export class ConcatParts {
    * @param metadata `{ name: "concat-parts", configuration: { parts } }`, a
    * member of an array's `storage_transformers`.
    * @returns The transformer.
-   * @throws {MetadataError} Metadata that the document does not allow, with
+   * @throws {MetadataError} If the document does not allow the metadata. The error has
    * the place as a JSON pointer.
    *
    * @example
@@ -171,22 +172,21 @@ export class ConcatParts {
    * the size of a larger part is looked up beside the range, and a stream fails if a
    * part is shorter or longer than its size.
    *
-   * A stream that is written is cut as it arrives. It is held in memory only as far
-   * as the parts after the unsized one need it. Its parts replace earlier ones once
-   * all bytes have arrived and fit.
+   * A stream that is written is cut as it arrives. Memory holds only as many of its bytes
+   * as the parts after the unsized one take. The new parts replace earlier ones once all
+   * bytes have arrived and fit.
    *
    * If `store` has `group` (see {@linkcode Store}), the parts of a chunk are replaced
    * together. A read returns the chunk from before or after a write, or rejects, also
    * beside writers in other processes and after a process was killed; it never returns
    * parts of two writes. Programs that write parts by other means are not covered.
    *
-   * Other stores are given one part after another. If a part cannot be written, the
-   * earlier parts are restored, which are kept in memory meanwhile. Reads through the
+   * Any other store is given one part after another. The earlier parts are kept in memory
+   * during a write, and are restored if a part cannot be written. Reads through the
    * same store object wait for the end of a write, but other processes may read parts
    * of two writes, and a process that is killed may leave them.
    *
-   * A store that was returned by this method may be given again: parts are then
-   * stored in parts.
+   * `store` may be a store that this method returned: parts are then stored in parts.
    *
    * @param store The store of the parts.
    * @param options Which keys are chunk keys; by default all except those of metadata

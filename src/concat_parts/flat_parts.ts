@@ -1,7 +1,7 @@
 import { type Part, storingOrder } from "../splitter/mod.ts";
 import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
 
-/** The parts of a chunk as values of the store. A part that is stored in parts is replaced by these. */
+/** The parts of a chunk as values of the store. A part that is stored in parts is replaced by its parts. */
 export interface FlatParts {
   /** The parts in the order in which they make up the chunk. */
   readonly parts: readonly Part[];
@@ -11,29 +11,29 @@ export interface FlatParts {
    */
   readonly storingOrder: readonly Part[];
   /**
-   * The sums of sizes that `parts` cannot express: a part has a size, and of the parts that
-   * it is stored in, several have none, or their sizes do not add up to it.
+   * The sizes that `parts` cannot express: a part has a size, and of the parts in which it
+   * is stored, several have no size, or the sizes do not add up to that of the part.
    */
   readonly sums: readonly PartSum[];
 }
 
 /** The size of neighbouring parts together. */
-export interface PartSum {
+interface PartSum {
   /** The start of the key suffixes of all these parts. */
   readonly keySuffix: string;
   readonly size: number;
   readonly parts: readonly Part[];
 }
 
-/** Returns the flat form of parts that are values of the store. */
+/** Returns the flat form of parts that are not stored in parts themselves. */
 export function flatParts(parts: readonly Part[]): FlatParts {
   return { parts, storingOrder: storingOrder(parts), sums: [] };
 }
 
 /**
- * Returns the objects of a chunk with stacked transformers.
+ * Returns the flat form of the parts of stacked transformers.
  *
- * @param layers The parts of each transformer, which are chunks of the next one.
+ * @param layers The parts of each transformer. They are chunks of the next one.
  */
 export function flattenLayers(layers: readonly (readonly Part[])[]): FlatParts {
   const [first = ONE_OBJECT, ...others] = layers.map(flatParts);
@@ -49,11 +49,11 @@ export const ONE_OBJECT: FlatParts = /* @__PURE__ */ flatParts([{
 }]);
 
 /**
- * Replaces each part by the parts that it is stored in. The only one of these without
- * a size is given the size that the others leave.
+ * Replaces each part by the parts in which it is stored. If one of these has no size, it is
+ * given the size that the others leave.
  *
  * @param outer The parts of a chunk.
- * @param innerOf Returns the parts that a part is stored in.
+ * @param innerOf Returns the parts in which a part is stored.
  */
 export function flattenParts(
   outer: FlatParts,
@@ -73,7 +73,7 @@ export function flattenParts(
     storingOrder: outer.storingOrder.flatMap((part) =>
       replaced.get(part)!.storingOrder
     ),
-    sums: sums.filter((sum) => !resolve(sum)),
+    sums: sums.filter((sum) => !resolveSizes(sum)),
   };
 }
 
@@ -105,10 +105,10 @@ function inside(part: Part, inner: FlatParts): FlatParts {
 
 /**
  * Gives the only part without a size the size that the others leave. Returns whether the
- * sizes of the parts now add up to that of the sum. Parts whose sizes are too large leave
- * the sum as it is, so that every chunk is refused.
+ * sizes of the parts now add up to that of the sum. If the sizes are too large, the sum is
+ * kept, so that every chunk is refused.
  */
-function resolve({ size, parts }: PartSum): boolean {
+function resolveSizes({ size, parts }: PartSum): boolean {
   const unsized: { size?: number | undefined }[] = parts.filter((part) =>
     part.size === undefined
   );
@@ -122,8 +122,8 @@ function resolve({ size, parts }: PartSum): boolean {
 /** The store below a composed store, and the parts of its chunks. */
 export interface AppliedParts {
   /**
-   * The parts of a chunk, those of each part, and so on; the last ones are values of the
-   * store below.
+   * The parts of a chunk, the parts of each part, and so on. The last layer consists of
+   * values of the store below.
    */
   readonly layers: readonly (readonly Part[])[];
   readonly below: Store;
@@ -131,21 +131,21 @@ export interface AppliedParts {
   readonly isChunkKey: (key: StoreKey) => boolean;
 }
 
-const ofStores = new WeakMap<Store, AppliedParts>();
+const appliedTo = new WeakMap<Store, AppliedParts>();
 
 /** Returns what a store is composed of, or `undefined` if it is no composed store. */
 export function appliedParts(store: Store): AppliedParts | undefined {
-  return ofStores.get(store);
+  return appliedTo.get(store);
 }
 
-/** Remembers what a store is composed of. All stores that are composed of one store have the same locks. */
-export function composeOf(composed: Store, applied: AppliedParts): void {
-  ofStores.set(composed, applied);
+/** Notes what a store is composed of, and gives it the locks of the store that holds its values. */
+export function noteAppliedParts(composed: Store, applied: AppliedParts): void {
+  appliedTo.set(composed, applied);
   KeyLocks.of(baseOf(applied.below)).passOnTo(composed);
 }
 
-/** Returns the store of the objects that a store is composed of. */
+/** Returns the store that holds the values of a store, which may be composed several times. */
 export function baseOf(store: Store): Store {
-  const applied = ofStores.get(store);
+  const applied = appliedTo.get(store);
   return applied === undefined ? store : baseOf(applied.below);
 }

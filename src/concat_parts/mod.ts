@@ -1,4 +1,3 @@
-export { ListedParts } from "./composed_store.ts";
 export {
   ChunkVersion,
   findChunkVersion,
@@ -8,6 +7,7 @@ export {
   type ApplyOptions,
   applyParts,
   type ComposedStore,
+  ListedParts,
 } from "./composed_store.ts";
 export { ConcatParts } from "./concat_parts.ts";
 export { type FlatParts, flattenLayers, ONE_OBJECT } from "./flat_parts.ts";

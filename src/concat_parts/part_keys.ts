@@ -2,20 +2,20 @@ import { describe, MetadataError, pointer } from "../errors/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import { chunkKeyProblem } from "../stores/mod.ts";
 
-/** The greatest number of parts of a chunk. The check below compares all pairs. */
+/** The greatest number of parts of a chunk. `assertPartKeys` compares all pairs. */
 export const MOST_PARTS = 256;
 
 /** The greatest number of storage transformers that divide a chunk. */
 const MOST_TRANSFORMERS = 32;
 
-/** The methods of a chunk key encoding that the check needs. */
+/** The methods of a chunk key encoding that `assertPartKeys` needs. */
 interface ChunkKeys {
   encode(coordinates: readonly number[]): string;
   decode(key: string, rank?: number): number[];
 }
 
 /** The text that all transformers together append to a chunk key for one part. */
-export interface KeySuffix {
+interface KeySuffix {
   readonly text: string;
   /** The place of the last transformer's suffix, as a JSON pointer below the list. */
   readonly path: string;
@@ -62,10 +62,10 @@ export function assertPartKeys(
 }
 
 /**
- * Returns chunk keys that represent all others in checks: a text that extends some
- * chunk key to another one, such as a digit, also extends a key of coordinates that are
- * 0, 1, or as wide as keys are padded to. Registered encodings may not support these
- * coordinates.
+ * Returns chunk keys that represent all others in checks: a text that extends any chunk
+ * key to another chunk key, such as a digit, also extends one of these. Their coordinates
+ * are 0, 1, or as long as padding allows. Keys that a registered encoding refuses are left
+ * out.
  */
 export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
   const zeros = new Array<number>(rank).fill(0);
@@ -151,7 +151,7 @@ function assertUsable(key: string, path: string): void {
  * suffix `b`, of the same chunk or of two chunks. Such a key exists if the longer
  * suffix is `rest + shorter` and a chunk key followed by `rest` is a chunk key.
  *
- * @param options `ignoreCase`: whether keys are equal that differ only by case.
+ * @param options `ignoreCase`: whether keys that differ only by case count as equal.
  */
 export function sharedKey(
   a: string,

@@ -16,13 +16,7 @@ import {
   readStream,
   toStream,
 } from "../stores/mod.ts";
-import {
-  endOf,
-  onlyPiece,
-  type Piece,
-  READ_WHOLE,
-  type StoredChunk,
-} from "./stored_chunk.ts";
+import { READ_WHOLE, type StoredChunk } from "./stored_chunk.ts";
 
 /** Reads a whole chunk, all parts at once. */
 export function readChunk(
@@ -54,21 +48,21 @@ export function readChunkSize(
 }
 
 /**
- * After this time in milliseconds, parts that are still being read are looked up
- * by their sizes if another part is missing. Most answers have come by then, also
- * for chunks that are absent.
+ * The time in milliseconds after a missing part was noticed until the sizes of the parts
+ * that are still being read are looked up. By then, most reads have ended, also those of
+ * an absent chunk.
  */
 const PATIENCE = 100;
 
 /**
  * Reads parts of a chunk at the same time. If the chunk turns out to be damaged or
- * incomplete, the reads that go on are aborted.
+ * incomplete, the remaining reads are aborted.
  *
- * @param read Reads one part, with the options of the chunk that it is given.
+ * @param read Reads one part of the given chunk, with the options of that chunk.
  * @returns The bytes in the order of `parts`, or `undefined` if no part is stored.
  * @throws {MissingPartError} If some parts are stored and others are not.
  */
-export async function readAtOnce(
+async function readAtOnce(
   chunk: StoredChunk,
   parts: readonly Part[],
   read: (
@@ -159,6 +153,72 @@ export async function readChunkRange(
   });
 }
 
+/** The bytes of one part that lie in a requested range. */
+interface Piece {
+  readonly part: Part;
+  readonly range: ByteRange;
+}
+
+/** A piece that may be all of a requested range. */
+interface OnlyPiece extends Piece {
+  /** The number of bytes from which on the bytes of the piece are the whole range. */
+  readonly least: number;
+}
+
+/** Returns the end of a range, at most 2^53−1. */
+function endOf(
+  { offset, length }: { offset: number; length: number },
+): number {
+  return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
+}
+
+/** Returns the piece of the only part that a range needs, if there may be such a part. */
+function onlyPiece(
+  parts: readonly Part[],
+  range: ByteRange,
+): OnlyPiece | undefined {
+  return "suffixLength" in range
+    ? lastPiece(parts, range.suffixLength)
+    : pieceFrom(parts, range.offset, endOf(range));
+}
+
+function pieceFrom(
+  parts: readonly Part[],
+  start: number,
+  end: number,
+): OnlyPiece | undefined {
+  if (start >= end) return undefined;
+  const last = parts.length - 1;
+  for (let i = 0, offset = 0; i <= last; offset += parts[i++]!.size!) {
+    const part = parts[i]!;
+    const { size = Infinity } = part;
+    if (start >= offset + size) continue;
+    if (end > offset + size && i < last) return undefined;
+    const length = Math.min(end, offset + size) - start;
+    const range = { offset: start - offset, length };
+    // The last part may end within the range, which then ends with it.
+    const least = part.size === undefined && i === last ? 0 : length;
+    return { part, range, least };
+  }
+}
+
+function lastPiece(
+  parts: readonly Part[],
+  suffixLength: number,
+): OnlyPiece | undefined {
+  if (suffixLength === 0) return undefined;
+  const last = parts.findLastIndex(({ size }) => size !== 0);
+  if (last < 0) return undefined;
+  const part = parts[last]!;
+  if (part.size === undefined) {
+    const least = last === 0 ? 0 : suffixLength;
+    return { part, range: { suffixLength }, least };
+  }
+  if (suffixLength > part.size && last > 0) return undefined;
+  const length = Math.min(suffixLength, part.size);
+  return { part, range: { offset: part.size - length, length }, least: length };
+}
+
 /** Returns the bytes of a range from those of the parts that it overlaps. */
 async function joined(
   chunk: StoredChunk,
@@ -170,7 +230,7 @@ async function joined(
   return size === undefined ? undefined : new Uint8Array(0);
 }
 
-/** Reads the bytes from `start` to `end`, in pieces; an empty list if no part overlaps. */
+/** Reads the bytes from `start` to `end`. */
 async function readForwards(
   chunk: StoredChunk,
   start: number,
@@ -214,7 +274,7 @@ async function readForwards(
   return found.length === 1 ? found[0] : await joined(chunk, found);
 }
 
-/** Reads the last bytes, in pieces. */
+/** Reads the last bytes. */
 async function readBackwards(
   chunk: StoredChunk,
   suffixLength: number,
@@ -224,7 +284,7 @@ async function readBackwards(
   let next = parts.length;
   let needed = suffixLength;
   while (needed > 0 && next > 0) {
-    // The parts from the unsized one before are read at once.
+    // The parts back to the previous unsized one are read at once.
     const pieces: Piece[] = [];
     let part: Part;
     do {

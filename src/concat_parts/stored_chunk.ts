@@ -5,7 +5,6 @@ import {
 } from "../errors/mod.ts";
 import { chunkSizes, type Part } from "../splitter/mod.ts";
 import {
-  type ByteRange,
   hasGroups,
   readSize,
   readValue,
@@ -25,9 +24,9 @@ import {
 } from "./flat_parts.ts";
 
 /**
- * A part of up to this size is read whole, even if only a range of it is needed:
- * its length is then checked without a second request. A request takes about as
- * long as reading this number of bytes.
+ * The greatest size of a part that is read whole even if only a range of it is needed, so
+ * that its length is checked without a second request. A request takes about as long as
+ * reading this number of bytes.
  */
 export const READ_WHOLE = 256 * 1024;
 
@@ -52,7 +51,7 @@ export class StoredChunk {
     this.options = options;
   }
 
-  /** Returns the same chunk in other values, such as those of a group. */
+  /** Returns the same chunk over another store, or over the values of a group. */
   over(store: Store, options = this.options): StoredChunk {
     return new StoredChunk(this.flat, store, this.key, options);
   }
@@ -116,13 +115,13 @@ export class StoredChunk {
     return size;
   }
 
-  /** Refuses to store a chunk whose parts have no sizes that fit. */
+  /** Throws if the sizes of the parts contradict each other, so that no chunk can be stored. */
   assertStorable(): void {
     chunkSizes(this.parts);
     this.assertSums(this.parts.map(({ size }) => size ?? 0));
   }
 
-  /** Checks the sizes that parts have together. */
+  /** Checks the lengths of parts that must add up to a size. */
   assertSums(lengths: readonly number[]): void {
     for (const { keySuffix, size, parts } of this.flat.sums) {
       const sum = parts.reduce(
@@ -163,16 +162,16 @@ export class StoredChunk {
   }
 }
 
-/** Tells in which objects a composed store keeps its values. */
+/** Finds the values of the store below in which a composed store keeps a chunk. */
 export class Composition {
-  /** The store of the objects, which is no composed store. */
+  /** The store that holds all values. It is not a composed store. */
   readonly store: Store;
   /** The parts of a chunk as values of the store below. */
   readonly parts: FlatParts;
   readonly #applied: AppliedParts;
-  /** The composition of the store below, if that is a composed store. */
+  /** The composition of the store below, if it is a composed store. */
   readonly #inner: Composition | undefined;
-  /** The latest flattened parts, and the inner parts that these consist of. */
+  /** The latest flattened parts, and the inner parts of which they consist. */
   #latest: { inner: readonly FlatParts[]; flat: FlatParts } | undefined;
 
   constructor(applied: AppliedParts) {
@@ -183,7 +182,7 @@ export class Composition {
     this.store = baseOf(applied.below);
   }
 
-  /** Returns the value of any key as a chunk. */
+  /** Returns the parts of any key's value; a value that is not a chunk is its only part. */
   valueAt(key: StoreKey, options?: StoreOptions): StoredChunk {
     return new StoredChunk(
       this.#partsAt(key),
@@ -218,70 +217,4 @@ export class Composition {
     }
     return this.#latest!.flat;
   }
-}
-
-/** The bytes of one part that lie in a requested range. */
-export interface Piece {
-  readonly part: Part;
-  readonly range: ByteRange;
-}
-
-/** A piece that may be all of a requested range. */
-interface OnlyPiece extends Piece {
-  /** The piece is all of the range if the part returns at least so many bytes. */
-  readonly least: number;
-}
-
-/** The end of a range; no chunk is longer than 2^53−1 bytes. */
-export function endOf(
-  { offset, length }: { offset: number; length: number },
-): number {
-  return offset + Math.min(length, Number.MAX_SAFE_INTEGER - offset);
-}
-
-/** Returns the piece of the only part that a range needs, if there may be such a part. */
-export function onlyPiece(
-  parts: readonly Part[],
-  range: ByteRange,
-): OnlyPiece | undefined {
-  return "suffixLength" in range
-    ? lastPiece(parts, range.suffixLength)
-    : pieceFrom(parts, range.offset, endOf(range));
-}
-
-function pieceFrom(
-  parts: readonly Part[],
-  start: number,
-  end: number,
-): OnlyPiece | undefined {
-  if (start >= end) return undefined;
-  const last = parts.length - 1;
-  for (let i = 0, offset = 0; i <= last; offset += parts[i++]!.size!) {
-    const part = parts[i]!;
-    const { size = Infinity } = part;
-    if (start >= offset + size) continue;
-    if (end > offset + size && i < last) return undefined;
-    const length = Math.min(end, offset + size) - start;
-    const range = { offset: start - offset, length };
-    // The last part may end within the range, which then ends with it.
-    const least = part.size === undefined && i === last ? 0 : length;
-    return { part, range, least };
-  }
-}
-
-function lastPiece(
-  parts: readonly Part[],
-  suffixLength: number,
-): OnlyPiece | undefined {
-  if (suffixLength === 0) return undefined;
-  const last = parts.findLastIndex(({ size }) => size !== 0);
-  if (last < 0) return undefined;
-  const part = parts[last]!;
-  if (part.size === undefined) {
-    const least = last === 0 ? 0 : suffixLength;
-    return { part, range: { suffixLength }, least };
-  }
-  if (suffixLength > part.size && last > 0) return undefined;
-  const length = Math.min(suffixLength, part.size);
-  return { part, range: { offset: part.size - length, length }, least: length };
 }

@@ -84,11 +84,11 @@ export async function deleteChunk(chunk: StoredChunk): Promise<void> {
 }
 
 /**
- * Replaces the values of a group together. If they cannot be written, the earlier
- * ones are kept.
+ * Replaces the values of a group together. If a value cannot be written, the earlier
+ * values are kept.
  *
  * @param write Gives all values to the writer.
- * @param commit Stores the values by the function that it is given.
+ * @param commit Calls the given function, which stores the values.
  */
 export async function changeGroup(
   group: StoreGroup,
@@ -113,7 +113,7 @@ export async function changeGroup(
  * Changes a chunk in a store without groups: one part after another. If a part cannot
  * be changed, all parts are restored from memory.
  */
-export async function changeParts(
+async function changeParts(
   chunk: StoredChunk,
   change: (part: Part) => Promise<void>,
 ): Promise<void> {
@@ -151,12 +151,12 @@ async function snapshotParts(
 }
 
 /** The value that a key had, or its absence. */
-export interface Snapshot {
+interface Snapshot {
   /** Stores the kept value again, or removes the value if there was none. */
   restore(): Promise<void>;
 }
 
-/** Keeps the present value of a key in memory, so that a failed write of several keys can be undone. */
+/** Keeps the value of a key in memory, so that a failed write of several keys can be undone. */
 export async function snapshot(
   store: Store,
   key: StoreKey,
@@ -190,9 +190,9 @@ async function restoreAll(snapshots: Iterable<Snapshot>): Promise<void> {
 type WriteLock = (task: () => Promise<void>) => Promise<void>;
 
 /**
- * Stores a chunk that comes as a stream. All bytes are written before the first
- * part replaces an earlier one. The chunk is only locked for the replacement, so
- * that it may be the source of its own stream.
+ * Stores a chunk that comes as a stream. All bytes are written before the first part
+ * replaces an earlier one. The chunk is locked only while parts are replaced, so that the
+ * stream may read the earlier chunk.
  *
  * @param lock Runs the replacement under the lock of the chunk.
  */
@@ -275,7 +275,7 @@ export async function splitInto(
   }
 }
 
-/** Returns a sink whose bytes are taken as a stream. Closing the sink waits for `take`, and fails with its error. */
+/** Returns a sink whose bytes `take` reads from a stream. Closing the sink waits for `take`, and fails if `take` fails. */
 export function streamSink(
   take: (stream: ReadableStream<Uint8Array>) => Promise<void>,
 ): ByteSink {

@@ -13,9 +13,9 @@ export interface ByteSink {
    * not, the sink may keep or transfer it.
    */
   write(bytes: Uint8Array, isLent: boolean): Promise<void>;
-  /** Resolves when all writes are done; those of a stream may go on after `write` has resolved. */
+  /** Resolves when all writes are done. Writes to a stream may go on after `write` has resolved. */
   flush?(): Promise<void>;
-  /** Rejects if the sink fails, also while nothing is written. It needs no handler. */
+  /** Rejects if the sink fails, also while nothing is written. The promise needs no handler. */
   readonly failure?: Promise<void>;
   close(): Promise<void>;
   /** Aborts the sink unless it is closed. Never rejects, and does not wait for a write. */
@@ -110,7 +110,7 @@ export class PartSinks {
   #aborted: { reason: unknown } | undefined;
   #opening: Promise<void> = Promise.resolve();
   #fail!: (reason: unknown) => void;
-  /** Rejects when a sink fails. It needs no handler. */
+  /** Rejects when a sink fails. The promise needs no handler. */
   readonly failure: Promise<never> = new Promise<never>((_, reject) => {
     this.#fail = reject;
   });
@@ -125,8 +125,8 @@ export class PartSinks {
   }
 
   /**
-   * Returns the sink of a part, and opens it and the sinks of the parts before if
-   * they are not open yet, since these may have no bytes.
+   * Returns the sink of a part. Opens the sink if it is not open yet, after the sinks of
+   * earlier parts, which may have no bytes.
    *
    * @throws The reason of `abort`, if the sinks have been aborted.
    */

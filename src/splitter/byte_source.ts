@@ -8,14 +8,14 @@ export interface ByteSource {
   /**
    * Resolves to the next piece, or to `undefined` at the end.
    *
-   * @param window Returns memory of at least one byte that the source may fill from its start on.
+   * @param window Returns memory of at least one byte, which the source may fill from its start on.
    */
   next(window: () => Uint8Array): Promise<Uint8Array | undefined>;
-  /** Closes the source, at once and without an error; after the end that does nothing. */
+  /** Closes the source without waiting or throwing. Does nothing after the end. */
   cancel(reason: unknown): void;
 }
 
-/** The bytes of a stream, by its shortcut if it has one, or of a reader. */
+/** Returns a source of the bytes of a reader or a stream. The shortcut of a stream is used if it has one. */
 export function sourceOf(
   value: ReadableStream<Uint8Array> | ByteReader,
 ): ByteSource {

@@ -4,9 +4,9 @@ import { WasmSplitter } from "./wasm_splitter.ts";
 
 /**
  * The engine that splits or joins a chunk: `"native"` TypeScript, the `"wasm"`
- * module, or the faster of them, `"auto"`. All have the same results. Where the
- * module cannot be used, for want of SIMD, of memory or of a permission to compile
- * it, all are `"native"`.
+ * module, or the faster of them, `"auto"`. The results are the same. Where the runtime
+ * lacks SIMD or memory for the module, or may not compile it, `"native"` is used
+ * instead of the others.
  *
  * @example
  * ```ts
@@ -29,11 +29,11 @@ export type EngineName = "auto" | "native" | "wasm";
  *
  * `"auto"` is `"wasm"` if a checksum is computed, and `"native"` if not. This holds
  * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
- * fast. Without one, no byte is touched; the two engines take the same time within
+ * fast. Without one, no engine reads the bytes: both take the same time within
  * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
  * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
  *
- * @param hasChecksums Whether bytes are summed up.
+ * @param hasChecksums Whether checksums are computed.
  */
 export function openerOf(
   name: EngineName,
@@ -43,7 +43,7 @@ export function openerOf(
   return isWasm ? openWasm : openNative;
 }
 
-/** The engine in Wasm, or that in TypeScript where the module cannot be had. */
+/** Starts a splitter of the engine in Wasm, or of the one in TypeScript where the module cannot be used. */
 function openWasm(plan: ChunkPlan): Splitter {
   return WasmSplitter.open(plan) ?? openNative(plan);
 }

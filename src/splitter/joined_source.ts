@@ -19,17 +19,17 @@ import {
 } from "./stream_options.ts";
 import { pump } from "./windows.ts";
 
-/** How a {@linkcode JoinedSource} gets at its parts, and what it tells. */
-export interface JoinOptions {
+/** The callbacks of a {@linkcode JoinedSource}. */
+interface JoinOptions {
   /** Opens a part, when the one before has been read to its end. */
   open(part: number): ByteSource | Promise<ByteSource>;
   /** Closes parts that are open and not read yet, when the chunk is cancelled. */
   cancel?(reason: unknown): void;
-  /** Is told what the parts were, once all of them have been joined and checked. */
+  /** Called with the report once all parts have been joined and checked. */
   onReport?: ((report: SplitReport) => void) | undefined;
 }
 
-/** Bytes that have come together, and how many have come until their end. */
+/** Bytes that were read at once, and their end in the chunk. */
 interface Piece {
   readonly bytes: Uint8Array;
   readonly end: number;
@@ -50,7 +50,7 @@ export class JoinedSource {
   #received = 0;
   /**
    * Pieces that have been read and may not go on yet. Where checksums are computed,
-   * a piece waits until the next one is read; meanwhile it is summed up.
+   * a piece is summed up while the next one is read, and waits until then.
    */
   readonly #waiting: Piece[] = [];
   /** The last piece, until it is summed up. */
@@ -66,11 +66,12 @@ export class JoinedSource {
 
   /**
    * Resolves to the next piece, or to `undefined` at the end or once the source is
-   * cancelled. Where the end is verified, the last bytes only come once it was right.
+   * cancelled. If the checksum is verified, the last bytes are returned only after the
+   * checksum was found to be right.
    *
-   * @param window Returns memory that parts may fill; what has come of a part goes on
-   * at once. If not given, parts fill memory of the splitter, which is used again after
-   * three more pieces, and bytes only go on when it is full.
+   * @param window Returns memory that parts may fill; bytes are then returned as soon as
+   * they have come. If not given, parts fill memory of the splitter, which is used again
+   * after three more pieces, and bytes are returned when the memory is full.
    */
   next(window?: () => Uint8Array): Promise<Uint8Array | undefined> {
     return this.settings.hasChecksums
@@ -103,7 +104,7 @@ export class JoinedSource {
     this.#options.cancel?.(reason);
   }
 
-  /** Gives the splitter's memory back. Nothing may be read or written any more. */
+  /** Gives the splitter's memory back. Nothing may be read afterwards. */
   release(): void {
     this.#splitter?.release();
     this.#splitter = undefined;
@@ -200,13 +201,13 @@ export class JoinedSource {
   }
 }
 
-/** How much memory parts are read into at once, where they fill memory. */
+/** The size in bytes of the memory into which parts are read for a stream. */
 const PIECE_SIZE = 64 * 1024;
 
 /**
- * A joined chunk as a stream, with shortcuts: a store that takes memory can write the
- * chunk straight from the memory that the parts were read into, and a splitter can have
- * the parts read into its own memory.
+ * Returns a joined chunk as a stream with shortcuts: a store that takes memory can write
+ * the chunk straight from the memory into which the parts were read, and a splitter can
+ * have the parts read into its own memory.
  */
 export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
@@ -243,7 +244,7 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
     cancel: fail,
   }, { highWaterMark: 0 });
   return offerShortcut(stream, {
-    // Where checksums are verified, bytes are held back in the memory that was read into.
+    // With checksums, bytes are held back in the memory into which they were read.
     ...!source.settings.hasChecksums && { reader: readerOf(source, stop) },
     drain(writer, options) {
       signal?.removeEventListener("abort", stop);
@@ -252,10 +253,10 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   });
 }
 
-/** Reads a source into memory of the caller. */
+/** Returns a reader that reads a source into memory of the caller. */
 function readerOf(source: JoinedSource, stop: () => void): ByteReader {
   const { signal } = source.settings;
-  /** The rest of a piece that lies in memory of its own. */
+  /** The rest of a piece that does not lie in memory of the caller. */
   let rest: Uint8Array | undefined;
   return {
     async read(memory) {

@@ -3,7 +3,6 @@ export { type ByteSource, sourceOf } from "./byte_source.ts";
 export type { EngineName } from "./engine.ts";
 export { JoinedSource, joinedStream } from "./joined_source.ts";
 export { openNative } from "./native_splitter.ts";
-export { splitSource } from "./streams.ts";
 export { type Part, storingOrder } from "./splitter.ts";
 export {
   assertChunkSize,
@@ -14,4 +13,4 @@ export {
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
-export { concatStream, splitStream } from "./streams.ts";
+export { concatStream, splitSource, splitStream } from "./streams.ts";

@@ -27,15 +27,16 @@ class NativeSplitter implements Splitter {
   readonly #most: number;
   /** How many bytes the parts with a size take together. */
   readonly #sized: number;
-  /** The part whose size only shows at the end of a split; −1 if there is none. */
+  /** The part whose size is known only at the end of a split; −1 if there is none. */
   readonly #open: number = -1;
-  /** How many of the last bytes are held back: where the length is known, and where it is not. */
+  /** How many of the last bytes are held back if the length of the chunk is known. */
   #withheld: number;
+  /** How many of the last bytes are held back if the length of the chunk is not known. */
   #tail: number;
 
   #received = 0;
   #passed = 0;
-  /** The part that the next bytes belong to. */
+  /** The part to which the next bytes belong. */
   #part = 0;
   #firstPart = 0;
   #cutInMemory: Uint8Array = NOTHING;
@@ -88,7 +89,7 @@ class NativeSplitter implements Splitter {
         this.#cut(going);
         return true;
       }
-      windows.pass(bytes.length); // They are held elsewhere.
+      windows.pass(bytes.length); // `keep` holds them elsewhere.
     }
     const held = this.#held;
     this.#cutInMemory = held === undefined
@@ -199,13 +200,13 @@ class NativeSplitter implements Splitter {
     return this.#tail <= MOST_HELD && (this.#windows?.has(bytes) ?? false);
   }
 
-  /** Counts bytes that have come; `false` if the chunk may not have so many. */
+  /** Counts bytes that have come; returns `false` if the chunk is too long with them. */
   #receive(length: number): boolean {
     this.#received += length;
     return this.#received <= this.#most;
   }
 
-  /** Lets all bytes go on that may, and tells how many these are. */
+  /** Lets all bytes go on that may go on, and returns their number. */
   #pass(): number {
     const going = this.passable() - this.#passed;
     this.#passed += going;
@@ -228,17 +229,16 @@ class NativeSplitter implements Splitter {
   }
 }
 
-/** Memory that nobody uses, to be used again: for each chunk it would take longer than to split a small one. */
+/** Unused memory for later chunks, since its allocation takes longer than to split a small chunk. */
 const idle: Uint8Array[] = [];
 const MOST_IDLE = 16;
 const LEAST_MEMORY = 16 * 1024;
 
 /** Keeps the last bytes of a sequence in memory that grows as they come. */
-export class HeldBytes {
+class HeldBytes {
   #memory: Uint8Array = idle.pop() ?? new Uint8Array(LEAST_MEMORY);
   #start = 0;
   #end = 0;
-  /** The most bytes that are ever held at once. */
   readonly #most: number;
 
   /** @param most The most bytes that are ever held at once; memory is only reserved as they come. */
@@ -251,7 +251,7 @@ export class HeldBytes {
     return this.#end - this.#start;
   }
 
-  /** Returns the first of the held bytes, which are not held any more. The view is good until the next `add`. */
+  /** Returns the first of the held bytes, which are not held any more. The view is valid until the next `add`. */
   pass(length: number): Uint8Array {
     const start = this.#start;
     this.#start += length;
@@ -276,7 +276,7 @@ export class HeldBytes {
 
   #makeRoom(needed: number): void {
     const { length } = this;
-    // Memory is half as large again as what is held, so that held bytes seldom move.
+    // With half as much memory again as bytes are held, held bytes seldom move.
     const size = Math.ceil(1.5 * Math.min(this.#most, 2 * needed));
     if (size > this.#memory.length) {
       const memory = new Uint8Array(size);
@@ -292,10 +292,10 @@ export class HeldBytes {
  * The CRC32C of each part and of the chunk. Bytes may be summed up later than they
  * are counted, but in the same order.
  */
-export class NativeChecksums {
+class NativeChecksums {
   /** The CRC32Cs of the parts. */
   readonly parts: number[] = [];
-  /** The part that is summed up, and how many bytes of it were. */
+  /** The part that is summed up, and how many of its bytes were summed up. */
   #part = 0;
   #summed = 0;
   /** The last four bytes as a little-endian number. */

@@ -4,7 +4,7 @@ export interface ChunkPlan {
   readonly sizes: readonly (number | undefined)[];
   /** The length of the chunk in bytes, if it is known. */
   readonly total: number | undefined;
-  /** How many of the last bytes only go on at the end, 0 or 4. */
+  /** How many of the last bytes are held back until the chunk is checked: 4 for a checksum, or 0. */
   readonly withheld: number;
   /** Whether the chunk is cut into its parts, not joined from them. */
   readonly isSplit: boolean;
@@ -17,7 +17,7 @@ export interface ChunkPlan {
  * are held back, and computes checksums.
  *
  * Bytes come in one of two ways: read into `window()`, or as a piece in foreign
- * memory, which is not copied but for what is held back or summed up.
+ * memory. Of a piece, only bytes that are held back or summed up are copied.
  */
 export interface Splitter {
   /**
@@ -31,7 +31,7 @@ export interface Splitter {
    * Takes bytes of a chunk that is split, and cuts those that may go on.
    *
    * @param bytes The next bytes: the start of `window()`, or a piece in other memory.
-   * @returns Whether the chunk may have so many bytes.
+   * @returns `false` if the chunk is too long with these bytes.
    */
   take(bytes: Uint8Array): boolean;
   /** Takes the end of a chunk that is split, and cuts the held bytes; `false` if bytes are missing. */
@@ -47,8 +47,9 @@ export interface Splitter {
    */
   cutInMemory(): Uint8Array;
   /**
-   * Copies the last bytes of a piece, which were not cut yet; those in a window stay
-   * where they are. `cutInMemory` may not be used any more.
+   * Holds back the last bytes of a piece, which were not cut yet. Bytes in a window stay
+   * where they are, other bytes are copied, and what `cutInMemory` returned before is
+   * no longer valid.
    */
   keep(bytes: Uint8Array): void;
 
@@ -56,30 +57,31 @@ export interface Splitter {
    * Counts bytes of the present part of a chunk that is joined.
    *
    * @param bytes As for `take`.
-   * @returns 0, or 1 if the part and 2 if the chunk may not have so many.
+   * @returns 0, or 1 if the part is too long with these bytes, or 2 if the chunk is.
    */
   takePart(bytes: Uint8Array): number;
   /** Ends the present part, and goes on with the next one; `false` if bytes are missing. */
   endPart(): boolean;
   /** Ends a chunk that is joined; `false` if bytes are missing. */
   endChunk(): boolean;
-  /** How many bytes of a chunk that is joined may have gone on by now. */
+  /** How many bytes of a chunk that is joined may go on, counted from its start. */
   passable(): number;
 
-  /** Computes the checksum of bytes that go on: all of them, in the order in which they go on. */
+  /** Adds bytes that go on to the checksums. Must be called for all of them, in their order. */
   sum(bytes: Uint8Array): void;
   /** The CRC32C of the whole chunk. */
   checksum(): number;
-  /** The checksum in the last four bytes, and the CRC32C of the bytes before. */
+  /** The checksum that the last four bytes of the chunk hold. */
   storedChecksum(): number;
+  /** The CRC32C of the bytes before the last four. */
   computedChecksum(): number;
 
-  /** How many bytes of a part there were. */
+  /** The length of a part so far, in bytes. */
   partLength(part: number): number;
   /** The CRC32C of a part, once `checksum` has been called. */
   partChecksum(part: number): number;
 
-  /** Gives the memory back. Nothing may read, write or ask the splitter any more. */
+  /** Gives the memory back. Neither the splitter nor its memory may be used afterwards. */
   release(): void;
 }
 
@@ -107,7 +109,7 @@ export interface Part {
   readonly size?: number | undefined;
 }
 
-/** Returns parts in the order in which they are stored: the unsized part, then the parts before and after it. */
+/** Returns parts in the order in which they are stored: the unsized part first, then the others. */
 export function storingOrder(parts: readonly Part[]): Part[] {
   const unsized = parts.filter((part) => part.size === undefined);
   return [...unsized, ...parts.filter((part) => part.size !== undefined)];

@@ -188,7 +188,7 @@ export interface Settings {
 /**
  * Checks options.
  *
- * @param limits What the parts ask of the chunk's length.
+ * @param limits The lengths that the parts allow for the chunk.
  * @throws {RangeError} If an option is outside its range.
  * @throws {PartSizeError} If the limits do not allow `chunkSize`.
  */
@@ -219,8 +219,8 @@ export function settingsOf(
   };
 }
 
-/** The least and the most bytes that a chunk may have, and the reason for messages. */
-export interface ChunkSizes {
+/** The least and the greatest number of bytes that a chunk may have, and the reason for messages. */
+interface ChunkSizes {
   readonly least: number;
   readonly most: number;
   readonly reason: string;
@@ -292,7 +292,7 @@ export function refuseLength(
   for (const limit of limits) assertChunkSize(limit, key, length, isWhole);
 }
 
-/** Throws if the checksum at the end of a chunk, which is to be verified, is wrong. */
+/** Throws if the checksum at the end of a chunk is to be verified and is wrong. */
 export function assertStoredChecksum(
   { isVerified, key }: Settings,
   splitter: Splitter,

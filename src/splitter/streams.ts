@@ -170,7 +170,7 @@ export function concatStream(
  *
  * @param returns What `open` must return, for the message.
  */
-export function assertArguments(
+function assertArguments(
   chunk: { readonly parts: readonly Part[] },
   open: unknown,
   returns: string,
@@ -190,10 +190,10 @@ export function assertArguments(
 }
 
 /**
- * Cuts a chunk into parts. Whatever fails, the source is cancelled and all sinks
- * are aborted that are not closed yet.
+ * Cuts a chunk into parts. If anything fails, the source is cancelled, and all sinks that
+ * are not closed yet are aborted.
  *
- * @param engine Chooses the engine, by whether bytes are summed up.
+ * @param engine Returns the engine for a chunk with or without checksums.
  * @param store Closes the sinks, once the parts are known to be right.
  */
 export async function splitSource(
@@ -297,8 +297,8 @@ class Split {
   }
 
   /**
-   * The bytes that the splitter cut: first those in its memory, then those of the
-   * piece that it took.
+   * Returns the bytes that the splitter cut: first those in its memory, then those of
+   * the piece that it took.
    */
   #cuts(piece?: Uint8Array): Cuts {
     const splitter = this.#splitter;

@@ -3,11 +3,11 @@ import type { ChunkPlan, Splitter } from "./splitter.ts";
 import { WASM_BINARY } from "./splitter_wasm.ts";
 import { NativeWindows } from "./windows.ts";
 
-/** The engine in Wasm: all of a {@linkcode Splitter} but moving bytes in and out is done by the module. */
+/** The engine in Wasm: the module does all work of a {@linkcode Splitter} except moving bytes in and out. */
 export class WasmSplitter implements Splitter {
   readonly #instance: WasmInstance;
   readonly #exports: SplitterExports;
-  /** Memory to read into where more bytes are held back than fit in front of the module's windows. */
+  /** Windows outside the module, used where more bytes are held back than fit in front of its windows. */
   #foreignWindows: NativeWindows | undefined;
   readonly #usesForeignWindows: boolean;
 
@@ -28,7 +28,7 @@ export class WasmSplitter implements Splitter {
     this.#usesForeignWindows = exports.tail.value > exports.mostHeld.value;
   }
 
-  /** A splitter for a chunk, or `undefined` where the module cannot be had. */
+  /** Returns a splitter for a chunk, or `undefined` where the module cannot be used. */
   static open(plan: ChunkPlan): WasmSplitter | undefined {
     const instance = acquireInstance();
     return instance && new WasmSplitter(instance, plan);
@@ -160,7 +160,7 @@ function outOfMemory(): RangeError {
 }
 
 /** The exports of `wasm/splitter.ts`, where the functions are described. Lengths and places are in bytes. */
-export interface SplitterExports {
+interface SplitterExports {
   readonly memory: WebAssembly.Memory;
   readonly table: { readonly value: number };
   readonly answer: { readonly value: number };
@@ -186,7 +186,7 @@ export interface SplitterExports {
 }
 
 /** An instance of the module, and its memory as JavaScript sees it. */
-export class WasmInstance {
+class WasmInstance {
   readonly exports: SplitterExports;
   bytes!: Uint8Array;
   numbers!: Float64Array;
@@ -202,7 +202,7 @@ export class WasmInstance {
     this.refresh();
   }
 
-  /** Looks at the memory anew if it has grown, which detaches views of it. */
+  /** Makes new views of the memory if it has grown, which detaches the old ones. */
   refresh(): void {
     const { buffer } = this.exports.memory;
     if (this.bytes?.buffer === buffer) return;
@@ -211,33 +211,33 @@ export class WasmInstance {
   }
 }
 
-/** Instances of the module that nobody uses, to be used again: at most 34 MiB. */
+/** Unused instances of the module for later chunks, which take at most 34 MiB. */
 const idle: WasmInstance[] = [];
 const MOST_IDLE = 6;
 let inUse = 0;
-/** The memory of an instance with windows and a table of up to a thousand parts. An instance that has grown beyond is not used again. */
+/** The memory of an instance with windows and a table of up to a thousand parts. An instance with more memory is not used again. */
 const MOST_MEMORY = 0x590000;
 
-/** Returns an instance for one chunk, or `undefined` where there is no module, or no memory for it. */
-export function acquireInstance(): WasmInstance | undefined {
+/** Returns an instance for one chunk, or `undefined` where the module cannot be compiled or has no memory. */
+function acquireInstance(): WasmInstance | undefined {
   const instance = idle.pop() ?? newInstance();
   if (instance !== undefined) inUse++;
   return instance;
 }
 
 /** Takes back an instance that nothing uses any more. */
-export function releaseInstance(instance: WasmInstance): void {
+function releaseInstance(instance: WasmInstance): void {
   inUse--;
   const { length } = instance.bytes;
   if (length <= MOST_MEMORY && idle.length < MOST_IDLE) idle.push(instance);
 }
 
-/** How many instances are used by chunks. */
+/** Returns how many instances are in use, for tests. */
 export function instancesInUse(): number {
   return inUse;
 }
 
-/** A new instance, or `undefined` where there is no module, or no memory for it. */
+/** Creates an instance, or returns `undefined` where the module cannot be compiled or has no memory. */
 function newInstance(): WasmInstance | undefined {
   const module = compileModule(WASM_BINARY);
   if (module === undefined) return undefined;

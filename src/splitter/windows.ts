@@ -1,4 +1,4 @@
-/** The layout of the windows, as `wasm/windows.ts` describes it. */
+// The layout of the windows, as in `wasm/windows.ts`.
 const COUNT = 4;
 const SIZE = 1024 * 1024;
 const LEAST_ROOM = 64 * 1024;
@@ -8,15 +8,15 @@ export const MOST_HELD = 256 * 1024;
 
 const STRIDE = MOST_HELD + SIZE;
 
-/** Windows that nobody uses, to be used again: at most 30 MiB. */
+/** Unused windows for later chunks, which take at most 30 MiB. */
 const idle: Uint8Array[] = [];
 const MOST_IDLE = 6;
 
-/** Memory that readers fill and writers write from, in plain JavaScript. */
+/** Windows in memory of JavaScript, which readers fill and writers write from. */
 export class NativeWindows {
   readonly #memory: Uint8Array;
   #current = 0;
-  /** The bytes that have come and may not go on yet: from `heldStart` to `heldEnd`. */
+  /** The bytes from `heldStart` to `heldEnd` have come and may not go on yet. */
   heldStart = MOST_HELD;
   heldEnd = MOST_HELD;
 
@@ -62,22 +62,22 @@ export class NativeWindows {
   }
 }
 
-/** The steps that each piece of a {@linkcode pump} goes through. */
-export interface Steps<T> {
+/** The steps by which {@linkcode pump} passes each piece on. */
+interface Steps<T> {
   /** Resolves to the next piece, or to `undefined` at the end. */
   read(): Promise<Uint8Array | undefined>;
   /** Takes a piece, before the next one is read. */
   take(piece: Uint8Array): T;
   /**
-   * Sums up and writes what was taken, while the next piece is read. It starts in
-   * the order of the pieces, and writes once `before` has resolved, when the piece
-   * before is written.
+   * Sums up and writes what `take` returned, while the next piece is read. Called in
+   * the order of the pieces. `before` resolves once the previous piece is written, which
+   * must be awaited before writing.
    */
   write(taken: T, before: Promise<void>): Promise<void>;
 }
 
-/** A pump at work. */
-export interface Pumping {
+/** A running {@linkcode pump}. */
+interface Pumping {
   /** Resolves when all pieces are written, and rejects with the first failure, also while `read` stalls. */
   readonly done: Promise<void>;
   /** Resolves when nothing is read or written any more. */
