@@ -1,7 +1,7 @@
 /**
  * Runs all checks that a change must pass: `deno task ok`
  *
- * With `--only-long-tests`, of the tests only those that `deno task test` leaves out.
+ * With `--only-long-tests`, it leaves out the tests that `deno task test` runs.
  */
 import config from "../deno.json" with { type: "json" };
 import { isPageBuilt } from "./build_page.ts";
@@ -45,9 +45,18 @@ await step(
   () => fromJsr ? run(PUBLISH_CHECK, { output }) : checkPublishOffline(),
 );
 if (Deno.args.includes("--only-long-tests")) {
+  const examples = [
+    "README.md",
+    "docs",
+    "src",
+    ...Object.values(config.exports),
+  ];
   await step(
-    "Long tests",
-    () => run(["test", "-A", "--parallel", LONG_TESTS], { output }),
+    "Long tests and examples",
+    () =>
+      run(["test", "-A", "--doc", "--parallel", LONG_TESTS, ...examples], {
+        output,
+      }),
   );
 } else {
   await step(

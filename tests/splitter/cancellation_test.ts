@@ -1,4 +1,4 @@
-/** Signals and cancellation between two steps. `faults_test.ts` has all single steps. */
+/** Signals and cancellation between two steps. `faults_long_test.ts` has all single steps. */
 import {
   assert,
   assertEquals,

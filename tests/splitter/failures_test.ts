@@ -1,4 +1,4 @@
-/** Failures between two steps, stalled sources, and failures while others are reported. `faults_test.ts` has all single steps. */
+/** Failures between two steps, stalled sources, and failures while others are reported. `faults_long_test.ts` has all single steps. */
 import {
   assert,
   assertEquals,

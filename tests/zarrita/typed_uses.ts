@@ -1,4 +1,4 @@
-/** Uses of stores and arrays that `types_test.ts` lets the compiler check. Nothing runs them. */
+/** Uses of stores and arrays that `types_long_test.ts` lets the compiler check. Nothing runs them. */
 import { FileSystemStore as ZarritaFiles } from "@zarrita/storage";
 import * as zarr from "zarrita";
 import {
