@@ -129,7 +129,7 @@ function report(
 }
 
 /** Adopts the files that were found, as the options of the command say. */
-export async function adoptFound(
+async function adoptFound(
   store: Store,
   found: FilesToAdopt,
   args: Arguments,

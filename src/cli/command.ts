@@ -7,7 +7,7 @@ export interface Command {
   readonly name: string;
   /** The names of the operands, such as `SOURCE TARGET`. A last one with `…` is one operand or more. */
   readonly operands: readonly string[];
-  /** The names of the operands beside an option that changes them. */
+  /** The operands that replace `operands` where an option is given, by the name of the option. */
   readonly operandsWith?: Readonly<Record<string, readonly string[]>>;
   readonly summary: string;
   /** The help of each option, by the flags of the option, such as `--suffix <TEXT>`. */

@@ -278,7 +278,7 @@ export async function listFiles(
 }
 
 /** The format of files, by their names. */
-export function formatOf(paths: readonly string[]): "tiff" | "zip" {
+function formatOf(paths: readonly string[]): "tiff" | "zip" {
   const isZip = (path: string) => FORMATS[0].extension.test(path);
   const zip = paths.find(isZip);
   if (zip === undefined) return "tiff";

@@ -42,7 +42,7 @@ export function shapeText(shape: readonly number[]): string {
 }
 
 /** A duration, such as `1:05` or `2:00:00`. */
-export function timeText(seconds: number): string {
+function timeText(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (number: number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60)];

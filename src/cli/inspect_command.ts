@@ -73,7 +73,7 @@ const WIDEST = 76;
 const HIGHEST = 40;
 
 /** A map of the inner chunks of a shard, by their lengths: the last two dimensions of each slice. */
-export function drawShard(
+function drawShard(
   {
     chunksPerShard,
     chunksInArray,

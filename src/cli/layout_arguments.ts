@@ -29,7 +29,7 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
   };
 }
 
-/** An error about the layout is wrong usage. */
+/** Converts an error about a layout to a {@linkcode UsageError}, and returns other errors as they are. */
 export function withUsage(error: unknown): unknown {
   return error instanceof LayoutError ? new UsageError(error.message) : error;
 }

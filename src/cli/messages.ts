@@ -97,11 +97,11 @@ const STORE = /\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 /** Matches the root of a store, which is the folder that was typed. */
 const ROOT = /"\/" in (?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 
-/** Matches the nodes that are elsewhere in a store. */
+/** Matches a message about a missing node that names the nodes elsewhere in the store. */
 const NODES =
   /(No Zarr node at "[^"]*" in (?:FileSystem|Http|S3)Store\(([^()]+)\).*there (?:is a node|are nodes) at )(.*)/;
 
-/** Puts the path or the URL of the store before the keys of nodes. */
+/** Puts the path or the URL of the store before the keys of the nodes that {@linkcode NODES} matches. */
 function withPlaces(message: string): string {
   return message.replace(
     NODES,

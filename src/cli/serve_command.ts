@@ -270,7 +270,7 @@ async function stopSignal({ signal }: Io): Promise<void> {
 }
 
 /** A request that was answered. */
-export interface Access {
+interface Access {
   readonly request: Request;
   readonly response: Response;
   /** When the request came, by `performance.now`. */
@@ -280,7 +280,7 @@ export interface Access {
 }
 
 /** The line about a request as text. */
-export function textLine(
+function textLine(
   { request, response, start, isComplete }: Access,
 ): string {
   const { headers, method, url } = request;
@@ -298,7 +298,7 @@ export function textLine(
 }
 
 /** The line about a request as JSON. */
-export function jsonLine(
+function jsonLine(
   { request, response, start, isComplete }: Access,
 ): string {
   const { headers, method, url } = request;

@@ -77,7 +77,7 @@ export function concurrencyOf(args: Arguments): number | undefined {
 export type Environment = (name: string) => string | undefined;
 
 /** A share that a scheduler has given, and the variable that says so. */
-export interface GivenShare {
+interface GivenShare {
   readonly share: Share;
   readonly variable: string;
 }

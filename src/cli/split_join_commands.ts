@@ -14,22 +14,69 @@ import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 
 /** The options of the commands that split and join single files. */
-export const FILE_PARTS_OPTIONS: Command["options"] = {
+const FILE_PARTS_OPTIONS: Command["options"] = {
   "--parts <LIST>":
     "the ends of the names of all parts, with their sizes in bytes, such as .header:64,,.index:1024; one part has no size, and .crc32c has 4",
   "--crc32c": "check that the file ends with the CRC32C of all bytes before",
   "--overwrite": "replace files that are there already",
 };
 
+/** `zarr-parts split FILE` */
+export const SPLIT: Command = {
+  name: "split",
+  operands: ["FILE"],
+  summary:
+    "Splits a file into parts, which appear together at the end. The file stays.",
+  options: {
+    "--to <NAME>": "the start of the names of the parts; FILE if not given",
+    ...FILE_PARTS_OPTIONS,
+  },
+  examples: [
+    "zarr-parts split shard.bin --parts .header:64,.data,.index:1024",
+    "zarr-parts split shard.bin --to c/0/0 --parts ,.index:1024,.crc32c --crc32c",
+  ],
+  async run(args, io) {
+    const [path] = args.operands as [string];
+    const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
+    const size = await copyFiles(file, parts, path, args, io);
+    await reportParts(`${path} split`, size, parts.paths, args, io);
+    return 0;
+  },
+};
+
+/** `zarr-parts join NAME` */
+export const JOIN: Command = {
+  name: "join",
+  operands: ["NAME"],
+  summary:
+    "Joins the parts whose names start with NAME to a file, which appears at the end. The parts stay.",
+  options: {
+    "--to <FILE>": "the file that is written; NAME if not given",
+    ...FILE_PARTS_OPTIONS,
+  },
+  examples: [
+    "zarr-parts join shard.bin --parts .header:64,.data,.index:1024",
+    "zarr-parts join c/0/0 --to shard.bin --parts ,.index:1024,.crc32c --crc32c",
+  ],
+  async run(args, io) {
+    const [name] = args.operands as [string];
+    const path = args.text("to") ?? name;
+    const { file, parts } = filePartsOf(args, path, name);
+    const size = await copyFiles(parts, file, path, args, io);
+    await reportParts(`${path} joined`, size, parts.paths, args, io);
+    return 0;
+  },
+};
+
 /** A value of a store, and the paths of its files. */
-export interface StoredFiles {
+interface StoredFiles {
   readonly store: FileSystemStore | ComposedStore<FileSystemStore>;
   readonly key: StoreKey;
   readonly paths: readonly string[];
 }
 
 /** A file, and the parts that it is split into or joined from. */
-export interface FileParts {
+interface FileParts {
   readonly file: StoredFiles;
   readonly parts: StoredFiles;
 }
@@ -40,7 +87,7 @@ export interface FileParts {
  * @param path The path of the file.
  * @param name The path of the parts without the ends of their names.
  */
-export function filePartsOf(
+function filePartsOf(
   args: Arguments,
   path: string,
   name: string,
@@ -98,7 +145,7 @@ function parsePart(text: string): { keySuffix: string; size?: number } {
  * @param path The path of the file, for messages.
  * @returns The length in bytes.
  */
-export async function copyFiles(
+async function copyFiles(
   from: StoredFiles,
   to: StoredFiles,
   path: string,
@@ -182,7 +229,7 @@ async function assertReplaceable(
 }
 
 /** Prints the lengths of the file and of its parts. */
-export async function reportParts(
+async function reportParts(
   text: string,
   size: number,
   paths: readonly string[],
@@ -202,50 +249,3 @@ export async function reportParts(
     io.print(`  ${path.padEnd(width)}  ${sizes[i]!.padStart(digits)}`);
   }
 }
-
-/** `zarr-parts split FILE` */
-export const SPLIT: Command = {
-  name: "split",
-  operands: ["FILE"],
-  summary:
-    "Splits a file into parts, which appear together at the end. The file stays.",
-  options: {
-    "--to <NAME>": "the start of the names of the parts; FILE if not given",
-    ...FILE_PARTS_OPTIONS,
-  },
-  examples: [
-    "zarr-parts split shard.bin --parts .header:64,.data,.index:1024",
-    "zarr-parts split shard.bin --to c/0/0 --parts ,.index:1024,.crc32c --crc32c",
-  ],
-  async run(args, io) {
-    const [path] = args.operands as [string];
-    const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
-    const size = await copyFiles(file, parts, path, args, io);
-    await reportParts(`${path} split`, size, parts.paths, args, io);
-    return 0;
-  },
-};
-
-/** `zarr-parts join NAME` */
-export const JOIN: Command = {
-  name: "join",
-  operands: ["NAME"],
-  summary:
-    "Joins the parts whose names start with NAME to a file, which appears at the end. The parts stay.",
-  options: {
-    "--to <FILE>": "the file that is written; NAME if not given",
-    ...FILE_PARTS_OPTIONS,
-  },
-  examples: [
-    "zarr-parts join shard.bin --parts .header:64,.data,.index:1024",
-    "zarr-parts join c/0/0 --to shard.bin --parts ,.index:1024,.crc32c --crc32c",
-  ],
-  async run(args, io) {
-    const [name] = args.operands as [string];
-    const path = args.text("to") ?? name;
-    const { file, parts } = filePartsOf(args, path, name);
-    const size = await copyFiles(parts, file, path, args, io);
-    await reportParts(`${path} joined`, size, parts.paths, args, io);
-    return 0;
-  },
-};

@@ -30,7 +30,7 @@ let loading: Promise<CodecRegistry | undefined> | undefined;
 
 async function loadRegistry(): Promise<CodecRegistry | undefined> {
   try {
-    // A computed specifier: zarrita is no import of this package, and pages run the same version.
+    // The specifier is computed, since zarrita is no import of this package. Pages run the same version.
     const specifier = MODULES.get("zarrita")!;
     const { registry } = await import(specifier);
     registerCodecs(registry);

@@ -27,7 +27,7 @@ export interface BytesCodec {
 }
 
 /** The elements of a chunk: a typed array, or zarrita's own `BoolArray`. */
-export interface ElementArray {
+interface ElementArray {
   readonly buffer: ArrayBufferLike;
   readonly byteOffset: number;
   readonly byteLength: number;

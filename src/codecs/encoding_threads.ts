@@ -45,7 +45,7 @@ export async function encodeNatively(
 }
 
 /** The functions of `node:zlib` that encode bytes. */
-export type Encoder =
+type Encoder =
   | "zstdCompressSync"
   | "gzipSync"
   | "deflateSync"

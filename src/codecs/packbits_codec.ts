@@ -41,7 +41,7 @@ export async function loadPackbits(
  *
  * Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
  */
-export class PackbitsCodec {
+class PackbitsCodec {
   readonly kind = "array_to_bytes";
   readonly #configuration: PackbitsConfiguration;
   readonly #metadata: ChunkMetadata;
@@ -162,7 +162,7 @@ const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 type PaddingEncoding = "none" | "first_byte" | "last_byte";
 
 /** The bits of each element that are packed, and the place of the number of padding bits. */
-export interface PackbitsConfiguration {
+interface PackbitsConfiguration {
   readonly field: BitField;
   readonly padding: PaddingEncoding;
 }
@@ -264,7 +264,7 @@ function number(size: number, isSigned = false): ElementType {
 }
 
 /** The bits of each element that are packed. Bit 0 is the least significant bit. */
-export interface BitField {
+interface BitField {
   /** The length of an element in memory in bytes, little-endian. */
   readonly size: number;
   /** The first packed bit. */
@@ -276,7 +276,7 @@ export interface BitField {
 }
 
 /** Writes a bit field of each element into `packed`, without gaps. */
-export function packBits(
+function packBits(
   elements: Uint8Array,
   packed: Uint8Array,
   { size, first, bits }: BitField,

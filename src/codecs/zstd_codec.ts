@@ -22,7 +22,7 @@ import {
 import { encodeNatively } from "./encoding_threads.ts";
 
 /** zarrita's class of the codec `zstd`, as the registry holds it. */
-export interface ZstdEntry {
+interface ZstdEntry {
   fromConfig(configuration: { level: number }): BytesCodec;
 }
 
@@ -195,7 +195,7 @@ function framesOf(encoded: Uint8Array): ZstdFrame[] {
  *
  * Source: RFC 8878, section 3, https://www.rfc-editor.org/rfc/rfc8878.html
  */
-export interface ZstdFrame {
+interface ZstdFrame {
   readonly start: number;
   /** The end of the frame, with its checksum. */
   readonly end: number;

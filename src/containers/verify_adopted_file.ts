@@ -12,7 +12,7 @@ import { makeTiffIndex } from "./tiff/verify_adopted_tiffs.ts";
 import { makeZipIndex, wrongEntries } from "./zip/verify_adopted_zips.ts";
 
 /** A way in which an adopted file is not the one that was adopted. */
-export interface AdoptedFileProblem {
+interface AdoptedFileProblem {
   /** Whether the index does not fit the file, or one entry of a zip was changed. */
   readonly kind: "file" | "entry";
   /** The difference, in a sentence. */

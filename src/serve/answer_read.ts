@@ -25,7 +25,7 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
-  /** Whether the body lies in memory of {@linkcode readShortBody}, which is given back. */
+  /** Whether the body lies in memory of {@linkcode readShortBody}, which must be given back. */
   readonly isLent?: boolean;
 }
 
@@ -151,7 +151,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the media type of a value by the end of its key. */
-export function contentTypeOf(key: StoreKey): string {
+function contentTypeOf(key: StoreKey): string {
   if (isMetadataKey(key)) return "application/json";
   const extension = /\.(\w+)$/.exec(key)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(TYPES, extension)
@@ -164,7 +164,7 @@ export function contentTypeOf(key: StoreKey): string {
  * is to be ignored, so that the whole value is sent: no header, a malformed one, another
  * unit, or several ranges.
  */
-export function parseRangeHeader(header: string | null): ByteRange | undefined {
+function parseRangeHeader(header: string | null): ByteRange | undefined {
   const [, first, last] = SINGLE_RANGE.exec(header ?? "") ?? [];
   if (first === undefined || last === undefined) return undefined;
   if (first === "") {

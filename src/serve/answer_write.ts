@@ -86,7 +86,7 @@ interface Change {
   readonly timeout: number;
 }
 
-/** A condition of a request does not hold. */
+/** Thrown if a condition of a request does not hold. */
 class ConditionError extends Error {}
 
 /**
@@ -179,8 +179,8 @@ function statusOf(
 /** The longest time of a timer in milliseconds. */
 const LONGEST = 2 ** 31 - 1;
 
-/** A client did not send the body that it announced. */
-export class BodyError extends Error {
+/** Thrown if a client did not send the body that it announced. */
+class BodyError extends Error {
   readonly status: 400 | 408;
 
   constructor(status: 400 | 408, message: string, options?: ErrorOptions) {
@@ -198,7 +198,7 @@ export class BodyError extends Error {
  * count the time of the client.
  * @param ended Called at the end of the body, before the stream ends.
  */
-export function readBody(
+function readBody(
   { body, headers }: Request,
   { key, limit, timeout, deadline }: {
     key: StoreKey;
@@ -242,7 +242,7 @@ export function readBody(
 }
 
 /** Returns the length that a request announces, if it does. */
-export function announcedLength(headers: Headers): number | undefined {
+function announcedLength(headers: Headers): number | undefined {
   const length = headers.get("content-length");
   return length === null ? undefined : Number(length);
 }

@@ -27,7 +27,7 @@ import {
   windows,
 } from "./served_value.ts";
 
-/** The bytes that a request is likely to need: a range, or all; none by default. */
+/** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type Ask = ByteRange | "all" | undefined;
 
 /** A version that is kept, and the place that it belongs to. */
@@ -147,7 +147,7 @@ function firstWindow(
  * Looks up a value whose versions the store does not tell, or an inner chunk, which is
  * read whole. Values in memory have the digest of their bytes as their tag.
  */
-export async function unversionedValue(
+async function unversionedValue(
   { store, key }: Place,
   deadline: Deadline,
 ): Promise<Value | undefined> {

@@ -1,9 +1,39 @@
 /** The entity tag and the date of a value, as headers show them. Conditions compare both. */
-export interface Validated {
+interface Validated {
   /** The entity tag with its quotes, a strong one. */
   readonly etag: string | undefined;
   /** `Last-Modified` in milliseconds since 1970, a whole number of seconds. */
   readonly modified: number | undefined;
+}
+
+/** The entity tag and the date of a value, and the headers that show them. */
+export interface Validators extends Validated {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the validators of a value.
+ *
+ * @param tag A text that no other version of the value has, if there is one.
+ * @param time When the value was stored, in milliseconds since 1970, if that is known.
+ */
+export function validatorsOf(
+  tag: string | undefined,
+  time?: number,
+): Validators {
+  const etag = tag === undefined ? undefined : `"${encodeURIComponent(tag)}"`;
+  const modified = time === undefined
+    ? undefined
+    : Math.floor(time / 1000) * 1000;
+  return {
+    etag,
+    modified,
+    headers: {
+      ...etag !== undefined && { etag },
+      ...modified !== undefined &&
+        { "last-modified": new Date(modified).toUTCString() },
+    },
+  };
 }
 
 /** Whether a request has a condition that may make its body unnecessary. */
@@ -83,33 +113,3 @@ function dateOf(text: string | null): number | undefined {
 /** The three forms of RFC 9110, section 5.6.7. */
 const HTTP_DATE =
   /^[A-Z][a-z]{2,8},? (?:\d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})$/;
-
-/** The entity tag and the date of a value, and the headers that show them. */
-export interface Validators extends Validated {
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/**
- * Returns the validators of a value.
- *
- * @param tag A text that no other version of the value has, if there is one.
- * @param time When the value was stored, in milliseconds since 1970, if that is known.
- */
-export function validatorsOf(
-  tag: string | undefined,
-  time?: number,
-): Validators {
-  const etag = tag === undefined ? undefined : `"${encodeURIComponent(tag)}"`;
-  const modified = time === undefined
-    ? undefined
-    : Math.floor(time / 1000) * 1000;
-  return {
-    etag,
-    modified,
-    headers: {
-      ...etag !== undefined && { etag },
-      ...modified !== undefined &&
-        { "last-modified": new Date(modified).toUTCString() },
-    },
-  };
-}

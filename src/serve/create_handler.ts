@@ -168,7 +168,7 @@ const CONDITIONS =
   "Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range";
 
 /** Builds a response. Errors may not be cached. */
-export function toResponse(
+function toResponse(
   { status, headers, body }: Answer,
   { isHead, cacheControl }: { isHead: boolean; cacheControl: string },
 ): Response {
@@ -191,7 +191,7 @@ export function toResponse(
 }
 
 /** Answers `OPTIONS`, which browsers send before requests with certain headers. */
-export function preflight(methods: string, allowsWriting: boolean): Answer {
+function preflight(methods: string, allowsWriting: boolean): Answer {
   return {
     status: 204,
     headers: {

@@ -4,7 +4,7 @@
  */
 const PATIENCE = 1_000;
 
-/** The store behind a handler took too long. */
+/** Thrown if the store behind a handler took too long. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }

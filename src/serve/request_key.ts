@@ -5,7 +5,7 @@ import { isTemporary, keyProblem, type StoreKey } from "../stores/mod.ts";
 const LONGEST_KEY = 1024;
 
 /** The key of a request, or the answer that refuses it. */
-export type RequestKey =
+type RequestKey =
   | { readonly key: StoreKey }
   | { readonly status: 400 | 404; readonly body: string };
 

@@ -69,7 +69,7 @@ export class ShownStore {
   /**
    * Waits until all earlier changes of a value have ended.
    *
-   * @returns Ends this change.
+   * @returns A function that ends this change.
    */
   async beginChange(
     key: StoreKey,

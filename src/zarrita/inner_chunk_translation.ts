@@ -106,7 +106,10 @@ function shownDataType(dataType: unknown): string | undefined {
   return isName ? name : undefined;
 }
 
-/** The shards of an array, or `undefined` if its metadata is not understood: then it is shown as stored, and its chunks are refused. */
+/**
+ * The shards of an array; `undefined` if its metadata is not understood. Such an array is
+ * shown as it is stored, and its chunks are refused.
+ */
 function readableLevels(array: Members): ShardLevels | undefined {
   try {
     return parseShardLevels(withNumbers(array));
@@ -128,7 +131,7 @@ function configured(codec: unknown): unknown {
  * The fill value of an array in a form that zarrita reads exactly, or `undefined` if
  * zarrita reads the one in the document exactly.
  */
-export function shownFillValue(array: Members): string | number | undefined {
+function shownFillValue(array: Members): string | number | undefined {
   const { data_type, fill_value } = array;
   switch (data_type) {
     case "int64":
@@ -141,7 +144,7 @@ export function shownFillValue(array: Members): string | number | undefined {
   }
 }
 
-/** The digits of an integer beyond 2^53, of which a number would lose some. zarrita makes a `bigint` of a string, too. */
+/** The digits of an integer beyond 2^53, of which a number would lose some. zarrita also makes a `bigint` from a string. */
 function digits(value: unknown): string | undefined {
   const number = numberOf(value);
   return typeof number === "bigint" ? String(number) : undefined;

@@ -68,13 +68,15 @@ export class ChunkChangedError extends Error {
   }
 }
 
-/** The base of a chunk that is written as a whole. */
+/** The base of a chunk that is written as a whole, whatever is stored. */
 export const WHOLE: ChunkBase = { bytes: undefined };
+/** The base of a chunk that was absent. */
 const ABSENT: ChunkBase = { bytes: undefined };
 
 /**
- * The bases of what passes through zarrita's `set`: of the bytes that it reads, of the
- * elements that it decodes from them and changes, and of the bytes that it encodes.
+ * The base of each object that passes through zarrita's `set`, which is the chunk that
+ * the object was made from: of the bytes that `set` reads, of the elements that it decodes
+ * and changes, and of the bytes that it encodes.
  */
 export const bases = new WeakMap<object, ChunkBase>();
 
@@ -95,8 +97,8 @@ interface OpenReads {
 }
 
 /**
- * Writes the chunks of a store of `withZarrParts`. What zarrita has made of a chunk that
- * it had read is stored if the chunk is still the same.
+ * Writes the chunks of a store of `withZarrParts`. A value that zarrita made from a chunk
+ * is stored only if the stored chunk is still the one that zarrita read.
  *
  * zarrita extends the arrays that it opens, but not the arrays that `zarr.create` returns.
  * Nothing tells from which read of such an array a write was made, so that a write is

@@ -89,7 +89,7 @@ export function selectedShape(
 }
 
 /** The run of a selection, of which every `step`-th element is selected. */
-export function strideOf(
+function strideOf(
   selection: DimensionSelection,
   length: number,
 ): Run & { step: number } {

@@ -59,16 +59,18 @@ import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
  * @param options `prefix` or `container`, and `alignment` of the shards; `otherBytes`;
  * `signal` and `createQueue` as for zarrita's `set`.
  * @throws {TypeError} If the array is of another store, is not sharded, has nested
- * shards or was created again with other inner chunks since it was opened, if the elements have another data type, if an argument is missing, or if there are a prefix and a container.
+ * shards or was created again with other inner chunks since it was opened, if the
+ * elements have another data type, if an argument is missing, or if there are both a
+ * prefix and a container.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
- * selection, if the selection is outside the array, if there is a prefix or a container and the index
- * is at the start, or if the prefix is not as long as the head parts; nothing is
- * written then. Also if the head of a container is not as long as the head parts; that
- * shard is not written.
+ * selection, if the selection is outside the array, if there is a prefix or a container
+ * and the index is at the start, or if the prefix is not as long as the head parts;
+ * nothing is written then. Also if the head of a container is not as long as the head
+ * parts; that shard is not written.
  * @throws {OtherBytesError} If a stored shard has bytes that the write would destroy;
  * that shard is not written.
- * @throws {DamageError} If a stored shard is damaged that is only partly covered: a `ChecksumError` if the checksum
- * of its index is wrong.
+ * @throws {DamageError} If a stored shard is damaged that is only partly covered: a
+ * `ChecksumError` if the checksum of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
  *
  * @example

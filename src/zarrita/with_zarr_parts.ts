@@ -118,9 +118,9 @@ const ARRAYS = Symbol("zarr-parts arrays");
  *
  * @param store Any store of zarrita or of this package.
  * @returns The store for zarrita. Its methods reject with the `MetadataError` of
- * `openArrayChunks` for metadata that is not valid or not understood, with a `DamageError` for a damaged index
- * of a shard or an inner chunk outside of its shard, and with the errors of
- * `ConcatParts.apply` for incomplete chunks. A key outside the chunk grid has no value:
+ * `openArrayChunks` for metadata that is not valid or not understood, with a
+ * `DamageError` for a damaged index of a shard or an inner chunk outside of its shard,
+ * and with the errors of `ConcatParts.apply` for incomplete chunks. A key outside the chunk grid has no value:
  * reading it gives `undefined`, and writing or deleting it is a `RangeError`. Elements
  * that are read through zarrita are a `DamageError` if a decoded chunk has too few or
  * too many of them. Of a chunk of shards that extends past the end of the array along
@@ -197,7 +197,10 @@ export function withZarrParts<S extends ZarritaStore>(
   }) as ZarrPartsStore<S>;
 }
 
-/** Reads a value, and notes its key. The bytes are a new object that fills its memory, since zarrita encodes all of the memory that elements lie in. */
+/**
+ * Reads a value, and notes its key. The bytes are a new object that fills its memory, since
+ * zarrita encodes all of the memory that elements lie in.
+ */
 async function readOwn(
   { store, key }: Place,
   options: StoreOptions | undefined,
@@ -257,7 +260,7 @@ export type Decode = (
  *
  * @param arrays The arrays of the store.
  */
-export function checkChunks(
+function checkChunks(
   arrays: TranslatedArrays,
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
@@ -386,8 +389,8 @@ type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
 const decoders = new WeakMap<object, DecodeChunk>();
 
 /**
- * Makes an array of zarrita remember what its `set` reads, up to where it stores what it
- * has made of this. zarrita reads without options for `set` alone.
+ * Makes an array of zarrita remember the chunk that its `set` reads, until `set` stores
+ * what it has made from the chunk. Only `set` reads without options.
  *
  * @returns The decoder of the array's chunks; `undefined` for an array of another version
  * of zarrita, or one that does not write.

@@ -243,7 +243,7 @@ function scriptText(value: unknown): string {
 }
 
 /** A program that opens an array, and how. */
-export interface Snippet {
+interface Snippet {
   readonly program: string;
   readonly code: string;
   readonly note?: string;

@@ -68,7 +68,7 @@ export function importMap(folder: string): string {
  * @param path The encoded name of a module, `/`, and the path of another module relative
  * to it; an empty path for the module itself.
  */
-export async function moduleText(path: string): Promise<string | undefined> {
+async function moduleText(path: string): Promise<string | undefined> {
   const [, encoded, relative] = /^([^/]+)\/(.*)$/.exec(path) ?? [];
   const name = MODULES.keys().find((name) =>
     encodeURIComponent(name) === encoded

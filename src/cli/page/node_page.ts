@@ -19,7 +19,7 @@ import type { Html } from "./drawings.ts";
 import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
 
 /** A node that a page is asked for. */
-export interface PageRequest {
+interface PageRequest {
   readonly store: Store;
   /** The name of the store, such as its folder. */
   readonly title: string;
@@ -35,7 +35,7 @@ export interface PageRequest {
 }
 
 /** A page, and how it is answered. */
-export interface NodePage {
+interface NodePage {
   readonly status: number;
   readonly html: string;
   /** The sources that the page may load from, for `Content-Security-Policy`. */

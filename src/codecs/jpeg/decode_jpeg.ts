@@ -10,7 +10,7 @@ import { upsampler } from "./samples.ts";
 import { numberAt, readJpegTables, readTables, segments } from "./segments.ts";
 
 /** Options of `decodeJpeg`. */
-export interface JpegOptions {
+interface JpegOptions {
   /** Tables that the picture lacks, as a JPEG file without a picture. */
   readonly tables?: Uint8Array | undefined;
   /** The colors that are stored; by default found as libjpeg does. */

@@ -74,7 +74,7 @@ function refusalOf(marker: number, bits: number): string | undefined {
 }
 
 /** What the first frame of a JPEG file says of the picture. */
-export interface JpegHeader {
+interface JpegHeader {
   /** The height, the width, and the number of samples of a pixel. */
   readonly shape: readonly [number, number, number];
   /** Why the picture cannot be decoded; `undefined` if it can be. */

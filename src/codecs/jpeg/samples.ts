@@ -1,7 +1,7 @@
 import type { Component, Plane } from "./frame.ts";
 
 /** Writes row `y` of the picture into `line`, from a component with fewer samples. */
-export type Upsampler = (y: number, line: Uint8Array) => void;
+type Upsampler = (y: number, line: Uint8Array) => void;
 
 /**
  * Makes the samples of a component as many as the picture has pixels, as libjpeg does
@@ -79,15 +79,7 @@ function widenRows(near: Row, next: Row, line: Uint8Array): void {
   }
 }
 
-/**
- * The inverse discrete cosine transform of libjpeg, in integers ("islow"), which
- * decides how values are rounded.
- *
- * Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT
- * algorithms with 11 multiplications", ICASSP 1989, with constants of 13 bits.
- */
-
-/** The bits after the point in constants, and more of them between the two passes. */
+/** The bits after the point in constants, and the further ones between the two passes. */
 const CONSTANT_BITS = 13;
 const PASS_BITS = 2;
 
@@ -109,9 +101,13 @@ const C_3_072711026 = 25172;
 const values = new Int32Array(64);
 
 /**
- * Transforms a block of coefficients into samples. Samples out of range are clamped, as
- * by the vector code of libjpeg-turbo, which differs only where damage makes values of
- * more than 16 bits.
+ * Transforms a block of coefficients into samples by the inverse discrete cosine
+ * transform of libjpeg in integers ("islow"), which decides how values are rounded.
+ * Samples out of range are clamped, as by the vector code of libjpeg-turbo, which differs
+ * only where damage makes values of more than 16 bits.
+ *
+ * Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT
+ * algorithms with 11 multiplications", ICASSP 1989, with constants of 13 bits.
  *
  * @param coefficients Has the block at `start`, row by row.
  * @param factors The quantization table, by which the coefficients are multiplied.

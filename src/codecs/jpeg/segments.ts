@@ -43,7 +43,7 @@ export function readTables(
 }
 
 /** A marker with the bytes of its segment, which ends at `end`. */
-export interface Segment {
+interface Segment {
   readonly marker: number;
   readonly segment: Uint8Array;
   readonly end: number;

@@ -112,7 +112,7 @@ export async function checkFileRecord(
 }
 
 /** The stored index of an adopted file. */
-export interface AdoptedIndex {
+interface AdoptedIndex {
   /** The length of the file in bytes. */
   readonly size: number;
   readonly contents: number;

@@ -113,7 +113,7 @@ export interface FileToVerify {
  * @throws {MismatchError | RangeError} If the file does not fit its array.
  * @throws {DamageError} If the file cannot be read.
  */
-export type MakeIndex = (
+type MakeIndex = (
   store: Store,
   file: FileToVerify,
   options: StoreOptions,

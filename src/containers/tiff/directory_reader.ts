@@ -36,7 +36,7 @@ export interface Directory {
 }
 
 /** The directories of a TIFF. */
-export interface TiffDirectories {
+interface TiffDirectories {
   readonly isLittleEndian: boolean;
   readonly isBig: boolean;
   /** The directories of the chain, and then their sub-directories. */

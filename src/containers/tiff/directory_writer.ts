@@ -7,7 +7,7 @@ import { sizeOfType, TAG, TYPE, UNREAD_TAG } from "./tiff_tags.ts";
  * A field of a TIFF directory: its tag, its type and its values. Offsets have 64 bits in
  * BigTIFF, and 32 in other TIFFs.
  */
-export type Field =
+type Field =
   | readonly [tag: number, type: "ascii", text: string]
   | readonly [
     tag: number,

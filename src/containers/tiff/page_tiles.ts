@@ -14,7 +14,7 @@ export const MOST_TILES = 2 ** 20;
 const LARGEST_TILE = 2 ** 31 - 1;
 
 /** The dimensions of a page, and the places of its tiles. */
-export interface PageTiles {
+interface PageTiles {
   readonly axes: readonly TiffAxis[];
   readonly shape: readonly number[];
   readonly tileShape: readonly number[];

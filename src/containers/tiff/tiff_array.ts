@@ -24,7 +24,7 @@ export interface TiffArray extends TileEncoding {
 }
 
 /** The dimensions of an array by their meaning. */
-export interface Axes {
+interface Axes {
   readonly y: number;
   readonly x: number;
   readonly bands?: number;

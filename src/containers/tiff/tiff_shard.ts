@@ -24,7 +24,7 @@ export interface TiffShard {
 }
 
 /** Which pages of a file are adopted. */
-export interface PageSelection {
+interface PageSelection {
   /** The place of a page. By default, all pages that are pictures. */
   readonly page?: number | undefined;
   /** The overview of the page: 0 for the page itself, 1 for the largest smaller version, and so on. */
@@ -57,17 +57,20 @@ export async function rankOfTiff(
   return (await readShard(store, { key, size }, selection, {})).shape.length;
 }
 
-/** A selection as a number below 2^32, for the record of a file. */
+/** The number of bits of an encoded selection that hold the page. */
 const PAGE_BITS = 22;
+/** The greatest page and the greatest overview that {@linkcode encodeSelection} can encode. */
 export const MOST_PAGES = 2 ** PAGE_BITS - 2;
 export const MOST_OVERVIEWS = 2 ** (32 - PAGE_BITS) - 1;
 
+/** Encodes a selection as a number below 2^32, for the record of a file. */
 export function encodeSelection(
   { page = -1, overview = 0 }: PageSelection,
 ): number {
   return page + 1 + overview * 2 ** PAGE_BITS;
 }
 
+/** Decodes the number of {@linkcode encodeSelection}. */
 export function decodeSelection(contents: number): PageSelection {
   const page = contents % 2 ** PAGE_BITS - 1;
   const overview = Math.floor(contents / 2 ** PAGE_BITS);

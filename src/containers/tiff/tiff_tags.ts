@@ -48,7 +48,7 @@ export const UNREAD_TAG = {
 } as const;
 
 /** The name of a tag that is read. */
-export type TagName = keyof typeof TAG;
+type TagName = keyof typeof TAG;
 
 /** The types of values by their codes. */
 export const TYPE = {

@@ -38,7 +38,7 @@ export interface ListedEntry {
 }
 
 /** The contents of a zip. */
-export interface ZipDirectory {
+interface ZipDirectory {
   readonly entries: readonly ListedEntry[];
   /** The offset of the central directory, where the bytes of entries end. */
   readonly start: number;

@@ -47,6 +47,31 @@ const UTF_8 = 1 << 11;
 /** An ordinary file that its owner may write and all may read. */
 const ATTRIBUTES = 0o100644 * 2 ** 16;
 
+/** A zip to read. */
+export interface ZipFile {
+  /** Its key, for messages. */
+  readonly key: string;
+  /** Its length in bytes. */
+  readonly size: number;
+  /** Reads a range that lies in the file. */
+  read(extent: Extent): Promise<Uint8Array>;
+}
+
+/** An error about a file that cannot be read as a zip. */
+export function damaged({ key }: ZipFile, problem: string): DamageError {
+  return new DamageError(`File ${describe(key)} ${problem}`, { key });
+}
+
+/** Reads a number of 64 bits. */
+export function readNumber(view: DataView, at: number, file: ZipFile): number {
+  const number = view.getBigUint64(at, true);
+  if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
+  throw damaged(
+    file,
+    `holds the offset or the size ${number}, where 2^53−1 is the most that can be read`,
+  );
+}
+
 /** Encodes the header that comes before the bytes of an entry. */
 export function encodeLocalHeader(
   { name, crc, size, modified }: ZipEntry,
@@ -209,29 +234,4 @@ export function viewOf(bytes: Uint8Array): DataView {
 
 function setNumber(view: DataView, at: number, number: number): void {
   view.setBigUint64(at, BigInt(number), true);
-}
-
-/** A zip to read. */
-export interface ZipFile {
-  /** Its key, for messages. */
-  readonly key: string;
-  /** Its length in bytes. */
-  readonly size: number;
-  /** Reads a range that lies in the file. */
-  read(extent: Extent): Promise<Uint8Array>;
-}
-
-/** An error about a file that cannot be read as a zip. */
-export function damaged({ key }: ZipFile, problem: string): DamageError {
-  return new DamageError(`File ${describe(key)} ${problem}`, { key });
-}
-
-/** Reads a number of 64 bits. */
-export function readNumber(view: DataView, at: number, file: ZipFile): number {
-  const number = view.getBigUint64(at, true);
-  if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
-  throw damaged(
-    file,
-    `holds the offset or the size ${number}, where 2^53−1 is the most that can be read`,
-  );
 }
