@@ -1,7 +1,12 @@
 import { toArrayBuffer } from "@std/streams/to-array-buffer";
 import { describeValue } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
-import type { ByteReader, ByteWriter, StoreOptions } from "./store.ts";
+import type {
+  ByteRange,
+  ByteReader,
+  ByteWriter,
+  StoreOptions,
+} from "./store.ts";
 
 /** The chunk size of {@linkcode toStream} in bytes. */
 const WINDOW = 64 * 1024;
@@ -40,8 +45,62 @@ export function abortable(
     : stream.pipeThrough(new TransformStream(), { signal });
 }
 
+/**
+ * Passes on a range of a stream. Only a range with `suffixLength` is buffered, and
+ * not more than the suffix. The source is cancelled once the range is complete.
+ */
+export function rangeStream(
+  range: ByteRange,
+): TransformStream<Uint8Array, Uint8Array> {
+  return new TransformStream(
+    "suffixLength" in range
+      ? suffix(range.suffixLength)
+      : slice(range.offset, range.length),
+  );
+}
+
+function slice(
+  offset: number,
+  length: number,
+): Transformer<Uint8Array, Uint8Array> {
+  let skip = offset;
+  let rest = length;
+  return {
+    transform(chunk, controller) {
+      const piece = chunk.subarray(skip, skip + rest);
+      skip = Math.max(0, skip - chunk.length);
+      rest -= piece.length;
+      if (piece.length > 0) controller.enqueue(piece);
+      if (rest === 0) controller.terminate();
+    },
+  };
+}
+
+function suffix(length: number): Transformer<Uint8Array, Uint8Array> {
+  const kept: Uint8Array[] = [];
+  let size = 0;
+  return {
+    transform(chunk) {
+      kept.push(chunk);
+      size += chunk.length;
+      for (let first = kept[0]; first; first = kept[0]) {
+        if (size - first.length < length) break;
+        size -= first.length;
+        kept.shift();
+      }
+    },
+    flush(controller) {
+      let skip = Math.max(0, size - length);
+      for (const chunk of kept) {
+        controller.enqueue(chunk.subarray(skip));
+        skip = 0;
+      }
+    },
+  };
+}
+
 /** A faster way to read the bytes of a stream, without its chunks. */
-export interface Shortcut {
+interface Shortcut {
   /** The source of the stream. The caller must close it. */
   readonly reader?: ByteReader;
   /** Writes all bytes of the stream, and leaves the writer open. */
@@ -60,8 +119,8 @@ export function offerShortcut<S extends ReadableStream<Uint8Array>>(
 }
 
 /**
- * Takes a shortcut of a stream that is neither locked nor read from yet, if it has
- * that shortcut. The stream itself is locked then.
+ * Takes a shortcut of a stream, which is locked from then on. Returns `undefined` if the
+ * stream does not have the shortcut, is locked, or was read from.
  */
 export function takeShortcut<W extends keyof Shortcut>(
   stream: ReadableStream<Uint8Array>,
@@ -73,7 +132,7 @@ export function takeShortcut<W extends keyof Shortcut>(
   return shortcut;
 }
 
-/** Whether a stream is neither locked nor read from. Only `Response` tells: it refuses other streams. */
+/** Whether a stream is neither locked nor read from. Only the constructor of `Response` tells: it refuses other streams. */
 function isUntouched(stream: ReadableStream<Uint8Array>): boolean {
   try {
     new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>);
@@ -93,7 +152,7 @@ export function assertValue(value: unknown): void {
   );
 }
 
-/** Cancels a value that will not be stored, so that the writer of the stream does not wait for ever. */
+/** Cancels a stream that will not be stored, so that its writer does not wait for ever. */
 export async function discard(
   value: Uint8Array | ReadableStream<Uint8Array>,
   reason: unknown,
@@ -102,7 +161,7 @@ export async function discard(
   if (isStream(value)) await value.cancel(reason).catch(() => {});
 }
 
-/** Checks for a method, since a stream may be that of another realm or a polyfill. */
+/** Whether a value is a stream, by a method, since streams may come from another realm or a polyfill. */
 function isStream(value: unknown): value is ReadableStream<Uint8Array> {
   return typeof (value as ReadableStream | undefined)?.getReader === "function";
 }

@@ -1,8 +1,7 @@
-import { discard, toBytes } from "./byte_streams.ts";
-import { assertStoreKey } from "./store_key.ts";
 import { assertSizeLimit } from "../errors/mod.ts";
+import { isSameBytes } from "../runtime/mod.ts";
+import { abortable, discard, toBytes, toStream } from "./byte_streams.ts";
 import { describeStore } from "./describe_store.ts";
-import { cutRange, readUnsizedRange, streamWhole } from "./unsized_store.ts";
 import {
   assertByteRange,
   type ByteRange,
@@ -12,6 +11,8 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "./store.ts";
+import { assertStoreKey } from "./store_key.ts";
+import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 
 // The following functions accept any store, also a `Map`: they detect methods by their
 // type, since the `size` of a `Map` is a number, and await results, since the methods of a
@@ -94,7 +95,8 @@ export async function readStream(
   if (typeof store.stream === "function") {
     return await store.stream(key, options);
   }
-  return await streamWhole(store, key, options);
+  const value = await store.get(key, options);
+  return value && abortable(toStream(value), options.signal);
 }
 
 /** Reads the length of a value in bytes, by `size` or else by `get`. */
@@ -150,7 +152,7 @@ export async function remove(
   await store.delete(key, options);
 }
 
-/** The methods that `group` and `getRangeOf` do not call. */
+/** The methods that a class may override alone: groups and versions do not call them. */
 const METHODS = [
   "get",
   "getRange",
@@ -163,8 +165,8 @@ const METHODS = [
 
 /**
  * Whether a store has groups and versions. A class that inherits them and has a `get` or
- * another method of its own, for example one that counts or caches, must be called by
- * that method: it has groups only if it overrides `group`, too.
+ * another method of its own, for example one that counts or caches, has groups only if it
+ * overrides `group`, too: the inherited groups would not call the other method.
  */
 export function hasGroups(
   store: Store,
@@ -188,6 +190,65 @@ export function assertWritable(store: Store, key: StoreKey): void {
       describeStore(store)
     }: the store is read-only, it has no "set" method; FileSystemStore and S3Store can write`,
   );
+}
+
+/** A store that can give a value another key beside its own, without a copy, as hard links do. */
+interface LinkingStore extends Store {
+  /**
+   * Gives a value another key.
+   *
+   * @param key The key of the value.
+   * @param other The other key, which must not have a value.
+   */
+  link(key: StoreKey, other: StoreKey, options?: StoreOptions): Promise<void>;
+}
+
+/** Refuses a store that cannot link values. */
+export function assertLinks(store: Store): asserts store is LinkingStore {
+  if (typeof (store as Partial<LinkingStore>).link === "function") return;
+  throw new TypeError(
+    `Cannot link files in ${
+      describeStore(store)
+    }, which has no "link" method: FileSystemStore can link files`,
+  );
+}
+
+/** A value of a store. */
+interface Value {
+  readonly store: Store;
+  readonly key: StoreKey;
+}
+
+/**
+ * Whether two values, maybe of different stores, are the same file. Where the stores tell
+ * no versions, values with equal bytes count as the same file.
+ */
+export async function isSameFile(
+  one: Value,
+  other: Value,
+  options: StoreOptions,
+): Promise<boolean> {
+  const { getRangeOf } = other.store;
+  if (hasGroups(one.store) && typeof getRangeOf === "function") {
+    const version = await one.store.group(one.key, [one.key]).read(
+      (values) => Promise.resolve(values.version(one.key)),
+      options,
+    );
+    if (version !== undefined) {
+      try {
+        const range = { offset: 0, length: 0 };
+        const same = await getRangeOf
+          .call(other.store, version, other.key, range, options);
+        return same !== undefined;
+      } finally {
+        version.release();
+      }
+    }
+  }
+  const [a, b] = await Promise.all(
+    [one, other].map(({ store, key }) => store.get(key, options)),
+  );
+  return a !== undefined && isSameBytes(a, b);
 }
 
 /** Refuses a key that does not belong to a group. */

@@ -31,12 +31,6 @@ export function describeStore(store: unknown): string {
   return name === "" || name === "Object" ? "a store object" : name;
 }
 
-/** Whether a value is a class of stores, given in place of an instance. */
-export function isStoreClass(value: unknown): value is { name: string } {
-  return typeof value === "function" &&
-    typeof value.prototype?.get === "function";
-}
-
 /** A URL without user name and password, and with `?…` in place of a query string. */
 export function redactUrl(url: string): string {
   return url
@@ -48,8 +42,8 @@ export function redactUrl(url: string): string {
 /** Makes `console.log` and `Deno.inspect` print what `toString` returns. */
 export function inspectAsString(store: object): void {
   for (const name of ["Deno.customInspect", "nodejs.util.inspect.custom"]) {
-    // Per object: members of a class with computed names keep bundlers from
-    // leaving out the class where nobody uses it.
+    // Defined for each object, since bundlers do not leave out an unused class that has
+    // members with computed names.
     Object.defineProperty(store, Symbol.for(name), {
       configurable: true,
       value(this: object): string {
@@ -60,8 +54,8 @@ export function inspectAsString(store: object): void {
 }
 
 /**
- * Refuses what is not a store, and says which store to construct where a path, a
- * URL or a class was given.
+ * Refuses a value that is not a store. For a path, a URL or a class, the message says which
+ * store to construct.
  */
 export function assertStore(store: unknown): void {
   const isObject = typeof store === "object" && store !== null;
@@ -90,4 +84,10 @@ function advice(store: unknown): string {
   return `: use new FileSystemStore(${
     store instanceof URL ? `new URL(${place})` : place
   })`;
+}
+
+/** Whether a value is a class of stores, given in place of an instance. */
+function isStoreClass(value: unknown): value is { name: string } {
+  return typeof value === "function" &&
+    typeof value.prototype?.get === "function";
 }

@@ -70,7 +70,7 @@ export interface Forwarding {
 }
 
 /** The methods that every forwarding store has, whatever the store below has. */
-export type ReadingStore = Required<
+type ReadingStore = Required<
   Pick<Store, "get" | "getRange" | "stream" | "size">
 >;
 
@@ -92,7 +92,7 @@ export function forwardingStore(
     name,
   } = forwarding;
 
-  /** Reads from the place of a key. Not an async function, since each promise counts for small values. */
+  /** Reads from the place of a key. Not an async function, since each further promise slows down reading small values. */
   function readAt<T>(
     key: StoreKey,
     options: StoreOptions | undefined,
@@ -169,7 +169,7 @@ export function forwardingStore(
 }
 
 /** How a forwarding group finds its values. */
-export interface GroupForwarding {
+interface GroupForwarding {
   /** Returns the values of the group over those of the group below. */
   values(below: GroupValues): GroupValues;
   /** Returns a writer of the group over one of the group below. */

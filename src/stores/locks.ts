@@ -7,41 +7,19 @@ import type {
   StoreOptions,
 } from "./store.ts";
 
-/** The readers of one key between two writers. */
-interface Turn {
-  /** The number of readers that run or wait. */
-  readers: number;
-  /** Resolves when the writer of this turn has finished, for whom the readers wait; `undefined` if there is none. */
-  write: Promise<void> | undefined;
-  /** Tells the next writer that the last reader has finished. */
-  finish: (() => void) | undefined;
-}
-
-/** A lock that operations pass on to the store below in their options. */
-interface HeldLock {
-  readonly locks: KeyLocks;
-  readonly key: string;
-  isHeld: boolean;
-}
-
-const HELD = Symbol("zarr-parts held lock");
-
-interface LockedOptions extends StoreOptions {
-  readonly [HELD]?: HeldLock;
-}
-
 /**
  * The locks of a store in this process: read-write locks by key, in the order of the
  * calls. Readers of a key run at the same time, writers one after another, so that no
  * reader sees the parts of two writes.
  *
- * A writer tells in the options that it passes on that it holds the lock, and takes it
- * only once: a composed store and the groups of its base have the same locks.
+ * A writer that holds a lock says so in the options that it passes on, so that the store
+ * below does not take the lock again: a composed store and the groups of its base have
+ * the same locks.
  */
 export class KeyLocks {
   /** The latest turn of each key that has tasks. */
   readonly #turns = new Map<string, Turn>();
-  /** The locks of stores that are composed of a composed store, and have other keys. */
+  /** The locks of all stores that are composed of the owner of these locks, and have keys of their own. */
   #above: KeyLocks | undefined;
   static readonly #ofOwners = new WeakMap<WeakKey, KeyLocks>();
 
@@ -52,7 +30,7 @@ export class KeyLocks {
     return locks;
   }
 
-  /** Gives a composed store the same locks as other stores composed of the same one. */
+  /** Gives a store that is composed of the owner of these locks the locks that all such stores share. */
   passOnTo(composed: Store): void {
     this.#above ??= new KeyLocks();
     KeyLocks.#ofOwners.set(composed, this.#above);
@@ -121,7 +99,7 @@ export class KeyLocks {
     }
   }
 
-  /** Returns options for an operation that is given to `write` later, together with these options. */
+  /** Returns the options for an operation that runs by `write` later, with these same options. */
   prepare(key: string, options: StoreOptions = {}): StoreOptions {
     return this.#lockable(key, options);
   }
@@ -156,9 +134,32 @@ export class KeyLocks {
   }
 }
 
+/** The readers of one key between two writers. */
+interface Turn {
+  /** The number of readers that run or wait. */
+  readers: number;
+  /** Resolves when the writer of this turn, for which the readers wait, has finished; `undefined` if there is none. */
+  write: Promise<void> | undefined;
+  /** Tells the next writer that the last reader has finished. */
+  finish: (() => void) | undefined;
+}
+
+/** A lock that operations pass on to the store below in their options. */
+interface HeldLock {
+  readonly locks: KeyLocks;
+  readonly key: string;
+  isHeld: boolean;
+}
+
+const HELD = Symbol("zarr-parts held lock");
+
+interface LockedOptions extends StoreOptions {
+  readonly [HELD]?: HeldLock;
+}
+
 /**
  * Runs a task that reads and changes one value, after all earlier tasks of the same
- * value. Nobody else changes the value meanwhile: in any process if the store has
+ * value. No other task changes the value during this one: in any process if the store has
  * locks, else in this process.
  *
  * @param task Reads and changes the value through the store that it is given, as
@@ -200,6 +201,25 @@ export async function removeValue(
   const group = hasGroups(store) ? store.group(key, [key]) : undefined;
   if (group?.delete !== undefined) return await group.delete(options);
   await KeyLocks.of(store).write(key, () => remove(store, key, options));
+}
+
+/**
+ * Stores a value unless the key has one already. Of several calls at once, one
+ * stores its value: in any process if the store has locks, else in this process.
+ *
+ * @returns Whether the value was stored.
+ */
+export function writeNew(
+  store: Store,
+  key: StoreKey,
+  bytes: Uint8Array,
+  options?: StoreOptions,
+): Promise<boolean> {
+  return exclusively(store, key, async (store) => {
+    if (await store.get(key, options) !== undefined) return false;
+    await write(store, key, bytes, options);
+    return true;
+  }, options);
 }
 
 /** A group of values as a store. It stores bytes, and no streams. */
@@ -249,23 +269,4 @@ export class GroupStore implements Store {
   async delete(_key: StoreKey, options?: StoreOptions): Promise<void> {
     await this.#group.delete!(options);
   }
-}
-
-/**
- * Stores a value unless the key has one already. Of several calls at once, one
- * stores its value: in any process if the store has locks, else in this process.
- *
- * @returns Whether the value was stored.
- */
-export function writeNew(
-  store: Store,
-  key: StoreKey,
-  bytes: Uint8Array,
-  options?: StoreOptions,
-): Promise<boolean> {
-  return exclusively(store, key, async (store) => {
-    if (await store.get(key, options) !== undefined) return false;
-    await write(store, key, bytes, options);
-    return true;
-  }, options);
 }

@@ -383,7 +383,7 @@ class MemoryValues implements GroupValues {
   readonly #values: ReadonlyMap<StoreKey, Uint8Array | undefined>;
   readonly #assertKey: (key: StoreKey) => void;
 
-  /** @param assertKey Refuses keys. Called for keys without a value alone, since stored keys are valid. */
+  /** @param assertKey Refuses keys. Called only for keys without a value, since stored keys are valid. */
   constructor(
     values: ReadonlyMap<StoreKey, Uint8Array | undefined>,
     assertKey: (key: StoreKey) => void,
@@ -446,8 +446,8 @@ class MemoryValues implements GroupValues {
 
 /** The tags of values in memory, by the arrays of their bytes. */
 const tags = /* @__PURE__ */ new WeakMap<Uint8Array, string>();
-/** The part of all tags that those of other processes do not have. */
-let process: string | undefined;
+/** The start of all tags, which no other process has. */
+let tagPrefix: string | undefined;
 let lastTag = 0;
 
 /** The version of a value in memory: the array of its bytes, which is never changed. */
@@ -466,8 +466,8 @@ class MemoryVersion implements StoreVersion {
   get tag(): string {
     let tag = tags.get(this.bytes);
     if (tag === undefined) {
-      process ??= crypto.randomUUID().slice(0, 13);
-      tags.set(this.bytes, tag = `${process}-${++lastTag}`);
+      tagPrefix ??= crypto.randomUUID().slice(0, 13);
+      tags.set(this.bytes, tag = `${tagPrefix}-${++lastTag}`);
     }
     return tag;
   }

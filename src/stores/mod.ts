@@ -9,8 +9,10 @@ export {
 } from "./byte_streams.ts";
 export {
   assertInGroup,
+  assertLinks,
   assertWritable,
   hasGroups,
+  isSameFile,
   readRange,
   readSize,
   readStream,
@@ -53,14 +55,7 @@ export {
   writeNew,
 } from "./locks.ts";
 export { MemoryStore } from "./memory_store.ts";
-export {
-  assertLinks,
-  FolderKeyError,
-  isSameFile,
-  recover,
-  type RecoverOptions,
-  type Recovery,
-} from "./recover.ts";
+export { recover, type RecoverOptions, type Recovery } from "./recover.ts";
 export type { S3Credentials, S3StoreOptions } from "./s3/bucket.ts";
 export { S3Store } from "./s3/s3_store.ts";
 export {
@@ -83,6 +78,7 @@ export {
   assertStoreKey,
   assertStorePrefix,
   chunkKeyProblem,
+  FolderKeyError,
   isMetadataKey,
   isTemporary,
   keyProblem,

@@ -1,5 +1,3 @@
-import { isSameBytes } from "../runtime/mod.ts";
-import { hasGroups } from "./capabilities.ts";
 import { describeStore } from "./describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
@@ -87,73 +85,3 @@ export async function recover(
     }: expected a store that writes, such as FileSystemStore or S3Store itself, and not a view of it`,
   );
 }
-
-/** A store that can give a value another key beside its own, without a copy, as hard links do. */
-export interface LinkingStore extends Store {
-  /**
-   * Gives a value another key.
-   *
-   * @param key The key of the value.
-   * @param other The other key, which must not have a value.
-   */
-  link(key: StoreKey, other: StoreKey, options?: StoreOptions): Promise<void>;
-}
-
-/** Whether a store can link values. */
-export function canLink(store: Store): store is LinkingStore {
-  return typeof (store as Partial<LinkingStore>).link === "function";
-}
-
-/** Refuses a store that cannot link values. */
-export function assertLinks(store: Store): asserts store is LinkingStore {
-  if (canLink(store)) return;
-  throw new TypeError(
-    `Cannot link files in ${
-      describeStore(store)
-    }, which has no "link" method: FileSystemStore can link files`,
-  );
-}
-
-/** A value of a store. */
-interface Value {
-  readonly store: Store;
-  readonly key: StoreKey;
-}
-
-/**
- * Whether two values, maybe of different stores, are the same one. Where the stores tell
- * no versions, values with equal bytes count as the same.
- */
-export async function isSameFile(
-  one: Value,
-  other: Value,
-  options: StoreOptions,
-): Promise<boolean> {
-  const { getRangeOf } = other.store;
-  if (hasGroups(one.store) && typeof getRangeOf === "function") {
-    const version = await one.store.group(one.key, [one.key]).read(
-      (values) => Promise.resolve(values.version(one.key)),
-      options,
-    );
-    if (version !== undefined) {
-      try {
-        const range = { offset: 0, length: 0 };
-        const same = await getRangeOf
-          .call(other.store, version, other.key, range, options);
-        return same !== undefined;
-      } finally {
-        version.release();
-      }
-    }
-  }
-  const [a, b] = await Promise.all(
-    [one, other].map(({ store, key }) => store.get(key, options)),
-  );
-  return a !== undefined && isSameBytes(a, b);
-}
-
-/**
- * No value can have a key in a file system: the key names a folder, or lies below a key
- * that names a file.
- */
-export class FolderKeyError extends Error {}

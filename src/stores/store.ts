@@ -1,90 +1,4 @@
 /**
- * A source of bytes that reads into memory of the caller, as `Deno.FsFile` does.
- * It saves the copy that a stream of chunks would need.
- *
- * @example A file
- * ```ts
- * import { type ByteReader, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const path = await Deno.makeTempFile();
- * await Deno.writeFile(path, new Uint8Array([1, 2, 3, 4, 5]));
- * const file: ByteReader = await Deno.open(path);
- * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
- * const { size } = await splitStream(file, parts, () => new WritableStream());
- * assertEquals(size, 5);
- * await Deno.remove(path);
- * ```
- */
-export interface ByteReader {
-  /**
-   * Reads the next bytes.
-   *
-   * @param memory Memory of at least one byte, filled from its start. It must not
-   * be used once the promise has settled.
-   * @returns How many bytes were read, at least one, or `null` at the end.
-   */
-  read(memory: Uint8Array): Promise<number | null>;
-  /** Closes the source, after its end or when the rest is not needed. */
-  close?(): void | Promise<void>;
-}
-
-/**
- * A sink for bytes in memory of the caller, as `Deno.FsFile` is. The caller may
- * change the memory once `write` has settled.
- *
- * @example Files for the parts
- * ```ts
- * import { type ByteWriter, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const folder = await Deno.makeTempDir();
- * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
- * await splitStream(
- *   new Blob([new Uint8Array([1, 2, 3, 4, 5])]).stream(),
- *   parts,
- *   ({ keySuffix }): Promise<ByteWriter> => Deno.create(`${folder}/0${keySuffix}`),
- * );
- * assertEquals(await Deno.readFile(`${folder}/0.index`), new Uint8Array([4, 5]));
- * await Deno.remove(folder, { recursive: true });
- * ```
- */
-export interface ByteWriter {
-  /**
-   * Writes bytes, or the first of them.
-   *
-   * @param bytes At least one byte, which may change once the promise has settled.
-   * @returns How many were written, at least one.
-   */
-  write(bytes: Uint8Array): Promise<number>;
-  /** Ends the writing. */
-  close(): void | Promise<void>;
-  /**
-   * Gives up the bytes written so far. It may be called before the last `write`
-   * has settled. Where it is missing, `close` is called.
-   *
-   * @param reason Why.
-   */
-  abort?(reason: unknown): void | Promise<void>;
-}
-
-/** Writes all bytes, in as many writes as it takes. */
-export async function writeAll(
-  writer: ByteWriter,
-  bytes: Uint8Array,
-): Promise<void> {
-  while (bytes.length > 0) {
-    const written = await writer.write(bytes);
-    if (!Number.isInteger(written) || written < 1 || written > bytes.length) {
-      throw new RangeError(
-        `Expected a writer to write 1 to ${bytes.length} bytes of ${bytes.length}, found ${written}`,
-      );
-    }
-    bytes = bytes.subarray(written);
-  }
-}
-
-/**
  * A key-value store of bytes. Only `get` is required, so that zarrita's stores are
  * stores here, too. A store without `set` is read-only, and one without `list`
  * cannot be listed. Where `getRange`, `stream` or `size` is missing, this package
@@ -216,7 +130,7 @@ export interface Store {
   ): Promise<Uint8Array | undefined>;
   /**
    * Reads a range of one version of a value as a stream. Where the method is missing, a
-   * long range is read in several ones by `getRangeOf`.
+   * long range is read in several pieces by `getRangeOf`.
    *
    * @param version The version, as a group told it.
    * @param key The key of the value.
@@ -299,6 +213,76 @@ export interface GetOptions extends StoreOptions {
    * and is not read further. No limit by default.
    */
   limit?: number;
+}
+
+/**
+ * A source of bytes that reads into memory of the caller, as `Deno.FsFile` does.
+ * It saves the copy that a stream of chunks would need.
+ *
+ * @example A file
+ * ```ts
+ * import { type ByteReader, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const path = await Deno.makeTempFile();
+ * await Deno.writeFile(path, new Uint8Array([1, 2, 3, 4, 5]));
+ * const file: ByteReader = await Deno.open(path);
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
+ * const { size } = await splitStream(file, parts, () => new WritableStream());
+ * assertEquals(size, 5);
+ * await Deno.remove(path);
+ * ```
+ */
+export interface ByteReader {
+  /**
+   * Reads the next bytes.
+   *
+   * @param memory Memory of at least one byte, filled from its start. It must not
+   * be used once the promise has settled.
+   * @returns How many bytes were read, at least one, or `null` at the end.
+   */
+  read(memory: Uint8Array): Promise<number | null>;
+  /** Closes the source, after its end or when the rest is not needed. */
+  close?(): void | Promise<void>;
+}
+
+/**
+ * A sink for bytes in memory of the caller, as `Deno.FsFile` is. The caller may
+ * change the memory once `write` has settled.
+ *
+ * @example Files for the parts
+ * ```ts
+ * import { type ByteWriter, ConcatParts, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
+ * await splitStream(
+ *   new Blob([new Uint8Array([1, 2, 3, 4, 5])]).stream(),
+ *   parts,
+ *   ({ keySuffix }): Promise<ByteWriter> => Deno.create(`${folder}/0${keySuffix}`),
+ * );
+ * assertEquals(await Deno.readFile(`${folder}/0.index`), new Uint8Array([4, 5]));
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
+export interface ByteWriter {
+  /**
+   * Writes bytes, or the first of them.
+   *
+   * @param bytes At least one byte, which may change once the promise has settled.
+   * @returns How many were written, at least one.
+   */
+  write(bytes: Uint8Array): Promise<number>;
+  /** Ends the writing. */
+  close(): void | Promise<void>;
+  /**
+   * Gives up the bytes written so far. It may be called before the last `write`
+   * has settled. Where it is missing, `close` is called.
+   *
+   * @param reason Why.
+   */
+  abort?(reason: unknown): void | Promise<void>;
 }
 
 /**
@@ -492,6 +476,40 @@ export interface StoreGroup {
   ): Promise<T>;
 }
 
+/** Writes all bytes, in as many writes as it takes. */
+export async function writeAll(
+  writer: ByteWriter,
+  bytes: Uint8Array,
+): Promise<void> {
+  while (bytes.length > 0) {
+    const written = await writer.write(bytes);
+    if (!Number.isInteger(written) || written < 1 || written > bytes.length) {
+      throw new RangeError(
+        `Expected a writer to write 1 to ${bytes.length} bytes of ${bytes.length}, found ${written}`,
+      );
+    }
+    bytes = bytes.subarray(written);
+  }
+}
+
+/** The start and the end (exclusive) of a range in a value of `size` bytes. */
+export function resolveByteRange(
+  range: ByteRange,
+  size: number,
+): { start: number; end: number } {
+  assertByteRange(range);
+  if ("suffixLength" in range) {
+    return { start: Math.max(0, size - range.suffixLength), end: size };
+  }
+  const start = Math.min(range.offset, size);
+  return { start, end: start + Math.min(range.length, size - start) };
+}
+
+/** The number of bytes that a range asks for. */
+export function lengthOfByteRange(range: ByteRange): number {
+  return "suffixLength" in range ? range.suffixLength : range.length;
+}
+
 /**
  * Refuses a value that is not a range: a range has either `suffixLength` or both
  * `offset` and `length`, which are whole numbers from 0 to 2^53−1.
@@ -529,22 +547,4 @@ function isByteRange(range: Partial<Record<string, unknown>> | null): boolean {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && value as number >= 0;
-}
-
-/** The number of bytes that a range asks for. */
-export function lengthOfByteRange(range: ByteRange): number {
-  return "suffixLength" in range ? range.suffixLength : range.length;
-}
-
-/** The start and the end (exclusive) of a range in a value of `size` bytes. */
-export function resolveByteRange(
-  range: ByteRange,
-  size: number,
-): { start: number; end: number } {
-  assertByteRange(range);
-  if ("suffixLength" in range) {
-    return { start: Math.max(0, size - range.suffixLength), end: size };
-  }
-  const start = Math.min(range.offset, size);
-  return { start, end: start + Math.min(range.length, size - start) };
 }

@@ -1,12 +1,5 @@
 import { digestOf } from "../runtime/mod.ts";
 
-/** Matches keys whose last segment is the name of a metadata document of Zarr v3 or v2. */
-const METADATA_KEY =
-  /(?:^|\/)(?:zarr\.json|\.z(?:array|group|attrs|metadata))$/;
-
-/** The greatest length of a suffix of keys in characters; object stores have keys of up to 1024 bytes. */
-export const LONGEST_SUFFIX = 1024;
-
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\\\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
@@ -38,6 +31,10 @@ export function keyProblem(key: string): string | undefined {
   }
 }
 
+/** Matches keys whose last segment is the name of a metadata document of Zarr v3 or v2. */
+const METADATA_KEY =
+  /(?:^|\/)(?:zarr\.json|\.z(?:array|group|attrs|metadata))$/;
+
 /** Whether a key's last segment is the name of a metadata document. */
 export function isMetadataKey(key: string): boolean {
   return METADATA_KEY.test(key);
@@ -48,6 +45,9 @@ export function chunkKeyProblem(key: string): string | undefined {
   return keyProblem(key) ??
     (isMetadataKey(key) ? "is that of a metadata document" : undefined);
 }
+
+/** The greatest length of a suffix of keys in characters, since object stores have keys of up to 1024 bytes. */
+export const LONGEST_SUFFIX = 1024;
 
 /** Refuses a key that some store could not keep below its root. */
 export function assertStoreKey(key: string): void {
@@ -64,6 +64,26 @@ export function assertStoreKey(key: string): void {
     } ${problem}: a key is "/" and names joined by "/"`,
   );
 }
+
+/** Refuses a prefix that no store key starts with. The last name may be incomplete. */
+export function assertStorePrefix(prefix: string): void {
+  const problem = prefix.startsWith("/")
+    // With one more letter, an incomplete name such as ".." is a name: "..x".
+    ? keyProblem(`${prefix.slice(1)}x`)
+    : 'does not start with "/"';
+  if (problem === undefined) return;
+  throw new RangeError(
+    `Prefix ${
+      JSON.stringify(prefix)
+    } ${problem}: a prefix is the start of a key, "/" and names joined by "/"`,
+  );
+}
+
+/**
+ * Thrown for a key that can have no value in a file system, since the key names a folder,
+ * or lies below a key that names a file.
+ */
+export class FolderKeyError extends Error {}
 
 /** Splits `/c/0/1` into the folder `/c/0` and the name `1`. */
 export function splitPath(key: string): { folder: string; name: string } {
@@ -97,20 +117,6 @@ export function resolveKey(folder: string, relative: string): string {
   return segments.join("/");
 }
 
-/** Refuses a prefix that no store key starts with. The last name may be incomplete. */
-export function assertStorePrefix(prefix: string): void {
-  const problem = prefix.startsWith("/")
-    // One more letter makes a name of an incomplete one, such as ".." in "..x".
-    ? keyProblem(`${prefix.slice(1)}x`)
-    : 'does not start with "/"';
-  if (problem === undefined) return;
-  throw new RangeError(
-    `Prefix ${
-      JSON.stringify(prefix)
-    } ${problem}: a prefix is the start of a key, "/" and names joined by "/"`,
-  );
-}
-
 const TEMPORARY = ".zarr-parts-tmp-";
 
 /** Whether a name is that of a temporary file. */
@@ -138,7 +144,7 @@ export const IN_PLACE_LOCK: string = `${TEMPORARY}in-place`;
 
 const PROBE = `${TEMPORARY}probe-`;
 
-/** A new name for a value by which a program asks what a store can do, and which it removes at once. */
+/** A new name for a probe: a value that a program stores to find out what the store can do, and removes at once. */
 export function probeName(): string {
   return PROBE + crypto.randomUUID();
 }
@@ -149,12 +155,12 @@ export function isProbe(name: string): boolean {
 }
 
 const JOURNAL = `${TEMPORARY}journal-`;
-/** The longest name of a chunk that its journal has whole, in characters. */
+/** The longest name of a chunk, in characters, that is in the name of its journal as a whole. */
 const LONGEST_NAME = 50;
 
 /**
  * The name of the journal of a chunk, in the folder of the chunk key. It depends on the
- * last segment of the key alone, so that stores with different roots have the same one.
+ * last segment of the key alone, so that stores with different roots use the same journal.
  */
 export async function journalName(name: string): Promise<string> {
   if (name.length <= LONGEST_NAME) return JOURNAL + name;

@@ -1,5 +1,4 @@
 import { copyBytes } from "../runtime/mod.ts";
-import { abortable, toStream } from "./byte_streams.ts";
 import {
   type ByteRange,
   resolveByteRange,
@@ -8,10 +7,10 @@ import {
   type StoreOptions,
 } from "./store.ts";
 
-/** Whether a store pads ranges, for the stores that were asked. */
+/** Whether each store pads ranges, for the stores that were asked. */
 const padding = new WeakMap<Store, Promise<boolean>>();
 
-/** How many bytes after a range are read to find one that is not 0. */
+/** The number of bytes after a range that are searched for one that is not 0. */
 const PROBE = 64;
 
 /**
@@ -82,7 +81,7 @@ function refusesRange(error: unknown): boolean {
   return error instanceof RangeError || /\b416\b/.test(String(error));
 }
 
-/** Only stores over the files of Node are known to pad, and they return a `Buffer`. */
+/** Whether bytes may end with padding. Only stores over the files of Node are known to pad; they return a `Buffer`. */
 function mayBePadded(bytes: Uint8Array): boolean {
   return bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
 }
@@ -107,68 +106,4 @@ async function padsBeyondEnd(
 ): Promise<boolean> {
   const nowhere = { offset: Number.MAX_SAFE_INTEGER - 1, length: 1 };
   return (await store.getRange!(key, nowhere, options))?.length === 1;
-}
-
-/** Reads a whole value, and returns it as a stream. */
-export async function streamWhole(
-  store: Store,
-  key: StoreKey,
-  options: StoreOptions,
-): Promise<ReadableStream<Uint8Array> | undefined> {
-  const value = await store.get(key, options);
-  return value && abortable(toStream(value), options.signal);
-}
-
-/**
- * Passes on a range of a stream. Only a range with `suffixLength` is buffered, and
- * not more than the suffix. The source is cancelled once the range is complete.
- */
-export function rangeStream(
-  range: ByteRange,
-): TransformStream<Uint8Array, Uint8Array> {
-  return new TransformStream(
-    "suffixLength" in range
-      ? suffix(range.suffixLength)
-      : slice(range.offset, range.length),
-  );
-}
-
-function slice(
-  offset: number,
-  length: number,
-): Transformer<Uint8Array, Uint8Array> {
-  let skip = offset;
-  let rest = length;
-  return {
-    transform(chunk, controller) {
-      const piece = chunk.subarray(skip, skip + rest);
-      skip = Math.max(0, skip - chunk.length);
-      rest -= piece.length;
-      if (piece.length > 0) controller.enqueue(piece);
-      if (rest === 0) controller.terminate();
-    },
-  };
-}
-
-function suffix(length: number): Transformer<Uint8Array, Uint8Array> {
-  const kept: Uint8Array[] = [];
-  let size = 0;
-  return {
-    transform(chunk) {
-      kept.push(chunk);
-      size += chunk.length;
-      for (let first = kept[0]; first; first = kept[0]) {
-        if (size - first.length < length) break;
-        size -= first.length;
-        kept.shift();
-      }
-    },
-    flush(controller) {
-      let skip = Math.max(0, size - length);
-      for (const chunk of kept) {
-        controller.enqueue(chunk.subarray(skip));
-        skip = 0;
-      }
-    },
-  };
 }

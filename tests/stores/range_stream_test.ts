@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { toBytes } from "../../src/stores/byte_streams.ts";
-import { rangeStream } from "../../src/stores/unsized_store.ts";
+import { rangeStream } from "../../src/stores/byte_streams.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observedBody } from "./http_stub.ts";
 import { sliced } from "./sliced.ts";

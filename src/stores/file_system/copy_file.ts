@@ -5,7 +5,7 @@ import { FileValueWriter } from "./value.ts";
 
 /** Whether {@linkcode copyFile} copies from one store to another. */
 export function canCopyFiles(from: object, to: object): boolean {
-  // Elsewhere, Deno may replace the file that it copies to, or sets other attributes.
+  // On other systems, Deno may replace the file that it copies to, or set other attributes.
   return rootOf(from) !== undefined && rootOf(to) !== undefined &&
     Deno.build.os === "linux";
 }
@@ -17,8 +17,8 @@ export function canCopyFiles(from: object, to: object): boolean {
  * @param from The store and the key of the file, and its length in bytes.
  * @param writer The writer of a value to which nothing was written.
  * @param length The number of bytes to copy, up to that length.
- * @returns Whether the bytes were copied. If the file has another length or is behind a
- * link, the value must be given up.
+ * @returns Whether the bytes were copied. If not, since the file has another length or is
+ * behind a link, the value must be given up.
  */
 export async function copyFile(
   { store, key, size }: {

@@ -19,6 +19,98 @@ import {
 } from "./files.ts";
 
 /**
+ * The files of Deno. Operations that read no disk run at once, since handing them to
+ * another thread takes longer than they do.
+ */
+export const DENO_FILES: Files = {
+  open(path) {
+    return ifPresentSync(() => new DenoFile(path, { read: true }));
+  },
+
+  create(path) {
+    return new DenoFile(path, { createNew: true, read: true, write: true });
+  },
+
+  openOrCreate(path) {
+    return new DenoFile(path, { create: true, read: true, write: true });
+  },
+
+  async copy(from, to, like) {
+    const { mode } = Deno.lstatSync(like);
+    await Deno.copyFile(from, to);
+    if (mode !== null) Deno.chmodSync(to, mode);
+  },
+
+  stat(path) {
+    const info = ifPresentSync(() => Deno.statSync(path));
+    return info && stateOf(info);
+  },
+
+  readNow(path, state, offset, memory) {
+    // Without inode numbers, another file may have the same state.
+    if (state.ino === null || isStatRefused || !isShortRead(memory)) {
+      return false;
+    }
+    try {
+      // The states are compared before the file is opened, since opening a pipe waits for its
+      // writer; and by `lstat`, since `stat` follows a link that has replaced the file.
+      if (!isSameState(state, stateOf(Deno.lstatSync(path)))) return false;
+      const file = Deno.openSync(path);
+      try {
+        return isSameState(state, stateOfOpen(file)) &&
+          readNow(file, offset, memory);
+      } finally {
+        file.close();
+      }
+    } catch {
+      return false; // Reading on another thread throws the error again.
+    }
+  },
+
+  touch(path) {
+    const now = new Date();
+    Deno.utimeSync(path, now, now);
+  },
+
+  async rename(from, to) {
+    if (isLong(to)) await Deno.rename(from, to);
+    else Deno.renameSync(from, to);
+  },
+
+  async remove(path) {
+    if (isLong(path)) await ifPresent(() => Deno.remove(path));
+    else ifPresentSync(() => Deno.removeSync(path));
+  },
+
+  async syncFolder(path) {
+    if (Deno.build.os === "windows") return; // Folders cannot be opened there.
+    const folder = await Deno.open(path);
+    try {
+      await folder.sync();
+    } finally {
+      folder.close();
+    }
+  },
+
+  now: () => Date.now(),
+
+  async wait(milliseconds, signal) {
+    signal?.throwIfAborted();
+    let stop!: () => void;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      stop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal?.addEventListener("abort", stop);
+    });
+    signal?.removeEventListener("abort", stop);
+    signal?.throwIfAborted();
+  },
+};
+
+/**
  * The longest file that is written, replaced or removed without another thread, in
  * bytes. Freeing the blocks of a long file takes time.
  */
@@ -54,7 +146,7 @@ class DenoFile implements OpenFile {
   }
 
   size(): number {
-    // Not by `stat`, which may be refused. Seeking reads nothing.
+    // By seeking, which reads nothing, since `stat` may be refused.
     return this.#file.seekSync(0, Deno.SeekMode.End);
   }
 
@@ -119,98 +211,6 @@ class DenoFile implements OpenFile {
   }
 }
 
-/**
- * The files of Deno. Operations that read no disk run at once, since handing them to
- * another thread takes longer than they do.
- */
-export const DENO_FILES: Files = {
-  open(path) {
-    return ifPresentSync(() => new DenoFile(path, { read: true }));
-  },
-
-  create(path) {
-    return new DenoFile(path, { createNew: true, read: true, write: true });
-  },
-
-  openOrCreate(path) {
-    return new DenoFile(path, { create: true, read: true, write: true });
-  },
-
-  async copy(from, to, like) {
-    const { mode } = Deno.lstatSync(like);
-    await Deno.copyFile(from, to);
-    if (mode !== null) Deno.chmodSync(to, mode);
-  },
-
-  stat(path) {
-    const info = ifPresentSync(() => Deno.statSync(path));
-    return info && stateOf(info);
-  },
-
-  readNow(path, state, offset, memory) {
-    // Without inode numbers, another file may have the same state.
-    if (state.ino === null || isStatRefused || !isShortRead(memory)) {
-      return false;
-    }
-    try {
-      // Compared before the file is opened, since opening a pipe waits for its writer, and
-      // not by `stat`, which follows a link that has replaced the file.
-      if (!isSameState(state, stateOf(Deno.lstatSync(path)))) return false;
-      const file = Deno.openSync(path);
-      try {
-        return isSameState(state, stateOfOpen(file)) &&
-          readNow(file, offset, memory);
-      } finally {
-        file.close();
-      }
-    } catch {
-      return false; // Reading by another thread throws the error again.
-    }
-  },
-
-  touch(path) {
-    const now = new Date();
-    Deno.utimeSync(path, now, now);
-  },
-
-  async rename(from, to) {
-    if (isLong(to)) await Deno.rename(from, to);
-    else Deno.renameSync(from, to);
-  },
-
-  async remove(path) {
-    if (isLong(path)) await ifPresent(() => Deno.remove(path));
-    else ifPresentSync(() => Deno.removeSync(path));
-  },
-
-  async syncFolder(path) {
-    if (Deno.build.os === "windows") return; // Folders cannot be opened there.
-    const folder = await Deno.open(path);
-    try {
-      await folder.sync();
-    } finally {
-      folder.close();
-    }
-  },
-
-  now: () => Date.now(),
-
-  async wait(milliseconds, signal) {
-    signal?.throwIfAborted();
-    let stop!: () => void;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      stop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      signal?.addEventListener("abort", stop);
-    });
-    signal?.removeEventListener("abort", stop);
-    signal?.throwIfAborted();
-  },
-};
-
 /** The state of a file, unless the file is so young that a later one may have the same state. */
 function oldState(path: string): FileState | undefined {
   const now = Date.now();
@@ -253,7 +253,7 @@ export async function readOpenFile(
   range: ByteRange,
   options: GetOptions,
 ): Promise<Uint8Array> {
-  // Not `stat`, which needs permission for the real path below a linked root.
+  // By seeking, since `stat` needs permission for the real path below a linked root.
   // Synchronous, since seeking reads nothing.
   const size = file.seekSync(0, Deno.SeekMode.End);
   assertSizeLimit(key, options.limit, size);
@@ -283,24 +283,24 @@ export async function readOpenFile(
 const SHORT_READ = 256 * 1024;
 /** The time in milliseconds from which a read counts as one of the disk, and not of the page cache. */
 const SLOW = 1;
-/** The most reads that use another thread after slow ones, until one is tried without. */
+/** The most reads that use another thread after slow ones, before one is tried at once again. */
 const MOST_READS_AFTER_SLOW = 64;
 
-/** How many of the next reads use another thread. */
+/** The number of next reads that use another thread. */
 let readsOnThreads = 0;
 /**
- * How many reads use another thread after the next slow one. A single slow read may only
- * have waited for a processor.
+ * The number of reads that use another thread after the next slow one: few at first, since
+ * a single slow read may only have waited for a processor.
  */
 let readsAfterSlow = 1;
 
-/** Whether memory is filled without another thread. */
-export function isShortRead(memory: Uint8Array): boolean {
+/** Whether memory is short enough to be filled without another thread, and the latest reads were not slow. */
+function isShortRead(memory: Uint8Array): boolean {
   return memory.length <= SHORT_READ && readsOnThreads === 0;
 }
 
 /** Fills memory with bytes of an open file at once. Returns `false` if the file ends before. */
-export function readNow(
+function readNow(
   file: Deno.FsFile,
   offset: number,
   memory: Uint8Array,

@@ -13,7 +13,7 @@ import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
 
 /** A regular file below the root of a store. */
-export interface FileFacts {
+interface FileFacts {
   readonly size: number;
   /** The number of names that the file has. */
   readonly links: number;
@@ -35,7 +35,7 @@ export interface FileChanges {
   stat(key: StoreKey): Promise<FileFacts | undefined>;
   /**
    * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
-   * Short reads use no other thread, which takes longer than they do.
+   * Short reads run at once, since handing them to another thread takes longer.
    */
   read(
     key: StoreKey,
@@ -85,7 +85,7 @@ const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 /** The number of folders that are remembered, so that memory stays small. */
 const MOST_FOLDERS = 4096;
 
-/** How many folders are waited for at once: the disk writes the names in all of them together. */
+/** The number of folders that are waited for at once: the disk writes the names in all of them together. */
 const SYNCS = 16;
 
 class DenoFileChanges implements FileChanges {
@@ -93,7 +93,7 @@ class DenoFileChanges implements FileChanges {
   readonly #isSynced: boolean;
   /** The folders that were found to exist and to be no links. */
   readonly #direct = new Set<string>();
-  /** Whether a step has waited for the disk. Then the next ones wait together. */
+  /** Whether the latest step at once has waited for the disk. The next ones then wait on other threads, together. */
   #isWaiting = false;
 
   constructor({ root, isSynced }: StoreRoot) {
@@ -102,7 +102,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
-    const path = `${await this.#folder(folder)}/${IN_PLACE_LOCK}`;
+    const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
       const file = await DENO_FILES.openOrCreate(path);
       if (!await file.tryLock()) {
@@ -123,7 +123,7 @@ class DenoFileChanges implements FileChanges {
 
   async stat(key: StoreKey): Promise<FileFacts | undefined> {
     const { folder, name } = splitPath(key);
-    const above = await this.#found(folder);
+    const above = await this.#findFolder(folder);
     if (above === undefined) return undefined;
     const info = ifPresentSync(() => Deno.lstatSync(`${above}/${name}`));
     if (info === undefined) return undefined;
@@ -143,7 +143,7 @@ class DenoFileChanges implements FileChanges {
     length?: number,
   ): Promise<Uint8Array | undefined> {
     const { folder, name } = splitPath(key);
-    const above = await this.#found(folder);
+    const above = await this.#findFolder(folder);
     if (above === undefined) return undefined;
     const file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
     if (file === undefined) return undefined;
@@ -155,7 +155,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
-    const path = await this.#folder(folder);
+    const path = await this.#ensureFolder(folder);
     for await (const { name, isDirectory, isSymlink } of Deno.readDir(path)) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (isDirectory) {
@@ -232,12 +232,12 @@ class DenoFileChanges implements FileChanges {
 
   async remove(key: StoreKey): Promise<void> {
     const { folder, name } = splitPath(key);
-    const above = await this.#found(folder);
+    const above = await this.#findFolder(folder);
     if (above === undefined) return;
     const path = `${above}/${name}`;
     const info = ifPresentSync(() => Deno.lstatSync(path));
     if (info === undefined) return;
-    // The bytes of a file with another name stay, so that removing it takes no time.
+    // The bytes of a file with another name stay, so that removing one name takes no time.
     const isShort = info.size <= SHORT || (info.nlink ?? 1) > 1;
     const later = async () => await ifPresent(() => Deno.remove(path));
     if (!isShort) return await later();
@@ -245,7 +245,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
-    const path = await this.#found(folder);
+    const path = await this.#findFolder(folder);
     if (path === undefined) return true;
     this.#direct.delete(folder);
     try {
@@ -259,7 +259,7 @@ class DenoFileChanges implements FileChanges {
   async sync(folders: Iterable<FolderKey>): Promise<void> {
     if (!this.#isSynced) return;
     await runConcurrently(new Set(folders), SYNCS, async (folder) => {
-      const path = await this.#found(folder);
+      const path = await this.#findFolder(folder);
       if (path !== undefined) await DENO_FILES.syncFolder(path);
     });
   }
@@ -292,18 +292,18 @@ class DenoFileChanges implements FileChanges {
 
   async #path(key: StoreKey): Promise<string> {
     const { folder, name } = splitPath(key);
-    return `${await this.#folder(folder as FolderKey)}/${name}`;
+    return `${await this.#ensureFolder(folder as FolderKey)}/${name}`;
   }
 
   /** The path of a folder, which is created if it is missing. */
-  #folder(folder: FolderKey): Awaitable<string> {
+  #ensureFolder(folder: FolderKey): Awaitable<string> {
     return this.#direct.has(folder)
       ? this.#root.path + folder
       : this.#remember(folder, this.#root.ensureFolder(folder));
   }
 
   /** The path of a folder; `undefined` if it is missing. */
-  #found(folder: string): Awaitable<string | undefined> {
+  #findFolder(folder: string): Awaitable<string | undefined> {
     return this.#direct.has(folder)
       ? this.#root.path + folder
       : this.#remember(folder, this.#root.follow(folder));

@@ -1,7 +1,6 @@
 import { DamageError } from "../../errors/mod.ts";
 import { assertAllGiven, assertInGroup } from "../capabilities.ts";
 import type { KeyLocks } from "../locks.ts";
-import { FolderKeyError } from "../recover.ts";
 import type {
   ByteWriter,
   GroupValues,
@@ -11,6 +10,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import {
+  FolderKeyError,
   journalName,
   relativeKey,
   resolveKey,
@@ -30,7 +30,7 @@ import { FileGroupValues, openGroup } from "./read_group.ts";
 import { FileValueWriter, PendingValue } from "./value.ts";
 
 /** A chunk, and the files that it consists of. */
-export interface FileGroupPlace {
+interface FileGroupPlace {
   readonly files: Files;
   /** Limits how many files are open. */
   readonly openFiles: OpenFiles;
@@ -43,7 +43,7 @@ export interface FileGroupPlace {
   readonly locks?: KeyLocks;
   /** Whether writers wait until everything is on the disk. */
   readonly isSynced: boolean;
-  /** Told when a change that a killed writer had begun was finished. */
+  /** Called when the change that a killed writer had begun is finished. */
   readonly onRecovery: ((key: StoreKey) => void) | undefined;
 }
 
@@ -64,7 +64,7 @@ export class FileGroup implements StoreGroup {
   ): Promise<T> {
     const { files: system, key, keys, root } = this.#place;
     const isLocked = this.#journal !== undefined;
-    const release = await this.#opening(keys.length);
+    const release = await this.#takeOpenFiles(keys.length);
     let openedAt = 0;
     let found: (FoundFile | undefined)[] = [];
     const locate = async () => {
@@ -88,7 +88,7 @@ export class FileGroup implements StoreGroup {
       const values = new FileGroupValues(keys, files, openedAt, places);
       try {
         const result = await task(values);
-        // Under the lock, a task may use what is left of a chunk that it replaces.
+        // Under the lock, a task may read the remaining files of a chunk that it replaces.
         if (isIncomplete && !isLocked) throw incomplete(key, keys, files);
         values.close();
         return result;
@@ -111,7 +111,7 @@ export class FileGroup implements StoreGroup {
       (key) => PendingValue.open(files, root, key),
       options,
       (values) => this.#replace(values, options),
-      () => this.#opening(keys.length + 1),
+      () => this.#takeOpenFiles(keys.length + 1),
     );
   }
 
@@ -132,7 +132,7 @@ export class FileGroup implements StoreGroup {
         options,
       );
     } catch (error) {
-      // A file stands in the place of the folder.
+      // A file is in the place of the folder.
       if (isAbsence(error) || error instanceof FolderKeyError) return;
       // Deleting needs no free space. The last file goes first, so that a kill leaves no
       // chunk of two writes.
@@ -145,7 +145,7 @@ export class FileGroup implements StoreGroup {
     task: (group: StoreGroup) => Promise<T>,
     options: StoreOptions = {},
   ): Promise<T> {
-    const release = await this.#opening(this.#place.keys.length + 1);
+    const release = await this.#takeOpenFiles(this.#place.keys.length + 1);
     try {
       return await this.#change(
         (journal) => task(new FileGroup(this.#place, journal)),
@@ -200,8 +200,8 @@ export class FileGroup implements StoreGroup {
     }
   }
 
-  /** Waits until files may be opened. What runs under the lock must not wait for others. */
-  #opening(count: number): (() => void) | Promise<() => void> {
+  /** Waits until files may be opened. Operations under the lock must not wait for other operations. */
+  #takeOpenFiles(count: number): (() => void) | Promise<() => void> {
     return this.#journal === undefined
       ? this.#place.openFiles.take(count)
       : () => {};
@@ -269,8 +269,8 @@ class FileGroupWriter implements GroupWriter {
   readonly #store: (
     values: ReadonlyMap<StoreKey, PendingValue>,
   ) => Promise<void>;
-  readonly #opening: () => (() => void) | Promise<() => void>;
-  /** Tells that the files of bytes are closed. Streams may take long, and do not count. */
+  readonly #takeOpenFiles: () => (() => void) | Promise<() => void>;
+  /** Ends the claim of `set` on open files. Writers may take long, and do not count as open files. */
   #release: Promise<() => void> | undefined;
   /** The values that are open, and of them those that are complete. */
   readonly #opened = new Map<StoreKey, PendingValue>();
@@ -281,17 +281,17 @@ class FileGroupWriter implements GroupWriter {
     open: (key: StoreKey) => Promise<PendingValue>,
     options: StoreOptions,
     store: (values: ReadonlyMap<StoreKey, PendingValue>) => Promise<void>,
-    opening: () => (() => void) | Promise<() => void>,
+    takeOpenFiles: () => (() => void) | Promise<() => void>,
   ) {
     this.#keys = keys;
     this.#open = open;
     this.#options = options;
     this.#store = store;
-    this.#opening = opening;
+    this.#takeOpenFiles = takeOpenFiles;
   }
 
   async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    this.#release ??= Promise.resolve(this.#opening());
+    this.#release ??= Promise.resolve(this.#takeOpenFiles());
     await this.#release;
     const value = await this.#openValue(key);
     await value.write(bytes, this.#options);

@@ -61,8 +61,8 @@ export interface FileSystemStoreOptions {
    */
   sync?: boolean;
   /**
-   * Told the key of a chunk if a writer finishes what a killed writer of that chunk had
-   * begun.
+   * Called with the key of a chunk when a writer finishes the change that a killed writer
+   * of that chunk had begun.
    */
   onRecovery?: (key: StoreKey) => void;
   /**
@@ -105,8 +105,8 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  *
  * With `followLinksInto`, links may also lead to files in other folders, which are
  * read and not written: a key in a linked folder cannot be set or deleted, and a
- * linked value is replaced by a file of its own. Such a store checks after opening a
- * file that the key still leads to that file. It also needs `--allow-read` for the
+ * linked value is replaced by a file of its own. After opening a file, such a store
+ * checks that the key still leads to that file. It also needs `--allow-read` for the
  * other folders.
  *
  * The paths of keys that were read before are looked up synchronously, from the
@@ -144,8 +144,8 @@ export class FileSystemStore implements Store {
    * @param root The path or `file:` URL of the folder. A missing folder is an empty
    * store, and is created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
-   * @param options `sync`: whether writes wait for the disk; `onRecovery`: told of chunks
-   * that a killed writer left half written; `followLinksInto`: the folders that links may
+   * @param options `sync`: whether writes wait for the disk; `onRecovery`: called with the
+   * keys of chunks that a killed writer left half written; `followLinksInto`: the folders that links may
    * lead to.
    * @throws {RangeError} If a path is empty.
    * @throws {TypeError} If a URL is not a `file:` URL of this machine, or
@@ -240,8 +240,8 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Opens a file as a stream. It stays open until the stream is read to its end,
-   * cancelled or aborted; a `set` meanwhile does not change what is read.
+   * Opens a file as a stream. The file stays open until the stream is read to its
+   * end, cancelled or aborted; a `set` before that does not change what is read.
    *
    * @param key The file's path below the root.
    * @param options `signal` aborts the reading, also that of the stream.
@@ -334,7 +334,7 @@ export class FileSystemStore implements Store {
     try {
       assertValue(value);
       const store = () => this.#store(key, value, options);
-      // Streams may take long, and do not count as open files.
+      // Writing a stream may take long, and does not count as an open file.
       await (value instanceof Uint8Array ? openFiles.run(1, store) : store());
     } catch (error) {
       await discard(value, error);
@@ -631,8 +631,8 @@ export class FileSystemStore implements Store {
   }
 
   /**
-   * Finishes what killed writers left. Call `recover` instead, which works for
-   * every store that can be recovered.
+   * Finishes the changes of killed writers, and removes their temporary files. Call the
+   * function `recover` instead, which works for every store that can be recovered.
    *
    * @param options `path`: the node to recover; `dryRun`: whether nothing is changed;
    * `signal` aborts the work.

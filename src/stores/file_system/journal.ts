@@ -10,20 +10,8 @@ import {
   type OpenFile,
 } from "./files.ts";
 
-/** How long a writer waits for a lock that another program holds, in milliseconds. */
-const LONGEST_WAIT = 120_000;
-
 /** Gives the writers of this program their turns, so that only one of them tries for the lock of a journal. */
 const turns = /* @__PURE__ */ new KeyLocks();
-
-/** Options of {@linkcode Journal.lock}. */
-export interface JournalOptions {
-  readonly signal: AbortSignal | undefined;
-  /** Whether the caller holds a lock of this process for the chunk already. */
-  readonly hasTurn?: boolean | undefined;
-  /** Told if the change of a killed writer was finished. */
-  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
-}
 
 /**
  * The journal of a chunk of several files, which is its lock as well. The file exists
@@ -45,8 +33,8 @@ export class Journal {
   }
 
   /**
-   * Runs a task under the lock of a journal, after it has finished what a killed writer
-   * left.
+   * Runs a task under the lock of a journal, after it has finished the change of a killed
+   * writer, if there is one.
    */
   static async lock<T>(
     files: Files,
@@ -116,15 +104,15 @@ export class Journal {
   }
 
   /**
-   * Makes sure that nobody carries out a record whose writing has failed: it may be whole
-   * nevertheless. A replacement without the temporary file of the last part counts as
+   * Makes sure that no program carries out a record whose writing has failed: the record may
+   * be whole nevertheless. A replacement without the temporary file of the last part counts as
    * finished.
    */
   async #withdraw(record: JournalRecord, error: unknown): Promise<void> {
     try {
       return await this.#file.replace(new Uint8Array());
     } catch {
-      // The other way follows.
+      // Without its last temporary file, a replacement counts as finished.
     }
     try {
       if (record.action === "replace") {
@@ -133,7 +121,7 @@ export class Journal {
         return;
       }
     } catch {
-      // The record may be carried out.
+      // Another program may carry out the record.
     }
     this.#isUnfinished = true;
     throw this.#pending(record, error);
@@ -182,6 +170,28 @@ export class Journal {
   }
 }
 
+/** Options of {@linkcode Journal.lock}. */
+interface JournalOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Whether the caller holds a lock of this process for the chunk already. */
+  readonly hasTurn?: boolean | undefined;
+  /** Called with the record of a killed writer when its change is finished. */
+  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
+}
+
+/** Where a journal is, and the files that it names. */
+export interface JournalPlace {
+  readonly path: string;
+  /** The folder of the chunk as a key. */
+  readonly folder: string;
+  /** Whether each step waits until it is on the disk, against loss of power. */
+  readonly isSynced: boolean;
+  /** Returns the path of a file that a record names; `undefined` if its folder is absent. */
+  find(name: string): Awaitable<string | undefined>;
+  /** Returns the path of a file that a record names, and creates its folder. */
+  make(name: string): Awaitable<string>;
+}
+
 /**
  * Reads the record of a journal; `undefined` if there is none, or if it was not written to
  * its end.
@@ -205,18 +215,8 @@ export async function readRecord(
   }
 }
 
-/** Where a journal is, and the files that it names. */
-export interface JournalPlace {
-  readonly path: string;
-  /** The folder of the chunk as a key. */
-  readonly folder: string;
-  /** Whether each step waits until it is on the disk, against loss of power. */
-  readonly isSynced: boolean;
-  /** Returns the path of a file that a record names; `undefined` if its folder is absent. */
-  find(name: string): Awaitable<string | undefined>;
-  /** Returns the path of a file that a record names, and creates its folder. */
-  make(name: string): Awaitable<string>;
-}
+/** How long a writer waits for a lock that another program holds, in milliseconds. */
+const LONGEST_WAIT = 120_000;
 
 /** Opens and locks the file of a journal. */
 async function lockFile(
@@ -257,8 +257,8 @@ async function isAt(
 ): Promise<boolean> {
   const state = await file.stat();
   if (state !== undefined) return isSameState(state, await files.stat(path));
-  // Without permission to ask for the state of an open file, its contents have to tell:
-  // a record is unique, and so is what is written into an empty file.
+  // Without permission to ask for the state of an open file, contents are compared: a
+  // record is unique, and so is the text that is written into an empty file.
   let contents = await file.contents();
   if (contents.length === 0) {
     contents = new TextEncoder().encode(crypto.randomUUID());
@@ -307,7 +307,7 @@ async function rollForward(
   for (let i = 0; i <= last; i++) {
     if (i === last) await sync(to);
     if (!await isThere(from[i])) continue;
-    // Servers tell this time: it shows that the last file was changed after the others.
+    // Servers tell the time of the last change: that of the last file is after the others.
     await files.touch(from[i]!);
     await files.rename(from[i]!, to[i]!);
   }
@@ -356,7 +356,7 @@ export function encodeRecord(record: JournalRecord): Uint8Array {
  *
  * @throws {Error} If the record is whole and says something else.
  */
-export function decodeRecord(bytes: Uint8Array): JournalRecord | undefined {
+function decodeRecord(bytes: Uint8Array): JournalRecord | undefined {
   const text = new TextDecoder().decode(bytes);
   const line = text.slice(0, text.length / 2);
   if (!line.endsWith("\n") || text !== line + line) return undefined;

@@ -1,4 +1,4 @@
-/** How many files are open at the same time, unless operations wait for each other. */
+/** The greatest number of files that are open at the same time, unless operations wait for each other. */
 const MOST_OPEN = 128;
 /** How long operations wait without any progress, in milliseconds. */
 const LONGEST_WAIT = 500;
@@ -11,8 +11,8 @@ interface Waiting {
 
 /**
  * Lets operations wait until fewer files are open, since a process may open some
- * hundred files at the same time. If no operation has ended for a while, those that run
- * may wait for one that has not started, so the next one starts in any case.
+ * hundred files at the same time. If no operation has ended for a while, the running ones
+ * may be waiting for one that has not started, so that the next one starts in any case.
  */
 export class OpenFiles {
   readonly #most: number;
@@ -46,7 +46,7 @@ export class OpenFiles {
     }
     return new Promise((resolve) => {
       this.#waiting.push({ count, start: () => resolve(this.#start(count)) });
-      this.#timer ??= setTimeout(() => this.#goOn(), LONGEST_WAIT);
+      this.#timer ??= setTimeout(() => this.#startNext(), LONGEST_WAIT);
     });
   }
 
@@ -68,17 +68,17 @@ export class OpenFiles {
         this.#waiting.shift()!.start();
       }
       if (this.#waiting.length > 0) {
-        this.#timer = setTimeout(() => this.#goOn(), LONGEST_WAIT);
+        this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
       }
     };
   }
 
   /** Starts the next operation after a time without progress. */
-  #goOn(): void {
+  #startNext(): void {
     this.#timer = undefined;
     this.#waiting.shift()?.start();
     if (this.#waiting.length > 0) {
-      this.#timer = setTimeout(() => this.#goOn(), LONGEST_WAIT);
+      this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
     }
   }
 

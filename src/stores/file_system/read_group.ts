@@ -27,7 +27,7 @@ const SIGHTINGS = 3;
 const LONGEST_WAIT = 2_500;
 
 /** The files of a chunk. */
-export interface GroupPaths {
+interface GroupPaths {
   /** Where each file is, the last in storing order last; `undefined` for a folder that is absent. */
   readonly files: readonly (FoundFile | undefined)[];
   /** Where the journal is; `undefined` if its folder is absent. */
@@ -35,7 +35,7 @@ export interface GroupPaths {
 }
 
 /** The files of a chunk that are open. */
-export interface OpenGroup {
+interface OpenGroup {
   /** The files in the order of their paths, `undefined` for absent ones. */
   readonly files: readonly (OpenFile | undefined)[];
   /** Whether some files are there and others are not. The files may belong to different writes then. */
@@ -155,7 +155,7 @@ async function tryOpen(
 }
 
 /** Closes files that are open. */
-export async function closeAll(
+async function closeAll(
   files: Iterable<OpenFile | undefined>,
 ): Promise<void> {
   for (const file of files) await file?.close();
@@ -171,7 +171,7 @@ export class FileGroupValues implements GroupValues {
   readonly #versions = new Map<OpenFile, FileVersion>();
   /** The streams that were opened, by their files. */
   readonly #streams = new Map<OpenFile, ReadableStream<Uint8Array>>();
-  /** The last reading of each file, since a file has one place to read from. */
+  /** The latest reading of each file. The next one waits for it, since an open file has one position. */
   readonly #readings = new Map<OpenFile, Promise<unknown>>();
 
   /**

@@ -12,7 +12,7 @@ import {
 } from "./journal.ts";
 import type { FileSystemRoot } from "./root.ts";
 
-/** Recovers what killed writers left in a folder, and in all folders below it. */
+/** Finishes the changes of killed writers in a folder and in all folders below it, and removes their temporary files. */
 export async function recoverFolder(
   root: FileSystemRoot,
   folder: string,
@@ -61,15 +61,15 @@ export async function recoverFolder(
 const MOST_OPEN = 256;
 
 /** A file that a writer may have left. */
-export type Leftover =
+type Leftover =
   | { readonly temporary: string }
   | { readonly journal: JournalPlace };
 
-/** The functions that {@linkcode recoverFiles} reports its work to. */
-export interface RecoveryEvents {
-  /** A change that a killed writer had begun is finished. */
+/** The callbacks of {@linkcode recoverFiles} and {@linkcode findLeftovers}. */
+interface RecoveryEvents {
+  /** Called when the change that a killed writer had begun is finished. */
   finished(journal: JournalPlace, record: JournalRecord): void;
-  /** A temporary file of a killed writer is removed, of a length in bytes. */
+  /** Called when the temporary file of a killed writer is removed, with its length in bytes. */
   removed(path: string, size: number): void;
 }
 
@@ -134,7 +134,7 @@ export async function recoverFiles(
 }
 
 /** Collects the failures of journals, so that the others are looked at. */
-export class Failures {
+class Failures {
   readonly #signal: AbortSignal | undefined;
   readonly #errors = new Map<string, unknown>();
 
@@ -178,7 +178,7 @@ export class Failures {
  * @param list Lists the files that writers may have left.
  * @throws {AggregateError} If journals could not be read.
  */
-export async function findLeftovers(
+async function findLeftovers(
   files: Files,
   list: () => AsyncIterable<Leftover>,
   events: RecoveryEvents,

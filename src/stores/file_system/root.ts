@@ -1,7 +1,12 @@
 import { ensureDir } from "@std/fs/ensure-dir";
-import { FolderKeyError } from "../recover.ts";
+import { describeStore, redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { assertNotTemporary, assertStoreKey, splitPath } from "../store_key.ts";
+import {
+  assertNotTemporary,
+  assertStoreKey,
+  FolderKeyError,
+  splitPath,
+} from "../store_key.ts";
 import { DENO_FILES } from "./deno_files.ts";
 import {
   type FileState,
@@ -10,9 +15,9 @@ import {
   ifPresent,
   ifPresentSync,
   isAbsence,
-  rootPath,
 } from "./files.ts";
 
+/** The greatest number of keys that are remembered as looked up. */
 const MOST_CACHED = 4096;
 
 /** A folder of the file system, and the files and folders that keys name in it. */
@@ -203,7 +208,7 @@ export class FileSystemRoot implements Folders {
     );
   }
 
-  /** The real path of a folder that may be missing, as far as there are folders; `undefined` without permission. */
+  /** The real path of a folder that may be missing, by that of the nearest existing folder above it; `undefined` without permission. */
   async realFolder(folder: string): Promise<string | undefined> {
     let [path, missing] = [this.path + folder, ""];
     while (true) {
@@ -266,14 +271,14 @@ function assertFolder(path: string, folder: string, key?: StoreKey): void {
 }
 
 /** A path that a store may read. */
-export interface AllowedPath {
+interface AllowedPath {
   readonly path: string;
   /** The linked folder that holds the path; `undefined` for a path below the root. */
   readonly folder?: string;
 }
 
 /** The folders outside of a store's root that symbolic links may lead to. */
-export class LinkedFolders {
+class LinkedFolders {
   /** The paths as they were given, since permissions may name links. */
   readonly #paths: readonly string[];
 
@@ -306,6 +311,35 @@ export class LinkedFolders {
   }
 }
 
+/** A URL's scheme, which has two letters at least: one letter is a drive of Windows. */
+const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i;
+
+/** The path of a root that is given as a path or as a `file:` URL. */
+function rootPath(root: unknown): string {
+  if (typeof root !== "string" && !(root instanceof URL)) {
+    throw new TypeError(
+      `Expected the path or file: URL of a folder, found ${
+        describeStore(root)
+      }`,
+    );
+  }
+  if (typeof root === "string" && !SCHEME.test(root)) return root;
+  if (root instanceof URL && root.protocol === "file:" && root.host === "") {
+    // Not by `fileURLToPath` of node:url, since this file must load in browsers.
+    const path = decodeURIComponent(root.pathname);
+    return Deno.build.os === "windows" ? path.slice(1) : path;
+  }
+  const url = redactUrl(String(root));
+  const advice = /^https?:/i.test(url)
+    ? `: use new HttpStore("${url}")`
+    : /^file:\/\/\//i.test(url)
+    ? `: use new FileSystemStore(new URL("${url}"))`
+    : "";
+  throw new TypeError(
+    `Expected the path of a folder or a file: URL of this machine, found "${url}"${advice}`,
+  );
+}
+
 /** A path relative to a folder: "" for the folder itself, `undefined` for a path outside of it. */
 export function below(
   folder: string | undefined,
@@ -333,7 +367,7 @@ export interface StoreRoot {
 
 const roots = /* @__PURE__ */ new WeakMap<object, StoreRoot>();
 
-/** Remembers the root of a file store, for modules that work on its files. */
+/** Remembers the root of a file store, for operations that work on its files. */
 export function rememberRoot(store: object, root: StoreRoot): void {
   roots.set(store, root);
 }

@@ -101,7 +101,7 @@ export class PendingValue {
     await this.#temporary.file.sync();
   }
 
-  /** Gives the file the name of the value, in place of an earlier one. */
+  /** Gives the file the name of the value, in place of an earlier file. */
   async store(options: StoreOptions, isSynced: boolean): Promise<void> {
     options.signal?.throwIfAborted();
     const { folder, name } = splitPath(this.#key);
@@ -175,7 +175,7 @@ export class FileValueWriter implements ByteWriter {
 }
 
 /** A new file under a temporary name, which is locked as long as it is open. */
-export interface Temporary {
+interface Temporary {
   readonly path: string;
   readonly file: OpenFile;
 }
@@ -196,7 +196,7 @@ export async function createTemporary(
   }
 }
 
-/** Locks a new file; `undefined` if `recover` was faster. */
+/** Locks a new file; `undefined` if `recover` has locked it before. */
 async function lock(
   files: Files,
   path: string,
@@ -224,7 +224,7 @@ async function lock(
  * if `recover` has removed the copy, which is not locked before it is complete. The
  * temporary file is still there then.
  */
-export async function copyTemporary(
+async function copyTemporary(
   files: Files,
   temporary: Temporary,
   from: string,

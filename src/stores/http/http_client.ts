@@ -171,7 +171,7 @@ export class HttpClient implements RequestSender {
     init: RequestOptions = {},
   ): Promise<HttpResponse | undefined> {
     assertStoreKey(key);
-    // To a request that stores something, 404 says that the folder or the bucket is absent.
+    // For a request that stores something, 404 means that the folder or the bucket is absent.
     const absent = init.body ? [] : ABSENT;
     return await sendWithRetries(this.policy, options, async () => {
       const response = await this.#sendOnce(key, options, init);
@@ -213,7 +213,7 @@ export class HttpClient implements RequestSender {
     }
   }
 
-  /** The URL of a key. As text, since a `URL` for each request would be parsed twice. */
+  /** The URL of a key, as text, since a `URL` would be parsed twice for each request. */
   #url(key: StoreKey, search = this.#base.search): string {
     const path = NEEDS_NO_ENCODING.test(key)
       ? key

@@ -26,8 +26,8 @@ export class Connections {
 
   /**
    * Opens a connection as soon as the limit allows it. Connections whose body nobody
-   * reads stop counting after a moment: their reader may itself wait for this one, and
-   * would wait forever.
+   * reads stop counting after a moment: their readers may be waiting for this connection,
+   * and would wait for ever.
    */
   async open(connection: Connection): Promise<void> {
     const { signal } = connection;
@@ -53,12 +53,12 @@ export class Connections {
     });
   }
 
-  /** Closes a connection, and starts the request that has waited longest. */
+  /** Stops counting a connection, and starts the request that has waited longest. */
   close(connection: Connection): void {
     if (this.#open.delete(connection)) this.#waiting.shift()?.();
   }
 
-  /** Closes one connection that has been idle for too long. */
+  /** Stops counting one connection that has been idle for too long. */
   #closeIdle(): void {
     const latest = Date.now() - LONGEST_IDLE;
     for (const connection of this.#open) {

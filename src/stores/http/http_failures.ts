@@ -6,12 +6,12 @@ import type { StoreOptions } from "../store.ts";
 export interface RetryPolicy {
   /** The greatest number of repetitions. */
   readonly retries: number;
-  /** The time before the first of them in milliseconds, which doubles with each, and is up to twice as long by chance. */
+  /** The time before the first repetition in milliseconds. It doubles with each repetition, and is up to twice as long by chance. */
   readonly retryDelay: number;
 }
 
 /** Thrown if a connection cannot be made, or is lost. */
-export class ConnectionError extends Error {
+class ConnectionError extends Error {
   /** Whether the connection was lost in the body of the response, after its headers. */
   readonly isBody: boolean;
 
@@ -127,7 +127,7 @@ const TEMPORARY: readonly number[] = [408, 425, 429];
 /** The statuses from 500 on of requests that do not succeed later: Not Implemented, HTTP Version Not Supported. */
 const LASTING: readonly number[] = [501, 505];
 
-// Programs whose requests all succeed do without this package.
+// Loaded when a request fails, since most programs never need it.
 const loadRetry = /* @__PURE__ */ loadOnce(() => import("p-retry"));
 
 /** Runs a task that sends one request, and repeats it while it fails with an error that may pass. */

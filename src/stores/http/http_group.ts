@@ -47,8 +47,8 @@ const TRIES_IF_INCOMPLETE = 3;
  */
 const FIRST_PAUSE = 50;
 
-/** What is different in buckets, whose writers replace values without removing the last one before. */
-export interface BucketRules {
+/** The difference of buckets, whose writers do not remove the last value before they replace the others. */
+interface BucketRules {
   /** Asks whether a program has begun to replace the values, and has not finished. */
   isBeingWritten(): Promise<boolean>;
 }
@@ -57,8 +57,9 @@ export interface BucketRules {
  * Reads values over HTTP that belong together, as `StoreGroup.read` does.
  *
  * Runs the task, and compares what the headers of its responses tell about the writes of
- * the values. Unless these are known to be of one write, waits and runs the task again,
- * with the last value requested first: while a writer replaces the others, it is absent.
+ * the values. If the values are not known to be of one write, waits and runs the task
+ * again, with the last value requested first: that value is absent while a writer replaces
+ * the others.
  */
 export async function readGroup<T>(
   client: HttpClient,
@@ -318,7 +319,8 @@ class GroupReading implements RequestSender {
         ? "one write"
         : "uncertain";
     }
-    // No server tells more, and the other writers of buckets leave no gap.
+    // Nothing more can be learned: the server tells no versions, or the values are those of
+    // a bucket, whose other writers do not remove the last value first.
     if (!tellsVersion(last) || this.isBucket) return "one write";
     if (others.every((other) => isSettled(last, other))) return "one write";
     if (this.#isLastLate || this.youth > 0) return "uncertain";
@@ -384,7 +386,7 @@ class GroupReading implements RequestSender {
     }
   }
 
-  /** Waits until the last value has been answered. The task may request it later than others. */
+  /** Waits for the response about the last value, which the task may request later than others. */
   async #awaitLast(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     if (this.#lastSent !== undefined) await this.#lastSent;

@@ -1,5 +1,5 @@
 import { SizeLimitError } from "../../errors/mod.ts";
-import { toBytes } from "../byte_streams.ts";
+import { rangeStream, toBytes } from "../byte_streams.ts";
 import { redactUrl } from "../describe_store.ts";
 import {
   type ByteRange,
@@ -9,7 +9,6 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../store.ts";
-import { rangeStream } from "../unsized_store.ts";
 import type { RequestSender } from "./http_client.ts";
 import { readWithRetries } from "./http_failures.ts";
 import type { ContentRange, HttpResponse } from "./http_response.ts";
@@ -69,7 +68,7 @@ export function fetchRange(
   });
 }
 
-/** The statuses of servers, and of URLs signed for GET alone, that refuse HEAD. */
+/** The statuses with which servers refuse `HEAD`, also for URLs that are signed for `GET` alone. */
 export const HEAD_REFUSED: readonly number[] = [403, 405, 501];
 
 /**
@@ -213,7 +212,7 @@ async function cutWhole(
   return value && await toBytes(value.pipeThrough(rangeStream(range)));
 }
 
-/** Returns the body of a response with status 200 to a request for a range, or an error if it does not end. */
+/** Returns the body of a response with status 200 to a request for a range. The stream fails if the body does not end. */
 async function wholeBody(
   requests: RequestSender,
   key: StoreKey,
@@ -222,7 +221,7 @@ async function wholeBody(
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   let whole: HttpResponse | undefined = response;
   if (response.isEncoded) {
-    // Whether runtimes decode the body of a response to a range differs.
+    // Only some runtimes decode the body of a response to a request for a range.
     await response.cancel();
     whole = await requests.send(key, options, [200]);
   }

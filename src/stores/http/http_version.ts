@@ -19,7 +19,7 @@ export const GENERATION_HEADER = "x-amz-meta-zarr-parts-generation";
 const YOUTH = 2000;
 /** The resolution of dates in headers, in milliseconds. */
 const RESOLUTION = 1000;
-/** The clocks of writer and server do not agree if they differ by more, in milliseconds. */
+/** The greatest difference at which the clocks of writer and server count as equal, in milliseconds. */
 const SKEW = 10_000;
 
 /** The headers of a response that tell the version of its value. */

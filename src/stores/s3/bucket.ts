@@ -169,7 +169,7 @@ export function encodeText(text: string): string {
   );
 }
 
-// Public buckets do without this package.
+// Loaded for requests that are signed: those to public buckets are not.
 const loadSigner = /* @__PURE__ */ loadOnce(() => import("aws4fetch"));
 
 /** Returns a function that signs requests and sends them. */
@@ -203,8 +203,8 @@ function signedFetch(
 const LONGEST_ANSWER = 4096;
 
 /**
- * Returns an answer, but another status than 404 if it says that the bucket does not exist:
- * with 404, all values of the bucket would count as absent.
+ * Returns a response, with status 400 in place of 404 if it says that the bucket does not
+ * exist: with 404, all values of the bucket would count as absent.
  */
 async function withoutAbsentBucket(
   { method }: Request,

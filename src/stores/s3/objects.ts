@@ -1,7 +1,6 @@
-import type { HttpResponse } from "../http/http_response.ts";
-import { xmlText } from "../http/http_response.ts";
 import type { RequestOptions, RequestSender } from "../http/http_client.ts";
 import { readWithRetries, StatusError } from "../http/http_failures.ts";
+import { type HttpResponse, xmlText } from "../http/http_response.ts";
 import { GENERATION_HEADER } from "../http/http_version.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
@@ -20,7 +19,7 @@ export class ConflictError extends Error {
   }
 }
 
-/** The statuses of a condition that does not hold, or that another request has met at the same time. */
+/** The statuses of a request whose condition does not hold, or that another request came before. */
 const CONFLICT: readonly number[] = [409, 412];
 
 /**
@@ -79,7 +78,7 @@ export type Metadata = Readonly<Record<string, string>>;
 
 /** The header that tells the write of an object that is no part of a chunk of several objects. */
 const WRITE_HEADER = "x-amz-meta-zarr-parts-write";
-/** The header that names the write that was changed, that which this one had changed, and so on. */
+/** The header that names the earlier writes of an object that was made by changes, the latest first. */
 const EARLIER_HEADER = "x-amz-meta-zarr-parts-earlier";
 /** The most writes that `EARLIER_HEADER` names: all metadata of an object have at most 2 KiB. */
 const MOST_EARLIER = 24;
@@ -203,7 +202,7 @@ async function probeOnce(
   const create = () =>
     putObject(requests, key, bytes, { "if-none-match": "*" }, options);
   const other = { "if-match": OTHER_ETAG };
-  // A conflict is the repetition of a request whose response was lost.
+  // A conflict means that the request was repeated, since its first response was lost.
   await isRefused(create());
   try {
     return {
@@ -217,7 +216,7 @@ async function probeOnce(
   }
 }
 
-/** Errors that pass, by their codes, and the statuses that they have in other answers. */
+/** The codes of errors that may pass, with the statuses that other answers with these errors have. */
 const TEMPORARY: Readonly<Record<string, number>> = {
   InternalError: 500,
   OperationAborted: 503,
@@ -227,9 +226,9 @@ const TEMPORARY: Readonly<Record<string, number>> = {
 };
 
 /**
- * Sends a request and reads its answer, an XML document. Does both again if the connection
- * is lost in the body, or if the body is an error: buckets send status 200 before they have
- * done the work.
+ * Sends a request and reads its answer, an XML document. Sends the request again if the
+ * connection is lost in the body, or if the body is an error that may pass: buckets send
+ * status 200 before they have done the work.
  */
 export async function sendForXml(
   requests: RequestSender,

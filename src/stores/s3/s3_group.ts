@@ -242,7 +242,7 @@ class S3GroupWriter implements GroupWriter {
   readonly #begun = new Set<Upload>();
   /** The uploads and temporary objects that are removed if the write fails before its commit. */
   readonly #kept: { upload?: PreparedUpload; from?: StoreKey }[] = [];
-  /** The first object before the write, if the write replaces any. */
+  /** The first object as it was before the write; `undefined` if it is not known. */
   readonly #before: Promise<ObjectTag | undefined>;
   #mayBeCommitted = false;
 
@@ -376,7 +376,7 @@ class S3GroupWriter implements GroupWriter {
       this.#kept.push({ upload: result });
       return result;
     });
-    // All have ended before anything is given up.
+    // All uploads have ended before one is given up.
     await Promise.allSettled(kept);
     return await Promise.all(kept);
   }

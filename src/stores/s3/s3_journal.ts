@@ -1,5 +1,5 @@
-import { StatusError } from "../http/http_failures.ts";
 import type { RequestSender } from "../http/http_client.ts";
+import { StatusError } from "../http/http_failures.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { isJournal, isProbe, isTemporary, splitPath } from "../store_key.ts";
@@ -37,7 +37,7 @@ import {
   settleUpload,
 } from "./uploads.ts";
 
-/** What became of a record. */
+/** The result of carrying out a record. */
 export interface Outcome {
   /** Whether its objects are in place, or removed. */
   readonly isDone: boolean;
@@ -73,8 +73,8 @@ export class Journal {
   }
 
   /**
-   * Stores a record, so that any program can carry it out. Carries out the records of
-   * other programs before. The signal ends the work for other programs, but not the
+   * Stores a record, so that any program can carry it out, after the records of other
+   * programs are carried out. The signal ends the work for other programs, but not the
    * request that stores the record.
    *
    * @param isFull Whether the record replaces all objects, whatever they are. It then
@@ -128,8 +128,8 @@ export class Journal {
    * same time, and one that comes late changes nothing, except that it removes objects
    * with equal bytes that were stored between its check and its `DELETE`.
    *
-   * @param isOwn Whether this program has stored the record. Once its work is done, it is
-   * no error then if the journal cannot be ended, which the next program does.
+   * @param isOwn Whether this program has stored the record. If so, and its work is done, it
+   * is no error that the journal cannot be ended: the next program ends it.
    */
   async carryOut(
     found: BusyJournal,
@@ -403,7 +403,7 @@ export async function recoverBucket(
       ("removed" in record ? deleted : written).push(record.key);
     } catch (error) {
       signal?.throwIfAborted();
-      errors.push(error); // The other chunks are recovered before.
+      errors.push(error); // Thrown after the other chunks are recovered.
     }
   }
   if (errors.length > 1) {

@@ -1,5 +1,5 @@
-import { readWithRetries } from "../http/http_failures.ts";
 import type { RequestSender } from "../http/http_client.ts";
+import { readWithRetries } from "../http/http_failures.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   journalName,
@@ -51,7 +51,7 @@ export type JournalRecord =
       /** All objects, with the tags that they must have, in the order in which they are removed. */
       readonly removed: readonly RemovedObject[];
     }
-    /** Nothing is to be done. Stores without conditional `DELETE` keep such a journal. */
+    /** Nothing is to be done. Services without conditional `DELETE` keep such a journal. */
     | { readonly isIdle: true }
   );
 
@@ -62,7 +62,7 @@ export type WriteRecord = Extract<
 >;
 
 /** An object that is to be removed, with its tag and its ETag. */
-export interface RemovedObject extends Omit<ObjectTag, "earlier"> {
+interface RemovedObject extends Omit<ObjectTag, "earlier"> {
   readonly key: StoreKey;
 }
 

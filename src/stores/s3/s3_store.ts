@@ -35,8 +35,8 @@ import { storeObject } from "./uploads.ts";
  * Objects of a chunk of several parts are replaced together: readers of this package get
  * the objects of one write or an error, and any program that writes finishes what a
  * killed one has begun. The service must heed `If-None-Match` and `If-Match` in `PUT`
- * requests for it, and in `DELETE` requests to delete such chunks. This is asked once
- * before the first such write; a service that does not is refused with a `TypeError`.
+ * requests for it, and in `DELETE` requests to delete such chunks. The store tries this out
+ * once, before the first such write, which throws a `TypeError` if the service does not.
  * Pieces of uploads that killed programs leave behind cost money until a lifecycle rule
  * of the bucket removes them: set it to some days.
  *

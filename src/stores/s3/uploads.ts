@@ -70,7 +70,7 @@ export async function storeObject(
 }
 
 /** A stored piece of an upload. */
-export interface StoredPiece {
+interface StoredPiece {
   readonly number: number;
   readonly etag: string;
 }
@@ -233,7 +233,8 @@ export class Upload {
     );
     this.#pieces.push(piece);
     this.#sending.add(piece);
-    // A piece that fails stays, so that a long value is not read to its end in vain.
+    // A failed piece stays in the set, so that `race` throws its error, and a long value is
+    // not read to its end in vain.
     piece.then(() => this.#sending.delete(piece), () => {});
     if (this.#sending.size >= PIECES_AT_ONCE) await Promise.race(this.#sending);
   }
@@ -318,20 +319,20 @@ export async function copyPieces(
 }
 
 /**
- * What became of an upload, as the bucket says.
+ * The state of an upload after its completion was requested, as the bucket tells it.
  *
- * - `"complete"`: the object is stored. This has to be checked, since versitygw says so,
- *   too, while another request still completes the upload.
+ * - `"complete"`: the object is stored. This has to be checked, since versitygw also says
+ *   so while another request is still completing the upload.
  * - `"gone"`: the upload was completed or given up before.
  * - `spoilt`: the upload can only be given up. MinIO spoils an upload if the connection
  *   is lost while it completes the upload.
  */
-export type Completion =
+type Completion =
   | "complete"
   | "gone"
   | { readonly spoilt: Error };
 
-/** The statuses of a completion that fails for ever, also with other credentials. */
+/** The statuses of a completion that always fails, also with other credentials. */
 const SPOILT_STATUSES: readonly number[] = [400, 405, 410, 411, 416, 500, 501];
 
 /**
@@ -412,9 +413,9 @@ export async function abortUpload(
 const LATENESS_AFTER_ABORT = 1000;
 /** How long a request of another program may take to complete an upload, in milliseconds. */
 const LATENESS_OF_COMPLETION = 20_000;
-/** The time before the first further look for the object, which doubles up to the second number. */
-const FIRST_LOOK = 100;
-const LONGEST_TIME_TO_LOOK = 2000;
+/** The time before the second look for the object in milliseconds; doubles with each look up to `LONGEST_PAUSE`. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 2000;
 
 /**
  * Looks whether the object of an upload is stored. If it is not, gives up the upload if
@@ -433,8 +434,8 @@ export async function settleUpload(
   const isAborted = !mayBeCompleted && await abortUpload(requests, upload);
   const longest = isAborted ? LATENESS_AFTER_ABORT : LATENESS_OF_COMPLETION;
   let waited = 0;
-  for (let wait = FIRST_LOOK; waited < longest; wait *= 2) {
-    const time = Math.min(wait, longest - waited, LONGEST_TIME_TO_LOOK);
+  for (let wait = FIRST_PAUSE; waited < longest; wait *= 2) {
+    const time = Math.min(wait, longest - waited, LONGEST_PAUSE);
     await pause(time, undefined);
     waited += time;
     if (await isSettled()) return;
