@@ -27,31 +27,6 @@ import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
 import { verify } from "./verify/verify.ts";
 
 /**
- * The result of {@linkcode repair}.
- *
- * @example
- * ```ts
- * import type { Repair } from "@zarr-parts/zarr-parts/jobs";
- *
- * const text = ({ repaired, unrepaired }: Repair) =>
- *   `${repaired.length} repaired, ${unrepaired.length} not`;
- * ```
- */
-export interface Repair {
-  /** The interrupted writes that are finished, and the temporary files that are removed. */
-  readonly recovery: Recovery;
-  /** The first 1,000 findings that are repaired. `onRepaired` is called with all of them. */
-  readonly repaired: readonly Finding[];
-  /** The first 1,000 findings that are not repaired. `onUnrepaired` is called with all of them. */
-  readonly unrepaired: readonly Unrepaired[];
-  /**
-   * Whether no finding with the severity `"error"` remains; `null` if none remains, but
-   * not everything could be decoded.
-   */
-  readonly isSound: boolean | null;
-}
-
-/**
  * Repairs an array, or a group with everything in it, as far as no guess is needed:
  *
  * - Chunks of several parts whose writer was killed get all of their new parts, or lose
@@ -134,6 +109,95 @@ export async function repair(
   await repairConsolidated(place, invalid, results, dryRun, storeOptions);
   return { recovery, ...results.result() };
 }
+
+/**
+ * Options of {@linkcode repair}.
+ *
+ * @example What would be done
+ * ```ts
+ * import type { RepairOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: RepairOptions = {
+ *   dryRun: true,
+ *   onUnrepaired: ({ finding, reason }) => console.error(`${finding.message}: ${reason}`),
+ * };
+ * ```
+ */
+export interface RepairOptions extends StoreOptions {
+  /** Whether nothing is changed: the result then says what would be repaired. */
+  readonly dryRun?: boolean | undefined;
+  /** Whether all chunks and inner chunks are decoded, as by `verify`. */
+  readonly deep?: boolean | undefined;
+  /** Further codecs for `deep`, as those of `verify`. */
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
+  /** The number of chunks that are verified at once, from 1. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /** Called with each finding that is repaired. */
+  readonly onRepaired?: ((finding: Finding) => void) | undefined;
+  /** Called with each finding that is not repaired. */
+  readonly onUnrepaired?: ((unrepaired: Unrepaired) => void) | undefined;
+  /**
+   * Called after each chunk.
+   *
+   * @param progress The number of chunks that are verified or absent, and of all chunks.
+   */
+  readonly onProgress?:
+    | ((progress: { readonly done: number; readonly total: number }) => void)
+    | undefined;
+}
+
+/**
+ * The result of {@linkcode repair}.
+ *
+ * @example
+ * ```ts
+ * import type { Repair } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const text = ({ repaired, unrepaired }: Repair) =>
+ *   `${repaired.length} repaired, ${unrepaired.length} not`;
+ * ```
+ */
+export interface Repair {
+  /** The interrupted writes that are finished, and the temporary files that are removed. */
+  readonly recovery: Recovery;
+  /** The first 1,000 findings that are repaired. `onRepaired` is called with all of them. */
+  readonly repaired: readonly Finding[];
+  /** The first 1,000 findings that are not repaired. `onUnrepaired` is called with all of them. */
+  readonly unrepaired: readonly Unrepaired[];
+  /**
+   * Whether no finding with the severity `"error"` remains; `null` if none remains, but
+   * not everything could be decoded.
+   */
+  readonly isSound: boolean | null;
+}
+
+/**
+ * Something that {@linkcode repair} leaves as it is.
+ *
+ * @example
+ * ```ts
+ * import type { Unrepaired } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ finding, reason }: Unrepaired) => `${finding.message}: ${reason}`;
+ * ```
+ */
+export interface Unrepaired {
+  /** The finding of `verify`. */
+  readonly finding: Finding;
+  /** Why it is not repaired, and what to do. */
+  readonly reason: string;
+}
+
+const OPTIONS: OptionRules<RepairOptions> = {
+  dryRun: BOOLEAN,
+  deep: BOOLEAN,
+  codecs: objectRule("a registry of codecs"),
+  concurrency: CONCURRENCY,
+  onRepaired: FUNCTION,
+  onUnrepaired: FUNCTION,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
 
 const NOTHING: Recovery = {
   written: [],
@@ -220,70 +284,6 @@ class Results {
     };
   }
 }
-
-/**
- * Something that {@linkcode repair} leaves as it is.
- *
- * @example
- * ```ts
- * import type { Unrepaired } from "@zarr-parts/zarr-parts/jobs";
- *
- * const line = ({ finding, reason }: Unrepaired) => `${finding.message}: ${reason}`;
- * ```
- */
-export interface Unrepaired {
-  /** The finding of `verify`. */
-  readonly finding: Finding;
-  /** Why it is not repaired, and what to do. */
-  readonly reason: string;
-}
-
-/**
- * Options of {@linkcode repair}.
- *
- * @example What would be done
- * ```ts
- * import type { RepairOptions } from "@zarr-parts/zarr-parts/jobs";
- *
- * const options: RepairOptions = {
- *   dryRun: true,
- *   onUnrepaired: ({ finding, reason }) => console.error(`${finding.message}: ${reason}`),
- * };
- * ```
- */
-export interface RepairOptions extends StoreOptions {
-  /** Whether nothing is changed: the result then says what would be repaired. */
-  readonly dryRun?: boolean | undefined;
-  /** Whether all chunks and inner chunks are decoded, as by `verify`. */
-  readonly deep?: boolean | undefined;
-  /** Further codecs for `deep`, as those of `verify`. */
-  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
-  /** The number of chunks that are verified at once, from 1. Default: 4. */
-  readonly concurrency?: number | undefined;
-  /** Called with each finding that is repaired. */
-  readonly onRepaired?: ((finding: Finding) => void) | undefined;
-  /** Called with each finding that is not repaired. */
-  readonly onUnrepaired?: ((unrepaired: Unrepaired) => void) | undefined;
-  /**
-   * Called after each chunk.
-   *
-   * @param progress The number of chunks that are verified or absent, and of all chunks.
-   */
-  readonly onProgress?:
-    | ((progress: { readonly done: number; readonly total: number }) => void)
-    | undefined;
-}
-
-const OPTIONS: OptionRules<RepairOptions> = {
-  dryRun: BOOLEAN,
-  deep: BOOLEAN,
-  codecs: objectRule("a registry of codecs"),
-  concurrency: CONCURRENCY,
-  onRepaired: FUNCTION,
-  onUnrepaired: FUNCTION,
-  onProgress: FUNCTION,
-  signal: SIGNAL,
-};
 
 const FROM_COPY =
   "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";

@@ -133,7 +133,7 @@ export class LayoutError extends MetadataError {}
  * @param path The array's path, for a function in the options.
  * @returns The new metadata, checked; the same object if nothing changes.
  * @throws {MetadataError} If the metadata is not valid.
- * @throws {LayoutError} If the new metadata is not valid, or other chunks would need it.
+ * @throws {LayoutError} If the new metadata is not valid, or describes other chunks.
  * @throws {RangeError} If the parts do not fit the codecs.
  */
 export function changeLayout(
@@ -147,7 +147,7 @@ export function changeLayout(
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     const array = `Cannot give array ${describe(`/${path}`)} this layout`;
-    // Other options stand for metadata that the caller has not written, so no place in it is named.
+    // Only the option `metadata` has places that the caller knows.
     const at = options.metadata === undefined ? "" : error.path;
     throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
   }

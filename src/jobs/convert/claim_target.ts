@@ -85,6 +85,54 @@ export async function claimTarget(
   return await claimEmpty(plan, digest, options);
 }
 
+/** Removes the earlier files at the target: documents first, so that no array opens while it lacks chunks. */
+export async function removeEarlier(
+  target: Place,
+  marker: UnfinishedMarker,
+  options: ConvertOptions,
+): Promise<void> {
+  const { earlier, ...rest } = marker;
+  const isKnown = knownKeys(target, earlier!);
+  const { store, root } = target;
+  for (const isRemoved of [isDocument, isKnown]) {
+    for await (const key of keysIn(target, options)) {
+      if (key === markerKey(root) || !isRemoved(key)) continue;
+      await remove(store, key, options);
+    }
+  }
+  await replaceMarker(target, rest, options);
+}
+
+/** Throws if the target lies in the source, or the source in the target, as far as the stores show it. */
+export async function assertApart(source: Place, target: Place): Promise<void> {
+  const [from, to] = source.store === target.store
+    ? [source.root, target.root]
+    : await Promise.all([source, target].map(realFolder));
+  if (from === undefined || to === undefined) return;
+  if (from === to) throw ontoItself(source);
+  const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
+  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
+  throw inOneAnother(source, target);
+}
+
+/** Throws if the listing of the source has the marker of this run, so that the target lies in the source. */
+export async function assertTargetOutside(
+  { source, target }: ConvertPlan,
+  markers: readonly string[],
+  { marker, undo }: Claim,
+  options: StoreOptions,
+): Promise<void> {
+  if (marker === undefined) return;
+  for (const key of markers) {
+    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
+    const place = { store: source.store, root };
+    const found = await readMarker(place, options);
+    if (found?.run !== marker.run) continue;
+    await undo();
+    throw inOneAnother(source, target);
+  }
+}
+
 const NO_CLAIM: Claim = { marker: undefined, undo: () => Promise.resolve() };
 
 function assertTarget({ store, root }: Place): void {
@@ -150,7 +198,7 @@ async function continueEarlier(
       }: it was begun from another source or with another layout; expected the same options, or the option "overwrite"`,
     );
   }
-  // Of several programs, one could remove chunks as earlier contents that another has written.
+  // One of several programs could remove chunks that another has written, as earlier contents.
   if (found.earlier && (share || finish)) throw unfinished(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
@@ -205,24 +253,6 @@ async function replace(
         ? removeMarker(target, {})
         : replaceMarker(target, found, {}),
   };
-}
-
-/** Removes the earlier files at the target: documents first, so that no array opens that lacks chunks. */
-export async function removeEarlier(
-  target: Place,
-  marker: UnfinishedMarker,
-  options: ConvertOptions,
-): Promise<void> {
-  const { earlier, ...rest } = marker;
-  const isKnown = knownKeys(target, earlier!);
-  const { store, root } = target;
-  for (const isRemoved of [isDocument, isKnown]) {
-    for await (const key of keysIn(target, options)) {
-      if (key === markerKey(root) || !isRemoved(key)) continue;
-      await remove(store, key, options);
-    }
-  }
-  await replaceMarker(target, rest, options);
 }
 
 /** Throws if the source lies in the target, and would be removed. */
@@ -300,18 +330,6 @@ async function planDigest(
   return await digestOf(new TextEncoder().encode(JSON.stringify(texts)), 32);
 }
 
-/** Throws if the target lies in the source, or the source in the target, as far as the stores show it. */
-export async function assertApart(source: Place, target: Place): Promise<void> {
-  const [from, to] = source.store === target.store
-    ? [source.root, target.root]
-    : await Promise.all([source, target].map(realFolder));
-  if (from === undefined || to === undefined) return;
-  if (from === to) throw ontoItself(source);
-  const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
-  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
-  throw inOneAnother(source, target);
-}
-
 /** The real path of the folder of a place; `undefined` in stores other than file stores. */
 async function realFolder({ store, root }: Place): Promise<string | undefined> {
   return await rootOf(store)?.root.realFolder(root);
@@ -336,22 +354,4 @@ function inOneAnother(source: Place, target: Place): RangeError {
       describePlace(target)
     }, since they lie in one another; expected a target outside of the source`,
   );
-}
-
-/** Throws if the listing of the source has the marker of this run, so that the target lies in the source. */
-export async function assertTargetOutside(
-  { source, target }: ConvertPlan,
-  markers: readonly string[],
-  { marker, undo }: Claim,
-  options: StoreOptions,
-): Promise<void> {
-  if (marker === undefined) return;
-  for (const key of markers) {
-    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
-    const place = { store: source.store, root };
-    const found = await readMarker(place, options);
-    if (found?.run !== marker.run) continue;
-    await undo();
-    throw inOneAnother(source, target);
-  }
 }

@@ -236,7 +236,7 @@ function withChanges(
 }
 
 /** Puts a container around a shard, given its bytes, its coordinates, and its key for messages. */
-export type ContainShard = (
+type ContainShard = (
   shard: Uint8Array,
   coordinates: readonly number[],
   key: string,

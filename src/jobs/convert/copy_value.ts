@@ -20,8 +20,8 @@ export interface Copied {
   readonly bytes: number;
 }
 
-/** How a value of the target is found to be right, so that it is skipped. */
-export type Skip = "same size" | "same bytes";
+/** The comparison by which a value of the target is found to be right, and is skipped. */
+type Skip = "same size" | "same bytes";
 
 /**
  * Copies a value, in constant memory if the stores have streams.
@@ -79,7 +79,7 @@ async function copyUnchanged(
   }
   const chunk = { size, isNew: skip === undefined, checks };
   if (!await copyBySystem(from, to, chunk, options)) {
-    // Without the signal, which the writing ends with, files are read without copies.
+    // Without the signal, files are read without copies. The signal ends the writing.
     const stream = await from.stream();
     if (stream === undefined) return undefined;
     const value = checks

@@ -6,7 +6,7 @@ import { documentKey, type Place, rootIn } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
 
 /** What a listed key of an array is. */
-export type ListedKey =
+type ListedKey =
   | { readonly kind: "chunk"; readonly coordinates: readonly number[] }
   /**
    * `part`: a further part of a chunk; `stray`: the key of a chunk that is stored in parts with
@@ -87,7 +87,7 @@ export class ArrayKeys {
 }
 
 /** The callbacks of a listing of a hierarchy. */
-export interface ListingEvents {
+interface ListingEvents {
   /** A chunk of the array at a path. */
   chunk(path: string, coordinates: readonly number[]): void;
   /**

@@ -145,7 +145,7 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** A store that has some documents as they were before a conversion in place. */
+/** The place in a store that has the changed documents as they were before a conversion in place. */
 export function storeBefore(
   place: Place,
   { documents }: InPlaceState,

@@ -213,7 +213,7 @@ export class InPlaceArray {
 }
 
 /** How the parts of one layout become those of another one. */
-export interface PartMatch {
+interface PartMatch {
   /** The parts as objects of the store, before and after. */
   readonly before: readonly Part[];
   readonly after: readonly Part[];

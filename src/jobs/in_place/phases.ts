@@ -69,7 +69,7 @@ export async function prepare(
   };
   const numbers = run.arrays.map((array) => records.get(array)!.numbers);
   const record = new Blob(numbers as Float64Array<ArrayBuffer>[]);
-  // The first file creates the folder of all.
+  // Written first, since this creates the folder of all staged files.
   await files.write(recordKey(place), await record.bytes());
   await runConcurrently(
     stagedFiles(place, state),

@@ -77,7 +77,7 @@ export async function listInPlace(
   return { chunks, fingerprint, added, others, v2Nodes };
 }
 
-/** Throws if a document is a link, or a folder is one, whose files no listing shows. */
+/** Throws if a document is a symbolic link, or a folder is one, since no listing shows its files. */
 export async function assertUnlinked(
   { files, place }: InPlaceRun,
   documents: readonly DocumentChange[],

@@ -46,7 +46,7 @@ export interface DocumentChange {
 export type DocumentVersion = "before" | "interim" | "after";
 
 /** An array whose chunks are recorded. */
-export interface RecordedArray {
+interface RecordedArray {
   readonly path: string;
   /** The number of chunks. */
   readonly count: number;

@@ -52,7 +52,7 @@ export async function decodeChunk(
     const decoder = await decoderOf(codec, level, codecs);
     if (decoder === undefined) return `codec ${describe(name)}`;
     const result = await decode(decoder, decoded, what, name, key);
-    // Elements, and no bytes, come from the codec from array to bytes.
+    // The codec from array to bytes returns elements, and no bytes.
     if (!(result instanceof Uint8Array)) {
       return await unknownAmong(level, i, codecs);
     }
@@ -62,7 +62,7 @@ export async function decodeChunk(
 }
 
 async function decode(
-  decoder: NonNullable<Awaited<ReturnType<typeof decoderOf>>>,
+  decoder: Decoder,
   bytes: Uint8Array,
   what: string,
   name: string,

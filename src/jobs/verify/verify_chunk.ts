@@ -51,7 +51,7 @@ export interface VerifiedArray {
 export interface VerifiedChunk {
   readonly isPresent: boolean;
   readonly findings: readonly Finding[];
-  /** How many chunks and inner chunks were not decoded, by what could not be decoded. */
+  /** The number of chunks and inner chunks that were not decoded, by what could not be decoded. */
   readonly undecoded: ReadonlyMap<string, number>;
 }
 
@@ -202,7 +202,7 @@ class ChunkVerification {
     const chunk = { key: this.#key, size };
     return await this.#try(async () => {
       const { chunks } = this.#array;
-      // Without the signal, which the draining ends with, files are read without copies.
+      // Without the signal, files are read without copies. The signal ends the draining.
       const stream = await chunks.stream(this.#coordinates);
       if (stream === undefined) return;
       const checked = checkedStream(stream, { hasChecksum: true }, chunk);
