@@ -1,6 +1,14 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { below, describe } from "../errors/mod.ts";
+import { below, describe, MetadataError } from "../errors/mod.ts";
 import { type ArrayMetadata, checkLengths } from "../metadata/mod.ts";
+import {
+  deleteShard,
+  parseShardLayout,
+  setShard,
+  ShardChanges,
+  type ShardLayout,
+  type ShardPlace,
+} from "../shards/mod.ts";
 import {
   assertStore,
   assertStoreKey,
@@ -20,8 +28,7 @@ import {
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import { arrayRoot, ArrayStorage } from "./array_storage.ts";
-import { type SetChunkOptions, WholeShards } from "./whole_shards.ts";
+import { arrayRoot, ArrayStorage, unsizedPart } from "./array_storage.ts";
 
 type Codec = ArrayMetadata["codecs"][number];
 
@@ -401,8 +408,7 @@ export class ArrayChunks {
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
       if (this.#isSharded) {
-        const shards = this.#wholeShards();
-        await shards.set(key, bytes, options);
+        await setShard(this.#shardPlace(key), bytes, options);
       } else if (bytes instanceof Uint8Array) {
         // Programs that change parts of the chunk do so under the same lock.
         await replaceValue(this.#store, key, bytes, options);
@@ -447,10 +453,8 @@ export class ArrayChunks {
     options?: StoreOptions,
   ): Promise<void> {
     const key = this.key(coordinates);
-    if (this.#isSharded) {
-      const shards = this.#wholeShards();
-      await shards.delete(key, options);
-    } else await remove(this.#store, key, options);
+    if (this.#isSharded) await deleteShard(this.#shardPlace(key), options);
+    else await remove(this.#store, key, options);
   }
 
   /**
@@ -514,13 +518,14 @@ export class ArrayChunks {
     return isSharding(this.metadata.codecs?.[0]);
   }
 
-  #wholeShards(): WholeShards {
-    return new WholeShards(
-      this.#store,
-      this.#given,
-      this.#root,
-      this.#storage,
-    );
+  #shardPlace(key: StoreKey): ShardPlace {
+    return {
+      key,
+      store: this.#store,
+      layout: layoutOf(this.#storage),
+      part: unsizedPart(this.#storage.layers),
+      changes: ShardChanges.of(this.#given, this.#root),
+    };
   }
 
   /** Names the array in messages. */
@@ -531,7 +536,40 @@ export class ArrayChunks {
   }
 }
 
-/** Whether a codec makes shards. It is an object then, since it needs a configuration. */
+/**
+ * Options of `ArrayChunks.set`.
+ *
+ * @example Replace a TIFF by another one
+ * ```ts
+ * import type { SetChunkOptions } from "@zarr-parts/zarr-parts";
+ *
+ * const options: SetChunkOptions = { otherBytes: "replace" };
+ * ```
+ */
+export interface SetChunkOptions extends StoreOptions {
+  /**
+   * What happens to a stored shard that begins with bytes of another file format:
+   * `"refuse"`, the default, keeps the shard as it is and throws an `OtherBytesError`,
+   * unless the new shard differs only in the contents of inner chunks; `"replace"`
+   * replaces the shard.
+   */
+  otherBytes?: "refuse" | "replace" | undefined;
+}
+
+/** Whether a codec makes shards. Such a codec is an object, since it needs a configuration. */
 function isSharding(codec: Codec | undefined): codec is Exclude<Codec, string> {
   return typeof codec === "object" && codec.name === "sharding_indexed";
+}
+
+/** Returns the layout of shards; `undefined` if it is not understood, or if other codecs change the bytes of shards. */
+function layoutOf(
+  { metadata: { codecs }, chunkShape }: ArrayStorage,
+): ShardLayout | undefined {
+  if (codecs.length !== 1) return undefined;
+  try {
+    return parseShardLayout(codecs[0], chunkShape);
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
+  }
 }

@@ -47,8 +47,8 @@ export class ArrayStorage {
 
   /**
    * @param document The array's metadata, which is checked here.
-   * @param options `isComplete`: `false` for metadata that is yet to be completed, whose
-   * data type, fill value and codecs are checked then.
+   * @param options `isComplete`: `false` for metadata that is completed later, when its
+   * data type, fill value and codecs are checked.
    * @throws {MetadataError} If the metadata is not valid or not understood.
    */
   constructor(document: unknown, options: MetadataForm = {}) {
@@ -84,7 +84,7 @@ export class ArrayStorage {
     this.transformers = transformers;
   }
 
-  /** Decodes a chunk key; returns `undefined` for keys of no chunk in the grid. */
+  /** Decodes the key of a chunk in the grid; returns `undefined` for any other key. */
   coordinatesOf(key: string): number[] | undefined {
     const { gridShape, keyEncoding } = this;
     try {
@@ -100,8 +100,8 @@ export class ArrayStorage {
 
   /**
    * Applies the storage transformers: returns a store of whole chunks over a store
-   * of parts. Shards of one object are also read and written through groups, since other
-   * programs may change inner chunks of them at the same time.
+   * of parts. In a store with groups, shards of one object are also read and written
+   * through groups, since other programs may change their inner chunks at the same time.
    *
    * @param root The prefix of the array's keys, without a last `/`.
    */
@@ -116,13 +116,13 @@ export class ArrayStorage {
     });
   }
 
-  /** The parts of a chunk, those of each part, and so on; empty for chunks of one object. */
+  /** The parts of a chunk, the parts of each part, and so on; empty for chunks of one object. */
   get layers(): (readonly Part[])[] {
     return this.transformers.filter((parts) => parts !== undefined);
   }
 
   get #isSharded(): boolean {
-    const codecs: unknown = this.metadata.codecs; // They are not checked.
+    const codecs: unknown = this.metadata.codecs; // Not checked in incomplete metadata.
     return Array.isArray(codecs) &&
       codecs.some((codec) => codec?.name === "sharding_indexed");
   }
@@ -181,9 +181,6 @@ function parseTransformer(member: unknown): Part[] | undefined {
   );
 }
 
-const PATH =
-  `the array's path in the store, such as "elevation" or "" for the root`;
-
 /**
  * Converts an array's path to the prefix of its keys, without a last `/`: empty
  * for the root.
@@ -192,17 +189,21 @@ const PATH =
  * @throws {RangeError} If the path is not names joined by `/`.
  */
 export function arrayRoot(path: string): "" | StoreKey {
+  const expected =
+    `the array's path in the store, such as "elevation" or "" for the root`;
   if (typeof path !== "string") {
-    throw new TypeError(`Expected ${PATH}, found ${describe(path)}`);
+    throw new TypeError(`Expected ${expected}, found ${describe(path)}`);
   }
   if (path === "" || path === "/") return "";
   const names = path.replace(/^\/|\/$/g, "");
   const problem = keyProblem(names);
   if (problem === undefined) return `/${names}`;
-  throw new RangeError(`Path ${describe(path)} ${problem}; expected ${PATH}`);
+  throw new RangeError(
+    `Path ${describe(path)} ${problem}; expected ${expected}`,
+  );
 }
 
-/** Parses metadata. */
+/** Parses the metadata of an array, as the constructor of {@linkcode ArrayStorage} does. */
 export function storageOf(
   metadata: unknown,
   options?: MetadataForm,
@@ -211,7 +212,7 @@ export function storageOf(
 }
 
 /** The part of a chunk that has no size. */
-export interface UnsizedPart {
+interface UnsizedPart {
   readonly keySuffix: string;
   /** Where the part begins in the chunk: the size of all head parts in bytes. */
   readonly offset: number;
@@ -223,7 +224,7 @@ export interface UnsizedPart {
  * Finds the first unsized part of a chunk; `undefined` if every part has a size, or if
  * the chunk lies in parts whose sizes are known only together.
  *
- * @param layers The parts of a chunk, those of each part, and so on.
+ * @param layers The parts of a chunk, the parts of each part, and so on.
  */
 export function unsizedPart(
   layers: readonly (readonly Part[])[],
@@ -232,12 +233,12 @@ export function unsizedPart(
   const place = parts.findIndex(({ size }) => size === undefined);
   if (place < 0 || sums.length > 0) return undefined;
   const { keySuffix } = parts[place]!;
-  const offset = sizeOf(parts.slice(0, place))!;
-  return { keySuffix, offset, tailSize: sizeOf(parts.slice(place + 1)) };
+  const offset = sizeTogether(parts.slice(0, place))!;
+  return { keySuffix, offset, tailSize: sizeTogether(parts.slice(place + 1)) };
 }
 
-/** The size of parts together; `undefined` if one of them has no size. */
-function sizeOf(parts: readonly Part[]): number | undefined {
+/** Returns the size of parts together; `undefined` if one of them has no size. */
+export function sizeTogether(parts: readonly Part[]): number | undefined {
   return parts.reduce<number | undefined>(
     (sum, { size }) =>
       size === undefined || sum === undefined ? undefined : sum + size,

@@ -1,6 +1,6 @@
 import { describe } from "../errors/mod.ts";
 
-/** All chunks of a grid, the last dimension first. */
+/** Yields the coordinates of all chunks of a grid in C order: the last dimension varies fastest. */
 export function* chunksOfGrid(
   gridShape: readonly number[],
 ): Generator<number[]> {
@@ -14,7 +14,7 @@ export function* chunksOfGrid(
   }
 }
 
-/** The number of chunks of a grid. */
+/** Returns the number of chunks of a grid. */
 export function countOfGrid(gridShape: readonly number[]): number {
   return gridShape.reduce((count, length) => count * length, 1);
 }
@@ -36,7 +36,7 @@ export interface Share {
   readonly count: number;
 }
 
-/** The greatest number of shares, so that products below stay whole numbers. */
+/** The greatest number of shares, so that products of two numbers below it are exact. */
 const MOST_SHARES = 2 ** 26;
 
 /** Checks that the numbers of a share are whole and in their ranges. */
@@ -54,12 +54,12 @@ export function assertShare(share: Share | undefined): void {
   );
 }
 
-/** Whether a file belongs to a share, by its key. */
+/** Returns whether the file with a key belongs to a share. */
 export function isInShare({ index, count }: Share, key: string): boolean {
   return hash(key) % count === index;
 }
 
-/** A hash from 0 to 2^32−1 (FNV-1a, with the last step of MurmurHash3). */
+/** Returns a hash from 0 to 2^32−1: FNV-1a, with the last step of MurmurHash3. */
 export function hash(text: string): number {
   let state = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
@@ -70,7 +70,7 @@ export function hash(text: string): number {
   return (state ^ (state >>> 16)) >>> 0;
 }
 
-/** The coordinates of many chunks in little memory: eight bytes a coordinate. */
+/** The coordinates of many chunks in little memory: eight bytes for each coordinate. */
 export class ChunkList implements Iterable<number[]> {
   readonly #rank: number;
   #numbers = new Float64Array(64);
@@ -100,7 +100,7 @@ export class ChunkList implements Iterable<number[]> {
     return this.#numbers.subarray(0, this.#count * this.#rank);
   }
 
-  /** The first chunk in the order of the grid; `undefined` if there is none. */
+  /** The first chunk in C order; `undefined` if there is none. */
   get first(): readonly number[] | undefined {
     let first: readonly number[] | undefined;
     for (const chunk of this) {
@@ -117,7 +117,7 @@ export class ChunkList implements Iterable<number[]> {
   }
 }
 
-/** Compares two chunks of a grid, for sorting them in the order of the grid: the last dimension fastest. */
+/** Compares two chunks of a grid, to sort chunks in C order: the last dimension varies fastest. */
 export function compareChunks(
   a: readonly number[],
   b: readonly number[],

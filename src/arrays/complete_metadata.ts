@@ -23,12 +23,12 @@ import { assertIndexPart } from "./part_notation.ts";
 
 /**
  * Completes the metadata of an array that is created, so that every Zarr client that
- * knows its extensions can open it: with a fill value, a codec from array to bytes,
- * and no short-hands.
+ * knows its extensions can open it: with a fill value, with a codec from array to bytes,
+ * and with no member in a short form.
  *
- * @param storage The array's storage, whose metadata was checked as for reading.
- * @throws {MetadataError} If no client could open the array, or no part could hold
- * what its name says, or some file system could not hold the keys.
+ * @param storage The array's storage, whose metadata was checked for reading.
+ * @throws {MetadataError} If no client could open the array, if a part could not hold what
+ * its name says, or if some file system could not hold the keys.
  */
 export function completeMetadata(storage: ArrayStorage): ArrayMetadata {
   const { metadata, chunkShape, keyEncoding } = storage;
@@ -69,7 +69,7 @@ function completeFillValue(
     );
   }
   const core = known && coreDataType(name);
-  if (core !== undefined && !isLeftAlone(value, name)) {
+  if (core !== undefined && !isUnchecked(value, name)) {
     atPath(
       "/fill_value",
       () => fillValueJson(core, numberOf(value), "fill_value"),
@@ -84,8 +84,8 @@ function completeFillValue(
   return value;
 }
 
-/** Whether a fill value is not checked here: `NaN` and infinities are refused when the document is formatted, and some programs write `bool` as 0 or 1. */
-function isLeftAlone(value: unknown, dataType: string): boolean {
+/** Whether a fill value is accepted unchecked: `NaN` and infinities are refused when the document is formatted, and some programs write `bool` as 0 or 1. */
+function isUnchecked(value: unknown, dataType: string): boolean {
   return typeof value === "number" &&
     (!Number.isFinite(value) ||
       dataType === "bool" && (value === 0 || value === 1));
@@ -106,7 +106,7 @@ const MAX_NESTING = 32;
  * @param path The place of the list, as a JSON pointer.
  * @throws {MetadataError} If the list is empty, or a codec cannot be where it is.
  */
-export function completePipeline(
+function completePipeline(
   codecs: readonly unknown[],
   elements: Elements,
   chunkShape: readonly number[] | undefined,
@@ -212,7 +212,7 @@ function transposed(
   );
 }
 
-/** Refuses codecs for elements of one length where the lengths differ. */
+/** Refuses codecs for elements of equal length if the elements differ in length. */
 function assertFixedLength(
   { name, configuration }: NamedConfiguration,
   { bits, toBytes }: Elements,

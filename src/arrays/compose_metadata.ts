@@ -121,7 +121,7 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
   const codecs = codecsOf(options, dataType.elements);
   const transformer = options.parts === undefined
     ? undefined
-    : transformerOf(options.parts, codecs, gridChunkShape);
+    : new ConcatParts(resolveParts(options.parts, codecs, gridChunkShape));
   const metadata: ArrayMetadata = {
     zarr_format: 3,
     node_type: "array",
@@ -140,135 +140,6 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
   };
   storageOf(metadata); // Throws if, for instance, two parts could share a key.
   return metadata;
-}
-
-function assertShapes(
-  shape: readonly number[],
-  shardShape: readonly number[] | undefined,
-  chunkShape: readonly number[],
-): void {
-  const rank = assertShape("shape", shape, 0);
-  assertShape("chunkShape", chunkShape, 1, rank);
-  if (shardShape === undefined) return;
-  assertShape("shardShape", shardShape, 1, rank);
-  if (shardShape.every((length, i) => length % chunkShape[i]! === 0)) return;
-  throw new RangeError(
-    `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
-      describe(shardShape)
-    } and ${describe(chunkShape)}`,
-  );
-}
-
-/** The data type and the fill value as JSON, and what codecs need to know. */
-function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
-  json: ArrayMetadata["data_type"];
-  fillValue: unknown;
-  elements: Elements;
-} {
-  if (typeof dataType === "string") {
-    const elements = dataTypeOf(dataType);
-    return {
-      json: dataType,
-      fillValue: fillValue === undefined
-        ? elements.defaultFill
-        : fillValueJson(elements, fillValue),
-      elements,
-    };
-  }
-  const { name, configuration } = dataType;
-  if (typeof name !== "string" || name === "") {
-    throw new TypeError(
-      `Expected dataType to be a name or an object with a name, found ${
-        describe(dataType)
-      }`,
-    );
-  }
-  if (fillValue === undefined) {
-    throw new TypeError(
-      `Missing option "fillValue", which the data type ${
-        describe(name)
-      } needs: only the data types of the Zarr core have a default`,
-    );
-  }
-  const { json, known } = checkDataType(dataType);
-  return {
-    json: configuration === undefined ? json : dataType,
-    fillValue,
-    elements: known ?? { bits: undefined, toBytes: "bytes" },
-  };
-}
-
-function codecsOf(
-  { shardShape, chunkShape, codecs = [], indexCodecs, indexLocation }:
-    ArrayMetadataOptions,
-  elements: Elements,
-): NamedConfiguration[] {
-  const completed = completeCodecs(codecs, elements, "codecs");
-  if (shardShape === undefined) {
-    for (
-      const [name, value] of Object.entries({ indexCodecs, indexLocation })
-    ) {
-      if (value === undefined) continue;
-      throw new RangeError(
-        `Option ${
-          describe(name)
-        } is for shards; expected a shardShape beside it`,
-      );
-    }
-    return completed;
-  }
-  const sharding = {
-    name: "sharding_indexed",
-    configuration: {
-      chunk_shape: [...chunkShape],
-      codecs: completed,
-      index_codecs: completeCodecs(
-        indexCodecs ?? ["crc32c"],
-        { bits: 64, toBytes: "bytes" },
-        "indexCodecs",
-      ),
-      index_location: indexLocation ?? "end",
-    },
-  };
-  parseShardLayout(sharding, shardShape);
-  return [sharding];
-}
-
-function transformerOf(
-  parts: readonly (string | Part)[],
-  codecs: readonly NamedConfiguration[],
-  chunkShape: readonly number[],
-): ConcatParts {
-  return new ConcatParts(resolveParts(parts, codecs, chunkShape));
-}
-
-function keyEncodingOf(
-  { keyEncoding = new DefaultChunkKeyEncoding(), suffix }: ArrayMetadataOptions,
-): ChunkKeyEncoding {
-  const base = toChunkKeyEncoding(keyEncoding);
-  return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
-}
-
-function dimensionNamesOf(
-  { shape, dimensionNames }: ArrayMetadataOptions,
-): Pick<ArrayMetadata, "dimension_names"> {
-  if (dimensionNames === undefined) return {};
-  const isName = (name: unknown) => name === null || typeof name === "string";
-  if (!Array.isArray(dimensionNames) || !dimensionNames.every(isName)) {
-    throw new TypeError(
-      `Expected dimensionNames to be a list of names, with null for a dimension without one, found ${
-        describe(dimensionNames)
-      }`,
-    );
-  }
-  if (dimensionNames.length === shape.length) {
-    return { dimension_names: [...dimensionNames] };
-  }
-  throw new RangeError(
-    `Expected dimensionNames to have one name for each of the ${shape.length} dimensions, found ${
-      describe(dimensionNames)
-    }`,
-  );
 }
 
 /**
@@ -368,7 +239,7 @@ const OPTIONS: OptionRules<ArrayMetadataOptions> = {
   attributes: { expected: "an object", isValid: isObject },
 };
 
-/** The options that other programs call by other names. */
+/** The names of options, by the names that other programs use for them. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   dtype: "dataType",
   chunks: "chunkShape",
@@ -377,7 +248,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Refuses options that are missing or unknown, or of an obviously wrong type. */
-export function assertOptions(options: ArrayMetadataOptions): void {
+function assertOptions(options: ArrayMetadataOptions): void {
   if (!isObject(options)) {
     throw new TypeError(
       `Expected options with a shape, a dataType and a chunkShape, found ${
@@ -396,12 +267,29 @@ export function assertOptions(options: ArrayMetadataOptions): void {
   }
 }
 
+function assertShapes(
+  shape: readonly number[],
+  shardShape: readonly number[] | undefined,
+  chunkShape: readonly number[],
+): void {
+  const rank = assertShape("shape", shape, 0);
+  assertShape("chunkShape", chunkShape, 1, rank);
+  if (shardShape === undefined) return;
+  assertShape("shardShape", shardShape, 1, rank);
+  if (shardShape.every((length, i) => length % chunkShape[i]! === 0)) return;
+  throw new RangeError(
+    `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
+      describe(shardShape)
+    } and ${describe(chunkShape)}`,
+  );
+}
+
 /**
  * Refuses a shape with lengths below `least` or of another rank.
  *
  * @returns The shape's rank.
  */
-export function assertShape(
+function assertShape(
   option: string,
   shape: readonly number[],
   least: number,
@@ -427,6 +315,110 @@ export function assertShape(
   throw new RangeError(
     `Expected ${option} to have as many dimensions as shape, ${rank}, found ${
       describe(shape)
+    }`,
+  );
+}
+
+/** Returns the data type and the fill value as JSON, and what codecs need to know of the elements. */
+function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
+  json: ArrayMetadata["data_type"];
+  fillValue: unknown;
+  elements: Elements;
+} {
+  if (typeof dataType === "string") {
+    const elements = dataTypeOf(dataType);
+    return {
+      json: dataType,
+      fillValue: fillValue === undefined
+        ? elements.defaultFill
+        : fillValueJson(elements, fillValue),
+      elements,
+    };
+  }
+  const { name, configuration } = dataType;
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(
+      `Expected dataType to be a name or an object with a name, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  if (fillValue === undefined) {
+    throw new TypeError(
+      `Missing option "fillValue", which the data type ${
+        describe(name)
+      } needs: only the data types of the Zarr core have a default`,
+    );
+  }
+  const { json, known } = checkDataType(dataType);
+  return {
+    json: configuration === undefined ? json : dataType,
+    fillValue,
+    elements: known ?? { bits: undefined, toBytes: "bytes" },
+  };
+}
+
+function codecsOf(
+  { shardShape, chunkShape, codecs = [], indexCodecs, indexLocation }:
+    ArrayMetadataOptions,
+  elements: Elements,
+): NamedConfiguration[] {
+  const completed = completeCodecs(codecs, elements, "codecs");
+  if (shardShape === undefined) {
+    for (
+      const [name, value] of Object.entries({ indexCodecs, indexLocation })
+    ) {
+      if (value === undefined) continue;
+      throw new RangeError(
+        `Option ${
+          describe(name)
+        } is for shards; expected a shardShape beside it`,
+      );
+    }
+    return completed;
+  }
+  const sharding = {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [...chunkShape],
+      codecs: completed,
+      index_codecs: completeCodecs(
+        indexCodecs ?? ["crc32c"],
+        { bits: 64, toBytes: "bytes" },
+        "indexCodecs",
+      ),
+      index_location: indexLocation ?? "end",
+    },
+  };
+  parseShardLayout(sharding, shardShape);
+  return [sharding];
+}
+
+function keyEncodingOf(
+  { keyEncoding = new DefaultChunkKeyEncoding(), suffix }: ArrayMetadataOptions,
+): ChunkKeyEncoding {
+  const base = toChunkKeyEncoding(keyEncoding);
+  return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
+}
+
+function dimensionNamesOf(
+  { shape, dimensionNames }: ArrayMetadataOptions,
+): Pick<ArrayMetadata, "dimension_names"> {
+  if (dimensionNames === undefined) return {};
+  const isName = (name: unknown) => name === null || typeof name === "string";
+  if (!Array.isArray(dimensionNames) || !dimensionNames.every(isName)) {
+    throw new TypeError(
+      `Expected dimensionNames to be a list of names, with null for a dimension without one, found ${
+        describe(dimensionNames)
+      }`,
+    );
+  }
+  if (dimensionNames.length === shape.length) {
+    return { dimension_names: [...dimensionNames] };
+  }
+  throw new RangeError(
+    `Expected dimensionNames to have one name for each of the ${shape.length} dimensions, found ${
+      describe(dimensionNames)
     }`,
   );
 }

@@ -9,9 +9,9 @@ import {
 
 const DOCUMENT = "/zarr.json";
 
-/** Keys that a listing for a message reads at most. */
+/** The greatest number of keys that are listed for a message. */
 const MOST_KEYS = 1000;
-/** Nodes that a message names at most. */
+/** The greatest number of nodes that a message names. */
 const MOST_NODES = 3;
 
 /**
@@ -103,7 +103,7 @@ function nodesAt(roots: readonly string[]): string {
   }`;
 }
 
-/** The roots of nodes below a prefix, as far as the first keys of a listing show. */
+/** Finds the roots of nodes below a prefix among the first keys of a listing. */
 async function findNodes(
   store: Store,
   prefix: StoreKey,

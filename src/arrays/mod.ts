@@ -1,4 +1,4 @@
-export { ArrayChunks } from "./array_chunks.ts";
+export { ArrayChunks, type SetChunkOptions } from "./array_chunks.ts";
 export {
   arrayRoot,
   ArrayStorage,
@@ -27,4 +27,3 @@ export {
   readDocument,
 } from "./open_array_chunks.ts";
 export { assertIndexPart, resolveParts } from "./part_notation.ts";
-export type { SetChunkOptions } from "./whole_shards.ts";

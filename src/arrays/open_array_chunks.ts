@@ -179,8 +179,9 @@ function locate(
 }
 
 /**
- * Reads a metadata document. A document that is too long is a `MetadataError`, and is
- * not read further.
+ * Reads a metadata document.
+ *
+ * @throws {MetadataError} If the document is too long. It is not read to its end then.
  */
 export async function readDocument(
   store: Store,

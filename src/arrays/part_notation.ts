@@ -1,3 +1,4 @@
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { below, describe, describeAll, MetadataError } from "../errors/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
@@ -6,10 +7,7 @@ import {
   shardIndexSize,
 } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import type { ArrayStorage } from "./array_storage.ts";
-
-/** The size of a CRC32C checksum in bytes. */
-const CHECKSUM_SIZE = 4;
+import { type ArrayStorage, sizeTogether } from "./array_storage.ts";
 
 /**
  * Resolves parts in short notation: `".header:64"` is a part of 64 bytes,
@@ -18,7 +16,7 @@ const CHECKSUM_SIZE = 4;
  *
  * @param parts Parts in either form.
  * @param codecs The array's codecs, written out.
- * @param chunkShape The shape of a stored chunk, which is a shard's where there are shards.
+ * @param chunkShape The shape of a stored chunk; of a shard if the array has shards.
  * @throws {TypeError} If a part is neither a string nor an object.
  * @throws {RangeError} If `.index` or `.crc32c` is not where the codecs write the
  * index or the checksum, or more than one part has no size.
@@ -177,13 +175,11 @@ function assertOneUnsized(parts: readonly Part[]): void {
   );
 }
 
-const INDEX_CHECKSUM_SIZE = 4;
-
 /**
- * Refuses parts that cannot hold the index of a shard although they should: a sized
- * part whose key suffix ends in `.index` and that lies elsewhere or has another size,
- * and parts that are shorter than the index all together. Any other division is left
- * alone, since `concat-parts` may divide a chunk anywhere.
+ * Refuses parts that cannot hold the index of a shard although they should: a part with a
+ * size and a key suffix that ends in `.index`, if its place or its size is not that of the
+ * index, and parts that together are shorter than the index. Any other division is allowed,
+ * since `concat-parts` may divide a chunk anywhere.
  *
  * @param storage The array's storage.
  * @param codecs The array's codecs, written out.
@@ -196,10 +192,10 @@ export function assertIndexPart(
   const [sharding, ...after] = codecs;
   const [parts, ...inner] = transformers.filter((each) => each !== undefined);
   // Stacked transformers divide parts again, and other codecs move the index.
-  const isFound = sharding?.name === "sharding_indexed" &&
+  const isKnown = sharding?.name === "sharding_indexed" &&
     inner.length === 0 &&
     after.every(({ name }) => name === "crc32c");
-  if (!isFound || parts === undefined) return;
+  if (!isKnown || parts === undefined) return;
   const layout = parseShardLayout(sharding, chunkShape);
   const index: IndexPlace = {
     size: shardIndexSize(layout),
@@ -232,8 +228,8 @@ function assertLongEnough(
   parts: readonly Part[],
   { size, checksumsAfter }: IndexPlace,
 ): void {
-  const sum = sumOf(parts);
-  const least = size + INDEX_CHECKSUM_SIZE * checksumsAfter;
+  const sum = sizeTogether(parts);
+  const least = size + CHECKSUM_SIZE * checksumsAfter;
   if (sum === undefined || sum >= least) return;
   throw new MetadataError(
     `The parts hold ${sum} bytes, where the index of a shard alone takes ${least}; expected larger parts, or one without a size`,
@@ -247,15 +243,17 @@ function assertHolds(
   { size, isAtStart, checksumsAfter, hasChecksum }: IndexPlace,
 ): void {
   const { keySuffix, size: partSize } = parts[i]!;
-  const between = sumOf(isAtStart ? parts.slice(0, i) : parts.slice(i + 1));
-  const checksums = isAtStart ? 0 : INDEX_CHECKSUM_SIZE * checksumsAfter;
-  const own = hasChecksum ? INDEX_CHECKSUM_SIZE : 0;
+  const between = sizeTogether(
+    isAtStart ? parts.slice(0, i) : parts.slice(i + 1),
+  );
+  const checksums = isAtStart ? 0 : CHECKSUM_SIZE * checksumsAfter;
+  const own = hasChecksum ? CHECKSUM_SIZE : 0;
   // The part ends, or starts, where the entries of the index do. Adopted files have a
   // record before them.
   const isHeld = between !== undefined &&
     (isAtStart
       ? between === 0 && (partSize === size || partSize === size - own)
-      : between <= checksums + own && between % INDEX_CHECKSUM_SIZE === 0 &&
+      : between <= checksums + own && between % CHECKSUM_SIZE === 0 &&
         [0, FILE_RECORD_SIZE].some((record) =>
           between + partSize! === size + checksums + record
         ));
@@ -272,14 +270,5 @@ function assertHolds(
       isAtStart ? "start" : "end"
     }; expected it as the ${place} part with that size`,
     `/${i}/size`,
-  );
-}
-
-/** The size of parts together, or `undefined` if one has no size. */
-function sumOf(parts: readonly Part[]): number | undefined {
-  return parts.reduce<number | undefined>(
-    (sum, { size }) =>
-      sum === undefined || size === undefined ? undefined : sum + size,
-    0,
   );
 }

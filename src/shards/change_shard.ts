@@ -35,12 +35,12 @@ import {
 } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
-/** The inner chunks to store, by their places in the index. An inner chunk that is `undefined` is removed. */
+/** The inner chunks to store by their places in the index, or `undefined` for those to remove. */
 export type InnerChanges = ReadonlyMap<number, Uint8Array | undefined>;
 
 /**
- * Returns the inner chunks to store. `chunkAt` gives the present inner chunks of the shard
- * as views of its bytes. The function is called under the lock of the shard; a store
+ * Returns the inner chunks to store. `chunkAt` returns the stored inner chunks as views of
+ * the shard. The function is called under the lock of the shard; a store
  * without locks calls it again if another program has changed the shard.
  */
 export type ChangesOf = (
@@ -55,9 +55,9 @@ export interface ChangeShardOptions extends EncodeShardOptions {
   headSize?: number | undefined;
   /** Whether a record of a file may lie before the index. */
   mayHaveRecords?: boolean | undefined;
-  /** The bytes at the start of the shard, in place of the stored ones. A prefix or a container comes before it. */
+  /** The bytes at the start of the shard in place of the stored ones, unless there is a prefix or a container. */
   head?: Uint8Array | undefined;
-  /** `"replace"` to lose bytes that belong to neither inner chunks, index nor head parts. Such a change is refused by default. */
+  /** `"replace"` allows a change that loses bytes of neither inner chunks, index nor head parts. By default, the change is refused. */
   otherBytes?: OtherBytes | undefined;
   /** Aborts the change. */
   signal?: AbortSignal | undefined;
@@ -135,18 +135,22 @@ function guardOf(
 
 /** Reads the first bytes of a damaged shard that is replaced, or returns zeros if they cannot be read. */
 export async function readDamagedHead(
-  ...args: Parameters<typeof readHead>
+  store: Store,
+  key: StoreKey,
+  layout: ShardLayout,
+  headSize: number,
+  options: StoreOptions,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await readHead(...args);
+    return await readHead(store, key, layout, headSize, options);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return new Uint8Array(args[3]);
+    return new Uint8Array(headSize);
   }
 }
 
 /**
- * The first bytes of a shard, or zeros for an absent one; `undefined` if nothing but
+ * Returns the first bytes of a shard, or zeros for an absent shard; `undefined` if only
  * the index lies in them.
  */
 async function readHead(
@@ -175,13 +179,13 @@ async function readHead(
     return withoutInner(head, index ?? [], indexStart);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return head; // Nobody knows where the inner chunks of a damaged shard lay.
+    return head; // The places of the inner chunks in a damaged shard are not known.
   }
 }
 
 /**
- * Returns the first bytes of a shard with zeros in place of inner chunks and of an index,
- * which may overlap them. Otherwise the new shard would keep bytes of old inner chunks.
+ * Returns the first bytes of a shard with zeros in place of any inner chunks and index in
+ * them. Otherwise, the new shard would keep bytes of old inner chunks.
  */
 function withoutInner(
   head: Uint8Array,

@@ -124,7 +124,7 @@ export function encodeShardAfter(
   return shard;
 }
 
-/** Refuses a head of a container that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */
+/** Refuses a head of a container that does not fill the head parts exactly: behind a shorter one, inner chunks would lie in head parts. */
 function assertHeadSize(head: Uint8Array | undefined, headSize: number): void {
   const length = head?.length ?? 0;
   if (headSize === 0 || length === headSize) return;
@@ -161,7 +161,7 @@ function assertOptions(
   assertFirstBytes(layout, { prefix, container });
 }
 
-/** Checks that a container is an object: a function for many shards has no member `head`, and would give no bytes. */
+/** Checks that a container is an object. A function for many shards has no member `head`, and would be used as an empty container. */
 function assertContainer(container: unknown): void {
   if (container === undefined) return;
   if (typeof container === "object" && container !== null) return;
@@ -244,13 +244,13 @@ export interface ShardContainer {
   tail?(index: ShardIndex, offset: number): Uint8Array;
 }
 
-/** Lays out inner chunks after a head of some bytes. `end` is the end of the last one. */
-export type LayOut = (
+/** Lays out inner chunks after a head. `end` is the end of the last one. */
+type LayOut = (
   headSize: number,
 ) => { readonly index: ShardIndex; readonly end: number };
 
-/** Gives the head of a container, and refuses one of varying length. */
-export function containerHead(
+/** Returns the head of a container, and refuses a head of varying length. */
+function containerHead(
   container: ShardContainer,
   layOut: LayOut,
 ): Uint8Array {
@@ -264,7 +264,7 @@ export function containerHead(
 }
 
 /** Checks that a function of a container returned a `Uint8Array`. */
-export function assertBytes(
+function assertBytes(
   bytes: Uint8Array,
   name: keyof ShardContainer,
 ): Uint8Array {

@@ -29,16 +29,17 @@ const MAGIC = 0x454c_4946_5252_415an; // "ZARRFILE"
 const CHECKSUM_AT = 28;
 
 /**
- * Says which file the index of a shard was made for. It lies right before the index, in
- * the same part, so that a file that was replaced is noticed.
+ * The record of the file for which the index of a shard was made. The record lies right
+ * before the index, in the same part. By the record, a file that was replaced is noticed.
  */
 export interface FileRecord {
   /** The length of the file in bytes. */
   readonly size: number;
-  /** Which contents of the file the shard has, for the module that made the index: from 0 to 2^32−1. */
+  /** A number from 1 to 2^32−1 for the adopted part of the file, such as a page of a TIFF; 0 for the whole file. */
   readonly contents: number;
 }
 
+/** Encodes a record: the inverse of {@linkcode decodeFileRecord}. */
 export function encodeFileRecord({ size, contents }: FileRecord): Uint8Array {
   const bytes = new Uint8Array(FILE_RECORD_SIZE);
   const view = new DataView(bytes.buffer);
@@ -85,7 +86,7 @@ export function assertFileSize(
   );
 }
 
-/** Whether a file record may lie before the indexes of shards: their part has room for it. */
+/** Returns whether a file record may lie before the indexes of shards, since their part has room for it. */
 export function mayHaveRecords(
   body: { readonly tailSize?: number | undefined } | null | undefined,
   layout: ShardLayout | undefined,
@@ -102,8 +103,8 @@ export interface RecordedIndex {
 
 /**
  * Reads the index of a shard, and compares the length of the file with its record, if
- * it has one. The length is not asked of a store that can only read, which is usually a
- * server: this would take one more request for each shard. Later responses tell the
+ * it has one. A store that can only read, which usually is a server, is not asked for the
+ * length, since this would take one more request for each shard. Later responses tell the
  * length.
  *
  * @param values The store of whole shards, or a group of it.
@@ -140,11 +141,11 @@ export async function readRecordedIndex(
 
 /**
  * Refuses to rewrite a file that the array has adopted in part, since a container does
- * not write the rest of the file. A damaged shard is not refused, since its record cannot
- * be read.
+ * not write the rest of the file. A damaged shard is accepted, since its record cannot be
+ * read.
  *
  * @param values The store of whole shards.
- * @throws {OtherBytesError} If the record of the file says so.
+ * @throws {OtherBytesError} If the file was adopted in part.
  */
 export async function assertWholeFile(
   values: Store,

@@ -4,11 +4,11 @@ import type { ShardIndex } from "./shard_index.ts";
 
 /** The greatest number of entries that are cached, some tens of megabytes. */
 const MOST_ENTRIES = 2 ** 20;
-/** The number of entries from which the cache keeps the order of use. */
+/** The number of entries from which on the cache keeps the order of use. */
 const ORDERED_ENTRIES = MOST_ENTRIES / 2;
-/** The memory that an index takes beside its entries, as a number of entries. */
+/** The memory that an index takes besides its entries, as a number of entries. */
 const ENTRIES_PER_INDEX = 8;
-/** Absent shards count more, since an array may have any number of them. */
+/** The number of entries for which an absent shard counts: more than it takes, since an array may have many. */
 const ENTRIES_OF_ABSENT = 32;
 
 /** The index of a shard, as it was read. */
@@ -28,7 +28,7 @@ type Load = (options: StoreOptions) => Promise<LoadedIndex>;
 interface CachedIndex {
   /** The reading of the index; `undefined` once it is read. */
   loading: Promise<ShardIndex | undefined> | undefined;
-  /** Aborts the reading; `undefined` if the first caller has no signal, and so waits to the end. */
+  /** Aborts the reading; `undefined` if the first caller has no signal, since it waits to the end. */
   abort: AbortController | undefined;
   /** The index once it is read; `undefined` also for a shard that is absent. */
   index: ShardIndex | undefined;
@@ -41,14 +41,14 @@ export class CachedShard {
   readonly key: StoreKey;
   /** The index of the stored shard. */
   own: CachedIndex | undefined = undefined;
-  /** The indexes of the shards nested in it, by their places. */
+  /** The indexes of the nested shards, by their paths. */
   nested: Map<string, CachedIndex> | undefined = undefined;
   /** The version that the indexes belong to, until the last reader has left. */
   version: StoreVersion | undefined = undefined;
   isLasting = false;
   isCached = true;
   readers = 0;
-  /** How many entries the indexes count for. */
+  /** The number of entries for which the indexes count. */
   entries = 0;
 
   constructor(key: StoreKey) {
@@ -134,12 +134,12 @@ export class IndexCache {
   }
 
   /**
-   * Gives an index of a shard, read by `load` unless it is cached or being read.
-   * Failures are not cached, and reading is aborted when no caller waits for it any
-   * more.
+   * Resolves to an index of a shard, which `load` reads unless it is cached or being read.
+   * Failures are not cached. The reading is aborted when the last caller that waits for
+   * the index is aborted.
    *
-   * @param name Empty for the shard's own index, the place of a nested shard for the
-   * nested one's.
+   * @param name The path of a nested shard for the index of that shard, or an empty text
+   * for the index of the stored shard.
    */
   async load(
     shard: CachedShard,
@@ -214,7 +214,7 @@ export class IndexCache {
     return index;
   }
 
-  /** Drops an index that could not be read: the shard with its own index. */
+  /** Drops an index that could not be read, and the whole shard if the index is its own. */
   #dropIndex(shard: CachedShard, name: string, cached: CachedIndex): void {
     if (shard.get(name) !== cached) return;
     if (name === "") this.drop(shard);

@@ -11,12 +11,16 @@ import {
 import { mayHaveRecords } from "./file_record.ts";
 import type { ShardBody } from "./range_batches.ts";
 import { ShardChanges } from "./shard_changes.ts";
-import type { InnerPath, ShardLayout } from "./shard_layout.ts";
-import { placeInShard, ShardReader } from "./shard_reader.ts";
+import {
+  type InnerPath,
+  placeInShard,
+  type ShardLayout,
+} from "./shard_layout.ts";
+import { ShardReader } from "./shard_reader.ts";
 
 /** Options of {@linkcode InnerChunks}. */
-export interface InnerChunksOptions {
-  /** The number of bytes before the inner chunks of a new shard, unless it is given a prefix. Defaults to 0. */
+interface InnerChunksOptions {
+  /** The number of bytes before the inner chunks of a new shard that has no prefix. Defaults to 0. */
   headSize?: number;
   /**
    * The values that hold the inner chunks; `null` if these are in several values.
@@ -60,7 +64,7 @@ export class InnerChunks {
     this.#changes = changes;
   }
 
-  /** One inner chunk as a store that has it under the key of its shard. */
+  /** Returns a store that has one inner chunk of each shard under the key of the shard. */
   at(path: InnerPath): Required<
     Pick<Store, "get" | "getRange" | "size" | "set" | "delete">
   > {
@@ -82,8 +86,8 @@ export class InnerChunks {
    * Changes an inner chunk, together with others of its shard that are changed before the
    * shard is stored.
    *
-   * @param base The stored inner chunk that `bytes` was made of, if it was changed in part.
-   * The inner chunk is stored only if it still is this one.
+   * @param base The stored inner chunk from which `bytes` were made, if they change a part
+   * of it. They are stored only if the stored inner chunk is still the same.
    * @returns Whether the inner chunk is changed.
    */
   async change(
@@ -95,7 +99,7 @@ export class InnerChunks {
     const batch = this.#batches.get(key) ?? this.#openBatch(key);
     const place = placeInShard(path[0]!, this.#layouts[0]!);
     if (base !== undefined && batch.changes.has(place)) {
-      // The chunk is the base of this change only if the other change leaves it as it is.
+      // Whether the chunk is still the base of this change depends on the other change.
       await batch.outdated.catch(() => {});
       return await this.change(key, path, bytes, base);
     }
@@ -138,7 +142,7 @@ export class InnerChunks {
   }
 
   /**
-   * Stores a shard with some inner chunks changed, which are read and stored under its lock.
+   * Changes some inner chunks of a shard. The shard is read and stored under its lock.
    *
    * @param begin Called once the lock of the shard is taken.
    */
@@ -208,12 +212,12 @@ export class InnerChunks {
   }
 }
 
-/** The stored bytes that a change of a part of a chunk was made of; `undefined` for an absent chunk. */
+/** The stored chunk from which a changed chunk was made; `undefined` bytes for an absent one. */
 export interface ChunkBase {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Stores a shard with its changes. A damaged shard is given other first bytes. */
+/** Stores a shard with its changes. `head` replaces the first bytes of a damaged shard. */
 type Change = (head?: Uint8Array) => Promise<void>;
 
 /** The change of one inner chunk. */
@@ -225,6 +229,6 @@ interface InnerChange {
 /** Changes of one shard that are stored together. */
 interface Batch {
   readonly changes: Map<number, InnerChange>;
-  /** Resolves to the changes that are not stored, since their chunks are not their bases. */
+  /** Resolves to the changes that are not stored, since the stored chunks differ from their bases. */
   readonly outdated: Promise<ReadonlySet<InnerChange>>;
 }

@@ -16,7 +16,7 @@ export { type ChunkBase, InnerChunks } from "./inner_chunks.ts";
 export { assertOtherBytes } from "./other_bytes.ts";
 export type { ShardBody } from "./range_batches.ts";
 export { readInnerChunk } from "./read_inner_chunk.ts";
-export { deleteShard, setShard } from "./replace_shard.ts";
+export { deleteShard, setShard, type ShardPlace } from "./replace_shard.ts";
 export { ShardChanges } from "./shard_changes.ts";
 export {
   assertExtents,
@@ -30,8 +30,9 @@ export {
   shardIndexSize,
 } from "./shard_index.ts";
 export {
+  coordinatesInShard,
   type InnerPath,
   parseShardLayout,
+  placeInShard,
   type ShardLayout,
 } from "./shard_layout.ts";
-export { coordinatesInShard, placeInShard } from "./shard_reader.ts";

@@ -32,15 +32,15 @@ export interface StoredShard {
 }
 
 /** A shard that was read. */
-export interface ReadShard extends StoredShard {
+interface ReadShard extends StoredShard {
   readonly shard: Uint8Array;
   readonly index: ShardIndex;
 }
 
 /**
- * Refuses a change of inner chunks that would destroy a file of another format: other
- * bytes of the shard would be lost, or inner chunks that they may refer to would move.
- * Zeros are unused space, as between aligned inner chunks.
+ * Refuses a change of inner chunks that would destroy a file of another format: a change
+ * that would lose other bytes of the shard, or move inner chunks to which they may refer.
+ * Zeros count as unused space, as between aligned inner chunks.
  *
  * @param changed The shard after the change; `undefined` if it is removed.
  * @param hasPrefix Whether the caller gives the bytes before the first inner chunk.
@@ -73,8 +73,8 @@ export function assertOthersKept(
  * Finds the bytes of another file format at the start of a stored shard that is to be
  * replaced as a whole. A shard that begins with an inner chunk may have unused bytes
  * behind it, as killed writers and some programs leave them. A damaged shard has no
- * such bytes, since it is repaired by being replaced. A shard that may be an adopted file
- * is not: it may be damaged because the file was replaced.
+ * such bytes, since it is repaired by being replaced. But the damage of a shard that may be
+ * an adopted file is thrown, since the file may have been replaced.
  *
  * @throws {DamageError} If a file that may be adopted lacks its index, or the index is
  * damaged.
@@ -92,7 +92,7 @@ export async function findFirstBytes(
   }
 }
 
-/** Finds what {@linkcode findFirstBytes} does, and throws for any damaged shard. */
+/** Finds the same bytes as {@linkcode findFirstBytes}, and throws for any damaged shard. */
 export async function readFirstBytes(
   store: Store,
   { key, layout, headSize, mayHaveRecords }: StoredShard,
@@ -108,7 +108,7 @@ export async function readFirstBytes(
     const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
     const size = record && await readSize(store, key, options);
     const end = size === undefined ? undefined : size - length;
-    // The file was replaced: the index does not describe it.
+    // The file was replaced, and the index does not describe the new one.
     if (record && end !== undefined && end !== record.size) {
       return end > headSize
         ? { offset: headSize, length: end - headSize }
@@ -126,7 +126,7 @@ export async function readFirstBytes(
   return found === undefined || isZero(found) ? undefined : run;
 }
 
-/** The bytes before the first inner chunk that belong to neither head parts nor the index. */
+/** Returns the run of bytes before the first inner chunk that belong to neither head parts nor the index. */
 export function firstRun(
   index: ShardIndex,
   layout: ShardLayout,
@@ -160,7 +160,7 @@ export function liesIn(
   );
 }
 
-/** Where inner chunks may lie in a shard, and where its index lies. */
+/** Returns the place of the inner chunks in a shard, and that of its index. */
 function bodyOf(layout: ShardLayout, size: number, headSize: number) {
   const length = shardIndexSize(layout);
   return layout.indexLocation === "start"
@@ -191,7 +191,7 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** Whether a write may lose bytes of a shard that belong to neither inner chunks, index nor head parts. */
+/** What happens to a write that would lose bytes of neither inner chunks, index nor head parts. */
 export type OtherBytes = "refuse" | "replace";
 
 /** Checks the option `otherBytes`. */

@@ -15,13 +15,13 @@ import type { InnerPath } from "./shard_layout.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
-/** No larger range is requested for several calls. */
+/** The length of the largest range that is requested for several calls. */
 const LARGEST_RANGE = 2 * 1024 * 1024;
 /**
- * Ranges of this length or more are not combined in stores that can write and tell no
- * versions, such as zarrita's for files: their requests cost no more than a second copy
- * of the bytes. A request costs more in a store that checks the version of a file each
- * time, and in one that can only read, which is a server as a rule.
+ * Ranges of this length or more are not combined in stores that can write and do not tell
+ * versions, such as zarrita's for files: a request to such a store costs no more than the
+ * copy of the bytes. A request costs more in a store that checks the version of a file each
+ * time, and in a store that can only read, which usually is a server.
  */
 const LARGE_EXTENT = 128 * 1024;
 
@@ -36,20 +36,21 @@ interface Read {
   reject(error: unknown): void;
 }
 
-/** The value that holds the bytes of a shard from an offset on: the shard itself, or a part. */
+/** The values that hold the inner chunks of shards: the shards themselves, or one part of each. */
 export interface ShardBody {
   readonly store: Store;
-  /** The text that the key of the value has after that of the shard. */
+  /** The text after the key of the shard in the key of the value. */
   readonly keySuffix: string;
+  /** The offset in the shard of the first byte of the value. */
   readonly offset: number;
-  /** The number of bytes of the parts after it; `undefined` if another one has no size. */
+  /** The number of bytes of the parts after the value; `undefined` if one of them has no size. */
   readonly tailSize?: number | undefined;
 }
 
-/** Thrown for a version of a shard that others have replaced. */
+/** Thrown if the version of a shard that is read has been replaced. */
 export class ShardChangedError extends Error {}
 
-/** Thrown for a range of a version that the body of the shard does not hold completely. */
+/** Thrown if the body of a shard does not hold all bytes of a range. */
 export class NotInBodyError extends Error {}
 
 /**
@@ -68,8 +69,9 @@ export class RangeBatches {
   readonly #records = new WeakMap<StoreVersion, FileRecord>();
 
   /**
-   * @param body The values that hold the inner chunks. Ranges that a body does not have
-   * are read from the store of whole shards.
+   * @param store The store of whole shards.
+   * @param body The values that hold the inner chunks. Ranges that they do not have are
+   * read from the store of whole shards.
    * @param indexSize The number of bytes of the index at the end of a shard, which belong
    * to no inner chunk.
    */
@@ -82,8 +84,8 @@ export class RangeBatches {
   }
 
   /**
-   * Reads a range. Without a version and a path, it returns fewer bytes where the
-   * shard ends before, and `undefined` for an absent shard.
+   * Reads a range. Without a version and a path, returns fewer bytes if the shard ends
+   * within the range, and `undefined` for an absent shard.
    *
    * @param version The version of the body that the range belongs to, if known.
    * @param path The inner chunk to which the bytes belong, if all of them are needed.
@@ -103,7 +105,7 @@ export class RangeBatches {
       : add(this.#others, key, extent, options, version, path);
   }
 
-  /** Notes the record of a file, whose length is compared once the version tells it. */
+  /** Notes the record of a file, to compare its length with that of the version once this is known. */
   noteRecord(version: StoreVersion, record: FileRecord): void {
     this.#records.set(version, record);
   }
@@ -139,7 +141,7 @@ export class RangeBatches {
     }
     const first = add(reads, key, extent, options, version, path);
     for (const batch of batchesOf(reads)) {
-      for (const group of together(batch, this.#largeExtent)) {
+      for (const group of groupsOf(batch, this.#largeExtent)) {
         this.#readTogether(group);
       }
     }
@@ -209,7 +211,7 @@ export class RangeBatches {
   }
 }
 
-/** Ends a call with the bytes of its range. */
+/** Settles the promise of a call with the bytes of its range. */
 function settle(
   { key, extent, path, resolve, reject }: Read,
   bytes: Uint8Array | undefined,
@@ -259,9 +261,9 @@ function batchesOf(reads: readonly Read[]): Read[][] {
 /**
  * Groups reads that are combined into one request.
  *
- * @param largeExtent The length from which a range is combined only with ranges in it.
+ * @param largeExtent The length from which on a range is combined only with ranges within it.
  */
-function together(reads: readonly Read[], largeExtent: number): Read[][] {
+function groupsOf(reads: readonly Read[], largeExtent: number): Read[][] {
   const groups: Read[][] = [];
   let start = 0;
   let end = -Infinity;
@@ -298,8 +300,8 @@ function endOf({ offset, length }: Extent): number {
 }
 
 /**
- * Returns bytes that fill their memory: a view would keep a whole value in memory, and
- * zarrita changes all of the memory in place.
+ * Returns bytes in memory of their own, since a view would keep a whole value in memory,
+ * and since zarrita changes all of the memory in place.
  */
 export function inOwnMemory(
   bytes: Uint8Array | undefined,
@@ -308,7 +310,7 @@ export function inOwnMemory(
   return isOwn ? bytes : bytes && copyBytes(bytes);
 }
 
-/** Refuses bytes of an inner chunk that are not as many as its index entry says. */
+/** Refuses bytes of an inner chunk if their number is not that of its extent. */
 export function assertInner(
   bytes: Uint8Array | undefined,
   extent: Extent,
@@ -320,9 +322,9 @@ export function assertInner(
 }
 
 /**
- * Refuses bytes of an inner chunk that are not as many as its index entry says.
+ * Refuses bytes of an inner chunk if their number is not that of the index entry.
  *
- * @param name The inner chunk, for the message.
+ * @param name Names the inner chunk in the message.
  * @param key The shard's key, for the error.
  * @throws {DamageError} If there are more bytes, fewer or none.
  */

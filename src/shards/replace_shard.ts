@@ -42,10 +42,11 @@ export interface ShardPlace {
 
 /**
  * Stores a whole shard. A stored shard that begins with bytes of another file format is
- * replaced only by one that does so, too. Readers of inner chunks in this process forget
- * the index of the earlier shard.
+ * replaced only by a shard that begins with such bytes, too. Readers of inner chunks in
+ * this process forget the index of the earlier shard.
  *
- * @throws {OtherBytesError} If the new shard begins with an inner chunk, or is no shard.
+ * @throws {OtherBytesError} If the stored shard begins with such bytes, and the new one
+ * begins with an inner chunk or is not a shard.
  */
 export async function setShard(
   { store, key, layout, part, changes }: ShardPlace,
@@ -79,7 +80,7 @@ export async function setShard(
   if (!hasGroups(store)) {
     return await changes.run(() => exclusively(store, key, task, options));
   }
-  // The group is locked once the stream has ended, so that a slow stream keeps nobody out.
+  // The group is locked only once the stream has ended, so that a slow stream blocks no reader or writer.
   await task(store).finally(() => changes.note());
 }
 
@@ -113,7 +114,7 @@ async function replaceChecked(
   const checked = value.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(piece, controller) {
-        // The store refuses pieces that are no bytes.
+        // The store refuses pieces that are not bytes.
         if (piece instanceof Uint8Array) bytes.add(piece);
         controller.enqueue(piece);
       },
@@ -123,7 +124,7 @@ async function replaceChecked(
   await write(store, key, checked, options);
 }
 
-/** Finds the bytes of another file format. Only a damaged shard needs its lock for this. */
+/** Finds the bytes of another file format. The lock is taken only if the shard is damaged. */
 async function storedFirstBytes(
   store: Store,
   stored: StoredShard,

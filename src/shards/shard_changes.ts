@@ -1,8 +1,8 @@
 import type { Store } from "../stores/mod.ts";
 
 /**
- * The changes of the shards of one array in this process. All that read and change
- * the array through one store object share them, whatever metadata they know.
+ * Counts the changes of the shards of one array in this process. All readers and writers
+ * of the array through one store object share the counts, also with different metadata.
  */
 export class ShardChanges {
   /** How many changes are running. */
@@ -13,7 +13,7 @@ export class ShardChanges {
   static readonly #ofStores = new WeakMap<Store, Map<string, ShardChanges>>();
 
   /**
-   * The changes of an array.
+   * Returns the changes of an array.
    *
    * @param root The prefix of the array's keys, without a last `/`.
    */

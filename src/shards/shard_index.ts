@@ -8,14 +8,6 @@ const ENTRY_SIZE = 16;
 /** The offset and the length of an absent chunk. */
 const ABSENT = 2n ** 64n - 1n;
 
-/** A range of bytes in a stored shard. */
-export type Extent = Extract<ByteRange, { offset: number }>;
-
-/** ` of "/c/0"` for messages, or nothing without a key. */
-export function ofShard(key: string): string {
-  return key === "" ? "" : ` of ${describe(key)}`;
-}
-
 /**
  * The index of a shard: for each inner chunk, in C order, its offset in the shard and
  * its length in bytes, or `undefined` for an absent one.
@@ -31,6 +23,9 @@ export type ShardIndex = readonly (
   | { readonly offset: number; readonly length: number }
   | undefined
 )[];
+
+/** A range of bytes in a stored shard. */
+export type Extent = Extract<ByteRange, { offset: number }>;
 
 /**
  * The length of a shard's index.
@@ -57,7 +52,7 @@ export function shardIndexSize(layout: ShardLayout): number {
     (layout.indexHasChecksum ? CHECKSUM_SIZE : 0);
 }
 
-/** The number of inner chunks in a shard. */
+/** Returns the number of inner chunks in a shard. */
 export function chunkCount({ chunksPerShard }: ShardLayout): number {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   const isCount = Array.from(chunksPerShard)
@@ -130,7 +125,12 @@ export function decodeShardIndex(
   return index;
 }
 
-/** Returns `undefined` for an absent inner chunk, and refuses any other beyond 2^53−1. */
+/** Returns the text ` of "/c/0"` for messages, or an empty text without a key. */
+export function ofShard(key: string): string {
+  return key === "" ? "" : ` of ${describe(key)}`;
+}
+
+/** Returns `undefined` for the entry of an absent inner chunk, and refuses any other entry beyond 2^53−1. */
 function absentEntry(
   view: DataView,
   place: number,
@@ -210,7 +210,7 @@ export async function readShardIndex(
   return index;
 }
 
-/** Where the index lies in a shard. */
+/** Returns the range of the index in a shard. */
 export function indexRange(layout: ShardLayout): ByteRange {
   const size = shardIndexSize(layout);
   return layout.indexLocation === "start"
@@ -351,11 +351,11 @@ export function assertShardIndex(
 }
 
 /**
- * Checks an index that was decoded, as {@linkcode assertShardIndex} does, as soon as it is
- * read. Takes little time beside the decoding.
+ * Checks the entries of a decoded index as {@linkcode assertShardIndex} does, also if the
+ * length of the shard is not known. Takes little time beside the decoding.
  *
- * @param shardSize The length of the shard in bytes; `undefined` if it is not known, so
- * that inner chunks in an index at the end are not noticed.
+ * @param shardSize The length of the shard in bytes. If it is `undefined`, inner chunks
+ * behind the end of the shard or in an index at its end are not noticed.
  * @param of The text that names the shard after an inner chunk in messages.
  * @throws {DamageError} If inner chunks lie outside the shard or in its index, or overlap.
  */
@@ -402,8 +402,9 @@ export function assertExtents(
 }
 
 /**
- * Whether inner chunks are apart or equal, in any order. They are sorted into as many
- * buckets as there are inner chunks, which takes linear time for the usual lengths.
+ * Returns whether any two inner chunks are apart or equal. The inner chunks are sorted
+ * into as many buckets as there are inner chunks, which takes linear time for the usual
+ * lengths.
  *
  * @param count The number of inner chunks that have bytes.
  * @param from The first byte of all of them.
@@ -435,8 +436,8 @@ function areApart(
     starts.sort();
     ends.sort();
   }
-  // Also if both are sorted for themselves: the inner chunks are apart if starts and ends
-  // come in turns, each as often as the inner chunk that begins or ends there.
+  // This also works if starts and ends were sorted separately: the inner chunks are apart
+  // if starts and ends alternate, each repeated as often as its inner chunk occurs.
   for (let i = 0; i < count;) {
     const [start, end] = [starts[i]!, ends[i]!];
     const first = i;
@@ -470,7 +471,7 @@ function sortByStart(starts: Float64Array, ends: Float64Array): boolean {
   return true;
 }
 
-/** The error for the first two inner chunks that overlap. */
+/** Returns the error for the first two inner chunks that overlap. */
 function overlap(index: ShardIndex, key: string, of: string): DamageError {
   const inOrder = index
     .flatMap((entry, place) => entry?.length ? [{ ...entry, place }] : [])

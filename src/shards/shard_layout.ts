@@ -8,8 +8,8 @@ import {
 } from "../metadata/mod.ts";
 
 /**
- * The index of more chunks would be longer than 2^53−1 bytes. Computed from literals
- * alone, so that bundlers can leave this module out.
+ * The greatest number of inner chunks in a shard. The index of more would be longer than
+ * 2^53−1 bytes. The expression has only literals, so that bundlers can drop an unused one.
  */
 export const MOST_CHUNKS = 2 ** 49 - 1;
 
@@ -42,10 +42,43 @@ export interface ShardLayout {
 }
 
 /**
- * The place of an inner chunk: its grid coordinates in the shard and, where inner
- * chunks are shards themselves, those in the nested shard, and so on.
+ * The path of an inner chunk: its grid coordinates in the shard. Where inner chunks are
+ * shards themselves, the coordinates in the nested shard follow, and so on.
  */
 export type InnerPath = readonly (readonly number[])[];
+
+/** Returns the place of an inner chunk in the index of its shard. */
+export function placeInShard(
+  coordinates: readonly number[],
+  { chunksPerShard }: ShardLayout,
+): number {
+  let place = 0;
+  let isInside = coordinates.length === chunksPerShard.length;
+  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
+    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
+    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < count;
+    if (isInside) place = place * count + coordinate;
+  }
+  if (isInside) return place;
+  throw new RangeError(
+    `Expected the coordinates of one of ${
+      describe(chunksPerShard)
+    } inner chunks, found ${describe(coordinates)}`,
+  );
+}
+
+/** Returns the grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
+export function coordinatesInShard(
+  place: number,
+  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
+): number[] {
+  return chunksPerShard.toReversed().map((count) => {
+    const coordinate = place % count;
+    place = (place - coordinate) / count;
+    return coordinate;
+  }).reverse();
+}
 
 /**
  * Parses the metadata of the codec `sharding_indexed`.

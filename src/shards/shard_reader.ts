@@ -1,4 +1,4 @@
-import { describe, UnfinishedWriteError } from "../errors/mod.ts";
+import { UnfinishedWriteError } from "../errors/mod.ts";
 import { pause, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ByteRange,
@@ -41,15 +41,20 @@ import {
   shardIndexSize,
 } from "./shard_index.ts";
 import type { ShardChanges } from "./shard_changes.ts";
-import type { InnerPath, ShardLayout } from "./shard_layout.ts";
+import {
+  coordinatesInShard,
+  type InnerPath,
+  placeInShard,
+  type ShardLayout,
+} from "./shard_layout.ts";
 
-/** How often a shard is read again that other programs replace while it is read. */
+/** How often a shard is read at most if other programs replace it while it is read. */
 const MOST_TRIES = 10;
 
 /**
  * Reads the inner chunks of the shards in a store, each shard in one state. Indexes are
- * cached: with the version of the value that holds the inner chunks, if the store tells
- * versions, else until the shard is changed through this store object.
+ * cached: if the store tells versions, with the version of the value that holds the inner
+ * chunks; if not, until the shard is changed through this store object.
  */
 export class ShardReader {
   readonly #store: Store;
@@ -58,14 +63,14 @@ export class ShardReader {
   readonly #cache = new IndexCache();
   readonly #ranges: RangeBatches;
   readonly #hasGroups: boolean;
-  /** Whether the inner chunks of a shard are in several values, which only a group reads in one state. */
+  /** Whether the inner chunks of a shard are in several values, which must be read in a group. */
   readonly #isDivided: boolean;
   /** The values whose versions the indexes are cached with, in a store that tells versions. */
   readonly #versioned: ShardBody | undefined;
   readonly #mayHaveRecords: boolean;
-  /** How many changes of the array were made by the writer of this reader. */
+  /** How many changes of the array `noteChange` was told. */
   #ownChanges = 0;
-  /** How many other changes the cache knows of. */
+  /** How many other changes there were when the cache was last cleared. */
   #knownChanges: number;
 
   /**
@@ -103,8 +108,8 @@ export class ShardReader {
   }
 
   /**
-   * Reads an inner chunk by the present index, to change the chunk and write it back. Only
-   * in stores without versions does this take more requests than to read by a cached one.
+   * Reads an inner chunk by the stored index, to change the chunk and write it back. In
+   * stores without versions, this takes more requests than reading by the cached index.
    */
   async readPresent(
     key: StoreKey,
@@ -133,7 +138,7 @@ export class ShardReader {
     });
   }
 
-  /** Tells how long an inner chunk is. */
+  /** Resolves to the length of an inner chunk, or to `undefined` for an absent one. */
   size(
     key: StoreKey,
     path: InnerPath,
@@ -175,7 +180,7 @@ export class ShardReader {
     this.#cache.clear();
   }
 
-  /** Notes the beginning or the end of a change of a shard, whose index is forgotten. Other indexes stay cached. */
+  /** Notes the beginning or the end of a change of a shard: its index is forgotten, and other indexes stay cached. */
   noteChange(key: StoreKey): void {
     this.#ownChanges++;
     this.#cache.forget(key);
@@ -232,7 +237,7 @@ export class ShardReader {
     return await this.#use(key, options, task, tries + 1);
   }
 
-  /** Whether a shard is still as its cached indexes say. With a version, the store tells when bytes are read. */
+  /** Whether a shard is still as its cached indexes say. With a version, the store checks this when bytes are read. */
   #isUnchanged({ version }: CachedShard, count: number): boolean {
     return version !== undefined || this.#changes.count === count;
   }
@@ -263,11 +268,12 @@ export class ShardReader {
     this.#cache.clear();
   }
 
+  /** The layouts of the shards, of the shards nested in them, and so on. */
   get layouts(): readonly ShardLayout[] {
     return this.#layouts;
   }
 
-  /** Gives an index of a shard that was entered. */
+  /** Returns an index of a shard in the cache, without a promise if the index is cached. */
   indexOf(
     shard: CachedShard,
     outer: InnerPath,
@@ -291,7 +297,7 @@ export class ShardReader {
       );
   }
 
-  /** Reads a range of a shard that was entered. */
+  /** Reads a range of a shard in the cache. */
   readRange(
     { key, version }: CachedShard,
     extent: Extent,
@@ -302,9 +308,9 @@ export class ShardReader {
   }
 
   /**
-   * Asks whether a shard still has its version, where no bytes of it are needed. A
-   * store that can only read is usually a server. It is not asked, since this would take a
-   * request for each absent inner chunk.
+   * Checks that a shard still has its version when no bytes of the shard are needed. A
+   * store that can only read, which usually is a server, is not asked, since this would
+   * take a request for each absent inner chunk.
    */
   confirm(
     { key, version, isAbsent }: CachedShard,
@@ -393,7 +399,7 @@ function sizeOfLastIndex([layout]: readonly ShardLayout[]): number {
   return layout?.indexLocation === "end" ? shardIndexSize(layout) : 0;
 }
 
-/** Waits before a shard is read again that other programs have replaced. */
+/** Waits before a shard that other programs have replaced is read again. */
 async function waitForOthers(
   key: StoreKey,
   tries: number,
@@ -408,7 +414,7 @@ interface OpenShard {
   /** The layouts of the shard, of the shards nested in it, and so on. */
   readonly layouts: readonly ShardLayout[];
   /**
-   * Gives an index, or `undefined` for an absent shard. Without a promise if the index
+   * Returns an index, or `undefined` for an absent shard. Returns no promise if the index
    * is cached.
    *
    * @param outer The path of the nested shard; empty for the stored shard.
@@ -424,7 +430,7 @@ interface OpenShard {
   confirm?(): Promise<unknown> | undefined;
 }
 
-/** A shard that is read by cached indexes. A class, since one is made for each inner chunk that is read. */
+/** A shard that is read by cached indexes. A class is faster than closures, and each read of an inner chunk makes one. */
 class CachedOpenShard implements OpenShard {
   readonly #reader: ShardReader;
   readonly #shard: CachedShard;
@@ -505,7 +511,7 @@ async function readNestedIndex(
 /** The path of a stored shard, as opposed to one nested in it. */
 const WHOLE_SHARD: InnerPath = [];
 
-/** Finds an inner chunk, or `undefined` for an absent one. Without a promise if the indexes are cached. */
+/** Finds an inner chunk, or `undefined` for an absent one. Returns no promise if the indexes are cached. */
 function findInner(
   shard: OpenShard,
   path: InnerPath,
@@ -551,47 +557,14 @@ function readExtent(
     : shard.read(extent, path);
 }
 
-/** Returns an inner chunk without bytes, or `undefined` for an absent one, once the cached index is confirmed. */
+/** Resolves to `nothing`, an empty or an absent inner chunk, once the cached index is confirmed. */
 async function readNothing<T>(shard: OpenShard, nothing: T): Promise<T> {
   await shard.confirm?.();
   return nothing;
 }
 
-/** A range of the bytes that an extent has. */
+/** Returns the extent of a range within an extent. */
 function partOf(extent: Extent, range: ByteRange): Extent {
   const { start, end } = resolveByteRange(range, extent.length);
   return { offset: extent.offset + start, length: end - start };
-}
-
-/** The place of an inner chunk in the index of its shard. */
-export function placeInShard(
-  coordinates: readonly number[],
-  { chunksPerShard }: ShardLayout,
-): number {
-  let place = 0;
-  let isInside = coordinates.length === chunksPerShard.length;
-  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
-    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
-    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
-      coordinate < count;
-    if (isInside) place = place * count + coordinate;
-  }
-  if (isInside) return place;
-  throw new RangeError(
-    `Expected the coordinates of one of ${
-      describe(chunksPerShard)
-    } inner chunks, found ${describe(coordinates)}`,
-  );
-}
-
-/** The grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
-export function coordinatesInShard(
-  place: number,
-  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
-): number[] {
-  return chunksPerShard.toReversed().map((count) => {
-    const coordinate = place % count;
-    place = (place - coordinate) / count;
-    return coordinate;
-  }).reverse();
 }
