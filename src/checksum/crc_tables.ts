@@ -20,7 +20,7 @@ export function crcTables(polynomial: number): CrcTables {
   return made;
 }
 
-/** The CRC of bytes that follow bytes whose CRC is `crc`, for sixteen bytes at a time. */
+/** Returns the CRC of bytes that follow bytes whose CRC is `crc`. Computes sixteen bytes at a time. */
 export function crcByTables(
   t: CrcTables,
   bytes: Uint8Array,
@@ -52,21 +52,21 @@ export function crcByTables(
   return ~register >>> 0;
 }
 
-/** The polynomial of CRC-32, reflected. */
-const POLYNOMIAL = 0xedb88320;
-
-/** Made on first use. */
-let tables: CrcTables | undefined;
-
 /**
- * The CRC-32 of bytes, as zip and gzip have it. The runtime computes it if it can. Not
- * the CRC32C of Zarr, which has another polynomial.
+ * Returns the CRC-32 of bytes, which zip and gzip use. The runtime computes it if it can.
+ * The CRC32C of Zarr has another polynomial.
  */
 export function crc32(bytes: Uint8Array): number {
   return nativeZlib()?.crc32?.(bytes) ?? crc32ByTables(bytes);
 }
 
-/** The CRC-32 of bytes, by tables. */
+/** The polynomial of CRC-32, reflected. */
+const POLYNOMIAL = 0xedb88320;
+
+/** The tables of CRC-32, made on first use. */
+let tables: CrcTables | undefined;
+
+/** Returns the CRC-32 of bytes, computed by tables. */
 export function crc32ByTables(bytes: Uint8Array): number {
   return crcByTables(tables ??= crcTables(POLYNOMIAL), bytes, 0);
 }

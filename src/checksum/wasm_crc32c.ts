@@ -1,13 +1,13 @@
 import { WASM_BINARY } from "./checksum_wasm.ts";
 
-/** The compiled modules, by their base64. */
+/** The compiled modules, by their text in base64. */
 const compiled = new Map<string, WebAssembly.Module>();
 
 /**
- * The compiled form of a module, or `undefined` where it cannot be had: without
- * SIMD, or where the runtime or a page's policy lets no module be compiled.
+ * Compiles a module. Returns `undefined` where this is not possible: without SIMD, or if
+ * the runtime or the policy of a page forbids to compile modules.
  *
- * @param base64 The binary module.
+ * @param base64 The binary module in base64.
  */
 export function compileModule(base64: string): WebAssembly.Module | undefined {
   const known = compiled.get(base64);
@@ -17,7 +17,7 @@ export function compileModule(base64: string): WebAssembly.Module | undefined {
       atob(base64),
       (character) => character.charCodeAt(0),
     );
-    // The module is itself the probe: it is not valid where SIMD is unknown.
+    // A module with SIMD is not valid where SIMD is not supported.
     if (!WebAssembly.validate(binary)) return undefined;
     const module = new WebAssembly.Module(binary);
     compiled.set(base64, module);
@@ -32,22 +32,22 @@ interface Exports {
   readonly memory: WebAssembly.Memory;
   /** The place of the data in the memory. */
   readonly input: { readonly value: number };
-  /** The CRC register after `length` more bytes at `from`. */
+  /** Returns the CRC register after `length` more bytes at `from`. */
   register(before: number, from: number, length: number): number;
-  /** For data in several pieces: starts with a register, */
+  /** Starts data in several pieces with a CRC register. */
   begin(before: number): void;
-  /** takes `length` bytes, a multiple of 16, at `from`, */
+  /** Adds a piece of `length` bytes, a multiple of 16, at `from`. */
   add(from: number, length: number): void;
-  /** and tells the register after all of them. */
+  /** Returns the CRC register after all pieces. */
   end(): number;
 }
 
 const PAGE = 64 * 1024;
 
-/** How many bytes are copied into the module's memory at once; they fit the cache. */
+/** How many bytes are copied into the module's memory at once. They fit into the cache. */
 const INPUT_SIZE = 256 * 1024;
 
-/** Computes CRC32Cs in the module, of data in foreign memory. */
+/** Computes the CRC32C of bytes, which are copied into the memory of the module. */
 export class WasmCrc32c {
   readonly #exports: Exports;
   readonly #input: Uint8Array;
@@ -61,7 +61,7 @@ export class WasmCrc32c {
     this.#input = new Uint8Array(memory.buffer, input.value, INPUT_SIZE);
   }
 
-  /** An instance, or `undefined` where there is no module, or no memory for it. */
+  /** Returns an instance, or `undefined` where the module cannot be compiled or has no memory. */
   static open(): WasmCrc32c | undefined {
     try {
       const module = compileModule(WASM_BINARY);
@@ -71,7 +71,7 @@ export class WasmCrc32c {
     }
   }
 
-  /** The CRC32C of bytes after bytes whose CRC32C is `crc`. */
+  /** Returns the CRC32C of bytes that follow bytes whose CRC32C is `crc`. */
   crc32c(bytes: Uint8Array, crc: number): number {
     const input = this.#input;
     const { byteOffset, length } = input;

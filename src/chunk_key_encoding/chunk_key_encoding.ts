@@ -56,16 +56,23 @@ export interface ChunkKeyEncoding {
   toJSON(): { name: string; configuration?: Record<string, unknown> };
 }
 
+/** The separator of coordinates in a key. */
+type Separator = "/" | ".";
+
 /** The range of a coordinate, for messages. */
 export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
 
 const DIGIT_ZERO = 48;
 
-/** The text of each small coordinate with its separator, made once for all keys. */
+/** The texts of small coordinates after each separator, made once for all keys. */
 const SMALL = {
   "/": /* @__PURE__ */ smallAfter("/"),
   ".": /* @__PURE__ */ smallAfter("."),
 };
+
+function smallAfter(separator: Separator): string[] {
+  return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
+}
 
 /**
  * Appends coordinates in decimal to `start`, each after the separator except at the
@@ -157,8 +164,45 @@ export function assertKeyIsString(key: unknown): void {
   throw new TypeError(`Expected a chunk key, found ${describe(key)}`);
 }
 
-function smallAfter(separator: Separator): string[] {
-  return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
+const EXPECTED_SEPARATOR = 'the separator "/" or "."';
+
+/** Throws for a value that is not a separator, as plain JavaScript may pass. */
+export function assertSeparator(separator: unknown): void {
+  if (separator === "/" || separator === ".") return;
+  const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
+  throw new ErrorClass(
+    `Expected ${EXPECTED_SEPARATOR}, found ${describe(separator)}`,
+  );
+}
+
+/** Parses a configuration with the optional member `separator` and no others. */
+export function parseSeparator(
+  name: string,
+  configuration: Record<string, unknown>,
+): Separator | undefined {
+  const { separator } = checkMembers(
+    configuration,
+    `the configuration of "${name}"`,
+    [],
+    ["separator"],
+  );
+  return separator === undefined
+    ? undefined
+    : checkOneOf(separator, ["/", "."], EXPECTED_SEPARATOR, "/separator");
+}
+
+/** Returns the spelling that metadata uses of a member with two spellings; `written` if the member is missing. */
+export function spellingOf<Written extends string, Other extends string>(
+  members: Readonly<Partial<Record<Written | Other, unknown>>>,
+  written: Written,
+  other: Other,
+): Written | Other {
+  if (members[other] === undefined) return written;
+  if (members[written] === undefined) return other;
+  throw new MetadataError(
+    `Expected "${written}" alone, found "${other}" too`,
+    `/${other}`,
+  );
 }
 
 function notAList(value: unknown): TypeError {
@@ -175,47 +219,5 @@ function notWhole(what: string, value: unknown): TypeError | RangeError {
   const ErrorClass = typeof value === "number" ? RangeError : TypeError;
   return new ErrorClass(
     `Expected ${what} to be ${WHOLE_NUMBER}, found ${describe(value)}`,
-  );
-}
-
-/** The separator of coordinates in a key. */
-export type Separator = "/" | ".";
-
-const EXPECTED = 'the separator "/" or "."';
-
-/** Throws for any other value, as plain JavaScript may pass. */
-export function assertSeparator(separator: unknown): void {
-  if (separator === "/" || separator === ".") return;
-  const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
-  throw new ErrorClass(`Expected ${EXPECTED}, found ${describe(separator)}`);
-}
-
-/** Parses a configuration with the optional member `separator` and no others. */
-export function parseSeparator(
-  name: string,
-  configuration: Record<string, unknown>,
-): Separator | undefined {
-  const { separator } = checkMembers(
-    configuration,
-    `the configuration of "${name}"`,
-    [],
-    ["separator"],
-  );
-  return separator === undefined
-    ? undefined
-    : checkOneOf(separator, ["/", "."], EXPECTED, "/separator");
-}
-
-/** Returns the spelling of a member that a document spells in two ways. */
-export function spellingOf<Written extends string, Other extends string>(
-  members: Readonly<Partial<Record<Written | Other, unknown>>>,
-  written: Written,
-  other: Other,
-): Written | Other {
-  if (members[other] === undefined) return written;
-  if (members[written] === undefined) return other;
-  throw new MetadataError(
-    `Expected "${written}" alone, found "${other}" too`,
-    `/${other}`,
   );
 }

@@ -7,7 +7,7 @@ import {
 } from "./chunk_key_encoding.ts";
 
 /** The least `max_children`; the greatest is 2^53−1. */
-const LEAST = 100;
+const LEAST_CHILDREN = 100;
 
 /**
  * The chunk key encoding `fanout`: splits the digits of each coordinate into names of
@@ -37,10 +37,10 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
   readonly #digits: number;
 
   /**
-   * Creates the encoding with a number of entries.
+   * Creates the encoding with a greatest number of entries in a folder.
    *
    * @param maxChildren The greatest number of entries in a folder, a whole number
-   *   from 100 to 2^53−1. A number that is not a power of ten is lowered to the next one.
+   *   from 100 to 2^53−1. A number between two powers of ten is lowered to the smaller one.
    * @throws {TypeError} If the number is of another type.
    * @throws {RangeError} If the number is out of range.
    *
@@ -54,12 +54,12 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
    * ```
    */
   constructor(maxChildren: number = 1000) {
-    if (!(Number.isSafeInteger(maxChildren) && maxChildren >= LEAST)) {
+    if (!(Number.isSafeInteger(maxChildren) && maxChildren >= LEAST_CHILDREN)) {
       const ErrorClass = typeof maxChildren === "number"
         ? RangeError
         : TypeError;
       throw new ErrorClass(
-        `Expected the greatest number of entries in a folder to be a whole number from ${LEAST} to ${Number.MAX_SAFE_INTEGER}, found ${
+        `Expected the greatest number of entries in a folder to be a whole number from ${LEAST_CHILDREN} to ${Number.MAX_SAFE_INTEGER}, found ${
           describe(maxChildren)
         }`,
       );
@@ -70,7 +70,7 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
 
   /**
    * Returns the key of a chunk: `c`, and for each coordinate the number of its names
-   * minus one, and the names.
+   * minus one, followed by the names.
    *
    * @param coordinates Grid coordinates, one for each dimension: whole numbers from
    *   0 to 2^53−1.

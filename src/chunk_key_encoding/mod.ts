@@ -1,4 +1,4 @@
-export { type ChunkKeyEncoding } from "./chunk_key_encoding.ts";
+export type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 export { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 export { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 export {

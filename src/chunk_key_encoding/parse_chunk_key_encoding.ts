@@ -44,7 +44,7 @@ const BUILT_IN: ReadonlyMap<string, ParseConfiguration> = /* @__PURE__ */
 /** The encodings that programs have registered, by name. */
 const registered = /* @__PURE__ */ new Map<string, ParseConfiguration>();
 
-/** The number of calls of `parseChunkKeyEncoding` that are within each other. */
+/** The number of nested calls of `parseChunkKeyEncoding` that are running. */
 let nesting = 0;
 
 /**
@@ -71,7 +71,7 @@ let nesting = 0;
  * ```
  */
 export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
-  // Counted here, since registered encodings may call this function, too.
+  // Calls are counted, since registered encodings may call this function, too.
   if (nesting === MAX_NESTING) {
     throw new MetadataError(
       `Expected at most ${MAX_NESTING} nested chunk key encodings, found more`,
@@ -111,8 +111,7 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
 }
 
 /**
- * Returns a chunk key encoding that is given by its name, its metadata or as an
- * instance.
+ * Returns a chunk key encoding from its name, its metadata or an instance.
  *
  * @throws {MetadataError} If the metadata is not valid.
  */

@@ -37,9 +37,9 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   readonly baseEncoding: ChunkKeyEncoding;
   /** The depth of nested encodings, counting this one. */
   readonly #nesting: number;
-  /** A digit, for the end of the innermost base's keys, and all suffixes. */
+  /** The end of all keys: a digit in place of the innermost base's key, and all suffixes. */
   readonly #ending: string;
-  /** Whether checking `#ending` is enough, since the innermost base is a safe one. */
+  /** Whether it is enough to check `#ending`, since the innermost base is `default`. */
   readonly #isSafe: boolean;
 
   /**
@@ -142,8 +142,8 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
    * Removes the suffix from a key, and decodes the rest with the base encoding.
    *
    * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
-   * @param rank The array's number of dimensions. The base encoding determines what
-   *   is accepted without it.
+   * @param rank The array's number of dimensions. Without it, the base encoding
+   *   determines which numbers are accepted.
    * @returns One coordinate for each dimension.
    * @throws {TypeError} If the key is not a string or the rank not a number.
    * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.

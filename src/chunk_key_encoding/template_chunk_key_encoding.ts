@@ -47,8 +47,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   readonly separator: string | undefined;
   readonly #format: Format;
   /**
-   * How many runs of digits a key has if `{*}` stands for one dimension (`first`), and how
-   * many more for each further dimension at `{*}`. The digits in a key so tell its rank.
+   * `first` is the number of runs of digits in a key if `{*}` stands for one dimension, and
+   * `further` the number of additional runs for each further dimension at `{*}`. By them,
+   * the runs of digits in a key tell its rank.
    */
   readonly #runs: { readonly first: number; readonly further: number };
   /** The layout for the number of dimensions that was used last. */
@@ -271,7 +272,7 @@ function assertText(value: unknown, expected: string): void {
 
 /** A placeholder of a format. */
 interface Placeholder {
-  /** As in the format, such as `{-1:04}`. */
+  /** The placeholder as it is in the format, such as `{-1:04}`. */
   readonly text: string;
   /** A dimension, counted from the end if negative, or `*` for all others. */
   readonly index: number | "*";
@@ -279,14 +280,14 @@ interface Placeholder {
   readonly width: number;
 }
 
-/** A format as texts and placeholders: each placeholder follows the text of its place. */
+/** A format as texts and placeholders, which alternate: text, placeholder, text and so on. */
 interface Format {
-  /** One more than placeholders; the texts are empty where there is none. */
+  /** One more than there are placeholders. A text may be empty. */
   readonly texts: readonly string[];
   readonly placeholders: readonly Placeholder[];
 }
 
-/** The greatest width. Names of files have at most 255 bytes. */
+/** The greatest width, since names of files have at most 255 bytes. */
 const WIDEST = 255;
 
 /** Texts that the draft forbids in formats. */
@@ -386,14 +387,14 @@ function keyOfZeros({ texts, placeholders }: Format): string {
 }
 
 /**
- * Returns why two chunks could share a key of an expanded format, or `undefined`. The
- * digits of coordinates that stand side by side are told apart by their widths, of
- * which at most one may be missing.
+ * Returns the reason why two chunks could share a key of an expanded format, or `undefined`.
+ * The digits of coordinates that stand side by side are told apart by their widths, of which
+ * at most one may be missing.
  */
 function ambiguity(
   { texts, placeholders }: Format,
 ): string | undefined {
-  let unpadded = 0; // Of placeholders that stand side by side.
+  let unpadded = 0; // The number of placeholders without a width that stand side by side.
   const wrong = placeholders.find(({ width }, i) => {
     const between = i === 0 ? "/" : texts[i]!;
     if (between !== "") unpadded = 0;
@@ -409,7 +410,7 @@ interface Field {
   readonly dimension: number;
   /** The least number of digits. */
   readonly width: number;
-  /** Whether the coordinate has no more digits either, since it stands beside another. */
+  /** Whether the coordinate has exactly `width` digits, since it stands beside another. */
   readonly isFixed: boolean;
   readonly text: string;
 }
@@ -417,10 +418,10 @@ interface Field {
 /** A format for one number of dimensions. */
 interface Layout {
   readonly rank: number;
-  /** One more than fields. */
+  /** One more than there are fields. */
   readonly texts: readonly string[];
   readonly fields: readonly Field[];
-  /** Matches all keys and some more texts; the groups are the digits of the fields. */
+  /** Matches all keys and some other texts. The groups are the digits of the fields. */
   readonly pattern: RegExp;
 }
 
@@ -475,12 +476,12 @@ function layoutOf(
   };
 }
 
-/** Whether a format has the placeholder `{*}`, for all dimensions that no other names. */
+/** Whether a format has the placeholder `{*}`. */
 function hasRest({ placeholders }: Format): boolean {
   return placeholders.some(({ index }) => index === "*");
 }
 
-/** Returns the dimension of each placeholder, in their order, with the others at `{*}`. */
+/** Returns the dimensions in the order of their placeholders; those without one are at `{*}`. */
 function dimensionsOf(
   source: string,
   { placeholders }: Format,

@@ -7,7 +7,7 @@ export interface OptionRule {
   readonly expected: string;
   /** Whether a value is as expected. An absent option is always valid, unless it is required. */
   readonly isValid: (value: unknown) => boolean;
-  /** Which invalid values are a `RangeError`, and no `TypeError`. */
+  /** For which invalid values a `RangeError` is thrown, and not a `TypeError`. */
   readonly outOfRange?: "numbers" | "all";
   readonly isRequired?: boolean;
 }
@@ -22,7 +22,7 @@ export type OptionRules<T> = {
  *
  * @param owner The function or class whose options these are, for messages.
  * @param settings `within`: the name of the option whose members these are;
- * `otherNames`: the right names of options that other programs call differently.
+ * `otherNames`: the right names of options, by the names that other programs use.
  * @throws {TypeError} If an option is unknown, or has a wrong type.
  * @throws {RangeError} If the value of an option is out of range.
  */
@@ -64,7 +64,7 @@ export function checkOptions<T extends object>(
       }`,
     );
   }
-  // Faster than a loop over entries, which short calls would feel.
+  // Faster than a loop over entries, which matters for short calls.
   for (const name in rules) {
     const value = options[name];
     if (value === undefined && !rules[name].isRequired) continue;
@@ -101,7 +101,7 @@ export function checkExclusive<T extends object>(
   }
 }
 
-/** The known name that is most like a wrong one, if it is similar enough to be what was meant. */
+/** Returns the known name that is most similar to a wrong one, if it may be the name that was meant. */
 export function nearestName(
   name: string,
   known: readonly string[],

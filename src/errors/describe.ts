@@ -42,18 +42,13 @@ export function describeAll(names: Iterable<string>): string {
   return quoted.length === 0 ? last : `${quoted.join(", ")} and ${last}`;
 }
 
-function isShallow(value: unknown): boolean {
-  return typeof value !== "object" || value === null ||
-    value instanceof JsonNumber;
-}
-
 /** Cuts a text that is too long for an error message. */
 export function shortened(text: string): string {
   return text.length <= 2 * LONGEST ? text : `${text.slice(0, 2 * LONGEST)}…`;
 }
 
 /**
- * Describes a value of a wrong type for a message, by its kind and length, such as
+ * Describes a value of a wrong type for an error message by its kind and length, such as
  * `Uint16Array of 6 bytes`.
  */
 export function describeValue(value: unknown): string {
@@ -68,4 +63,9 @@ export function describeValue(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const name: unknown = value.constructor?.name;
   return typeof name === "string" && name !== "Object" ? name : "an object";
+}
+
+function isShallow(value: unknown): boolean {
+  return typeof value !== "object" || value === null ||
+    value instanceof JsonNumber;
 }

@@ -126,8 +126,8 @@ export class MissingPartError extends DamageError {
 }
 
 /**
- * Thrown if the sizes of the parts do not allow the length of a stored part, or of a
- * chunk to be written, of which nothing is stored then. `key` is the key of the part
+ * Thrown if the sizes of the parts do not allow the length of a stored part, or the length
+ * of a chunk to be written. Nothing of such a chunk is stored. `key` is the key of the part
  * or chunk; for bytes in memory, it is the key suffix or empty.
  *
  * @example
@@ -269,9 +269,9 @@ export class UnfinishedWriteError extends Error {
 }
 
 /**
- * Thrown if a write or a deletion has begun and could not be brought to its end: what is
- * needed to finish it is stored, and the next writer of the chunk or `recover` finishes
- * it. Until then, readers get an `UnfinishedWriteError`, or the old or the new values. A
+ * Thrown if a write or a deletion has begun and could not be finished. The data to finish
+ * it is stored, and the next writer of the chunk or `recover` finishes it. Until then,
+ * readers get an `UnfinishedWriteError`, or the old or the new values. A
  * write that is rejected with any other error has changed nothing, and never appears
  * later.
  *
@@ -359,17 +359,17 @@ export class OtherBytesError extends Error {
   override readonly name = "OtherBytesError";
   /** The key of the shard. */
   readonly key: string;
-  /** Where the first of these bytes lie in the shard. */
+  /** The offset of the first of these bytes in the shard. */
   readonly offset: number;
-  /** The number of bytes there. */
+  /** The number of bytes in the run that begins at `offset`. */
   readonly length: number;
 
   /**
    * Constructs an error about a shard.
    *
    * @param message What would be lost, and what to do instead.
-   * @param options `key`: the key of the shard; `offset` and `length`: where the first
-   * of the other bytes lie in the shard, and their number.
+   * @param options `key`: the key of the shard; `offset` and `length`: the offset
+   * in the shard of the first run of other bytes, and its length.
    *
    * @example
    * ```ts
@@ -395,7 +395,7 @@ export class OtherBytesError extends Error {
 /**
  * Thrown if a value is longer than the `limit` of the read.
  *
- * @example A value that is too long, and never in memory
+ * @example A value that is too long is never in memory
  * ```ts
  * import { HttpStore, SizeLimitError } from "@zarr-parts/zarr-parts";
  * import { assertEquals, assertRejects } from "@std/assert";
@@ -453,6 +453,7 @@ export class SizeLimitError extends Error {
 /**
  * Throws if a part does not have its size.
  *
+ * @param actual The length of the part in bytes.
  * @param isLeast Whether the part may be longer than `actual`.
  */
 export function assertPartSize(

@@ -1,6 +1,6 @@
 import { describe } from "./describe.ts";
 
-/** The greatest number of characters of a place that a message shows. */
+/** The greatest number of characters of a path that a message shows. */
 const LONGEST = 400;
 
 /**
@@ -60,7 +60,7 @@ export class MetadataError extends SyntaxError {
     options: ErrorOptions & { document?: string; store?: string } = {},
   ) {
     const { document = "", store, ...errorOptions } = options;
-    const shown = shortened(path);
+    const shown = shortenedPath(path);
     const place = document !== "" && path !== ""
       ? `${document}#${shown}`
       : document + shown;
@@ -74,8 +74,8 @@ export class MetadataError extends SyntaxError {
   }
 }
 
-/** Cuts a place out of the middle that is too long for a message. */
-function shortened(path: string): string {
+/** Leaves out the middle of a path that is too long for a message. */
+function shortenedPath(path: string): string {
   return path.length <= LONGEST
     ? path
     : `${path.slice(0, LONGEST / 2)}…${path.slice(-LONGEST / 2)}`;
@@ -86,11 +86,11 @@ function shortened(path: string): string {
  * Names that are too long are cut.
  */
 export function pointer(path: string, member: string | number): string {
-  const name = shortened(String(member));
+  const name = shortenedPath(String(member));
   return `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** Runs `parse`, and puts `path` in front of the path of a metadata error. */
+/** Runs `parse`. If it throws a metadata error, puts `path` in front of its path. */
 export function below<T>(path: string, parse: () => T): T {
   try {
     return parse();
@@ -102,7 +102,7 @@ export function below<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Runs `parse`, and turns an error about a value into a metadata error at `path`. */
+/** Runs `parse`. If it throws a `RangeError` or a `TypeError`, throws a metadata error at `path` instead. */
 export function atPath<T>(path: string, parse: () => T): T {
   try {
     return parse();
@@ -114,7 +114,7 @@ export function atPath<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Runs `parse`, and adds the document and its store to the message of a metadata error. */
+/** Runs `parse`. If it throws a metadata error, adds the document and its store to the message. */
 export function inDocument<T>(
   document: string,
   store: string,

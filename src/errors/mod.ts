@@ -15,15 +15,20 @@ export {
   TEXT,
   wholeFrom,
 } from "./check_options.ts";
+export { describe, describeAll, describeValue, shortened } from "./describe.ts";
 export {
   assertPartSize,
+  assertSizeLimit,
   ChecksumError,
   DamageError,
   isDamage,
   MissingPartError,
+  OtherBytesError,
   PartSizeError,
+  PendingWriteError,
+  SizeLimitError,
+  UnfinishedWriteError,
 } from "./errors.ts";
-export { describe, describeAll, describeValue, shortened } from "./describe.ts";
 export {
   atPath,
   below,
@@ -32,10 +37,3 @@ export {
   MetadataError,
   pointer,
 } from "./metadata_error.ts";
-export {
-  assertSizeLimit,
-  OtherBytesError,
-  PendingWriteError,
-  SizeLimitError,
-  UnfinishedWriteError,
-} from "./errors.ts";

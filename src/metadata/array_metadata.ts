@@ -6,8 +6,7 @@ import {
   pointer,
 } from "../errors/mod.ts";
 import { coreDataType, fillValueJson } from "./data_type.ts";
-import { numberOf } from "./json.ts";
-import { isMembers, type Members } from "./json.ts";
+import { isMembers, type Members, numberOf } from "./json.ts";
 import {
   assertMember,
   checkLengths,
@@ -19,17 +18,8 @@ import {
   refuse,
 } from "./schema.ts";
 
-/** Codecs as objects, also those that metadata gives as names. */
-export function namedCodecs(
-  codecs: readonly (string | NamedConfiguration)[],
-): NamedConfiguration[] {
-  return codecs.map((codec) =>
-    typeof codec === "string" ? { name: codec } : codec
-  );
-}
-
 /**
- * A grid of chunks that all have the same shape.
+ * A chunk grid whose chunks all have the same shape.
  *
  * @example
  * ```ts
@@ -97,7 +87,7 @@ export interface ArrayMetadata {
 }
 
 /** Array metadata that was checked, with the shapes that follow from it. */
-export interface ParsedArrayMetadata {
+interface ParsedArrayMetadata {
   readonly metadata: ArrayMetadata;
   /** The shape of a stored chunk, in elements. */
   readonly chunkShape: readonly number[];
@@ -105,7 +95,7 @@ export interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
-/** The form of metadata that is checked. */
+/** Options of {@linkcode parseArrayMetadata}. */
 export interface MetadataForm {
   /** Whether the data type, the fill value and the codecs are in their final form. Default: `true`. */
   readonly isComplete?: boolean;
@@ -113,20 +103,6 @@ export interface MetadataForm {
 
 /** The greatest number of dimensions; zarr-python has 64. */
 export const MOST_DIMENSIONS = 256;
-
-const MEMBERS: readonly string[] = [
-  "zarr_format",
-  "node_type",
-  "shape",
-  "data_type",
-  "chunk_grid",
-  "chunk_key_encoding",
-  "fill_value",
-  "codecs",
-  "storage_transformers",
-  "attributes",
-  "dimension_names",
-];
 
 /**
  * Checks array metadata. Chunk key encodings, storage transformers and shards are checked
@@ -180,7 +156,7 @@ export function parseArrayMetadata(
   };
 }
 
-/** Checks the members about elements, and returns the metadata with the fill value to use. */
+/** Checks the data type, the fill value and the codecs, and returns the metadata with the fill value to use. */
 function checkElements(document: Members, rank: number): Members {
   const what = "array metadata";
   assertMember(document, "data_type", what);
@@ -197,9 +173,9 @@ function checkElements(document: Members, rank: number): Members {
 }
 
 /**
- * Checks the fill value of a data type of the Zarr core, and returns the one to use:
- * whole numbers of floats are a `number`. It may be missing or, as some programs write a
- * missing one, `null`; and a truth value may be a number.
+ * Checks the fill value of a data type of the Zarr core, and returns the fill value to use:
+ * a whole number of a float type is a `number`. A fill value may be missing, or `null`, as
+ * some programs write a missing one. For `bool`, it may also be 0 or 1.
  */
 function checkFillValue(value: unknown, dataType: string): unknown {
   const known = coreDataType(dataType);
@@ -216,19 +192,19 @@ function checkFillValue(value: unknown, dataType: string): unknown {
   return typeof number === "bigint" ? used : value;
 }
 
-/** The number whose digits are a string, as a store of `withZarrParts` shows it to zarrita. */
+/** Converts digits in a string to a number; a store of `withZarrParts` shows such strings to zarrita. */
 function integer(value: unknown): unknown {
   const isDigits = typeof value === "string" && /^-?\d{1,40}$/.test(value);
   return isDigits ? BigInt(value) : value;
 }
 
-/** Whole numbers beyond 2^53 as floats. */
+/** Converts whole numbers beyond 2^53 to floats. */
 function floats(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(numberOf).map(floats);
   return typeof value === "bigint" ? Number(value) : value;
 }
 
-/** Checks a list of codecs, as far as values would be wrong otherwise. */
+/** Checks the members of codecs that would make values wrong. */
 function checkCodecs(codecs: unknown, rank: number): void {
   for (const [i, codec] of checkList(codecs, "codecs").entries()) {
     below(pointer("/codecs", i), () => {
@@ -258,7 +234,7 @@ function checkCodec(
   }
 }
 
-/** Checks the user's metadata of a node; `null`, which zarr-python takes, stands for none. */
+/** Checks the user's metadata of a node. `null`, which zarr-python accepts, counts as absent. */
 export function checkAttributes(attributes: unknown): void {
   if (isMembers(attributes ?? {})) return;
   refuse("attributes to be an object", attributes, "/attributes");
@@ -275,6 +251,20 @@ function checkDimensionNames(names: unknown, rank: number): void {
     "/dimension_names",
   );
 }
+
+const MEMBERS: readonly string[] = [
+  "zarr_format",
+  "node_type",
+  "shape",
+  "data_type",
+  "chunk_grid",
+  "chunk_key_encoding",
+  "fill_value",
+  "codecs",
+  "storage_transformers",
+  "attributes",
+  "dimension_names",
+];
 
 function refuseUnknownMembers(metadata: Members): void {
   for (const [name, value] of Object.entries(metadata)) {
@@ -315,7 +305,16 @@ function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {
   });
 }
 
-/** Divides and rounds up; exact even if the quotient in floating point is not. */
+/** Returns codecs as objects, also those that metadata gives as names. */
+export function namedCodecs(
+  codecs: readonly (string | NamedConfiguration)[],
+): NamedConfiguration[] {
+  return codecs.map((codec) =>
+    typeof codec === "string" ? { name: codec } : codec
+  );
+}
+
+/** Divides and rounds up. The result is exact even if the quotient in floating point is not. */
 export function ceilDivide(length: number, chunkLength: number): number {
   const rest = length % chunkLength;
   return (length - rest) / chunkLength + (rest > 0 ? 1 : 0);

@@ -1,7 +1,7 @@
 import { describe } from "../errors/mod.ts";
-import type { NamedConfiguration } from "./schema.ts";
 import type { DataType } from "./data_type.ts";
 import { isMembers } from "./json.ts";
+import type { NamedConfiguration } from "./schema.ts";
 
 /** The stages of a codec pipeline, in the order in which chunks are encoded. */
 const STAGES = ["array to array", "array to bytes", "bytes to bytes"] as const;
@@ -41,8 +41,8 @@ export type Elements = Pick<DataType, "bits" | "toBytes">;
  * readers require is filled in with zarr-python's defaults, and the codec from
  * array to bytes is added if it is missing.
  *
- * @param codecs Names or objects with a name. A list with a codec unknown here
- * is only completed, since the unknown codec may go from array to bytes.
+ * @param codecs Names or objects with a name. No codec is added to a list with an unknown
+ * codec, since this may be the codec from array to bytes.
  * @param elements The array's elements.
  * @param option The option's name, for messages.
  * @throws {TypeError} If a codec is neither a name nor an object with a name, or

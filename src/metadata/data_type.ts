@@ -6,9 +6,9 @@ export interface DataType {
   readonly name: string;
   /** The size of an element; `undefined` where elements differ in length. */
   readonly bits: number | undefined;
-  /** The codec from array to bytes of arrays that give none. */
+  /** The codec from array to bytes of arrays without one in their metadata. */
   readonly toBytes: "bytes" | "vlen-utf8" | "vlen-bytes";
-  /** The fill value of arrays that give none. */
+  /** The fill value of arrays without one in their metadata. */
   readonly defaultFill: unknown;
 }
 
@@ -52,7 +52,7 @@ const DEFAULT_FILL: Readonly<Record<Kind, unknown>> = {
 export function dataTypeOf(name: string): DataType {
   const dataType = coreDataType(name);
   if (dataType !== undefined) return dataType;
-  throw new RangeError(unknownDataType(name, "a fillValue"));
+  throw new RangeError(unknownMessage(name, "a fillValue"));
 }
 
 /** Looks up a data type of the Zarr core; returns `undefined` for any other. */
@@ -150,12 +150,12 @@ function expectedFill(kind: Kind, bits: number): string {
 }
 
 /**
- * Says that a data type is unknown, and what is known.
+ * Returns the message about an unknown data type, with the known ones or a suggestion.
  *
- * @param fillValue What an unknown data type needs besides its configuration.
+ * @param fillValue The fill value that other data types need, by its name in the message.
  */
-export function unknownDataType(name: string, fillValue: string): string {
-  const suggestion = suggestDataType(name);
+function unknownMessage(name: string, fillValue: string): string {
+  const suggestion = suggestedName(name);
   if (suggestion === undefined) {
     return `Unknown data type ${describe(name)}; known are ${
       describeAll(NAMES)
@@ -169,8 +169,8 @@ export function unknownDataType(name: string, fillValue: string): string {
   }, its name in Zarr v3${byteOrder}`;
 }
 
-/** The Zarr name of a type that is spelled as NumPy, C or JavaScript do. */
-export function suggestDataType(name: string): string | undefined {
+/** Returns the Zarr name for a spelling of NumPy, C or JavaScript. */
+function suggestedName(name: string): string | undefined {
   const word = name.toLowerCase()
     .replace(/^(?:numpy\.|np\.|[<>|=])/, "")
     .replace(/(?:clamped)?array$|_t$/, "")
@@ -183,6 +183,7 @@ export function suggestDataType(name: string): string | undefined {
   return NAMES.includes(candidate) ? candidate : undefined;
 }
 
+/** The names of other programs whose Zarr names do not follow from a rule. */
 const ALIASES: Readonly<Record<string, string>> = {
   "?": "bool",
   b1: "bool",
@@ -208,29 +209,29 @@ export interface DocumentDataType {
   readonly known: DataType | undefined;
 }
 
-/** Raw bits of the Zarr core. */
+/** Matches the raw bits of the Zarr core. */
 const RAW = /^r(\d{1,9})$/;
 
-/** Registered numbers beside those of the core. */
+/** Matches the registered numbers besides those of the core. */
 const NUMBER =
   /^(?:u?int[24]|(?:complex_)?(?:bfloat16|float4_e2m1fn|float6_e2m3fn|float6_e3m2fn|float8_(?:e3m4|e4m3|e4m3fn|e4m3fnuz|e4m3b11fnuz|e5m2|e5m2fnuz|e8m0fnu))|complex_float(?:16|32|64))$/;
 
-/** The names of byte strings in zarr-python and zarrs. */
+/** Matches the names of byte strings in zarr-python and zarrs. */
 const BYTE_STRING = /^(?:bytes|variable_length_bytes|binary)$/;
 
-/** Names of extensions that belong to somebody: URLs, and names such as `numpy.void`. */
+/** Matches names of extensions that have an owner: URLs, and names such as `numpy.void`. */
 const OWNED_NAME =
   /^(?:https?:\/\/[^\s"<>\\]{1,1000}|[a-z][\w-]{0,99}(?:\.[\w-]{1,99}){1,9})$/;
 
-/** Names that look like those of the core. */
+/** Matches names that look like those of the core. */
 const CORE_LIKE = /^(?:bool|u?int|float|complex|string|r)\d*$/;
 
-/** The greatest number of zero bytes that are made for a missing fill value. */
+/** The greatest number of zero bytes that a default fill value has. */
 const MOST_ZEROS = 1024;
 
 /**
- * Checks the data type of a document that is to be written. A name must be known or
- * belong to somebody; an object may name any other extension.
+ * Checks the data type of a document that is to be written. A name must be known or have
+ * an owner; an object may name any other extension.
  *
  * @throws {MetadataError} If no Zarr client knows the data type.
  */
@@ -238,8 +239,8 @@ export function checkDataType(value: unknown): DocumentDataType {
   if (typeof value === "string") {
     const known = knownDataType(value);
     const isOwned = OWNED_NAME.test(value) &&
-      suggestDataType(value) === undefined;
-    if (known === undefined && !isOwned) throw unknown(value, "");
+      suggestedName(value) === undefined;
+    if (known === undefined && !isOwned) throw unknownError(value, "");
     return { json: value, name: value, known };
   }
   const { name, configuration } = parseExtension(value, "data type");
@@ -247,14 +248,16 @@ export function checkDataType(value: unknown): DocumentDataType {
     return { json: value as NamedConfiguration, name, known: undefined };
   }
   const known = knownDataType(name);
-  if (known === undefined && CORE_LIKE.test(name)) throw unknown(name, "/name");
+  if (known === undefined && CORE_LIKE.test(name)) {
+    throw unknownError(name, "/name");
+  }
   // zarr-python accepts data types without configuration as names only.
   const json = known === undefined ? value as NamedConfiguration : name;
   return { json, name, known };
 }
 
 /** Looks up a data type that some Zarr client knows by its name alone. */
-export function knownDataType(name: string): DataType | undefined {
+function knownDataType(name: string): DataType | undefined {
   const core = coreDataType(name);
   if (core !== undefined) return core;
   if (BYTE_STRING.test(name)) {
@@ -277,6 +280,6 @@ export function knownDataType(name: string): DataType | undefined {
   return { name, bits, toBytes: "bytes", defaultFill };
 }
 
-function unknown(name: string, path: string): MetadataError {
-  return new MetadataError(unknownDataType(name, "a fill_value"), path);
+function unknownError(name: string, path: string): MetadataError {
+  return new MetadataError(unknownMessage(name, "a fill_value"), path);
 }

@@ -4,14 +4,14 @@ import { JsonNumber } from "../runtime/mod.ts";
 /** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The greatest size of a document in bytes, far above that of usual ones; limits the memory for parsing. */
+/** The greatest size of a document in bytes, far above that of usual ones. It limits the memory for parsing. */
 export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
 
 /** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
 const DEEPEST = 500;
 
 /** The greatest number of characters of a whole number that becomes a `bigint`. */
-export const MOST_DIGITS = 1000;
+const MOST_DIGITS = 1000;
 
 /**
  * Parses a metadata document: JSON in UTF-8, in which numbers may also be `NaN`,
@@ -75,29 +75,33 @@ function valueOf(text: string): number | bigint {
 /** Matches numbers that `JSON.parse` refuses or JavaScript may write otherwise, and texts that look like them. */
 const UNUSUAL = /\d[.eE]|\d{16}|-0|NaN|Infinity/;
 
-/** A number of JSON. */
+/** Matches a number of JSON. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A number that JSON does not have, as zarr-python writes it. */
-export const NON_FINITE: RegExp = /^(?:NaN|-?Infinity)$/;
+/** Matches a number that JSON does not have, as zarr-python writes it. */
+const NON_FINITE = /^(?:NaN|-?Infinity)$/;
 
-/** Makes a text that no document holds. */
-export function newMark(): string {
+/** Returns a random text, which no document holds. */
+function newMark(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint32Array(3));
   return `zarr-parts number ${a} ${b} ${c} `;
 }
 
-/** @param number Converts the text of a number that JavaScript would write otherwise. */
+/**
+ * Parses a metadata document.
+ *
+ * @param number Converts the text of a number that JavaScript would write otherwise.
+ */
 function parse(bytes: Uint8Array, number: (text: string) => unknown): unknown {
   assertReadable(bytes);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    // Revivers are slow.
+    // A reviver is slow.
     if (!UNUSUAL.test(text)) return JSON.parse(text);
     const mark = newMark();
     const marked = replaceNumbers(
       text,
-      // An object is no name of a member.
+      // Unlike a string, an object cannot become the name of a member.
       (found) => `{"${mark}":"${found}"}`,
     );
     try {
@@ -109,7 +113,7 @@ function parse(bytes: Uint8Array, number: (text: string) => unknown): unknown {
             : value,
       );
     } catch (error) {
-      // The message is about the text without marks, with numbers of the same lengths.
+      // Throws an error about the text without marks: with other numbers of the same lengths.
       JSON.parse(replaceNumbers(text, (found) => "0".padEnd(found.length)));
       throw error;
     }
@@ -154,7 +158,7 @@ function isUnusual(text: string): boolean {
   return NON_FINITE.test(text) || !isKept && NUMBER.test(text);
 }
 
-/** Returns the place behind the quote that ends a string. */
+/** Returns the index after the quote that ends a string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start); end >= 0;) {
     let first = end;
@@ -166,7 +170,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Refuses a document that takes too much memory or too deep a call stack. */
-export function assertReadable(bytes: Uint8Array): void {
+function assertReadable(bytes: Uint8Array): void {
   if (bytes.length > LONGEST_DOCUMENT) {
     throw new MetadataError(
       `The metadata document is ${bytes.length} bytes long, where at most ${LONGEST_DOCUMENT} are read`,
@@ -233,11 +237,11 @@ export function showZarrJson(
 }
 
 /**
- * Formats a metadata document: indented by two spaces unless it is too long then, and
- * with a final newline.
+ * Formats a metadata document with a final newline, and with an indentation of two spaces
+ * unless the document is too long with it.
  *
- * @param options `nonFinite`: whether `NaN` and the infinities of a document that was
- * read stay as they are there, which is the default, or become strings.
+ * @param options `nonFinite`: `"strings"` to write `NaN` and the infinities of a document
+ * that was read as strings. By default, they are written as they were read.
  */
 export function formatZarrJson(
   metadata: unknown,
@@ -257,7 +261,7 @@ function encode(
 ): Uint8Array {
   const mark = newMark();
   let isMarked = false;
-  // Not all runtimes have `JSON.rawJSON`.
+  // Some runtimes have no `JSON.rawJSON`.
   const raw = (text: string) => {
     isMarked = true;
     return mark + text;
@@ -314,9 +318,9 @@ export function isSameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Whether two values without members are equal. Of a whole number beyond 2^53, `1e20` is
- * a `number` and its digits are a `bigint`, which are often rounded: those of
- * 2^67 end in zeros.
+ * Whether two values without members are equal. A whole number beyond 2^53 is a `number` if
+ * it is written as `1e20`, and a `bigint` if it is written with its digits. These are often
+ * rounded: programs write 2^67 with zeros at its end.
  */
 function isSameValue(one: unknown, other: unknown): boolean {
   const isMixed = typeof one === "bigint" && typeof other === "number" ||

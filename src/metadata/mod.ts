@@ -8,8 +8,13 @@ export {
   type RegularChunkGrid,
 } from "./array_metadata.ts";
 export { completeCodecs, type Elements } from "./complete_codecs.ts";
-export { coreDataType, dataTypeOf, fillValueJson } from "./data_type.ts";
-export { checkDataType, type DocumentDataType } from "./data_type.ts";
+export {
+  checkDataType,
+  coreDataType,
+  dataTypeOf,
+  type DocumentDataType,
+  fillValueJson,
+} from "./data_type.ts";
 export {
   changeZarrJson,
   formatZarrJson,

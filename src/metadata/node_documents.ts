@@ -21,7 +21,7 @@ export function changeNodes(
   const members = consolidated(own);
   if (members === undefined) return own;
   const changed = Object.entries(members).map(([name, member]) =>
-    [name, changeNodes(member, change, below(path, name))] as const
+    [name, changeNodes(member, change, memberPath(path, name))] as const
   ).filter(([, member]) => member !== undefined);
   const isSame = changed.length === Object.keys(members).length &&
     changed.every(([name, member]) => member === members[name]);
@@ -43,7 +43,7 @@ export function nodePaths(document: unknown, path = ""): string[] {
   return [
     path,
     ...members.flatMap(([name, member]) =>
-      nodePaths(member, below(path, name))
+      nodePaths(member, memberPath(path, name))
     ),
   ];
 }
@@ -60,28 +60,9 @@ export function isGroupDocument(document: unknown): boolean {
     document.node_type === "group";
 }
 
-function below(path: string, name: string): string {
-  return path === "" ? name : `${path}/${name}`;
-}
-
-function consolidated(document: unknown): Members | undefined {
-  if (!isMembers(document)) return undefined;
-  const { consolidated_metadata } = document;
-  if (!isMembers(consolidated_metadata)) return undefined;
-  const { metadata } = consolidated_metadata;
-  return isMembers(metadata) ? metadata : undefined;
-}
-
-const MEMBERS_OF_GROUP: readonly string[] = [
-  "zarr_format",
-  "node_type",
-  "attributes",
-  "consolidated_metadata",
-];
-
 /**
- * Refuses a document that is neither that of a Zarr v3 array nor that of a Zarr v3
- * group. The other members of an array are checked where the array is opened.
+ * Refuses a document that is neither that of a Zarr v3 array nor that of a Zarr v3 group.
+ * The other members of an array are checked when the array is opened.
  *
  * @throws {MetadataError} If the document is refused.
  */
@@ -103,6 +84,13 @@ export function assertNodeDocument(document: unknown): void {
   );
   if (type === "group") assertGroup(document);
 }
+
+const MEMBERS_OF_GROUP: readonly string[] = [
+  "zarr_format",
+  "node_type",
+  "attributes",
+  "consolidated_metadata",
+];
 
 function assertGroup(document: Members): void {
   checkAttributes(document.attributes);
@@ -126,4 +114,17 @@ function assertGroup(document: Members): void {
   if (!isMembers(nodes.metadata)) {
     refuse("metadata to be an object", nodes.metadata, `${path}/metadata`);
   }
+}
+
+function memberPath(path: string, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
+}
+
+/** Returns the documents in a group's consolidated metadata, by their paths in the group. */
+function consolidated(document: unknown): Members | undefined {
+  if (!isMembers(document)) return undefined;
+  const { consolidated_metadata } = document;
+  if (!isMembers(consolidated_metadata)) return undefined;
+  const { metadata } = consolidated_metadata;
+  return isMembers(metadata) ? metadata : undefined;
 }

@@ -6,7 +6,7 @@ import {
 } from "../errors/mod.ts";
 import { isMembers } from "./json.ts";
 
-/** Throws the error for a value that is not as expected. `path` leads to the value. */
+/** Throws the error for a value that is not as expected. `path` is the JSON pointer of the value. */
 export function refuse(expected: string, found: unknown, path = ""): never {
   throw new MetadataError(
     `Expected ${expected}, found ${describe(found)}`,
@@ -18,7 +18,7 @@ export function refuse(expected: string, found: unknown, path = ""): never {
  * Checks that a value is an object with the required members, and with no others
  * than these and the optional ones.
  *
- * @param what The object in messages.
+ * @param what The name of the object in messages.
  */
 export function checkMembers<R extends string, O extends string = never>(
   value: unknown,
@@ -119,7 +119,7 @@ export interface NamedConfiguration {
 }
 
 /** An extension's metadata with all members filled in. */
-export interface Extension {
+interface Extension {
   readonly name: string;
   readonly configuration: Record<string, unknown>;
   readonly mustUnderstand: boolean;

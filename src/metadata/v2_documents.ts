@@ -1,11 +1,9 @@
-/**
- * The documents of Zarr v2 that lie beside a `zarr.json`. Programs that migrate arrays to
- * Zarr v3 leave them there, and they name chunk keys that no chunk has any more.
- */
-import { changeZarrJson } from "./json.ts";
-import { isMembers } from "./json.ts";
+import { changeZarrJson, isMembers } from "./json.ts";
 
-/** The names of the documents of Zarr v2. */
+/**
+ * The names of the documents of Zarr v2. Programs that migrate arrays to Zarr v3 leave them
+ * beside `zarr.json`. They then describe chunk keys that no chunk has any more.
+ */
 export const V2_DOCUMENTS: readonly string[] = [
   ".zarray",
   ".zgroup",

@@ -11,7 +11,7 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** Copies bytes. `slice` would not do: that of Node's `Buffer`, which some stores return, makes a view. */
+/** Copies bytes. `slice` is not used, since some stores return a `Buffer` of Node, whose `slice` makes a view. */
 export function copyBytes(
   bytes: Uint8Array,
   start = 0,
@@ -20,14 +20,14 @@ export function copyBytes(
   return new Uint8Array(bytes.subarray(start, end));
 }
 
-/** Bytes that fill their memory, since zarrita encodes all of the memory that elements lie in. */
+/** Returns the bytes in memory of their own, since zarrita encodes all of the memory in which elements lie. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength
     ? new Uint8Array(bytes.buffer)
     : copyBytes(bytes);
 }
 
-/** Whether both have the same bytes, or both are absent. */
+/** Whether two values have the same bytes, or both are absent. */
 export function isSameBytes(
   a: Uint8Array | undefined,
   b: Uint8Array | undefined,

@@ -1,4 +1,4 @@
-/** The functions of `node:zlib` that are used here. */
+/** The members of `node:zlib` that this package uses. */
 export interface NativeZlib {
   readonly constants: Readonly<Record<string, number>>;
   readonly gzipSync: NativeCoder;
@@ -15,11 +15,11 @@ export interface NativeZlib {
 }
 
 /** A function of `node:zlib` that encodes or decodes bytes at once. */
-export type NativeCoder = (bytes: Uint8Array, options: object) => Uint8Array;
+type NativeCoder = (bytes: Uint8Array, options: object) => Uint8Array;
 
 /**
- * The module `node:zlib` of Deno and Node; `null` in other runtimes. It is not
- * imported, since bundlers for browsers would look for it.
+ * Returns the module `node:zlib` of Deno and Node, or `null` in other runtimes. The module
+ * is not imported, since bundlers for browsers would look for it.
  */
 export function nativeZlib(): NativeZlib | null {
   const { process } = globalThis as {
@@ -29,18 +29,18 @@ export function nativeZlib(): NativeZlib | null {
   return (zlib ?? null) as NativeZlib | null;
 }
 
+const DEFAULT_PIECE = 2 ** 16;
+const LARGEST_PIECE = 2 ** 24;
+
 /**
- * The `chunkSize` of a native coder, in bytes, for an output of this length. One
+ * Returns the `chunkSize` of a native coder for an output of some length, in bytes. One
  * piece of memory for all of the output is faster than many of 16 KiB.
  */
 export function pieceSize(length: number | undefined): number {
   return Math.min(Math.max(length ?? DEFAULT_PIECE, 64), LARGEST_PIECE);
 }
 
-/** The `maxOutputLength` of a native coder, in bytes; Node 20 has none above 4 GiB. */
+/** Returns the `maxOutputLength` of a native coder in bytes. Node 20 accepts none above 4 GiB. */
 export function outputLimit(limit: number): number {
   return Math.min(Math.max(limit, 1), 2 ** 32 - 1);
 }
-
-const DEFAULT_PIECE = 2 ** 16;
-const LARGEST_PIECE = 2 ** 24;

@@ -1,6 +1,6 @@
 /**
- * Settles as a promise does, or rejects earlier, once the signal aborts or
- * `failure` rejects. The work behind the promise goes on.
+ * Settles as `work` does, or rejects earlier if the signal aborts or `failure` rejects. This
+ * does not stop the work.
  */
 export function rejectOnAbort<T>(
   work: Promise<T>,
@@ -30,7 +30,7 @@ async function raceWithAbort<T>(
   }
 }
 
-/** Waits. Rejects with the reason of the signal as soon as it aborts. */
+/** Waits for some milliseconds, or rejects with the reason of the signal as soon as it aborts. */
 export function pause(
   milliseconds: number,
   signal: AbortSignal | undefined,
@@ -100,7 +100,7 @@ export async function runConcurrently<T>(
   failing.signal.throwIfAborted();
 }
 
-/** An iterator that may be asked for the next item before it has given the last one. */
+/** Returns an iterator whose `next` may be called while an earlier call is pending. */
 async function* iterate<T>(
   items: Iterable<T> | AsyncIterable<T>,
 ): AsyncGenerator<T, undefined> {
