@@ -37,8 +37,8 @@ import { verify } from "./verify/verify.ts";
  * chunk is deleted. Programs that write at the same time are not disturbed. A repair that was
  * killed can be run again.
  *
- * @param store A store that can write. Only `FileSystemStore` and `MemoryStore`
- * themselves, not views of them, have interrupted writes that can be finished.
+ * @param store A store that can write. Interrupted writes are finished in a
+ * `FileSystemStore` and in an `S3Store`, and not in views of them.
  * @param path The path of the array or the group; empty for the root.
  * @param options `dryRun`: changes nothing; `deep`: decodes all chunks; `onRepaired`,
  * `onUnrepaired`, `onProgress`, `concurrency` and `signal`.

@@ -46,9 +46,9 @@ interface RecoverableStore {
 }
 
 /**
- * Finishes what killed programs left in a store: each chunk whose parts were being
+ * Finishes the writes of killed programs in a store: each chunk whose parts were being
  * replaced or deleted gets all of its new parts or loses all of them, and temporary
- * files are removed. Programs that are writing meanwhile are not disturbed.
+ * files are removed. Programs that write at the same time are not disturbed.
  *
  * The next writer of such a chunk does the same for that chunk, so `recover` is for
  * chunks that are only read, and for the temporary files.

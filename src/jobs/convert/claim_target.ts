@@ -67,10 +67,10 @@ export async function claimTarget(
   if (found !== undefined && continues) {
     return await continueEarlier(plan, found, digest, options);
   }
-  if (found !== undefined) throw unfinished(target);
+  if (found !== undefined) throw unfinishedError(target);
   if (await isStored(target, options)) {
     if (!options.resume && !options.finish) {
-      throw exists(target, "a node is there already");
+      throw existsError(target, "a node is there already");
     }
     await assertSameDocuments(plan, options);
     return NO_CLAIM;
@@ -109,10 +109,10 @@ export async function assertApart(source: Place, target: Place): Promise<void> {
     ? [source.root, target.root]
     : await Promise.all([source, target].map(realFolder));
   if (from === undefined || to === undefined) return;
-  if (from === to) throw ontoItself(source);
+  if (from === to) throw ontoItselfError(source);
   const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
   if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
-  throw inOneAnother(source, target);
+  throw inOneAnotherError(source, target);
 }
 
 /** Throws if the listing of the source has the marker of this run, so that the target lies in the source. */
@@ -129,7 +129,7 @@ export async function assertTargetOutside(
     const found = await readMarker(place, options);
     if (found?.run !== marker.run) continue;
     await undo();
-    throw inOneAnother(source, target);
+    throw inOneAnotherError(source, target);
   }
 }
 
@@ -172,13 +172,13 @@ async function claimEmpty(
       return { marker, undo: () => removeMarker(target, {}) };
     }
     await removeMarker(target, {});
-    throw exists(target, "a node is there already");
+    throw existsError(target, "a node is there already");
   }
   const other = await readMarker(target, options);
   if (options.share && other?.plan === digest) {
     return { ...NO_CLAIM, marker: other };
   }
-  throw unfinished(target);
+  throw unfinishedError(target);
 }
 
 /** Claims an unfinished target. Shares leave the marker as it is, and any other run stores its own. */
@@ -199,14 +199,14 @@ async function continueEarlier(
     );
   }
   // One of several programs could remove chunks that another has written, as earlier contents.
-  if (found.earlier && (share || finish)) throw unfinished(target);
+  if (found.earlier && (share || finish)) throw unfinishedError(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
   await recoverTarget(target, options);
   if (finish) return { ...NO_CLAIM, marker: found };
   const { earlier } = found;
   const files = { own: filesOf(plan), earlier };
-  return await replace(target, found, newMarker(digest, files));
+  return await storeClaim(target, found, newMarker(digest, files));
 }
 
 /** Finishes the writes of killed programs, in stores that can. */
@@ -237,10 +237,10 @@ async function claimOccupied(
   const earlier = await assertRemovable(plan, found, options);
   if (options.dryRun) return NO_CLAIM;
   const files = { own: filesOf(plan), earlier };
-  return await replace(target, found, newMarker(digest, files));
+  return await storeClaim(target, found, newMarker(digest, files));
 }
 
-async function replace(
+async function storeClaim(
   target: Place,
   found: UnfinishedMarker | undefined,
   marker: UnfinishedMarker,
@@ -286,7 +286,7 @@ async function assertSameDocuments(
   for (const [path, expected] of documents) {
     const found = await target.store.get(documentKey(target, path), options);
     if (isSameBytes(found, expected)) continue;
-    throw exists(
+    throw existsError(
       target,
       `the document ${
         describe(documentKey(target, path))
@@ -295,7 +295,7 @@ async function assertSameDocuments(
   }
 }
 
-function exists(target: Place, what: string): Error {
+function existsError(target: Place, what: string): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
@@ -303,7 +303,7 @@ function exists(target: Place, what: string): Error {
   );
 }
 
-function unfinished(target: Place): Error {
+function unfinishedError(target: Place): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
@@ -335,7 +335,7 @@ async function realFolder({ store, root }: Place): Promise<string | undefined> {
   return await rootOf(store)?.root.realFolder(root);
 }
 
-function ontoItself(place: Place): RangeError {
+function ontoItselfError(place: Place): RangeError {
   const canChange = rootOf(place.store) !== undefined;
   return new RangeError(
     `Cannot convert ${
@@ -348,7 +348,7 @@ function ontoItself(place: Place): RangeError {
   );
 }
 
-function inOneAnother(source: Place, target: Place): RangeError {
+function inOneAnotherError(source: Place, target: Place): RangeError {
   return new RangeError(
     `Cannot convert ${describePlace(source)} to ${
       describePlace(target)

@@ -29,7 +29,7 @@ import {
 import { ConvertWork, type WorkItem } from "./convert_work.ts";
 import { type Copied, copyValue, isRight } from "./copy_value.ts";
 import {
-  changed,
+  changedError,
   fingerprintOf,
   type ListedSource,
   listSource,
@@ -293,10 +293,12 @@ async function assertUnchanged(
   for (const { path, bytes } of nodes) {
     const key = documentKey(source, path);
     const found = await source.store.get(key, options);
-    if (!isSameBytes(found, bytes)) throw changed(plan);
+    if (!isSameBytes(found, bytes)) throw changedError(plan);
   }
   if (fingerprint === undefined) return;
-  if (await fingerprintOf(plan, options) !== fingerprint) throw changed(plan);
+  if (await fingerprintOf(plan, options) !== fingerprint) {
+    throw changedError(plan);
+  }
 }
 
 /**

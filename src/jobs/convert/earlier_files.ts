@@ -31,9 +31,6 @@ const MOST_NAMED = 3;
 /** The documents that make a folder a node. */
 const DOCUMENTS = ["zarr.json", ".zarray", ".zgroup"];
 
-/** The documents that may lie in the folder of a node. */
-const IN_NODES = [...DOCUMENTS, ".zattrs", ".zmetadata"];
-
 /** The members of a document that determine the keys of chunks. */
 const KEY_MEMBERS = [
   ...["zarr_format", "node_type", "shape", "data_type", "chunk_grid"],
@@ -110,12 +107,14 @@ export async function assertRemovable(
     foreign.push(file);
     if (!isNode && foreign.length > MOST_NAMED) break;
   }
-  if (foreign.length > 0) throw foreignFiles(target, foreign, isNode, problems);
+  if (foreign.length > 0) {
+    throw foreignFilesError(target, foreign, isNode, problems);
+  }
   return { arrays, files };
 }
 
 /** An error about files that nothing could bring back. */
-function foreignFiles(
+function foreignFilesError(
   target: Place,
   foreign: readonly StoreKey[],
   isNode: boolean,
@@ -280,6 +279,9 @@ async function isCopy(
     options,
   );
 }
+
+/** The documents that may lie in the folder of a node. */
+const IN_NODES = [...DOCUMENTS, ".zattrs", ".zmetadata"];
 
 /** Whether a key has the name of a document of a node. */
 export function isDocument(key: StoreKey): boolean {

@@ -208,7 +208,7 @@ export class SourceStamps {
       const text = await this.#stampsOf(value, { signal });
       if (text !== "") sum = addHash(sum, text);
     }, signal);
-    if (sum !== this.#sum) throw changed(plan);
+    if (sum !== this.#sum) throw changedError(plan);
   }
 
   /** The stamps of the files of a value; empty if they have none. */
@@ -227,7 +227,7 @@ export class SourceStamps {
 }
 
 /** An error about a source that has changed during the conversion. */
-export function changed({ source, target }: ConvertPlan): Error {
+export function changedError({ source, target }: ConvertPlan): Error {
   return new Error(
     `${
       describePlace(source)

@@ -54,7 +54,9 @@ export async function readNodes(
   };
   const root = await read("");
   if (root === undefined) {
-    if (await readMarker(place, options) !== undefined) throw unfinished(place);
+    if (await readMarker(place, options) !== undefined) {
+      throw unfinishedError(place);
+    }
     throw await missingArray(place.store, place.root, options);
   }
   const isInvalid = root === "invalid";
@@ -127,7 +129,7 @@ async function pathsBelow(
   );
 }
 
-function unfinished(place: Place): MetadataError {
+function unfinishedError(place: Place): MetadataError {
   return new MetadataError(
     `No Zarr node at ${
       describePlace(place)

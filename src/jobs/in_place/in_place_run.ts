@@ -175,7 +175,7 @@ export class InPlaceRun {
   }
 
   /** An error about a file that another program has changed during the conversion. */
-  changed(key: StoreKey): Error {
+  changedError(key: StoreKey): Error {
     return new Error(
       `Another program has changed ${describe(key)} while ${
         describePlace(this.place)

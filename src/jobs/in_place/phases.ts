@@ -108,7 +108,7 @@ async function prepareChunk(
   array.assertNoCollision(coordinates);
   const size = await sizeOf(run, array, coordinates) ??
     await source.size(coordinates, storeOptions);
-  if (size === undefined) throw run.changed(source.key(coordinates));
+  if (size === undefined) throw run.changedError(source.key(coordinates));
   const changes = array.filesOf(coordinates, size);
   await assertReady(run, changes);
   const read = async (offset: number, length: number) => {
@@ -116,7 +116,7 @@ async function prepareChunk(
     const range = { offset, length };
     const bytes = await source.getRange(coordinates, range, storeOptions);
     if (bytes?.length === length) return bytes;
-    throw run.changed(source.key(coordinates));
+    throw run.changedError(source.key(coordinates));
   };
   const addFolders = (key: StoreKey) => {
     for (const folder of foldersOf(key, run.place)) folders.add(folder);
@@ -138,7 +138,7 @@ async function prepareChunk(
       : await read(offset, length);
     if (!await files.create(to, bytes)) {
       await files.stat(to); // Throws if a folder or a link is there.
-      throw taken(to);
+      throw takenError(to);
     }
     run.bytes += length;
     addFolders(to);
@@ -177,7 +177,7 @@ async function assertReady(
   const added = renamed.map(({ to }) => to);
   if (data && data.to !== data.from) added.push(data.to);
   for (const key of added) {
-    if (await files.stat(key) !== undefined) throw taken(key);
+    if (await files.stat(key) !== undefined) throw takenError(key);
   }
   for (const { from } of renamed) await files.stat(from);
   const links = data && (await files.stat(data.from))?.links;
@@ -189,7 +189,7 @@ async function assertReady(
   );
 }
 
-function taken(key: StoreKey): Error {
+function takenError(key: StoreKey): Error {
   return new Error(
     `Cannot convert in place, since there is a file ${
       describe(key)
@@ -271,7 +271,7 @@ async function joinChunk(
   const facts = await files.stat(from);
   const isExpected = facts && facts.size >= oldSize && facts.size <= newSize &&
     facts.links === 1;
-  if (!isExpected) throw run.changed(from);
+  if (!isExpected) throw run.changedError(from);
   await files.extend(from, oldSize, moved);
   run.bytes += moved.length;
 }
@@ -335,10 +335,10 @@ async function cutChunk(run: InPlaceRun, chunk: RecordedChunk): Promise<void> {
   const facts = await files.stat(from);
   // An earlier run has cut and renamed the file.
   if (facts === undefined && from !== to) return;
-  if (facts === undefined || facts.links > 1) throw run.changed(from);
+  if (facts === undefined || facts.links > 1) throw run.changedError(from);
   if (facts.size === oldSize) {
     await readRecorded(run, chunk);
-  } else if (facts.size !== newSize) throw run.changed(from);
+  } else if (facts.size !== newSize) throw run.changedError(from);
   await files.cut(from, newSize);
 }
 
@@ -350,7 +350,7 @@ async function renameOnce(
 ): Promise<void> {
   const { files } = run;
   if (await files.stat(from) !== undefined) return await files.rename(from, to);
-  if (await files.stat(to) === undefined) throw run.changed(from);
+  if (await files.stat(to) === undefined) throw run.changedError(from);
 }
 
 function becomesLonger({ array }: RecordedChunk): boolean {
@@ -376,7 +376,7 @@ async function readMoved(
     ? await run.files.read(from, newSize, count)
     : await readTail(run, tail, count);
   if (moved?.length === count) return moved;
-  throw run.changed(from);
+  throw run.changedError(from);
 }
 
 /** The first bytes after the unsized part, from the tail parts or the files that these were renamed to. */
@@ -401,7 +401,7 @@ async function readRecorded(
 ): Promise<Uint8Array> {
   const moved = await readMoved(run, files);
   if (crc32c(moved) === checksum) return moved;
-  throw run.changed(files.data!.from);
+  throw run.changedError(files.data!.from);
 }
 
 /** The phase `clean`: puts the new documents in place, and removes files of the earlier layout. */
@@ -431,7 +431,7 @@ async function removeOld(
   for (const { from, to } of renamed) {
     const [old, now] = [await files.stat(from), await files.stat(to)];
     // The old name must not lead to a newer file than the new name.
-    if (old && old.ino !== now?.ino) throw run.changed(from);
+    if (old && old.ino !== now?.ino) throw run.changedError(from);
   }
   for (const key of removed) {
     const isHidden = array.growth > 0 && tail.includes(key);

@@ -164,9 +164,9 @@ export async function assertUnchanged(
   for (const change of documents) {
     const key = changedKey(place, change)!;
     const bytes = await place.store.get(key, storeOptions);
-    if (decoder.decode(bytes) !== change.before) throw run.changed(key);
+    if (decoder.decode(bytes) !== change.before) throw run.changedError(key);
   }
   const listed = await listInPlace(run, plan, storeOptions);
   if (listed.fingerprint === fingerprint) return;
-  throw run.changed(documentKey(place, ""));
+  throw run.changedError(documentKey(place, ""));
 }

@@ -110,7 +110,7 @@ class DenoFileChanges implements FileChanges {
         return undefined;
       }
       const state = file.stat();
-      // The run that had the lock before may have removed the file meanwhile.
+      // The run that had the lock before may have removed the file.
       if (!state || isSameState(state, await DENO_FILES.stat(path))) {
         return async () => {
           await ifPresent(() => Deno.remove(path));

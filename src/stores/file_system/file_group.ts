@@ -89,7 +89,7 @@ export class FileGroup implements StoreGroup {
       try {
         const result = await task(values);
         // Under the lock, a task may read the remaining files of a chunk that it replaces.
-        if (isIncomplete && !isLocked) throw incomplete(key, keys, files);
+        if (isIncomplete && !isLocked) throw incompleteError(key, keys, files);
         values.close();
         return result;
       } catch (error) {
@@ -346,7 +346,7 @@ function assertNoFolders(keys: readonly StoreKey[]): void {
   }
 }
 
-function incomplete(
+function incompleteError(
   key: StoreKey,
   keys: readonly StoreKey[],
   files: readonly (OpenFile | undefined)[],

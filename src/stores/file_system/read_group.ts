@@ -46,7 +46,7 @@ interface OpenGroup {
  * Opens the files of a chunk, all of the same write. The last file in storing order is
  * absent while a writer changes the others. So if the path of that file leads to the
  * same file before and after the others are opened, all files belong to one write. The
- * file stays open meanwhile, so that no other file gets its inode number.
+ * file stays open until then, so that no other file gets its inode number.
  *
  * Files count as missing if three tries find the same other files, and no journal between
  * the tries. If a writer were at work at each try, these would be three different writers,

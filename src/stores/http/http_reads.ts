@@ -134,7 +134,7 @@ async function partialContent(
     : sentLength(range, response.contentRange);
   if (length === undefined) {
     await response.cancel();
-    throw unexpectedRange(response, range);
+    throw unexpectedRangeError(response, range);
   }
   const bytes = await response.bytesUpTo(length);
   if (bytes?.length === length) return bytes;
@@ -160,12 +160,12 @@ async function rangePastEnd(
     await fetchSize(requests, key, options);
   if (size === undefined) return undefined;
   const { start, end } = resolveByteRange(range, size);
-  if (start < end) throw unexpectedRange(response, range);
+  if (start < end) throw unexpectedRangeError(response, range);
   return new Uint8Array();
 }
 
 /** Creates an error for a response that does not belong to the range of its request. */
-function unexpectedRange(response: HttpResponse, range: ByteRange): Error {
+function unexpectedRangeError(response: HttpResponse, range: ByteRange): Error {
   const found = ["content-range", "content-encoding"]
     .map((name) => `${name} ${JSON.stringify(response.headers.get(name))}`);
   return new Error(
@@ -197,7 +197,7 @@ async function fetchSizeByRange(
   const isFirstByte = status === 206 &&
     sentLength(range, contentRange) !== undefined;
   if (isFirstByte && contentRange.size !== undefined) return contentRange.size;
-  throw unexpectedRange(response, range);
+  throw unexpectedRangeError(response, range);
 }
 
 /** Cuts a range out of the whole value, from a server that ignored the range of a request. */

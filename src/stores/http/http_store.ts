@@ -42,10 +42,11 @@ import { fetchRangeOf } from "./http_version.ts";
  * server sends `Last-Modified` and `Date`, and serves files that this package writes; or
  * if all parts carry the header `x-amz-meta-zarr-parts-generation`. Parts that were
  * written within the last 3 seconds are waited for. Without `Date`, and for entity tags
- * of uploads in pieces, a chunk takes one request more, and the others wait for that of
- * the last part. If there is no `Date`, two writes within one second cannot be told
- * apart; if there is neither `Last-Modified` nor `ETag` nor a generation, or if a cache
- * between hides that it answers, nothing is. Equal weak entity tags count as equal ones.
+ * of uploads in pieces, a chunk takes one request more, and the other requests wait
+ * for that of the last part. Without `Date`, two writes within one second cannot be told
+ * apart. No writes can be told apart if there is neither `Last-Modified` nor `ETag` nor a
+ * generation, or if a cache hides that the response is its own. Equal weak entity tags
+ * count as equal ones.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, and the signal's reason once the operation is aborted.

@@ -33,7 +33,7 @@ import {
   type KeptUpload,
   type Source,
   toBase64,
-  unknownJournal,
+  unknownJournalError,
 } from "./s3_journal_record.ts";
 import { abortUpload, type PreparedUpload, Upload } from "./uploads.ts";
 
@@ -81,7 +81,7 @@ export class S3Group implements StoreGroup {
         if (this.#keys.length === 1) return false;
         const journal = await journalKey(this.#key);
         const found = await findJournal(objects, journal, options);
-        if (found && !found.record) throw unknownJournal(journal);
+        if (found && !found.record) throw unknownJournalError(journal);
         return isBusy(found);
       },
     });
@@ -272,7 +272,7 @@ class S3GroupWriter implements GroupWriter {
   async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
     const upload = this.#begin(key);
     await upload.write(copyBytes(bytes));
-    await this.#give(key, upload);
+    await this.#accept(key, upload);
   }
 
   // deno-lint-ignore require-await -- so that a bad key is a rejection
@@ -283,8 +283,8 @@ class S3GroupWriter implements GroupWriter {
         await upload.write(copyBytes(bytes));
         return bytes.length;
       },
-      close: () => this.#give(key, upload),
-      abort: () => this.#end(upload),
+      close: () => this.#accept(key, upload),
+      abort: () => this.#giveUp(upload),
     };
   }
 
@@ -328,7 +328,7 @@ class S3GroupWriter implements GroupWriter {
     if (this.#mayBeCommitted) return;
     const { objects } = this.#bucket;
     await Promise.all([
-      ...Array.from(this.#begun, (upload) => this.#end(upload)),
+      ...Array.from(this.#begun, (upload) => this.#giveUp(upload)),
       ...this.#kept.map(async ({ upload, from }) => {
         if (upload) await abortUpload(objects, upload);
         if (from) await deleteObject(objects, from, {}, {});
@@ -400,13 +400,13 @@ class S3GroupWriter implements GroupWriter {
   }
 
   /** Takes a complete object, in place of an earlier one for the same key. */
-  async #give(key: StoreKey, upload: Upload): Promise<void> {
+  async #accept(key: StoreKey, upload: Upload): Promise<void> {
     const earlier = this.#given.get(key);
     this.#given.set(key, upload);
-    if (earlier && earlier !== upload) await this.#end(earlier);
+    if (earlier && earlier !== upload) await this.#giveUp(earlier);
   }
 
-  async #end(upload: Upload): Promise<void> {
+  async #giveUp(upload: Upload): Promise<void> {
     this.#begun.delete(upload);
     await upload.abort();
   }

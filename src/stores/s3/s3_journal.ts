@@ -27,7 +27,7 @@ import {
   type JournalRecord,
   keepUpload,
   sourcesOf,
-  unknownJournal,
+  unknownJournalError,
   type WriteRecord,
 } from "./s3_journal_record.ts";
 import {
@@ -388,7 +388,7 @@ export async function recoverBucket(
     }
     try {
       const found = await findJournal(objects, key, options);
-      if (found && !found.record) throw unknownJournal(key);
+      if (found && !found.record) throw unknownJournalError(key);
       if (!isBusy(found)) continue;
       const { record } = found;
       for (const source of sourcesOf(record)) needed.add(source);

@@ -110,7 +110,7 @@ export async function findJournal(
 }
 
 /** The error for a journal that cannot be understood. */
-export function unknownJournal(key: StoreKey): Error {
+export function unknownJournalError(key: StoreKey): Error {
   return new Error(
     `Expected a journal of this version of the package at ${
       JSON.stringify(key)
