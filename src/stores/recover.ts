@@ -40,7 +40,7 @@ export interface RecoverOptions extends StoreOptions {
   dryRun?: boolean;
 }
 
-/** A store whose writers may leave something when they are killed. */
+/** A store that can finish the writes of killed programs. */
 interface RecoverableStore {
   recover(options: RecoverOptions): Promise<Recovery>;
 }

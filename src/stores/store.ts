@@ -278,7 +278,7 @@ export interface ByteWriter {
   close(): void | Promise<void>;
   /**
    * Gives up the bytes written so far. It may be called before the last `write`
-   * has settled. Where it is missing, `close` is called.
+   * has settled. Where the method is missing, `close` is called.
    *
    * @param reason Why.
    */

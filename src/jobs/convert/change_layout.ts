@@ -147,7 +147,7 @@ export function changeLayout(
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     const array = `Cannot give array ${describe(`/${path}`)} this layout`;
-    // Only the option `metadata` has places that the caller knows.
+    // The place of the problem says something only about metadata that the caller has written.
     const at = options.metadata === undefined ? "" : error.path;
     throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
   }

@@ -14,7 +14,7 @@ import {
 import type { StoredValue, WorkItem } from "./convert_work.ts";
 import { copyBySystem } from "./system_copies.ts";
 
-/** What happened to a value, and the number of bytes that were copied. */
+/** The outcome for a value, and the number of bytes that were copied. */
 export interface Copied {
   readonly outcome: "copied" | "skipped" | "absent";
   readonly bytes: number;

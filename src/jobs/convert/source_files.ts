@@ -22,7 +22,7 @@ import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
 import { MARKER } from "./unfinished_marker.ts";
 
-/** What a listing of the source has found besides the chunks. */
+/** The files that a listing of the source has found besides the chunks. */
 export interface ListedSource {
   /** The keys of files that belong to no chunk, relative to the outermost node. */
   readonly files: readonly StoreKey[];

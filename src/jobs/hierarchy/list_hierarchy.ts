@@ -5,7 +5,7 @@ import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { documentKey, type Place, rootIn } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
 
-/** What a listed key of an array is. */
+/** The kind of a listed key of an array. */
 type ListedKey =
   | { readonly kind: "chunk"; readonly coordinates: readonly number[] }
   /**

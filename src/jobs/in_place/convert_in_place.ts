@@ -250,7 +250,7 @@ async function lock(
   );
 }
 
-/** Converts a node in place of which no conversion is unfinished. */
+/** Begins a conversion in place, and carries it out. No earlier conversion of the node is unfinished. */
 async function beginInPlace(
   place: Place,
   files: FileChanges,

@@ -12,7 +12,7 @@ import {
 import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
 
-/** A regular file below the root of a store. */
+/** The properties of a regular file below the root of a store. */
 interface FileFacts {
   readonly size: number;
   /** The number of names that the file has. */

@@ -10,7 +10,7 @@ import {
   type OpenFile,
 } from "./files.ts";
 
-/** Gives the writers of this program their turns, so that only one of them tries for the lock of a journal. */
+/** The locks of journals in this process, so that only one of its writers at a time tries to lock the file. */
 const turns = /* @__PURE__ */ new KeyLocks();
 
 /**

@@ -19,7 +19,7 @@ export class ConflictError extends Error {
   }
 }
 
-/** The statuses of a request whose condition does not hold, or that another request came before. */
+/** The statuses of a request that conflicts with another one at the same time (409), or whose condition does not hold (412). */
 const CONFLICT: readonly number[] = [409, 412];
 
 /**

@@ -43,7 +43,7 @@ const MOST_RUNS = 20;
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 1000;
 
-/** What all groups of a store share. */
+/** The bucket, the locks and the probe that all groups of a store share. */
 export interface SharedByGroups {
   readonly bucket: Bucket;
   readonly locks: KeyLocks;

@@ -418,7 +418,7 @@ export async function recoverBucket(
   let files = 0;
   let bytes = 0;
   for (const { key, size, modified } of temporary) {
-    // A program whose probe is removed asks the bucket again.
+    // A program whose probe is removed probes the bucket again.
     const isLeft = isProbe(splitPath(key).name) || modified < Date.now() - OLD;
     if (!isLeft || needed.has(key)) continue;
     if (!dryRun) await deleteObject(objects, key, {}, options);

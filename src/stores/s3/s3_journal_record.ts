@@ -69,7 +69,7 @@ interface RemovedObject extends Omit<ObjectTag, "earlier"> {
 /** A journal as it is stored. */
 export interface FoundJournal {
   readonly etag: string;
-  /** What it says; `undefined` if it cannot be understood. */
+  /** The content of the journal; `undefined` if it cannot be understood. */
   readonly record: JournalRecord | undefined;
 }
 

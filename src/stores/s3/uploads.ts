@@ -188,7 +188,7 @@ export class Upload {
     if (!await isStored()) throw failure;
   }
 
-  /** Sends what is left, and returns the upload, which is to be completed. */
+  /** Sends the remaining bytes, and returns the upload, which any program may complete. */
   async prepare(): Promise<PreparedUpload> {
     if (this.#length > 0 || this.#pieces.length === 0) await this.#send();
     const pieces = await Promise.all(this.#pieces);
