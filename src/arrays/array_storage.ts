@@ -129,59 +129,6 @@ export class ArrayStorage {
 }
 
 /**
- * Checks the metadata of shards, and of shards that are nested in them. Shards behind
- * another codec are not checked, since the codec may change the shape of a chunk.
- */
-function checkShards(
-  [codec]: readonly unknown[],
-  chunkShape: readonly number[],
-  path: string,
-): void {
-  if (codec === undefined) return;
-  const { name, configuration } = parseExtension(codec, "codec");
-  if (name !== "sharding_indexed") return;
-  below(path, () => parseShardLayout(codec, chunkShape));
-  const { codecs, chunk_shape } = configuration as {
-    codecs: unknown[];
-    chunk_shape: number[];
-  };
-  checkShards(codecs, chunk_shape, `${path}/configuration/codecs/0`);
-}
-
-/** Refuses a template that does not have a key for each chunk of the grid. */
-function assertKeysFor(
-  encoding: ChunkKeyEncoding,
-  gridShape: readonly number[],
-): void {
-  // A registered encoding may have no key for some chunks.
-  if (innermostEncoding(encoding).name !== "template") return;
-  const last = gridShape.map((count) => Math.max(count - 1, 0));
-  atPath("", () => encoding.encode(last));
-}
-
-function assertChunkKey(key: string): void {
-  const problem = chunkKeyProblem(key);
-  if (problem === undefined) return;
-  throw new MetadataError(`The chunk key ${describe(key)} ${problem}`);
-}
-
-/** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */
-function parseTransformer(member: unknown): Part[] | undefined {
-  const { name, configuration, mustUnderstand } = parseExtension(
-    member,
-    "storage transformer",
-  );
-  if (name === "concat-parts") {
-    return below("/configuration", () => checkConfiguration(configuration));
-  }
-  if (!mustUnderstand) return undefined;
-  throw new MetadataError(
-    `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
-    typeof member === "string" ? "" : "/name",
-  );
-}
-
-/**
  * Converts an array's path to the prefix of its keys, without a last `/`: empty
  * for the root.
  *
@@ -243,5 +190,58 @@ export function sizeTogether(parts: readonly Part[]): number | undefined {
     (sum, { size }) =>
       size === undefined || sum === undefined ? undefined : sum + size,
     0,
+  );
+}
+
+/**
+ * Checks the metadata of shards, and of shards that are nested in them. Shards behind
+ * another codec are not checked, since the codec may change the shape of a chunk.
+ */
+function checkShards(
+  [codec]: readonly unknown[],
+  chunkShape: readonly number[],
+  path: string,
+): void {
+  if (codec === undefined) return;
+  const { name, configuration } = parseExtension(codec, "codec");
+  if (name !== "sharding_indexed") return;
+  below(path, () => parseShardLayout(codec, chunkShape));
+  const { codecs, chunk_shape } = configuration as {
+    codecs: unknown[];
+    chunk_shape: number[];
+  };
+  checkShards(codecs, chunk_shape, `${path}/configuration/codecs/0`);
+}
+
+/** Refuses a template that does not have a key for each chunk of the grid. */
+function assertKeysFor(
+  encoding: ChunkKeyEncoding,
+  gridShape: readonly number[],
+): void {
+  // A registered encoding may have no key for some chunks.
+  if (innermostEncoding(encoding).name !== "template") return;
+  const last = gridShape.map((count) => Math.max(count - 1, 0));
+  atPath("", () => encoding.encode(last));
+}
+
+function assertChunkKey(key: string): void {
+  const problem = chunkKeyProblem(key);
+  if (problem === undefined) return;
+  throw new MetadataError(`The chunk key ${describe(key)} ${problem}`);
+}
+
+/** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */
+function parseTransformer(member: unknown): Part[] | undefined {
+  const { name, configuration, mustUnderstand } = parseExtension(
+    member,
+    "storage transformer",
+  );
+  if (name === "concat-parts") {
+    return below("/configuration", () => checkConfiguration(configuration));
+  }
+  if (!mustUnderstand) return undefined;
+  throw new MetadataError(
+    `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
+    typeof member === "string" ? "" : "/name",
   );
 }

@@ -133,12 +133,12 @@ export interface AppliedParts {
 
 const appliedTo = new WeakMap<Store, AppliedParts>();
 
-/** Returns what a store is composed of, or `undefined` if it is no composed store. */
+/** Returns the parts of which a store is composed, or `undefined` if it is not a composed store. */
 export function appliedParts(store: Store): AppliedParts | undefined {
   return appliedTo.get(store);
 }
 
-/** Notes what a store is composed of, and gives it the locks of the store that holds its values. */
+/** Notes the parts of which a store is composed, and gives it the locks of the store that holds its values. */
 export function noteAppliedParts(composed: Store, applied: AppliedParts): void {
   appliedTo.set(composed, applied);
   KeyLocks.of(baseOf(applied.below)).passOnTo(composed);

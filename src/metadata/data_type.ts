@@ -89,6 +89,43 @@ export function fillValueJson(
   );
 }
 
+/** The data type of an array document. */
+export interface DocumentDataType {
+  /** The data type as `zarr.json` holds it. */
+  readonly json: string | NamedConfiguration;
+  /** The name of the data type. */
+  readonly name: string;
+  /** The data type if it is known; `undefined` for other extensions. */
+  readonly known: DataType | undefined;
+}
+
+/**
+ * Checks the data type of a document that is to be written. A name must be known or have
+ * an owner; an object may name any other extension.
+ *
+ * @throws {MetadataError} If no Zarr client knows the data type.
+ */
+export function checkDataType(value: unknown): DocumentDataType {
+  if (typeof value === "string") {
+    const known = knownDataType(value);
+    const isOwned = OWNED_NAME.test(value) &&
+      suggestedName(value) === undefined;
+    if (known === undefined && !isOwned) throw unknownError(value, "");
+    return { json: value, name: value, known };
+  }
+  const { name, configuration } = parseExtension(value, "data type");
+  if (Object.keys(configuration).length > 0) {
+    return { json: value as NamedConfiguration, name, known: undefined };
+  }
+  const known = knownDataType(name);
+  if (known === undefined && CORE_LIKE.test(name)) {
+    throw unknownError(name, "/name");
+  }
+  // zarr-python accepts data types without configuration as names only.
+  const json = known === undefined ? value as NamedConfiguration : name;
+  return { json, name, known };
+}
+
 function split(name: string): { kind: Kind; bits: number } {
   const [, kind, digits] = NAME.exec(name)!;
   return { kind: kind as Kind, bits: Number(digits) };
@@ -199,16 +236,6 @@ const ALIASES: Readonly<Record<string, string>> = {
   str: "string",
 };
 
-/** The data type of an array document. */
-export interface DocumentDataType {
-  /** The data type as `zarr.json` holds it. */
-  readonly json: string | NamedConfiguration;
-  /** The name of the data type. */
-  readonly name: string;
-  /** The data type if it is known; `undefined` for other extensions. */
-  readonly known: DataType | undefined;
-}
-
 /** Matches the raw bits of the Zarr core. */
 const RAW = /^r(\d{1,9})$/;
 
@@ -228,33 +255,6 @@ const CORE_LIKE = /^(?:bool|u?int|float|complex|string|r)\d*$/;
 
 /** The greatest number of zero bytes that a default fill value has. */
 const MOST_ZEROS = 1024;
-
-/**
- * Checks the data type of a document that is to be written. A name must be known or have
- * an owner; an object may name any other extension.
- *
- * @throws {MetadataError} If no Zarr client knows the data type.
- */
-export function checkDataType(value: unknown): DocumentDataType {
-  if (typeof value === "string") {
-    const known = knownDataType(value);
-    const isOwned = OWNED_NAME.test(value) &&
-      suggestedName(value) === undefined;
-    if (known === undefined && !isOwned) throw unknownError(value, "");
-    return { json: value, name: value, known };
-  }
-  const { name, configuration } = parseExtension(value, "data type");
-  if (Object.keys(configuration).length > 0) {
-    return { json: value as NamedConfiguration, name, known: undefined };
-  }
-  const known = knownDataType(name);
-  if (known === undefined && CORE_LIKE.test(name)) {
-    throw unknownError(name, "/name");
-  }
-  // zarr-python accepts data types without configuration as names only.
-  const json = known === undefined ? value as NamedConfiguration : name;
-  return { json, name, known };
-}
 
 /** Looks up a data type that some Zarr client knows by its name alone. */
 function knownDataType(name: string): DataType | undefined {

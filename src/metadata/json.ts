@@ -7,12 +7,6 @@ export type Members = Readonly<Record<string, unknown>>;
 /** The greatest size of a document in bytes, far above that of usual ones. It limits the memory for parsing. */
 export const LONGEST_DOCUMENT: number = 16 * 1024 * 1024;
 
-/** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
-const DEEPEST = 500;
-
-/** The greatest number of characters of a whole number that becomes a `bigint`. */
-const MOST_DIGITS = 1000;
-
 /**
  * Parses a metadata document: JSON in UTF-8, in which numbers may also be `NaN`,
  * `Infinity` and `-Infinity`, as zarr-python writes them. A whole number beyond 2^53 that
@@ -28,6 +22,54 @@ export function parseZarrJson(bytes: Uint8Array): unknown {
  */
 export function parseExactZarrJson(bytes: Uint8Array): unknown {
   return parse(bytes, (text) => new JsonNumber(text));
+}
+
+/**
+ * Changes a metadata document. The text of unchanged numbers is kept. Returns the same
+ * bytes if nothing changes.
+ *
+ * @param change Returns the changed document, or the same one.
+ */
+export function changeZarrJson(
+  bytes: Uint8Array,
+  change: (document: unknown) => unknown,
+): Uint8Array {
+  const document = parseExactZarrJson(bytes);
+  const changed = change(document);
+  return changed === document ? bytes : formatZarrJson(changed);
+}
+
+/**
+ * Changes a metadata document as {@linkcode changeZarrJson} does, for readers of JSON:
+ * `NaN`, `Infinity` and `-Infinity`, which JSON does not have, become strings.
+ */
+export function showZarrJson(
+  bytes: Uint8Array,
+  change: (document: unknown) => unknown,
+): Uint8Array {
+  const document = parseExactZarrJson(bytes);
+  const changed = change(document);
+  return changed === document && !hasNonFinite(bytes)
+    ? bytes
+    : formatZarrJson(changed, { nonFinite: "strings" });
+}
+
+/**
+ * Formats a metadata document with a final newline, and with an indentation of two spaces
+ * unless the document is too long with it.
+ *
+ * @param options `nonFinite`: `"strings"` to write `NaN` and the infinities of a document
+ * that was read as strings. By default, they are written as they were read.
+ */
+export function formatZarrJson(
+  metadata: unknown,
+  { nonFinite }: { nonFinite?: "strings" } = {},
+): Uint8Array {
+  const isShown = nonFinite === "strings";
+  let bytes = encode(metadata, 2, isShown);
+  if (bytes.length > LONGEST_DOCUMENT) bytes = encode(metadata, 0, isShown);
+  assertReadable(bytes);
+  return bytes;
 }
 
 /** Whether a document holds `NaN`, `Infinity` or `-Infinity`, which JSON does not have. */
@@ -63,6 +105,30 @@ export function withNumbers(document: unknown): unknown {
     members.map(([name, value]) => [name, withNumbers(value)]),
   );
 }
+
+/** Whether a value is a JSON object. */
+export function isMembers(value: unknown): value is Members {
+  return typeof value === "object" && value !== null &&
+    !Array.isArray(value) && !(value instanceof JsonNumber);
+}
+
+/** Whether two values in documents are equal, regardless of the order of members and the spelling of numbers. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  const [one, other] = [numberOf(a), numberOf(b)];
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length &&
+      one.every((item, i) => isSameJson(item, other[i]));
+  }
+  if (!isMembers(one) || !isMembers(other)) return isSameValue(one, other);
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length &&
+    names.every((name) =>
+      Object.hasOwn(other, name) && isSameJson(one[name], other[name])
+    );
+}
+
+/** The greatest number of characters of a whole number that becomes a `bigint`. */
+const MOST_DIGITS = 1000;
 
 function valueOf(text: string): number | bigint {
   const number = Number(text);
@@ -169,6 +235,9 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+/** The greatest depth of lists and objects in a document, far below the limit of call stacks. */
+const DEEPEST = 500;
+
 /** Refuses a document that takes too much memory or too deep a call stack. */
 function assertReadable(bytes: Uint8Array): void {
   if (bytes.length > LONGEST_DOCUMENT) {
@@ -204,54 +273,6 @@ function isDeep(bytes: Uint8Array): boolean {
     }
   }
   return false;
-}
-
-/**
- * Changes a metadata document. The text of unchanged numbers is kept. Returns the same
- * bytes if nothing changes.
- *
- * @param change Returns the changed document, or the same one.
- */
-export function changeZarrJson(
-  bytes: Uint8Array,
-  change: (document: unknown) => unknown,
-): Uint8Array {
-  const document = parseExactZarrJson(bytes);
-  const changed = change(document);
-  return changed === document ? bytes : formatZarrJson(changed);
-}
-
-/**
- * Changes a metadata document as {@linkcode changeZarrJson} does, for readers of JSON:
- * `NaN`, `Infinity` and `-Infinity`, which JSON does not have, become strings.
- */
-export function showZarrJson(
-  bytes: Uint8Array,
-  change: (document: unknown) => unknown,
-): Uint8Array {
-  const document = parseExactZarrJson(bytes);
-  const changed = change(document);
-  return changed === document && !hasNonFinite(bytes)
-    ? bytes
-    : formatZarrJson(changed, { nonFinite: "strings" });
-}
-
-/**
- * Formats a metadata document with a final newline, and with an indentation of two spaces
- * unless the document is too long with it.
- *
- * @param options `nonFinite`: `"strings"` to write `NaN` and the infinities of a document
- * that was read as strings. By default, they are written as they were read.
- */
-export function formatZarrJson(
-  metadata: unknown,
-  { nonFinite }: { nonFinite?: "strings" } = {},
-): Uint8Array {
-  const isShown = nonFinite === "strings";
-  let bytes = encode(metadata, 2, isShown);
-  if (bytes.length > LONGEST_DOCUMENT) bytes = encode(metadata, 0, isShown);
-  assertReadable(bytes);
-  return bytes;
 }
 
 function encode(
@@ -294,27 +315,6 @@ function encode(
       { cause: error },
     );
   }
-}
-
-/** Whether a value is a JSON object. */
-export function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null &&
-    !Array.isArray(value) && !(value instanceof JsonNumber);
-}
-
-/** Whether two values in documents are equal, regardless of the order of members and the spelling of numbers. */
-export function isSameJson(a: unknown, b: unknown): boolean {
-  const [one, other] = [numberOf(a), numberOf(b)];
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length &&
-      one.every((item, i) => isSameJson(item, other[i]));
-  }
-  if (!isMembers(one) || !isMembers(other)) return isSameValue(one, other);
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length &&
-    names.every((name) =>
-      Object.hasOwn(other, name) && isSameJson(one[name], other[name])
-    );
 }
 
 /**

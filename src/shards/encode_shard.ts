@@ -27,6 +27,53 @@ export interface EncodeShardOptions {
 }
 
 /**
+ * The bytes of a file format around the inner chunks of a shard. With them, a shard is
+ * a complete file of that format. All offsets are in bytes from the start of the shard.
+ *
+ * @example A file that starts with the number of its inner chunks
+ * ```ts
+ * import { encodeShard, type ShardContainer } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const container: ShardContainer = {
+ *   head: (index) => new Uint8Array([index.length]),
+ *   before: (place) => new Uint8Array([100 + place]),
+ *   tail: (index, offset) => new Uint8Array([index[1]!.offset, offset]),
+ * };
+ * const layout = {
+ *   chunksPerShard: [2],
+ *   indexLocation: "end",
+ *   indexEndian: "little",
+ *   indexHasChecksum: false,
+ * } as const;
+ * const chunks = [new Uint8Array([7, 7]), new Uint8Array([8])];
+ * const shard = encodeShard(chunks, layout, { container });
+ * assertEquals([...shard.subarray(0, -32)], [2, 100, 7, 7, 101, 8, 5, 6]);
+ * ```
+ */
+export interface ShardContainer {
+  /**
+   * Gives the bytes at the start of the shard. This function is called twice: first with
+   * offsets as if the head had no bytes, to learn its length, and then with the offsets in
+   * the shard. The length must be the same both times.
+   */
+  head?(index: ShardIndex): Uint8Array;
+  /**
+   * Gives the bytes right before an inner chunk.
+   *
+   * @param place The place of the inner chunk in the index.
+   * @param chunk The inner chunk, encoded.
+   */
+  before?(place: number, chunk: Uint8Array): Uint8Array;
+  /**
+   * Gives the bytes after the last inner chunk. The index of the shard follows them.
+   *
+   * @param offset The place of these bytes in the shard.
+   */
+  tail?(index: ShardIndex, offset: number): Uint8Array;
+}
+
+/**
  * Encodes a shard from its inner chunks.
  *
  * @param chunks The inner chunks in C order, encoded; `undefined` for absent ones.
@@ -37,7 +84,7 @@ export interface EncodeShardOptions {
  * @throws {RangeError} If the number of chunks is not that of the layout, if the
  * alignment is not a whole number from 1, if there is a prefix or a container and the
  * index is at the start, or if the length of the container's head varies.
- * @throws {TypeError} If a chunk, the prefix or what the container gives is not a
+ * @throws {TypeError} If a chunk, the prefix or a result of the container is not a
  * `Uint8Array`, if the container is a function, or if there are a prefix and a
  * container.
  *
@@ -195,53 +242,6 @@ export function assertFirstBytes(
       'Expected a shard with its index at the end, where the container leaves it, found one with its index at the start: create the array with index_location "end"',
     );
   }
-}
-
-/**
- * The bytes of a file format around the inner chunks of a shard. With them, a shard is
- * a complete file of that format. All offsets are in bytes from the start of the shard.
- *
- * @example A file that starts with the number of its inner chunks
- * ```ts
- * import { encodeShard, type ShardContainer } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const container: ShardContainer = {
- *   head: (index) => new Uint8Array([index.length]),
- *   before: (place) => new Uint8Array([100 + place]),
- *   tail: (index, offset) => new Uint8Array([index[1]!.offset, offset]),
- * };
- * const layout = {
- *   chunksPerShard: [2],
- *   indexLocation: "end",
- *   indexEndian: "little",
- *   indexHasChecksum: false,
- * } as const;
- * const chunks = [new Uint8Array([7, 7]), new Uint8Array([8])];
- * const shard = encodeShard(chunks, layout, { container });
- * assertEquals([...shard.subarray(0, -32)], [2, 100, 7, 7, 101, 8, 5, 6]);
- * ```
- */
-export interface ShardContainer {
-  /**
-   * Gives the bytes at the start of the shard. This function is called twice: first with
-   * offsets as if the head had no bytes, to learn its length, and then with the offsets in
-   * the shard. The length must be the same both times.
-   */
-  head?(index: ShardIndex): Uint8Array;
-  /**
-   * Gives the bytes right before an inner chunk.
-   *
-   * @param place The place of the inner chunk in the index.
-   * @param chunk The inner chunk, encoded.
-   */
-  before?(place: number, chunk: Uint8Array): Uint8Array;
-  /**
-   * Gives the bytes after the last inner chunk. The index of the shard follows them.
-   *
-   * @param offset The place of these bytes in the shard.
-   */
-  tail?(index: ShardIndex, offset: number): Uint8Array;
 }
 
 /** Lays out inner chunks after a head. `end` is the end of the last one. */

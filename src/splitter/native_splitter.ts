@@ -213,7 +213,7 @@ class NativeSplitter implements Splitter {
     return going;
   }
 
-  /** Shares bytes out among the parts. */
+  /** Assigns bytes that go on to their parts. */
   #cut(going: number): void {
     this.#firstPart = this.#part;
     this.#cuts[this.#part] = 0;
@@ -293,10 +293,11 @@ class HeldBytes {
  * are counted, but in the same order.
  */
 class NativeChecksums {
-  /** The CRC32Cs of the parts. */
+  /** The CRC32C of each part. */
   readonly parts: number[] = [];
-  /** The part that is summed up, and how many of its bytes were summed up. */
+  /** The part to which the next bytes belong. */
   #part = 0;
+  /** How many bytes of this part were summed up. */
   #summed = 0;
   /** The last four bytes as a little-endian number. */
   #lastFour = 0;

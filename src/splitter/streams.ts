@@ -348,8 +348,8 @@ class Split {
 }
 
 /**
- * Copies all but the longest of the cuts of a piece, since a stream may transfer
- * the memory of what is written to it.
+ * Copies all cuts of a piece except the longest one, since a stream may transfer the
+ * memory of the bytes that are written to it.
  */
 function separate(cuts: Uint8Array[], { buffer }: Uint8Array): void {
   if (cuts.length < 2) return;

@@ -80,7 +80,7 @@ interface Steps<T> {
 interface Pumping {
   /** Resolves when all pieces are written, and rejects with the first failure, also while `read` stalls. */
   readonly done: Promise<void>;
-  /** Resolves when nothing is read or written any more. */
+  /** Resolves when the last read and the last write have ended, also after a failure. */
   readonly settled: Promise<void>;
 }
 
