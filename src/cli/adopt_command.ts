@@ -78,7 +78,8 @@ export const ADOPT: Command = {
       onProgress: ({ done, total }) => progress.update(done, total),
     };
     const store = new FileSystemStore(found.root);
-    const adopted = await adoptFound(store, found, args, options)
+    const adopt = found.format === "zip" ? adoptZips : adoptTiffs;
+    const adopted = await adopt(store, found, args, options)
       .catch((error) => {
         // A run removes its indexes only if all of them are new.
         const isNew = ["overwrite", "dry-run", "finish"]
@@ -126,17 +127,6 @@ function report(
   }
   for (const note of notes) io.print(`  ${note}`);
   if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
-}
-
-/** Adopts the files that were found, as the options of the command say. */
-async function adoptFound(
-  store: Store,
-  found: FilesToAdopt,
-  args: Arguments,
-  options: AdoptionOptions,
-): Promise<AdoptedArray> {
-  const adopt = found.format === "zip" ? adoptZips : adoptTiffs;
-  return await adopt(store, found, args, options);
 }
 
 async function adoptTiffs(

@@ -33,7 +33,7 @@ function storeOf(place: string): Store {
   );
 }
 
-/** The documents of nodes, whose folders are meant where they are named. */
+/** Matches the path of the document of a node, which users type where they mean the folder of the node. */
 const DOCUMENT = /[\/\\](?:zarr\.json|\.zarray|\.zgroup|\.zattrs|\.zmetadata)$/;
 
 /**
@@ -123,7 +123,7 @@ export function openWritableStore(place: string): Store {
   );
 }
 
-/** Refuses a URL where a command takes paths only, which would name a folder such as `s3:`. */
+/** Refuses a URL where a command takes only paths: as a path, the URL would name a folder such as `s3:`. */
 export function assertPath(place: string): void {
   if (!/^(?:(?:https?|s3|file):|[a-z][a-z\d+.-]+:\/\/)/i.test(place)) return;
   throw new UsageError(

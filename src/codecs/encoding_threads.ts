@@ -1,6 +1,6 @@
 import { type NativeZlib, nativeZlib, ownBytes } from "../runtime/mod.ts";
 
-/** The least number of bytes that are sent to another thread, which takes about as long as encoding fewer bytes. */
+/** The least number of bytes that are sent to another thread. To send fewer takes about as long as to encode them. */
 const LEAST_BYTES = 32 * 1024;
 
 let threads: EncodingThreads | undefined;

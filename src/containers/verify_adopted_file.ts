@@ -13,7 +13,7 @@ import { makeZipIndex, wrongEntries } from "./zip/verify_adopted_zips.ts";
 
 /** A way in which an adopted file is not the one that was adopted. */
 interface AdoptedFileProblem {
-  /** Whether the index does not fit the file, or one entry of a zip was changed. */
+  /** `"file"` if the index does not fit the file, `"entry"` if one entry of a zip was changed. */
   readonly kind: "file" | "entry";
   /** The difference, in a sentence. */
   readonly message: string;

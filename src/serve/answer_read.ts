@@ -5,7 +5,7 @@ import {
   resolveByteRange,
   type StoreKey,
 } from "../stores/mod.ts";
-import type { Ask } from "./chunk_values.ts";
+import type { NeededBytes } from "./chunk_values.ts";
 import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import {
@@ -39,11 +39,11 @@ export async function answerRead(
   const isHead = method === "HEAD";
   // Only GET has ranges (RFC 9110, section 14.2).
   const range = isHead ? undefined : parseRangeHeader(headers.get("range"));
-  const ask: Ask = isHead || mayBeUnmodified(headers)
+  const needed: NeededBytes = isHead || mayBeUnmodified(headers)
     ? undefined
     : range ?? "all";
   for (let tries = 1; tries <= TRIES; tries++) {
-    const value = await shown.find(key, ask, deadline);
+    const value = await shown.find(key, needed, deadline);
     if (value === undefined) return undefined;
     let answer: Answer | undefined;
     try {

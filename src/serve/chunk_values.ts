@@ -28,7 +28,7 @@ import {
 } from "./served_value.ts";
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
-export type Ask = ByteRange | "all" | undefined;
+export type NeededBytes = ByteRange | "all" | undefined;
 
 /** A version that is kept, and the place that it belongs to. */
 interface KeptVersion {
@@ -49,14 +49,14 @@ export class ChunkValues {
 
   /**
    * Looks up a value: in memory, or by as many requests as it has parts. Bytes that are
-   * asked for are read by the same requests, where that is possible.
+   * needed are read by the same requests, where that is possible.
    *
    * @param shown The key that the value is shown under.
    */
   async find(
     shown: StoreKey,
     place: Place,
-    ask: Ask,
+    needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
     const { store, key } = place;
@@ -66,7 +66,7 @@ export class ChunkValues {
     }
     const chunk = versionedChunk(store, key, { signal: deadline.signal });
     if (chunk === undefined) return await unversionedValue(place, deadline);
-    const { range, needsAll } = firstWindow(ask);
+    const { range, needsAll } = firstWindow(needed);
     const found = await deadline.run(() =>
       findChunkVersion(chunk, range, needsAll)
     );
@@ -129,9 +129,9 @@ function valueOf(
 
 /** Returns the bytes that are read with the version: at most a window. */
 function firstWindow(
-  ask: Ask,
+  needed: NeededBytes,
 ): { range: ByteRange | undefined; needsAll: boolean } {
-  const range = ask === "all" ? { offset: 0, length: WINDOW } : ask;
+  const range = needed === "all" ? { offset: 0, length: WINDOW } : needed;
   if (range === undefined || "suffixLength" in range) {
     const isShort = range !== undefined && range.suffixLength <= WINDOW;
     return { range: isShort ? range : undefined, needsAll: false };
@@ -139,7 +139,7 @@ function firstWindow(
   const { offset, length } = range;
   return {
     range: { offset, length: Math.min(length, WINDOW) },
-    needsAll: ask === "all",
+    needsAll: needed === "all",
   };
 }
 

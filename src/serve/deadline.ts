@@ -1,6 +1,7 @@
 /**
  * The time in milliseconds after which a step asks whether its client has left. Most
- * steps end before, and need not: Deno warns programs that use the signal of a request.
+ * steps end earlier, and do not use the signal of the request: Deno warns programs that
+ * use it.
  */
 const PATIENCE = 1_000;
 

@@ -39,7 +39,7 @@ export function pathBelow(mount: string, url: string): string | undefined {
 /** The answer for an absent value. */
 export const NOT_FOUND = { status: 404, body: "Not found\n" } as const;
 
-/** Decodes the path of a request to a key. Folders, and files of writers, have none. */
+/** Decodes the path of a request to a key. Folders and temporary files have no key. */
 export function keyOfPath(path: string): RequestKey {
   let key: string;
   try {

@@ -162,7 +162,10 @@ export async function* windows(
   }
 }
 
-/** Reads pieces, some of which are streams. Not a generator, whose `return` would leave streams open before its first `next`. */
+/**
+ * Reads pieces, some of which are streams. The result is no generator, since `return` of
+ * a generator before the first `next` would leave the streams open.
+ */
 export function joined(
   pieces: readonly (Uint8Array | ReadableStream<Uint8Array>)[],
   deadline: Deadline,

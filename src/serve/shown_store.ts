@@ -13,7 +13,7 @@ import {
   type Translation,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
-import { type Ask, BoundedCache, ChunkValues } from "./chunk_values.ts";
+import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
@@ -43,7 +43,7 @@ export class ShownStore {
   /** Looks up a value. Returns `undefined` for an absent one. */
   async find(
     key: StoreKey,
-    ask: Ask,
+    needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
     if (this.#view && isAnyDocument(key)) {
@@ -55,7 +55,7 @@ export class ShownStore {
     const place = found instanceof Promise
       ? await deadline.run(() => found)
       : found;
-    return place && await this.#chunks.find(key, place, ask, deadline);
+    return place && await this.#chunks.find(key, place, needed, deadline);
   }
 
   /** Returns the store to write a value to, under the key that it is shown under. */
@@ -149,14 +149,14 @@ class KeptView {
     return this.#view.toStore();
   }
 
-  /** Drops a document that was changed, and lets nobody wait for a read of the earlier one. */
+  /** Drops a document that was changed, so that no later request waits for a read of the earlier document. */
   forget(key: StoreKey): void {
     this.#kept.delete(key);
     this.#reading.delete(key);
     this.#view.invalidate(key);
   }
 
-  /** Reads a document for all requests that wait for it, whoever of them leaves. */
+  /** Reads a document for all requests that wait for it, and goes on if their clients leave. */
   async #read(key: StoreKey): Promise<Value | undefined> {
     const { changes } = this.#view.arrays;
     const deadline = new Deadline(this.#timeout);

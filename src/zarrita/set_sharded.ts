@@ -140,7 +140,7 @@ export async function setSharded<A extends ZarritaArray>(
   assertOtherBytes(options.otherBytes);
   await opened.runInTurn(async () => {
     // The array may have grown since it was opened, so that fewer shards are covered.
-    const present = await shardedArray(array, { isPresent: true });
+    const present = await shardedArray(array, { reload: true });
     const writer = new ShardedWriter(zarr, array, present, options);
     await writer.write(selection, elements);
   }, options.signal);
@@ -261,11 +261,11 @@ function assertPrefix(
 /**
  * The sharded array of an array of zarrita's.
  *
- * @param options `isPresent`: whether to read the document of the array again.
+ * @param options `reload`: whether to read the document of the array again.
  */
 async function shardedArray(
   array: ZarritaArray,
-  { isPresent = false } = {},
+  { reload = false } = {},
 ): Promise<ShardedArray> {
   if (typeof array?.store !== "object" || array.store === null) {
     throw new TypeError(
@@ -285,7 +285,7 @@ async function shardedArray(
   // By `resolve`, since zarrita decodes percent escapes in the keys of chunks.
   const key = array.resolve("c").path as StoreKey;
   const { root } = splitPlainKey(key)!;
-  const found = isPresent ? await arrays.reload(root) : await arrays.at(root);
+  const found = reload ? await arrays.reload(root) : await arrays.at(root);
   if (found instanceof ShardedArray) {
     assertChunks(array, found);
     return found;

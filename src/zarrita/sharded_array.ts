@@ -244,7 +244,10 @@ interface Latest {
 /** Caches one entry per array; re-creating an array replaces its entry. */
 const latest = new WeakMap<Store, Map<string, Latest>>();
 
-/** Returns the inner chunks of an array. Wrappers of a store that know the same document share them, and so one cache. */
+/**
+ * Returns the inner chunks of an array. All wrappers of a store that have read the same
+ * document of the array share the inner chunks, and with them the cache of indexes.
+ */
 function innerChunks(
   store: Store,
   root: string,

@@ -147,6 +147,7 @@ export function filesOfShare<
   });
 }
 
+/** The files that show the shape of the array. */
 function references<T extends { coordinates?: readonly number[] }>(
   files: readonly T[],
 ): T[] {

@@ -306,7 +306,7 @@ async function readFile(
   };
 }
 
-/** Refuses files that differ. Rows without compression are divided so that all have as many in a tile. */
+/** Refuses files that differ. Tiles of rows without compression are divided, so that all files have as many rows in a tile. */
 function fitted(files: readonly ReadFile[]): ReadFile[] {
   const rows = commonRows(files.map(({ shard }) => shard));
   const fitted = rows === undefined ? [...files] : files.map((file) => ({
@@ -360,7 +360,7 @@ async function findTiffs(
   return { encoding: (isShort && encodings[1]) || encodings[0]!, files };
 }
 
-/** The metadata of an array of files like a shard. */
+/** The metadata of an array whose files are like a shard. */
 export function metadataOf(
   shard: TiffShard,
   { shape, shardShape, chunksPerShard }: Mosaic,

@@ -136,7 +136,8 @@ function containerOf(
     if (bigTiff !== undefined) return { isLittleEndian, isBig: bigTiff };
     const classic = { isLittleEndian, isBig: false };
     const { first, end } = extentOf(index);
-    // The same for any place of the inner chunks, as a head is asked for twice.
+    // Neither term depends on the place of the inner chunks, which lie elsewhere when the
+    // head is asked for the second time.
     const size = end - first + describeFrom(0, index, classic).length;
     return { isLittleEndian, isBig: size + MARGIN > MOST_CLASSIC };
   };
