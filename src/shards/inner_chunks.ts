@@ -11,12 +11,8 @@ import {
 import { mayHaveRecords } from "./file_record.ts";
 import type { ShardBody } from "./range_batches.ts";
 import { ShardChanges } from "./shard_changes.ts";
-import {
-  type InnerPath,
-  placeInShard,
-  type ShardLayout,
-} from "./shard_layout.ts";
-import { ShardReader } from "./shard_reader.ts";
+import type { InnerPath, ShardLayout } from "./shard_layout.ts";
+import { placeInShard, ShardReader } from "./shard_reader.ts";
 
 /** Options of {@linkcode InnerChunks}. */
 interface InnerChunksOptions {

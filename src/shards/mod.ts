@@ -30,9 +30,8 @@ export {
   shardIndexSize,
 } from "./shard_index.ts";
 export {
-  coordinatesInShard,
   type InnerPath,
   parseShardLayout,
-  placeInShard,
   type ShardLayout,
 } from "./shard_layout.ts";
+export { coordinatesInShard, placeInShard } from "./shard_reader.ts";

@@ -1,4 +1,4 @@
-import { UnfinishedWriteError } from "../errors/mod.ts";
+import { describe, UnfinishedWriteError } from "../errors/mod.ts";
 import { pause, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ByteRange,
@@ -41,12 +41,7 @@ import {
   shardIndexSize,
 } from "./shard_index.ts";
 import type { ShardChanges } from "./shard_changes.ts";
-import {
-  coordinatesInShard,
-  type InnerPath,
-  placeInShard,
-  type ShardLayout,
-} from "./shard_layout.ts";
+import type { InnerPath, ShardLayout } from "./shard_layout.ts";
 
 /** How often a shard is read at most if other programs replace it while it is read. */
 const MOST_TRIES = 10;
@@ -392,6 +387,39 @@ export class ShardReader {
     const index = await readNestedIndex(read, layout, outer, extent, key);
     return { index, isLasting: true };
   }
+}
+
+/** Returns the place of an inner chunk in the index of its shard. */
+export function placeInShard(
+  coordinates: readonly number[],
+  { chunksPerShard }: ShardLayout,
+): number {
+  let place = 0;
+  let isInside = coordinates.length === chunksPerShard.length;
+  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
+    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
+    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < count;
+    if (isInside) place = place * count + coordinate;
+  }
+  if (isInside) return place;
+  throw new RangeError(
+    `Expected the coordinates of one of ${
+      describe(chunksPerShard)
+    } inner chunks, found ${describe(coordinates)}`,
+  );
+}
+
+/** Returns the grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
+export function coordinatesInShard(
+  place: number,
+  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
+): number[] {
+  return chunksPerShard.toReversed().map((count) => {
+    const coordinate = place % count;
+    place = (place - coordinate) / count;
+    return coordinate;
+  }).reverse();
 }
 
 /** The size of the index that shards have at their end. */
