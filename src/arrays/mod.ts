@@ -1,3 +1,8 @@
+/**
+ * Arrays: the metadata of a new one (`compose_metadata.ts`), what parsed metadata says of
+ * keys and parts (`array_storage.ts`), and the encoded chunks of an opened one by their grid
+ * coordinates (`open_array_chunks.ts`, `array_chunks.ts`).
+ */
 export { ArrayChunks, type SetChunkOptions } from "./array_chunks.ts";
 export {
   arrayRoot,

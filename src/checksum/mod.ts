@@ -1,3 +1,4 @@
+/** CRC32C in TypeScript and in Wasm, the CRC-32 of zips, and checksums at the end of bytes. */
 export {
   appendChecksum,
   assertChecksum,

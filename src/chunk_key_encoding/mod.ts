@@ -1,3 +1,4 @@
+/** The chunk key encodings, one file each, and the parser that finds one by its name in metadata. */
 export type { ChunkKeyEncoding } from "./chunk_key_encoding.ts";
 export { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
 export { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";

@@ -1,3 +1,4 @@
+/** Codecs for zarrita, by `registerCodecs` and `loadCodec`. None of them knows a store. */
 export {
   type ChunkRows,
   chunkRows,

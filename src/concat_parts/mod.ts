@@ -1,3 +1,7 @@
+/**
+ * The storage transformer `concat-parts`: its metadata (`concat_parts.ts`, `part_schema.ts`),
+ * and the store of whole chunks that it makes of a store of parts (`composed_store.ts`).
+ */
 export {
   ChunkVersion,
   findChunkVersion,

@@ -1,3 +1,11 @@
+/**
+ * Shards that are files of other formats. Two ways lead here:
+ *
+ * - Files become shards as they are, by an index beside each of them (`adoption/`,
+ *   `tiff/adopt_tiffs.ts`, `zip/adopt_zip.ts`), and are verified against it.
+ * - Inner chunks become a shard that is a file of the format, too
+ *   (`tiff/tiff_container.ts`, `zip/zip_container.ts`).
+ */
 export { checkFileRecord, isAdopted } from "./adoption/adopted_index.ts";
 export type {
   AdoptedArray,

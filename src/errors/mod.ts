@@ -1,3 +1,7 @@
+/**
+ * The classes of errors that users catch (`errors.ts`, `metadata_error.ts`),
+ * and what messages are made of: values in words, and the rules of options.
+ */
 export {
   ANY,
   BOOLEAN,
@@ -15,7 +19,13 @@ export {
   TEXT,
   wholeFrom,
 } from "./check_options.ts";
-export { describe, describeAll, describeValue, shortened } from "./describe.ts";
+export {
+  describe,
+  describeAll,
+  describeValue,
+  JsonNumber,
+  shortened,
+} from "./describe.ts";
 export {
   assertPartSize,
   assertSizeLimit,

@@ -1,3 +1,7 @@
+/**
+ * Work on whole arrays and groups: `convert` and `convertInPlace`, `verify`, `repair` and
+ * `inspect`. Each has a folder or a file; `hierarchy/` finds the nodes for all of them.
+ */
 export { checkedStream } from "./chunk_checks.ts";
 export { LayoutError, type LayoutOptions } from "./convert/change_layout.ts";
 export { convert } from "./convert/convert.ts";

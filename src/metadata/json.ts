@@ -1,5 +1,4 @@
-import { describe, MetadataError } from "../errors/mod.ts";
-import { JsonNumber } from "../runtime/mod.ts";
+import { describe, JsonNumber, MetadataError } from "../errors/mod.ts";
 
 /** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;

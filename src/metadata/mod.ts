@@ -1,3 +1,4 @@
+/** Metadata documents: parsing, checking, completing and writing `zarr.json`, and documents of Zarr v2. */
 export {
   type ArrayMetadata,
   ceilDivide,

@@ -1,3 +1,4 @@
+/** What JavaScript lacks for the rooms above: tasks that run at the same time, bytes, and zlib of Node. */
 export {
   copyBytes,
   digestOf,
@@ -5,7 +6,6 @@ export {
   joinBytes,
   ownBytes,
 } from "./bytes.ts";
-export { JsonNumber } from "./json_number.ts";
 export {
   type NativeZlib,
   nativeZlib,

@@ -1,3 +1,4 @@
+/** The handler that answers HTTP requests for the values of a store. */
 export { createHandler } from "./create_handler.ts";
 export { failureMessage } from "./failure.ts";
 export {

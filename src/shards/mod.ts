@@ -1,3 +1,8 @@
+/**
+ * Shards: the codec `sharding_indexed` (`shard_layout.ts`), indexes (`shard_index.ts`), and
+ * inner chunks that are read and changed (`inner_chunks.ts`). `ShardReader` reads them by
+ * an `IndexCache` and `RangeBatches`.
+ */
 export type { ChangesOf } from "./change_shard.ts";
 export {
   assertFirstBytes,

@@ -1,3 +1,4 @@
+/** Splitting and joining of bytes over streams and files, natively and in Wasm. Start at `streams.ts`. */
 export { type ByteSink, PartSinks, sinkOf } from "./byte_sink.ts";
 export { type ByteSource, sourceOf } from "./byte_source.ts";
 export type { EngineName } from "./engine.ts";

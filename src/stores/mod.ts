@@ -1,3 +1,7 @@
+/**
+ * Stores of bytes by key: the interface (`store.ts`), one folder or file a store, and what
+ * all code asks of stores of any kind (`capabilities.ts`, `locks.ts`, `forwarding_store.ts`).
+ */
 export {
   abortable,
   assertValue,

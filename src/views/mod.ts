@@ -1,3 +1,4 @@
+/** Stores that show another store in a different form: plain arrays, and other keys. */
 export {
   type KeyFunction,
   type KeyTable,

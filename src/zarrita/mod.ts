@@ -1,3 +1,4 @@
+/** The adapter for zarrita: stores with plain arrays for it, and writing of shards. */
 export { ChunkChangedError } from "./partial_writes.ts";
 export { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 export type { DimensionSelection } from "./selection.ts";
