@@ -81,7 +81,9 @@ export async function runConcurrently<T>(
   const either = signal === undefined
     ? failing.signal
     : AbortSignal.any([signal, failing.signal]);
-  const iterator = iterate(items);
+  const iterator = Symbol.iterator in items
+    ? items[Symbol.iterator]()
+    : iterate(items);
   const work = async () => {
     try {
       while (true) {
@@ -95,14 +97,14 @@ export async function runConcurrently<T>(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  await iterator.return(undefined);
+  await iterator.return?.(undefined);
   signal?.throwIfAborted();
   failing.signal.throwIfAborted();
 }
 
 /** Returns an iterator whose `next` may be called while an earlier call is pending. */
 async function* iterate<T>(
-  items: Iterable<T> | AsyncIterable<T>,
+  items: AsyncIterable<T>,
 ): AsyncGenerator<T, undefined> {
   yield* items;
   return undefined;
