@@ -1,4 +1,4 @@
-import { DamageError } from "../../errors/mod.ts";
+import { DamageError, describe } from "../../errors/mod.ts";
 import type { Extent, ReadShardRange } from "../../shards/mod.ts";
 import { MissingFileError, RangeReader } from "./range_reader.ts";
 import {
@@ -253,8 +253,9 @@ class DirectoryReader {
   async #listSubDirectories(): Promise<void> {
     const found = await Promise.all(this.#listed.map(async ({ entries }) => {
       const entry = entries.get(TAG.subDirectories);
-      const offsets = entry ? await this.#read(entry) : [];
-      return Array.from(offsets).filter((offset) => offset !== 0);
+      const values = entry ? await this.#read(entry) : [];
+      const offsets = Array.from(values, offsetOfDirectory);
+      return offsets.filter((offset) => offset !== 0);
     }));
     await Promise.all(
       found.flat().map((offset) => this.#file.readDirectory(offset, 0)),
@@ -293,6 +294,16 @@ class DirectoryReader {
       ? decodeLong8(view, at, this.isLittleEndian)
       : view.getUint32(at, this.isLittleEndian);
   }
+}
+
+/** Returns the value of a tag as the offset of a directory. Types other than unsigned integers have other values, too. */
+function offsetOfDirectory(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TiffError(
+    `has ${
+      describe(value)
+    } for the tag ${TAG.subDirectories}, expected the offset of a directory`,
+  );
 }
 
 /** Tells how the pages before the damage can be read. */

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../../mod.ts";
 import { adoptTiffs, describeTiff } from "../../../tiff.ts";
@@ -476,4 +481,20 @@ Deno.test("describeTiff describes or refuses whatever bytes a file has", async (
     ),
     { numRuns: 2000 },
   );
+});
+
+Deno.test("describeTiff refuses offsets of directories that are no whole numbers from 0", async () => {
+  const types = [
+    ["signedByte", [-56]],
+    ["signedLong", [-1]],
+    ["double", [0.5]],
+  ] as const;
+  for (const [type, values] of types) {
+    const bytes = buildTiff({
+      directories: [page([330, type, [...values]])],
+      size: 900,
+    });
+    const error = await assertRejects(() => describe(bytes), DamageError);
+    assertStringIncludes(error.message, "for the tag 330", type);
+  }
 });
