@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 /** Sources and sinks that tell what happens to them, and fail or wait at will. */
 import { assert, assertEquals } from "@std/assert";
 import type { ByteReader, ByteWriter, Part } from "../../mod.ts";
@@ -11,7 +10,8 @@ export function never(): Promise<never> {
 /** Waits until everything has happened that waits for nothing from outside. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) {
-    await new Promise((resolve) => setImmediate(resolve));
+    // A timer, since files take longer than turns of the event loop.
+    await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }
 
