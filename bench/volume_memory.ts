@@ -1,13 +1,16 @@
 import { MIB } from "./bytes.ts";
 import { peakOf } from "./peak_of.ts";
 import type { Table } from "./table.ts";
+import type { Elements } from "./volume_data.ts";
 
-/** The tasks of `volume_memory_program.ts`, by what they do. */
-const TASKS: Readonly<Record<string, string>> = {
-  "zarrita, its FileSystemStore": "plain",
-  "withZarrParts, zarrita's FileSystemStore": "its store",
-  "withZarrParts, our FileSystemStore": "our store",
-  "setSharded, our FileSystemStore": "setSharded",
+/** The most memory of `getSharded` and `setSharded` with two threads. */
+const MOST = 150 * MIB;
+
+/** The tasks of `volume_memory_program.ts`, each with the most memory beside the volume. */
+const TASKS: Readonly<Record<string, number | undefined>> = {
+  "zarr.get of zarrita alone": undefined,
+  "zarr.get": undefined,
+  setSharded: MOST,
 };
 
 /**
@@ -15,23 +18,29 @@ const TASKS: Readonly<Record<string, string>> = {
  * into a second one. Measured on Linux only.
  *
  * @param folder A folder with an array of the volume.
- * @param volume The size of the volume in bytes, which every program holds.
+ * @param volume The elements, which every program holds once.
  */
 export async function measureVolumePeaks(
   folder: string,
-  volume: number,
+  { byteLength }: Elements,
 ): Promise<Table> {
   const title = "Peak memory beside the volume and that of an idle program";
-  const head = ["", "MiB"];
+  const head = ["", "MiB", "target"];
   const program = "volume_memory_program.ts";
   const idle = await peakOf(program, [folder, "idle"]);
   if (idle === undefined) {
     return { title: `${title}: measured on Linux only`, head, rows: [] };
   }
   const rows: string[][] = [];
-  for (const [name, task] of Object.entries(TASKS)) {
-    const beside = (await peakOf(program, [folder, task]))! - idle - volume;
-    rows.push([name, (beside / MIB).toFixed(0)]);
+  for (const [task, most] of Object.entries(TASKS)) {
+    const beside = (await peakOf(program, [folder, task]))! - idle - byteLength;
+    rows.push([
+      task,
+      (beside / MIB).toFixed(0),
+      most === undefined
+        ? ""
+        : `≤ ${most / MIB} ${beside <= most ? "met" : "missed"}`,
+    ]);
   }
   return { title, head, rows };
 }

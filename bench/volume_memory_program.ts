@@ -3,39 +3,28 @@
  * its resident memory in bytes. `volume_memory.ts` runs this program.
  */
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
-import type { AsyncReadable } from "zarrita";
 import { FileSystemStore, openArrayChunks } from "../mod.ts";
 import { withZarrParts } from "../zarrita.ts";
 import { seededRandom } from "./measure.ts";
 import { printPeak } from "./peak_of.ts";
-import {
-  createVolume,
-  openVolume,
-  readElements,
-  useCodecs,
-  writeElements,
-} from "./volume_zarrita.ts";
+import { createVolume, get, openVolume, writeVolume } from "./volume_arrays.ts";
 
 const [folder = "", task = ""] = Deno.args;
-useCodecs("registerCodecs");
-const read = async (store: AsyncReadable) => {
-  await readElements(await openVolume(store));
-};
-const tasks: Record<string, () => Promise<void>> = {
+const open = () => openVolume(withZarrParts(new FileSystemStore(folder)));
+const tasks: Record<string, () => Promise<unknown>> = {
   "idle": async () => {},
-  "plain": () => read(new ZarritaFileSystemStore(folder)),
-  "its store": () => read(withZarrParts(new ZarritaFileSystemStore(folder))),
-  "our store": () => read(withZarrParts(new FileSystemStore(folder))),
+  "zarr.get of zarrita alone": async () =>
+    await get(await openVolume(new ZarritaFileSystemStore(folder))),
+  "zarr.get": async () => await get(await open()),
   async setSharded() {
-    const store = new FileSystemStore(folder);
-    const { metadata } = await openArrayChunks(store);
+    const { metadata } = await openArrayChunks(new FileSystemStore(folder));
     const copy = `${folder}-copy`;
-    const array = await createVolume(copy, metadata);
+    await createVolume(copy, { metadata });
     const random = seededRandom(1);
     const count = metadata.shape.reduce((product, n) => product * n, 1);
     const data = new Uint16Array(count);
     for (let i = 0; i < count; i++) data[i] = 256 * random();
-    await writeElements(array, { data });
+    await writeVolume(copy, { metadata }, data);
     await Deno.remove(copy, { recursive: true });
   },
 };

@@ -1,70 +1,75 @@
 import { fileURLToPath } from "node:url";
 import { PYTHON } from "../tests/interop/python.ts";
-import type { Volume } from "./volume_data.ts";
 
-/** The codec of the shards, as far as it is used here. */
-interface Sharding {
-  readonly configuration: {
-    readonly chunk_shape: readonly number[];
-    readonly codecs: readonly { configuration: { level: number } }[];
-  };
+/** The libraries of Python that `volume_peer.py` runs. */
+export const PEER_NAMES = ["zarr-python", "TensorStore", "zarrs"] as const;
+
+/** The name of a library of Python. */
+export type PeerName = typeof PEER_NAMES[number];
+
+/** What a command gave. */
+export interface Answer {
+  /** A sample of the elements that were read. */
+  readonly sample: number;
+  /** The processor time in milliseconds. */
+  readonly cpu: number;
 }
 
-/** zarr-python in a process of its own, which holds the volume in memory. */
-export class ZarrPython implements AsyncDisposable {
+/** A library of Python in a process of its own. */
+export class Peer implements AsyncDisposable {
+  readonly name: PeerName;
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #output: ReadableStreamDefaultReader<string>;
 
-  private constructor(process: Deno.ChildProcess) {
+  private constructor(name: PeerName, process: Deno.ChildProcess) {
+    this.name = name;
     this.#process = process;
     this.#input = process.stdin.getWriter();
     this.#output = process.stdout.pipeThrough(new TextDecoderStream())
       .getReader();
   }
 
-  /**
-   * Starts the process; returns the reason where that is not possible.
-   *
-   * @param folder A folder for a file of the elements.
-   */
-  static async start(
-    folder: string,
-    { shape, data, metadata }: Volume,
-  ): Promise<ZarrPython | string> {
-    if ("missing" in PYTHON) return PYTHON.missing;
-    const file = `${folder}/volume.raw`;
-    await Deno.writeFile(file, new Uint8Array(data.buffer));
-    const [sharding] = metadata.codecs as unknown as [Sharding];
-    const { chunk_shape, codecs } = sharding.configuration;
-    const layout = [
-      shape,
-      metadata.chunk_grid.configuration!.chunk_shape,
-      chunk_shape,
-      codecs.at(-1)!.configuration.level,
-    ];
+  /** Starts the process. Prints the reason and returns `undefined` where the library is missing. */
+  static async start(name: PeerName): Promise<Peer | undefined> {
+    const problem = (reason: string) => {
+      console.log(`${name} is not measured: ${reason}\n`);
+      return undefined;
+    };
+    if ("missing" in PYTHON) return problem(PYTHON.missing);
     const script = fileURLToPath(import.meta.resolve("./volume_peer.py"));
     const process = new Deno.Command(PYTHON.path, {
-      args: ["-B", script, file, JSON.stringify(layout)],
+      args: ["-B", "-W", "ignore", script, name],
       stdin: "piped",
       stdout: "piped",
     }).spawn();
-    return new ZarrPython(process);
+    const peer = new Peer(name, process);
+    try {
+      await peer.#answer("start");
+      return peer;
+    } catch (error) {
+      await peer[Symbol.asyncDispose]();
+      return problem(
+        `${
+          (error as Error).message
+        }; bench/requirements.txt lists the packages`,
+      );
+    }
   }
 
-  /** Creates an array in a folder, in place of what is there. */
-  async create(folder: string): Promise<void> {
-    await this.#ask(`create ${folder}`);
-  }
-
-  /** Writes the volume into the array that was created last. */
-  async write(): Promise<void> {
-    await this.#ask("write");
-  }
-
-  /** Compares the array in a folder with the volume. */
-  async check(folder: string): Promise<void> {
-    await this.#ask(`check ${folder}`);
+  /**
+   * Runs a method of `volume_peer.py`.
+   *
+   * @param args The arguments of the method by name.
+   * @throws {Error} If the method failed.
+   */
+  async ask(
+    method: string,
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<Answer> {
+    const line = `${JSON.stringify([method, args])}\n`;
+    await this.#input.write(new TextEncoder().encode(line));
+    return await this.#answer(method);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -73,12 +78,15 @@ export class ZarrPython implements AsyncDisposable {
     await this.#process.status;
   }
 
-  async #ask(command: string): Promise<void> {
-    await this.#input.write(new TextEncoder().encode(`${command}\n`));
-    for (let answer = ""; !answer.endsWith("\n");) {
+  async #answer(method: string): Promise<Answer> {
+    let line = "";
+    while (!line.endsWith("\n")) {
       const { done, value } = await this.#output.read();
-      if (done) throw new Error(`zarr-python failed to ${command}`);
-      answer += value;
+      if (done) throw new Error(`${this.name} ended before its answer`);
+      line += value;
     }
+    const answer = JSON.parse(line) as Answer & { problem?: string };
+    if (answer.problem === undefined) return answer;
+    throw new Error(`${this.name} failed to ${method}: ${answer.problem}`);
   }
 }

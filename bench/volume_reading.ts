@@ -1,102 +1,126 @@
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import type { AsyncReadable } from "zarrita";
-import { FileSystemStore } from "../mod.ts";
+import { FileSystemStore, HttpStore } from "../mod.ts";
 import { withZarrParts } from "../zarrita.ts";
-import { type Effort, measure, median } from "./measure.ts";
-import type { Table } from "./table.ts";
-import { assertSame, LAYOUTS, sampleOf, type Volume } from "./volume_data.ts";
+import { type Effort, measure } from "./measure.ts";
+import { get, openVolume, type VolumeArray } from "./volume_arrays.ts";
 import {
-  type Codecs,
-  createVolume,
-  openVolume,
-  readElements,
-  useCodecs,
-  writeElements,
-} from "./volume_zarrita.ts";
+  limitsOf,
+  type Measured,
+  ours,
+  theirs,
+  timesTable,
+  type VolumeContestant,
+} from "./volume_contestants.ts";
+import {
+  assertSame,
+  type Elements,
+  elementsOf,
+  randomRegions,
+  type Region,
+  sampleOf,
+  type Volume,
+} from "./volume_data.ts";
+import type { Peer } from "./volume_peer.ts";
 
-/** The greatest ratio to the time of zarrita alone, with our file store and with zarrita's. */
-const MOST_TIME = 1;
-const MOST_TIME_WITH_ITS_STORE = 1.05;
+/** What is read, and the greatest ratios of the time of `getSharded` with two threads to that of peers. */
+const WORKS = {
+  whole: {
+    title: "Reading the volume",
+    most: { "zarr-python": 0.8, TensorStore: 1.3 },
+  },
+  chunks: {
+    title: "Reading one inner chunk in ten at random",
+    most: { "zarr-python": 1 },
+  },
+  http: {
+    title: "Reading the volume over HTTP",
+    most: { "zarr-python": 1 },
+  },
+} as const;
 
+/** A way to read arrays. */
 interface Reader {
   readonly name: string;
-  readonly most?: number;
+  /** The number of threads beside the calling one. */
+  readonly threads?: number;
+  /** Whether the targets are for this reader. */
+  readonly isJudged?: boolean;
+  /** Whether it reads the first layout of the first volume from files, and nothing else. */
+  readonly isOnce?: boolean;
+  /** Reads all elements, or those of a region. */
+  read(array: VolumeArray, region?: Region): Promise<Elements>;
   /** Makes a new store, so that no index is cached. */
-  open(): AsyncReadable;
+  open?(folder: string): AsyncReadable;
 }
 
-/** Reads the volume from files, by zarrita alone and with `withZarrParts`. */
-export async function measureReading(
-  folder: string,
-  volume: Volume,
-  effort: Effort,
-): Promise<Table[]> {
-  useCodecs("registerCodecs");
-  for (const [layout, metadataOf] of Object.entries(LAYOUTS)) {
-    const metadata = metadataOf(volume.metadata);
-    const array = await createVolume(`${folder}/${layout}`, metadata);
-    await writeElements(array, volume);
-  }
-  const readers = readersOf(folder);
-  const tables: Table[] = [];
-  for (const codecs of ["zarrita's codecs", "registerCodecs"] as const) {
-    useCodecs(codecs);
-    for (const { name, open } of readers) {
-      assertSame(volume, await readElements(await openVolume(open())), name);
-    }
-    tables.push(await tableOf(codecs, readers, effort));
-  }
-  return tables;
-}
-
-function readersOf(folder: string): Reader[] {
-  const layouts = ["plain", "parts"] as const;
+/** All ways of this package and of zarrita. */
+function readers(): Reader[] {
   return [
     {
-      name: "zarrita, its FileSystemStore, plain",
-      open: () => new ZarritaFileSystemStore(`${folder}/plain`),
+      name: "zarr.get of zarrita alone",
+      isOnce: true,
+      read: get,
+      open: (folder) => new ZarritaFileSystemStore(folder),
     },
-    ...layouts.map((layout): Reader => ({
-      name: `withZarrParts, zarrita's FileSystemStore, ${layout}`,
-      most: MOST_TIME_WITH_ITS_STORE,
-      open: () =>
-        withZarrParts(new ZarritaFileSystemStore(`${folder}/${layout}`)),
-    })),
-    ...layouts.map((layout): Reader => ({
-      name: `withZarrParts, our FileSystemStore, ${layout}`,
-      most: MOST_TIME,
-      open: () => withZarrParts(new FileSystemStore(`${folder}/${layout}`)),
-    })),
+    { name: "zarr.get", threads: 0, isJudged: true, read: get },
   ];
 }
 
-async function tableOf(
-  codecs: Codecs,
-  readers: readonly Reader[],
+/**
+ * Measures all ways to read a volume.
+ *
+ * @param work What is read.
+ * @param path The folder with the arrays of the volume, or the URL of a server.
+ */
+export async function measureReading(
+  work: keyof typeof WORKS,
+  path: string,
+  volume: Volume,
+  peers: readonly Peer[],
   effort: Effort,
-): Promise<Table> {
-  const measured = await measure(
-    readers.map(({ name, open }) => ({
-      name,
-      amount: 1,
-      run: async () => sampleOf(await readElements(await openVolume(open()))),
-    })),
-    effort,
-  );
-  const times = measured.map(({ times }) => median(times));
-  return {
-    title: `Reading the volume with ${codecs}`,
-    head: ["", "ms", "of zarrita", "target"],
-    rows: readers.map(({ name, most }, i) => {
-      const ratio = times[i]! / times[0]!;
-      return [
+): Promise<Measured> {
+  const { title, most } = WORKS[work];
+  const regions = work === "chunks" ? randomRegions(volume) : undefined;
+  const contestants: VolumeContestant[] = [];
+  for (const peer of peers) {
+    const args = { path: `${path}/${volume.layoutOf(peer.name)}`, regions };
+    await peer.ask("check", args);
+    contestants.push(theirs(peer, () => peer.ask("read", args)));
+  }
+  for (const reader of readers()) {
+    const isOnce = reader.isOnce === true;
+    if (isOnce && (work !== "whole" || volume.ours.length === 1)) continue;
+    for (const layout of isOnce ? volume.ours.slice(0, 1) : volume.ours) {
+      const place = `${path}/${layout}`;
+      const read = async () => {
+        const array = await openVolume((reader.open ?? openStore)(place));
+        return await Promise.all(
+          (regions ?? [undefined]).map((region) => reader.read(array, region)),
+        );
+      };
+      const name = `${reader.name}, ${layout}`;
+      for (const [i, found] of (await read()).entries()) {
+        assertSame(elementsOf(volume, regions?.[i]), found, name);
+      }
+      contestants.push(ours({
         name,
-        times[i]!.toFixed(0),
-        ratio.toFixed(2),
-        most === undefined
-          ? ""
-          : `${most.toFixed(2)} ${ratio <= most ? "met" : "missed"}`,
-      ];
-    }),
+        threads: reader.threads,
+        most: reader.isJudged ? most : undefined,
+        run: async () => sampleOf(await read()),
+      }));
+    }
+  }
+  const timings = await measure(contestants, effort);
+  const titled = `${title}: ${volume.name}`;
+  return {
+    table: timesTable(titled, contestants, timings),
+    limits: limitsOf(titled, contestants, timings),
   };
+}
+
+function openStore(path: string): AsyncReadable {
+  return withZarrParts(
+    path.startsWith("http:") ? new HttpStore(path) : new FileSystemStore(path),
+  );
 }

@@ -1,84 +1,86 @@
-import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
+import { FileSystemStore } from "../mod.ts";
+import { type SetShardedOptions, withZarrParts } from "../zarrita.ts";
 import { command } from "./command.ts";
 import type { Folder } from "./folders.ts";
-import { type Contestant, type Effort, measure, median } from "./measure.ts";
-import type { Table } from "./table.ts";
-import { assertSame, type Volume } from "./volume_data.ts";
-import type { ZarrPython } from "./volume_peer.ts";
+import { type Effort, measure } from "./measure.ts";
+import { createVolume, get, openVolume, writeVolume } from "./volume_arrays.ts";
 import {
-  createVolume,
-  openVolume,
-  readElements,
-  useCodecs,
-  type VolumeArray,
-  writeElements,
-} from "./volume_zarrita.ts";
+  limitsOf,
+  type Measured,
+  ours,
+  theirs,
+  timesTable,
+} from "./volume_contestants.ts";
+import { assertSame, type Volume } from "./volume_data.ts";
+import type { Peer } from "./volume_peer.ts";
 
-/** The greatest ratio to the time of zarr-python. */
-const MOST_TIME = 1.5;
+/** The greatest ratios of the time of `setSharded` with two threads to that of peers. */
+const MOST = { "zarr-python": 0.85, TensorStore: 1.15 };
 
-/** Writes the volume into files, by `setSharded` and by zarr-python. */
+/** A way to write arrays by `setSharded`. */
+interface Writer {
+  readonly name: string;
+  /** The number of threads beside the calling one. */
+  readonly threads: number;
+  readonly most?: Readonly<Record<string, number>>;
+  readonly options?: SetShardedOptions;
+}
+
+const WRITERS: readonly Writer[] = [
+  { name: "setSharded", threads: 2, most: MOST },
+];
+
+/** Writes the volume into files, by `setSharded` and by peers. */
 export async function measureWriting(
   { path, description, isDisk }: Folder,
   volume: Volume,
-  python: ZarrPython | undefined,
+  peers: readonly Peer[],
   effort: Effort,
-): Promise<Table> {
-  useCodecs("registerCodecs");
-  // Data that an earlier run left to be written would slow the next one.
-  const settle = async () => {
-    if (isDisk) await command("sync", []);
-  };
-  const folders = { ours: `${path}/written`, python: `${path}/python` };
-  let array: VolumeArray;
-  const contestants: Contestant[] = [{
-    name: "setSharded, our FileSystemStore",
-    amount: 1,
+): Promise<Measured> {
+  const folder = `${path}/written`;
+  const layout = volume.ours[0]!;
+  const contestants = [
+    ...peers.map((peer) => ({
+      layout: volume.layoutOf(peer.name),
+      ...theirs(peer, () => peer.ask("write", { path: folder })),
+    })),
+    ...WRITERS.map(({ name, threads, most, options }) => ({
+      layout,
+      ...ours({
+        name,
+        threads,
+        most,
+        async run() {
+          const { data, layouts } = volume;
+          await writeVolume(folder, layouts[layout]!, data, options);
+          return 0;
+        },
+      }),
+    })),
+  ].map((contestant) => ({
+    ...contestant,
+    /** Creates the array that the next run writes. */
     async prepare() {
-      array = await createVolume(folders.ours, volume.metadata);
-      await settle();
+      await createVolume(folder, volume.layouts[contestant.layout]!);
+      // Data that an earlier run left to be written would slow the next one.
+      if (isDisk) await command("sync", []);
     },
-    async run() {
-      await writeElements(array, volume);
-      return 0;
-    },
-  }];
-  if (python !== undefined) {
-    contestants.push({
-      name: "zarr-python",
-      amount: 1,
-      async prepare() {
-        await python.create(folders.python);
-        await settle();
-      },
-      async run() {
-        await python.write();
-        return 0;
-      },
-    });
-  }
-  for (const { prepare, run } of contestants) {
-    await prepare!();
+  }));
+  for (const { name, layout, prepare, run } of contestants) {
+    await prepare();
     await run();
+    const store = withZarrParts(new FileSystemStore(folder));
+    const found = await get(await openVolume(store));
+    assertSame(volume.data, found, `${name}, read by zarrita,`);
+    for (const peer of peers) {
+      if (volume.layoutOf(peer.name) !== layout) continue;
+      await peer.ask("check", { path: folder });
+    }
   }
-  for (const folder of Object.values(folders).slice(0, contestants.length)) {
-    const written = await openVolume(new ZarritaFileSystemStore(folder));
-    assertSame(volume, await readElements(written), `zarrita in ${folder}`);
-    await python?.check(folder);
-  }
-  const measured = await measure(contestants, effort);
-  const times = measured.map(({ times }) => median(times));
-  const ratio = times[1] && times[0]! / times[1];
+  const timings = await measure(contestants, effort);
+  const title = `Writing the volume into files ${description}: ${volume.name}`;
   return {
-    title: `Writing the volume into files ${description}`,
-    head: ["", "ms", "of zarr-python", "target"],
-    rows: contestants.map(({ name }, i) => [
-      name,
-      times[i]!.toFixed(0),
-      ...(i > 0 || ratio === undefined ? ["", ""] : [
-        ratio.toFixed(2),
-        `${MOST_TIME.toFixed(2)} ${ratio <= MOST_TIME ? "met" : "missed"}`,
-      ]),
-    ]),
+    table: timesTable(title, contestants, timings),
+    limits: limitsOf(title, contestants, timings),
   };
 }

@@ -5,18 +5,9 @@ import {
   HttpStore,
   UnfinishedWriteError,
 } from "../../mod.ts";
-import { freePort, isListening } from "../support/ports.ts";
-import { findOnPath, testWith, type Tool } from "../support/tools.ts";
+import { testWith } from "../support/tools.ts";
+import { NGINX, NginxServer } from "./nginx.ts";
 import { inTempDir } from "./temp_dir.ts";
-
-const NGINX = await findNginx();
-
-async function findNginx(): Promise<Tool> {
-  const path = await findOnPath(["nginx"]);
-  return path === undefined
-    ? { missing: "no nginx found on PATH; install it (apt-get install nginx)" }
-    : { path };
-}
 
 const PARTS = new ConcatParts([{ keySuffix: "" }, {
   keySuffix: ".index",
@@ -28,36 +19,11 @@ async function withNginx(
   path: string,
   run: (folder: string, url: string) => Promise<void>,
 ): Promise<void> {
-  await inTempDir(async (folder) => {
-    const port = freePort();
-    await Deno.mkdir(`${folder}/data`);
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map((name) => `${name}_temp_path ${folder}/${name};`);
-    await Deno.writeTextFile(
-      `${folder}/nginx.conf`,
-      `daemon off; master_process off; pid ${folder}/pid;
-       error_log ${folder}/error.log;
-       events {}
-       http {
-         access_log ${folder}/access.log;
-         ${temporary.join(" ")}
-         server { listen 127.0.0.1:${port}; root ${folder}/data;
-                  dav_methods PUT DELETE; create_full_put_path on; client_max_body_size 0; }
-       }`,
-    );
-    const server = new Deno.Command(path, {
-      args: ["-p", folder, "-c", `${folder}/nginx.conf`],
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    try {
-      const url = `http://127.0.0.1:${port}`;
-      await isListening(port);
-      await run(`${folder}/data`, url);
-    } finally {
-      server.kill("SIGTERM");
-      await server.status;
-    }
+  await inTempDir(async (own) => {
+    const folder = `${own}/data`;
+    await Deno.mkdir(folder);
+    await using server = await NginxServer.start(path, folder, own);
+    await run(folder, server.url);
   });
 }
 
