@@ -22,13 +22,24 @@
 
 export { type CodecRegistry, registerCodecs } from "./src/codecs/mod.ts";
 export {
+  runChunkWorker,
+  ThreadPool,
+  type ThreadPoolOptions,
+  type WorkerLike,
+} from "./src/threads/mod.ts";
+export {
   ChunkChangedError,
   type DimensionSelection,
+  getSharded,
+  type GetShardedOptions,
+  type ReadProgress,
+  type SelectedElements,
   setSharded,
   type SetShardedOptions,
   withZarrParts,
   type Zarrita,
   type ZarritaArray,
+  type ZarritaReader,
   type ZarritaStore,
   type ZarrPartsStore,
 } from "./src/zarrita/mod.ts";

@@ -6,6 +6,7 @@
 import config from "../deno.json" with { type: "json" };
 import { isPageBuilt } from "./build_page.ts";
 import { isBuilt } from "./build_wasm.ts";
+import { isWorkerBuilt } from "./build_worker.ts";
 import type { DenoResult } from "./deno.ts";
 import { checkPublishOffline, PUBLISH_CHECK } from "./publish_check.ts";
 import { chooseStandardLibrary } from "./standard_library.ts";
@@ -18,6 +19,7 @@ const TYPED = [
   ...Object.values(config.exports),
   "src",
   "page",
+  "worker",
   "tests",
   "bench",
   "examples",
@@ -30,8 +32,8 @@ const LONG_TESTS = "tests/**/*_long_test.ts";
 await step("Format", () => run(["fmt", "--check"], { output }));
 await step("Lint", () => run(["lint"], { output }));
 await step("Types", () => run(["check", ...TYPED], { output }));
-await step("Wasm modules and script of pages, built again", async () => ({
-  code: await isBuilt() && await isPageBuilt() ? 0 : 1,
+await step("Built files, built again", async () => ({
+  code: await isBuilt() && await isPageBuilt() && await isWorkerBuilt() ? 0 : 1,
   output: "A committed file is not that of its sources: deno task build",
 }));
 await step(

@@ -1,10 +1,13 @@
 /** Codecs for zarrita, by `registerCodecs` and `loadCodec`. None of them knows a store. */
 export {
+  type BytesEntry,
+  type ChunkMetadata,
   type ChunkRows,
   chunkRows,
   type CodecEntry,
   keyOf,
   noteKey,
+  rowsOf,
 } from "./codec.ts";
 export { decodedLength, isSized } from "./decoded_length.ts";
 export { encodeStored } from "./encode_stored.ts";

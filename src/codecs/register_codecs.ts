@@ -131,7 +131,7 @@ const zstdLoaders = new WeakMap<
 >();
 
 /** Functions that load codecs of zarrita, by which codecs of this package work. */
-interface PeerCodecs {
+export interface PeerCodecs {
   readonly bytes?: (() => unknown) | undefined;
   readonly zstd?: (() => unknown) | undefined;
 }
@@ -140,12 +140,16 @@ interface PeerCodecs {
  * Loads a codec of this package.
  *
  * @param name The name of the codec in the metadata of arrays.
+ * @param peers Functions that load the codecs of zarrita, or others like them.
  * @returns `undefined` if there is none of this name, or it needs a codec of zarrita:
  * `packbits` needs `bytes`, and `zstd` needs that of zarrita where the runtime has none.
  */
-export async function loadCodec(name: string): Promise<CodecEntry | undefined> {
+export async function loadCodec(
+  name: string,
+  peers: PeerCodecs = {},
+): Promise<CodecEntry | undefined> {
   return Object.hasOwn(LOADERS, name)
-    ? await LOADERS[name]!(name, {})
+    ? await LOADERS[name]!(name, peers)
     : undefined;
 }
 

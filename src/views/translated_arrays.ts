@@ -93,6 +93,19 @@ export class TranslatedArrays {
     return known === "as shown" ? undefined : known;
   }
 
+  /** Returns the translated array at a root if it is cached. */
+  known(root: string): TranslatedArray | undefined {
+    const known = this.#known.get(root);
+    return typeof known === "object" ? known : undefined;
+  }
+
+  /** Reads the stored document of a node, or returns the one that its array was made of; `undefined` if there is none. */
+  async document(root: string): Promise<unknown> {
+    await this.at(root);
+    const bytes = this.#documents.get(root);
+    return bytes && parseZarrJson(bytes);
+  }
+
   /** Whether a cached node is shown as it is stored. */
   isPlain(root: string): boolean {
     return this.#known.get(root) === "as shown";

@@ -1,5 +1,12 @@
 /** The adapter for zarrita: stores with plain arrays for it, and writing of shards. */
 export { ChunkChangedError } from "./partial_writes.ts";
+export {
+  getSharded,
+  type GetShardedOptions,
+  type ReadProgress,
+  type SelectedElements,
+  type ZarritaReader,
+} from "./get_sharded.ts";
 export { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 export type { DimensionSelection } from "./selection.ts";
 export {

@@ -146,8 +146,8 @@ type ViewClass = new (
   length: number,
 ) => View;
 
-/** The part of a selection along one dimension that lies in one shard. */
-interface Along {
+/** The part of a selection along one dimension that lies in one shard, or in one chunk. */
+export interface Along {
   readonly shard: number;
   readonly selection: DimensionSelection;
   /** The place of the first element in the value, and the number of elements; `undefined` for an index. */
@@ -178,7 +178,8 @@ export function* piecesOf(
   }
 }
 
-function* dividedAlong(
+/** Divides a selection along one dimension by shards, or by chunks. */
+export function* dividedAlong(
   selection: DimensionSelection,
   length: number,
   shardLength: number,
@@ -201,7 +202,9 @@ function* dividedAlong(
 }
 
 /** All combinations of an item of each list, in C order. */
-function* productOf<T>(lists: readonly (readonly T[])[]): Generator<T[]> {
+export function* productOf<T>(
+  lists: readonly (readonly T[])[],
+): Generator<T[]> {
   const [list, ...others] = lists;
   if (list === undefined) return yield [];
   for (const item of list) {

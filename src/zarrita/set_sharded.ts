@@ -240,7 +240,10 @@ export interface ZarritaArray {
   /** Resolves a key relative to the array. */
   resolve(key: string): { readonly path: string };
   /** Reads the elements of a chunk. */
-  getChunk(coordinates: number[]): Promise<{ data: unknown }>;
+  getChunk(
+    coordinates: number[],
+    options?: { signal?: AbortSignal },
+  ): Promise<{ data: unknown }>;
 }
 
 /** Refuses a prefix that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */

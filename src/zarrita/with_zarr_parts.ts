@@ -15,6 +15,12 @@ import {
   StoreView,
   type TranslatedArrays,
 } from "../views/mod.ts";
+import {
+  type Chunk,
+  type Context,
+  contextSymbol,
+  ownMethods,
+} from "./array_context.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { bases, ChunkWriting, noteAbsence, WHOLE } from "./partial_writes.ts";
 import { InnerChunkStore, ShardedArray, TO_CHANGE } from "./sharded_array.ts";
@@ -303,6 +309,7 @@ function checkChunks(
             decode(bytes))) satisfies Decode,
       },
     };
+    if (isOwn) ownMethods.add(getChunk);
     // zarrita has just made the array, which may get the method as its own: a proxy
     // would slow down each access. An array of another extension may be a proxy itself.
     return isOwn ? Object.assign(array, members) : overlay(array, members);
@@ -358,31 +365,6 @@ async function storedKey(
     (arrays.isPlain(root) ? key : undefined);
 }
 
-/** The part of zarrita's array that `get` and `set` share: an own member, under a symbol of zarrita. */
-interface Context {
-  readonly kind: string;
-  readonly TypedArray: new (
-    length: number,
-  ) => { readonly length: number; fill(value: unknown): void };
-  readonly fillValue: unknown;
-  readonly chunkShape: readonly number[];
-  readonly codec: {
-    encode(chunk: Chunk): Promise<Uint8Array>;
-    decode(bytes: Uint8Array): Promise<Chunk>;
-  };
-  getStrides(shape: readonly number[]): number[];
-  getChunkBytes(
-    coordinates: readonly number[],
-    options: unknown,
-  ): Promise<Uint8Array | undefined>;
-}
-
-/** A decoded chunk. */
-interface Chunk {
-  readonly data: { readonly length: number };
-  readonly shape: readonly number[];
-}
-
 /** Decodes a chunk of an array, `undefined` for an absent one. */
 type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
 
@@ -396,10 +378,9 @@ const decoders = new WeakMap<object, DecodeChunk>();
  * of zarrita, or one that does not write.
  */
 function rememberBases(array: object): DecodeChunk | undefined {
-  const members = array as Record<symbol, Context | undefined>;
-  const symbol = Object.getOwnPropertySymbols(array)
-    .find((symbol) => isContext(members[symbol]));
+  const symbol = contextSymbol(array);
   if (symbol === undefined) return undefined;
+  const members = array as Record<symbol, Context>;
   const context = members[symbol]!;
   const known = decoders.get(context);
   if (known !== undefined) return known;
@@ -447,15 +428,6 @@ function rememberBases(array: object): DecodeChunk | undefined {
   members[symbol] = remembering;
   decoders.set(remembering, decode);
   return decode;
-}
-
-function isContext(value: unknown): value is Context {
-  const { kind, codec, getChunkBytes, getStrides } = (value ?? {}) as Partial<
-    Context
-  >;
-  return kind === "regular" && typeof codec?.encode === "function" &&
-    typeof codec.decode === "function" &&
-    typeof getChunkBytes === "function" && typeof getStrides === "function";
 }
 
 /**

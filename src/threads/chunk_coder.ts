@@ -1,0 +1,303 @@
+import {
+  type BytesEntry,
+  type ChunkMetadata,
+  type ChunkRows,
+  type CodecEntry,
+  type CodecRegistry,
+  loadCodec,
+  noteKey,
+} from "../codecs/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import { type ChunkElements, copyElements } from "./copy_elements.ts";
+
+/** How the chunks of an array are encoded. A message to a worker can hold it. */
+export interface ChunkFormat {
+  readonly dataType: string;
+  /** The length of an element in bytes. */
+  readonly elementSize: number;
+  /** The shape of a chunk in elements. */
+  readonly shape: readonly number[];
+  readonly codecs: readonly NamedConfiguration[];
+}
+
+/** A chunk as codecs pass it. */
+interface Chunk {
+  readonly data: {
+    readonly buffer: ArrayBufferLike;
+    readonly byteOffset: number;
+    readonly byteLength: number;
+    readonly BYTES_PER_ELEMENT: number;
+  };
+  readonly shape: readonly number[];
+  readonly stride: readonly number[];
+}
+
+/** A codec between values of two types: chunks, or bytes. */
+interface Codec<Decoded, Encoded> {
+  encode(value: Decoded): Encoded | Promise<Encoded>;
+  decode(value: Encoded): Decoded | Promise<Decoded>;
+}
+
+/** Encodes and decodes the chunks of an array by its codecs. */
+export class ChunkCoder {
+  readonly #format: ChunkFormat;
+  readonly #arrayToArray: Codec<Chunk, Chunk>[] = [];
+  #arrayToBytes: Codec<Chunk, Uint8Array> | undefined;
+  readonly #bytesToBytes: Codec<Uint8Array, Uint8Array>[] = [];
+
+  private constructor(format: ChunkFormat) {
+    this.#format = format;
+  }
+
+  /**
+   * Makes the codecs of a format from their entries in a registry.
+   *
+   * @throws {Error} If a codec refuses its configuration.
+   */
+  static create(
+    format: ChunkFormat,
+    entries: readonly CodecEntry[],
+  ): ChunkCoder {
+    const coder = new ChunkCoder(format);
+    const { codecs, dataType, shape } = format;
+    let metadata: ChunkMetadata = { dataType, shape, codecs };
+    for (const [i, entry] of entries.entries()) {
+      const codec = entry.fromConfig(codecs[i]!.configuration, metadata) as
+        & Codec<never, never>
+        & {
+          readonly kind: string;
+          getEncodedMeta?(metadata: ChunkMetadata): ChunkMetadata;
+        };
+      if (codec.kind === "array_to_array") {
+        coder.#arrayToArray.push(codec as unknown as Codec<Chunk, Chunk>);
+        metadata = codec.getEncodedMeta?.(metadata) ?? metadata;
+      } else if (codec.kind === "array_to_bytes") {
+        coder.#arrayToBytes = codec as unknown as Codec<Chunk, Uint8Array>;
+      } else {
+        coder.#bytesToBytes.push(
+          codec as unknown as Codec<Uint8Array, Uint8Array>,
+        );
+      }
+    }
+    return coder;
+  }
+
+  /**
+   * Decodes a chunk.
+   *
+   * @param encoded Bytes that fill their memory, which the elements may take over.
+   * @param rows The rows of a chunk that extends past the end of its array.
+   * @throws {Error} If the bytes are damaged, or hold no elements of a fixed size.
+   */
+  async decode(
+    encoded: Uint8Array,
+    rows: ChunkRows | undefined,
+  ): Promise<ChunkElements> {
+    if (rows !== undefined) noteKey(encoded, "", rows);
+    let bytes = encoded;
+    for (const codec of this.#bytesToBytes.toReversed()) {
+      bytes = await codec.decode(bytes);
+    }
+    let chunk = await this.#arrayToBytes!.decode(bytes);
+    for (const codec of this.#arrayToArray.toReversed()) {
+      chunk = await codec.decode(chunk);
+    }
+    const { buffer, byteOffset, byteLength } = chunk.data;
+    const { shape, elementSize } = this.#format;
+    const length = shape.reduce((product, n) => product * n, elementSize);
+    if (byteLength !== length) {
+      throw new RangeError(
+        `Expected a chunk of ${length} bytes, found ${byteLength}`,
+      );
+    }
+    return {
+      bytes: new Uint8Array(buffer, byteOffset, byteLength),
+      strides: chunk.stride,
+    };
+  }
+
+  /** Encodes the elements of a chunk, which fill their memory. */
+  async encode({ bytes, strides }: ChunkElements): Promise<Uint8Array> {
+    const data = elementsOf(bytes, this.#format);
+    const { shape } = this.#format;
+    let chunk: Chunk = { data, shape, stride: strides };
+    for (const codec of this.#arrayToArray) chunk = await codec.encode(chunk);
+    let encoded = await this.#arrayToBytes!.encode(chunk);
+    for (const codec of this.#bytesToBytes) {
+      encoded = await codec.encode(encoded);
+    }
+    return encoded;
+  }
+}
+
+/** Loads the codecs of a format from this package; returns `undefined` if others are needed. */
+export async function ownCodecs(
+  { dataType, codecs }: ChunkFormat,
+): Promise<CodecEntry[] | undefined> {
+  if (CLASSES[dataType] === undefined) return undefined;
+  const entries: CodecEntry[] = [];
+  for (const { name } of codecs) {
+    const entry = name === "bytes"
+      ? BytesCodec
+      : name === "transpose"
+      ? TransposeCodec
+      : await loadCodec(name, { bytes: () => BytesCodec });
+    if (entry === undefined) return undefined;
+    entries.push(entry);
+  }
+  const transposes = codecs.filter(({ name }) => name === "transpose");
+  const others = entries.filter((entry) => entry === BytesCodec);
+  return transposes.length < 2 && others.length < 2 ? entries : undefined;
+}
+
+/** Loads codecs from a registry. */
+export async function codecsIn(
+  registry: Pick<CodecRegistry, "get">,
+  codecs: ChunkFormat["codecs"],
+): Promise<CodecEntry[]> {
+  return await Promise.all(codecs.map(async ({ name }) => {
+    const entry = await registry.get(name)?.();
+    if (entry === undefined) throw new TypeError(`Unknown codec: ${name}`);
+    return entry as CodecEntry;
+  }));
+}
+
+/** A class of typed arrays. */
+type ElementClass =
+  & { readonly BYTES_PER_ELEMENT: number }
+  & (new (
+    buffer: ArrayBufferLike,
+    start: number,
+    length: number,
+  ) => Chunk["data"]);
+
+/** The classes of arrays for the data types that codecs of this package take. */
+const CLASSES: Readonly<Record<string, ElementClass | undefined>> = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  // Missing in Node 20. The codecs move bytes, so that any class of the size will do.
+  float16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
+
+/** Views bytes as elements; elements of other data types, such as fixed texts, are bytes to all codecs. */
+function elementsOf(
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  { dataType, elementSize }: ChunkFormat,
+): Chunk["data"] {
+  const Elements = CLASSES[dataType];
+  return Elements === undefined
+    ? { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: elementSize }
+    : new Elements(buffer, byteOffset, byteLength / elementSize);
+}
+
+/** The codec `bytes`. Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/ */
+const BytesCodec: BytesEntry & CodecEntry = {
+  fromConfig(configuration, { dataType, shape }) {
+    const elementSize = CLASSES[dataType]!.BYTES_PER_ELEMENT;
+    const { endian } = (configuration ?? {}) as { endian?: string };
+    const isSwapped = endian === "big" && elementSize > 1;
+    const stride = stridesInOrder(shape, "C");
+    return {
+      kind: "array_to_bytes",
+      encode({ data: { buffer, byteOffset, byteLength } }: Chunk): Uint8Array {
+        const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+        return isSwapped ? swapBytes(copyBytes(bytes), elementSize) : bytes;
+      },
+      decode(bytes: Uint8Array): Chunk {
+        const isAligned = bytes.byteOffset % elementSize === 0;
+        const own = isAligned ? bytes : copyBytes(bytes);
+        if (isSwapped) swapBytes(own, elementSize);
+        const { buffer, byteOffset, byteLength } = own;
+        const data = {
+          buffer,
+          byteOffset,
+          byteLength,
+          BYTES_PER_ELEMENT: elementSize,
+        };
+        return { data, shape, stride };
+      },
+    };
+  },
+};
+
+/** Reverses the bytes of each element in place. */
+function swapBytes(bytes: Uint8Array, elementSize: number): Uint8Array {
+  for (let start = 0; start < bytes.length; start += elementSize) {
+    for (let i = start, j = start + elementSize - 1; i < j; i++, j--) {
+      const byte = bytes[i]!;
+      bytes[i] = bytes[j]!;
+      bytes[j] = byte;
+    }
+  }
+  return bytes;
+}
+
+/** The codec `transpose`, which only changes strides. Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/ */
+const TransposeCodec: CodecEntry = {
+  fromConfig(configuration, { shape }) {
+    const stored = stridesInOrder(
+      shape,
+      (configuration as { order: unknown }).order,
+    );
+    return {
+      kind: "array_to_array",
+      decode: ({ data, shape }: Chunk): Chunk => ({
+        data,
+        shape,
+        stride: stored,
+      }),
+      encode({ data, shape, stride }: Chunk): Chunk {
+        if (stride.every((step, i) => step === stored[i] || shape[i] === 1)) {
+          return { data, shape, stride: stored };
+        }
+        const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: size } =
+          data;
+        const bytes = new Uint8Array(byteLength);
+        copyElements(
+          { bytes, offset: 0, strides: stored },
+          {
+            bytes: new Uint8Array(buffer, byteOffset, byteLength),
+            offset: 0,
+            strides: stride,
+          },
+          shape,
+          size,
+        );
+        const ordered = {
+          buffer: bytes.buffer,
+          byteOffset: 0,
+          byteLength,
+          BYTES_PER_ELEMENT: size,
+        };
+        return { data: ordered, shape, stride: stored };
+      },
+    };
+  },
+};
+
+/** The strides of elements whose dimensions lie in an order of the codec `transpose`, the slowest first. */
+function stridesInOrder(shape: readonly number[], order: unknown): number[] {
+  const axes = shape.map((_, i) => i);
+  const places = order === "F"
+    ? axes.toReversed()
+    : Array.isArray(order)
+    ? order as number[]
+    : axes;
+  const strides = new Array<number>(shape.length);
+  let step = 1;
+  for (const axis of places.toReversed()) {
+    strides[axis] = step;
+    step *= shape[axis]!;
+  }
+  return strides;
+}

@@ -1,0 +1,169 @@
+import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
+import {
+  ChunkCoder,
+  type ChunkFormat,
+  codecsIn,
+  ownCodecs,
+} from "./chunk_coder.ts";
+import { copyElements, copyFromChunk, copyIntoChunk } from "./copy_elements.ts";
+import type { Answer, Job, JobResult, Request } from "./worker_messages.ts";
+
+/**
+ * Makes this worker decode and encode the chunks that a {@linkcode ThreadPool} gives it. A
+ * module that calls this function is the program of `createWorker`, an option of the pool.
+ *
+ * @param zarr zarrita itself, in whose registry all codecs are looked up. Register codecs
+ * before, those of `registerCodecs` included. Without this argument, the worker has the
+ * codecs of this package, and imports zarrita for others if it can.
+ *
+ * @example The module of a worker
+ * ```ts ignore
+ * import { registerCodecs, runChunkWorker } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr);
+ * runChunkWorker(zarr);
+ * ```
+ */
+export function runChunkWorker(
+  zarr?: { readonly registry: CodecRegistry },
+): void {
+  const port = workerPort();
+  const coders = new Map<number, Promise<ChunkCoder>>();
+  const formats = new Map<number, ChunkFormat>();
+  port.onMessage(async ({ call, format, newFormat, jobs, zarrita }) => {
+    if (newFormat !== undefined) {
+      formats.set(format, newFormat);
+      const coder = loadCoder(newFormat, zarr?.registry, zarrita);
+      coder.catch(() => {}); // Each job that needs the coder fails with the error.
+      coders.set(format, coder);
+    }
+    const { elementSize, shape } = formats.get(format)!;
+    const results: JobResult[] = [];
+    for (const job of jobs) {
+      try {
+        const coder = await coders.get(format)!;
+        results.push(await run(job, coder, shape, elementSize));
+      } catch (error) {
+        results.push({ failed: String(error) });
+      }
+    }
+    port.post({ call, results }, results.flatMap(memoryOf));
+  });
+  port.post({ started: true }, []);
+}
+
+async function loadCoder(
+  format: ChunkFormat,
+  registry: CodecRegistry | undefined,
+  zarrita: readonly string[],
+): Promise<ChunkCoder> {
+  const own = registry === undefined ? await ownCodecs(format) : undefined;
+  const entries = own ??
+    await codecsIn(registry ?? await importRegistry(zarrita), format.codecs);
+  return ChunkCoder.create(format, entries);
+}
+
+async function run(
+  job: Job,
+  coder: ChunkCoder,
+  shape: readonly number[],
+  elementSize: number,
+): Promise<JobResult> {
+  if (job.kind === "decode") {
+    const elements = await coder.decode(job.bytes, job.rows);
+    if (job.block === undefined) return elements;
+    copyFromChunk(job.block, elements, elementSize);
+    return true;
+  }
+  const { elements, fill } = job;
+  let step = 1;
+  const strides = shape.toReversed().map((n) => (step *= n) / n).reverse();
+  if (elements instanceof Uint8Array) {
+    return await coder.encode({ bytes: elements, strides });
+  }
+  const bytes = new Uint8Array(step * elementSize);
+  if (fill !== undefined) {
+    copyElements(
+      { bytes, offset: 0, strides },
+      { bytes: fill, offset: 0, strides: strides.map(() => 0) },
+      shape,
+      elementSize,
+    );
+  }
+  copyIntoChunk(elements, { bytes, strides }, elementSize);
+  return await coder.encode({ bytes, strides });
+}
+
+/** The memory of a result, which goes to the pool. */
+function memoryOf(result: JobResult): ArrayBuffer[] {
+  const bytes = result instanceof Uint8Array
+    ? result
+    : typeof result === "object" && "bytes" in result
+    ? result.bytes
+    : undefined;
+  return bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : [];
+}
+
+/** Imports zarrita, and registers the codecs of this package in it. */
+async function importRegistry(
+  modules: readonly string[],
+): Promise<CodecRegistry> {
+  let failure: unknown = new TypeError("No module of zarrita is known");
+  for (const module of modules) {
+    try {
+      const zarr = await import(/* @vite-ignore */ module);
+      registerCodecs(zarr);
+      return zarr.registry;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** The port of this worker to its pool. */
+interface Port {
+  post(answer: Answer, memory: ArrayBuffer[]): void;
+  onMessage(receive: (request: Request) => void): void;
+}
+
+/** The part of the global scope of a worker, and of the `parentPort` of Node, that is used. */
+interface MessagePort {
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
+  addEventListener(
+    type: "message",
+    listener: (event: { data: Request }) => void,
+  ): void;
+}
+
+function workerPort(): Port {
+  const scope = globalThis as unknown as MessagePort & {
+    process?: {
+      getBuiltinModule?(
+        name: string,
+      ): { parentPort?: MessagePort & { on: PortListener } | null };
+    };
+  };
+  if (typeof scope.postMessage === "function") {
+    return {
+      post: (answer, memory) => scope.postMessage(answer, memory),
+      onMessage: (receive) =>
+        scope.addEventListener("message", ({ data }) => receive(data)),
+    };
+  }
+  const { parentPort } =
+    scope.process?.getBuiltinModule?.("node:worker_threads") ?? {};
+  if (!parentPort) {
+    throw new TypeError("runChunkWorker must be called in a worker");
+  }
+  return {
+    post: (answer, memory) => parentPort.postMessage(answer, memory),
+    onMessage: (receive) => parentPort.on("message", receive),
+  };
+}
+
+type PortListener = (
+  type: "message",
+  receive: (request: Request) => void,
+) => void;

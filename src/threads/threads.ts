@@ -1,0 +1,315 @@
+import { describe } from "../errors/mod.ts";
+import { loadOnce } from "../runtime/mod.ts";
+import type { ChunkFormat } from "./chunk_coder.ts";
+import type { Answer, Job, JobResult } from "./worker_messages.ts";
+import {
+  listenTo,
+  type StartedWorker,
+  startWorker,
+  type WorkerLike,
+  zarritaModules,
+} from "./start_worker.ts";
+
+/** The number of requests that a thread has at the same time, so that it never waits for the next one. */
+const MOST_REQUESTS = 2;
+/** Chunks of fewer decoded bytes are sent together, since a message takes about as long as the decoding of some 100 KiB. */
+const REQUEST_BYTES = 256 * 1024;
+
+/** Thrown where threads cannot be started. The calling thread can do the work. */
+export class NoThreadsError extends Error {}
+
+/** A job that waits for a thread, or for its result. */
+interface Call {
+  readonly format: ChunkFormat;
+  readonly job: Job;
+  /** The length of the decoded chunk. */
+  readonly bytes: number;
+  readonly signal: AbortSignal | undefined;
+  resolve(result: JobResult): void;
+  reject(error: unknown): void;
+}
+
+/** A running worker. */
+interface Thread {
+  readonly worker: StartedWorker;
+  /** The calls of each request that has no answer yet. */
+  readonly requests: Map<number, readonly Call[]>;
+  /** The formats that the worker knows. */
+  readonly formats: Set<number>;
+  hasStarted: boolean;
+  /** When the worker answered for the last time, or was given work after a time without any. */
+  latest: number;
+}
+
+/** How {@linkcode Threads} are started and ended. */
+export interface ThreadsOptions {
+  readonly count: number;
+  readonly createWorker?: (() => WorkerLike) | undefined;
+  /** How many milliseconds a thread may take for a request. */
+  readonly timeout: number;
+  /** How many milliseconds threads without users are kept. */
+  readonly idleTime: number;
+}
+
+const loadProgram = loadOnce(async () =>
+  (await import("./worker_program.ts")).WORKER_PROGRAM
+);
+
+/** Threads that start when there is work for them, and end some time after their last user has left. */
+export class Threads {
+  /** The greatest number of threads. */
+  readonly count: number;
+  readonly #options: ThreadsOptions;
+  #program: string | undefined;
+  readonly #threads = new Set<Thread>();
+  readonly #waiting = new Set<Call>();
+  /** The numbers of formats, by their texts, since arrays are opened again and again. */
+  readonly #numbers = new Map<string, number>();
+  readonly #formats = new WeakMap<ChunkFormat, number>();
+  #requests = 0;
+  #users = 0;
+  /** Why no thread works any more. */
+  #failure: Error | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #watchTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ThreadsOptions) {
+    this.count = options.count;
+    this.#options = options;
+  }
+
+  /** Runs a task that uses the threads. */
+  async use<T>(task: () => Promise<T>): Promise<T> {
+    this.#users++;
+    clearTimeout(this.#idleTimer);
+    try {
+      if (this.#options.createWorker === undefined) {
+        this.#program ??= await loadProgram();
+      }
+      return await task();
+    } finally {
+      if (--this.#users === 0) this.#leave();
+    }
+  }
+
+  /**
+   * Runs a job in a thread.
+   *
+   * @param bytes The length of the decoded chunk.
+   * @throws {NoThreadsError} If no thread can be started.
+   * @throws {Error} If the thread ends before it has answered.
+   */
+  run(
+    format: ChunkFormat,
+    job: Job,
+    bytes: number,
+    signal?: AbortSignal,
+  ): Promise<JobResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add({ format, job, bytes, signal, resolve, reject });
+      this.#give();
+    });
+  }
+
+  /** Ends all threads. Jobs that have not ended, and later ones, reject with an error. */
+  close(error: Error): void {
+    this.#failure = error;
+    this.#end(error);
+  }
+
+  /** Ends all threads. Jobs that have not ended reject; later ones start threads again. */
+  #end(error: Error): void {
+    clearTimeout(this.#idleTimer);
+    clearTimeout(this.#watchTimer);
+    this.#watchTimer = undefined;
+    const calls = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { worker, requests } of this.#threads) {
+      calls.push(...[...requests.values()].flat());
+      worker.end();
+    }
+    this.#threads.clear();
+    for (const { reject } of calls) reject(error);
+  }
+
+  #leave(): void {
+    const { idleTime } = this.#options;
+    const end = () => this.#end(new Error("The threads have no users"));
+    if (idleTime === 0) return end();
+    this.#idleTimer = setTimeout(end, idleTime);
+    (this.#idleTimer as { unref?(): void }).unref?.(); // Timers of Node have it.
+  }
+
+  /** Gives waiting calls to threads. */
+  #give(): void {
+    while (this.#waiting.size > 0) {
+      if (this.#failure !== undefined) return this.#end(this.#failure);
+      const thread = this.#nextThread();
+      if (thread === undefined) return;
+      const calls = this.#takeCalls();
+      if (calls.length > 0) this.#post(thread, calls);
+    }
+  }
+
+  /** Takes waiting calls for one request: chunks of one format. */
+  #takeCalls(): Call[] {
+    const calls: Call[] = [];
+    let bytes = 0;
+    for (const call of this.#waiting) {
+      if (call.signal?.aborted) {
+        this.#waiting.delete(call);
+        call.reject(call.signal.reason);
+        continue;
+      }
+      if (calls.length > 0 && call.format !== calls[0]!.format) break;
+      this.#waiting.delete(call);
+      calls.push(call);
+      bytes += call.bytes;
+      if (bytes >= REQUEST_BYTES) break;
+    }
+    return calls;
+  }
+
+  /** Returns the thread with the fewest requests, a new one if all have some; `undefined` if all are busy. */
+  #nextThread(): Thread | undefined {
+    let next: Thread | undefined;
+    for (const thread of this.#threads) {
+      const isLess = next === undefined ||
+        thread.requests.size < next.requests.size;
+      if (isLess) next = thread;
+    }
+    const isBusy = next === undefined || next.requests.size > 0;
+    if (isBusy && this.#threads.size < this.#options.count) {
+      return this.#start();
+    }
+    return next!.requests.size < MOST_REQUESTS ? next : undefined;
+  }
+
+  #start(): Thread | undefined {
+    const { createWorker } = this.#options;
+    try {
+      const worker = createWorker?.() ?? startWorker(this.#program!);
+      const thread: Thread = {
+        worker: listenTo(worker, {
+          onAnswer: (answer) => this.#receive(thread, answer),
+          onEnd: (reason) => this.#fail(thread, reason),
+        }),
+        requests: new Map(),
+        formats: new Set(),
+        hasStarted: false,
+        latest: performance.now(),
+      };
+      this.#threads.add(thread);
+      return thread;
+    } catch (error) {
+      this.close(this.#startFailure(error));
+    }
+  }
+
+  #startFailure(cause: unknown): Error {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return this.#options.createWorker === undefined
+      ? new NoThreadsError(`No threads can be started: ${reason}`, { cause })
+      : new Error(
+        `The worker of createWorker cannot be started: ${reason}; its program must call runChunkWorker`,
+        { cause },
+      );
+  }
+
+  #post(thread: Thread, calls: readonly Call[]): void {
+    const { format } = calls[0]!;
+    const id = this.#numberOf(format);
+    const request = {
+      call: this.#requests++,
+      format: id,
+      newFormat: thread.formats.has(id) ? undefined : format,
+      jobs: calls.map(({ job }) => job),
+      zarrita: thread.formats.has(id) ? [] : zarritaModules(),
+    };
+    const memory = calls.flatMap(({ job }) => {
+      const { buffer } = job.kind === "decode"
+        ? job.bytes
+        : job.elements instanceof Uint8Array
+        ? job.elements
+        : { buffer: undefined };
+      return buffer instanceof ArrayBuffer ? [buffer] : [];
+    });
+    try {
+      thread.worker.post(request, memory);
+    } catch (error) {
+      for (const { reject } of calls) reject(error);
+      return;
+    }
+    thread.formats.add(id);
+    if (thread.requests.size === 0) {
+      thread.latest = performance.now();
+      thread.worker.keepRunning(true);
+    }
+    thread.requests.set(request.call, calls);
+    this.#watch();
+  }
+
+  #numberOf(format: ChunkFormat): number {
+    const known = this.#formats.get(format);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(format);
+    const number = this.#numbers.get(text) ?? this.#numbers.size;
+    this.#numbers.set(text, number);
+    this.#formats.set(format, number);
+    return number;
+  }
+
+  #receive(thread: Thread, answer: Answer): void {
+    thread.hasStarted = true;
+    thread.latest = performance.now();
+    if ("started" in answer) return;
+    const calls = thread.requests.get(answer.call);
+    if (calls === undefined) return;
+    thread.requests.delete(answer.call);
+    if (thread.requests.size === 0) thread.worker.keepRunning(false);
+    this.#give(); // First, so that the thread goes on meanwhile.
+    calls.forEach(({ resolve }, i) => resolve(answer.results[i]!));
+    if (this.#isIdle()) {
+      clearTimeout(this.#watchTimer);
+      this.#watchTimer = undefined;
+    }
+  }
+
+  #isIdle(): boolean {
+    return [...this.#threads].every(({ requests }) => requests.size === 0);
+  }
+
+  /** Ends threads that have not answered for too long: a worker that ends itself does not tell in all runtimes. */
+  #watch(): void {
+    const { timeout } = this.#options;
+    this.#watchTimer ??= setTimeout(() => {
+      this.#watchTimer = undefined;
+      for (const thread of this.#threads) {
+        const silence = performance.now() - thread.latest;
+        if (thread.requests.size === 0 || silence < timeout) continue;
+        this.#fail(
+          thread,
+          new Error(`There was no answer for ${describe(timeout)} ms`),
+        );
+      }
+      if (!this.#isIdle()) this.#watch();
+    }, timeout);
+  }
+
+  /** Gives up a thread that has failed or ended. */
+  #fail(thread: Thread, cause: Error): void {
+    if (!this.#threads.delete(thread)) return;
+    thread.worker.end();
+    const error = thread.hasStarted
+      ? new Error(
+        `A thread that decodes and encodes chunks has ended: ${cause.message}`,
+        { cause },
+      )
+      : this.#startFailure(cause);
+    for (const { reject } of [...thread.requests.values()].flat()) {
+      reject(error);
+    }
+    if (!thread.hasStarted) this.close(error);
+    this.#give();
+  }
+}

@@ -1,0 +1,549 @@
+import { rowsOf } from "../codecs/mod.ts";
+import {
+  checkOptions,
+  describe,
+  FUNCTION,
+  numberFrom,
+  oneOf,
+  type OptionRules,
+  SIGNAL,
+} from "../errors/mod.ts";
+import { copyBytes, rejectOnAbort, runConcurrently } from "../runtime/mod.ts";
+import { describeStore, type StoreKey } from "../stores/mod.ts";
+import {
+  type ChunkBlock,
+  type ChunkElements,
+  type ChunkFormat,
+  copyElements,
+  copyFromChunk,
+  NoThreadsError,
+  type ThreadPool,
+  THREADS,
+  type Threads,
+  withThreads,
+} from "../threads/mod.ts";
+import { splitPlainKey } from "../views/mod.ts";
+import {
+  type Chunk,
+  type Context,
+  contextOf,
+  type Elements,
+  formatOf,
+  hasOwnMethod,
+} from "./array_context.ts";
+import {
+  type Along,
+  assertSelection,
+  type DimensionSelection,
+  dividedAlong,
+  productOf,
+  selectedShape,
+} from "./selection.ts";
+import type { ZarritaArray } from "./set_sharded.ts";
+import { ShardedArray } from "./sharded_array.ts";
+import { arraysOf } from "./with_zarr_parts.ts";
+
+/**
+ * Reads elements of an array, as zarrita's `get` does, and decodes chunks in threads: in a
+ * fraction of the time on several processors. The array may have shards or not.
+ *
+ * The calling thread reads from the store, one shard after another: it requests ranges of
+ * close inner chunks together, and checks versions and parts as always. Threads decode,
+ * verify, and copy elements to their place in the result, which lies in memory that they
+ * share where the runtime has it. Some functions refuse such memory, such as those of
+ * `TextDecoder` and `WebGL`: the option `shared: false` avoids it. Absent chunks, chunks that
+ * are not compressed and small reads stay on the calling thread, as well as elements without
+ * a fixed size and codecs that the threads do not have.
+ *
+ * Array extensions are obeyed: if an extension has replaced `getChunk`, all chunks are read
+ * by it, in the calling thread.
+ *
+ * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
+ * @param array An array, opened from a store of `withZarrParts`.
+ * @param selection The elements to read: a slice with a step from 1, an index or `null` (all
+ * elements) for each dimension, or `null` for the whole array.
+ * @param options `threads`, `signal`, `onProgress`, `memory` and `shared`.
+ * @returns The elements, as `zarr.get` returns them: an object with `data`, `shape` and
+ * `stride`, or one element if the selection has an index for each dimension.
+ * @throws {TypeError} If the array is of another store, or an argument is missing or has a
+ * wrong type.
+ * @throws {RangeError} If the selection is outside the array, or an option is out of range.
+ * @throws {DamageError} If a shard is damaged. Damage that a codec finds is the `cause` of
+ * zarrita's `CodecPipelineError`, which names the key.
+ * @throws {MetadataError} If the metadata of the array is not understood.
+ * @throws {Error} If a thread ends before it has decoded its chunks.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { getSharded, registerCodecs, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * registerCodecs(zarr);
+ * const store = new FileSystemStore("tests/fixtures/dem.zarr");
+ * const array = await zarr.open(withZarrParts(store), { kind: "array" });
+ * const rows = await getSharded(zarr, array, [zarr.slice(0, 100, 10), null]);
+ * assertEquals(rows.shape, [10, array.shape[1]!]);
+ * ```
+ */
+export async function getSharded<
+  A extends ZarritaArray,
+  S extends readonly DimensionSelection[] | null = null,
+>(
+  zarr: ZarritaReader,
+  array: A,
+  selection?: S,
+  options: GetShardedOptions = {},
+): Promise<SelectedElements<A, S>> {
+  if (typeof zarr?.get !== "function") {
+    throw new TypeError(
+      `Expected the module of zarrita as the first argument, found ${
+        describe(zarr)
+      }`,
+    );
+  }
+  checkOptions(options, OPTIONS, "getSharded");
+  const root = rootOf(array);
+  const selected: readonly DimensionSelection[] | null = selection ?? null;
+  assertSelection(selected, array.shape);
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const context = contextOf(array);
+  const isList = context !== undefined &&
+    !("BYTES_PER_ELEMENT" in new context.TypedArray(0));
+  if (context === undefined || isList || array.shape.length === 0) {
+    const options = signal === undefined ? {} : { signal };
+    return await zarr.get(
+      array as never,
+      selected as never,
+      options as never,
+    ) as SelectedElements<A, S>;
+  }
+  const read = new ShardedRead(array, root, context, selected, options);
+  const result = await rejectOnAbort(read.run(), signal);
+  return result as SelectedElements<A, S>;
+}
+
+/**
+ * The part of zarrita that `getSharded` uses.
+ *
+ * @example
+ * ```ts
+ * import type { ZarritaReader } from "@zarr-parts/zarr-parts/zarrita";
+ * import * as zarr from "zarrita";
+ *
+ * const peer: ZarritaReader = zarr;
+ * ```
+ */
+export interface ZarritaReader {
+  /** Reads elements of an array. */
+  get(array: never, selection?: never, options?: never): Promise<unknown>;
+}
+
+/**
+ * Options of {@linkcode getSharded}.
+ *
+ * @example
+ * ```ts
+ * import type { GetShardedOptions } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const options: GetShardedOptions = {
+ *   threads: 4,
+ *   onProgress: ({ done, total }) => console.log(`${done} of ${total} chunks`),
+ * };
+ * ```
+ */
+export interface GetShardedOptions {
+  /**
+   * The threads that decode chunks: a pool, or their number from 0; with 0, the calling
+   * thread decodes. Defaults to one for each processor, which start with a call that reads
+   * 16 MiB or more, and end with it.
+   */
+  readonly threads?: ThreadPool | number | undefined;
+  /** Aborts the reading. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each chunk with the number of chunks that are read, and the number of all chunks of the selection. */
+  readonly onProgress?: ((progress: ReadProgress) => void) | undefined;
+  /**
+   * The most bytes of chunks, encoded and decoded, that are in memory at the same time
+   * beside the result, unless one chunk needs more. Defaults to 64 MiB, or what all
+   * threads need for two chunks each.
+   */
+  readonly memory?: number | undefined;
+  /**
+   * Whether the result lies in shared memory, in which threads store elements themselves.
+   * By default, it does if threads decode and the runtime has shared memory; a page has it
+   * if it is isolated.
+   */
+  readonly shared?: boolean | undefined;
+}
+
+/**
+ * How far a read is.
+ *
+ * @example
+ * ```ts
+ * import type { ReadProgress } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const percent = ({ done, total }: ReadProgress) => `${Math.floor(100 * done / total)} %`;
+ * ```
+ */
+export interface ReadProgress {
+  /** The number of chunks that are read, or absent. */
+  readonly done: number;
+  /** The number of chunks of the selection. */
+  readonly total: number;
+}
+
+/**
+ * The elements that {@linkcode getSharded} reads: one element if the selection has an index
+ * for each dimension, and otherwise a chunk with `data`, `shape` and `stride`.
+ *
+ * @typeParam A The array.
+ * @typeParam S The selection.
+ *
+ * @example
+ * ```ts
+ * import type { SelectedElements } from "@zarr-parts/zarr-parts/zarrita";
+ * import type * as zarr from "zarrita";
+ *
+ * type Image = zarr.Array<"uint8">;
+ * const pixel: SelectedElements<Image, [number, number]> = 7;
+ * ```
+ */
+export type SelectedElements<
+  A extends ZarritaArray,
+  S extends readonly DimensionSelection[] | null,
+> = S extends readonly number[] ? NonNullable<A["fillValue"]>
+  : Awaited<ReturnType<A["getChunk"]>>;
+
+const OPTIONS: OptionRules<GetShardedOptions> = {
+  threads: THREADS,
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+  memory: numberFrom(0),
+  shared: oneOf(true, false),
+};
+
+/** The root in the store of an array that is read from a store of `withZarrParts`. */
+function rootOf(array: ZarritaArray): string {
+  const store: unknown = array?.store;
+  const isOpen = typeof store === "object" && store !== null;
+  if (!isOpen || arraysOf(store) === undefined) {
+    throw new TypeError(
+      `Expected an array that was opened from withZarrParts(store) as the second argument, found ${
+        isOpen
+          ? `the array at ${JSON.stringify(array.path)} of ${
+            describeStore(store)
+          }`
+          : describe(array)
+      }`,
+    );
+  }
+  // By `resolve`, since zarrita decodes percent escapes in the keys of chunks.
+  return splitPlainKey(array.resolve("c").path as StoreKey)!.root;
+}
+
+/** Reads of fewer bytes of chunks start no threads, which takes as long as to decode some MiB. */
+const LEAST_TO_START = 16 * 2 ** 20;
+/** Reads of fewer bytes of chunks do not use threads that may be running. */
+const LEAST_TO_USE = 2 ** 20;
+/** The bytes of decoded chunks that are requested from the store at once, so that close ranges are read together. */
+const GROUP_BYTES = 4 * 2 ** 20;
+/** The most bytes of chunks in memory, unless the threads need more. */
+const MEMORY = 64 * 2 ** 20;
+/** Codecs that take no more time than the copy of the elements to another thread. */
+const CHEAP_CODECS = ["bytes", "transpose", "crc32c"];
+
+/** A chunk, and its elements that are read. */
+interface Piece {
+  readonly coordinates: number[];
+  readonly block: ChunkBlock;
+}
+
+/** The codecs of chunks, and the threads that decode them. */
+interface Decoder {
+  readonly format: ChunkFormat;
+  readonly threads: Threads;
+}
+
+/** One call of `getSharded`. */
+class ShardedRead {
+  readonly #array: ZarritaArray;
+  readonly #root: string;
+  readonly #context: Context;
+  readonly #selection: readonly DimensionSelection[] | null;
+  readonly #options: GetShardedOptions;
+  readonly #elementSize: number;
+  readonly #chunkBytes: number;
+  #result!: Chunk;
+  #out!: Uint8Array;
+  #outStrides!: readonly number[];
+  #isShared = false;
+  /** The codecs of the chunks, and the threads that have them; `undefined` if the calling thread decodes. */
+  #decoder: Decoder | undefined;
+  #progress: { done: number; total: number } = { done: 0, total: 0 };
+
+  constructor(
+    array: ZarritaArray,
+    root: string,
+    context: Context,
+    selection: readonly DimensionSelection[] | null,
+    options: GetShardedOptions,
+  ) {
+    this.#array = array;
+    this.#root = root;
+    this.#context = context;
+    this.#selection = selection;
+    this.#options = options;
+    this.#elementSize = new context.TypedArray(0).BYTES_PER_ELEMENT!;
+    this.#chunkBytes = context.chunkShape
+      .reduce((product, n) => product * n, this.#elementSize);
+  }
+
+  async run(): Promise<unknown> {
+    const { shape } = this.#array;
+    const { chunkShape } = this.#context;
+    const runs = shape.map((length, i) => [
+      ...dividedAlong(this.#selection?.[i] ?? null, length, chunkShape[i]!),
+    ]);
+    const total = runs.reduce((product, { length }) => product * length, 1);
+    this.#progress.total = total;
+    const { threads, memory } = this.#options;
+    const least = typeof threads === "object" ? LEAST_TO_USE : LEAST_TO_START;
+    const format = total * this.#chunkBytes >= least && total > 1
+      ? await this.#threadedFormat()
+      : undefined;
+    const count = format === undefined ? 0 : threads;
+    await withThreads(count, async (threads) => {
+      if (threads && format) this.#decoder = { format, threads };
+      this.#allocate();
+      const needed = 2 * this.#chunkBytes * 2 * (threads?.count ?? 1);
+      const most = memory ?? Math.max(MEMORY, needed);
+      const groups = new Groups(this.#pieces(runs), this.#chunkBytes, most);
+      await runConcurrently(
+        groups,
+        groups.concurrency,
+        (pieces, signal) => this.#readGroup(pieces, signal),
+        this.#options.signal,
+      );
+    });
+    return this.#result.shape.length > 0
+      ? this.#result
+      : elementAt(this.#result.data, 0);
+  }
+
+  /** The codecs of the chunks if threads should decode them. */
+  async #threadedFormat(): Promise<ChunkFormat | undefined> {
+    const { threads } = this.#options;
+    if (threads === 0 || !hasOwnMethod(this.#array)) return undefined;
+    const arrays = arraysOf(this.#array.store)!;
+    const format = await formatOf(
+      arrays,
+      this.#root,
+      this.#array,
+      this.#context,
+    );
+    const isCheap = format?.codecs.every(({ name, configuration }) =>
+      CHEAP_CODECS.includes(name) && configuration?.endian !== "big"
+    );
+    return isCheap ? undefined : format;
+  }
+
+  #allocate(): void {
+    const { TypedArray } = this.#context;
+    const selection = this.#selection;
+    const shape = selectedShape(selection, this.#array.shape);
+    const axes = this.#array.shape.flatMap((_, i) =>
+      typeof selection?.[i] === "number" ? [] : [i]
+    );
+    const stride = this.#context.getStrides(shape, axes);
+    const size = shape.reduce((product, n) => product * n, 1);
+    const isPossible = typeof SharedArrayBuffer === "function";
+    const { shared = isPossible && this.#decoder !== undefined } =
+      this.#options;
+    if (shared && !isPossible) {
+      throw new TypeError(
+        'The option "shared" is true, and this page has no shared memory: it is not isolated by the headers Cross-Origin-Opener-Policy and Cross-Origin-Embedder-Policy',
+      );
+    }
+    this.#isShared = shared;
+    const data = shared
+      ? new TypedArray(
+        new SharedArrayBuffer(size * this.#elementSize),
+        0,
+        size,
+      )
+      : new TypedArray(size);
+    this.#result = { data, shape, stride };
+    this.#out = bytesOf(data);
+    this.#outStrides = this.#array.shape.map((_, i) => {
+      const axis = axes.indexOf(i);
+      return axis < 0 ? 0 : stride[axis]!;
+    });
+  }
+
+  /** The chunks of the selection: one shard after another, so that the chunks of a shard are read together. */
+  *#pieces(runs: readonly (readonly Along[])[]): Generator<Piece> {
+    const found = arraysOf(this.#array.store)!.known(this.#root);
+    const { chunkShape } = this.#context;
+    const shardShape = found instanceof ShardedArray
+      ? found.shardShape
+      : this.#array.shape;
+    const groups = runs.map((along, i) => {
+      const chunksPerShard = Math.max(1, shardShape[i]! / chunkShape[i]!);
+      return inShards(along, chunksPerShard);
+    });
+    for (const shard of productOf(groups)) {
+      for (const chunk of productOf(shard)) yield this.#pieceOf(chunk);
+    }
+  }
+
+  #pieceOf(along: readonly Along[]): Piece {
+    const { chunkShape } = this.#context;
+    const strides = this.#outStrides;
+    const starts = along.map(({ shard, selection }, i) =>
+      (typeof selection === "number" ? selection : selection!.start!) -
+      shard * chunkShape[i]!
+    );
+    return {
+      coordinates: along.map(({ shard }) => shard),
+      block: {
+        bytes: this.#out,
+        offset: along.reduce(
+          (sum, { run }, i) => sum + (run?.first ?? 0) * strides[i]!,
+          0,
+        ),
+        strides,
+        counts: along.map(({ run }) => run?.count ?? 1),
+        starts,
+        steps: along.map(({ selection }) =>
+          typeof selection === "number" ? 1 : selection!.step!
+        ),
+      },
+    };
+  }
+
+  async #readGroup(
+    pieces: readonly Piece[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { onProgress } = this.#options;
+    const progress = this.#progress;
+    await allSettled(pieces.map(async (piece) => {
+      if (this.#decoder === undefined) await this.#readHere(piece, signal);
+      else await this.#readByThreads(piece, this.#decoder, signal);
+      progress.done++;
+      onProgress?.({ ...progress });
+    }));
+  }
+
+  /** Reads and decodes a chunk in the calling thread, as zarrita does. */
+  async #readHere(
+    { coordinates, block }: Piece,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const chunk = await this.#array.getChunk(coordinates, { signal }) as Chunk;
+    const elements = { bytes: bytesOf(chunk.data), strides: chunk.stride };
+    copyFromChunk(block, elements, this.#elementSize);
+  }
+
+  async #readByThreads(
+    piece: Piece,
+    { format, threads }: Decoder,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { coordinates, block } = piece;
+    const bytes = await this.#context.getChunkBytes(coordinates, { signal });
+    if (bytes === undefined) return this.#fill(block);
+    const job = {
+      kind: "decode" as const,
+      bytes: copyBytes(bytes), // A store may keep what it returns.
+      rows: rowsOf(bytes),
+      block: this.#isShared ? block : undefined,
+    };
+    let result;
+    try {
+      result = await threads.run(format, job, this.#chunkBytes, signal);
+    } catch (error) {
+      if (!(error instanceof NoThreadsError)) throw error;
+      this.#decoder = undefined;
+      return await this.#readHere(piece, signal);
+    }
+    if (result === true) return;
+    // Where a thread fails, zarrita decodes, or throws its error.
+    if ("failed" in result) return await this.#readHere(piece, signal);
+    copyFromChunk(block, result as ChunkElements, this.#elementSize);
+  }
+
+  /** Sets the elements of an absent chunk. */
+  #fill(block: ChunkBlock): void {
+    const element = new this.#context.TypedArray(1);
+    element.fill(this.#context.fillValue);
+    const bytes = bytesOf(element);
+    if (bytes.every((byte) => byte === 0)) return; // As new memory is.
+    const from = { bytes, offset: 0, strides: block.strides.map(() => 0) };
+    copyElements(block, from, block.counts, this.#elementSize);
+  }
+}
+
+/** Groups the parts of a selection along one dimension by the shards of their chunks. */
+function inShards(along: readonly Along[], chunksPerShard: number): Along[][] {
+  const groups: Along[][] = [];
+  let latest: number | undefined;
+  for (const part of along) {
+    const shard = Math.floor(part.shard / chunksPerShard);
+    if (shard !== latest) groups.push([]);
+    latest = shard;
+    groups.at(-1)!.push(part);
+  }
+  return groups;
+}
+
+/** The memory of elements. */
+function bytesOf({ buffer, byteOffset, byteLength }: Elements): Uint8Array {
+  return new Uint8Array(buffer!, byteOffset, byteLength);
+}
+
+/** An element of a typed array, or of an array of zarrita's own. */
+function elementAt(elements: Elements, place: number): unknown {
+  return elements.get ? elements.get(place) : elements[place];
+}
+
+/** Waits for all promises, and throws the first error. */
+async function allSettled(promises: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises)) {
+    if (result.status === "rejected") throw result.reason;
+  }
+}
+
+/** Groups chunks that are requested from the store at once. */
+class Groups implements Iterable<Piece[]> {
+  /** The number of groups that are read at the same time. */
+  readonly concurrency: number;
+  readonly #pieces: Iterable<Piece>;
+  readonly #size: number;
+
+  /** @param memory The most bytes of chunks, encoded and decoded, in memory. */
+  constructor(pieces: Iterable<Piece>, chunkBytes: number, memory: number) {
+    const most = Math.max(1, Math.floor(memory / (2 * chunkBytes)));
+    this.#pieces = pieces;
+    this.#size = Math.min(
+      Math.max(1, Math.floor(GROUP_BYTES / chunkBytes)),
+      Math.ceil(most / 4),
+    );
+    this.concurrency = Math.max(1, Math.floor(most / this.#size));
+  }
+
+  *[Symbol.iterator](): Generator<Piece[]> {
+    let group: Piece[] = [];
+    for (const piece of this.#pieces) {
+      group.push(piece);
+      if (group.length < this.#size) continue;
+      yield group;
+      group = [];
+    }
+    if (group.length > 0) yield group;
+  }
+}
