@@ -1,4 +1,5 @@
 /** Reads and writes volumes in shards beside zarr-python, TensorStore and zarrs: `deno task bench volume` */
+import { ThreadPool } from "../zarrita.ts";
 import { NGINX, NginxServer } from "../tests/stores/nginx.ts";
 import { type Report, sizeText } from "./comparison.ts";
 import { makeFolders, removeFolders } from "./folders.ts";
@@ -15,7 +16,7 @@ import {
 } from "./volume_data.ts";
 import { measureVolumePeaks } from "./volume_memory.ts";
 import { Peer, PEER_NAMES } from "./volume_peer.ts";
-import { measureReading } from "./volume_reading.ts";
+import { measureReading, type Pools } from "./volume_reading.ts";
 import { measureWriting } from "./volume_writing.ts";
 
 /** Reading in one folder, in memory if there is one; the first volume also over HTTP, and its writing in all folders. */
@@ -25,6 +26,10 @@ export async function benchVolume(options: Options): Promise<Report> {
   const folder = folders[0]!;
   await using used = new AsyncDisposableStack();
   used.defer(() => removeFolders(folders));
+  const pools: Pools = {
+    1: used.use(new ThreadPool({ threads: 1 })),
+    2: used.use(new ThreadPool({ threads: 2 })),
+  };
   const peers: Peer[] = [];
   for (const name of PEER_NAMES) {
     const peer = await Peer.start(name);
@@ -43,11 +48,11 @@ export async function benchVolume(options: Options): Promise<Report> {
     const path = `${folder.path}/volume`;
     await store(path, volume, peers);
     for (const work of ["whole", "chunks"] as const) {
-      add(await measureReading(work, path, volume, peers, effort));
+      add(await measureReading(work, path, volume, peers, pools, effort));
     }
     const isFirst = make === makeVolume;
     if (isFirst) {
-      const measured = await measureHttp(path, volume, peers, effort);
+      const measured = await measureHttp(path, volume, peers, pools, effort);
       if (measured !== undefined) add(measured);
       tables.push(await measureVolumePeaks(`${path}/plain`, volume.data));
     }
@@ -88,6 +93,7 @@ async function measureHttp(
   path: string,
   volume: Volume,
   peers: readonly Peer[],
+  pools: Pools,
   effort: Effort,
 ): Promise<Measured | undefined> {
   if ("missing" in NGINX) {
@@ -97,7 +103,14 @@ async function measureHttp(
   const own = await Deno.makeTempDir();
   try {
     await using server = await NginxServer.start(NGINX.path, path, own);
-    return await measureReading("http", server.url, volume, peers, effort);
+    return await measureReading(
+      "http",
+      server.url,
+      volume,
+      peers,
+      pools,
+      effort,
+    );
   } finally {
     await Deno.remove(own, { recursive: true });
   }

@@ -1,6 +1,8 @@
 import * as zarr from "zarrita";
 import { createArrayChunks, FileSystemStore } from "../mod.ts";
 import {
+  getSharded,
+  type GetShardedOptions,
   registerCodecs,
   setSharded,
   type SetShardedOptions,
@@ -48,6 +50,16 @@ export async function get(
   return (await zarr.get(array, selectionOf(region))).data;
 }
 
-function selectionOf(region: Region | undefined) {
+/** Reads all elements, or those of a region, by `getSharded`. */
+export async function getWith(
+  threads: GetShardedOptions["threads"],
+  array: VolumeArray,
+  region?: Region,
+): Promise<Elements> {
+  const selection = selectionOf(region);
+  return (await getSharded(zarr, array, selection, { threads })).data;
+}
+
+function selectionOf(region: Region | undefined): zarr.Slice[] | null {
   return region?.map(([start, end]) => zarr.slice(start, end)) ?? null;
 }

@@ -101,9 +101,6 @@ export function timesTable(
   };
 }
 
-/** A part of the time from which on it counts as all of it. */
-const BUSY = 0.9;
-
 /** Rows of {@linkcode limitsTable} for the contestants that tell their number of threads. */
 export function limitsOf(
   work: string,
@@ -126,25 +123,25 @@ export function limitsOf(
         share: others / Math.max(1, threads),
       },
     ];
-    const found = limits.find(({ share }) => share >= BUSY);
+    const { limit, share } = limits.reduce((a, b) => b.share > a.share ? b : a);
     return [[
       `${work}: ${name}`,
       millisecondsText(wall),
       millisecondsText(cpu.process),
       caller.toFixed(2),
       others.toFixed(2),
-      found?.limit ?? "nothing alone",
+      `${limit}, ${share.toFixed(2)}`,
     ]];
   });
 }
 
-/** What limits the contestants of this process: how much of the time their threads work. */
+/** How much of the time the threads of this process work, and which limit that is nearest to. */
 export function limitsTable(rows: readonly (readonly string[])[]): Table {
   return {
     title: rows.length > 0
-      ? `What limits reading and writing: processor time per time, and what is busy for ${BUSY} of the time`
+      ? "What limits reading and writing: the part of the time in which threads work"
       : "What limits reading and writing: measured on Linux only",
-    head: ["", "ms", "CPU ms", "calling thread", "other threads", "limit"],
+    head: ["", "ms", "CPU ms", "calling thread", "others", "nearest limit"],
     rows,
   };
 }

@@ -7,7 +7,13 @@ import { FileSystemStore, openArrayChunks } from "../mod.ts";
 import { withZarrParts } from "../zarrita.ts";
 import { seededRandom } from "./measure.ts";
 import { printPeak } from "./peak_of.ts";
-import { createVolume, get, openVolume, writeVolume } from "./volume_arrays.ts";
+import {
+  createVolume,
+  get,
+  getWith,
+  openVolume,
+  writeVolume,
+} from "./volume_arrays.ts";
 
 const [folder = "", task = ""] = Deno.args;
 const open = () => openVolume(withZarrParts(new FileSystemStore(folder)));
@@ -16,7 +22,8 @@ const tasks: Record<string, () => Promise<unknown>> = {
   "zarr.get of zarrita alone": async () =>
     await get(await openVolume(new ZarritaFileSystemStore(folder))),
   "zarr.get": async () => await get(await open()),
-  async setSharded() {
+  "getSharded, 2 threads": async () => await getWith(2, await open()),
+  async "setSharded, 2 threads"() {
     const { metadata } = await openArrayChunks(new FileSystemStore(folder));
     const copy = `${folder}-copy`;
     await createVolume(copy, { metadata });

@@ -1,9 +1,9 @@
 import { FileSystemStore as ZarritaFileSystemStore } from "@zarrita/storage";
 import type { AsyncReadable } from "zarrita";
 import { FileSystemStore, HttpStore } from "../mod.ts";
-import { withZarrParts } from "../zarrita.ts";
+import { type ThreadPool, withZarrParts } from "../zarrita.ts";
 import { type Effort, measure } from "./measure.ts";
-import { get, openVolume, type VolumeArray } from "./volume_arrays.ts";
+import { get, getWith, openVolume, type VolumeArray } from "./volume_arrays.ts";
 import {
   limitsOf,
   type Measured,
@@ -39,11 +39,16 @@ const WORKS = {
   },
 } as const;
 
+/** Two pools of threads that are kept between runs. */
+export type Pools = Readonly<Record<1 | 2, ThreadPool>>;
+
 /** A way to read arrays. */
 interface Reader {
   readonly name: string;
   /** The number of threads beside the calling one. */
   readonly threads?: number;
+  /** A pool whose threads start before the run. */
+  readonly pool?: ThreadPool;
   /** Whether the targets are for this reader. */
   readonly isJudged?: boolean;
   /** Whether it reads the first layout of the first volume from files, and nothing else. */
@@ -55,7 +60,7 @@ interface Reader {
 }
 
 /** All ways of this package and of zarrita. */
-function readers(): Reader[] {
+function readersOf(pools: Pools): Reader[] {
   return [
     {
       name: "zarr.get of zarrita alone",
@@ -63,7 +68,20 @@ function readers(): Reader[] {
       read: get,
       open: (folder) => new ZarritaFileSystemStore(folder),
     },
-    { name: "zarr.get", threads: 0, isJudged: true, read: get },
+    { name: "zarr.get", threads: 0, read: get },
+    ...([1, 2] as const).map((threads): Reader => ({
+      name: `getSharded, ${threads === 1 ? "1 thread" : "2 threads"}`,
+      threads,
+      pool: pools[threads],
+      isJudged: threads === 2,
+      read: (array, region) => getWith(pools[threads], array, region),
+    })),
+    {
+      name: "getSharded, 2 threads that start",
+      threads: 2,
+      isOnce: true,
+      read: (array, region) => getWith(2, array, region),
+    },
   ];
 }
 
@@ -78,6 +96,7 @@ export async function measureReading(
   path: string,
   volume: Volume,
   peers: readonly Peer[],
+  pools: Pools,
   effort: Effort,
 ): Promise<Measured> {
   const { title, most } = WORKS[work];
@@ -88,7 +107,7 @@ export async function measureReading(
     await peer.ask("check", args);
     contestants.push(theirs(peer, () => peer.ask("read", args)));
   }
-  for (const reader of readers()) {
+  for (const reader of readersOf(pools)) {
     const isOnce = reader.isOnce === true;
     if (isOnce && (work !== "whole" || volume.ours.length === 1)) continue;
     for (const layout of isOnce ? volume.ours.slice(0, 1) : volume.ours) {
@@ -107,6 +126,7 @@ export async function measureReading(
         name,
         threads: reader.threads,
         most: reader.isJudged ? most : undefined,
+        prepare: () => startThreads(reader, place),
         run: async () => sampleOf(await read()),
       }));
     }
@@ -115,7 +135,7 @@ export async function measureReading(
   const titled = `${title}: ${volume.name}`;
   return {
     table: timesTable(titled, contestants, timings),
-    limits: limitsOf(titled, contestants, timings),
+    limits: regions ? [] : limitsOf(titled, contestants, timings),
   };
 }
 
@@ -123,4 +143,17 @@ function openStore(path: string): AsyncReadable {
   return withZarrParts(
     path.startsWith("http:") ? new HttpStore(path) : new FileSystemStore(path),
   );
+}
+
+/** Starts the threads of a pool, which have ended since the last run. */
+async function startThreads(
+  { pool, read }: Reader,
+  path: string,
+): Promise<void> {
+  if (pool === undefined) return;
+  const array = await openVolume(openStore(path));
+  const region = array.shape.map((length, i) =>
+    [0, Math.min(length, 2 * array.chunks[i]!)] as const
+  );
+  await read(array, region);
 }
