@@ -245,10 +245,13 @@ function rootOf(array: ZarritaArray): string {
   return splitPlainKey(array.resolve("c").path as StoreKey)!.root;
 }
 
-/** Reads of fewer bytes of chunks start no threads, which takes as long as to decode some MiB. */
-const LEAST_TO_START = 16 * 2 ** 20;
-/** Reads of fewer bytes of chunks do not use threads that may be running. */
-const LEAST_TO_USE = 2 ** 20;
+/** The least bytes of chunks for which a read uses threads. Tests lower the numbers. */
+export const LEAST_BYTES = {
+  /** To start threads takes as long as to decode some MiB. */
+  toStart: 16 * 2 ** 20,
+  /** Of threads that may be running. */
+  toUse: 2 ** 20,
+};
 /** The bytes of decoded chunks that are requested from the store at once, so that close ranges are read together. */
 const GROUP_BYTES = 4 * 2 ** 20;
 /** The most bytes of chunks in memory, unless the threads need more. */
@@ -311,7 +314,8 @@ class ShardedRead {
     const total = runs.reduce((product, { length }) => product * length, 1);
     this.#progress.total = total;
     const { threads, memory } = this.#options;
-    const least = typeof threads === "object" ? LEAST_TO_USE : LEAST_TO_START;
+    const { toStart, toUse } = LEAST_BYTES;
+    const least = typeof threads === "object" ? toUse : toStart;
     const format = total * this.#chunkBytes >= least && total > 1
       ? await this.#threadedFormat()
       : undefined;
