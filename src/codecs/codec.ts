@@ -8,6 +8,8 @@ import { checkMembers, parseExtension, refuse } from "../metadata/mod.ts";
 export interface ChunkMetadata {
   readonly dataType: string;
   readonly shape: readonly number[];
+  /** Whether decoded bytes may be a part of their memory; zarrita takes all of the memory. */
+  readonly allowsViews?: boolean;
   /** All codecs of the array, in the order in which they encode. */
   readonly codecs?: readonly {
     readonly name: string;

@@ -65,7 +65,9 @@ export function deflateEntry(
   return {
     fromConfig(configuration, metadata) {
       const length = decodedLength(name, metadata);
-      return new DeflateCodec(parse(name, configuration), length, native);
+      const parsed = parse(name, configuration);
+      const { allowsViews = false } = metadata;
+      return new DeflateCodec(parsed, length, native, allowsViews);
     },
   };
 }
@@ -124,13 +126,16 @@ export class DeflateCodec {
   readonly #level: number;
   readonly #length: DecodedLength;
   readonly #native: NativeZlib | null;
+  readonly #allowsViews: boolean;
 
   constructor(
     { format, level }: DeflateConfiguration,
     length: DecodedLength,
     native: NativeZlib | null,
+    allowsViews = false,
   ) {
     this.#format = format;
+    this.#allowsViews = allowsViews;
     this.#level = level;
     this.#length = length;
     this.#native = native;
@@ -172,9 +177,11 @@ export class DeflateCodec {
 
   #decodeNatively(encoded: Uint8Array, native: NativeZlib): Uint8Array {
     const decode = native[FORMATS[this.#format].decode];
+    const { exact } = this.#length;
     const { buffer, engine } = decode(encoded, {
       info: true,
-      chunkSize: pieceSize(this.#length.exact),
+      // With memory to spare, the decoder is called once.
+      chunkSize: pieceSize(exact && exact + (this.#allowsViews ? 64 : 0)),
       maxOutputLength: outputLimit(this.#length.limit),
     }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
     // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
@@ -183,7 +190,7 @@ export class DeflateCodec {
         `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
       );
     }
-    return ownBytes(buffer);
+    return this.#allowsViews ? buffer : ownBytes(buffer);
   }
 
   /** Some streams return what they have of zlib data that is cut short. */

@@ -59,7 +59,8 @@ export function zstdEntry(
         checksum: checksum === true,
       };
       const length = decodedLength(name, metadata);
-      return new ZstdCodec(parsed, length, loadPeer, native);
+      const { allowsViews = false } = metadata;
+      return new ZstdCodec(parsed, length, loadPeer, native, allowsViews);
     },
   };
 }
@@ -71,6 +72,7 @@ export class ZstdCodec {
   readonly #length: DecodedLength;
   readonly #native: NativeZlib | null;
   readonly #loadPeer: (() => unknown) | undefined;
+  readonly #allowsViews: boolean;
   #peer: Promise<BytesCodec> | undefined;
 
   constructor(
@@ -78,8 +80,10 @@ export class ZstdCodec {
     length: DecodedLength,
     loadPeer: (() => unknown) | undefined,
     native: NativeZlib | null,
+    allowsViews = false,
   ) {
     this.#configuration = configuration;
+    this.#allowsViews = allowsViews;
     this.#length = length;
     this.#loadPeer = loadPeer;
     this.#native = native;
@@ -140,10 +144,13 @@ export class ZstdCodec {
     let decoded: Uint8Array;
     try {
       if (this.#native?.zstdDecompressSync) {
-        decoded = ownBytes(this.#native.zstdDecompressSync(bytes, {
-          chunkSize: pieceSize(contentSize ?? rest),
+        const length = contentSize ?? rest;
+        const output = this.#native.zstdDecompressSync(bytes, {
+          // With memory to spare, the decoder is called once.
+          chunkSize: pieceSize(length && length + (this.#allowsViews ? 64 : 0)),
           maxOutputLength: outputLimit(most),
-        }));
+        });
+        decoded = this.#allowsViews ? output : ownBytes(output);
       } else if (
         contentSize === undefined && rest === undefined &&
         mostBytes > limit + MOST_EXCESS

@@ -1,6 +1,7 @@
 import { DamageError, describe } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
+  givesOwnedMemory,
   readRange,
   readSize,
   requestRange,
@@ -45,6 +46,17 @@ export interface ShardBody {
   readonly offset: number;
   /** The number of bytes of the parts after the value; `undefined` if one of them has no size. */
   readonly tailSize?: number | undefined;
+}
+
+/** A range of a shard that one request has read, with several inner chunks in it. */
+export interface RangeOfChunks {
+  readonly range: Extent;
+  /** The bytes, fewer if the shard ends before the range; `undefined` for an absent shard. */
+  readonly bytes: Uint8Array | undefined;
+  /** Whether the memory of the bytes belongs to the caller. */
+  readonly isOwned: boolean;
+  /** The places of the inner chunks among those that were asked for. */
+  readonly places: readonly number[];
 }
 
 /** Thrown if the version of a shard that is read has been replaced. */
@@ -108,6 +120,33 @@ export class RangeBatches {
   /** Notes the record of a file, to compare its length with that of the version once this is known. */
   noteRecord(version: StoreVersion, record: FileRecord): void {
     this.#records.set(version, record);
+  }
+
+  /**
+   * Reads ranges of one state of a shard: those close to each other by one request, whose
+   * memory they share.
+   */
+  async readTogether(
+    key: StoreKey,
+    extents: readonly Extent[],
+    options: StoreOptions | undefined,
+    version: StoreVersion | undefined,
+  ): Promise<RangeOfChunks[]> {
+    const places = extents.map((extent, place) => ({ extent, place }));
+    const isOwned = version !== undefined &&
+      givesOwnedMemory(this.#body!.store);
+    return await Promise.all(
+      groupsOf(places, this.#largeExtent).map(async (group) => {
+        const range = unionOf(group);
+        const bytes = await this.request(key, range, options, version);
+        return {
+          bytes,
+          range,
+          isOwned,
+          places: group.map(({ place }) => place),
+        };
+      }),
+    );
   }
 
   /** Reads a range as `read` does, by a request of its own. */
@@ -263,8 +302,11 @@ function batchesOf(reads: readonly Read[]): Read[][] {
  *
  * @param largeExtent The length from which on a range is combined only with ranges within it.
  */
-function groupsOf(reads: readonly Read[], largeExtent: number): Read[][] {
-  const groups: Read[][] = [];
+function groupsOf<R extends { readonly extent: Extent }>(
+  reads: readonly R[],
+  largeExtent: number,
+): R[][] {
+  const groups: R[][] = [];
   let start = 0;
   let end = -Infinity;
   let isLarge = false;
@@ -288,7 +330,7 @@ function groupsOf(reads: readonly Read[], largeExtent: number): Read[][] {
 }
 
 /** The extent of all reads, which are in the order of their offsets. */
-function unionOf(reads: readonly Read[]): Extent {
+function unionOf(reads: readonly { readonly extent: Extent }[]): Extent {
   const { offset } = reads[0]!.extent;
   let end = offset;
   for (const { extent } of reads) end = Math.max(end, endOf(extent));

@@ -27,6 +27,7 @@ import {
   inOwnMemory,
   NotInBodyError,
   RangeBatches,
+  type RangeOfChunks,
   type ShardBody,
   ShardChangedError,
 } from "./range_batches.ts";
@@ -100,6 +101,40 @@ export class ShardReader {
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
     return this.#use(key, options, (shard) => readInner(shard, path, range));
+  }
+
+  /**
+   * Reads inner chunks of one state of a shard. Those that lie close to each other are read
+   * by one request, and share its memory.
+   *
+   * @returns The bytes of inner chunks, by request. Absent inner chunks are left out.
+   */
+  readTogether(
+    key: StoreKey,
+    paths: readonly InnerPath[],
+    options: StoreOptions | undefined,
+  ): Promise<InnerChunksRead[]> {
+    return this.#use(key, options, async (shard) => {
+      const found: { place: number; extent: Extent }[] = [];
+      for (const [place, path] of paths.entries()) {
+        const extent = await findInner(shard, path);
+        if (extent !== undefined) found.push({ place, extent });
+      }
+      if (found.length === 0) await shard.confirm?.();
+      const ranges = await shard.readTogether(
+        found.map(({ extent }) => extent),
+      );
+      return ranges.map(({ range, bytes, isOwned, places }) => ({
+        isOwned,
+        chunks: places.map((i) => {
+          const { place, extent } = found[i]!;
+          const start = extent.offset - range.offset;
+          const inner = bytes?.subarray(start, start + extent.length);
+          assertInner(inner, extent, paths[place]!, key);
+          return { place, bytes: inner! };
+        }),
+      }));
+    });
   }
 
   /**
@@ -292,6 +327,15 @@ export class ShardReader {
       );
   }
 
+  /** Reads ranges of a shard in the cache, those close to each other by one request. */
+  readRangesTogether(
+    { key, version }: CachedShard,
+    extents: readonly Extent[],
+    options: StoreOptions | undefined,
+  ): Promise<RangeOfChunks[]> {
+    return this.#ranges.readTogether(key, extents, options, version);
+  }
+
   /** Reads a range of a shard in the cache. */
   readRange(
     { key, version }: CachedShard,
@@ -437,6 +481,17 @@ async function waitForOthers(
   if (tries > 1) await pause(2 ** (tries - 1), signal);
 }
 
+/** Inner chunks that one request has read. */
+export interface InnerChunksRead {
+  /** Whether the memory of the bytes belongs to the caller. */
+  readonly isOwned: boolean;
+  /** The inner chunks, by their places among those that were asked for. */
+  readonly chunks: readonly {
+    readonly place: number;
+    readonly bytes: Uint8Array;
+  }[];
+}
+
 /** A stored shard that is being read. */
 interface OpenShard {
   /** The layouts of the shard, of the shards nested in it, and so on. */
@@ -454,6 +509,8 @@ interface OpenShard {
   ): ShardIndex | undefined | Promise<ShardIndex | undefined>;
   /** Reads bytes of an inner chunk, which fill their memory: zarrita changes them in place. */
   read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined>;
+  /** Reads several ranges, those close to each other by one request. */
+  readTogether(extents: readonly Extent[]): Promise<RangeOfChunks[]>;
   /** Rejects if the shard is no longer as its cached indexes say. */
   confirm?(): Promise<unknown> | undefined;
 }
@@ -489,6 +546,10 @@ class CachedOpenShard implements OpenShard {
     return this.#reader.readRange(this.#shard, extent, path, this.#options);
   }
 
+  readTogether(extents: readonly Extent[]): Promise<RangeOfChunks[]> {
+    return this.#reader.readRangesTogether(this.#shard, extents, this.#options);
+  }
+
   confirm(): Promise<unknown> | undefined {
     return this.#reader.confirm(this.#shard, this.#options);
   }
@@ -505,6 +566,10 @@ function uncachedShard(
   key: StoreKey,
   end = Infinity,
 ): OpenShard {
+  const within = ({ offset, length }: Extent) => ({
+    offset,
+    length: Math.max(0, Math.min(length, end - offset)),
+  });
   return {
     layouts,
     index: (outer, extent) =>
@@ -512,11 +577,17 @@ function uncachedShard(
         ? readShardIndex(read, layouts[0]!, key)
         : readNestedIndex(read, layouts[outer.length]!, outer, extent, key),
     async read(extent, path) {
-      const length = Math.max(0, Math.min(extent.length, end - extent.offset));
-      const bytes = await read({ offset: extent.offset, length });
+      const bytes = await read(within(extent));
       assertInner(bytes, extent, path, key);
       return inOwnMemory(bytes);
     },
+    readTogether: (extents) =>
+      Promise.all(extents.map(async (range, place) => ({
+        range,
+        bytes: await read(within(range)),
+        isOwned: false,
+        places: [place],
+      }))),
   };
 }
 

@@ -18,6 +18,24 @@ import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 // type, since the `size` of a `Map` is a number, and await results, since the methods of a
 // `Map` return no promises. They also check signals, which some stores ignore.
 
+const ownedMemory = new WeakSet<object>();
+
+/** Notes that the bytes a store returns belong to the caller, who may transfer their memory. */
+export function noteOwnedMemory(store: Store): void {
+  ownedMemory.add(store);
+}
+
+/**
+ * Whether the bytes that a store returns belong to the caller. Not so in a store such as a
+ * `Map`, which returns the memory that it keeps. A wrapper of such a store is another store.
+ */
+export function givesOwnedMemory(store: Store): boolean {
+  return ownedMemory.has(store) &&
+    !["get", "getRange", "getRangeOf"].some((name) =>
+      Object.hasOwn(store, name)
+    );
+}
+
 /** Reads a whole value, and refuses one that is longer than `limit`. */
 export async function readValue(
   store: Store,

@@ -8,7 +8,7 @@ import {
   noteKey,
 } from "../codecs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
+import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import { type ChunkElements, copyElements } from "./copy_elements.ts";
 
 /** How the chunks of an array are encoded. A message to a worker can hold it. */
@@ -42,12 +42,14 @@ interface Codec<Decoded, Encoded> {
 /** Encodes and decodes the chunks of an array by its codecs. */
 export class ChunkCoder {
   readonly #format: ChunkFormat;
+  readonly #isOwn: boolean;
   readonly #arrayToArray: Codec<Chunk, Chunk>[] = [];
   #arrayToBytes: Codec<Chunk, Uint8Array> | undefined;
   readonly #bytesToBytes: Codec<Uint8Array, Uint8Array>[] = [];
 
-  private constructor(format: ChunkFormat) {
+  private constructor(format: ChunkFormat, isOwn: boolean) {
     this.#format = format;
+    this.#isOwn = isOwn;
   }
 
   /**
@@ -57,11 +59,16 @@ export class ChunkCoder {
    */
   static create(
     format: ChunkFormat,
-    entries: readonly CodecEntry[],
+    { entries, isOwn }: ChunkCodecs,
   ): ChunkCoder {
-    const coder = new ChunkCoder(format);
+    const coder = new ChunkCoder(format, isOwn);
     const { codecs, dataType, shape } = format;
-    let metadata: ChunkMetadata = { dataType, shape, codecs };
+    let metadata: ChunkMetadata = {
+      dataType,
+      shape,
+      codecs,
+      allowsViews: isOwn,
+    };
     for (const [i, entry] of entries.entries()) {
       const codec = entry.fromConfig(codecs[i]!.configuration, metadata) as
         & Codec<never, never>
@@ -86,7 +93,6 @@ export class ChunkCoder {
   /**
    * Decodes a chunk.
    *
-   * @param encoded Bytes that fill their memory, which the elements may take over.
    * @param rows The rows of a chunk that extends past the end of its array.
    * @throws {Error} If the bytes are damaged, or hold no elements of a fixed size.
    */
@@ -94,8 +100,9 @@ export class ChunkCoder {
     encoded: Uint8Array,
     rows: ChunkRows | undefined,
   ): Promise<ChunkElements> {
-    if (rows !== undefined) noteKey(encoded, "", rows);
-    let bytes = encoded;
+    // Codecs of zarrita may take all of the memory for the bytes.
+    let bytes = this.#isOwn ? encoded : ownBytes(encoded);
+    if (rows !== undefined) noteKey(bytes, "", rows);
     for (const codec of this.#bytesToBytes.toReversed()) {
       bytes = await codec.decode(bytes);
     }
@@ -131,10 +138,17 @@ export class ChunkCoder {
   }
 }
 
+/** The codecs of a format, as registries hold them. */
+export interface ChunkCodecs {
+  readonly entries: readonly CodecEntry[];
+  /** Whether all codecs are those of this package, which change no bytes that they decode. */
+  readonly isOwn: boolean;
+}
+
 /** Loads the codecs of a format from this package; returns `undefined` if others are needed. */
 export async function ownCodecs(
   { dataType, codecs }: ChunkFormat,
-): Promise<CodecEntry[] | undefined> {
+): Promise<ChunkCodecs | undefined> {
   if (CLASSES[dataType] === undefined) return undefined;
   const entries: CodecEntry[] = [];
   for (const { name } of codecs) {
@@ -148,19 +162,22 @@ export async function ownCodecs(
   }
   const transposes = codecs.filter(({ name }) => name === "transpose");
   const others = entries.filter((entry) => entry === BytesCodec);
-  return transposes.length < 2 && others.length < 2 ? entries : undefined;
+  return transposes.length < 2 && others.length < 2
+    ? { entries, isOwn: true }
+    : undefined;
 }
 
-/** Loads codecs from a registry. */
+/** Loads the codecs of a format from a registry. */
 export async function codecsIn(
   registry: Pick<CodecRegistry, "get">,
-  codecs: ChunkFormat["codecs"],
-): Promise<CodecEntry[]> {
-  return await Promise.all(codecs.map(async ({ name }) => {
+  { codecs }: ChunkFormat,
+): Promise<ChunkCodecs> {
+  const entries = await Promise.all(codecs.map(async ({ name }) => {
     const entry = await registry.get(name)?.();
     if (entry === undefined) throw new TypeError(`Unknown codec: ${name}`);
     return entry as CodecEntry;
   }));
+  return { entries, isOwn: false };
 }
 
 /** A class of typed arrays. */
@@ -215,7 +232,8 @@ const BytesCodec: BytesEntry & CodecEntry = {
       },
       decode(bytes: Uint8Array): Chunk {
         const isAligned = bytes.byteOffset % elementSize === 0;
-        const own = isAligned ? bytes : copyBytes(bytes);
+        // Damaged indexes may have inner chunks that overlap.
+        const own = isAligned && !isSwapped ? bytes : copyBytes(bytes);
         if (isSwapped) swapBytes(own, elementSize);
         const { buffer, byteOffset, byteLength } = own;
         const data = {

@@ -20,3 +20,4 @@ export {
   withThreads,
 } from "./thread_pool.ts";
 export { NoThreadsError, Threads } from "./threads.ts";
+export type { JobResult } from "./worker_messages.ts";

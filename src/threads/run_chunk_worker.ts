@@ -48,7 +48,7 @@ export function runChunkWorker(
         results.push({ failed: String(error) });
       }
     }
-    port.post({ call, results }, results.flatMap(memoryOf));
+    port.post({ call, results }, memoryOf(results));
   });
   port.post({ started: true }, []);
 }
@@ -59,9 +59,9 @@ async function loadCoder(
   zarrita: readonly string[],
 ): Promise<ChunkCoder> {
   const own = registry === undefined ? await ownCodecs(format) : undefined;
-  const entries = own ??
-    await codecsIn(registry ?? await importRegistry(zarrita), format.codecs);
-  return ChunkCoder.create(format, entries);
+  const codecs = own ??
+    await codecsIn(registry ?? await importRegistry(zarrita), format);
+  return ChunkCoder.create(format, codecs);
 }
 
 async function run(
@@ -95,14 +95,15 @@ async function run(
   return await coder.encode({ bytes, strides });
 }
 
-/** The memory of a result, which goes to the pool. */
-function memoryOf(result: JobResult): ArrayBuffer[] {
-  const bytes = result instanceof Uint8Array
-    ? result
-    : typeof result === "object" && "bytes" in result
-    ? result.bytes
-    : undefined;
-  return bytes?.buffer instanceof ArrayBuffer ? [bytes.buffer] : [];
+/** The memory of results, which goes to the pool. */
+function memoryOf(results: readonly JobResult[]): ArrayBuffer[] {
+  const memory = new Set<ArrayBuffer>();
+  for (const result of results) {
+    if (result === true || "failed" in result) continue;
+    const { buffer } = result instanceof Uint8Array ? result : result.bytes;
+    if (buffer instanceof ArrayBuffer) memory.add(buffer);
+  }
+  return [...memory];
 }
 
 /** Imports zarrita, and registers the codecs of this package in it. */

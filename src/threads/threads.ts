@@ -18,14 +18,14 @@ const REQUEST_BYTES = 256 * 1024;
 /** Thrown where threads cannot be started. The calling thread can do the work. */
 export class NoThreadsError extends Error {}
 
-/** A job that waits for a thread, or for its result. */
+/** Jobs that wait for a thread, or for their results. */
 interface Call {
   readonly format: ChunkFormat;
-  readonly job: Job;
-  /** The length of the decoded chunk. */
+  readonly jobs: readonly Job[];
+  /** The length of the decoded chunks. */
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
-  resolve(result: JobResult): void;
+  resolve(results: readonly JobResult[]): void;
   reject(error: unknown): void;
 }
 
@@ -93,20 +93,20 @@ export class Threads {
   }
 
   /**
-   * Runs a job in a thread.
+   * Runs jobs in a thread. Jobs that share memory must be given together.
    *
-   * @param bytes The length of the decoded chunk.
+   * @param bytes The length of the decoded chunks.
    * @throws {NoThreadsError} If no thread can be started.
    * @throws {Error} If the thread ends before it has answered.
    */
   run(
     format: ChunkFormat,
-    job: Job,
+    jobs: readonly Job[],
     bytes: number,
     signal?: AbortSignal,
-  ): Promise<JobResult> {
+  ): Promise<readonly JobResult[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.add({ format, job, bytes, signal, resolve, reject });
+      this.#waiting.add({ format, jobs, bytes, signal, resolve, reject });
       this.#give();
     });
   }
@@ -223,19 +223,17 @@ export class Threads {
       call: this.#requests++,
       format: id,
       newFormat: thread.formats.has(id) ? undefined : format,
-      jobs: calls.map(({ job }) => job),
+      jobs: calls.flatMap(({ jobs }) => jobs),
       zarrita: thread.formats.has(id) ? [] : zarritaModules(),
     };
-    const memory = calls.flatMap(({ job }) => {
-      const { buffer } = job.kind === "decode"
-        ? job.bytes
-        : job.elements instanceof Uint8Array
-        ? job.elements
-        : { buffer: undefined };
-      return buffer instanceof ArrayBuffer ? [buffer] : [];
-    });
+    const memory = new Set<ArrayBuffer>();
+    for (const job of request.jobs) {
+      const bytes = job.kind === "decode" ? job.bytes : job.elements;
+      const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
+      if (buffer instanceof ArrayBuffer) memory.add(buffer);
+    }
     try {
-      thread.worker.post(request, memory);
+      thread.worker.post(request, [...memory]);
     } catch (error) {
       for (const { reject } of calls) reject(error);
       return;
@@ -268,7 +266,10 @@ export class Threads {
     thread.requests.delete(answer.call);
     if (thread.requests.size === 0) thread.worker.keepRunning(false);
     this.#give(); // First, so that the thread goes on meanwhile.
-    calls.forEach(({ resolve }, i) => resolve(answer.results[i]!));
+    let first = 0;
+    for (const { jobs, resolve } of calls) {
+      resolve(answer.results.slice(first, first += jobs.length));
+    }
     if (this.#isIdle()) {
       clearTimeout(this.#watchTimer);
       this.#watchTimer = undefined;

@@ -8,7 +8,7 @@ export type Job = DecodeJob | EncodeJob;
 /** Decodes a chunk. */
 export interface DecodeJob {
   readonly kind: "decode";
-  /** The encoded bytes, which fill their memory. The memory goes to the worker. */
+  /** The encoded bytes. Their memory, which other chunks of the request may share, goes to the worker. */
   readonly bytes: Uint8Array;
   /** The rows of a chunk that extends past the end of its array. */
   readonly rows?: ChunkRows | undefined;

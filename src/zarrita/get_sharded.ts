@@ -1,4 +1,4 @@
-import { rowsOf } from "../codecs/mod.ts";
+import { type ChunkRows, rowsOf } from "../codecs/mod.ts";
 import {
   checkOptions,
   describe,
@@ -16,6 +16,7 @@ import {
   type ChunkFormat,
   copyElements,
   copyFromChunk,
+  type JobResult,
   NoThreadsError,
   type ThreadPool,
   THREADS,
@@ -41,7 +42,7 @@ import {
 } from "./selection.ts";
 import type { ZarritaArray } from "./set_sharded.ts";
 import { ShardedArray } from "./sharded_array.ts";
-import { arraysOf } from "./with_zarr_parts.ts";
+import { arraysOf, isOwnStore } from "./with_zarr_parts.ts";
 
 /**
  * Reads elements of an array, as zarrita's `get` does, and decodes chunks in threads: in a
@@ -262,6 +263,8 @@ const CHEAP_CODECS = ["bytes", "transpose", "crc32c"];
 /** A chunk, and its elements that are read. */
 interface Piece {
   readonly coordinates: number[];
+  /** The number of its shard, among those of the read. */
+  readonly shard: number;
   readonly block: ChunkBlock;
 }
 
@@ -399,12 +402,14 @@ class ShardedRead {
       const chunksPerShard = Math.max(1, shardShape[i]! / chunkShape[i]!);
       return inShards(along, chunksPerShard);
     });
+    let number = 0;
     for (const shard of productOf(groups)) {
-      for (const chunk of productOf(shard)) yield this.#pieceOf(chunk);
+      for (const chunk of productOf(shard)) yield this.#pieceOf(chunk, number);
+      number++;
     }
   }
 
-  #pieceOf(along: readonly Along[]): Piece {
+  #pieceOf(along: readonly Along[], shard: number): Piece {
     const { chunkShape } = this.#context;
     const strides = this.#outStrides;
     const starts = along.map(({ shard, selection }, i) =>
@@ -412,7 +417,8 @@ class ShardedRead {
       shard * chunkShape[i]!
     );
     return {
-      coordinates: along.map(({ shard }) => shard),
+      coordinates: along.map(({ shard: chunk }) => chunk),
+      shard,
       block: {
         bytes: this.#out,
         offset: along.reduce(
@@ -433,14 +439,30 @@ class ShardedRead {
     pieces: readonly Piece[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { onProgress } = this.#options;
-    const progress = this.#progress;
-    await allSettled(pieces.map(async (piece) => {
-      if (this.#decoder === undefined) await this.#readHere(piece, signal);
-      else await this.#readByThreads(piece, this.#decoder, signal);
-      progress.done++;
-      onProgress?.({ ...progress });
-    }));
+    const decoder = this.#decoder;
+    const array = decoder && await this.#shardedArray();
+    const tasks = array === undefined
+      ? pieces.map((piece) =>
+        decoder === undefined
+          ? this.#readHere(piece, signal)
+          : this.#readChunk(piece, decoder, signal)
+      )
+      : byShard(pieces).map((pieces) =>
+        this.#readInnerChunks(pieces, array, decoder!, signal)
+      );
+    await allSettled(tasks);
+  }
+
+  /** The array if inner chunks may be read without the store of the array, since no layer is above that of `withZarrParts`. */
+  async #shardedArray(): Promise<ShardedArray | undefined> {
+    const { store } = this.#array;
+    const found = isOwnStore(store)
+      ? await arraysOf(store)!.at(this.#root)
+      : undefined;
+    const isSame = found instanceof ShardedArray &&
+      found.levels.chunkShape
+        .every((n, i) => n === this.#context.chunkShape[i]);
+    return isSame ? found : undefined;
   }
 
   /** Reads and decodes a chunk in the calling thread, as zarrita does. */
@@ -451,38 +473,89 @@ class ShardedRead {
     const chunk = await this.#array.getChunk(coordinates, { signal }) as Chunk;
     const elements = { bytes: bytesOf(chunk.data), strides: chunk.stride };
     copyFromChunk(block, elements, this.#elementSize);
+    this.#noteDone();
   }
 
-  async #readByThreads(
+  /** Reads a chunk by the store of the array. */
+  async #readChunk(
     piece: Piece,
+    decoder: Decoder,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { coordinates } = piece;
+    const bytes = await this.#context.getChunkBytes(coordinates, { signal });
+    if (bytes === undefined) return this.#fill(piece);
+    // A store may keep what it returns.
+    const read = { piece, bytes: copyBytes(bytes), rows: rowsOf(bytes) };
+    await this.#decode([read], decoder, signal);
+  }
+
+  /** Reads inner chunks of one shard, those close to each other by one request. */
+  async #readInnerChunks(
+    pieces: readonly Piece[],
+    array: ShardedArray,
+    decoder: Decoder,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const absent = new Set(pieces);
+    const reads = await array.readTogether(
+      pieces.map(({ coordinates }) => coordinates),
+      { signal },
+    );
+    await allSettled(reads.map(async ({ isOwned, chunks }) => {
+      const found = chunks.map(({ place, bytes, rows }) => {
+        const piece = pieces[place]!;
+        absent.delete(piece);
+        return { piece, bytes: isOwned ? bytes : copyBytes(bytes), rows };
+      });
+      await this.#decode(found, decoder, signal);
+    }));
+    for (const piece of absent) this.#fill(piece);
+  }
+
+  /** Decodes chunks in a thread. Chunks may share memory, which goes to the thread. */
+  async #decode(
+    chunks: readonly EncodedChunk[],
     { format, threads }: Decoder,
     signal: AbortSignal,
   ): Promise<void> {
-    const { coordinates, block } = piece;
-    const bytes = await this.#context.getChunkBytes(coordinates, { signal });
-    if (bytes === undefined) return this.#fill(block);
-    const job = {
+    const jobs = chunks.map(({ bytes, rows, piece }) => ({
       kind: "decode" as const,
-      bytes: copyBytes(bytes), // A store may keep what it returns.
-      rows: rowsOf(bytes),
-      block: this.#isShared ? block : undefined,
-    };
-    let result;
+      bytes,
+      rows,
+      block: this.#isShared ? piece.block : undefined,
+    }));
+    const bytes = chunks.length * this.#chunkBytes;
+    let results: readonly (JobResult | undefined)[] = [];
     try {
-      result = await threads.run(format, job, this.#chunkBytes, signal);
+      results = await threads.run(format, jobs, bytes, signal);
     } catch (error) {
       if (!(error instanceof NoThreadsError)) throw error;
       this.#decoder = undefined;
-      return await this.#readHere(piece, signal);
     }
-    if (result === true) return;
-    // Where a thread fails, zarrita decodes, or throws its error.
-    if ("failed" in result) return await this.#readHere(piece, signal);
-    copyFromChunk(block, result as ChunkElements, this.#elementSize);
+    for (const [i, { piece }] of chunks.entries()) {
+      const result = results[i];
+      // What a thread cannot decode, zarrita decodes, or throws its error.
+      if (result === undefined || result !== true && "failed" in result) {
+        await this.#readHere(piece, signal);
+        continue;
+      }
+      if (result !== true) {
+        const elements = result as ChunkElements;
+        copyFromChunk(piece.block, elements, this.#elementSize);
+      }
+      this.#noteDone();
+    }
+  }
+
+  #noteDone(): void {
+    this.#progress.done++;
+    this.#options.onProgress?.({ ...this.#progress });
   }
 
   /** Sets the elements of an absent chunk. */
-  #fill(block: ChunkBlock): void {
+  #fill({ block }: Piece): void {
+    this.#noteDone();
     const element = new this.#context.TypedArray(1);
     element.fill(this.#context.fillValue);
     const bytes = bytesOf(element);
@@ -490,6 +563,23 @@ class ShardedRead {
     const from = { bytes, offset: 0, strides: block.strides.map(() => 0) };
     copyElements(block, from, block.counts, this.#elementSize);
   }
+}
+
+/** A chunk that is read, and not decoded yet. */
+interface EncodedChunk {
+  readonly piece: Piece;
+  readonly bytes: Uint8Array;
+  readonly rows: ChunkRows | undefined;
+}
+
+/** Groups chunks, which come one shard after another, by their shards. */
+function byShard(pieces: readonly Piece[]): Piece[][] {
+  const groups: Piece[][] = [];
+  for (const piece of pieces) {
+    if (groups.at(-1)?.[0]!.shard !== piece.shard) groups.push([]);
+    groups.at(-1)!.push(piece);
+  }
+  return groups;
 }
 
 /** Groups the parts of a selection along one dimension by the shards of their chunks. */

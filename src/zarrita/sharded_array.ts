@@ -33,6 +33,26 @@ const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of zarrita, whose messages do not name the key of a chunk. */
 const OTHER_CODECS = ["bytes", "transpose"];
 
+/** The shard of an inner chunk, as grid coordinates and key, and the place of the chunk in the shard. */
+interface InnerPlace {
+  readonly shard: number[];
+  readonly key: StoreKey;
+  readonly path: InnerPath;
+}
+
+/** Inner chunks that one request has read. */
+export interface InnerChunksTogether {
+  /** Whether the memory of the bytes belongs to the caller. */
+  readonly isOwned: boolean;
+  /** The inner chunks, by their places among those that were asked for. */
+  readonly chunks: readonly {
+    readonly place: number;
+    readonly bytes: Uint8Array;
+    /** The rows of a chunk that extends past the end of the array. */
+    readonly rows: ChunkRows | undefined;
+  }[];
+}
+
 /** A sharded array, shown as an array of its innermost chunks. */
 export class ShardedArray implements TranslatedArray {
   readonly root: string;
@@ -116,7 +136,7 @@ export class ShardedArray implements TranslatedArray {
       ? reader.readPresent(key, path)
       : reader.read(key, path, undefined, options);
     if (!this.#codecsNeedKeys) return reading;
-    const rows = this.#rowsOf(plainKey);
+    const rows = this.#rowsAt(gridCoordinates(plainKey, this.gridShape)!);
     return reading.then((bytes) => {
       if (bytes === undefined) return undefined;
       const own = ownBytes(bytes);
@@ -125,11 +145,39 @@ export class ShardedArray implements TranslatedArray {
     });
   }
 
+  /**
+   * Reads inner chunks of one shard in one state. Those that lie close to each other are
+   * read by one request, and share its memory.
+   *
+   * @param chunks The grid coordinates of inner chunks in the chunk grid.
+   * @returns The inner chunks, by request. Absent ones are left out.
+   */
+  async readTogether(
+    chunks: readonly (readonly number[])[],
+    options: StoreOptions | undefined,
+  ): Promise<InnerChunksTogether[]> {
+    const places = chunks.map((coordinates) => this.#placeOf(coordinates));
+    const reads = await this.inner.reader.readTogether(
+      places[0]!.key,
+      places.map(({ path }) => path),
+      options,
+    );
+    return reads.map(({ isOwned, chunks: read }) => ({
+      isOwned,
+      chunks: read.map(({ place, bytes }) => ({
+        place,
+        bytes,
+        rows: this.#codecsNeedKeys ? this.#rowsAt(chunks[place]!) : undefined,
+      })),
+    }));
+  }
+
   /** The rows of a chunk that extends past the end of the array; `undefined` for another chunk. */
-  #rowsOf(plainKey: string): ChunkRows | undefined {
-    const { chunkShape, gridShape, shape } = this.levels;
-    const first = gridCoordinates(plainKey, gridShape)!
-      .map((coordinate, i) => coordinate * chunkShape[i]!);
+  #rowsAt(coordinates: readonly number[]): ChunkRows | undefined {
+    const { chunkShape, shape } = this.levels;
+    const first = coordinates.map((coordinate, i) =>
+      coordinate * chunkShape[i]!
+    );
     return chunkRows(chunkShape, shape, first, this.#codecs);
   }
 
@@ -172,12 +220,15 @@ export class ShardedArray implements TranslatedArray {
    * Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's
    * place in it; returns `undefined` for a key outside the chunk grid.
    */
-  locate(
-    plainKey: string,
-  ): { shard: number[]; key: StoreKey; path: InnerPath } | undefined {
-    const { gridShape, layouts } = this.levels;
-    const shard = gridCoordinates(plainKey, gridShape);
-    if (shard === undefined) return undefined;
+  locate(plainKey: string): InnerPlace | undefined {
+    const coordinates = gridCoordinates(plainKey, this.gridShape);
+    return coordinates && this.#placeOf(coordinates);
+  }
+
+  /** Finds the shard of an inner chunk in the chunk grid, and the place of the chunk in it. */
+  #placeOf(coordinates: readonly number[]): InnerPlace {
+    const { layouts } = this.levels;
+    const shard = [...coordinates];
     const path: number[][] = new Array(layouts.length);
     for (let level = layouts.length - 1; level >= 0; level--) {
       const { chunksPerShard } = layouts[level]!;

@@ -180,7 +180,7 @@ export function withZarrParts<S extends ZarritaStore>(
         : readOwn(place, options),
     write: (...args) => writing.write(...args),
   });
-  return overlay<object>(store, {
+  const wrapped = overlay<object>(store, {
     ...HIDDEN,
     ...view,
     get(...args: [StoreKey, StoreOptions?]) {
@@ -200,7 +200,9 @@ export function withZarrParts<S extends ZarritaStore>(
       checkChunks(arrays),
     ],
     [ARRAYS]: arrays,
-  }) as ZarrPartsStore<S>;
+  });
+  ownStores.add(wrapped);
+  return wrapped as ZarrPartsStore<S>;
 }
 
 /**
@@ -236,6 +238,13 @@ function readInner(
 /** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */
 export function arraysOf(store: object): TranslatedArrays | undefined {
   return (store as { [ARRAYS]?: TranslatedArrays })[ARRAYS];
+}
+
+const ownStores = new WeakSet<object>();
+
+/** Whether a store is one of {@linkcode withZarrParts} itself, and no layer above such a store. */
+export function isOwnStore(store: object): boolean {
+  return ownStores.has(store);
 }
 
 /** The members of zarrita's `Array` that read a chunk. */

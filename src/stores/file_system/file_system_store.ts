@@ -1,3 +1,4 @@
+import { noteOwnedMemory } from "../capabilities.ts";
 import {
   BOOLEAN,
   checkOptions,
@@ -163,6 +164,7 @@ export class FileSystemStore implements Store {
    */
   constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     inspectAsString(this);
+    if (new.target === FileSystemStore) noteOwnedMemory(this); // Not for subclasses.
     checkOptions(options, OPTIONS, "FileSystemStore");
     this.#isSynced = options.sync ?? false;
     this.#root = new FileSystemRoot(

@@ -1,3 +1,4 @@
+import { noteOwnedMemory } from "../capabilities.ts";
 import { inspectAsString } from "../describe_store.ts";
 import {
   assertByteRange,
@@ -96,6 +97,7 @@ export class HttpStore implements Store {
    */
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     inspectAsString(this);
+    if (new.target === HttpStore) noteOwnedMemory(this); // Not for subclasses.
     this.#client = new HttpClient(url, options);
   }
 

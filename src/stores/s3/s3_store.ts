@@ -1,3 +1,4 @@
+import { noteOwnedMemory } from "../capabilities.ts";
 import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
 import { inspectAsString } from "../describe_store.ts";
 import {
@@ -88,6 +89,7 @@ export class S3Store implements Store {
    */
   constructor(url: string | URL, options: S3StoreOptions = {}) {
     inspectAsString(this);
+    if (new.target === S3Store) noteOwnedMemory(this); // Not for subclasses.
     const bucket = this.#bucket = openBucket(url, options);
     const probe = loadOnce(() => probeConditions(bucket.objects, {}));
     this.#shared = {
