@@ -576,7 +576,7 @@ interface EncodedChunk {
 function byShard(pieces: readonly Piece[]): Piece[][] {
   const groups: Piece[][] = [];
   for (const piece of pieces) {
-    if (groups.at(-1)?.[0]!.shard !== piece.shard) groups.push([]);
+    if (groups.at(-1)?.[0]?.shard !== piece.shard) groups.push([]);
     groups.at(-1)!.push(piece);
   }
   return groups;
