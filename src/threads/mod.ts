@@ -11,6 +11,7 @@ export {
   copyFromChunk,
   copyIntoChunk,
 } from "./copy_elements.ts";
+export { isCheapToDecode, poolRunner, type RunInPool } from "./pool_jobs.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
 export type { WorkerLike } from "./start_worker.ts";
 export {

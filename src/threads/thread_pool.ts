@@ -6,7 +6,8 @@ import {
   wholeFrom,
 } from "../errors/mod.ts";
 import { processorCount, type WorkerLike } from "./start_worker.ts";
-import { Threads } from "./threads.ts";
+import { registerPool } from "./pool_jobs.ts";
+import { NoThreadsError, Threads } from "./threads.ts";
 
 /**
  * Options of {@linkcode ThreadPool}.
@@ -46,8 +47,8 @@ const RULES: OptionRules<ThreadPoolOptions> = {
   timeout: /* @__PURE__ */ wholeFrom(1, 2 ** 31 - 1),
 };
 
-/** Returns the threads of a pool, which are no part of its public members. */
-let threadsOf: (pool: ThreadPool) => Threads;
+/** The threads of pools, which are no part of their public members. A static block would keep the class in bundles that do not use it. */
+const threadsOf = new WeakMap<ThreadPool, Threads>();
 
 const TIMEOUT = 60_000;
 /** How many milliseconds the threads of a pool are kept without work. */
@@ -83,10 +84,6 @@ export class ThreadPool implements Disposable {
   readonly size: number;
   readonly #threads: Threads;
 
-  static {
-    threadsOf = (pool) => pool.#threads;
-  }
-
   /**
    * Constructs a pool. It starts no thread yet.
    *
@@ -111,6 +108,18 @@ export class ThreadPool implements Disposable {
       createWorker,
       timeout,
       idleTime: IDLE_TIME,
+    });
+    threadsOf.set(this, this.#threads);
+    registerPool(this, async (format, job, bytes) => {
+      try {
+        return await withThreads(
+          this,
+          async (threads) => (await threads?.run(format, [job], bytes))?.[0],
+        );
+      } catch (error) {
+        if (error instanceof NoThreadsError) return undefined;
+        throw error;
+      }
     });
   }
 
@@ -156,7 +165,7 @@ export async function withThreads<T>(
     : threads ?? processorCount();
   if (count === 0) return await task(undefined);
   if (threads instanceof ThreadPool) {
-    const used = threadsOf(threads);
+    const used = threadsOf.get(threads)!;
     return await used.use(() => task(used));
   }
   const used = shared.get(count) ??

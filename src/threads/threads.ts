@@ -51,7 +51,7 @@ export interface ThreadsOptions {
   readonly idleTime: number;
 }
 
-const loadProgram = loadOnce(async () =>
+const loadProgram = /* @__PURE__ */ loadOnce(async () =>
   (await import("./worker_program.ts")).WORKER_PROGRAM
 );
 

@@ -16,6 +16,7 @@ import {
   type ChunkFormat,
   copyElements,
   copyFromChunk,
+  isCheapToDecode,
   type JobResult,
   NoThreadsError,
   type ThreadPool,
@@ -257,8 +258,6 @@ export const LEAST_BYTES = {
 const GROUP_BYTES = 4 * 2 ** 20;
 /** The most bytes of chunks in memory, unless the threads need more. */
 const MEMORY = 64 * 2 ** 20;
-/** Codecs that take no more time than the copy of the elements to another thread. */
-const CHEAP_CODECS = ["bytes", "transpose", "crc32c"];
 
 /** A chunk, and its elements that are read. */
 interface Piece {
@@ -352,10 +351,7 @@ class ShardedRead {
       this.#array,
       this.#context,
     );
-    const isCheap = format?.codecs.every(({ name, configuration }) =>
-      CHEAP_CODECS.includes(name) && configuration?.endian !== "big"
-    );
-    return isCheap ? undefined : format;
+    return format && !isCheapToDecode(format.codecs) ? format : undefined;
   }
 
   #allocate(): void {
