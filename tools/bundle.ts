@@ -66,12 +66,21 @@ export async function bundleExports(
 
 /** The files that a program loads at start: the entry file, and what it imports statically. */
 export function startFiles(files: BundledFiles): string[] {
+  return filesBy(files, /\b(?:from|import)\s*"\.\/([^"]+)"/g);
+}
+
+/** The files that a program may load. Bundlers also write files for imports in code that they have left out. */
+export function loadedFiles(files: BundledFiles): string[] {
+  return filesBy(files, /\b(?:from|import)\s*\(?\s*"\.\/([^"]+)"/g);
+}
+
+/** The entry file, and what it imports, directly or not. */
+function filesBy(files: BundledFiles, imports: RegExp): string[] {
   const loaded = new Set([...files.keys()].slice(0, 1));
   for (const name of loaded) {
-    const imports = files.get(name)!.matchAll(
-      /\b(?:from|import)\s*"\.\/([^"]+)"/g,
-    );
-    for (const [, imported] of imports) loaded.add(imported!);
+    for (const [, imported] of files.get(name)!.matchAll(imports)) {
+      loaded.add(imported!);
+    }
   }
   return Array.from(loaded, (name) => files.get(name)!);
 }

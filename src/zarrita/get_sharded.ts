@@ -1,10 +1,10 @@
 import { type ChunkRows, rowsOf } from "../codecs/mod.ts";
 import {
+  BOOLEAN,
   checkOptions,
   describe,
   FUNCTION,
   numberFrom,
-  oneOf,
   type OptionRules,
   SIGNAL,
 } from "../errors/mod.ts";
@@ -224,8 +224,8 @@ const OPTIONS: OptionRules<GetShardedOptions> = {
   threads: THREADS,
   signal: SIGNAL,
   onProgress: FUNCTION,
-  memory: numberFrom(0),
-  shared: oneOf(true, false),
+  memory: /* @__PURE__ */ numberFrom(0),
+  shared: BOOLEAN,
 };
 
 /** The root in the store of an array that is read from a store of `withZarrParts`. */

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { WASM_BINARY } from "../../src/splitter/splitter_wasm.ts";
-import { bundleExports, startFiles } from "../../tools/bundle.ts";
+import { bundleExports, loadedFiles, startFiles } from "../../tools/bundle.ts";
 
-/** Bundles a program with a file for what loads later. Returns the code that loads at start, and all code. */
+/** Bundles a program with a file for what loads later. Returns the code that loads at start, and all code that may load. */
 async function bundle(
   names: string,
   module: string,
@@ -11,7 +11,7 @@ async function bundle(
   const files = await bundleExports(exports, { splitting: true });
   return {
     atStart: startFiles(files).join("\n"),
-    all: [...files.values()].join("\n"),
+    all: loadedFiles(files).join("\n"),
   };
 }
 
@@ -38,5 +38,18 @@ Deno.test("a bundled program with zarrita loads heavy codecs when an array needs
   for (const name of ["JpegCodec", "FrameDecoder"]) {
     assertEquals(definesClass(atStart, name), false, name);
     assertEquals(definesClass(all, name), true, name);
+  }
+});
+
+Deno.test("a bundled program has the program of workers, in a file of its own, if it makes threads", async () => {
+  const usual = "withZarrParts, registerCodecs, ";
+  for (const name of ["", "ThreadPool", "getSharded"]) {
+    const exports = `{ ${usual}${name} }`;
+    const { atStart, all } = await bundle(exports, "zarrita.ts");
+    const isMade = name !== "";
+    for (const [code, has] of [[atStart, false], [all, isMade]] as const) {
+      assertEquals(code.includes("WORKER_PROGRAM ="), has, exports);
+    }
+    assertEquals(definesClass(atStart, "Threads"), isMade, exports);
   }
 });
