@@ -150,6 +150,10 @@ export async function ownCodecs(
   { dataType, codecs }: ChunkFormat,
 ): Promise<ChunkCodecs | undefined> {
   if (CLASSES[dataType] === undefined) return undefined;
+  // zarrita reverses four elements where one has one byte and nothing to reverse.
+  const isReversed = dataType === "bool" &&
+    codecs.some(({ configuration }) => configuration?.endian === "big");
+  if (isReversed) return undefined;
   const entries: CodecEntry[] = [];
   for (const { name } of codecs) {
     const entry = name === "bytes"
@@ -209,7 +213,7 @@ const CLASSES: Readonly<Record<string, ElementClass | undefined>> = {
 /** Views bytes as elements; elements of other data types, such as fixed texts, are bytes to all codecs. */
 function elementsOf(
   { buffer, byteOffset, byteLength }: Uint8Array,
-  { dataType, elementSize }: ChunkFormat,
+  { dataType, elementSize }: Pick<ChunkFormat, "dataType" | "elementSize">,
 ): Chunk["data"] {
   const Elements = CLASSES[dataType];
   return Elements === undefined
@@ -235,13 +239,7 @@ const BytesCodec: BytesEntry & CodecEntry = {
         // Damaged indexes may have inner chunks that overlap.
         const own = isAligned && !isSwapped ? bytes : copyBytes(bytes);
         if (isSwapped) swapBytes(own, elementSize);
-        const { buffer, byteOffset, byteLength } = own;
-        const data = {
-          buffer,
-          byteOffset,
-          byteLength,
-          BYTES_PER_ELEMENT: elementSize,
-        };
+        const data = elementsOf(own, { dataType, elementSize });
         return { data, shape, stride };
       },
     };
