@@ -1,4 +1,5 @@
 import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
 import {
   ChunkCoder,
   type ChunkFormat,
@@ -48,7 +49,8 @@ export function runChunkWorker(
         results.push({ failed: String(error) });
       }
     }
-    port.post({ call, results }, memoryOf(results));
+    const own = results.map(ownMemory);
+    port.post({ call, results: own }, memoryOf(own));
   });
   port.post({ started: true }, []);
 }
@@ -93,6 +95,23 @@ async function run(
   }
   copyIntoChunk(elements, { bytes, strides }, elementSize);
   return await coder.encode({ bytes, strides });
+}
+
+/** The most bytes that a result may leave unused in memory that goes to the pool. */
+const MOST_SPARE = 1024;
+/** The pools of Node, from which small buffers are taken, have no more bytes. */
+const LARGEST_POOL = 64 * 1024;
+
+/** Gives a result memory of its own, unless it is alone in its memory. The memory of WebAssembly and of the pools of Node cannot go to another thread. */
+function ownMemory(result: JobResult): JobResult {
+  if (result === true || "failed" in result) return result;
+  const bytes = result instanceof Uint8Array ? result : result.bytes;
+  const size = bytes.buffer.byteLength;
+  const isAlone = size === bytes.length ||
+    size > LARGEST_POOL && size - bytes.length <= MOST_SPARE;
+  if (isAlone) return result;
+  const own = copyBytes(bytes);
+  return result instanceof Uint8Array ? own : { ...result, bytes: own };
 }
 
 /** The memory of results, which goes to the pool. */

@@ -333,7 +333,7 @@ Deno.test("getSharded reads any array by threads as zarr.get does", async () => 
           seen.ranks.add(given.read.shape.length);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 150 },
     );
     const { counts } = pools[2]!;
     assert(counts.jobs > 500, `${counts.jobs} chunks were sent to threads`);
