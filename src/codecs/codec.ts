@@ -8,8 +8,11 @@ import { checkMembers, parseExtension, refuse } from "../metadata/mod.ts";
 export interface ChunkMetadata {
   readonly dataType: string;
   readonly shape: readonly number[];
-  /** Whether decoded bytes may be a part of their memory; zarrita takes all of the memory. */
-  readonly allowsViews?: boolean;
+  /**
+   * Whether decoded bytes may lie in a part of their memory, which the next call of a codec
+   * may use again. Not so for zarrita, which keeps all of the memory.
+   */
+  readonly reusesMemory?: boolean;
   /** All codecs of the array, in the order in which they encode. */
   readonly codecs?: readonly {
     readonly name: string;

@@ -66,8 +66,8 @@ export function deflateEntry(
     fromConfig(configuration, metadata) {
       const length = decodedLength(name, metadata);
       const parsed = parse(name, configuration);
-      const { allowsViews = false } = metadata;
-      return new DeflateCodec(parsed, length, native, allowsViews);
+      const { reusesMemory = false } = metadata;
+      return new DeflateCodec(parsed, length, native, reusesMemory);
     },
   };
 }
@@ -126,16 +126,16 @@ export class DeflateCodec {
   readonly #level: number;
   readonly #length: DecodedLength;
   readonly #native: NativeZlib | null;
-  readonly #allowsViews: boolean;
+  readonly #reusesMemory: boolean;
 
   constructor(
     { format, level }: DeflateConfiguration,
     length: DecodedLength,
     native: NativeZlib | null,
-    allowsViews = false,
+    reusesMemory = false,
   ) {
     this.#format = format;
-    this.#allowsViews = allowsViews;
+    this.#reusesMemory = reusesMemory;
     this.#level = level;
     this.#length = length;
     this.#native = native;
@@ -181,7 +181,7 @@ export class DeflateCodec {
     const { buffer, engine } = decode(encoded, {
       info: true,
       // With memory to spare, the decoder is called once.
-      chunkSize: pieceSize(exact && exact + (this.#allowsViews ? 64 : 0)),
+      chunkSize: pieceSize(exact && exact + (this.#reusesMemory ? 64 : 0)),
       maxOutputLength: outputLimit(this.#length.limit),
     }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
     // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
@@ -190,7 +190,7 @@ export class DeflateCodec {
         `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
       );
     }
-    return this.#allowsViews ? buffer : ownBytes(buffer);
+    return this.#reusesMemory ? buffer : ownBytes(buffer);
   }
 
   /** Some streams return what they have of zlib data that is cut short. */

@@ -12,6 +12,7 @@ export interface NativeZlib {
   /** Missing before Node 22.15. */
   readonly zstdCompressSync?: NativeCoder;
   readonly zstdDecompressSync?: NativeCoder;
+  readonly ZstdDecompress?: new (options: object) => unknown;
 }
 
 /** A function of `node:zlib` that encodes or decodes bytes at once. */

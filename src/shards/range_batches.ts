@@ -2,6 +2,7 @@ import { DamageError, describe } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   givesOwnedMemory,
+  type OwnedReadOptions,
   readRange,
   readSize,
   requestRange,
@@ -129,7 +130,7 @@ export class RangeBatches {
   async readTogether(
     key: StoreKey,
     extents: readonly Extent[],
-    options: StoreOptions | undefined,
+    options: OwnedReadOptions | undefined,
     version: StoreVersion | undefined,
   ): Promise<RangeOfChunks[]> {
     const places = extents.map((extent, place) => ({ extent, place }));

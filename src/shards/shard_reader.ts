@@ -4,6 +4,7 @@ import {
   type ByteRange,
   hasGroups,
   KeyLocks,
+  type OwnedReadOptions,
   readRange,
   resolveByteRange,
   type Store,
@@ -107,12 +108,13 @@ export class ShardReader {
    * Reads inner chunks of one state of a shard. Those that lie close to each other are read
    * by one request, and share its memory.
    *
+   * @param options `allocate` gives memory to read into, if the store heeds it.
    * @returns The bytes of inner chunks, by request. Absent inner chunks are left out.
    */
   readTogether(
     key: StoreKey,
     paths: readonly InnerPath[],
-    options: StoreOptions | undefined,
+    options: OwnedReadOptions | undefined,
   ): Promise<InnerChunksRead[]> {
     return this.#use(key, options, async (shard) => {
       const found: { place: number; extent: Extent }[] = [];

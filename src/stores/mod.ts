@@ -72,6 +72,7 @@ export {
   type GetOptions,
   type GroupValues,
   type GroupWriter,
+  type OwnedReadOptions,
   resolveByteRange,
   type Store,
   type StoreGroup,

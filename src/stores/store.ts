@@ -194,6 +194,12 @@ export interface StoreOptions {
   signal?: AbortSignal;
 }
 
+/** Options of reads whose caller takes over the memory of the bytes. */
+export interface OwnedReadOptions extends StoreOptions {
+  /** Returns memory to read into, which may be longer than its view. Stores may ignore it. */
+  allocate?(length: number): Uint8Array;
+}
+
 /**
  * Options of `Store.get`.
  *

@@ -67,7 +67,7 @@ export class ChunkCoder {
       dataType,
       shape,
       codecs,
-      allowsViews: isOwn,
+      reusesMemory: isOwn,
     };
     for (const [i, entry] of entries.entries()) {
       const codec = entry.fromConfig(codecs[i]!.configuration, metadata) as

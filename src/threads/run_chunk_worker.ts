@@ -32,7 +32,9 @@ export function runChunkWorker(
   const port = workerPort();
   const coders = new Map<number, Promise<ChunkCoder>>();
   const formats = new Map<number, ChunkFormat>();
-  port.onMessage(async ({ call, format, newFormat, jobs, zarrita }) => {
+  const handle = async (
+    { call, format, newFormat, jobs, zarrita }: Request,
+  ) => {
     if (newFormat !== undefined) {
       formats.set(format, newFormat);
       const coder = loadCoder(newFormat, zarr?.registry, zarrita);
@@ -50,7 +52,14 @@ export function runChunkWorker(
       }
     }
     const own = results.map(ownMemory);
-    port.post({ call, results: own }, memoryOf(own));
+    const memory = memoryOf(own);
+    const spare = encodedMemory(jobs).filter((each) => !memory.includes(each));
+    port.post({ call, results: own, spare }, [...memory, ...spare]);
+  };
+  // One request after another, since codecs decode into the same memory again.
+  let latest = Promise.resolve();
+  port.onMessage((request) => {
+    latest = latest.then(() => handle(request));
   });
   port.post({ started: true }, []);
 }
@@ -74,7 +83,11 @@ async function run(
 ): Promise<JobResult> {
   if (job.kind === "decode") {
     const elements = await coder.decode(job.bytes, job.rows);
-    if (job.block === undefined) return elements;
+    if (job.block === undefined) {
+      // Codecs may use the memory of the elements again.
+      const { bytes, strides } = elements;
+      return { bytes: copyBytes(bytes), strides };
+    }
     copyFromChunk(job.block, elements, elementSize);
     return true;
   }
@@ -121,6 +134,19 @@ function memoryOf(results: readonly JobResult[]): ArrayBuffer[] {
     if (result === true || "failed" in result) continue;
     const { buffer } = result instanceof Uint8Array ? result : result.bytes;
     if (buffer instanceof ArrayBuffer) memory.add(buffer);
+  }
+  return [...memory];
+}
+
+/** The memory of encoded bytes, which no result of codecs keeps. */
+function encodedMemory(jobs: readonly Job[]): ArrayBuffer[] {
+  const memory = new Set<ArrayBuffer>();
+  for (const job of jobs) {
+    if (job.kind !== "decode") continue;
+    const { buffer } = job.bytes;
+    if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
+      memory.add(buffer);
+    }
   }
   return [...memory];
 }

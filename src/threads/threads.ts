@@ -15,6 +15,11 @@ const MOST_REQUESTS = 2;
 /** Chunks of fewer decoded bytes are sent together, since a message takes about as long as the decoding of some 100 KiB. */
 const REQUEST_BYTES = 256 * 1024;
 
+/** Memory of fewer bytes is not used again. */
+const LEAST_SPARE = 64 * 1024;
+/** The most bytes of memory that is kept to be used again. */
+const MOST_SPARE = 32 * 2 ** 20;
+
 /** Thrown where threads cannot be started. The calling thread can do the work. */
 export class NoThreadsError extends Error {}
 
@@ -66,6 +71,9 @@ export class Threads {
   /** The numbers of formats, by their texts, since arrays are opened again and again. */
   readonly #numbers = new Map<string, number>();
   readonly #formats = new WeakMap<ChunkFormat, number>();
+  /** Memory of bytes that threads have decoded. Fresh memory costs about as much time as the reading of a file. */
+  readonly #spare: ArrayBuffer[] = [];
+  #spareBytes = 0;
   #requests = 0;
   #users = 0;
   /** Why no thread works any more. */
@@ -111,6 +119,20 @@ export class Threads {
     });
   }
 
+  /** Returns memory for encoded bytes, whose contents are arbitrary. It is used again after {@linkcode run}. */
+  allocate(length: number): Uint8Array {
+    if (length < LEAST_SPARE) return new Uint8Array(length);
+    // Only powers of 2, so that memory fits again.
+    const capacity = 2 ** Math.ceil(Math.log2(length));
+    const place = this.#spare.findIndex(({ byteLength }) =>
+      byteLength === capacity
+    );
+    if (place < 0) return new Uint8Array(new ArrayBuffer(capacity), 0, length);
+    const [memory] = this.#spare.splice(place, 1);
+    this.#spareBytes -= capacity;
+    return new Uint8Array(memory!, 0, length);
+  }
+
   /** Ends all threads. Jobs that have not ended, and later ones, reject with an error. */
   close(error: Error): void {
     this.#failure = error;
@@ -129,6 +151,8 @@ export class Threads {
       worker.end();
     }
     this.#threads.clear();
+    this.#spare.length = 0;
+    this.#spareBytes = 0;
     for (const { reject } of calls) reject(error);
   }
 
@@ -265,6 +289,7 @@ export class Threads {
     if (calls === undefined) return;
     thread.requests.delete(answer.call);
     if (thread.requests.size === 0) thread.worker.keepRunning(false);
+    for (const memory of answer.spare) this.#keep(memory);
     this.#give(); // First, so that the thread goes on meanwhile.
     let first = 0;
     for (const { jobs, resolve } of calls) {
@@ -274,6 +299,16 @@ export class Threads {
       clearTimeout(this.#watchTimer);
       this.#watchTimer = undefined;
     }
+  }
+
+  /** Keeps memory that {@linkcode allocate} gave. */
+  #keep(memory: ArrayBuffer): void {
+    const { byteLength } = memory;
+    const isGiven = byteLength >= LEAST_SPARE &&
+      Number.isInteger(Math.log2(byteLength));
+    if (!isGiven || this.#spareBytes + byteLength > MOST_SPARE) return;
+    this.#spare.push(memory);
+    this.#spareBytes += byteLength;
   }
 
   #isIdle(): boolean {

@@ -45,4 +45,6 @@ export interface Request {
 export type Answer = { readonly started: true } | {
   readonly call: number;
   readonly results: readonly JobResult[];
+  /** The memory of encoded bytes, to be used again. */
+  readonly spare: readonly ArrayBuffer[];
 };

@@ -496,7 +496,7 @@ class ShardedRead {
     const absent = new Set(pieces);
     const reads = await array.readTogether(
       pieces.map(({ coordinates }) => coordinates),
-      { signal },
+      { signal, allocate: (length) => decoder.threads.allocate(length) },
     );
     await allSettled(reads.map(async ({ isOwned, chunks }) => {
       const found = chunks.map(({ place, bytes, rows }) => {

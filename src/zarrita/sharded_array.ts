@@ -17,7 +17,13 @@ import {
   ShardChanges,
   type ShardLayout,
 } from "../shards/mod.ts";
-import type { Place, Store, StoreKey, StoreOptions } from "../stores/mod.ts";
+import type {
+  OwnedReadOptions,
+  Place,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "../stores/mod.ts";
 import {
   gridCoordinates,
   isPlainKey,
@@ -154,7 +160,7 @@ export class ShardedArray implements TranslatedArray {
    */
   async readTogether(
     chunks: readonly (readonly number[])[],
-    options: StoreOptions | undefined,
+    options: OwnedReadOptions | undefined,
   ): Promise<InnerChunksTogether[]> {
     const places = chunks.map((coordinates) => this.#placeOf(coordinates));
     const reads = await this.inner.reader.readTogether(

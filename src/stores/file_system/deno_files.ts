@@ -3,6 +3,7 @@ import { abortable, offerShortcut } from "../byte_streams.ts";
 import {
   type ByteRange,
   type GetOptions,
+  type OwnedReadOptions,
   resolveByteRange,
   type StoreKey,
   writeAll,
@@ -251,7 +252,7 @@ export async function readOpenFile(
   file: Deno.FsFile,
   key: StoreKey,
   range: ByteRange,
-  options: GetOptions,
+  options: GetOptions & OwnedReadOptions,
 ): Promise<Uint8Array> {
   // By seeking, since `stat` needs permission for the real path below a linked root.
   // Synchronous, since seeking reads nothing.
@@ -259,7 +260,7 @@ export async function readOpenFile(
   assertSizeLimit(key, options.limit, size);
   const { start, end } = resolveByteRange(range, size);
   file.seekSync(start, Deno.SeekMode.Start);
-  const bytes = new Uint8Array(end - start);
+  const bytes = options.allocate?.(end - start) ?? new Uint8Array(end - start);
   let filled = 0;
   while (filled < bytes.length) {
     options.signal?.throwIfAborted();
