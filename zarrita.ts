@@ -41,5 +41,6 @@ export {
   type ZarritaArray,
   type ZarritaReader,
   type ZarritaStore,
+  type ZarrPartsOptions,
   type ZarrPartsStore,
 } from "./src/zarrita/mod.ts";

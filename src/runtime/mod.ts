@@ -15,6 +15,7 @@ export {
 export {
   loadOnce,
   mapConcurrently,
+  MemoryLimit,
   pause,
   rejectOnAbort,
   runConcurrently,

@@ -102,6 +102,54 @@ export async function runConcurrently<T>(
   failing.signal.throwIfAborted();
 }
 
+/** Bounds the memory of tasks that run at the same time. Tasks start in the order in which they came. */
+export class MemoryLimit {
+  #free: number;
+  readonly #fewTasks: number;
+  #tasks = 0;
+  readonly #waiting: { readonly bytes: number; start(): void }[] = [];
+
+  /**
+   * @param bytes The most bytes of all tasks.
+   * @param fewTasks The number of tasks that may run at the same time, whatever they need.
+   */
+  constructor(bytes: number, fewTasks: number) {
+    this.#free = bytes;
+    this.#fewTasks = fewTasks;
+  }
+
+  /**
+   * Waits until there is memory for a task.
+   *
+   * @returns A function to call at the end of the task.
+   */
+  async enter(bytes: number): Promise<() => void> {
+    if (this.#waiting.length > 0 || !this.#hasRoom(bytes)) {
+      await new Promise<void>((start) => this.#waiting.push({ bytes, start }));
+    } else this.#begin(bytes);
+    return () => this.#leave(bytes);
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#tasks < this.#fewTasks || bytes <= this.#free;
+  }
+
+  #begin(bytes: number): void {
+    this.#free -= bytes;
+    this.#tasks++;
+  }
+
+  #leave(bytes: number): void {
+    this.#free += bytes;
+    this.#tasks--;
+    while (this.#waiting.length > 0 && this.#hasRoom(this.#waiting[0]!.bytes)) {
+      const { bytes, start } = this.#waiting.shift()!;
+      this.#begin(bytes);
+      start();
+    }
+  }
+}
+
 /** Returns an iterator whose `next` may be called while an earlier call is pending. */
 async function* iterate<T>(
   items: AsyncIterable<T>,

@@ -4,13 +4,14 @@ import type { Job, JobResult } from "./worker_messages.ts";
 /**
  * Runs a job in a thread of a pool.
  *
+ * @param job Makes the job once there is memory for it.
  * @param bytes The length of the decoded chunk.
  * @returns `undefined` if the pool has no threads, or none can be started.
  * @throws {Error} If the thread ends before it has answered, or the pool was disposed.
  */
 export type RunInPool = (
   format: ChunkFormat,
-  job: Job,
+  job: () => Job,
   bytes: number,
 ) => Promise<JobResult | undefined>;
 

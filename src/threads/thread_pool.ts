@@ -5,8 +5,9 @@ import {
   type OptionRules,
   wholeFrom,
 } from "../errors/mod.ts";
+import { MemoryLimit } from "../runtime/mod.ts";
 import { processorCount, type WorkerLike } from "./start_worker.ts";
-import { registerPool } from "./pool_jobs.ts";
+import { registerPool, type RunInPool } from "./pool_jobs.ts";
 import { NoThreadsError, Threads } from "./threads.ts";
 
 /**
@@ -53,6 +54,9 @@ const threadsOf = new WeakMap<ThreadPool, Threads>();
 const TIMEOUT = 60_000;
 /** How many milliseconds the threads of a pool are kept without work. */
 const IDLE_TIME = 1000;
+/** The most decoded bytes of jobs that `zarr.get` has given to a pool, unless all threads need more for some chunks each. */
+const JOB_BYTES = 16 * 2 ** 20;
+const JOBS_PER_THREAD = 4;
 
 /**
  * Threads that decode and encode chunks for `getSharded`, `setSharded` and the stores of
@@ -110,17 +114,27 @@ export class ThreadPool implements Disposable {
       idleTime: IDLE_TIME,
     });
     threadsOf.set(this, this.#threads);
-    registerPool(this, async (format, job, bytes) => {
+    registerPool(this, this.#runner());
+  }
+
+  /** Runs jobs whose memory is bounded, however many of them there are. */
+  #runner(): RunInPool {
+    const memory = new MemoryLimit(JOB_BYTES, JOBS_PER_THREAD * this.size);
+    return async (format, job, bytes) => {
+      if (this.size === 0) return undefined;
+      const leave = await memory.enter(bytes);
       try {
-        return await withThreads(
-          this,
-          async (threads) => (await threads?.run(format, [job], bytes))?.[0],
-        );
+        return await withThreads(this, async (threads) => {
+          const [result] = await threads!.run(format, [job()], bytes);
+          return result;
+        });
       } catch (error) {
         if (error instanceof NoThreadsError) return undefined;
         throw error;
+      } finally {
+        leave();
       }
-    });
+    };
   }
 
   /**

@@ -159,7 +159,7 @@ export class Threads {
   #leave(): void {
     const { idleTime } = this.#options;
     const end = () => this.#end(new Error("The threads have no users"));
-    if (idleTime === 0) return end();
+    if (idleTime === 0 || this.#failure !== undefined) return end();
     this.#idleTimer = setTimeout(end, idleTime);
     (this.#idleTimer as { unref?(): void }).unref?.(); // Timers of Node have it.
   }

@@ -19,5 +19,6 @@ export { innermostCodecs } from "./sharded_array.ts";
 export {
   withZarrParts,
   type ZarritaStore,
+  type ZarrPartsOptions,
   type ZarrPartsStore,
 } from "./with_zarr_parts.ts";

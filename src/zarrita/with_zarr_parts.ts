@@ -1,5 +1,10 @@
 import { keyOf, noteKey } from "../codecs/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import {
+  checkOptions,
+  DamageError,
+  describe,
+  type OptionRules,
+} from "../errors/mod.ts";
 import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import {
   assertStore,
@@ -10,6 +15,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import { poolRunner, type RunInPool, type ThreadPool } from "../threads/mod.ts";
 import {
   splitPlainKey,
   StoreView,
@@ -21,6 +27,7 @@ import {
   contextSymbol,
   ownMethods,
 } from "./array_context.ts";
+import { decodeInPool } from "./decode_in_pool.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { bases, ChunkWriting, noteAbsence, WHOLE } from "./partial_writes.ts";
 import { InnerChunkStore, ShardedArray, TO_CHANGE } from "./sharded_array.ts";
@@ -73,6 +80,32 @@ export type ZarrPartsStore<S> =
   & (S extends { list: unknown } ? Required<Pick<Store, "list">> : unknown)
   & Omit<S, keyof Store>;
 
+/**
+ * Options of {@linkcode withZarrParts}.
+ *
+ * @example `zarr.get` decodes on all processors
+ * ```ts
+ * import { ThreadPool, type ZarrPartsOptions } from "@zarr-parts/zarr-parts/zarrita";
+ *
+ * const options: ZarrPartsOptions = { threads: new ThreadPool() };
+ * ```
+ */
+export interface ZarrPartsOptions {
+  /**
+   * A pool whose threads decode the chunks that `zarr.get` and `zarr.set` read, if they take
+   * 32 KiB or more once decoded, and are compressed. By default, the calling thread decodes.
+   * A number of threads is refused, since nothing would say when these threads end.
+   */
+  readonly threads?: ThreadPool | undefined;
+}
+
+const OPTIONS: OptionRules<ZarrPartsOptions> = {
+  threads: {
+    expected: "a ThreadPool",
+    isValid: (value) => poolRunner(value) !== undefined,
+  },
+};
+
 /** The methods of the store below that the view replaces or lacks. */
 const HIDDEN = {
   get: undefined,
@@ -123,6 +156,8 @@ const ARRAYS = Symbol("zarr-parts arrays");
  * have, are shown as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
  *
  * @param store Any store of zarrita or of this package.
+ * @param options `threads`: a pool of threads that decode chunks. As a store extension, give
+ * options by a function: `(store) => withZarrParts(store, { threads })`.
  * @returns The store for zarrita. Its methods reject with the `MetadataError` of
  * `openArrayChunks` for metadata that is not valid or not understood, with a
  * `DamageError` for a damaged index of a shard or an inner chunk outside of its shard,
@@ -167,8 +202,10 @@ const ARRAYS = Symbol("zarr-parts arrays");
  */
 export function withZarrParts<S extends ZarritaStore>(
   store: S,
+  options: ZarrPartsOptions = {},
 ): ZarrPartsStore<S> {
   assertStore(store);
+  checkOptions(options, OPTIONS, "withZarrParts");
   const below = store as unknown as Store;
   const shown = new StoreView(below, INNER_CHUNKS);
   const { arrays } = shown;
@@ -197,7 +234,7 @@ export function withZarrParts<S extends ZarritaStore>(
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
-      checkChunks(arrays),
+      checkChunks(arrays, poolRunner(options.threads)),
     ],
     [ARRAYS]: arrays,
   });
@@ -249,6 +286,7 @@ export function isOwnStore(store: object): boolean {
 
 /** The members of zarrita's `Array` that read a chunk. */
 interface ReadsChunks {
+  readonly dtype: string;
   resolve(key: string): { path: string };
   getChunk(
     coordinates: number[],
@@ -274,9 +312,11 @@ export type Decode = (
  * remember what `set` reads.
  *
  * @param arrays The arrays of the store.
+ * @param runInPool Runs jobs in the threads that decode chunks; `undefined` if there are none.
  */
 function checkChunks(
   arrays: TranslatedArrays,
+  runInPool: RunInPool | undefined,
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
     const original = array.getChunk.bind(array);
@@ -286,7 +326,8 @@ function checkChunks(
     };
     const keyOf = (coordinates: number[]) =>
       storedKey(arrays, shownKey(coordinates));
-    arrays.noteOpened(splitPlainKey(shownKey([]))!.root);
+    const { root } = splitPlainKey(shownKey([]))!;
+    arrays.noteOpened(root);
     const checked = async (
       coordinates: number[],
       read: () => Promise<Chunk>,
@@ -303,7 +344,11 @@ function checkChunks(
     };
     const { getChunk: inherited } = Object.getPrototypeOf(array);
     const isOwn = array.getChunk === inherited;
-    const decode = rememberBases(array);
+    const decode = rememberBases(
+      array,
+      runInPool &&
+        ((context) => decodeInPool(arrays, root, array, context, runInPool)),
+    );
     const getChunk: ReadsChunks["getChunk"] = (coordinates, options, more) =>
       checked(coordinates, async () => {
         const chunk = await original(coordinates, options, more);
@@ -383,10 +428,15 @@ const decoders = new WeakMap<object, DecodeChunk>();
  * Makes an array of zarrita remember the chunk that its `set` reads, until `set` stores
  * what it has made from the chunk. Only `set` reads without options.
  *
+ * @param makeDecode Makes the function that decodes chunks for `get` and `set`, in place of
+ * that of the context.
  * @returns The decoder of the array's chunks; `undefined` for an array of another version
  * of zarrita, or one that does not write.
  */
-function rememberBases(array: object): DecodeChunk | undefined {
+function rememberBases(
+  array: object,
+  makeDecode?: (context: Context) => Context["codec"]["decode"],
+): DecodeChunk | undefined {
   const symbol = contextSymbol(array);
   if (symbol === undefined) return undefined;
   const members = array as Record<symbol, Context>;
@@ -394,6 +444,8 @@ function rememberBases(array: object): DecodeChunk | undefined {
   const known = decoders.get(context);
   if (known !== undefined) return known;
   const { codec } = context;
+  const decodeBytes = makeDecode?.(context) ??
+    ((bytes: Uint8Array) => codec.decode(bytes));
   const remembering: Context = {
     ...context,
     getChunkBytes: (coordinates, options) =>
@@ -412,8 +464,8 @@ function rememberBases(array: object): DecodeChunk | undefined {
       ...codec,
       decode(bytes) {
         const base = bases.get(bytes);
-        if (base === undefined) return codec.decode(bytes);
-        return codec.decode(bytes).then((chunk) => {
+        if (base === undefined) return decodeBytes(bytes);
+        return decodeBytes(bytes).then((chunk) => {
           bases.set(chunk.data, base);
           return chunk;
         });

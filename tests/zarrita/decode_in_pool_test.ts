@@ -1,0 +1,398 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import * as zarr from "zarrita";
+import { MemoryStore, type Store, type StoreKey } from "../../mod.ts";
+import {
+  ChunkChangedError,
+  getSharded,
+  setSharded,
+  ThreadPool,
+  withZarrParts,
+} from "../../zarrita.ts";
+import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
+import {
+  assertSameRead,
+  openArray,
+  storeArray,
+  type Stored,
+} from "./threaded_array.ts";
+
+const BYTES = { name: "bytes", configuration: { endian: "little" } };
+const ZSTD = {
+  name: "zstd",
+  configuration: { level: 1, checksum: false },
+};
+
+/** An array of four chunks of 32 KiB, two of them past the end of the array. */
+const IMAGE: Stored = {
+  shape: [200, 256],
+  dataType: "uint16",
+  chunkShapes: [[128, 128]],
+  codecs: [BYTES, ZSTD],
+};
+
+/** Arrays whose chunks the threads of a pool decode. */
+const DECODED: Readonly<Record<string, Stored>> = {
+  "zstd": IMAGE,
+  "gzip, big endian, and a checksum": {
+    ...IMAGE,
+    dataType: "int32",
+    codecs: [
+      { name: "bytes", configuration: { endian: "big" } },
+      { name: "gzip", configuration: { level: 1 } },
+      { name: "crc32c" },
+    ],
+  },
+  "uncompressed big endian": {
+    ...IMAGE,
+    codecs: [{ name: "bytes", configuration: { endian: "big" } }],
+  },
+  "transpose": {
+    ...IMAGE,
+    shape: [200, 4, 256],
+    dataType: "float64",
+    chunkShapes: [[64, 4, 32]],
+    codecs: [
+      { name: "transpose", configuration: { order: [2, 0, 1] } },
+      BYTES,
+      ZSTD,
+    ],
+  },
+  "bool": {
+    ...IMAGE,
+    dataType: "bool",
+    chunkShapes: [[128, 256]],
+    fill: "true",
+    codecs: [{ name: "packbits", configuration: {} }],
+  },
+  "int64 in nested shards, with the index at the start": {
+    ...IMAGE,
+    dataType: "int64",
+    chunkShapes: [[256, 256], [128, 128], [64, 64]],
+    locations: ["start", "end"],
+  },
+  "a codec of TIFF in shards": {
+    ...IMAGE,
+    chunkShapes: [[256, 128], [128, 128]],
+    codecs: [
+      { name: "imagecodecs_delta", configuration: {} },
+      BYTES,
+      { name: "imagecodecs_zlib", configuration: {} },
+    ],
+  },
+};
+
+const inPool = (threads: ThreadPool) => (store: Store) =>
+  withZarrParts(store, { threads });
+
+for (const [name, stored] of Object.entries(DECODED)) {
+  Deno.test(`withZarrParts with a pool: zarr.get decodes as without, ${name}`, async () => {
+    const isAbsent = (coordinates: readonly number[]) =>
+      coordinates.every((n) => n === 0);
+    const store = await storeArray(stored, { isAbsent });
+    const plain = await openArray(store);
+    const { threads, counts } = countedPool({ threads: 2 });
+    using _ = threads;
+    const array = await openArray(store, "", inPool(threads));
+    const row = stored.shape.map((n) => zarr.slice(1, n, 3));
+    for (
+      const selection of [null, row, stored.shape.map((n) => n - 1)] as const
+    ) {
+      assertSameRead(
+        await zarr.get(array, selection as never),
+        await zarr.get(plain, selection as never),
+      );
+    }
+    const last = array.shape.map((n, i) => Math.ceil(n / array.chunks[i]!) - 1);
+    const [a, b] = [await array.getChunk(last), await plain.getChunk(last)];
+    assertSameRead(a, b);
+    assert(counts.done > 0);
+    assertEquals(counts.failures, []);
+  });
+}
+
+/** Arrays that the calling thread decodes by itself. */
+const DECODED_HERE: Readonly<Record<string, Stored>> = {
+  "uncompressed chunks": { ...IMAGE, codecs: [BYTES] },
+  "transposed chunks with a checksum": {
+    ...IMAGE,
+    codecs: [
+      { name: "transpose", configuration: { order: [1, 0] } },
+      BYTES,
+      { name: "crc32c" },
+    ],
+  },
+  "chunks of less than 32 KiB": {
+    ...IMAGE,
+    dataType: "uint8",
+    shape: [2 * (32 * 1024 - 1)],
+    chunkShapes: [[32 * 1024 - 1]],
+  },
+};
+
+for (const [name, stored] of Object.entries(DECODED_HERE)) {
+  Deno.test(`withZarrParts with a pool: the calling thread decodes ${name}`, async () => {
+    const store = await storeArray(stored);
+    const { threads, counts } = countedPool({ threads: 1 });
+    using _ = threads;
+    const array = await openArray(store, "", inPool(threads));
+    assertSameRead(
+      await zarr.get(array),
+      await zarr.get(await openArray(store)),
+    );
+    assertEquals(counts.jobs, 0);
+  });
+}
+
+Deno.test("withZarrParts with a pool: threads decode chunks of 32 KiB", async () => {
+  const store = await storeArray({
+    ...IMAGE,
+    dataType: "uint8",
+    shape: [32 * 1024],
+    chunkShapes: [[32 * 1024]],
+  });
+  const { threads, counts } = countedPool({ threads: 1 });
+  using _ = threads;
+  await zarr.get(await openArray(store, "", inPool(threads)));
+  assertEquals(counts.done, 1);
+});
+
+Deno.test("withZarrParts with a pool: stores keep their bytes, and reads share no elements", async () => {
+  const stored = await storeArray(IMAGE);
+  const map = new Map<string, Uint8Array>();
+  for await (const key of stored.list()) {
+    map.set(key, (await stored.get(key))!);
+  }
+  const lengths = () => Array.from(map, ([key, { length }]) => [key, length]);
+  const before = lengths();
+  const { threads, counts } = countedPool({ threads: 2 });
+  using _ = threads;
+  const array = await openArray(map, "", inPool(threads));
+  const [a, b] = await Promise.all([0, 1].map(() => array.getChunk([0, 0])));
+  assert(a!.data !== b!.data);
+  const expected = { ...a!, data: (a!.data as Uint16Array).slice() };
+  (a!.data as Uint16Array).fill(0);
+  assertSameRead(b, expected);
+  assertSameRead(await array.getChunk([0, 0]), expected);
+  assertEquals(counts.done, 3);
+  assertEquals(lengths(), before);
+});
+
+Deno.test("withZarrParts with a pool: zarr.set changes parts of chunks as without", async () => {
+  for (const stored of Object.values(DECODED)) {
+    if (stored.chunkShapes.length > 2) continue; // zarr.set does not write nested shards.
+    const { threads, counts } = countedPool({ threads: 2 });
+    using _ = threads;
+    const read = [];
+    for (const wrap of [inPool(threads), withZarrParts]) {
+      const store = await storeArray(stored);
+      const array = await openArray(store, "", wrap as (s: Store) => object);
+      const region = stored.shape.map((n) => zarr.slice(1, n - 1, 2));
+      const [value] = (await zarr.get(array)).data as unknown as Iterable<
+        never
+      >;
+      await zarr.set(array as never, region as never, value as never);
+      await zarr.set(
+        array as never,
+        stored.shape.map(() => 2) as never,
+        value as never,
+      );
+      read.push(await zarr.get(await openArray(store)));
+    }
+    assertSameRead(read[0], read[1]);
+    assert(counts.done > 0);
+    assertEquals(counts.failures, []);
+  }
+});
+
+Deno.test("withZarrParts with a pool: zarr.set refuses a chunk that was changed after threads had decoded it", async () => {
+  for (const chunkShapes of [[[128, 128]], [[256, 256], [128, 128]]]) {
+    const store = await storeArray({ ...IMAGE, chunkShapes });
+    const other = await openArray(store);
+    const { threads, counts } = countedPool({ threads: 1 });
+    using _ = threads;
+    let isChanged = false;
+    const array = await openArray(store, "", (store) => {
+      const wrapped = withZarrParts(store, { threads });
+      return new Proxy(wrapped, {
+        get(target, name) {
+          const member = Reflect.get(target, name);
+          if (name !== "set") return member;
+          return async (...args: [StoreKey, Uint8Array]) => {
+            if (!isChanged) {
+              isChanged = true;
+              await zarr.set(other as never, [1, 1], 1 as never);
+            }
+            return await (member as Store["set"])!(...args);
+          };
+        },
+      });
+    });
+    await assertRejects(
+      () => zarr.set(array as never, [0, 0], 7 as never),
+      ChunkChangedError,
+    );
+    assertEquals(counts.done, 1);
+    await zarr.set(array as never, [0, 0], 7 as never);
+    const corner = [zarr.slice(2), zarr.slice(2)];
+    const { data } = await zarr.get(await openArray(store), corner);
+    const elements = data as Uint16Array;
+    assertEquals([elements[0], elements[3]], [7, 1]);
+  }
+});
+
+Deno.test("withZarrParts with a pool: damage is the error of zarrita, with the key", async () => {
+  for (const [place, what] of [[0, "header"], [300, "length"]] as const) {
+    const store = await storeArray(IMAGE);
+    const bytes = (await store.get("/c/0/1"))!;
+    if (what === "header") bytes[place]! ^= 1;
+    await store.set(
+      "/c/0/1",
+      what === "header" ? bytes : bytes.slice(0, place),
+    );
+    const { threads, counts } = countedPool({ threads: 1 });
+    using _ = threads;
+    const errors = [];
+    for (const wrap of [inPool(threads), withZarrParts]) {
+      const array = await openArray(store, "", wrap as (s: Store) => object);
+      errors.push(
+        await assertRejects(() => zarr.get(array), zarr.CodecPipelineError),
+      );
+    }
+    assertEquals(errors[0]!.message, errors[1]!.message);
+    assertStringIncludes(errors[0]!.message, "/c/0/1");
+    assertEquals(String(errors[0]!.cause), String(errors[1]!.cause));
+    assertEquals(counts.failures.length, 1);
+  }
+});
+
+Deno.test("withZarrParts with a pool: the calling thread decodes if the pool has no threads, or none can be started", async () => {
+  const store = await storeArray(IMAGE);
+  const expected = await zarr.get(await openArray(store));
+  using none = new ThreadPool({ threads: 0 });
+  assertSameRead(
+    await zarr.get(await openArray(store, "", inPool(none))),
+    expected,
+  );
+
+  const { Worker } = globalThis;
+  const asked: unknown[] = [];
+  globalThis.Worker = class {
+    constructor(url: unknown) {
+      asked.push(url);
+      throw new Error("No workers here");
+    }
+  } as never;
+  try {
+    using threads = new ThreadPool({ threads: 2 });
+    const array = await openArray(store, "", inPool(threads));
+    assertSameRead(await zarr.get(array), expected);
+    assertEquals(asked.length, 1);
+  } finally {
+    globalThis.Worker = Worker;
+  }
+});
+
+Deno.test("withZarrParts with a pool: a thread that ends, or a pool that was disposed, fails the read", async () => {
+  const store = await storeArray(IMAGE);
+  const { threads } = countedPool(
+    { threads: 1 },
+    () =>
+      startProgramOf(
+        "postMessage({ started: true }); onmessage = () => { throw new Error('Killed') };",
+      ),
+  );
+  using _ = threads;
+  const array = await openArray(store, "", inPool(threads));
+  await assertRejects(() => zarr.get(array), Error, "has ended");
+
+  const disposed = new ThreadPool({ threads: 1 });
+  const other = await openArray(store, "", inPool(disposed));
+  disposed[Symbol.dispose]();
+  await assertRejects(() => zarr.get(other), TypeError, "disposed");
+});
+
+Deno.test("withZarrParts with a pool bounds the chunks that it has given to threads", async () => {
+  const stored = { ...IMAGE, shape: [128, 128 * 1000], dataType: "uint8" };
+  const chunkShapes = [[128, 256]];
+  const store = new MemoryStore();
+  await storeArray({ ...stored, shape: [128, 256], chunkShapes }, { store });
+  const chunk = (await store.get("/c/0/0"))!;
+  const map = new Map<string, Uint8Array>();
+  const whole = await storeArray(
+    { ...stored, chunkShapes },
+    { isAbsent: () => true },
+  );
+  map.set("/zarr.json", (await whole.get("/zarr.json"))!);
+  for (let i = 0; i < 500; i++) map.set(`/c/0/${i}`, chunk);
+  let [sent, most] = [0, 0];
+  const { threads, counts } = countedPool({ threads: 1 });
+  using _ = threads;
+  const array = await openArray(map, "", inPool(threads));
+  const reading = zarr.get(array);
+  const timer = setInterval(() => {
+    sent = counts.jobs - counts.done;
+    most = Math.max(most, sent);
+  });
+  await reading;
+  clearInterval(timer);
+  assertEquals(counts.done, 500);
+  assert(most <= 16, `${most}`);
+});
+
+Deno.test("withZarrParts takes its options as a store extension, too", async () => {
+  const store = await storeArray(IMAGE);
+  const { threads, counts } = countedPool({ threads: 1 });
+  using _ = threads;
+  const expected = await zarr.get(await openArray(store));
+  const extensions = [
+    withZarrParts,
+    <S extends Store>(store: S) => withZarrParts(store),
+    <S extends Store>(store: S) => withZarrParts(store, {}),
+    <S extends Store>(store: S) => withZarrParts(store, { threads: undefined }),
+    <S extends Store>(store: S) => withZarrParts(store, { threads }),
+  ];
+  for (const [i, extension] of extensions.entries()) {
+    const extended = zarr.extendStore(store, zarr.withByteCaching, extension);
+    const array = await zarr.open(extended, { kind: "array" });
+    assertSameRead(await zarr.get(array), expected);
+    assertEquals(counts.done > 0, i === extensions.length - 1);
+  }
+});
+
+Deno.test("getSharded and setSharded take arrays of a store that has a pool", async () => {
+  const store = await storeArray({
+    ...IMAGE,
+    chunkShapes: [[256, 256], [128, 128]],
+  });
+  using threads = new ThreadPool({ threads: 1 });
+  const array = await openArray(store, "", inPool(threads));
+  const expected = await zarr.get(await openArray(store));
+  for (const option of [undefined, 0, threads]) {
+    const read = await getSharded(zarr, array, null, { threads: option });
+    assertSameRead(read, expected);
+  }
+  await setSharded(zarr, array, [zarr.slice(3, 9), null], 5 as never);
+  (expected.data as Uint16Array).fill(5, 3 * 256, 9 * 256);
+  assertSameRead(await zarr.get(await openArray(store)), expected);
+});
+
+Deno.test("withZarrParts refuses threads that are no pool, and unknown options", () => {
+  for (const threads of [4, 0, true, null, {}, "all"] as never[]) {
+    assertThrows(
+      () => withZarrParts(new Map(), { threads }),
+      TypeError,
+      'Expected the option "threads" to be a ThreadPool, found',
+    );
+  }
+  assertThrows(
+    () => withZarrParts(new Map(), { thread: undefined } as never),
+    TypeError,
+    'Unknown option "thread" of withZarrParts; expected "threads"',
+  );
+});
