@@ -1,3 +1,4 @@
+import { describe } from "../errors/mod.ts";
 import type { Answer, Request } from "./worker_messages.ts";
 
 /**
@@ -47,7 +48,7 @@ export function listenTo(
   worker: WorkerLike,
   { onAnswer, onEnd }: WorkerListener,
 ): StartedWorker {
-  const { addEventListener, on } = worker as AnyWorker;
+  const { addEventListener, on } = (worker ?? {}) as AnyWorker;
   if (typeof on === "function") {
     on.call(worker, "message", (answer) => onAnswer(answer as Answer));
     on.call(worker, "messageerror", (error) => onEnd(error as Error));
@@ -64,7 +65,9 @@ export function listenTo(
     });
   } else {
     throw new TypeError(
-      "Expected createWorker to return a worker of the web or of node:worker_threads",
+      `Expected createWorker to return a worker of the web or of node:worker_threads, found ${
+        describe(worker)
+      }`,
     );
   }
   return {
@@ -79,18 +82,18 @@ export function listenTo(
   };
 }
 
+/** The URLs of programs. */
+const urls = new Map<string, string>();
+
 /** Starts a worker with a program: of the web, which Deno has too, or of Node. */
 export function startWorker(program: string): WorkerLike {
   if (typeof Worker === "function") {
-    const url = URL.createObjectURL(
+    // Never revoked: browsers may load the program long after the worker was constructed.
+    const url = urls.get(program) ?? URL.createObjectURL(
       new Blob([program], { type: "text/javascript" }),
     );
-    try {
-      return new Worker(url, { type: "module" });
-    } finally {
-      // Browsers load the program after this function has returned.
-      setTimeout(() => URL.revokeObjectURL(url), 0);
-    }
+    urls.set(program, url);
+    return new Worker(url, { type: "module" });
   }
   const { process } = globalThis as {
     process?: {

@@ -1,6 +1,7 @@
 import { describe } from "../errors/mod.ts";
 import { loadOnce } from "../runtime/mod.ts";
 import type { ChunkFormat } from "./chunk_coder.ts";
+import type { ChunkElements } from "./copy_elements.ts";
 import type { Answer, Job, JobResult } from "./worker_messages.ts";
 import {
   listenTo,
@@ -19,6 +20,12 @@ const REQUEST_BYTES = 256 * 1024;
 const LEAST_SPARE = 64 * 1024;
 /** The most bytes of memory that is kept to be used again. */
 const MOST_SPARE = 32 * 2 ** 20;
+
+/** How often a pool looks for answers of a thread until the thread counts as dead. */
+const LOOKS = 4;
+
+/** The results of a request. */
+type Results = Exclude<Answer, { started: true }>;
 
 /** Thrown where threads cannot be started. The calling thread can do the work. */
 export class NoThreadsError extends Error {}
@@ -42,8 +49,8 @@ interface Thread {
   /** The formats that the worker knows. */
   readonly formats: Set<number>;
   hasStarted: boolean;
-  /** When the worker answered for the last time, or was given work after a time without any. */
-  latest: number;
+  /** How often the pool has looked for an answer since the latest one, or since the thread was given work. */
+  silence: number;
 }
 
 /** How {@linkcode Threads} are started and ended. */
@@ -212,7 +219,9 @@ export class Threads {
   #start(): Thread | undefined {
     const { createWorker } = this.#options;
     try {
-      const worker = createWorker?.() ?? startWorker(this.#program!);
+      const worker = createWorker === undefined
+        ? startWorker(this.#program!)
+        : createWorker();
       const thread: Thread = {
         worker: listenTo(worker, {
           onAnswer: (answer) => this.#receive(thread, answer),
@@ -221,7 +230,7 @@ export class Threads {
         requests: new Map(),
         formats: new Set(),
         hasStarted: false,
-        latest: performance.now(),
+        silence: 0,
       };
       this.#threads.add(thread);
       return thread;
@@ -264,7 +273,7 @@ export class Threads {
     }
     thread.formats.add(id);
     if (thread.requests.size === 0) {
-      thread.latest = performance.now();
+      thread.silence = 0;
       thread.worker.keepRunning(true);
     }
     thread.requests.set(request.call, calls);
@@ -274,7 +283,14 @@ export class Threads {
   #numberOf(format: ChunkFormat): number {
     const known = this.#formats.get(format);
     if (known !== undefined) return known;
-    const text = JSON.stringify(format);
+    // JSON has no infinities, NaN or -0.
+    const text = JSON.stringify(
+      format,
+      (_, value) =>
+        typeof value === "number"
+          ? Object.is(value, -0) ? "#-0" : `#${value}`
+          : value,
+    );
     const number = this.#numbers.get(text) ?? this.#numbers.size;
     this.#numbers.set(text, number);
     this.#formats.set(format, number);
@@ -282,23 +298,27 @@ export class Threads {
   }
 
   #receive(thread: Thread, answer: Answer): void {
-    thread.hasStarted = true;
-    thread.latest = performance.now();
-    if ("started" in answer) return;
-    const calls = thread.requests.get(answer.call);
+    // The program of a worker may post messages of its own.
+    if (typeof answer !== "object" || answer === null) return;
+    if ("started" in answer) thread.hasStarted = true;
+    const { call, results, spare = [] } = answer as Partial<Results>;
+    const calls = thread.requests.get(call!);
     if (calls === undefined) return;
-    thread.requests.delete(answer.call);
+    if (!isResultOf(calls, results)) {
+      const found = describe(results);
+      return this.#fail(thread, new TypeError(`It has answered ${found}`));
+    }
+    thread.hasStarted = true;
+    thread.silence = 0;
+    thread.requests.delete(call!);
     if (thread.requests.size === 0) thread.worker.keepRunning(false);
-    for (const memory of answer.spare) this.#keep(memory);
+    for (const memory of spare) this.#keep(memory);
     this.#give(); // First, so that the thread goes on meanwhile.
     let first = 0;
     for (const { jobs, resolve } of calls) {
-      resolve(answer.results.slice(first, first += jobs.length));
+      resolve(results.slice(first, first += jobs.length));
     }
-    if (this.#isIdle()) {
-      clearTimeout(this.#watchTimer);
-      this.#watchTimer = undefined;
-    }
+    this.#endWatch();
   }
 
   /** Keeps memory that {@linkcode allocate} gave. */
@@ -311,25 +331,35 @@ export class Threads {
     this.#spareBytes += byteLength;
   }
 
+  /** Ends the watch if no thread has work. */
+  #endWatch(): void {
+    if (!this.#isIdle()) return;
+    clearTimeout(this.#watchTimer);
+    this.#watchTimer = undefined;
+  }
+
   #isIdle(): boolean {
     return [...this.#threads].every(({ requests }) => requests.size === 0);
   }
 
-  /** Ends threads that have not answered for too long: a worker that ends itself does not tell in all runtimes. */
+  /**
+   * Ends threads that have not answered for too long: a worker that ends itself does not
+   * tell in all runtimes. Looks several times, since this thread may itself have been
+   * stopped or busy for a time, and then has not received the answers.
+   */
   #watch(): void {
     const { timeout } = this.#options;
     this.#watchTimer ??= setTimeout(() => {
       this.#watchTimer = undefined;
       for (const thread of this.#threads) {
-        const silence = performance.now() - thread.latest;
-        if (thread.requests.size === 0 || silence < timeout) continue;
+        if (thread.requests.size === 0 || ++thread.silence <= LOOKS) continue;
         this.#fail(
           thread,
           new Error(`There was no answer for ${describe(timeout)} ms`),
         );
       }
       if (!this.#isIdle()) this.#watch();
-    }, timeout);
+    }, timeout / LOOKS);
   }
 
   /** Gives up a thread that has failed or ended. */
@@ -347,5 +377,26 @@ export class Threads {
     }
     if (!thread.hasStarted) this.close(error);
     this.#give();
+    this.#endWatch();
   }
+}
+
+/** Whether a value is the results of all jobs of calls. */
+function isResultOf(
+  calls: readonly Call[],
+  results: unknown,
+): results is JobResult[] {
+  const jobs = calls.flatMap(({ jobs }) => jobs);
+  const { shape, elementSize } = calls[0]!.format;
+  const length = shape.reduce((product, n) => product * n, elementSize);
+  return Array.isArray(results) && results.length === jobs.length &&
+    results.every((result: Partial<ChunkElements & { failed: string }>, i) => {
+      const job = jobs[i]!;
+      if (typeof result?.failed === "string") return true;
+      if (job.kind === "encode") return result instanceof Uint8Array;
+      if (job.block !== undefined) return result as unknown === true;
+      return result?.bytes instanceof Uint8Array &&
+        result.bytes.length === length &&
+        result.strides?.length === shape.length;
+    });
 }

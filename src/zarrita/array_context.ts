@@ -90,13 +90,26 @@ export function formatOf(
       dataType,
       elementSize,
       shape: context.chunkShape,
-      codecs: namedCodecs(innermostCodecs(codecs) as (typeof codecs)),
+      codecs: namedCodecs(
+        inexact(innermostCodecs(codecs)) as (typeof codecs),
+      ),
     };
   };
   const format = read();
   format.catch(() => formats.delete(context));
   formats.set(context, format);
   return format;
+}
+
+/** Rounds whole numbers of codecs as zarrita does, which reads none exactly beyond 2^53. */
+function inexact(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map(inexact);
+  if (!isMembers(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, inexact(member)]),
+  );
 }
 
 /** The methods `getChunk` of arrays that only this extension has changed. */

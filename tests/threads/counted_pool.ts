@@ -56,9 +56,9 @@ export function startProgramOf(program: string): Worker {
 function observedWorker(worker: Worker, counts: Counts): WorkerLike {
   worker.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
     for (const result of (data as { results?: JobResult[] })?.results ?? []) {
-      if (typeof result === "object" && result && "failed" in result) {
-        counts.failures.push(result.failed);
-      } else counts.done++;
+      const { failed } = (result ?? {}) as { failed?: unknown };
+      if (typeof failed === "string") counts.failures.push(failed);
+      else counts.done++;
     }
   });
   return {

@@ -335,9 +335,10 @@ Deno.test("getSharded reads any array by threads as zarr.get does", async () => 
       ),
       { numRuns: 150 },
     );
-    const { counts } = pools[2]!;
-    assert(counts.jobs > 500, `${counts.jobs} chunks were sent to threads`);
-    assertEquals(counts.done, counts.jobs);
+    for (const { counts: { jobs, done } } of pools) {
+      assert(jobs > 100, `${jobs} chunks were sent to threads`);
+      assertEquals(done, jobs);
+    }
     assertEquals(seen.types.size, TYPES.length);
     assertEquals([...seen.ranks].sort(), [1, 2, 3, 4]);
     assert(seen.codecs.size > 20, [...seen.codecs].join());
