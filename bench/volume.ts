@@ -6,7 +6,7 @@ import { makeFolders, removeFolders } from "./folders.ts";
 import type { Effort } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Table } from "./table.ts";
-import { createVolume, writeVolume } from "./volume_arrays.ts";
+import { createVolume, type Pools, writeVolume } from "./volume_arrays.ts";
 import { limitsTable, type Measured } from "./volume_contestants.ts";
 import {
   makePicture,
@@ -16,7 +16,7 @@ import {
 } from "./volume_data.ts";
 import { measureVolumePeaks } from "./volume_memory.ts";
 import { Peer, PEER_NAMES } from "./volume_peer.ts";
-import { measureReading, type Pools } from "./volume_reading.ts";
+import { measureReading } from "./volume_reading.ts";
 import { measureWriting } from "./volume_writing.ts";
 
 /** Reading in one folder, in memory if there is one; the first volume also over HTTP, and its writing in all folders. */
@@ -57,7 +57,7 @@ export async function benchVolume(options: Options): Promise<Report> {
       tables.push(await measureVolumePeaks(`${path}/plain`, volume.data));
     }
     for (const place of isFirst ? folders : [folder]) {
-      add(await measureWriting(place, volume, peers, effort));
+      add(await measureWriting(place, volume, peers, pools, effort));
     }
     await Deno.remove(path, { recursive: true });
   }

@@ -1,11 +1,16 @@
 import * as zarr from "zarrita";
-import { createArrayChunks, FileSystemStore } from "../mod.ts";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+} from "../mod.ts";
 import {
   getSharded,
   type GetShardedOptions,
   registerCodecs,
   setSharded,
-  type SetShardedOptions,
+  ThreadPool,
   withZarrParts,
 } from "../zarrita.ts";
 import type { Elements, Layout, Region } from "./volume_data.ts";
@@ -22,6 +27,35 @@ export async function openVolume(
   return await zarr.open.v3(store, { kind: "array" }) as VolumeArray;
 }
 
+/** Pools of one thread and of two, which all measurements share. */
+export type Pools = Readonly<Record<1 | 2, ThreadPool>>;
+
+/** Starts the threads of a pool, which end when there has been no work for some time. */
+export async function startThreads(
+  threads: ThreadPool | undefined,
+): Promise<void> {
+  if (threads === undefined) return;
+  await getSharded(zarr, await (small ??= makeSmall()), null, { threads });
+}
+
+let small: Promise<zarr.Array<"uint8">> | undefined;
+
+/** An array in memory of 16 chunks of 256 KiB. */
+async function makeSmall(): Promise<zarr.Array<"uint8">> {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [16, 2 ** 18],
+    dataType: "uint8",
+    chunkShape: [1, 2 ** 18],
+    codecs: ["zstd"],
+  });
+  await createArrayChunks(store, "", metadata);
+  const opened = await zarr.open.v3(withZarrParts(store), { kind: "array" });
+  const array = opened as zarr.Array<"uint8", typeof opened.store>;
+  await zarr.set(array, null, 1);
+  return array;
+}
+
 /** Creates an array in a folder, in place of what is there. */
 export async function createVolume(
   folder: string,
@@ -36,10 +70,9 @@ export async function writeVolume(
   folder: string,
   { container }: Layout,
   data: Elements,
-  options: SetShardedOptions = {},
 ): Promise<void> {
   const array = await openVolume(withZarrParts(new FileSystemStore(folder)));
-  await setSharded(zarr, array, null, data as never, { container, ...options });
+  await setSharded(zarr, array, null, data as never, { container });
 }
 
 /** Reads all elements, or those of a region, by zarrita. */

@@ -3,7 +3,14 @@ import type { AsyncReadable } from "zarrita";
 import { FileSystemStore, HttpStore } from "../mod.ts";
 import { type ThreadPool, withZarrParts } from "../zarrita.ts";
 import { type Effort, measure } from "./measure.ts";
-import { get, getWith, openVolume, type VolumeArray } from "./volume_arrays.ts";
+import {
+  get,
+  getWith,
+  openVolume,
+  type Pools,
+  startThreads,
+  type VolumeArray,
+} from "./volume_arrays.ts";
 import {
   limitsOf,
   type Measured,
@@ -39,15 +46,12 @@ const WORKS = {
   },
 } as const;
 
-/** Two pools of threads that are kept between runs. */
-export type Pools = Readonly<Record<1 | 2, ThreadPool>>;
-
 /** A way to read arrays. */
 interface Reader {
   readonly name: string;
   /** The number of threads beside the calling one. */
   readonly threads?: number;
-  /** A pool whose threads start before the run. */
+  /** The pool of the threads, which start before the run. */
   readonly pool?: ThreadPool;
   /** Whether the targets are for this reader. */
   readonly isJudged?: boolean;
@@ -56,7 +60,7 @@ interface Reader {
   /** Reads all elements, or those of a region. */
   read(array: VolumeArray, region?: Region): Promise<Elements>;
   /** Makes a new store, so that no index is cached. */
-  open?(folder: string): AsyncReadable;
+  open?(path: string): AsyncReadable;
 }
 
 /** All ways of this package and of zarrita. */
@@ -66,9 +70,16 @@ function readersOf(pools: Pools): Reader[] {
       name: "zarr.get of zarrita alone",
       isOnce: true,
       read: get,
-      open: (folder) => new ZarritaFileSystemStore(folder),
+      open: (path) => new ZarritaFileSystemStore(path),
     },
     { name: "zarr.get", threads: 0, read: get },
+    {
+      name: "zarr.get, 2 threads",
+      threads: 2,
+      pool: pools[2],
+      read: get,
+      open: (path) => openStore(path, pools[2]),
+    },
     ...([1, 2] as const).map((threads): Reader => ({
       name: `getSharded, ${threads === 1 ? "1 thread" : "2 threads"}`,
       threads,
@@ -126,7 +137,7 @@ export async function measureReading(
         name,
         threads: reader.threads,
         most: reader.isJudged ? most : undefined,
-        prepare: () => startThreads(reader, place),
+        prepare: () => startThreads(reader.pool),
         run: async () => sampleOf(await read()),
       }));
     }
@@ -139,21 +150,9 @@ export async function measureReading(
   };
 }
 
-function openStore(path: string): AsyncReadable {
+function openStore(path: string, threads?: ThreadPool): AsyncReadable {
   return withZarrParts(
     path.startsWith("http:") ? new HttpStore(path) : new FileSystemStore(path),
+    { threads },
   );
-}
-
-/** Starts the threads of a pool, which have ended since the last run. */
-async function startThreads(
-  { pool, read }: Reader,
-  path: string,
-): Promise<void> {
-  if (pool === undefined) return;
-  const array = await openVolume(openStore(path));
-  const region = array.shape.map((length, i) =>
-    [0, Math.min(length, 2 * array.chunks[i]!)] as const
-  );
-  await read(array, region);
 }

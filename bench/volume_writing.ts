@@ -1,9 +1,16 @@
 import { FileSystemStore } from "../mod.ts";
-import { type SetShardedOptions, withZarrParts } from "../zarrita.ts";
+import { type ThreadPool, withZarrParts } from "../zarrita.ts";
 import { command } from "./command.ts";
 import type { Folder } from "./folders.ts";
 import { type Effort, measure } from "./measure.ts";
-import { createVolume, get, openVolume, writeVolume } from "./volume_arrays.ts";
+import {
+  createVolume,
+  get,
+  openVolume,
+  type Pools,
+  startThreads,
+  writeVolume,
+} from "./volume_arrays.ts";
 import {
   limitsOf,
   type Measured,
@@ -22,19 +29,23 @@ interface Writer {
   readonly name: string;
   /** The number of threads beside the calling one. */
   readonly threads: number;
+  /** The pool of the threads, which start before the run. */
+  readonly pool?: ThreadPool;
   readonly most?: Readonly<Record<string, number>>;
-  readonly options?: SetShardedOptions;
 }
 
-const WRITERS: readonly Writer[] = [
-  { name: "setSharded", threads: 2, most: MOST },
-];
+function writersOf(pools: Pools): Writer[] {
+  return [
+    { name: "setSharded", threads: 2, pool: pools[2], most: MOST },
+  ];
+}
 
 /** Writes the volume into files, by `setSharded` and by peers. */
 export async function measureWriting(
   { path, description, isDisk }: Folder,
   volume: Volume,
   peers: readonly Peer[],
+  pools: Pools,
   effort: Effort,
 ): Promise<Measured> {
   const folder = `${path}/written`;
@@ -42,17 +53,19 @@ export async function measureWriting(
   const contestants = [
     ...peers.map((peer) => ({
       layout: volume.layoutOf(peer.name),
+      pool: undefined,
       ...theirs(peer, () => peer.ask("write", { path: folder })),
     })),
-    ...WRITERS.map(({ name, threads, most, options }) => ({
+    ...writersOf(pools).map(({ name, threads, pool, most }) => ({
       layout,
+      pool,
       ...ours({
         name,
         threads,
         most,
         async run() {
           const { data, layouts } = volume;
-          await writeVolume(folder, layouts[layout]!, data, options);
+          await writeVolume(folder, layouts[layout]!, data);
           return 0;
         },
       }),
@@ -64,6 +77,7 @@ export async function measureWriting(
       await createVolume(folder, volume.layouts[contestant.layout]!);
       // Data that an earlier run left to be written would slow the next one.
       if (isDisk) await command("sync", []);
+      await startThreads(contestant.pool);
     },
   }));
   for (const { name, layout, prepare, run } of contestants) {
