@@ -252,10 +252,12 @@ export const LEAST_BYTES = {
   /** To start threads takes as long as to decode some MiB. */
   toStart: 16 * 2 ** 20,
   /** Of threads that may be running. */
-  toUse: 2 ** 20,
+  toUse: 2 ** 17,
 };
 /** The bytes of decoded chunks that are requested from the store at once, so that close ranges are read together. */
 const GROUP_BYTES = 4 * 2 ** 20;
+/** The least bytes of chunks that are requested at once, if there are more. */
+const LEAST_GROUP_BYTES = 2 ** 19;
 /** The most bytes of chunks in memory, unless the threads need more. */
 const MEMORY = 64 * 2 ** 20;
 
@@ -318,7 +320,7 @@ class ShardedRead {
     const { threads, memory } = this.#options;
     const { toStart, toUse } = LEAST_BYTES;
     const least = typeof threads === "object" ? toUse : toStart;
-    const format = total * this.#chunkBytes >= least && total > 1
+    const format = total * this.#chunkBytes >= least
       ? await this.#threadedFormat()
       : undefined;
     const count = format === undefined ? 0 : threads;
@@ -327,12 +329,24 @@ class ShardedRead {
       this.#allocate();
       const needed = 2 * this.#chunkBytes * 2 * (threads?.count ?? 1);
       const most = memory ?? Math.max(MEMORY, needed);
-      const groups = new Groups(this.#pieces(runs), this.#chunkBytes, most);
+      // So many that each thread gets some, of one request each.
+      const share = Math.ceil(total / (2 * (threads?.count ?? 1)));
+      const groups = new Groups(this.#pieces(runs), {
+        chunkBytes: this.#chunkBytes,
+        memory: most,
+        share,
+      });
+      const { signal } = this.#options;
+      // A signal of its own would take much of the time of a short read.
+      if (total <= groups.size) {
+        for (const pieces of groups) await this.#readGroup(pieces, signal);
+        return;
+      }
       await runConcurrently(
         groups,
         groups.concurrency,
         (pieces, signal) => this.#readGroup(pieces, signal),
-        this.#options.signal,
+        signal,
       );
     });
     return this.#result.shape.length > 0
@@ -433,7 +447,7 @@ class ShardedRead {
 
   async #readGroup(
     pieces: readonly Piece[],
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
     const decoder = this.#decoder;
     const array = decoder && await this.#shardedArray();
@@ -464,9 +478,12 @@ class ShardedRead {
   /** Reads and decodes a chunk in the calling thread, as zarrita does. */
   async #readHere(
     { coordinates, block }: Piece,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
-    const chunk = await this.#array.getChunk(coordinates, { signal }) as Chunk;
+    const chunk = await this.#array.getChunk(
+      coordinates,
+      optionsOf(signal),
+    ) as Chunk;
     const elements = { bytes: bytesOf(chunk.data), strides: chunk.stride };
     copyFromChunk(block, elements, this.#elementSize);
     this.#noteDone();
@@ -476,10 +493,13 @@ class ShardedRead {
   async #readChunk(
     piece: Piece,
     decoder: Decoder,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
     const { coordinates } = piece;
-    const bytes = await this.#context.getChunkBytes(coordinates, { signal });
+    const bytes = await this.#context.getChunkBytes(
+      coordinates,
+      optionsOf(signal),
+    );
     if (bytes === undefined) return this.#fill(piece);
     // A store may keep what it returns.
     const read = { piece, bytes: copyBytes(bytes), rows: rowsOf(bytes) };
@@ -491,12 +511,15 @@ class ShardedRead {
     pieces: readonly Piece[],
     array: ShardedArray,
     decoder: Decoder,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
     const absent = new Set(pieces);
     const reads = await array.readTogether(
       pieces.map(({ coordinates }) => coordinates),
-      { signal, allocate: (length) => decoder.threads.allocate(length) },
+      {
+        ...optionsOf(signal),
+        allocate: (length) => decoder.threads.allocate(length),
+      },
     );
     await allSettled(reads.map(async ({ isOwned, chunks }) => {
       const found = chunks.map(({ place, bytes, rows }) => {
@@ -513,7 +536,7 @@ class ShardedRead {
   async #decode(
     chunks: readonly EncodedChunk[],
     { format, threads }: Decoder,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
     const jobs = chunks.map(({ bytes, rows, piece }) => ({
       kind: "decode" as const,
@@ -591,6 +614,11 @@ function inShards(along: readonly Along[], chunksPerShard: number): Along[][] {
   return groups;
 }
 
+/** Options of a read, never absent: only `zarr.set` reads without. */
+function optionsOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
 /** The memory of elements. */
 function bytesOf({ buffer, byteOffset, byteLength }: Elements): Uint8Array {
   return new Uint8Array(buffer!, byteOffset, byteLength);
@@ -612,25 +640,39 @@ async function allSettled(promises: readonly Promise<void>[]): Promise<void> {
 class Groups implements Iterable<Piece[]> {
   /** The number of groups that are read at the same time. */
   readonly concurrency: number;
+  /** The most chunks in a group. */
+  readonly size: number;
   readonly #pieces: Iterable<Piece>;
-  readonly #size: number;
 
-  /** @param memory The most bytes of chunks, encoded and decoded, in memory. */
-  constructor(pieces: Iterable<Piece>, chunkBytes: number, memory: number) {
+  /**
+   * @param limits `memory`: the most bytes of chunks, encoded and decoded, in memory;
+   * `share`: the number of chunks in a group that gives work to each thread.
+   */
+  constructor(
+    pieces: Iterable<Piece>,
+    { chunkBytes, memory, share }: {
+      chunkBytes: number;
+      memory: number;
+      share: number;
+    },
+  ) {
     const most = Math.max(1, Math.floor(memory / (2 * chunkBytes)));
+    const chunksIn = (bytes: number) =>
+      Math.max(1, Math.ceil(bytes / chunkBytes));
     this.#pieces = pieces;
-    this.#size = Math.min(
-      Math.max(1, Math.floor(GROUP_BYTES / chunkBytes)),
+    this.size = Math.min(
+      chunksIn(GROUP_BYTES),
+      Math.max(chunksIn(LEAST_GROUP_BYTES), share),
       Math.ceil(most / 4),
     );
-    this.concurrency = Math.max(1, Math.floor(most / this.#size));
+    this.concurrency = Math.max(1, Math.floor(most / this.size));
   }
 
   *[Symbol.iterator](): Generator<Piece[]> {
     let group: Piece[] = [];
     for (const piece of this.#pieces) {
       group.push(piece);
-      if (group.length < this.#size) continue;
+      if (group.length < this.size) continue;
       yield group;
       group = [];
     }
