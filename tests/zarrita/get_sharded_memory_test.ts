@@ -1,0 +1,338 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  FileSystemStore,
+  type MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
+import { getSharded, type ThreadPool } from "../../zarrita.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { countedPool } from "../threads/counted_pool.ts";
+import {
+  assertSameRead,
+  openArray,
+  storeArray,
+  type Stored,
+} from "./threaded_array.ts";
+
+LEAST_BYTES.toStart = 0;
+LEAST_BYTES.toUse = 0;
+
+const named = (name: string, configuration: object = {}) => ({
+  name,
+  configuration,
+});
+const BYTES = named("bytes", { endian: "little" });
+const GZIP = named("gzip", { level: 1 });
+const ZSTD = named("zstd", { level: 1, checksum: true });
+
+/** Runs a test with a pool of two threads. */
+async function withPool(
+  run: (pool: ReturnType<typeof countedPool>) => Promise<void>,
+  threads = 2,
+): Promise<void> {
+  const pool = countedPool({ threads });
+  try {
+    await run(pool);
+  } finally {
+    pool.threads[Symbol.dispose]();
+  }
+}
+
+/** Chunks of 128 KiB of noise, whose encoded bytes are about as long. */
+const LARGE: Stored = {
+  shape: [512, 520],
+  dataType: "uint16",
+  chunkShapes: [[512, 512], [256, 256]],
+  codecs: [],
+};
+
+for (
+  const [name, codecs] of Object.entries({
+    gzip: [BYTES, GZIP],
+    zstd: [BYTES, ZSTD],
+    "zstd twice": [BYTES, ZSTD, ZSTD],
+    "swapped bytes": [named("bytes", { endian: "big" })],
+    "zstd and a predictor": [named("imagecodecs_delta"), BYTES, ZSTD],
+    blosc: [
+      BYTES,
+      named("blosc", { cname: "zstd", clevel: 1, shuffle: 1, blocksize: 0 }),
+    ],
+    "crc32c in lz4": [
+      BYTES,
+      named("crc32c"),
+      named("lz4", { acceleration: 1 }),
+    ],
+  })
+) {
+  Deno.test(`getSharded returns elements that later reads do not change, with ${name}`, async () => {
+    const memory = await storeArray({ ...LARGE, codecs });
+    const plain = await storeArray({
+      ...LARGE,
+      codecs,
+      chunkShapes: [[256, 256]],
+    });
+    await withPool(({ threads, counts }) =>
+      inTempDir(async (folder) => {
+        const files = new FileSystemStore(folder);
+        for await (const key of memory.list()) {
+          await files.set(key, (await memory.get(key))!);
+        }
+        const map = new Map<string, Uint8Array>();
+        for await (const key of memory.list()) {
+          map.set(key, (await memory.get(key))!);
+        }
+        const expected = await zarr.get(await openArray(memory) as never);
+        const reads: unknown[] = [];
+        for (let round = 0; round < 2; round++) {
+          for (const store of [memory, files, map, plain]) {
+            const array = await openArray(store);
+            for (const shared of [true, false]) {
+              const options = { threads, shared };
+              reads.push(
+                ...await Promise.all([
+                  getSharded(zarr, array as never, null, options),
+                  getSharded(zarr, array as never, null, options),
+                ]),
+              );
+            }
+          }
+        }
+        for (const read of reads) assertSameRead(read, expected);
+        assertEquals(counts.failures, []);
+        assertEquals(counts.jobs, reads.length * 6);
+      })
+    );
+  });
+}
+
+/** A store that returns its own memory, and views of it, with the methods of zarrita's stores. */
+function ownMemoryStore(
+  values: ReadonlyMap<string, Uint8Array>,
+  hasRanges: boolean,
+): object {
+  return {
+    get: (key: string) => Promise.resolve(values.get(key)),
+    ...hasRanges && {
+      getRange: (
+        key: string,
+        range: { suffixLength: number } | { offset: number; length: number },
+      ) => {
+        const value = values.get(key);
+        return Promise.resolve(
+          "suffixLength" in range
+            ? value?.subarray(-range.suffixLength)
+            : value?.subarray(range.offset, range.offset + range.length),
+        );
+      },
+    },
+  };
+}
+
+Deno.test("getSharded neither changes nor takes memory that belongs to the store", async () => {
+  const codecs = {
+    gzip: [BYTES, GZIP],
+    swapped: [named("bytes", { endian: "big" })],
+    "swapped and crc32c": [
+      named("bytes", { endian: "big" }),
+      named("crc32c"),
+    ],
+    delta: [named("imagecodecs_delta"), BYTES, GZIP],
+    shuffle: [BYTES, named("numcodecs.shuffle", { elementsize: 2 })],
+  };
+  for (const used of Object.values(codecs)) {
+    for (const chunkShapes of [[[8, 8], [4, 4]], [[4, 4]]]) {
+      const shape = [16, 16];
+      const dataType = "uint16";
+      const memory = await storeArray({
+        shape,
+        dataType,
+        chunkShapes,
+        codecs: used,
+      });
+      const values = new Map<string, Uint8Array>();
+      for await (const key of memory.list()) {
+        values.set(key, (await memory.get(key))!);
+      }
+      const before = new Map([...values].map(([key, v]) => [key, v.slice()]));
+      const stores = [
+        values,
+        ownMemoryStore(values, true),
+        ownMemoryStore(values, false),
+      ];
+      await withPool(async ({ threads, counts }) => {
+        for (const store of stores) {
+          for (const shared of [true, false]) {
+            const array = await openArray(store);
+            const read = await getSharded(zarr, array as never, null, {
+              threads,
+              shared,
+            });
+            assertEquals(values, before);
+            for (const { buffer } of values.values()) {
+              assert(!(buffer as ArrayBuffer).detached);
+            }
+            assertSameRead(read, await zarr.get(array as never));
+          }
+        }
+        assert(counts.jobs === 6 * 16);
+        assertEquals(counts.failures, []);
+      });
+    }
+  }
+});
+
+const SMALL: Stored = {
+  shape: [64, 8],
+  dataType: "int32",
+  chunkShapes: [[8, 8], [2, 4]],
+  codecs: [BYTES, GZIP],
+};
+const SMALL_CHUNKS = 64;
+
+Deno.test("getSharded tells each chunk of the selection once, absent ones too", async () => {
+  await withPool(async ({ threads }) => {
+    let count = 0;
+    const store = await storeArray(SMALL, { isAbsent: () => ++count % 3 > 0 });
+    const array = await openArray(store);
+    const selections: [unknown, number][] = [
+      [null, SMALL_CHUNKS],
+      [[zarr.slice(1, 4), null], 4],
+      [[zarr.slice(0, 64, 8), 3], 8],
+      [[zarr.slice(0, 64, 3), zarr.slice(3, 5)], 44],
+      [[5, 5], 1],
+      [[zarr.slice(5, 5), null], 0],
+    ];
+    for (const [selection, total] of selections) {
+      for (const option of [threads, 0]) {
+        for (const memory of [undefined, 0]) {
+          const steps: unknown[] = [];
+          await getSharded(zarr, array as never, selection as never, {
+            threads: option,
+            memory,
+            onProgress: (step) => steps.push(step),
+          });
+          assertEquals(
+            steps,
+            Array.from({ length: total }, (_, i) => ({ done: i + 1, total })),
+          );
+        }
+      }
+    }
+  });
+});
+
+/** Counts the chunks that were requested from a store, and not decoded yet. */
+function counting(store: MemoryStore): { requests: Set<string>; store: Store } {
+  const requests = new Set<string>();
+  const { get } = store;
+  return {
+    requests,
+    store: {
+      get(key: StoreKey, options: never) {
+        if (key.startsWith("/c")) requests.add(key);
+        return get.call(store, key, options);
+      },
+    } as unknown as Store,
+  };
+}
+
+Deno.test("getSharded has no more chunks in memory than its option says", async () => {
+  const chunkBytes = 4 * 8;
+  const stored = { ...SMALL, chunkShapes: [[2, 4]] };
+  for (const shared of [true, false]) {
+    for (const threads of [1, 2]) {
+      for (const chunks of [0, 1, 5, 16]) {
+        await withPool(async (pool) => {
+          const { requests, store } = counting(await storeArray(stored));
+          const array = await openArray(store);
+          let most = 0;
+          await getSharded(zarr, array as never, null, {
+            threads: pool.threads,
+            shared,
+            memory: chunks * 2 * chunkBytes,
+            onProgress: ({ done }) => {
+              most = Math.max(most, requests.size - (done - 1));
+            },
+          });
+          assertEquals(requests.size, SMALL_CHUNKS);
+          assert(
+            most <= Math.max(1, chunks),
+            `${most} chunks of ${chunks} were in memory`,
+          );
+          if (chunks > 4) assert(most > chunks / 4, `${most} of ${chunks}`);
+          assertEquals(pool.counts.jobs, SMALL_CHUNKS);
+        }, threads);
+      }
+    }
+  }
+});
+
+Deno.test("getSharded requests no more while its threads are busy", async () => {
+  const chunkBytes = 4 * 8;
+  const stored = { ...SMALL, chunkShapes: [[2, 4]] };
+  const { requests, store } = counting(await storeArray(stored));
+  const array = await openArray(store);
+  const blocked = countedPool({ threads: 2 }, () =>
+    new Worker(
+      URL.createObjectURL(
+        new Blob(["postMessage({ started: true }); onmessage = () => {};"]),
+      ),
+      { type: "module" },
+    ));
+  const { threads } = blocked;
+  try {
+    const reading = getSharded(zarr, array as never, null, {
+      threads,
+      memory: 10 * 2 * chunkBytes,
+    });
+    const rejected = assertRejects(() => reading, TypeError, "disposed");
+    for (let last = -1; last !== requests.size;) {
+      last = requests.size;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert(requests.size > 0 && requests.size <= 10, `${requests.size}`);
+    threads[Symbol.dispose]();
+    await rejected;
+    assert(requests.size <= 11, `${requests.size} after the failure`);
+  } finally {
+    threads[Symbol.dispose]();
+  }
+});
+
+Deno.test("getSharded leaves small reads, raw chunks and single chunks to the calling thread", async () => {
+  const raw = await storeArray({ ...SMALL, codecs: [BYTES] });
+  const checked = await storeArray({
+    ...SMALL,
+    codecs: [
+      named("transpose", { order: [1, 0] }),
+      BYTES,
+      named("crc32c"),
+    ],
+  });
+  const encoded = await storeArray(SMALL);
+  const { toUse } = LEAST_BYTES;
+  await withPool(async ({ threads, counts }) => {
+    const read = async (store: Store, selection: unknown, pool: ThreadPool) => {
+      const array = await openArray(store);
+      assertSameRead(
+        await getSharded(zarr, array as never, selection as never, {
+          threads: pool,
+        }),
+        await zarr.get(array as never, selection as never),
+      );
+      return counts.jobs;
+    };
+    assertEquals(await read(raw, null, threads), 0);
+    assertEquals(await read(checked, null, threads), 0);
+    assertEquals(await read(encoded, [3, 3], threads), 0);
+    const bytes = SMALL_CHUNKS * 4 * 8;
+    LEAST_BYTES.toUse = bytes + 1;
+    assertEquals(await read(encoded, null, threads), 0);
+    LEAST_BYTES.toUse = bytes;
+    assertEquals(await read(encoded, null, threads), SMALL_CHUNKS);
+    LEAST_BYTES.toUse = toUse;
+  });
+});
