@@ -1,0 +1,279 @@
+import { assert, assertEquals } from "@std/assert";
+import * as zarr from "zarrita";
+import { MemoryStore, type Store } from "../../mod.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
+import { getSharded, withZarrParts } from "../../zarrita.ts";
+import { encodeJson, utf8 } from "../support/documents.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import { countedPool } from "../threads/counted_pool.ts";
+import {
+  assertSameRead,
+  documentOf,
+  openArray,
+  storeArray,
+  type Stored,
+} from "./threaded_array.ts";
+
+LEAST_BYTES.toStart = 0;
+LEAST_BYTES.toUse = 0;
+
+const named = (name: string, configuration: object = {}) => ({
+  name,
+  configuration,
+});
+const BYTES = named("bytes", { endian: "little" });
+const GZIP = named("gzip", { level: 1 });
+
+/** Compares reads of an array with those of zarrita; returns the number of chunks that threads decoded. */
+async function compare(
+  array: object,
+  selections: readonly unknown[] = [null],
+): Promise<number> {
+  const { threads, counts } = countedPool({ threads: 2 });
+  try {
+    for (const selection of selections) {
+      for (const shared of [undefined, false]) {
+        const options = { threads, shared };
+        assertSameRead(
+          await getSharded(zarr, array as never, selection as never, options),
+          await zarr.get(array as never, selection as never),
+        );
+      }
+    }
+    assertEquals(counts.failures, []);
+    return counts.done;
+  } finally {
+    threads[Symbol.dispose]();
+  }
+}
+
+const SELECTIONS = [
+  null,
+  [zarr.slice(1, 5), null],
+  [zarr.slice(0, 6, 2), -1],
+  [2, zarr.slice(1, 3)],
+  [-3, 0],
+];
+
+async function compressed(bytes: Uint8Array): Promise<Uint8Array> {
+  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream()
+    .pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+Deno.test("getSharded reads texts of any length in the calling thread", async () => {
+  const texts = ["a", "", "é", "日本", "x".repeat(300), "🙂"];
+  const chunk = (first: number) => {
+    const all = [0, 1, 2, 3].map((i) => utf8(texts[(first + i) % 6]!));
+    const bytes = new Uint8Array(
+      4 + all.reduce((sum, { length }) => sum + 4 + length, 0),
+    );
+    const view = new DataView(bytes.buffer);
+    view.setUint32(0, 4, true);
+    let at = 4;
+    for (const text of all) {
+      view.setUint32(at, text.length, true);
+      bytes.set(text, at + 4);
+      at += 4 + text.length;
+    }
+    return bytes;
+  };
+  const store = new MemoryStore();
+  await store.set(
+    "/zarr.json",
+    encodeJson(arrayMetadata({
+      shape: [6, 4],
+      data_type: "string",
+      chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 2] } },
+      fill_value: "none",
+      codecs: [named("vlen-utf8"), GZIP],
+    })),
+  );
+  for (const [i, key] of ["0/0", "0/1", "1/0", "2/1"].entries()) {
+    await store.set(`/c/${key}`, await compressed(chunk(i)));
+  }
+  assertEquals(await compare(await openArray(store), SELECTIONS), 0);
+});
+
+Deno.test("getSharded reads arrays of Zarr v2, of numbers and of texts of a fixed length", async () => {
+  const types: [type: string, size: number, fill: unknown][] = [
+    ["<i2", 2, 7],
+    [">f8", 8, "NaN"],
+    ["|b1", 1, true],
+    ["|u1", 1, null],
+    ["<u8", 8, 5],
+    ["<U3", 12, ""],
+    [">U2", 8, "é"],
+    ["|S5", 5, "ab"],
+    ["<f2", 2, -1],
+  ];
+  for (const [dtype, size, fill] of types) {
+    for (const order of ["C", "F"]) {
+      const store = new MemoryStore();
+      await store.set(
+        "/.zarray",
+        encodeJson({
+          zarr_format: 2,
+          shape: [6, 4],
+          chunks: [2, 3],
+          dtype,
+          fill_value: fill,
+          order,
+          filters: null,
+          compressor: { id: "gzip", level: 1 },
+        }),
+      );
+      for (const key of ["0.0", "0.1", "2.0"]) {
+        const bytes = Uint8Array.from(
+          { length: 6 * size },
+          (_, i) => /U/.test(dtype) ? (i % 4 === 0 ? 65 + i : 0) : 33 + i,
+        );
+        if (dtype.startsWith(">U")) bytes.reverse();
+        await store.set(`/${key}`, await compressed(bytes));
+      }
+      const root = zarr.root(withZarrParts(store as Store) as zarr.Readable);
+      const array = await zarr.open.v2(root, { kind: "array" });
+      assertEquals(await compare(array, SELECTIONS), 0, dtype);
+    }
+  }
+});
+
+Deno.test("getSharded reads an array without dimensions, and arrays of one chunk", async () => {
+  for (const shape of [[], [1], [1, 1]]) {
+    for (const isAbsent of [false, true]) {
+      const ones = shape.map(() => 1);
+      for (const chunkShapes of [[ones], [ones, ones]]) {
+        const stored = await storeArray({
+          shape,
+          dataType: "float64",
+          chunkShapes,
+          codecs: [BYTES, GZIP],
+          fill: "-0.0",
+        }, { isAbsent: () => isAbsent });
+        const array = await openArray(stored);
+        const selections = [null, shape.map(() => 0), shape.map(() => null)];
+        const done = await compare(array, selections);
+        if (shape.length === 0 || isAbsent) assertEquals(done, 0);
+      }
+    }
+  }
+});
+
+const STORED: Stored = {
+  shape: [6, 4],
+  dataType: "int64",
+  chunkShapes: [[4, 4], [2, 2]],
+  codecs: [BYTES, GZIP],
+};
+
+Deno.test("getSharded gives threads the numbers of codecs that zarrita has", async () => {
+  const store = await storeArray(STORED);
+  const plain = new TextDecoder().decode(documentOf(STORED));
+  const scaled = (scale: string) =>
+    utf8(plain.replace(
+      `{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"`,
+      `{"name":"scale_offset","configuration":{"scale":${scale},"offset":0}},$&`,
+    ));
+  const asFloats = (codec: string) =>
+    utf8(
+      plain.replace('"int64"', '"float64"').replace(
+        `{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"`,
+        `${codec},$&`,
+      ),
+    );
+  const documents = [
+    scaled("9007199254740993"),
+    scaled("1"),
+    asFloats(
+      `{"name":"scale_offset","configuration":{"scale":1e400,"offset":-0.0}}`,
+    ),
+    asFloats(
+      `{"name":"scale_offset","configuration":{"scale":12345678901234567890,"offset":0}}`,
+    ),
+  ];
+  const texts = new Set(documents.map((it) => new TextDecoder().decode(it)));
+  assertEquals(texts.size, 4);
+  assert(!texts.has(plain));
+  const { threads, counts } = countedPool({ threads: 1 });
+  try {
+    for (const document of documents) {
+      await store.set("/zarr.json", document);
+      const array = await openArray(store);
+      // Computed floats: a NaN has any bits.
+      assertEquals(
+        await getSharded(zarr, array as never, null, {
+          threads,
+          shared: false,
+        }),
+        await zarr.get(array as never),
+      );
+    }
+    assertEquals(counts.failures, []);
+    assertEquals(counts.jobs, 4 * 6);
+  } finally {
+    threads[Symbol.dispose]();
+  }
+});
+
+Deno.test("getSharded tells threads of arrays with other codecs apart", async () => {
+  const { threads, counts } = countedPool({ threads: 1 });
+  const formats: Stored[] = [
+    STORED,
+    { ...STORED, dataType: "uint64" },
+    { ...STORED, codecs: [named("bytes", { endian: "big" }), GZIP] },
+    {
+      ...STORED,
+      codecs: [named("transpose", { order: [1, 0] }), BYTES, GZIP],
+    },
+    { ...STORED, chunkShapes: [[4, 4], [4, 1]] },
+    { ...STORED, chunkShapes: [[4, 4], [1, 4]] },
+    { ...STORED, codecs: [BYTES, GZIP, named("crc32c")] },
+  ];
+  try {
+    const arrays = await Promise.all(
+      formats.map(async (stored) => await openArray(await storeArray(stored))),
+    );
+    const reads = await Promise.all(
+      [...arrays, ...arrays].map((array) =>
+        getSharded(zarr, array as never, null, { threads })
+      ),
+    );
+    for (const [i, read] of reads.entries()) {
+      const array = arrays[i % arrays.length]!;
+      assertSameRead(read, await zarr.get(array as never));
+    }
+    assertEquals(counts.failures, []);
+    assertEquals(counts.workers, 1);
+  } finally {
+    threads[Symbol.dispose]();
+  }
+});
+
+Deno.test("getSharded reads by the getChunk of an array extension", async () => {
+  const store = await storeArray(STORED);
+  let calls = 0;
+  const array = await openArray(store);
+  const extend = zarr.defineArrayExtension((inner) => ({
+    async getChunk(...args: Parameters<typeof inner.getChunk>) {
+      calls++;
+      const chunk = await inner.getChunk(...args);
+      const data = chunk.data as BigInt64Array;
+      return { ...chunk, data: data.map((element) => element ^ 1n) } as never;
+    },
+  }));
+  const extended = extend(array as never);
+  const { threads, counts } = countedPool({ threads: 1 });
+  try {
+    const found = await getSharded(zarr, extended as never, null, { threads });
+    assertEquals(calls, 6);
+    assertEquals(counts.jobs, 0);
+    assertSameRead(found, await zarr.get(extended as never));
+    const { data } = found as unknown as { data: BigInt64Array };
+    const plain = await zarr.get(array as never) as unknown as {
+      data: BigInt64Array;
+    };
+    assertEquals(data, plain.data.map((element) => element ^ 1n));
+  } finally {
+    threads[Symbol.dispose]();
+  }
+});
