@@ -470,8 +470,7 @@ class ShardedRead {
       ? await arraysOf(store)!.at(this.#root)
       : undefined;
     const isSame = found instanceof ShardedArray &&
-      found.levels.chunkShape
-        .every((n, i) => n === this.#context.chunkShape[i]);
+      isSameShape(found.levels.chunkShape, this.#context.chunkShape);
     return isSame ? found : undefined;
   }
 
@@ -617,6 +616,10 @@ function inShards(along: readonly Along[], chunksPerShard: number): Along[][] {
 /** Options of a read, never absent: only `zarr.set` reads without. */
 function optionsOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal === undefined ? {} : { signal };
+}
+
+function isSameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((length, i) => length === b[i]);
 }
 
 /** The memory of elements. */

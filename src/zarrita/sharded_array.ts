@@ -162,7 +162,13 @@ export class ShardedArray implements TranslatedArray {
     chunks: readonly (readonly number[])[],
     options: OwnedReadOptions | undefined,
   ): Promise<InnerChunksTogether[]> {
-    const places = chunks.map((coordinates) => this.#placeOf(coordinates));
+    // The array may have become smaller since the caller has opened it.
+    const places = chunks.flatMap((coordinates, place) =>
+      coordinates.every((c, i) => c < this.gridShape[i]!)
+        ? { place, ...this.#placeOf(coordinates) }
+        : []
+    );
+    if (places.length === 0) return [];
     const reads = await this.inner.reader.readTogether(
       places[0]!.key,
       places.map(({ path }) => path),
@@ -170,11 +176,13 @@ export class ShardedArray implements TranslatedArray {
     );
     return reads.map(({ isOwned, chunks: read }) => ({
       isOwned,
-      chunks: read.map(({ place, bytes }) => ({
-        place,
-        bytes,
-        rows: this.#codecsNeedKeys ? this.#rowsAt(chunks[place]!) : undefined,
-      })),
+      chunks: read.map(({ place: i, bytes }) => {
+        const { place } = places[i]!;
+        const rows = this.#codecsNeedKeys
+          ? this.#rowsAt(chunks[place]!)
+          : undefined;
+        return { place, bytes, rows };
+      }),
     }));
   }
 
