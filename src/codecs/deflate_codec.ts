@@ -19,7 +19,6 @@ import {
   tooLong,
   wholeChunk,
 } from "./decoded_length.ts";
-import { encodeNatively } from "./encoding_threads.ts";
 
 /** How zlib, gzip and the streams of the web name the formats of deflated data. */
 const FORMATS = {
@@ -149,10 +148,11 @@ export class DeflateCodec {
       );
     }
     const { encode } = FORMATS[this.#format];
-    return await encodeNatively(this.#native, encode, bytes, {
+    const options = {
       level: this.#level,
       chunkSize: pieceSize(bytes.length),
-    });
+    };
+    return ownBytes(this.#native[encode](bytes, options));
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {

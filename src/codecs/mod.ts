@@ -11,7 +11,6 @@ export {
 } from "./codec.ts";
 export { decodedLength, isSized } from "./decoded_length.ts";
 export { encodeStored } from "./encode_stored.ts";
-export { withEncodingThreads } from "./encoding_threads.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
 export { readJpegTables } from "./jpeg/segments.ts";
 export {

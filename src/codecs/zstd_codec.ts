@@ -19,7 +19,6 @@ import {
   tooLong,
   wholeChunk,
 } from "./decoded_length.ts";
-import { encodeNatively } from "./encoding_threads.ts";
 
 /** zarrita's class of the codec `zstd`, as the registry holds it. */
 interface ZstdEntry {
@@ -95,7 +94,7 @@ export class ZstdCodec {
       return await (await this.#loadedPeer()).encode(bytes);
     }
     const { constants } = this.#native;
-    return await encodeNatively(this.#native, "zstdCompressSync", bytes, {
+    const encoded = this.#native.zstdCompressSync(bytes, {
       chunkSize: pieceSize(bytes.length),
       pledgedSrcSize: bytes.length, // So that the frame has its content size.
       params: {
@@ -103,6 +102,7 @@ export class ZstdCodec {
         [constants.ZSTD_c_checksumFlag!]: checksum ? 1 : 0,
       },
     });
+    return ownBytes(encoded);
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {

@@ -302,7 +302,10 @@ const TransposeCodec: CodecEntry = {
 };
 
 /** The strides of elements whose dimensions lie in an order of the codec `transpose`, the slowest first. */
-function stridesInOrder(shape: readonly number[], order: unknown): number[] {
+export function stridesInOrder(
+  shape: readonly number[],
+  order: unknown,
+): number[] {
   const axes = shape.map((_, i) => i);
   const places = order === "F"
     ? axes.toReversed()

@@ -5,6 +5,7 @@ import {
   type ChunkFormat,
   codecsIn,
   ownCodecs,
+  stridesInOrder,
 } from "./chunk_coder.ts";
 import { copyElements, copyFromChunk, copyIntoChunk } from "./copy_elements.ts";
 import type { Answer, Job, JobResult, Request } from "./worker_messages.ts";
@@ -91,13 +92,12 @@ async function run(
     copyFromChunk(job.block, elements, elementSize);
     return true;
   }
-  const { elements, fill } = job;
-  let step = 1;
-  const strides = shape.toReversed().map((n) => (step *= n) / n).reverse();
+  const { elements, fill, strides = stridesInOrder(shape, "C") } = job;
   if (elements instanceof Uint8Array) {
     return await coder.encode({ bytes: elements, strides });
   }
-  const bytes = new Uint8Array(step * elementSize);
+  const length = shape.reduce((product, n) => product * n, elementSize);
+  const bytes = new Uint8Array(length);
   if (fill !== undefined) {
     copyElements(
       { bytes, offset: 0, strides },

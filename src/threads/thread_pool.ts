@@ -187,8 +187,11 @@ export async function withThreads<T>(
     const used = threadsOf.get(threads)!;
     return await used.use(() => task(used));
   }
-  const used = shared.get(count) ??
-    new Threads({ count, timeout: TIMEOUT, idleTime: 0 });
-  shared.set(count, used);
+  const isUsable = shared.get(count)?.isClosed === false;
+  if (!isUsable) { // A start that has failed may succeed later.
+    const options = { count, timeout: TIMEOUT, idleTime: 0 };
+    shared.set(count, new Threads(options));
+  }
+  const used = shared.get(count)!;
   return await used.use(() => task(used));
 }

@@ -93,6 +93,11 @@ export class Threads {
     this.#options = options;
   }
 
+  /** Whether all threads have ended for good. */
+  get isClosed(): boolean {
+    return this.#failure !== undefined;
+  }
+
   /** Runs a task that uses the threads. */
   async use<T>(task: () => Promise<T>): Promise<T> {
     this.#users++;
@@ -164,6 +169,7 @@ export class Threads {
   }
 
   #leave(): void {
+    if (this.#failure !== undefined) return; // All threads have ended.
     const { idleTime } = this.#options;
     const end = () => this.#end(new Error("The threads have no users"));
     if (idleTime === 0 || this.#failure !== undefined) return end();

@@ -19,8 +19,10 @@ export interface DecodeJob {
 /** Encodes a chunk. */
 export interface EncodeJob {
   readonly kind: "encode";
-  /** The elements in C order, which fill their memory; the memory goes to the worker. Or elements in shared memory. */
+  /** The elements, which fill their memory; the memory goes to the worker. Or elements in shared memory. */
   readonly elements: Uint8Array | ChunkBlock;
+  /** The strides of the elements of the chunk, in elements. Those in shared memory are gathered so. Defaults to C order. */
+  readonly strides?: readonly number[] | undefined;
   /** The element of the chunk outside of a block in shared memory. */
   readonly fill?: Uint8Array | undefined;
 }

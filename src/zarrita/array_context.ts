@@ -112,6 +112,13 @@ function inexact(value: unknown): unknown {
   );
 }
 
+/** The memory of elements. */
+export function bytesOf(
+  { buffer, byteOffset, byteLength }: Elements,
+): Uint8Array {
+  return new Uint8Array(buffer!, byteOffset, byteLength);
+}
+
 /** The methods `getChunk` of arrays that only this extension has changed. */
 export const ownMethods = new WeakSet<object>();
 

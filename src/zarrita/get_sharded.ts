@@ -26,6 +26,7 @@ import {
 } from "../threads/mod.ts";
 import { splitPlainKey } from "../views/mod.ts";
 import {
+  bytesOf,
   type Chunk,
   type Context,
   contextOf,
@@ -36,6 +37,7 @@ import {
 import {
   type Along,
   assertSelection,
+  blockOf,
   type DimensionSelection,
   dividedAlong,
   productOf,
@@ -421,27 +423,10 @@ class ShardedRead {
 
   #pieceOf(along: readonly Along[], shard: number): Piece {
     const { chunkShape } = this.#context;
-    const strides = this.#outStrides;
-    const starts = along.map(({ shard, selection }, i) =>
-      (typeof selection === "number" ? selection : selection!.start!) -
-      shard * chunkShape[i]!
-    );
     return {
       coordinates: along.map(({ shard: chunk }) => chunk),
       shard,
-      block: {
-        bytes: this.#out,
-        offset: along.reduce(
-          (sum, { run }, i) => sum + (run?.first ?? 0) * strides[i]!,
-          0,
-        ),
-        strides,
-        counts: along.map(({ run }) => run?.count ?? 1),
-        starts,
-        steps: along.map(({ selection }) =>
-          typeof selection === "number" ? 1 : selection!.step!
-        ),
-      },
+      block: blockOf(along, chunkShape, this.#out, this.#outStrides),
     };
   }
 
@@ -620,11 +605,6 @@ function optionsOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
 
 function isSameShape(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((length, i) => length === b[i]);
-}
-
-/** The memory of elements. */
-function bytesOf({ buffer, byteOffset, byteLength }: Elements): Uint8Array {
-  return new Uint8Array(buffer!, byteOffset, byteLength);
 }
 
 /** An element of a typed array, or of an array of zarrita's own. */

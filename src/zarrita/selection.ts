@@ -1,4 +1,5 @@
 import { describe } from "../errors/mod.ts";
+import type { ChunkBlock } from "../threads/mod.ts";
 
 /**
  * A selection along one dimension, as zarrita takes it: `null` for all elements, an
@@ -199,6 +200,38 @@ export function* dividedAlong(
     first += count;
     from += count * step;
   }
+}
+
+/**
+ * The elements of a selection that lie in one chunk.
+ *
+ * @param along The part of the selection along each dimension that lies in the chunk.
+ * @param bytes The memory of the selected elements.
+ * @param strides The strides of the selected elements along the dimensions of the array; 0
+ * for a dimension with an index.
+ */
+export function blockOf(
+  along: readonly Along[],
+  chunkShape: readonly number[],
+  bytes: Uint8Array,
+  strides: readonly number[],
+): ChunkBlock {
+  return {
+    bytes,
+    offset: along.reduce(
+      (sum, { run }, i) => sum + (run?.first ?? 0) * strides[i]!,
+      0,
+    ),
+    strides,
+    counts: along.map(({ run }) => run?.count ?? 1),
+    starts: along.map(({ shard, selection }, i) =>
+      (typeof selection === "number" ? selection : selection!.start!) -
+      shard * chunkShape[i]!
+    ),
+    steps: along.map(({ selection }) =>
+      typeof selection === "number" ? 1 : selection!.step!
+    ),
+  };
 }
 
 /** All combinations of an item of each list, in C order. */

@@ -1,6 +1,13 @@
 import pLimit, { type LimitFunction } from "p-limit";
-import { noteKey, withEncodingThreads } from "../codecs/mod.ts";
-import { describe } from "../errors/mod.ts";
+import { noteKey } from "../codecs/mod.ts";
+import {
+  ANY,
+  checkOptions,
+  describe,
+  FUNCTION,
+  type OptionRules,
+  SIGNAL,
+} from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
 import { copyBytes, rejectOnAbort, runConcurrently } from "../runtime/mod.ts";
 import {
@@ -12,7 +19,9 @@ import {
   type ShardContainer,
 } from "../shards/mod.ts";
 import { describeStore, type StoreKey } from "../stores/mod.ts";
+import { type ThreadPool, THREADS, withThreads } from "../threads/mod.ts";
 import { outsideGrid, splitPlainKey } from "../views/mod.ts";
+import { ChunkEncoder } from "./chunk_encoder.ts";
 import {
   assertSelection,
   coveredRuns,
@@ -127,6 +136,7 @@ export async function setSharded<A extends ZarritaArray>(
       }`,
     );
   }
+  checkOptions(options, OPTIONS, "setSharded");
   const opened = await shardedArray(array);
   const { shape } = array;
   assertSelection(selection, shape);
@@ -174,6 +184,12 @@ export interface SetShardedOptions
    * gives them up.
    */
   otherBytes?: "refuse" | "replace" | undefined;
+  /**
+   * The threads that encode chunks: a pool, or their number from 0; with 0, the calling
+   * thread encodes. Defaults to one for each processor, which start with a call that writes
+   * 16 MiB or more, and end with it.
+   */
+  threads?: ThreadPool | number | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
   /**
@@ -313,18 +329,37 @@ function assertChunks(array: ZarritaArray, { levels }: ShardedArray): void {
   );
 }
 
+/** The names of the options, and the rules of those that nothing else checks. */
+const OPTIONS: OptionRules<SetShardedOptions> = {
+  prefix: ANY,
+  alignment: ANY,
+  container: ANY,
+  otherBytes: ANY,
+  threads: THREADS,
+  signal: SIGNAL,
+  createQueue: FUNCTION,
+};
+
 /** How many bytes of elements are cut into inner chunks and encoded at the same time, unless two inner chunks take more. */
 const CHUNK_WINDOW = 16 * 1024 * 1024;
 /** How many bytes of elements lie in the shards that are written at the same time, unless two shards take more. */
 const SHARD_WINDOW = 64 * 1024 * 1024;
 /** The greatest number of shards that are written at the same time. */
 const MOST_SHARDS = 16;
-/** The fewest bytes of elements that are encoded by several threads, which take some 50 ms to start. */
-const THREADED_BYTES = 16 * 1024 * 1024;
+/** The least bytes of elements for which a write uses threads. Tests lower the numbers. */
+export const LEAST_WRITTEN = {
+  /** To start threads takes as long as to encode some MiB. */
+  toStart: 16 * 2 ** 20,
+  /** Of threads that may be running. */
+  toUse: 2 ** 20,
+};
+/** How many inner chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
+const CHUNKS_PER_THREAD = 4;
+const SMALL_BYTES = 256 * 1024;
 
 /**
- * Writes elements by zarrita's `set`, one shard after another: few shards are in memory
- * at the same time, and the next ones are encoded while a store writes.
+ * Writes elements, one shard after another: few shards are in memory at the same time, and
+ * the next ones are encoded while a store writes.
  */
 class ShardedWriter {
   readonly #zarr: Zarrita;
@@ -333,8 +368,10 @@ class ShardedWriter {
   readonly #options: SetShardedOptions;
   /** How many shards are written at the same time. */
   readonly #shardsAtOnce: number;
+  /** Gathers and encodes inner chunks; `undefined` if zarrita's `set` does it. */
+  #encoder: ChunkEncoder | undefined;
   /** Limits the inner chunks that are encoded at the same time; `undefined` if those of all shards may be. */
-  readonly #limit: LimitFunction | undefined;
+  #limit: LimitFunction | undefined;
 
   constructor(
     zarr: Zarrita,
@@ -349,11 +386,6 @@ class ShardedWriter {
     const shardBytes = this.#bytesOf(sharded.shardShape);
     const shards = Math.max(2, Math.floor(SHARD_WINDOW / shardBytes));
     this.#shardsAtOnce = Math.min(MOST_SHARDS, shards);
-    const chunkBytes = this.#bytesOf(sharded.levels.chunkShape);
-    // To limit many small chunks would take a tenth of the time of the write.
-    this.#limit = this.#shardsAtOnce * shardBytes <= CHUNK_WINDOW
-      ? undefined
-      : pLimit(Math.max(2, Math.floor(CHUNK_WINDOW / chunkBytes)));
   }
 
   /** @param value The elements, as `writtenValue` gives them. */
@@ -362,16 +394,36 @@ class ShardedWriter {
     value: unknown,
   ): Promise<void> {
     const { shape } = this.#array;
-    const { shardShape } = this.#sharded;
+    const { shardShape, root } = this.#sharded;
+    const { threads } = this.#options;
     const runs = coveredRuns(selection, shape);
-    const writing = () =>
-      runConcurrently(
+    this.#encoder = await ChunkEncoder.create(this.#array, root, value);
+    const bytes = this.#bytesOf(selectedShape(selection, shape));
+    const { toStart, toUse } = LEAST_WRITTEN;
+    const isLarge = bytes >= (typeof threads === "object" ? toUse : toStart);
+    const isThreaded = isLarge && this.#encoder?.format !== undefined;
+    await withThreads(isThreaded ? threads : 0, async (threads) => {
+      if (this.#encoder) this.#encoder.threads = threads;
+      this.#limit = this.#createLimit(threads?.count);
+      await runConcurrently(
         piecesOf(selection, value, shape, shardShape),
         this.#shardsAtOnce,
         (piece, failing) => this.#writeShard(piece, runs, failing),
       );
-    const bytes = this.#bytesOf(selectedShape(selection, shape));
-    await (bytes >= THREADED_BYTES ? withEncodingThreads(writing) : writing());
+    });
+  }
+
+  /** @param threads The number of threads; `undefined` if the calling thread encodes. */
+  #createLimit(threads: number | undefined): LimitFunction | undefined {
+    const chunkBytes = this.#bytesOf(this.#sharded.levels.chunkShape);
+    const window = threads === undefined ? CHUNK_WINDOW : Math.min(
+      CHUNK_WINDOW,
+      CHUNKS_PER_THREAD * threads * Math.max(chunkBytes, SMALL_BYTES),
+    );
+    // To limit many small chunks would take a tenth of the time of the write.
+    const shardBytes = this.#bytesOf(this.#sharded.shardShape);
+    if (this.#shardsAtOnce * shardBytes <= window) return undefined;
+    return pLimit(Math.max(2, Math.floor(window / chunkBytes)));
   }
 
   /**
@@ -417,24 +469,44 @@ class ShardedWriter {
 
   /** Encodes the inner chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
   async #encode(
-    { selection, value }: ShardPiece,
+    piece: ShardPiece,
     chunkAt: ChunkAt,
     failing: AbortSignal,
   ): Promise<Map<number, Uint8Array>> {
     const { signal, createQueue = () => this.#queue(failing) } = this.#options;
     const changes = new Map<number, Uint8Array>();
-    await this.#zarr.set(
-      overShard(this.#array, this.#sharded, chunkAt, changes) as never,
-      selection as never,
-      value as never,
-      { ...this.#options, createQueue } as never,
-    );
+    const encoder = this.#encoder;
+    if (encoder === undefined) {
+      await this.#zarr.set(
+        overShard(this.#array, this.#sharded, chunkAt, changes) as never,
+        piece.selection as never,
+        piece.value as never,
+        { ...this.#options, createQueue } as never,
+      );
+    } else {
+      const [layout] = this.#sharded.levels.layouts;
+      const { key } = this.#sharded.shardAt(piece.shard);
+      const queue = createQueue();
+      for (const chunk of encoder.chunksOf(piece)) {
+        const path = chunk.coordinates.map((coordinate, i) =>
+          coordinate % layout!.chunksPerShard[i]!
+        );
+        const place = placeInShard(path, layout!);
+        queue.add(async () => {
+          signal?.throwIfAborted();
+          const bytes = chunkAt(place);
+          const stored = bytes && { bytes, key };
+          changes.set(place, await encoder.encode(chunk, stored, failing));
+        });
+      }
+      await queue.onIdle();
+    }
     signal?.throwIfAborted();
     failing.throwIfAborted();
     return changes;
   }
 
-  /** Creates a queue for zarrita's `set`. */
+  /** Creates a queue for the inner chunks of a shard. */
   #queue(failing: AbortSignal): QueueOfChunks {
     const tasks: Promise<void>[] = [];
     return {

@@ -1,0 +1,278 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import type { MemoryStore } from "../../mod.ts";
+import { LEAST_WRITTEN } from "../../src/zarrita/set_sharded.ts";
+import {
+  setSharded,
+  type SetShardedOptions,
+  ThreadPool,
+} from "../../zarrita.ts";
+import { observed } from "../support/observed_store.ts";
+import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
+import {
+  documentOf,
+  openArray,
+  storeArray,
+  type Stored,
+} from "./threaded_array.ts";
+
+LEAST_WRITTEN.toStart = 0;
+LEAST_WRITTEN.toUse = 0;
+
+/** Six shards of two chunks of four elements. */
+const STORED: Stored = {
+  shape: [48],
+  dataType: "uint16",
+  chunkShapes: [[8], [4]],
+  codecs: [
+    { name: "bytes", configuration: { endian: "little" } },
+    { name: "gzip", configuration: { level: 1 } },
+  ],
+};
+const VALUE = new Uint16Array(48).map((_, i) => 1000 + i);
+
+async function contentsOf(
+  store: MemoryStore,
+): Promise<Record<string, Uint8Array>> {
+  const contents: Record<string, Uint8Array> = {};
+  for await (const key of store.list()) {
+    contents[key] = (await store.get(key))!;
+  }
+  return contents;
+}
+
+async function write(
+  store: object,
+  options: SetShardedOptions,
+  selection: (null | zarr.Slice)[] = [null],
+  value: Uint16Array | number = VALUE,
+): Promise<void> {
+  const array = await openArray(store);
+  await setSharded(zarr, array as never, selection, value as never, options);
+}
+
+/** Disposes a pool, and waits for what its start of workers has left for later. */
+async function end(threads: ThreadPool): Promise<void> {
+  threads[Symbol.dispose]();
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
+const DEAD: Record<string, string> = {
+  "fails to start": "throw new Error('No start');",
+  "throws an error at work":
+    "onmessage = () => { throw new Error('No work'); }; postMessage({ started: true });",
+  "never answers": "onmessage = () => {}; postMessage({ started: true });",
+};
+
+for (const [what, program] of Object.entries(DEAD)) {
+  Deno.test(`setSharded rejects if a thread ${what}, and stores no shard`, async () => {
+    for (const selection of [null, zarr.slice(2, 46)]) {
+      const store = await storeArray(STORED);
+      const before = await contentsOf(store);
+      const { threads } = countedPool(
+        { threads: 2, timeout: 300 },
+        () => startProgramOf(program),
+      );
+      const value = selection === null ? VALUE : 7;
+      const error = await assertRejects(
+        () => write(store, { threads }, [selection], value),
+        Error,
+      );
+      assert(/thread|worker/.test(error.message), error.message);
+      assertEquals(await contentsOf(store), before);
+      await end(threads);
+    }
+  });
+}
+
+Deno.test("setSharded rejects with a pool that is disposed, before the write or during it", async () => {
+  const store = await storeArray(STORED);
+  const before = await contentsOf(store);
+  const disposed = new ThreadPool({ threads: 1 });
+  disposed[Symbol.dispose]();
+  await assertRejects(
+    () => write(store, { threads: disposed }),
+    TypeError,
+    "The pool of threads has been disposed",
+  );
+  const { threads, counts } = countedPool(
+    { threads: 2 },
+    () => startProgramOf(DEAD["never answers"]!),
+  );
+  const writing = write(store, { threads });
+  writing.catch(() => {});
+  while (counts.jobs === 0) await new Promise((next) => setTimeout(next));
+  threads[Symbol.dispose]();
+  await assertRejects(() => writing, TypeError, "has been disposed");
+  assertEquals(await contentsOf(store), before);
+  await end(threads);
+});
+
+Deno.test("setSharded encodes in the calling thread if no thread can be started", async () => {
+  const expected = await storeArray(STORED);
+  await write(expected, { threads: 0 });
+  const store = await storeArray(STORED);
+  const { Worker } = globalThis;
+  try {
+    globalThis.Worker = class {
+      constructor() {
+        throw new TypeError("Refused");
+      }
+    } as never;
+    await write(store, { threads: 2 });
+  } finally {
+    globalThis.Worker = Worker;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assertEquals(await contentsOf(store), await contentsOf(expected));
+});
+
+Deno.test("setSharded encodes in the calling thread by codecs that the threads do not have", async () => {
+  const { threads, counts } = countedPool({ threads: 2 });
+  zarr.registry.set("inverted", () =>
+    ({
+      fromConfig: () => ({
+        kind: "bytes_to_bytes",
+        encode: (bytes: Uint8Array) => bytes.map((byte) => ~byte),
+        decode: (bytes: Uint8Array) => bytes.map((byte) => ~byte),
+      }),
+    }) as never);
+  try {
+    const stored = {
+      ...STORED,
+      codecs: [...STORED.codecs, { name: "inverted", configuration: {} }],
+    };
+    const store = await storeArray(stored);
+    await write(store, { threads }, [zarr.slice(3, 47, 2)], 9);
+    const { data } = await zarr.get(await openArray(store));
+    const found = Array.from(data as Uint16Array);
+    const isWritten = (i: number) => i >= 3 && i < 47 && i % 2 === 1;
+    assertEquals(found.filter((_, i) => isWritten(i)), Array(22).fill(9));
+    assertEquals(counts.failures.length, counts.jobs);
+    assert(counts.jobs > 0);
+  } finally {
+    zarr.registry.delete("inverted");
+    await end(threads);
+  }
+});
+
+Deno.test("setSharded throws the errors of codecs that it throws without threads, and keeps the shard", async () => {
+  using threads = new ThreadPool({ threads: 2 });
+  const [bytes, gzip] = STORED.codecs;
+  for (
+    const [codecs, start] of [
+      [[bytes, { name: "no_such_codec", configuration: {} }], 0],
+      [[bytes, { name: "zlib", configuration: { level: 99 } }], 0],
+      // The first chunk, which is damaged, is kept in part.
+      [[bytes, gzip], 1],
+    ] as const
+  ) {
+    const found: unknown[] = [];
+    for (const options of [{ threads }, { threads: 0 }]) {
+      const store = await storeArray(STORED);
+      await store.set(
+        "/zarr.json",
+        documentOf({ ...STORED, codecs: [...codecs] }),
+      );
+      const shard = (await store.get("/c/0"))!.fill(1, 10, 30);
+      await store.set("/c/0", shard);
+      const selection = [zarr.slice(start, 48)];
+      const { name, message, cause, chunkPath } = await assertRejects(
+        () => write(store, options, selection, VALUE.subarray(start)),
+        Error,
+      ) as Error & { chunkPath?: string };
+      assert(start === 0 || message.includes("/c/0"), message);
+      found.push([name, message, String(cause), chunkPath]);
+      assertEquals(await store.get("/c/0"), shard);
+    }
+    assertEquals(found[0], found[1]);
+  }
+});
+
+Deno.test("setSharded stops sending chunks to threads once a shard fails or the signal aborts", async () => {
+  const reason = new Error("Enough");
+  for (const how of ["signal", "shard"]) {
+    const { threads, counts } = countedPool({ threads: 1 });
+    const memory = await storeArray({ ...STORED, shape: [4000] });
+    const controller = new AbortController();
+    let sets = 0;
+    const store = observed(memory, ({ method, key }) => {
+      if (method !== "set" || key === "/zarr.json" || ++sets < 3) return;
+      if (how === "signal") controller.abort(reason);
+      else throw reason;
+    });
+    const { signal } = controller;
+    const error = await assertRejects(() =>
+      write(store, { threads, signal }, [null], new Uint16Array(4000))
+    );
+    assertEquals(error, reason);
+    assert(counts.jobs < 500, `${counts.jobs} of 1000 chunks were sent`);
+    const stored = sets;
+    for (let i = 0; i < 5; i++) {
+      await new Promise((next) => setTimeout(next, 5));
+    }
+    assertEquals(sets, stored);
+    await end(threads);
+  }
+});
+
+Deno.test("setSharded refuses unknown options, and wrong threads", async () => {
+  const store = await storeArray(STORED);
+  const before = await contentsOf(store);
+  for (
+    const [options, expected, message] of [
+      [{ thread: 2 }, TypeError, 'Unknown option "thread" of setSharded'],
+      [{ threads: -1 }, RangeError, "found -1"],
+      [{ threads: 1.5 }, RangeError, "found 1.5"],
+      [{ threads: "all" }, TypeError, 'found "all"'],
+      [{ createQueue: 4 }, TypeError, "a function"],
+      [{ signal: "stop" }, TypeError, "an AbortSignal"],
+      [null, TypeError, "the options of setSharded as an object"],
+    ] as const
+  ) {
+    await assertRejects(
+      () => write(store, options as never),
+      expected,
+      message,
+    );
+  }
+  assertEquals(await contentsOf(store), before);
+});
+
+Deno.test("setSharded keeps chunks between the elements of a slice as they are", async () => {
+  const store = await storeArray(STORED);
+  await store.delete("/c/1");
+  const before = await contentsOf(store);
+  await write(store, {}, [zarr.slice(0, 48, 16)], 5);
+  const after = await contentsOf(store);
+  const changed = Object.keys(after).filter((key) =>
+    before[key]?.join() !== after[key]!.join()
+  );
+  assertEquals(changed.sort(), ["/c/0", "/c/2", "/c/4"]);
+});
+
+Deno.test("setSharded encodes by the queue of createQueue", async () => {
+  using threads = new ThreadPool({ threads: 1 });
+  for (const given of [threads, 0]) {
+    let added = 0;
+    let idle = 0;
+    const createQueue = () => {
+      const tasks: Promise<void>[] = [];
+      return {
+        add(task: () => Promise<void>) {
+          added++;
+          tasks.push(task());
+        },
+        onIdle() {
+          idle++;
+          return Promise.all(tasks);
+        },
+      };
+    };
+    const store = await storeArray(STORED);
+    await write(store, { threads: given, createQueue });
+    assertEquals([added, idle], [12, 6]);
+    const { data } = await zarr.get(await openArray(store));
+    assertEquals(data as Uint16Array, VALUE);
+  }
+});
