@@ -37,7 +37,7 @@ import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
 
 /**
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
- * stores each shard once.
+ * stores each shard once. Threads encode the inner chunks of large writes.
  *
  * A shard that the selection covers is replaced, also one that is damaged or that a
  * killed writer left. In any other shard, the inner chunks outside of the selection are
@@ -66,8 +66,9 @@ import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
  * @param value The elements: a typed array of them in C order, a chunk (`data`,
  * `shape`, `stride`) of the selection's shape, or one element for all.
  * @param options `prefix` or `container`, and `alignment` of the shards; `otherBytes`;
- * `signal` and `createQueue` as for zarrita's `set`.
- * @throws {TypeError} If the array is of another store, is not sharded, has nested
+ * `threads`; `signal` and `createQueue` as for zarrita's `set`.
+ * @throws {TypeError} If an option is unknown or has a wrong type, if the pool of
+ * threads was disposed, if the array is of another store, is not sharded, has nested
  * shards or was created again with other inner chunks since it was opened, if the
  * elements have another data type, if an argument is missing, or if there are both a
  * prefix and a container.
@@ -81,6 +82,8 @@ import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
  * @throws {DamageError} If a stored shard is damaged that is only partly covered: a
  * `ChecksumError` if the checksum of its index is wrong.
  * @throws {MetadataError} If the metadata of the array is not understood.
+ * @throws {Error} If a thread ends before it has encoded its chunks; their shards are not
+ * written.
  *
  * @example
  * ```ts
