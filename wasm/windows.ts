@@ -7,7 +7,7 @@ import { tableEnd } from "./parts";
 // what is read there go on in one write.
 
 const COUNT: u32 = 4;
-const SIZE: usize = 0x100000;
+const SIZE: usize = 0x1f0000;
 /** A window with less room left than this is full. */
 const LEAST_ROOM: usize = 0x10000;
 /** The most bytes that fit in front of a window. */

@@ -16,6 +16,7 @@ export {
   loadOnce,
   mapConcurrently,
   MemoryLimit,
+  nextTurn,
   pause,
   rejectOnAbort,
   runConcurrently,

@@ -49,6 +49,14 @@ export function pause(
   });
 }
 
+/** Waits for the next turn of the event loop, so that operations that were started begin, and other work goes on. */
+export function nextTurn(): Promise<void> {
+  const { setImmediate } = globalThis as {
+    setImmediate?: (task: () => void) => void;
+  };
+  return new Promise((resolve) => (setImmediate ?? setTimeout)(resolve));
+}
+
 /**
  * Returns a function that loads a module when it is first called. Further calls
  * return the same promise, which is faster than `import()` each time; after a failed

@@ -201,8 +201,38 @@ export class JoinedSource {
   }
 }
 
-/** The size in bytes of the memory into which parts are read for a stream. */
-const PIECE_SIZE = 64 * 1024;
+/** The sizes in bytes of the first and of the longest pieces of a stream. */
+const FIRST_PIECE = 64 * 1024;
+const LONGEST_PIECE = 1024 * 1024;
+
+/**
+ * Memory for the pieces of a stream. Each piece twice as long as the one before takes fewer
+ * turns of the stream; a piece that was not filled is the end of a part, or came from a
+ * reader with few bytes at a time, which must not take long memory.
+ */
+class PieceMemory {
+  #size = FIRST_PIECE;
+  readonly #made = new WeakSet<ArrayBufferLike>();
+
+  /** Returns memory for the next piece. */
+  make(): Uint8Array {
+    const memory = new Uint8Array(this.#size);
+    this.#made.add(memory.buffer);
+    return memory;
+  }
+
+  /**
+   * Takes the length of a piece for the next ones into account.
+   *
+   * @returns Whether the piece is one of the longest, and more are to be expected.
+   */
+  passed({ buffer, length }: Uint8Array): boolean {
+    if (!this.#made.has(buffer)) return false;
+    const isFull = length === buffer.byteLength;
+    this.#size = isFull ? Math.min(2 * this.#size, LONGEST_PIECE) : FIRST_PIECE;
+    return isFull && length === LONGEST_PIECE;
+  }
+}
 
 /**
  * Returns a joined chunk as a stream with shortcuts: a store that takes memory can write
@@ -211,6 +241,10 @@ const PIECE_SIZE = 64 * 1024;
  */
 export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
+  const memory = new PieceMemory();
+  const read = () => source.next(() => memory.make());
+  /** The next piece, which is read while its receiver is busy with a long one. */
+  let ahead: Promise<Uint8Array | undefined> | undefined;
   let stop = () => {};
   function end(): void {
     signal?.removeEventListener("abort", stop);
@@ -231,11 +265,19 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
     },
     async pull(controller) {
       try {
-        const piece = await source.next(newPiece);
+        const piece = await (ahead ?? read());
+        ahead = undefined;
         if (signal?.aborted) return;
-        if (piece !== undefined) return controller.enqueue(piece);
-        end();
-        controller.close();
+        if (piece === undefined) {
+          end();
+          return controller.close();
+        }
+        const isLong = memory.passed(piece);
+        controller.enqueue(piece);
+        if (isLong) {
+          ahead = read();
+          ahead.catch(() => {}); // Thrown when the stream asks for the piece.
+        }
       } catch (error) {
         fail(error);
         throw error;
@@ -279,10 +321,6 @@ function readerOf(source: JoinedSource, stop: () => void): ByteReader {
       source.release();
     },
   };
-}
-
-function newPiece(): Uint8Array {
-  return new Uint8Array(PIECE_SIZE);
 }
 
 /** Writes all bytes of a source. */

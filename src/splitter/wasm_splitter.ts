@@ -211,12 +211,12 @@ class WasmInstance {
   }
 }
 
-/** Unused instances of the module for later chunks, which take at most 34 MiB. */
+/** Unused instances of the module for later chunks, which take at most 38 MiB. */
 const idle: WasmInstance[] = [];
-const MOST_IDLE = 6;
+const MOST_IDLE = 4;
 let inUse = 0;
 /** The memory of an instance with windows and a table of up to a thousand parts. An instance with more memory is not used again. */
-const MOST_MEMORY = 0x590000;
+const MOST_MEMORY = 0x950000;
 
 /** Returns an instance for one chunk, or `undefined` where the module cannot be compiled or has no memory. */
 function acquireInstance(): WasmInstance | undefined {

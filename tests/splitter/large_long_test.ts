@@ -4,7 +4,14 @@ import fc from "fast-check";
 import { ChecksumError, PartSizeError } from "../../mod.ts";
 import { noise } from "../checksum/noise.ts";
 import { checkJoin, checkSplit, CHECKSUMS } from "./checks.ts";
-import { errorOf, type Sizes, sum, WINDOW, withChecksum } from "./oracle.ts";
+import {
+  errorOf,
+  MOST_HELD,
+  type Sizes,
+  sum,
+  WINDOW,
+  withChecksum,
+} from "./oracle.ts";
 import { SINKS, SOURCES } from "./ways.ts";
 
 const crc32c = fc.constantFrom(...CHECKSUMS);
@@ -18,7 +25,7 @@ const SHORTER = withChecksum(noise(4.3 * WINDOW));
 /** Bytes after the unsized part, up to more than all windows together. */
 const TAILS = [
   ...[0, 1, 4, 65_535, 65_536, 65_537],
-  ...[WINDOW / 4 - 1, WINDOW / 4, WINDOW / 4 + 1],
+  ...[MOST_HELD - 1, MOST_HELD, MOST_HELD + 1],
   ...[WINDOW - 1, WINDOW, WINDOW + 1, 4 * WINDOW, 7 * WINDOW],
 ];
 
@@ -49,7 +56,7 @@ for (const from of SOURCES) {
   const lengths = fc.array(
     fc.constantFrom(1, 65_536, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW),
     { minLength: 1, maxLength: 3 },
-  ).filter((lengths) => sum(lengths) > WINDOW / 4);
+  ).filter((lengths) => sum(lengths) > MOST_HELD);
 
   Deno.test(`splitStream cuts megabytes from a ${from} as the oracle does`, async () => {
     await fc.assert(

@@ -18,6 +18,7 @@ import {
   type OpenFile,
   withPath,
 } from "./files.ts";
+import { isShortRead, readSome, readTimed } from "./quick_reads.ts";
 
 /**
  * The files of Deno. Operations that read no disk run at once, since handing them to
@@ -280,26 +281,6 @@ export async function readOpenFile(
   return bytes;
 }
 
-/** The most bytes that are read without another thread. */
-const SHORT_READ = 256 * 1024;
-/** The time in milliseconds from which a read counts as one of the disk, and not of the page cache. */
-const SLOW = 1;
-/** The most reads that use another thread after slow ones, before one is tried at once again. */
-const MOST_READS_AFTER_SLOW = 64;
-
-/** The number of next reads that use another thread. */
-let readsOnThreads = 0;
-/**
- * The number of reads that use another thread after the next slow one: few at first, since
- * a single slow read may only have waited for a processor.
- */
-let readsAfterSlow = 1;
-
-/** Whether memory is short enough to be filled without another thread, and the latest reads were not slow. */
-function isShortRead(memory: Uint8Array): boolean {
-  return memory.length <= SHORT_READ && readsOnThreads === 0;
-}
-
 /** Fills memory with bytes of an open file at once. Returns `false` if the file ends before. */
 function readNow(
   file: Deno.FsFile,
@@ -313,29 +294,4 @@ function readNow(
     filled += read;
   }
   return true;
-}
-
-/**
- * Reads bytes of a file. Short reads run at once as long as they take no time, since
- * handing them to another thread takes longer than copying from the page cache.
- */
-function readSome(
-  file: Deno.FsFile,
-  bytes: Uint8Array,
-): number | null | Promise<number | null> {
-  if (isShortRead(bytes)) return readTimed(file, bytes);
-  readsOnThreads = Math.max(readsOnThreads - 1, 0);
-  return file.read(bytes);
-}
-
-/** Reads bytes at once, and has the next reads use another thread if this one was slow. */
-function readTimed(file: Deno.FsFile, bytes: Uint8Array): number | null {
-  const start = performance.now();
-  const read = file.readSync(bytes);
-  if (performance.now() - start <= SLOW) readsAfterSlow = 1;
-  else {
-    readsOnThreads = readsAfterSlow;
-    readsAfterSlow = Math.min(2 * readsAfterSlow, MOST_READS_AFTER_SLOW);
-  }
-  return read;
 }

@@ -1,0 +1,211 @@
+/** Files of Deno as sources, and the pieces of joined streams that are read from them. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type ByteReader, concatStream, splitStream } from "../../mod.ts";
+import { ENGINES } from "../checksum/checksum_ways.ts";
+import { noise } from "../checksum/noise.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import {
+  assertSameBytes,
+  joined,
+  partsOf,
+  placeOf,
+  WINDOW,
+  withChecksum,
+} from "./oracle.ts";
+import { never, settle } from "./probes.ts";
+
+const KIB = 1024;
+/** The first and the longest pieces of a joined stream. */
+const FIRST = 64 * KIB;
+const LONGEST = 1024 * KIB;
+
+/** Writes files `0`, `1` and so on, and returns a function that opens them. */
+async function filesOf(folder: string, parts: readonly Uint8Array[]) {
+  for (const [i, part] of parts.entries()) {
+    await Deno.writeFile(`${folder}/${i}`, part);
+  }
+  return (part: { keySuffix: string }) =>
+    Deno.open(`${folder}/${placeOf(part)}`);
+}
+
+Deno.test("splitStream and concatStream of files give the bytes of all lengths around those of reads, windows and pieces", async () => {
+  const lengths = [
+    ...[0, 1, FIRST, 256 * KIB, 3 * FIRST, WINDOW, 2 * WINDOW].flatMap((
+      length,
+    ) => [length - 1, length, length + 1]),
+    5 * LONGEST + 7,
+  ].filter((length) => length >= 0);
+  const all = noise(Math.max(...lengths));
+  await inTempDir(async (folder) => {
+    for (const engine of ENGINES) {
+      for (const length of lengths) {
+        const bytes = all.subarray(0, length);
+        const whole = withChecksum(joined([all.subarray(0, 5), bytes]));
+        await Deno.writeFile(`${folder}/whole`, whole);
+        const options = { engine, crc32c: "verify" } as const;
+        const parts = partsOf([5, undefined, 4]);
+        const report = await splitStream(
+          await Deno.open(`${folder}/whole`),
+          parts,
+          (part) => Deno.create(`${folder}/${placeOf(part)}`),
+          options,
+        );
+        assertEquals(report.parts.map(({ size }) => size), [5, length, 4]);
+        assertSameBytes(await Deno.readFile(`${folder}/1`), bytes);
+        const chunk = concatStream(
+          parts,
+          (part) => Deno.open(`${folder}/${placeOf(part)}`),
+          options,
+        );
+        const copy = await Deno.create(`${folder}/copy`);
+        await chunk.pipeTo(copy.writable);
+        assertSameBytes(await Deno.readFile(`${folder}/copy`), whole);
+      }
+    }
+  });
+});
+
+Deno.test(
+  "splitStream reads a pipe without blocking: it can be aborted, and other work goes on",
+  {
+    ignore: Deno.build.os === "windows",
+  },
+  async () => {
+    await inTempDir(async (folder) => {
+      const path = `${folder}/pipe`;
+      assert(
+        (await new Deno.Command("mkfifo", { args: [path] }).output()).success,
+      );
+      // Open for reading and writing, a pipe waits for no writer, and never ends.
+      const pipe = await Deno.open(path, { read: true, write: true });
+      const written: number[] = [];
+      const controller = new AbortController();
+      const splitting = splitStream(pipe, partsOf([undefined]), () => ({
+        write: ({ length }) => Promise.resolve(written.push(length) && length),
+        close: () => {},
+      }), { signal: controller.signal });
+      using other = await Deno.open(path, { read: true, write: true });
+      await other.write(new Uint8Array(7));
+      while (written.length === 0) await settle();
+      controller.abort(new Error("enough"));
+      await assertRejects(() => splitting, Error, "enough");
+      assertEquals(written, [7]);
+      await other.write(new Uint8Array(1)); // Ends the read on the other thread.
+      await settle();
+    });
+  },
+);
+
+Deno.test("concatStream gives pieces that grow while files fill them, and begins anew with each short piece", async () => {
+  await inTempDir(async (folder) => {
+    const open = await filesOf(folder, [noise(6 * LONGEST), noise(FIRST + 9)]);
+    const chunk = concatStream(partsOf([undefined, undefined]), open);
+    const lengths: number[] = [];
+    for await (const piece of chunk) {
+      lengths.push(piece.length);
+      const most = Math.max(FIRST, 2 * (lengths.at(-2) ?? 0));
+      assert(piece.buffer.byteLength <= most);
+    }
+    const growing = [1, 2, 4, 8].map((times) => times * FIRST);
+    const rest = 6 * LONGEST - 15 * FIRST;
+    assertEquals(lengths, [
+      ...growing,
+      ...new Array(5).fill(LONGEST),
+      rest - 5 * LONGEST,
+      FIRST,
+      9,
+    ]);
+  });
+});
+
+Deno.test("concatStream takes short memory for pieces of a reader that gives few bytes at a time", async () => {
+  let left = 200;
+  const reader: ByteReader = {
+    read(memory) {
+      if (left-- === 0) return Promise.resolve(null);
+      assertEquals(memory.length, FIRST);
+      return Promise.resolve(1000);
+    },
+  };
+  const chunk = concatStream(partsOf([undefined]), () => reader);
+  let size = 0;
+  for await (const piece of chunk) size += piece.length;
+  assertEquals(size, 200_000);
+});
+
+Deno.test("concatStream reads one long piece ahead, and none before the first is asked for", async () => {
+  for (const crc32c of ["none", "compute"] as const) {
+    let read = 0;
+    let isClosed = false;
+    const reader: ByteReader = {
+      read(memory) {
+        read += memory.length;
+        return Promise.resolve(memory.length);
+      },
+      close: () => void (isClosed = true),
+    };
+    const chunk = concatStream(partsOf([undefined]), () => reader, { crc32c });
+    await settle();
+    assertEquals(read, 0);
+    const stream = chunk.getReader();
+    let taken = 0;
+    for (let i = 0; i < 20; i++) {
+      taken += (await stream.read()).value!.length;
+      await settle();
+      // With checksums, one more piece is summed up before it goes on.
+      const most = crc32c === "none" ? 1 : 2;
+      assert(read - taken <= most * LONGEST, `${read - taken} bytes ahead`);
+    }
+    assert(read - taken >= LONGEST);
+    await stream.cancel();
+    await settle();
+    assert(isClosed);
+  }
+});
+
+Deno.test("concatStream fails with the error of a read ahead, after the pieces before it", async () => {
+  let reads = 0;
+  const reader: ByteReader = {
+    read(memory) {
+      if (++reads > 6) return Promise.reject(new Error("unreadable"));
+      return Promise.resolve(memory.length);
+    },
+  };
+  const stream = concatStream(partsOf([undefined]), () => reader).getReader();
+  for (let i = 0; i < 6; i++) {
+    assertEquals(
+      (await stream.read()).value?.length,
+      Math.min(FIRST << i, LONGEST),
+    );
+    await settle();
+  }
+  await assertRejects(() => stream.read(), Error, "unreadable");
+});
+
+Deno.test("concatStream ends at once when it is cancelled or aborted while it reads ahead", async () => {
+  for (const isAbort of [false, true]) {
+    let reads = 0;
+    let isClosed = false;
+    const reader: ByteReader = {
+      read(memory) {
+        return ++reads > 6 ? never() : Promise.resolve(memory.length);
+      },
+      close: () => void (isClosed = true),
+    };
+    const controller = new AbortController();
+    const options = { signal: controller.signal };
+    const stream = concatStream(partsOf([undefined]), () => reader, options)
+      .getReader();
+    for (let i = 0; i < 6; i++) await stream.read();
+    await settle();
+    assertEquals(reads, 7);
+    if (isAbort) {
+      controller.abort(new Error("enough"));
+      await assertRejects(() => stream.read(), Error, "enough");
+    } else {
+      await stream.cancel();
+    }
+    await settle();
+    assert(isClosed);
+  }
+});
