@@ -1,5 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";
+import type { Tool } from "../support/tools.ts";
+
+/** Node on PATH, if its version is 20 or later. */
+export const NODE: Tool = await findNode();
+
+async function findNode(): Promise<Tool> {
+  const version = await printed("node", ["--version"]).catch(() => "none");
+  return parseInt(version.slice(1)) >= 20 ? { path: "node" } : {
+    missing: `Node 20 or later is needed on PATH, found ${version.trim()}`,
+  };
+}
 
 /** Bundles a program with all its imports, for any runtime. */
 export async function bundle(program: string, path: string): Promise<void> {

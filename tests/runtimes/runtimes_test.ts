@@ -3,22 +3,12 @@ import { fileURLToPath } from "node:url";
 import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
 import { fixture } from "../codecs/jpeg_fixtures.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { testWith, type Tool } from "../support/tools.ts";
-import { bundle, printed, printedInDeno } from "./programs.ts";
+import { testWith } from "../support/tools.ts";
+import { bundle, NODE, printed, printedInDeno } from "./programs.ts";
 
 const CORE = fileURLToPath(import.meta.resolve("./portable.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("./portable_zarrita.ts"));
 const ALL = fileURLToPath(import.meta.resolve("./all_exports.ts"));
-
-const NODE = await findNode();
-
-/** Node on PATH, if its version is 20 or later. */
-async function findNode(): Promise<Tool> {
-  const version = await printed("node", ["--version"]).catch(() => "none");
-  return parseInt(version.slice(1)) >= 20 ? { path: "node" } : {
-    missing: `Node 20 or later is needed on PATH, found ${version.trim()}`,
-  };
-}
 
 Deno.test("the library works in Deno without any permission", async () => {
   const results = JSON.parse(await printedInDeno(CORE));
