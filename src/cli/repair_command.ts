@@ -10,7 +10,13 @@ import {
 import { assertSource, openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./messages.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
-import { CODECS, FAIL_ON_OPTION, failsOn } from "./verify_command.ts";
+import {
+  CODECS,
+  FAIL_ON_OPTION,
+  failsOn,
+  THREADS_OPTION,
+  threadsOf,
+} from "./verify_command.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {
@@ -23,6 +29,7 @@ export const REPAIR: Command = {
     "--dry-run": "say what would be done",
     ...FAIL_ON_OPTION,
     ...CONCURRENCY_OPTION,
+    ...THREADS_OPTION,
   },
   examples: [
     "zarr-parts repair data.zarr --dry-run",
@@ -31,7 +38,7 @@ export const REPAIR: Command = {
   async run(args, io) {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
-    const concurrency = concurrencyOf(args);
+    const [concurrency, threads] = [concurrencyOf(args), threadsOf(args)];
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     const isDry = args.has("dry-run");
@@ -44,6 +51,7 @@ export const REPAIR: Command = {
       codecs: CODECS,
       dryRun: isDry,
       ...concurrency && { concurrency },
+      threads,
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
       onRepaired({ rule, message }) {

@@ -5,7 +5,12 @@ import {
   verify,
   type VerifyOptions,
 } from "../jobs/mod.ts";
-import { type Arguments, type Command, UsageError } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  UsageError,
+  wholeNumber,
+} from "./command.ts";
 import {
   countText,
   existing,
@@ -17,6 +22,24 @@ import { assertSource, openStore } from "./open_store.ts";
 import { withOptionNames } from "./messages.ts";
 import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
+
+/** The option that says how many threads decode. */
+export const THREADS_OPTION: Command["options"] = {
+  "--threads <N>":
+    "with --deep, decode in N threads, 0 for none; one for each processor if not given",
+};
+
+/** The most threads of a pool. */
+const MOST_THREADS = 1024;
+
+/** Parses `--threads N`. */
+export function threadsOf(args: Arguments): number | undefined {
+  const threads = wholeNumber(args, "threads", 0);
+  if (threads === undefined || threads <= MOST_THREADS) return threads;
+  throw new UsageError(
+    `Expected --threads=N with a whole number up to ${MOST_THREADS}, found "${threads}"`,
+  );
+}
 
 /** The codecs of zarrita, which is loaded for the first array that needs one of them. */
 export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
@@ -74,6 +97,7 @@ export const VERIFY: Command = {
     "--keep-going": "go on after what the store fails to read",
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
+    ...THREADS_OPTION,
   },
   examples: [
     "zarr-parts verify data.zarr",
@@ -83,6 +107,7 @@ export const VERIFY: Command = {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
     const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
+    const threads = threadsOf(args);
     const store = openStore(place);
     await assertSource(place);
     const progress = new ProgressLine(io, args.has("quiet"));
@@ -94,6 +119,7 @@ export const VERIFY: Command = {
       keepGoing: args.has("keep-going"),
       ...share && { share },
       ...concurrency && { concurrency },
+      threads,
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
       onFinding(finding) {

@@ -9,7 +9,12 @@ export {
   noteKey,
   rowsOf,
 } from "./codec.ts";
-export { decodedLength, isSized } from "./decoded_length.ts";
+export {
+  type ChunkEncoding,
+  type Codecs,
+  decodeChunk,
+} from "./decode_chunk.ts";
+export { decodedLength } from "./decoded_length.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
 export { readJpegTables } from "./jpeg/segments.ts";

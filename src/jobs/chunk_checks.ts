@@ -5,7 +5,7 @@ import {
   Crc32c,
   withoutLastFour,
 } from "../checksum/mod.ts";
-import { decodedLength } from "../codecs/mod.ts";
+import { type ChunkEncoding, decodedLength } from "../codecs/mod.ts";
 import { isAdopted } from "../containers/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import {
@@ -211,14 +211,7 @@ export function checkedStream(
 }
 
 /** How chunks are encoded: the stored chunks of an array, or the inner chunks of a shard. */
-export interface ChunkLevel {
-  readonly codecs: readonly NamedConfiguration[];
-  /** The shape of a chunk before the first codec, in elements. */
-  readonly shape: readonly number[];
-  /** The data type of stored elements. */
-  readonly dataType: string;
-  /** The length of a chunk in bytes, if all chunks have the same. */
-  readonly size: number | undefined;
+export interface ChunkLevel extends ChunkEncoding {
   /** The shards, if chunks are shards whose index can be found. */
   readonly shards: ShardLevel | undefined;
 }

@@ -16,6 +16,7 @@ import {
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
+import { type ThreadPool, THREADS } from "../threads/mod.ts";
 import { CONCURRENCY } from "./convert/convert_options.ts";
 import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
 import { readNodes } from "./hierarchy/read_nodes.ts";
@@ -77,7 +78,7 @@ export async function repair(
 ): Promise<Repair> {
   checkOptions(options, OPTIONS, "repair");
   const place = placeOf({ store, path });
-  const { dryRun = false, signal, deep, codecs } = options;
+  const { dryRun = false, signal, deep, codecs, threads } = options;
   const { concurrency, onProgress } = options;
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   const storeOptions: StoreOptions = signal ? { signal } : {};
@@ -94,6 +95,7 @@ export async function repair(
     ...storeOptions,
     deep,
     codecs,
+    threads,
     concurrency,
     onProgress,
     onFinding(finding) {
@@ -132,6 +134,8 @@ export interface RepairOptions extends StoreOptions {
   readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /** The number of chunks that are verified at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
+  /** The threads that decode chunks for `deep`, as those of `verify`. */
+  readonly threads?: ThreadPool | number | undefined;
   /** Called with each finding that is repaired. */
   readonly onRepaired?: ((finding: Finding) => void) | undefined;
   /** Called with each finding that is not repaired. */
@@ -193,6 +197,7 @@ const OPTIONS: OptionRules<RepairOptions> = {
   deep: BOOLEAN,
   codecs: objectRule("a registry of codecs"),
   concurrency: CONCURRENCY,
+  threads: THREADS,
   onRepaired: FUNCTION,
   onUnrepaired: FUNCTION,
   onProgress: FUNCTION,

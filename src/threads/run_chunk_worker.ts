@@ -1,4 +1,9 @@
-import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
+import {
+  type CodecRegistry,
+  decodeChunk,
+  noteKey,
+  registerCodecs,
+} from "../codecs/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   ChunkCoder,
@@ -8,7 +13,15 @@ import {
   stridesInOrder,
 } from "./chunk_coder.ts";
 import { copyElements, copyFromChunk, copyIntoChunk } from "./copy_elements.ts";
-import type { Answer, Job, JobResult, Request } from "./worker_messages.ts";
+import type {
+  Answer,
+  CheckJob,
+  DecodeJob,
+  EncodeJob,
+  Job,
+  JobResult,
+  Request,
+} from "./worker_messages.ts";
 
 /**
  * Makes this worker decode and encode the chunks that a {@linkcode ThreadPool} gives it. A
@@ -31,23 +44,23 @@ export function runChunkWorker(
   zarr?: { readonly registry: CodecRegistry },
 ): void {
   const port = workerPort();
-  const coders = new Map<number, Promise<ChunkCoder>>();
-  const formats = new Map<number, ChunkFormat>();
+  const formats = new Map<number, KnownFormat>();
   const handle = async (
     { call, format, newFormat, jobs, zarrita }: Request,
   ) => {
     if (newFormat !== undefined) {
-      formats.set(format, newFormat);
-      const coder = loadCoder(newFormat, zarr?.registry, zarrita);
-      coder.catch(() => {}); // Each job that needs the coder fails with the error.
-      coders.set(format, coder);
+      const registry = zarr?.registry;
+      formats.set(format, new KnownFormat(newFormat, registry, zarrita));
     }
-    const { elementSize, shape } = formats.get(format)!;
+    const known = formats.get(format)!;
     const results: JobResult[] = [];
     for (const job of jobs) {
       try {
-        const coder = await coders.get(format)!;
-        results.push(await run(job, coder, shape, elementSize));
+        results.push(
+          job.kind === "check"
+            ? await check(job, known.format)
+            : await run(job, await known.coder(), known.format),
+        );
       } catch (error) {
         results.push({ failed: String(error) });
       }
@@ -65,6 +78,44 @@ export function runChunkWorker(
   port.post({ started: true }, []);
 }
 
+/** A format, and its codecs once a job needs them. */
+class KnownFormat {
+  readonly format: ChunkFormat;
+  readonly #registry: CodecRegistry | undefined;
+  readonly #zarrita: readonly string[];
+  #coder: Promise<ChunkCoder> | undefined;
+
+  constructor(
+    format: ChunkFormat,
+    registry: CodecRegistry | undefined,
+    zarrita: readonly string[],
+  ) {
+    this.format = format;
+    this.#registry = registry;
+    this.#zarrita = zarrita;
+  }
+
+  coder(): Promise<ChunkCoder> {
+    return this.#coder ??= loadCoder(
+      this.format,
+      this.#registry,
+      this.#zarrita,
+    );
+  }
+}
+
+/** Decodes a chunk as `verify` does in the calling thread without codecs of the caller. */
+async function check(
+  { bytes, rows }: CheckJob,
+  format: ChunkFormat,
+): Promise<true> {
+  noteKey(bytes, "", rows);
+  const encoding = { ...format, size: undefined, reusesMemory: true };
+  const unknown = await decodeChunk(bytes, encoding, "The chunk", "");
+  if (unknown === undefined) return true;
+  throw new TypeError(`Unknown ${unknown}`);
+}
+
 async function loadCoder(
   format: ChunkFormat,
   registry: CodecRegistry | undefined,
@@ -77,10 +128,9 @@ async function loadCoder(
 }
 
 async function run(
-  job: Job,
+  job: DecodeJob | EncodeJob,
   coder: ChunkCoder,
-  shape: readonly number[],
-  elementSize: number,
+  { shape, elementSize }: ChunkFormat,
 ): Promise<JobResult> {
   if (job.kind === "decode") {
     const elements = await coder.decode(job.bytes, job.rows);
@@ -142,7 +192,7 @@ function memoryOf(results: readonly JobResult[]): ArrayBuffer[] {
 function encodedMemory(jobs: readonly Job[]): ArrayBuffer[] {
   const memory = new Set<ArrayBuffer>();
   for (const job of jobs) {
-    if (job.kind !== "decode") continue;
+    if (job.kind === "encode") continue;
     const { buffer } = job.bytes;
     if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
       memory.add(buffer);

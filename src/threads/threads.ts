@@ -267,7 +267,7 @@ export class Threads {
     };
     const memory = new Set<ArrayBuffer>();
     for (const job of request.jobs) {
-      const bytes = job.kind === "decode" ? job.bytes : job.elements;
+      const bytes = job.kind === "encode" ? job.elements : job.bytes;
       const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
       if (buffer instanceof ArrayBuffer) memory.add(buffer);
     }
@@ -400,7 +400,9 @@ function isResultOf(
       const job = jobs[i]!;
       if (typeof result?.failed === "string") return true;
       if (job.kind === "encode") return result instanceof Uint8Array;
-      if (job.block !== undefined) return result as unknown === true;
+      if (job.kind === "check" || job.block !== undefined) {
+        return result as unknown === true;
+      }
       return result?.bytes instanceof Uint8Array &&
         result.bytes.length === length &&
         result.strides?.length === shape.length;

@@ -3,7 +3,7 @@ import type { ChunkFormat } from "./chunk_coder.ts";
 import type { ChunkBlock, ChunkElements } from "./copy_elements.ts";
 
 /** What a worker does with one chunk. */
-export type Job = DecodeJob | EncodeJob;
+export type Job = DecodeJob | CheckJob | EncodeJob;
 
 /** Decodes a chunk. */
 export interface DecodeJob {
@@ -14,6 +14,15 @@ export interface DecodeJob {
   readonly rows?: ChunkRows | undefined;
   /** Where elements are copied to, in shared memory. If absent, all elements are returned. */
   readonly block?: ChunkBlock | undefined;
+}
+
+/** Decodes a chunk, whose elements nobody needs, by the codecs of this package alone. */
+export interface CheckJob {
+  readonly kind: "check";
+  /** The encoded bytes. Their memory goes to the worker. */
+  readonly bytes: Uint8Array;
+  /** The rows of a chunk that extends past the end of its array. */
+  readonly rows?: ChunkRows | undefined;
 }
 
 /** Encodes a chunk. */
@@ -27,7 +36,7 @@ export interface EncodeJob {
   readonly fill?: Uint8Array | undefined;
 }
 
-/** What a worker answers to a job: elements, encoded bytes, `true` if elements were copied, or why the job failed. */
+/** What a worker answers to a job: elements, encoded bytes, `true` if elements were copied or checked, or why the job failed. */
 export type JobResult = ChunkElements | Uint8Array | true | { failed: string };
 
 /** A message to a worker. */

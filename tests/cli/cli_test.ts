@@ -101,6 +101,9 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--parts", ".index,"], "expected it as the last part"],
   [["convert", DEM, "b", "--container", "png"], "tiff or zip"],
   [["verify", DEM, "--fail-on", "x"], "error, warning or note"],
+  [["verify", DEM, "--threads", "-1"], 'a whole number, found "-1"'],
+  [["verify", DEM, "--threads", "1025"], 'up to 1024, found "1025"'],
+  [["repair", "b", "--threads", "two"], 'a whole number, found "two"'],
   [["repair", DEM, "--fail-on", "x"], "error, warning or note"],
   [["repair", "https://example.com/"], "a web server"],
   [["inspect", DEM, "--chunk", "a"], 'such as 0,1, found "a"'],
@@ -581,6 +584,12 @@ Deno.test("verify prints a line for each finding, and fails on those that it is 
       deep.out,
       `warning chunk-undecoded: 5 inner chunks were not decoded, since the codec "of another program" in "/zarr.json" is not known here: damage of them is not noticed\n${ABSENT}3 chunks verified, 1 found, 5 not decoded (unknown codec "of another program"): whether all chunks are sound is not known\n`,
     );
+    for (const threads of ["0", "1", "2"]) {
+      assertEquals(
+        await runCli("verify", folder, "--deep", `--threads=${threads}`),
+        deep,
+      );
+    }
     await Deno.writeTextFile(`${folder}/notes.txt`, "Notes");
     const [note, strict] = await Promise.all([
       runCli("verify", folder),

@@ -8,7 +8,7 @@ import {
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { decodeChunk } from "../../src/jobs/verify/decode_chunk.ts";
+import { decodeChunk } from "../../src/codecs/decode_chunk.ts";
 import { adoptTiffs } from "../../tiff.ts";
 import {
   MOSAICS,

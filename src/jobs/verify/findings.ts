@@ -10,6 +10,7 @@ import {
   SIGNAL,
 } from "../../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import { CONCURRENCY } from "../convert/convert_options.ts";
 
 /**
@@ -169,6 +170,13 @@ export interface VerifyOptions extends StoreOptions {
   readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /** The number of chunks that are verified at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
+  /**
+   * The threads that decode chunks for `deep`: a pool of `./zarrita`, or their number from
+   * 0; with 0, the calling thread decodes. They decode chunks of 32 KiB or more with codecs
+   * of this package that compress; the findings are the same. Defaults to one for each
+   * processor, which start once 16 MiB of such chunks are decoded.
+   */
+  readonly threads?: ThreadPool | number | undefined;
   /** Verifies one share of the chunks and documents. */
   readonly share?: Share | undefined;
   /**
@@ -176,7 +184,7 @@ export interface VerifyOptions extends StoreOptions {
    * is an error that ends the verification.
    */
   readonly keepGoing?: boolean | undefined;
-  /** Called with each finding. */
+  /** Called with each finding. Those about chunks come in the order of the chunks. */
   readonly onFinding?: ((finding: Finding) => void) | undefined;
   /**
    * Called after each chunk.
@@ -192,6 +200,7 @@ const OPTIONS: OptionRules<VerifyOptions> = {
   deep: BOOLEAN,
   codecs: objectRule("a registry of codecs"),
   concurrency: CONCURRENCY,
+  threads: THREADS,
   share: objectRule("a share"),
   keepGoing: BOOLEAN,
   onFinding: FUNCTION,

@@ -11,7 +11,7 @@ import {
   isArrayDocument,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
+import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { chunkLevel } from "../chunk_checks.ts";
 import { chunksToDo, countToDo } from "../hierarchy/chunks_to_do.ts";
@@ -24,6 +24,7 @@ import {
   rootIn,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
 import { staleMetadata } from "./consolidated_metadata.ts";
 import {
   assertVerifyOptions,
@@ -93,13 +94,14 @@ export interface Verification {
  *
  * @param store The store.
  * @param path The path of the array or the group; empty for the root.
- * @param options `deep`: decodes all chunks; `onFinding`, `onProgress`, `share`,
+ * @param options `deep`: decodes all chunks; `threads`, `codecs`, `onFinding`, `onProgress`, `share`,
  * `keepGoing`, `concurrency` and `signal`.
  * @returns The findings, and the numbers of chunks and arrays.
  * @throws {MetadataError} If no node is at `path`.
  * @throws {TypeError} If `store` is not a store, or an option is unknown.
  * @throws {RangeError} If `path` is not names joined by `/`, or an option is out of range.
- * @throws {Error} If the store cannot be read.
+ * @throws {Error} If the store cannot be read, or a thread ends before it has decoded its
+ * chunks.
  *
  * @example
  * ```ts
@@ -132,7 +134,11 @@ export async function verify(
   const { share } = options;
   const findings = new Findings(options);
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
-  const chunks = await verifyChunks(place, arrays, findings, options);
+  const verifyAll = (decoding?: ChunkDecoding) =>
+    verifyChunks(place, arrays, findings, options, decoding);
+  const chunks = options.deep
+    ? await withDecoding(options, verifyAll)
+    : await verifyAll();
   findings.finish();
   const chunksOfGrids = arrays.reduce(
     (sum, array) => sum + countToDo({ ...array, stored: undefined }, share),
@@ -194,17 +200,35 @@ async function verifyChunks(
   arrays: readonly OpenedArray[],
   findings: Findings,
   options: VerifyOptions,
+  decoding: ChunkDecoding | undefined,
 ): Promise<number> {
   const { keepGoing = false, share } = options;
   const total = arrays.reduce((sum, each) => sum + countToDo(each, share), 0);
-  let [done, present] = [0, 0];
+  let [done, present, started] = [0, 0, 0];
+  const results = new InOrder<VerifiedChunk & { readonly array: OpenedArray }>(
+    ({ array, undecoded, findings: found }) => {
+      for (const [unknown, count] of undecoded) {
+        findings.addUndecoded(
+          documentKey(place, array.path),
+          array.level.shards ? "inner chunk" : "chunk",
+          unknown,
+          count,
+        );
+      }
+      for (const each of found) findings.add(each);
+    },
+  );
   await runConcurrently(
     itemsOf(arrays, share),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const found = await verifyChunk(array, coordinates, options, signal)
+      const number = started++;
+      await results.near(number, signal);
+      const found = await verifyChunk(array, coordinates, decoding, signal)
         .catch((error): VerifiedChunk => {
-          if (!keepGoing || signal.aborted) throw error;
+          const isFatal = !keepGoing || signal.aborted ||
+            error === decoding?.failure;
+          if (isFatal) throw error;
           const key = array.chunks.key(coordinates);
           const message = messageOf(error);
           return {
@@ -214,20 +238,45 @@ async function verifyChunks(
           };
         });
       if (found.isPresent) present++;
-      for (const [unknown, count] of found.undecoded) {
-        findings.addUndecoded(
-          documentKey(place, array.path),
-          array.level.shards ? "inner chunk" : "chunk",
-          unknown,
-          count,
-        );
-      }
-      for (const each of found.findings) findings.add(each);
+      results.add(number, { ...found, array });
       options.onProgress?.({ done: ++done, total });
     },
     options.signal,
   );
   return present;
+}
+
+/** The most results that wait for an earlier one. */
+const MOST_WAITING = 1000;
+
+/** Hands on the results of tasks in the order in which the tasks were started. */
+class InOrder<T> {
+  readonly #take: (result: T) => void;
+  readonly #early = new Map<number, T>();
+  #next = 0;
+  readonly #waiting = new Map<number, () => void>();
+
+  constructor(take: (result: T) => void) {
+    this.#take = take;
+  }
+
+  /** Waits until a task is among the next ones to end, so that results of later tasks do not fill the memory. */
+  async near(number: number, signal: AbortSignal): Promise<void> {
+    if (number < this.#next + MOST_WAITING) return;
+    const near = new Promise<void>((go) => this.#waiting.set(number, go));
+    await rejectOnAbort(near, signal);
+  }
+
+  add(number: number, result: T): void {
+    this.#early.set(number, result);
+    while (this.#early.has(this.#next)) {
+      this.#take(this.#early.get(this.#next)!);
+      this.#early.delete(this.#next++);
+      const near = this.#next + MOST_WAITING - 1;
+      this.#waiting.get(near)?.();
+      this.#waiting.delete(near);
+    }
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -30,13 +30,8 @@ import {
   endsWithChecksum,
   type ShardLevel,
 } from "../chunk_checks.ts";
-import { type Codecs, decodeChunk } from "./decode_chunk.ts";
-import {
-  type Finding,
-  finding,
-  type Rule,
-  type VerifyOptions,
-} from "./findings.ts";
+import type { ChunkDecoding } from "./chunk_decoding.ts";
+import { type Finding, finding, type Rule } from "./findings.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
@@ -58,16 +53,15 @@ export interface VerifiedChunk {
 /**
  * Verifies a chunk: its parts, its length, its checksum, and the index of a shard.
  *
- * @param options `deep`: whether chunks and inner chunks are decoded as well; `codecs`:
- * codecs besides those of this package.
+ * @param decoding What decodes chunks and inner chunks; `undefined` if they are not decoded.
  */
 export async function verifyChunk(
   array: VerifiedArray,
   coordinates: readonly number[],
-  options: Pick<VerifyOptions, "deep" | "codecs">,
+  decoding: ChunkDecoding | undefined,
   signal: AbortSignal,
 ): Promise<VerifiedChunk> {
-  const chunk = new ChunkVerification(array, coordinates, options, signal);
+  const chunk = new ChunkVerification(array, coordinates, decoding, signal);
   const isPresent = await chunk.run();
   const { findings, undecoded } = chunk;
   return { isPresent, findings, undecoded };
@@ -94,27 +88,39 @@ interface Piece {
 }
 
 class ChunkVerification {
-  readonly findings: Finding[] = [];
   readonly undecoded = new Map<string, number>();
   readonly #array: VerifiedArray;
   readonly #coordinates: readonly number[];
-  readonly #isDeep: boolean;
-  readonly #codecs: Codecs | undefined;
-  readonly #options: StoreOptions;
+  readonly #decoding: ChunkDecoding | undefined;
+  readonly #options: StoreOptions & { readonly signal: AbortSignal };
   readonly #key: string;
+  /** The findings, by the order of the checks that have found them. */
+  readonly #found: { readonly order: number; readonly finding: Finding }[] = [];
+  #checks = 0;
+  /** The inner chunks that threads decode. */
+  readonly #pending = new Set<Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(
     array: VerifiedArray,
     coordinates: readonly number[],
-    { deep = false, codecs }: Pick<VerifyOptions, "deep" | "codecs">,
+    decoding: ChunkDecoding | undefined,
     signal: AbortSignal,
   ) {
     this.#array = array;
     this.#coordinates = coordinates;
-    this.#isDeep = deep;
-    this.#codecs = codecs;
+    this.#decoding = decoding;
     this.#options = { signal };
     this.#key = array.chunks.key(coordinates);
+  }
+
+  get #isDeep(): boolean {
+    return this.#decoding !== undefined;
+  }
+
+  get findings(): Finding[] {
+    return this.#found.sort((a, b) => a.order - b.order)
+      .map(({ finding }) => finding);
   }
 
   /** Returns whether the chunk is present. */
@@ -128,7 +134,7 @@ class ChunkVerification {
     }, "adopted-file-changed");
     if (!isUnchanged) return true;
     const isPresent = await this.#verifyStored();
-    if (this.findings.length > 0) return isPresent;
+    if (this.#found.length > 0) return isPresent;
     if (hasRecord === false) {
       this.#add(
         "adopted-file-record",
@@ -157,6 +163,20 @@ class ChunkVerification {
 
   /** Verifies the chunk as it is stored. Returns whether it is present. */
   async #verifyStored(): Promise<boolean> {
+    try {
+      return await this.#verifyValue();
+    } finally {
+      await Promise.all(this.#pending);
+      this.#assertDecoded();
+    }
+  }
+
+  /** Throws the error of a thread that has failed. */
+  #assertDecoded(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #verifyValue(): Promise<boolean> {
     const { chunks, level } = this.#array;
     let size: number | undefined;
     const isRead = await this.#try(async () => {
@@ -212,29 +232,63 @@ class ChunkVerification {
   }
 
   async #verifyPiece(piece: Piece): Promise<void> {
-    const { level, path, first } = piece;
+    const { level } = piece;
     if (level.shards !== undefined) {
       return await this.#verifyShard(piece, level.shards);
     }
-    if (!this.#isDeep) return;
-    await this.#try(async () => {
-      const bytes = await piece.read({ offset: 0, length: piece.size });
-      if (bytes === undefined) return;
-      const { shape } = this.#array.chunks.metadata;
-      const names = level.codecs.map(({ name }) => name);
-      // The last strips of adopted TIFF files have no rows outside of the array.
-      noteKey(bytes, "", chunkRows(level.shape, shape, first, names));
-      const name = this.#nameOf(path);
-      const unknown = await decodeChunk(
-        bytes,
-        level,
-        name,
-        this.#key,
-        this.#codecs,
+    if (this.#decoding === undefined) return;
+    const leave = await this.#decoding.enterThread(level, piece.size);
+    const isInThread = leave !== undefined;
+    const decode = await this.#readToDecode(piece, this.#decoding, isInThread)
+      .catch((error) => {
+        leave?.();
+        throw error;
+      });
+    if (!isInThread) return await decode();
+    const task = decode().catch((error) => {
+      this.#failure ??= { error };
+    }).finally(() => {
+      this.#pending.delete(task);
+      leave();
+    });
+    this.#pending.add(task);
+  }
+
+  /** Reads a chunk or an inner chunk. Returns a function that decodes it. */
+  async #readToDecode(
+    { level, path, first, size, read }: Piece,
+    decoding: ChunkDecoding,
+    isInThread: boolean,
+  ): Promise<() => Promise<void>> {
+    const rule = path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding";
+    const check = this.#checks++;
+    let bytes: Uint8Array | undefined;
+    await this.#try(
+      async () => {
+        bytes = await read({ offset: 0, length: size });
+      },
+      rule,
+      check,
+    );
+    if (bytes === undefined) return async () => {};
+    const { shape } = this.#array.chunks.metadata;
+    const names = level.codecs.map(({ name }) => name);
+    // The last strips of adopted TIFF files have no rows outside of the array.
+    noteKey(bytes, "", chunkRows(level.shape, shape, first, names));
+    const chunk = { bytes, level, what: this.#nameOf(path), key: this.#key };
+    return async () => {
+      await this.#try(
+        async () => {
+          const unknown = isInThread
+            ? await decoding.decodeInThread(chunk, this.#options.signal)
+            : await decoding.decode(chunk);
+          if (unknown === undefined) return;
+          this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
+        },
+        rule,
+        check,
       );
-      if (unknown === undefined) return;
-      this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
-    }, path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding");
+    };
   }
 
   /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
@@ -276,6 +330,7 @@ class ChunkVerification {
     if (!this.#isDeep || !isWithin) return;
     for (const [place, entry] of entries.entries()) {
       if (entry === undefined) continue;
+      this.#assertDecoded();
       const { offset, length } = entry;
       await this.#verifyPiece({
         level: inner,
@@ -295,22 +350,36 @@ class ChunkVerification {
   }
 
   /** Runs a task, and turns damage into a finding. Returns whether there was none. */
-  async #try(task: () => Promise<void>, rule: Rule): Promise<boolean> {
+  async #try(
+    task: () => Promise<void>,
+    rule: Rule,
+    check = this.#checks++,
+  ): Promise<boolean> {
     try {
       await task();
       return true;
     } catch (error) {
       if (error instanceof UnfinishedWriteError) {
-        this.#add("chunk-unfinished", error.message);
+        this.#add("chunk-unfinished", error.message, this.#key, check);
       } else if (error instanceof DamageError) {
-        this.#add(ruleOf(error, rule), error.message, error.key || this.#key);
+        const key = error.key || this.#key;
+        this.#add(ruleOf(error, rule), error.message, key, check);
       } else throw error;
       return false;
     }
   }
 
-  #add(rule: Rule, message: string, key = this.#key): void {
-    this.findings.push(finding(rule, key, message, this.#coordinates));
+  /** @param check The place of the check in the order of checks. */
+  #add(
+    rule: Rule,
+    message: string,
+    key = this.#key,
+    check = this.#checks++,
+  ): void {
+    this.#found.push({
+      order: check,
+      finding: finding(rule, key, message, this.#coordinates),
+    });
   }
 
   #nameOf(path: readonly number[]): string {

@@ -1,14 +1,22 @@
-import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
-import {
-  type CodecEntry,
-  type CodecRegistry,
-  decodedLength,
-  isSized,
-  loadCodec,
-} from "../../codecs/mod.ts";
-import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
-import type { NamedConfiguration } from "../../metadata/mod.ts";
-import type { ChunkLevel } from "../chunk_checks.ts";
+import { CHECKSUM_SIZE, verifyChecksum } from "../checksum/mod.ts";
+import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
+import type { CodecEntry } from "./codec.ts";
+import { decodedLength, isSized } from "./decoded_length.ts";
+import { type CodecRegistry, loadCodec } from "./register_codecs.ts";
+
+/** How the chunks of an array are encoded, or the inner chunks of a shard. A message to a worker can hold it. */
+export interface ChunkEncoding {
+  readonly codecs: readonly NamedConfiguration[];
+  /** The shape of a chunk before the first codec, in elements. */
+  readonly shape: readonly number[];
+  /** The data type of stored elements. */
+  readonly dataType: string;
+  /** The length of a chunk in bytes, if all chunks have the same. */
+  readonly size: number | undefined;
+  /** Whether codecs may decode into the same memory again. */
+  readonly reusesMemory?: boolean;
+}
 
 /**
  * Decodes a chunk to bytes of elements.
@@ -21,7 +29,7 @@ import type { ChunkLevel } from "../chunk_checks.ts";
  */
 export async function decodeChunk(
   bytes: Uint8Array,
-  level: ChunkLevel,
+  level: ChunkEncoding,
   what: string,
   key: string,
   codecs?: Codecs,
@@ -83,7 +91,7 @@ async function decode(
 /** Throws if the bytes of the elements have another length than the elements take. */
 function assertLength(
   { length }: Uint8Array,
-  level: ChunkLevel,
+  level: ChunkEncoding,
   what: string,
   key: string,
 ): void {
@@ -103,7 +111,7 @@ function assertLength(
  * @param end The number of these codecs.
  */
 async function unknownAmong(
-  level: ChunkLevel,
+  level: ChunkEncoding,
   end: number,
   codecs: Codecs | undefined,
 ): Promise<string | undefined> {
@@ -134,7 +142,7 @@ interface Decoder {
  */
 async function decoderOf(
   { name, configuration }: NamedConfiguration,
-  { codecs: all, shape, dataType }: ChunkLevel,
+  { codecs: all, shape, dataType, reusesMemory = false }: ChunkEncoding,
   codecs: Codecs | undefined,
 ): Promise<Decoder | undefined> {
   const own = await loadCodec(name);
@@ -144,6 +152,7 @@ async function decoderOf(
       dataType,
       shape,
       codecs: all,
+      reusesMemory,
     }) as Decoder | undefined;
   } catch (error) {
     // The registry of `registerCodecs` refuses codecs that it does not know.
