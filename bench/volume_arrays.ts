@@ -10,6 +10,7 @@ import {
   type GetShardedOptions,
   registerCodecs,
   setSharded,
+  type SetShardedOptions,
   ThreadPool,
   withZarrParts,
 } from "../zarrita.ts";
@@ -70,9 +71,10 @@ export async function writeVolume(
   folder: string,
   { container }: Layout,
   data: Elements,
+  threads?: SetShardedOptions["threads"],
 ): Promise<void> {
   const array = await openVolume(withZarrParts(new FileSystemStore(folder)));
-  await setSharded(zarr, array, null, data as never, { container });
+  await setSharded(zarr, array, null, data as never, { container, threads });
 }
 
 /** Reads all elements, or those of a region, by zarrita. */

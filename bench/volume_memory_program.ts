@@ -31,7 +31,7 @@ const tasks: Record<string, () => Promise<unknown>> = {
     const count = metadata.shape.reduce((product, n) => product * n, 1);
     const data = new Uint16Array(count);
     for (let i = 0; i < count; i++) data[i] = 256 * random();
-    await writeVolume(copy, { metadata }, data);
+    await writeVolume(copy, { metadata }, data, 2);
     await Deno.remove(copy, { recursive: true });
   },
 };

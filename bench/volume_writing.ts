@@ -36,7 +36,9 @@ interface Writer {
 
 function writersOf(pools: Pools): Writer[] {
   return [
-    { name: "setSharded", threads: 2, pool: pools[2], most: MOST },
+    { name: "setSharded, 1 thread", threads: 1, pool: pools[1] },
+    { name: "setSharded, 2 threads", threads: 2, pool: pools[2], most: MOST },
+    { name: "setSharded, 2 threads that start", threads: 2 },
   ];
 }
 
@@ -65,7 +67,7 @@ export async function measureWriting(
         most,
         async run() {
           const { data, layouts } = volume;
-          await writeVolume(folder, layouts[layout]!, data);
+          await writeVolume(folder, layouts[layout]!, data, pool ?? threads);
           return 0;
         },
       }),
