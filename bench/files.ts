@@ -1,10 +1,15 @@
 /** Splits and joins the files of a shard beside `cp`: `deno task bench files` */
 import { ConcatParts, FileSystemStore } from "../mod.ts";
+import {
+  chooseStandardLibrary,
+  type StandardLibrary,
+} from "../tools/standard_library.ts";
 import { MIB } from "./bytes.ts";
 import { command } from "./command.ts";
 import {
   type Comparison,
   GIGABYTES,
+  type Goal,
   type Report,
   type Row,
   sizeText,
@@ -41,6 +46,13 @@ import {
 
 const SIZE = 1024 * MIB;
 const COPY = ["copy"];
+const TWO_COPIES = ["copy", "copy2"];
+
+/** Splitting and joining beside `cp`, which computes no checksum. */
+const FILE_GOAL: Goal = { of: "auto", against: ["cp"], least: 0.9 };
+/** The same by a stream, whose pieces lie in memory of their own. */
+const PIPE_GOAL: Goal = { ...FILE_GOAL, least: 0.7 };
+const COMMAND_GOAL: Goal = { ...FILE_GOAL, of: "command" };
 
 /** How a row splits or joins. */
 type Checksum = "none" | "compute" | "verify";
@@ -49,6 +61,9 @@ type Checksum = "none" | "compute" | "verify";
 interface FileContestant extends Contestant {
   readonly makes: readonly string[];
 }
+
+/** A row: what is done, who does it, and how fast it must be. */
+type Work = readonly [string, readonly FileContestant[], readonly Goal[]];
 
 /** A shard of 1 GiB in memory and on disk, and the memory that it takes. */
 export async function benchFiles(options: Options): Promise<Report> {
@@ -59,8 +74,11 @@ export async function benchFiles(options: Options): Promise<Report> {
   const folders = await makeFolders(options.disk);
   const comparisons: Comparison[] = [];
   try {
+    const library = await chooseStandardLibrary();
     for (const folder of folders) {
-      comparisons.push(await measureFolder(folder, size, effort, options));
+      comparisons.push(
+        await measureFolder(folder, size, effort, { ...options, library }),
+      );
     }
     const disk = folders.find(({ isDisk }) => isDisk)!;
     const shards = options.quick ? [64 * MIB] : [1024 * MIB, 8 * 1024 * MIB];
@@ -68,7 +86,7 @@ export async function benchFiles(options: Options): Promise<Report> {
       comparisons,
       tables: [await measurePeaks(disk.path, shards)],
       note:
-        `One shard in three parts, each time into new files, without waiting for the disk (no \`fsync\`). \`cp\` and \`cat\` are processes, whose start takes about 1 ms. Load average before: ${
+        `One shard in three parts, each time into new files, without waiting for the disk (no \`fsync\`). \`cp\` and \`cat\` are processes, whose start takes about 1 ms; the rows of \`zarr-parts\` include the start of Deno. Load average before: ${
           Deno.loadavg()[0]!.toFixed(2)
         } on ${navigator.hardwareConcurrency} cores; other programs slow those most that read and write at once.`,
     };
@@ -81,7 +99,7 @@ async function measureFolder(
   folder: Folder,
   size: number,
   effort: Effort,
-  options: Options,
+  options: Options & { readonly library: StandardLibrary },
 ): Promise<Comparison> {
   const comparison = {
     title: `${sizeText(size)} in files ${folder.description}`,
@@ -89,7 +107,7 @@ async function measureFolder(
     unit: GIGABYTES,
   };
   const free = await freeSpace(folder.path);
-  if (free !== undefined && free < 3.5 * size) {
+  if (free !== undefined && free < 4.5 * size) {
     return {
       ...comparison,
       title: `${comparison.title}: too little room`,
@@ -99,12 +117,12 @@ async function measureFolder(
   const crc32c = await makeShard(folder.path, size);
   const rows: Row[] = [];
   for (
-    const [label, contestants] of works(folder.path, size, crc32c, options)
+    const [label, contestants, goals] of [
+      ...works(folder.path, size, crc32c, options),
+      ...commands(folder.path, size, options.library),
+    ]
   ) {
     const timings = await measureFiles(folder, contestants, effort);
-    const goals = label.endsWith("no CRC32C")
-      ? [AUTO_GOAL]
-      : [AUTO_GOAL, { of: "auto", against: ["cp"], least: 1 }];
     rows.push({ labels: [label], timings, goals });
   }
   return { ...comparison, rows };
@@ -138,27 +156,73 @@ async function measureFiles(
   return await measure(measured, effort);
 }
 
-/** The rows: what is done, and who does it. */
+/** Copies the shard by `cp`, once for each name. */
+function copying(
+  folder: string,
+  size: number,
+  makes: readonly string[],
+): FileContestant {
+  return {
+    name: "cp",
+    amount: size * makes.length,
+    makes,
+    async run() {
+      for (const name of makes) await command("cp", ["shard", name], folder);
+      return size * makes.length;
+    },
+  };
+}
+
+/** The rows of the command line, whose start is measured, too. */
+function commands(
+  folder: string,
+  size: number,
+  { run }: StandardLibrary,
+): Work[] {
+  const program = new URL("../src/cli/main.ts", import.meta.url).href;
+  const list = SHARD_PARTS.parts.map(({ keySuffix, size }) =>
+    size === undefined ? keySuffix : `${keySuffix}:${size}`
+  );
+  const work = (
+    name: string,
+    makes: readonly string[],
+    ...args: readonly string[]
+  ): Work => {
+    const contestant: FileContestant = {
+      name: "command",
+      amount: size,
+      makes,
+      async run() {
+        const { code, output } = await run([
+          ...["run", "--no-check", "-A", program, name, ...args],
+          ...["--parts", list.join(","), "--crc32c", "--quiet"],
+        ], { cwd: folder, output: "piped" });
+        if (code !== 0) throw new Error(`zarr-parts ${name} failed: ${output}`);
+        return size;
+      },
+    };
+    const label = `zarr-parts ${name}, CRC32C verified`;
+    return [label, [copying(folder, size, COPY), contestant], [COMMAND_GOAL]];
+  };
+  return [
+    work("split", PARTS_MADE, "shard", "--to", "cut"),
+    work("join", COPY, "part", "--to", "copy"),
+  ];
+}
+
+/** The rows of the package. */
 function works(
   folder: string,
   size: number,
   crc32c: number,
   { beside }: Options,
-): [string, FileContestant[]][] {
+): Work[] {
   const path = (name: string) => `${folder}/${name}`;
   function check(found: number | undefined): void {
     if (found === undefined || found === crc32c) return;
     throw new Error(`Expected the CRC32C ${crc32c}, found ${found}`);
   }
-  const cp: FileContestant = {
-    name: "cp",
-    amount: size,
-    makes: COPY,
-    async run() {
-      await command("cp", ["shard", "copy"], folder);
-      return size;
-    },
-  };
+  const cp = copying(folder, size, COPY);
   const cat: FileContestant = {
     ...cp,
     name: "cat",
@@ -180,16 +244,34 @@ function works(
       return reportNumber(report);
     },
   });
-  const join = (checksum: Checksum) => ({ library, engine }: Way) => {
-    const store = new library.FileSystemStore(folder);
+  const joined = (checksum: Checksum, { library, engine }: Way) =>
+    library.concatStream(
+      SHARD_PARTS,
+      ({ keySuffix }) => Deno.open(path(`part${keySuffix}`)),
+      { engine, crc32c: checksum, onReport: ({ crc32c }) => check(crc32c) },
+    );
+  const join = (checksum: Checksum) => (way: Way) => {
+    const store = new way.library.FileSystemStore(folder);
     return {
       async run() {
-        const chunk = library.concatStream(
-          SHARD_PARTS,
-          ({ keySuffix }) => Deno.open(path(`part${keySuffix}`)),
-          { engine, crc32c: checksum, onReport: ({ crc32c }) => check(crc32c) },
-        );
-        await store.set("/copy", chunk);
+        await store.set("/copy", joined(checksum, way));
+        return size;
+      },
+    };
+  };
+  const pipe = (way: Way) => ({
+    async run() {
+      const file = await Deno.create(path("copy"));
+      await joined("compute", way).pipeTo(file.writable);
+      return size;
+    },
+  });
+  type Run = (way: Way) => { run(): Promise<unknown> };
+  const both = (...works: readonly Run[]) => (way: Way) => {
+    const runs = works.map((work) => work(way));
+    return {
+      async run() {
+        for (const { run } of runs) await run();
         return size;
       },
     };
@@ -197,10 +279,19 @@ function works(
   const engines = (
     makes: readonly string[],
     contestant: Parameters<typeof engineContestants>[2],
+    amount = size,
   ) =>
-    engineContestants(size, beside, contestant)
+    engineContestants(amount, beside, contestant)
       .map((contestant) => ({ ...contestant, makes }));
+  const pair = (
+    label: string,
+    ...works: readonly Run[]
+  ): Work => [label, [
+    copying(folder, size, TWO_COPIES),
+    ...engines([...PARTS_MADE, ...COPY], both(...works), 2 * size),
+  ], [FILE_GOAL]];
 
+  const goals = [AUTO_GOAL, FILE_GOAL];
   const store = new FileSystemStore(folder);
   const parts = new ConcatParts(SHARD_PARTS.parts).apply(store);
   const throughStores = (
@@ -223,8 +314,8 @@ function works(
         PARTS_MADE,
         async () => await parts.set("/cut", (await store.stream("/shard"))!),
       ),
-    ]],
-    ["split, CRC32C", [cp, ...engines(PARTS_MADE, split("compute"))]],
+    ], [AUTO_GOAL]],
+    ["split, CRC32C", [cp, ...engines(PARTS_MADE, split("compute"))], goals],
     ["join, no CRC32C", [
       cp,
       cat,
@@ -233,8 +324,19 @@ function works(
         COPY,
         async () => await store.set("/copy", (await parts.stream("/part"))!),
       ),
-    ]],
-    ["join, CRC32C", [cp, cat, ...engines(COPY, join("compute"))]],
-    ["join, CRC32C verified", [cp, cat, ...engines(COPY, join("verify"))]],
+    ], [AUTO_GOAL]],
+    ["join, CRC32C", [cp, cat, ...engines(COPY, join("compute"))], goals],
+    [
+      "join, CRC32C verified",
+      [cp, cat, ...engines(COPY, join("verify"))],
+      goals,
+    ],
+    pair("split, then join, CRC32C", split("compute"), join("compute")),
+    pair("join, then split, CRC32C", join("compute"), split("compute")),
+    [
+      "join, piped to file.writable, CRC32C",
+      [cp, ...engines(COPY, pipe)],
+      [PIPE_GOAL],
+    ],
   ];
 }

@@ -14,7 +14,10 @@ import type { Table } from "./table.ts";
 const MOST = 64 * MIB;
 
 /** The tasks of `peak_memory_program.ts`. */
-const TASKS = ["split", "join", "split by stores", "join by stores"];
+const TASKS = [
+  ...["split", "join", "join by a pipe"],
+  ...["split by stores", "join by stores"],
+];
 
 /**
  * Measures the peak memory of programs that split and join files, above that of

@@ -15,6 +15,13 @@ const [folder = "", task = ""] = Deno.args;
 const store = new FileSystemStore(folder);
 const parts = new ConcatParts(SHARD_PARTS.parts).apply(store);
 
+const join = () =>
+  concatStream(
+    SHARD_PARTS,
+    ({ keySuffix }) => Deno.open(`${folder}/part${keySuffix}`),
+    { crc32c: "compute" },
+  );
+
 const tasks: Record<string, () => Promise<unknown>> = {
   "idle": async () => {},
   "split": async () =>
@@ -24,15 +31,11 @@ const tasks: Record<string, () => Promise<unknown>> = {
       ({ keySuffix }) => Deno.create(`${folder}/cut${keySuffix}`),
       { crc32c: "compute" },
     ),
-  "join": async () =>
-    await store.set(
-      "/copy",
-      concatStream(
-        SHARD_PARTS,
-        ({ keySuffix }) => Deno.open(`${folder}/part${keySuffix}`),
-        { crc32c: "compute" },
-      ),
-    ),
+  "join": async () => await store.set("/copy", join()),
+  "join by a pipe": async () => {
+    const file = await Deno.create(`${folder}/copy`);
+    await join().pipeTo(file.writable);
+  },
   "split by stores": async () =>
     await parts.set("/cut", (await store.stream("/shard"))!),
   "join by stores": async () =>

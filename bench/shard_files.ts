@@ -55,14 +55,14 @@ export async function removeFiles(
   }
 }
 
-/** Compares files with the shard or, if there are several, with its parts. */
+/** Compares files with the parts of the shard, if they have the names of parts, or with the shard. */
 export async function assertRight(
   folder: string,
   names: readonly string[],
 ): Promise<void> {
-  const expected = names.length > 1 ? PARTS_TO_JOIN : ["shard"];
-  for (const [i, name] of names.entries()) {
-    await command("cmp", [name, expected[i]!], folder);
+  for (const name of names) {
+    const expected = PARTS_TO_JOIN[PARTS_MADE.indexOf(name)] ?? "shard";
+    await command("cmp", [name, expected], folder);
   }
 }
 
