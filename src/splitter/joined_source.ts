@@ -1,5 +1,5 @@
 import { assertPartSize } from "../errors/mod.ts";
-import { rejectOnAbort } from "../runtime/mod.ts";
+import { nextTurn, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ByteReader,
   type ByteWriter,
@@ -245,8 +245,10 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
   const read = () => source.next(() => memory.make());
   /** The next piece, which is read while its receiver is busy with a long one. */
   let ahead: Promise<Uint8Array | undefined> | undefined;
+  let isOver = false;
   let stop = () => {};
   function end(): void {
+    isOver = true;
     signal?.removeEventListener("abort", stop);
     source.release();
   }
@@ -275,7 +277,8 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
         const isLong = memory.passed(piece);
         controller.enqueue(piece);
         if (isLong) {
-          ahead = read();
+          // The receiver begins to write the piece before the next one is read and summed up.
+          ahead = nextTurn().then(() => isOver ? undefined : read());
           ahead.catch(() => {}); // Thrown when the stream asks for the piece.
         }
       } catch (error) {

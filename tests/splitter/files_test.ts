@@ -1,6 +1,7 @@
 /** Files of Deno as sources, and the pieces of joined streams that are read from them. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type ByteReader, concatStream, splitStream } from "../../mod.ts";
+import { instancesInUse } from "../../src/splitter/wasm_splitter.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -160,6 +161,26 @@ Deno.test("concatStream reads one long piece ahead, and none before the first is
     await stream.cancel();
     await settle();
     assert(isClosed);
+  }
+});
+
+Deno.test("concatStream that is cancelled right after a long piece reads nothing more, and takes no memory", async () => {
+  for (const engine of ENGINES) {
+    for (const crc32c of ["none", "compute"] as const) {
+      let reads = 0;
+      const reader: ByteReader = {
+        read: (memory) => Promise.resolve(++reads && memory.length),
+      };
+      const before = instancesInUse();
+      const options = { crc32c, engine };
+      const stream = concatStream(partsOf([undefined]), () => reader, options)
+        .getReader();
+      while ((await stream.read()).value!.length < LONGEST);
+      const readBefore = reads;
+      await stream.cancel();
+      await settle();
+      assertEquals([reads, instancesInUse()], [readBefore, before]);
+    }
   }
 });
 
