@@ -11,7 +11,7 @@ import {
   registerCodecs,
   setSharded,
   type SetShardedOptions,
-  ThreadPool,
+  type ThreadPool,
   withZarrParts,
 } from "../zarrita.ts";
 import type { Elements, Layout, Region } from "./volume_data.ts";
