@@ -45,7 +45,7 @@ import {
 } from "./selection.ts";
 import type { ZarritaArray } from "./set_sharded.ts";
 import { ShardedArray } from "./sharded_array.ts";
-import { arraysOf, isOwnStore } from "./with_zarr_parts.ts";
+import { arraysOf, isOwnStore, poolOf } from "./with_zarr_parts.ts";
 
 /**
  * Reads elements of an array, as zarrita's `get` does, and decodes chunks in threads: in a
@@ -124,7 +124,11 @@ export async function getSharded<
       options as never,
     ) as SelectedElements<A, S>;
   }
-  const read = new ShardedRead(array, root, context, selected, options);
+  const { threads = poolOf(array.store as object) } = options;
+  const read = new ShardedRead(array, root, context, selected, {
+    ...options,
+    threads,
+  });
   const result = await rejectOnAbort(read.run(), signal);
   return result as SelectedElements<A, S>;
 }
@@ -160,9 +164,9 @@ export interface ZarritaReader {
  */
 export interface GetShardedOptions {
   /**
-   * The threads that decode chunks: a pool, or their number from 0; with 0, the calling
-   * thread decodes. Defaults to one for each processor, which start with a call that reads
-   * 16 MiB or more, and end with it.
+   * The threads that decode chunks: a pool, or their number from 0; with 0, chunks are
+   * decoded as for `zarr.get`. Defaults to the pool of the store or, without one, to one for
+   * each processor, which start with a call that reads 16 MiB or more, and end with it.
    */
   readonly threads?: ThreadPool | number | undefined;
   /** Aborts the reading. */

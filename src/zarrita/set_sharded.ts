@@ -33,7 +33,13 @@ import {
   writtenValue,
 } from "./selection.ts";
 import { ShardedArray } from "./sharded_array.ts";
-import { arraysOf, DECODE, type Decode, overlay } from "./with_zarr_parts.ts";
+import {
+  arraysOf,
+  DECODE,
+  type Decode,
+  overlay,
+  poolOf,
+} from "./with_zarr_parts.ts";
 
 /**
  * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
@@ -189,8 +195,8 @@ export interface SetShardedOptions
   otherBytes?: "refuse" | "replace" | undefined;
   /**
    * The threads that encode chunks: a pool, or their number from 0; with 0, the calling
-   * thread encodes. Defaults to one for each processor, which start with a call that writes
-   * 16 MiB or more, and end with it.
+   * thread encodes. Defaults to the pool of the store or, without one, to one for each
+   * processor, which start with a call that writes 16 MiB or more, and end with it.
    */
   threads?: ThreadPool | number | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
@@ -398,7 +404,7 @@ class ShardedWriter {
   ): Promise<void> {
     const { shape } = this.#array;
     const { shardShape, root } = this.#sharded;
-    const { threads } = this.#options;
+    const { threads = poolOf(this.#array.store as object) } = this.#options;
     const runs = coveredRuns(selection, shape);
     this.#encoder = await ChunkEncoder.create(this.#array, root, value);
     const bytes = this.#bytesOf(selectedShape(selection, shape));

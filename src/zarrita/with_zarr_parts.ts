@@ -93,7 +93,8 @@ export type ZarrPartsStore<S> =
 export interface ZarrPartsOptions {
   /**
    * A pool whose threads decode the chunks that `zarr.get` and `zarr.set` read, if they take
-   * 32 KiB or more once decoded, and are compressed. By default, the calling thread decodes.
+   * 32 KiB or more once decoded, and are compressed. It is also the pool of `getSharded` and
+   * `setSharded` that have no option `threads`. By default, the calling thread decodes.
    * A number of threads is refused, since nothing would say when these threads end.
    */
   readonly threads?: ThreadPool | undefined;
@@ -121,8 +122,9 @@ const HIDDEN = {
   streamRangeOf: undefined,
 } satisfies Record<keyof Store, undefined>;
 
-/** The member of a wrapped store that holds its arrays. */
+/** The members of a wrapped store that hold its arrays and its pool of threads. */
 const ARRAYS = Symbol("zarr-parts arrays");
+const POOL = Symbol("zarr-parts pool");
 
 /**
  * Wraps a store so that zarrita reads and writes arrays with `suffix` chunk keys,
@@ -237,6 +239,7 @@ export function withZarrParts<S extends ZarritaStore>(
       checkChunks(arrays, poolRunner(options.threads)),
     ],
     [ARRAYS]: arrays,
+    [POOL]: options.threads,
   });
   ownStores.add(wrapped);
   return wrapped as ZarrPartsStore<S>;
@@ -275,6 +278,11 @@ function readInner(
 /** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */
 export function arraysOf(store: object): TranslatedArrays | undefined {
   return (store as { [ARRAYS]?: TranslatedArrays })[ARRAYS];
+}
+
+/** The pool of threads that a store of {@linkcode withZarrParts} was given. */
+export function poolOf(store: object): ThreadPool | undefined {
+  return (store as { [POOL]?: ThreadPool })[POOL];
 }
 
 const ownStores = new WeakSet<object>();

@@ -368,21 +368,42 @@ Deno.test("withZarrParts takes its options as a store extension, too", async () 
   }
 });
 
-Deno.test("getSharded and setSharded take arrays of a store that has a pool", async () => {
+Deno.test("getSharded and setSharded use the pool of the store, unless they are given threads", async () => {
   const store = await storeArray({
     ...IMAGE,
-    chunkShapes: [[256, 256], [128, 128]],
+    dataType: "uint8",
+    shape: [1024, 1024],
+    chunkShapes: [[512, 512], [256, 256]],
   });
-  using threads = new ThreadPool({ threads: 1 });
+  const { threads, counts } = countedPool({ threads: 2 });
+  const other = countedPool({ threads: 1 });
+  using _ = threads;
+  using _other = other.threads;
   const array = await openArray(store, "", inPool(threads));
-  const expected = await zarr.get(await openArray(store));
-  for (const option of [undefined, 0, threads]) {
-    const read = await getSharded(zarr, array, null, { threads: option });
-    assertSameRead(read, expected);
+  const plain = await openArray(store);
+  const expected = await zarr.get(plain);
+  const ways = {
+    pool: () => getSharded(zarr, array),
+    undefined: () => getSharded(zarr, array, null, { threads: undefined }),
+    other: () => getSharded(zarr, array, null, { threads: other.threads }),
+    plain: () => getSharded(zarr, plain),
+  };
+  for (const [way, read] of Object.entries(ways)) {
+    const before = [counts.done, other.counts.done];
+    assertSameRead(await read(), expected);
+    const [own, others] = [counts.done, other.counts.done]
+      .map((done, i) => done - before[i]!);
+    const isOwn = way === "pool" || way === "undefined";
+    assertEquals([own, others], [isOwn ? 16 : 0, way === "other" ? 16 : 0]);
   }
-  await setSharded(zarr, array, [zarr.slice(3, 9), null], 5 as never);
-  (expected.data as Uint16Array).fill(5, 3 * 256, 9 * 256);
-  assertSameRead(await zarr.get(await openArray(store)), expected);
+  for (const option of [undefined, other.threads]) {
+    const before = counts.done;
+    await setSharded(zarr, array, null, 5 as never, { threads: option });
+    await setSharded(zarr, array, null, expected as never, { threads: option });
+    assertSameRead(await zarr.get(plain), expected);
+    assertEquals(counts.done > before, option === undefined);
+  }
+  assertEquals(counts.failures, []);
 });
 
 Deno.test("withZarrParts refuses threads that are no pool, and unknown options", () => {
