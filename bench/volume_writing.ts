@@ -88,8 +88,8 @@ export async function measureWriting(
     const store = withZarrParts(new FileSystemStore(folder));
     const found = await get(await openVolume(store));
     assertSame(volume.data, found, `${name}, read by zarrita,`);
-    for (const peer of peers) {
-      if (volume.layoutOf(peer.name) !== layout) continue;
+    const [peer] = peers; // One is enough, and all would take minutes.
+    if (peer && volume.layoutOf(peer.name) === layout) {
       await peer.ask("check", { path: folder });
     }
   }
