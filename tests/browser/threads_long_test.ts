@@ -1,6 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
+import config from "../../deno.json" with { type: "json" };
+import { bundleExports, bundleFile } from "../../tools/bundle.ts";
 import { bundle } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testInChromium } from "./chromium.ts";
@@ -115,7 +117,8 @@ const CASES: Case[] = [
 async function printedBy(
   browser: Browser,
   folder: string,
-  [, headers, query]: Case,
+  headers: Record<string, string>,
+  query: Record<string, string>,
 ): Promise<Printed> {
   const server = serveFolder(folder, headers);
   const page = await browser.newPage();
@@ -143,10 +146,37 @@ testInChromium(
         `${folder}/page.html`,
         `<!doctype html><script type="module" src="threaded_page.js"></script>`,
       );
-      for (const each of CASES) {
-        const [what, , , check] = each;
+      for (const [what, headers, query, check] of CASES) {
         await t.step(`a page ${what}`, async () => {
-          check(await printedBy(browser, folder, each));
+          check(await printedBy(browser, folder, headers, query));
+        });
+      }
+    }),
+);
+
+testInChromium(
+  "threads of a page import zarrita by the import map of the page",
+  (browser, t) =>
+    inTempDir(async (folder) => {
+      const program = fileURLToPath(import.meta.resolve("./threaded_page.ts"));
+      const files = [
+        ...await bundleFile(program, { external: ["zarrita"] }),
+        ...await bundleExports({ "*": config.imports.zarrita }, {}),
+      ];
+      const [page, zarrita] = files.map(([_, text]) => text);
+      await Deno.writeTextFile(`${folder}/threaded_page.js`, page!);
+      await Deno.writeTextFile(`${folder}/zarrita.js`, zarrita!);
+      const map = JSON.stringify({ imports: { zarrita: "/zarrita.js" } });
+      await Deno.writeTextFile(
+        `${folder}/page.html`,
+        `<!doctype html><script type="importmap">${map}</script><script type="module" src="threaded_page.js"></script>`,
+      );
+      for (const codec of ["gzip", "zstd"]) {
+        await t.step(codec, async () => {
+          byThreads(true)(
+            await printedBy(browser, folder, ISOLATED, { codec }),
+          );
+          byThreads(false)(await printedBy(browser, folder, {}, { codec }));
         });
       }
     }),

@@ -116,7 +116,15 @@ try {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     results.sum = await read(pool);
   } else if (mode === "unused") results.size = new ThreadPool().size > 0;
-  else if (mode === "dead") {
+  else if (mode === "module") {
+    const program = new URL("./threaded_worker.js", import.meta.url);
+    const createWorker = () => new scope.Worker(...[program] as never[]);
+    const pool = new ThreadPool({
+      threads: 2,
+      createWorker: createWorker as never,
+    });
+    results.sum = await read(pool);
+  } else if (mode === "dead") {
     const pool = new ThreadPool({ threads: 1, createWorker: dying });
     results.sum = await read(pool);
   } else throw new Error(`Unknown mode ${mode}`);

@@ -8,6 +8,9 @@ import { testWith } from "../support/tools.ts";
 import { NODE } from "./programs.ts";
 
 const PROGRAM = fileURLToPath(import.meta.resolve("./threaded_reads.ts"));
+const WORKER = fileURLToPath(
+  import.meta.resolve("../browser/threaded_worker.ts"),
+);
 /** The sum of 16 × 2^20 elements, of which a quarter is absent. */
 const SUM = 12 * 2 ** 20 * 7 + 4 * 2 ** 20;
 /** How long a program may go on after it has done its work, in milliseconds: much longer than the threads of a pool are kept. */
@@ -132,6 +135,12 @@ testWith(
           MODES.using!(await run(node, [path, "using", codec]));
         });
       }
+      await t.step("in a module of createWorker", async () => {
+        const external = ["zarrita"];
+        const [program] = (await bundleFile(WORKER, { external })).values();
+        await Deno.writeTextFile(`${folder}/threaded_worker.js`, program!);
+        MODES.using!(await run(node, [path, "module", "zstd"]));
+      });
     }),
 );
 
