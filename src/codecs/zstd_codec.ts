@@ -1,4 +1,5 @@
 import {
+  copyBytes,
   joinBytes,
   type NativeZlib,
   nativeZlib,
@@ -94,15 +95,19 @@ export class ZstdCodec {
       return await (await this.#loadedPeer()).encode(bytes);
     }
     const { constants } = this.#native;
-    const encoded = this.#native.zstdCompressSync(bytes, {
-      chunkSize: pieceSize(bytes.length),
+    const options = {
       pledgedSrcSize: bytes.length, // So that the frame has its content size.
       params: {
         [constants.ZSTD_c_compressionLevel!]: level,
         [constants.ZSTD_c_checksumFlag!]: checksum ? 1 : 0,
       },
-    });
-    return ownBytes(encoded);
+    };
+    // To a frame that fills a piece, Deno adds an empty frame.
+    const chunkSize = pieceSize(frameBound(bytes.length));
+    return this.#reusesMemory && encodeAgain(this.#native, bytes, options) ||
+      ownBytes(
+        this.#native.zstdCompressSync(bytes, { ...options, chunkSize }),
+      );
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {
@@ -188,8 +193,8 @@ export class ZstdCodec {
   }
 }
 
-/** A decoder of `node:zlib`, with members that `node:zlib` does not document. */
-interface Decoder {
+/** An encoder or a decoder of `node:zlib`, with members that `node:zlib` does not document. */
+interface Coder {
   readonly _handle?: {
     reset(): void;
     writeSync(
@@ -206,9 +211,10 @@ interface Decoder {
   readonly _writeState?: ArrayLike<number>;
   readonly destroyed?: boolean;
   on(type: "error", listener: () => void): void;
+  close(): void;
 }
 
-let decoder: Decoder | undefined;
+let decoder: Coder | undefined;
 let output = new Uint8Array();
 /** The bytes of output that a frame must leave, so that the decoder has room to say that it is longer. */
 const ROOM = 64;
@@ -229,7 +235,7 @@ function decodeAgain(
 ): Uint8Array | undefined {
   try {
     if (decoder === undefined) {
-      decoder = new native.ZstdDecompress!({ chunkSize: ROOM }) as Decoder;
+      decoder = new native.ZstdDecompress!({ chunkSize: ROOM }) as Coder;
       decoder.on("error", () => {}); // Not to end the program.
     }
     const { _handle: handle, _writeState: left } = decoder;
@@ -248,6 +254,47 @@ function decodeAgain(
   }
   decoder = undefined;
   return undefined;
+}
+
+/**
+ * Encodes bytes into the memory of earlier frames: new memory takes a tenth of the time.
+ *
+ * @returns The frame in memory of its own, the same as that of the documented function;
+ * `undefined` where the runtime has no such encoder.
+ */
+function encodeAgain(
+  native: NativeZlib,
+  bytes: Uint8Array,
+  options: object,
+): Uint8Array | undefined {
+  let encoder: Coder | undefined;
+  try {
+    encoder = new native.ZstdCompress!({
+      ...options,
+      chunkSize: ROOM,
+    }) as Coder;
+    encoder.on("error", () => {}); // Not to end the program.
+    const { _handle: handle, _writeState: left } = encoder;
+    if (handle === undefined || left === undefined) return undefined;
+    if (bytes.buffer === output.buffer) return undefined;
+    const room = frameBound(bytes.length);
+    if (pieceSize(room) < room) return undefined; // The memory would be kept.
+    if (output.length < room) output = new Uint8Array(room);
+    const end = native.constants.ZSTD_e_end!;
+    handle.writeSync(end, bytes, 0, bytes.length, output, 0, room);
+    return !encoder.destroyed && left[0]! > 0 && left[1] === 0
+      ? copyBytes(output, 0, room - left[0]!)
+      : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    encoder?.close();
+  }
+}
+
+/** A length that no frame with bytes of a length reaches. Source: ZSTD_COMPRESSBOUND in zstd.h */
+function frameBound(length: number): number {
+  return length + (length >>> 8) + 128;
 }
 
 function framesOf(encoded: Uint8Array): ZstdFrame[] {

@@ -12,6 +12,7 @@ export interface NativeZlib {
   /** Missing before Node 22.15. */
   readonly zstdCompressSync?: NativeCoder;
   readonly zstdDecompressSync?: NativeCoder;
+  readonly ZstdCompress?: new (options: object) => unknown;
   readonly ZstdDecompress?: new (options: object) => unknown;
 }
 

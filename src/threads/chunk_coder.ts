@@ -124,9 +124,11 @@ export class ChunkCoder {
     };
   }
 
-  /** Encodes the elements of a chunk, which fill their memory. */
+  /** Encodes the elements of a chunk. */
   async encode({ bytes, strides }: ChunkElements): Promise<Uint8Array> {
-    const data = elementsOf(bytes, this.#format);
+    // Codecs of zarrita take all of the memory for the elements.
+    const own = this.#isOwn ? bytes : ownBytes(bytes);
+    const data = elementsOf(own, this.#format);
     const { shape } = this.#format;
     let chunk: Chunk = { data, shape, stride: strides };
     for (const codec of this.#arrayToArray) chunk = await codec.encode(chunk);

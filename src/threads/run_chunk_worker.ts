@@ -67,7 +67,7 @@ export function runChunkWorker(
     }
     const own = results.map(ownMemory);
     const memory = memoryOf(own);
-    const spare = encodedMemory(jobs).filter((each) => !memory.includes(each));
+    const spare = givenMemory(jobs).filter((each) => !memory.includes(each));
     port.post({ call, results: own, spare }, [...memory, ...spare]);
   };
   // One request after another, since codecs decode into the same memory again.
@@ -147,7 +147,8 @@ async function run(
     return await coder.encode({ bytes: elements, strides });
   }
   const length = shape.reduce((product, n) => product * n, elementSize);
-  const bytes = new Uint8Array(length);
+  if (gathered.length !== length) gathered = new Uint8Array(length);
+  const bytes = gathered;
   if (fill !== undefined) {
     copyElements(
       { bytes, offset: 0, strides },
@@ -157,8 +158,12 @@ async function run(
     );
   }
   copyIntoChunk(elements, { bytes, strides }, elementSize);
-  return await coder.encode({ bytes, strides });
+  const encoded = await coder.encode({ bytes, strides });
+  return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
 }
+
+/** The memory for elements that are gathered from shared memory. */
+let gathered = new Uint8Array();
 
 /** The most bytes that a result may leave unused in memory that goes to the pool. */
 const MOST_SPARE = 1024;
@@ -188,12 +193,12 @@ function memoryOf(results: readonly JobResult[]): ArrayBuffer[] {
   return [...memory];
 }
 
-/** The memory of encoded bytes, which no result of codecs keeps. */
-function encodedMemory(jobs: readonly Job[]): ArrayBuffer[] {
+/** The memory of jobs, which no result of codecs keeps unless it lies in it. */
+function givenMemory(jobs: readonly Job[]): ArrayBuffer[] {
   const memory = new Set<ArrayBuffer>();
   for (const job of jobs) {
-    if (job.kind === "encode") continue;
-    const { buffer } = job.bytes;
+    const bytes = job.kind === "encode" ? job.elements : job.bytes;
+    const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
     if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
       memory.add(buffer);
     }

@@ -78,7 +78,7 @@ export class Threads {
   /** The numbers of formats, by their texts, since arrays are opened again and again. */
   readonly #numbers = new Map<string, number>();
   readonly #formats = new WeakMap<ChunkFormat, number>();
-  /** Memory of bytes that threads have decoded. Fresh memory costs about as much time as the reading of a file. */
+  /** Memory of bytes that threads have decoded, or of elements that they have encoded. Fresh memory costs about as much time as the reading of a file. */
   readonly #spare: ArrayBuffer[] = [];
   #spareBytes = 0;
   #requests = 0;
@@ -131,7 +131,7 @@ export class Threads {
     });
   }
 
-  /** Returns memory for encoded bytes, whose contents are arbitrary. It is used again after {@linkcode run}. */
+  /** Returns memory for the bytes or the elements of jobs, whose contents are arbitrary. It is used again after {@linkcode run}. */
   allocate(length: number): Uint8Array {
     if (length < LEAST_SPARE) return new Uint8Array(length);
     // Only powers of 2, so that memory fits again.

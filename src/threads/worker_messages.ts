@@ -28,7 +28,7 @@ export interface CheckJob {
 /** Encodes a chunk. */
 export interface EncodeJob {
   readonly kind: "encode";
-  /** The elements, which fill their memory; the memory goes to the worker. Or elements in shared memory. */
+  /** The elements, whose memory goes to the worker. Or elements in shared memory. */
   readonly elements: Uint8Array | ChunkBlock;
   /** The strides of the elements of the chunk, in elements. Those in shared memory are gathered so. Defaults to C order. */
   readonly strides?: readonly number[] | undefined;
@@ -56,6 +56,6 @@ export interface Request {
 export type Answer = { readonly started: true } | {
   readonly call: number;
   readonly results: readonly JobResult[];
-  /** The memory of encoded bytes, to be used again. */
+  /** The memory of jobs, to be used again. */
   readonly spare: readonly ArrayBuffer[];
 };

@@ -156,6 +156,7 @@ export class ChunkEncoder {
       if (encoded !== undefined) return encoded;
     }
     const { TypedArray, codec, chunkShape: shape } = this.#context;
+    // All of the memory, as zarrita's codecs take it.
     const { buffer } = await this.#gather(piece, stored);
     const count = buffer.byteLength / this.#elementSize;
     const data = new TypedArray(buffer, 0, count);
@@ -173,7 +174,9 @@ export class ChunkEncoder {
       !isWhole && stored !== undefined;
     const job = {
       kind: "encode" as const,
-      elements: isGathered ? await this.#gather(piece, stored) : block,
+      elements: isGathered
+        ? await this.#gather(piece, stored, this.threads)
+        : block,
       strides: this.#strides,
       fill: isGathered || isWhole ? undefined : this.#fillBytes(),
     };
@@ -188,10 +191,15 @@ export class ChunkEncoder {
     }
   }
 
-  /** Returns the elements of a chunk with those of a piece, in memory of their own. */
+  /**
+   * Returns the elements of a chunk with those of a piece, in memory of their own.
+   *
+   * @param threads The threads that may give memory, which is longer than the elements.
+   */
   async #gather(
     { coordinates, block, isWhole }: ChunkPiece,
     stored: StoredChunk | undefined,
+    threads?: Threads,
   ): Promise<Uint8Array> {
     let bytes: Uint8Array;
     if (!isWhole && stored !== undefined) {
@@ -201,7 +209,8 @@ export class ChunkEncoder {
       const { data } = await this.#decode(coordinates, own);
       bytes = bytesOf(data as Elements);
     } else {
-      bytes = new Uint8Array(this.chunkBytes);
+      bytes = threads?.allocate(this.chunkBytes) ??
+        new Uint8Array(this.chunkBytes);
       if (!isWhole) this.#fill(bytes);
     }
     const chunk = { bytes, strides: this.#strides };
@@ -212,7 +221,7 @@ export class ChunkEncoder {
   /** Sets all elements of a chunk to the fill value. */
   #fill(bytes: Uint8Array): void {
     const fill = this.#fillBytes();
-    if (fill.every((byte) => byte === 0)) return;
+    if (fill.every((byte) => byte === 0)) return void bytes.fill(0);
     copyElements(
       { bytes, offset: 0, strides: this.#strides },
       { bytes: fill, offset: 0, strides: this.#strides.map(() => 0) },
