@@ -434,16 +434,40 @@ Deno.test("an aborted read leaves another read of the same pool alone", async ()
   });
 });
 
+/** Starts a worker that needs some milliseconds for each request. */
+function startSlow(milliseconds: number): Worker {
+  return startProgramOf(
+    `addEventListener("message", () => {
+      const until = performance.now() + ${milliseconds};
+      while (performance.now() < until);
+    });` + WORKER_PROGRAM,
+  );
+}
+
+Deno.test("a read may take longer than the timeout of a thread", async () => {
+  const { array } = await stored();
+  await withPool(
+    countedPool({ threads: 1, timeout: 2000 }, () => startSlow(250)),
+    async ({ threads, counts }) => {
+      const start = performance.now();
+      const found = await getSharded(zarr, array as never, null, {
+        threads,
+        memory: MEMORY,
+      });
+      // Otherwise, the test shows nothing.
+      assert(performance.now() - start > 2600);
+      assertSameRead(found, await zarr.get(array as never));
+      assertEquals([counts.workers, counts.done], [1, CHUNKS]);
+    },
+  );
+});
+
 Deno.test("threads get no chunks of a read that was aborted", async () => {
   const { array } = await stored();
-  const slow = `addEventListener("message", () => {
-      const until = performance.now() + 200;
-      while (performance.now() < until);
-    });` + WORKER_PROGRAM;
   const controller = new AbortController();
   let jobs = 0;
   const pool = countedPool({ threads: 1 }, () => {
-    const worker = startProgramOf(slow);
+    const worker = startSlow(200);
     worker.addEventListener("message", ({ data }) => {
       if (!("results" in data) || jobs > 0) return;
       jobs = pool.counts.jobs;
