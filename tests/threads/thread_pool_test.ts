@@ -462,6 +462,22 @@ Deno.test("a read may take longer than the timeout of a thread", async () => {
   );
 });
 
+Deno.test("getSharded rejects at once if its signal aborts while threads are busy", async () => {
+  const { array } = await stored();
+  const silent = () => startProgramOf("postMessage({ started: true });");
+  await withPool(countedPool({ threads: 2 }, silent), async ({ threads }) => {
+    const controller = new AbortController();
+    const reason = new Error("Enough");
+    const reading = getSharded(zarr, array as never, null, {
+      threads,
+      signal: controller.signal,
+    }).catch((error) => error);
+    setTimeout(() => controller.abort(reason), 100);
+    // Otherwise, the timeout of the threads would end the read.
+    assertEquals(await reading, reason);
+  });
+});
+
 Deno.test("threads get no chunks of a read that was aborted", async () => {
   const { array } = await stored();
   const controller = new AbortController();
