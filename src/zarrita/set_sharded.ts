@@ -452,8 +452,10 @@ class ShardedWriter {
     const isWhole = this.#sharded.isCovered(shard, runs);
     let endEncoding = () => {};
     const encoded = new Promise<void>((resolve) => endEncoding = resolve);
+    let latest: Iterable<Uint8Array> = [];
     const encode = async (chunkAt: ChunkAt) => {
       const changes = await this.#encode(piece, chunkAt, failing);
+      latest = changes.values();
       endEncoding();
       return changes;
     };
@@ -474,6 +476,7 @@ class ShardedWriter {
     // Shards that are still encoded when another one fails are not waited for.
     await rejectOnAbort(Promise.race([encoded, written]), failing);
     await written;
+    if (this.#encoder?.threads && container === undefined) freeMemory(latest);
   }
 
   /** Encodes the inner chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
@@ -534,6 +537,13 @@ class ShardedWriter {
   #bytesOf(shape: readonly number[]): number {
     const bits = coreDataType(this.#array.dtype)?.bits ?? 64;
     return shape.reduce((product, length) => product * length, bits / 8);
+  }
+}
+
+/** Frees the memory of chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
+function freeMemory(chunks: Iterable<Uint8Array>): void {
+  for (const { buffer } of chunks) {
+    (buffer as { transfer?(length: number): unknown }).transfer?.(0);
   }
 }
 
