@@ -12,12 +12,15 @@ import {
   arrayMetadata,
   createArrayChunks,
   encodeShard,
+  FileSystemStore,
   MemoryStore,
   parseShardLayout,
   type Store,
 } from "../../mod.ts";
 import { ThreadPool } from "../../zarrita.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { copyInto } from "../support/in_parts.ts";
 import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
 import { CODECS } from "./checksummed.ts";
 import { DAMAGES, example } from "./damages.ts";
@@ -188,6 +191,36 @@ Deno.test("verify finds the same damage in chunks, in the same order, by any num
       assert(counts.failures.length >= 2 * (3 * 5 + 4), `${counts.failures}`);
     }
   }
+});
+
+Deno.test("verify finds the same damage by threads in files, whose bytes go to the threads", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await copyInto(store, await damagedGroup());
+    const expected = await told(store, { threads: 0, concurrency: 1 });
+    assert(expected.told.length > 30);
+    // A cache keeps the bytes that it returns.
+    const cached = new Map<string, Uint8Array | undefined>();
+    const caching: Store = {
+      get: (...args) => store.get(...args),
+      async getRange(key, range, options) {
+        const name = `${key} ${JSON.stringify(range)}`;
+        if (!cached.has(name)) {
+          cached.set(name, await store.getRange(key, range, options));
+        }
+        return cached.get(name);
+      },
+      size: (...args) => store.size(...args),
+      list: (...args) => store.list(...args),
+    };
+    const { threads, counts } = countedPool({ threads: 2 });
+    using _ = threads;
+    for (const each of [store, caching, caching]) {
+      assertEquals(await told(each, { threads }), expected);
+    }
+    assert(counts.done > 100);
+    assert(cached.size > 100);
+  });
 });
 
 Deno.test("verify and repair find each damage by threads as without", async () => {

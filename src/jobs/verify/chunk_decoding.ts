@@ -25,6 +25,8 @@ const WAITING_PER_THREAD = 4;
 
 /** A chunk that has been read. */
 export interface ReadChunk {
+  /** Reads the chunk again. */
+  readonly read: () => Promise<Uint8Array | undefined>;
   readonly bytes: Uint8Array;
   readonly level: ChunkEncoding;
   /** The name of the chunk in messages, at the start of a sentence. */
@@ -58,6 +60,8 @@ export class ChunkDecoding {
   /** The decoded bytes that are still decoded before threads start. */
   #untilStart: number;
   readonly #formats = new Map<ChunkEncoding, ChunkFormat>();
+  /** Memory that stores were given for chunks, and that may go to threads. */
+  readonly #given = new WeakSet<ArrayBufferLike>();
   /** The levels whose chunks the calling thread decodes, since their codecs are cheap, or threads do not have them. */
   readonly #here = new Set<ChunkEncoding>();
 
@@ -99,10 +103,17 @@ export class ChunkDecoding {
     return await this.#waiting.enter(size);
   }
 
+  /** Returns memory for a chunk that a thread decodes. */
+  allocate(length: number): Uint8Array {
+    const bytes = this.#threads?.allocate(length) ?? new Uint8Array(length);
+    this.#given.add(bytes.buffer);
+    return bytes;
+  }
+
   /** Decodes a chunk in the calling thread, as `decodeChunk` does. */
-  async decode({ bytes, level, what, key }: ReadChunk): Promise<
-    string | undefined
-  > {
+  async decode(
+    { bytes, level, what, key }: Omit<ReadChunk, "read">,
+  ): Promise<string | undefined> {
     return await decodeChunk(bytes, level, what, key, this.#codecs);
   }
 
@@ -113,9 +124,10 @@ export class ChunkDecoding {
   ): Promise<string | undefined> {
     const { bytes, level } = chunk;
     const threads = this.#threads;
+    const isOwned = this.#given.delete(bytes.buffer);
     if (threads !== undefined) {
-      const own = threads.allocate(bytes.length); // A store may keep its bytes.
-      own.set(bytes);
+      const own = isOwned ? bytes : threads.allocate(bytes.length);
+      if (!isOwned) own.set(bytes); // The store may keep its bytes.
       const job = { kind: "check" as const, bytes: own, rows: rowsOf(bytes) };
       const length = decodedBytes(level) ?? bytes.length;
       try {
@@ -130,7 +142,9 @@ export class ChunkDecoding {
         this.#threads = undefined;
       }
     }
-    const unknown = await this.decode(chunk);
+    const present = isOwned ? await chunk.read() : bytes;
+    if (present === undefined) return undefined;
+    const unknown = await this.decode({ ...chunk, bytes: present });
     this.#here.add(level);
     return unknown;
   }

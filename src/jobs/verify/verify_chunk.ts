@@ -20,6 +20,8 @@ import {
 import {
   type ByteRange,
   type ByteWriter,
+  givesOwnedMemory,
+  type OwnedReadOptions,
   type Store,
   type StoreOptions,
   takeShortcut,
@@ -74,7 +76,10 @@ const NOWHERE: ByteWriter = {
 };
 
 /** Reads a range of a chunk or of an inner chunk. */
-type Read = (range: ByteRange) => Promise<Uint8Array | undefined>;
+type Read = (
+  range: ByteRange,
+  allocate?: OwnedReadOptions["allocate"],
+) => Promise<Uint8Array | undefined>;
 
 /** A chunk, or an inner chunk. */
 interface Piece {
@@ -193,8 +198,12 @@ class ChunkVerification {
       );
       return true;
     }
-    const read: Read = (range) =>
-      chunks.getRange(this.#coordinates, range, this.#options);
+    const read: Read = (range, allocate) => {
+      const options: OwnedReadOptions = allocate === undefined
+        ? this.#options
+        : { ...this.#options, allocate };
+      return chunks.getRange(this.#coordinates, range, options);
+    };
     const first = this.#coordinates.map((coordinate, i) =>
       coordinate * level.shape[i]!
     );
@@ -262,20 +271,30 @@ class ChunkVerification {
   ): Promise<() => Promise<void>> {
     const rule = path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding";
     const check = this.#checks++;
+    const { shape } = this.#array.chunks.metadata;
+    const names = level.codecs.map(({ name }) => name);
+    // The last strips of adopted TIFF files have no rows outside of the array.
+    const rows = chunkRows(level.shape, shape, first, names);
+    const readNoted = async (allocate?: OwnedReadOptions["allocate"]) => {
+      const bytes = await read({ offset: 0, length: size }, allocate);
+      if (bytes !== undefined) noteKey(bytes, "", rows);
+      return bytes;
+    };
+    const isOwned = isInThread && givesOwnedMemory(this.#array.store);
+    const allocate = isOwned
+      ? (length: number) => decoding.allocate(length)
+      : undefined;
     let bytes: Uint8Array | undefined;
     await this.#try(
       async () => {
-        bytes = await read({ offset: 0, length: size });
+        bytes = await readNoted(allocate);
       },
       rule,
       check,
     );
     if (bytes === undefined) return async () => {};
-    const { shape } = this.#array.chunks.metadata;
-    const names = level.codecs.map(({ name }) => name);
-    // The last strips of adopted TIFF files have no rows outside of the array.
-    noteKey(bytes, "", chunkRows(level.shape, shape, first, names));
-    const chunk = { bytes, level, what: this.#nameOf(path), key: this.#key };
+    const what = this.#nameOf(path);
+    const chunk = { bytes, level, what, key: this.#key, read: readNoted };
     return async () => {
       await this.#try(
         async () => {
@@ -335,11 +354,12 @@ class ChunkVerification {
       await this.#verifyPiece({
         level: inner,
         size: length,
-        read: (range) =>
+        read: (range, allocate) =>
           read(
             "offset" in range
               ? { offset: offset + range.offset, length: range.length }
               : range,
+            allocate,
           ),
         path: [...path, place],
         first: coordinatesInShard(place, layout).map((coordinate, i) =>
