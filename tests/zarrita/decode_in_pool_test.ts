@@ -310,7 +310,7 @@ Deno.test("withZarrParts with a pool: a thread that ends, or a pool that was dis
   );
   using _ = threads;
   const array = await openArray(store, "", inPool(threads));
-  await assertRejects(() => zarr.get(array), Error, "has ended");
+  await assertRejects(() => zarr.get(array), Error, "Killed");
 
   const disposed = new ThreadPool({ threads: 1 });
   const other = await openArray(store, "", inPool(disposed));
