@@ -367,6 +367,34 @@ Deno.test("getSharded rejects at once if its signal aborts while the store hangs
   });
 });
 
+Deno.test("getSharded aborts its requests to the store", async () => {
+  await withArray(async ({ threads, store }) => {
+    for (const memory of [undefined, 600]) {
+      for (const option of [threads, 0]) {
+        const controller = new AbortController();
+        const signals: (AbortSignal | undefined)[] = [];
+        const array = await openArray(observed(store, ({ key, options }) => {
+          if (!key.startsWith("/c/") || controller.signal.aborted) return;
+          signals.push(options?.signal);
+          if (signals.length === 3) controller.abort(new Error("Enough"));
+        }));
+        await assertRejects(
+          () =>
+            getSharded(zarr, array as never, null, {
+              threads: option,
+              memory,
+              signal: controller.signal,
+            }),
+          Error,
+          "Enough",
+        );
+        assertEquals(signals.length, 3);
+        assert(signals.some((signal) => signal?.aborted));
+      }
+    }
+  });
+});
+
 Deno.test("getSharded throws the error of its store, and asks it no more", async () => {
   await withArray(async ({ threads, store }) => {
     for (const key of ["/c/0/0", "/c/2/0", "/c/4/0"]) {
