@@ -11,8 +11,8 @@ import {
   zarritaModules,
 } from "./start_worker.ts";
 
-/** The number of requests that a thread has at the same time, so that it never waits for the next one. */
-const MOST_REQUESTS = 2;
+/** The number of requests that a thread has at the same time, so that it does not wait while the calling thread assembles a shard. */
+const MOST_REQUESTS = 4;
 /** Chunks of fewer decoded bytes are sent together, since a message takes about as long as the decoding of some 100 KiB. */
 const REQUEST_BYTES = 256 * 1024;
 

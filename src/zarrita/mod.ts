@@ -2,8 +2,6 @@
 export { ChunkChangedError } from "./partial_writes.ts";
 export {
   getSharded,
-  type GetShardedOptions,
-  type ReadProgress,
   type SelectedElements,
   type ZarritaReader,
 } from "./get_sharded.ts";
@@ -16,6 +14,7 @@ export {
   type ZarritaArray,
 } from "./set_sharded.ts";
 export { innermostCodecs } from "./sharded_array.ts";
+export type { GetShardedOptions, ReadProgress } from "./sharded_read.ts";
 export {
   withZarrParts,
   type ZarritaStore,

@@ -363,7 +363,7 @@ export const LEAST_WRITTEN = {
   toUse: 2 ** 20,
 };
 /** How many inner chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
-const CHUNKS_PER_THREAD = 4;
+const CHUNKS_PER_THREAD = 6;
 const SMALL_BYTES = 256 * 1024;
 
 /**

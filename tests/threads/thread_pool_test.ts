@@ -8,7 +8,7 @@ import {
 import type { MemoryStore } from "../../mod.ts";
 import type { WorkerLike } from "../../src/threads/start_worker.ts";
 import { WORKER_PROGRAM } from "../../src/threads/worker_program.ts";
-import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
+import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import {
   getSharded,
   ThreadPool,

@@ -7,7 +7,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
+import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import { getSharded, type ThreadPool } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countedPool } from "../threads/counted_pool.ts";
