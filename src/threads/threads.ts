@@ -240,8 +240,10 @@ export class Threads {
       };
       this.#threads.add(thread);
       return thread;
-    } catch (error) {
-      this.close(this.#startFailure(error));
+    } catch (cause) {
+      const error = this.#startFailure(cause);
+      if (error instanceof NoThreadsError) this.close(error);
+      else this.#end(error);
     }
   }
 
@@ -381,7 +383,9 @@ export class Threads {
     for (const { reject } of [...thread.requests.values()].flat()) {
       reject(error);
     }
-    if (!thread.hasStarted) this.close(error);
+    // A worker of `createWorker` may start another time.
+    const isFinal = error instanceof NoThreadsError;
+    if (isFinal) this.close(error);
     this.#give();
     this.#endWatch();
   }
