@@ -63,8 +63,8 @@ async function assertReads(array: Opened, threads: ThreadPool): Promise<void> {
 }
 
 /**
- * Starts a worker that leaves two requests to the calling thread, and then runs a statement
- * for each request. The pool has then received an answer, and knows that the worker runs.
+ * Starts a worker that leaves two requests to the calling thread, and runs a statement for
+ * each later one.
  */
 function startWith(statement: string): Worker {
   return startProgramOf(
@@ -163,7 +163,7 @@ for (const [what, [statement, message]] of Object.entries(FAILURES)) {
         assertInstanceOf(error.cause, Error);
         await assertReads(array, threads);
         assertEquals(counts.workers, 2);
-        assertEquals(new Set(counts.failures), new Set(["Later"]));
+        assertEquals(counts.failures.filter((why) => why !== "Later"), []);
         assert(counts.done >= CHUNKS);
       },
     );
