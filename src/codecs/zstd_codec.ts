@@ -282,14 +282,21 @@ function encodeAgain(
     if (output.length < room) output = new Uint8Array(room);
     const end = native.constants.ZSTD_e_end!;
     handle.writeSync(end, bytes, 0, bytes.length, output, 0, room);
-    return !encoder.destroyed && left[0]! > 0 && left[1] === 0
-      ? copyBytes(output, 0, room - left[0]!)
-      : undefined;
+    if (encoder.destroyed || left[0] === 0 || left[1] !== 0) return undefined;
+    const encoded = copyBytes(output, 0, room - left[0]!);
+    return isWholeFrame(encoded, bytes.length) ? encoded : undefined;
   } catch {
     return undefined;
   } finally {
     encoder?.close();
   }
+}
+
+/** Whether bytes are one frame that is whole and says the length of its content. */
+function isWholeFrame(bytes: Uint8Array, length: number): boolean {
+  const [frame, ...others] = zstdFrames(bytes);
+  return frame?.start === 0 && frame.contentSize === length &&
+    others.length === 0;
 }
 
 /** A length that no frame with bytes of a length reaches. Source: ZSTD_COMPRESSBOUND in zstd.h */
