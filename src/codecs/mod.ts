@@ -15,6 +15,7 @@ export {
   decodeChunk,
 } from "./decode_chunk.ts";
 export { decodedLength } from "./decoded_length.ts";
+export { stridesOf } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
 export { readJpegTables } from "./jpeg/segments.ts";

@@ -1,7 +1,7 @@
 /**
  * Threads that decode and encode chunks: `ThreadPool` and the `Threads` in it, the program
  * of their workers (`run_chunk_worker.ts`), and what the workers do with a chunk
- * (`chunk_coder.ts`, `copy_elements.ts`).
+ * (`thread_jobs.ts`, `chunk_coder.ts`, `copy_elements.ts`).
  */
 export type { ChunkFormat } from "./chunk_coder.ts";
 export {
@@ -11,9 +11,15 @@ export {
   copyFromChunk,
   copyIntoChunk,
 } from "./copy_elements.ts";
-export { isCheapToDecode, poolRunner, type RunInPool } from "./pool_jobs.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
 export type { WorkerLike } from "./start_worker.ts";
+export {
+  isCheapToDecode,
+  type JobResult,
+  LEAST_TO_SEND,
+  poolRunner,
+  type RunInPool,
+} from "./thread_jobs.ts";
 export {
   ThreadPool,
   type ThreadPoolOptions,
@@ -21,4 +27,3 @@ export {
   withThreads,
 } from "./thread_pool.ts";
 export { NoThreadsError, Threads } from "./threads.ts";
-export type { JobResult } from "./worker_messages.ts";

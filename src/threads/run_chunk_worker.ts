@@ -13,15 +13,15 @@ import {
   stridesInOrder,
 } from "./chunk_coder.ts";
 import { copyElements, copyFromChunk, copyIntoChunk } from "./copy_elements.ts";
-import type {
-  Answer,
-  CheckJob,
-  DecodeJob,
-  EncodeJob,
-  Job,
-  JobResult,
-  Request,
-} from "./worker_messages.ts";
+import {
+  type Answer,
+  type CheckJob,
+  type DecodeJob,
+  type EncodeJob,
+  type JobResult,
+  memoryOfJobs,
+  type Request,
+} from "./thread_jobs.ts";
 
 /**
  * Makes this worker decode and encode the chunks that a {@linkcode ThreadPool} gives it. A
@@ -67,7 +67,8 @@ export function runChunkWorker(
     }
     const own = results.map(ownMemory);
     const memory = memoryOf(own);
-    const spare = givenMemory(jobs).filter((each) => !memory.includes(each));
+    // No result of codecs keeps the memory of a job, unless the result lies in it.
+    const spare = memoryOfJobs(jobs).filter((each) => !memory.includes(each));
     port.post({ call, results: own, spare }, [...memory, ...spare]);
   };
   // One request after another, since codecs decode into the same memory again.
@@ -189,19 +190,6 @@ function memoryOf(results: readonly JobResult[]): ArrayBuffer[] {
     if (result === true || "failed" in result) continue;
     const { buffer } = result instanceof Uint8Array ? result : result.bytes;
     if (buffer instanceof ArrayBuffer) memory.add(buffer);
-  }
-  return [...memory];
-}
-
-/** The memory of jobs, which no result of codecs keeps unless it lies in it. */
-function givenMemory(jobs: readonly Job[]): ArrayBuffer[] {
-  const memory = new Set<ArrayBuffer>();
-  for (const job of jobs) {
-    const bytes = job.kind === "encode" ? job.elements : job.bytes;
-    const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
-      memory.add(buffer);
-    }
   }
   return [...memory];
 }

@@ -1,5 +1,5 @@
 import { describe } from "../errors/mod.ts";
-import type { Answer, Request } from "./worker_messages.ts";
+import type { Answer, Request } from "./thread_jobs.ts";
 
 /**
  * The part of a worker that a {@linkcode ThreadPool} uses: of a `Worker` of the web, or of
@@ -36,7 +36,7 @@ export interface StartedWorker {
   end(): void;
 }
 
-/** What a worker reports. */
+/** The functions that get the messages of a worker, and its end. */
 export interface WorkerListener {
   onAnswer(answer: Answer): void;
   /** Called when the worker has failed or ended. */

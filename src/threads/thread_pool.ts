@@ -7,7 +7,7 @@ import {
 } from "../errors/mod.ts";
 import { MemoryLimit } from "../runtime/mod.ts";
 import { processorCount, type WorkerLike } from "./start_worker.ts";
-import { registerPool, type RunInPool } from "./pool_jobs.ts";
+import { registerPool, type RunInPool } from "./thread_jobs.ts";
 import { NoThreadsError, Threads } from "./threads.ts";
 
 /**

@@ -2,7 +2,12 @@ import { describe } from "../errors/mod.ts";
 import { loadOnce } from "../runtime/mod.ts";
 import type { ChunkFormat } from "./chunk_coder.ts";
 import type { ChunkElements } from "./copy_elements.ts";
-import type { Answer, Job, JobResult } from "./worker_messages.ts";
+import {
+  type Answer,
+  type Job,
+  type JobResult,
+  memoryOfJobs,
+} from "./thread_jobs.ts";
 import {
   listenTo,
   type StartedWorker,
@@ -172,7 +177,7 @@ export class Threads {
     if (this.#failure !== undefined) return; // All threads have ended.
     const { idleTime } = this.#options;
     const end = () => this.#end(new Error("The threads have no users"));
-    if (idleTime === 0 || this.#failure !== undefined) return end();
+    if (idleTime === 0) return end();
     this.#idleTimer = setTimeout(end, idleTime);
     (this.#idleTimer as { unref?(): void }).unref?.(); // Timers of Node have it.
   }
@@ -267,14 +272,8 @@ export class Threads {
       jobs: calls.flatMap(({ jobs }) => jobs),
       zarrita: thread.formats.has(id) ? [] : zarritaModules(),
     };
-    const memory = new Set<ArrayBuffer>();
-    for (const job of request.jobs) {
-      const bytes = job.kind === "encode" ? job.elements : job.bytes;
-      const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
-      if (buffer instanceof ArrayBuffer) memory.add(buffer);
-    }
     try {
-      thread.worker.post(request, [...memory]);
+      thread.worker.post(request, memoryOfJobs(request.jobs));
     } catch (error) {
       for (const { reject } of calls) reject(error);
       return;

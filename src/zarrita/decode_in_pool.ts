@@ -3,13 +3,11 @@ import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import {
   type ChunkElements,
   isCheapToDecode,
+  LEAST_TO_SEND,
   type RunInPool,
 } from "../threads/mod.ts";
 import type { TranslatedArrays } from "../views/mod.ts";
 import { type Chunk, type Context, formatOf } from "./array_context.ts";
-
-/** Smaller chunks are decoded in the time that it takes to send them to a thread. */
-const LEAST_BYTES = 32 * 1024;
 
 /** The function that decodes a chunk of an array. */
 type Decode = Context["codec"]["decode"];
@@ -32,7 +30,7 @@ export function decodeInPool(
   const { BYTES_PER_ELEMENT: elementSize } = new TypedArray(0);
   if (elementSize === undefined) return (bytes) => codec.decode(bytes);
   const length = chunkShape.reduce((product, n) => product * n, elementSize);
-  if (length < LEAST_BYTES) return (bytes) => codec.decode(bytes);
+  if (length < LEAST_TO_SEND) return (bytes) => codec.decode(bytes);
   return async (bytes) => {
     const format = await formatOf(arrays, root, array, context);
     if (format === undefined || isCheapToDecode(format.codecs)) {
@@ -45,7 +43,7 @@ export function decodeInPool(
       rows: rowsOf(bytes),
     });
     const result = await run(format, makeJob, length);
-    // What a thread cannot decode, zarrita decodes, or throws its error.
+    // zarrita decodes a chunk on which a thread has failed, or throws its error.
     if (result === undefined || "failed" in (result as object)) {
       return await codec.decode(bytes);
     }

@@ -1,3 +1,4 @@
+import { stridesOf } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import type { ChunkBlock } from "../threads/mod.ts";
 
@@ -292,11 +293,6 @@ function listOf(texts: unknown[], like: Elements): Elements {
   const list = new List(like.chars!, texts.length);
   texts.forEach((text, i) => list.set!(i, text));
   return list;
-}
-
-/** The strides of elements in C order. */
-function stridesOf(shape: readonly number[]): number[] {
-  return shape.map((_, i) => shape.slice(i + 1).reduce((n, m) => n * m, 1));
 }
 
 /** The class of typed arrays for each numeric data type. */

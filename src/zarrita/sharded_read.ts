@@ -377,7 +377,7 @@ export class ShardedRead {
     }
     for (const [i, { piece }] of chunks.entries()) {
       const result = results[i];
-      // What a thread cannot decode, zarrita decodes, or throws its error.
+      // zarrita decodes a chunk on which a thread has failed, or throws its error.
       if (result === undefined || result !== true && "failed" in result) {
         await this.#readHere(piece, signal);
         continue;

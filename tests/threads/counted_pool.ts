@@ -2,7 +2,7 @@ import type {
   Answer,
   JobResult,
   Request,
-} from "../../src/threads/worker_messages.ts";
+} from "../../src/threads/thread_jobs.ts";
 import {
   startWorker,
   type WorkerLike,

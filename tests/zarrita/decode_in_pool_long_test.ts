@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import * as zarr from "zarrita";
 import type { Store, StoreKey } from "../../mod.ts";
-import { poolRunner } from "../../src/threads/pool_jobs.ts";
+import { poolRunner } from "../../src/threads/thread_jobs.ts";
 import {
   ChunkChangedError,
   getSharded,

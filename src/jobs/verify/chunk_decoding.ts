@@ -9,6 +9,7 @@ import { MemoryLimit } from "../../runtime/mod.ts";
 import {
   type ChunkFormat,
   isCheapToDecode,
+  LEAST_TO_SEND,
   NoThreadsError,
   type ThreadPool,
   type Threads,
@@ -17,8 +18,6 @@ import {
 
 /** The decoded bytes of chunks after which threads are started, which takes as long as to decode some MiB. */
 const LEAST_TO_START = 16 * 2 ** 20;
-/** Smaller chunks are decoded in the time that it takes to send them to a thread. */
-const LEAST_BYTES = 32 * 1024;
 /** The most encoded bytes of chunks that wait for threads, unless all threads need more for some chunks each. */
 const WAITING_BYTES = 16 * 2 ** 20;
 const WAITING_PER_THREAD = 4;
@@ -91,7 +90,7 @@ export class ChunkDecoding {
     if (this.#threads === undefined || this.#here.has(level)) return undefined;
     const hasWrongSize = level.size !== undefined && level.size !== size;
     const length = decodedBytes(level) ?? size;
-    if (hasWrongSize || length < LEAST_BYTES) return undefined;
+    if (hasWrongSize || length < LEAST_TO_SEND) return undefined;
     if (isCheapToDecode(level.codecs)) {
       this.#here.add(level);
       return undefined;

@@ -2,7 +2,7 @@ import type { ChunkRows } from "../codecs/mod.ts";
 import type { ChunkFormat } from "./chunk_coder.ts";
 import type { ChunkBlock, ChunkElements } from "./copy_elements.ts";
 
-/** What a worker does with one chunk. */
+/** A job of a worker: one chunk is decoded, checked or encoded. */
 export type Job = DecodeJob | CheckJob | EncodeJob;
 
 /** Decodes a chunk. */
@@ -36,7 +36,7 @@ export interface EncodeJob {
   readonly fill?: Uint8Array | undefined;
 }
 
-/** What a worker answers to a job: elements, encoded bytes, `true` if elements were copied or checked, or why the job failed. */
+/** The result of a job: elements, encoded bytes, `true` if elements were copied or checked, or why the job failed. */
 export type JobResult = ChunkElements | Uint8Array | true | { failed: string };
 
 /** A message to a worker. */
@@ -59,3 +59,56 @@ export type Answer = { readonly started: true } | {
   /** The memory of jobs, to be used again. */
   readonly spare: readonly ArrayBuffer[];
 };
+
+/** The memory of jobs, which goes to the worker and back. Memory that threads share stays where it is. */
+export function memoryOfJobs(jobs: readonly Job[]): ArrayBuffer[] {
+  const memory = new Set<ArrayBuffer>();
+  for (const job of jobs) {
+    const bytes = job.kind === "encode" ? job.elements : job.bytes;
+    const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
+    if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
+      memory.add(buffer);
+    }
+  }
+  return [...memory];
+}
+
+/**
+ * Runs a job in a thread of a pool.
+ *
+ * @param job Makes the job once there is memory for it.
+ * @param bytes The length of the decoded chunk.
+ * @returns `undefined` if the pool has no threads, or none can be started.
+ * @throws {Error} If the thread ends before it has answered, or the pool was disposed.
+ */
+export type RunInPool = (
+  format: ChunkFormat,
+  job: () => Job,
+  bytes: number,
+) => Promise<JobResult | undefined>;
+
+/** The functions that run the jobs of pools. Callers find them here, so that bundles without a `ThreadPool` hold no code that starts threads. */
+const pools = new WeakMap<object, RunInPool>();
+
+/** Notes how jobs of a pool are run. */
+export function registerPool(pool: object, run: RunInPool): void {
+  pools.set(pool, run);
+}
+
+/** Returns the function that runs jobs in a pool; `undefined` if the value is no pool. */
+export function poolRunner(pool: unknown): RunInPool | undefined {
+  return pools.get(pool as object);
+}
+
+/** Chunks of fewer decoded bytes are decoded in the time that it takes to send them to a thread. */
+export const LEAST_TO_SEND = 32 * 1024;
+
+/** Codecs that take no more time than the copy of the elements to another thread. */
+const CHEAP_CODECS = ["bytes", "transpose", "crc32c"];
+
+/** Whether the calling thread decodes chunks by itself about as fast as it sends them to threads. */
+export function isCheapToDecode(codecs: ChunkFormat["codecs"]): boolean {
+  return codecs.every(({ name, configuration }) =>
+    CHEAP_CODECS.includes(name) && configuration?.endian !== "big"
+  );
+}
