@@ -43,6 +43,18 @@ export function countedPool(
   return { threads: new ThreadPool({ ...options, createWorker }), counts };
 }
 
+/** Runs a function with a pool, and ends the threads of the pool. */
+export async function withPool<T extends { threads: ThreadPool }>(
+  pool: T,
+  run: (pool: T) => Promise<void>,
+): Promise<void> {
+  try {
+    await run(pool);
+  } finally {
+    pool.threads[Symbol.dispose]();
+  }
+}
+
 /** Starts a worker with the program of this package. */
 export function startDefault(): Worker {
   return startWorker(WORKER_PROGRAM) as Worker;

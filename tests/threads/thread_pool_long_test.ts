@@ -21,7 +21,12 @@ import {
   storeArray,
 } from "../zarrita/threaded_array.ts";
 import { observed } from "../support/observed_store.ts";
-import { countedPool, startDefault, startProgramOf } from "./counted_pool.ts";
+import {
+  countedPool,
+  startDefault,
+  startProgramOf,
+  withPool,
+} from "./counted_pool.ts";
 
 LEAST_BYTES.toStart = 0;
 LEAST_BYTES.toUse = 0;
@@ -41,18 +46,6 @@ type Opened = Awaited<ReturnType<typeof openArray>>;
 async function stored(): Promise<{ store: MemoryStore; array: Opened }> {
   const store = await storeArray(STORED);
   return { store, array: await openArray(store) };
-}
-
-/** Runs a test with a pool that is disposed of at its end. */
-async function withPool<T extends { threads: ThreadPool }>(
-  pool: T,
-  run: (pool: T) => Promise<void>,
-): Promise<void> {
-  try {
-    await run(pool);
-  } finally {
-    pool.threads[Symbol.dispose]();
-  }
 }
 
 async function assertReads(array: Opened, threads: ThreadPool): Promise<void> {

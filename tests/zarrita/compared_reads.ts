@@ -16,6 +16,7 @@ import { type Selection, selectionsOf } from "./selections.ts";
 import {
   assertSameRead,
   documentOf,
+  named,
   openArray,
   storeArray,
   type Stored,
@@ -30,11 +31,6 @@ const INTEGERS = [
 ];
 const FLOATS = ["float16", "float32", "float64"];
 const TYPES = ["bool", ...INTEGERS, ...FLOATS];
-
-const named = (name: string, configuration: object = {}) => ({
-  name,
-  configuration,
-});
 
 /** Codecs between bytes, with those that take no time beside one that does. */
 const BYTES_CODECS = [

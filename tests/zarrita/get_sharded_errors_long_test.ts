@@ -21,6 +21,7 @@ import { countedPool } from "../threads/counted_pool.ts";
 import { anyElements, chunkOf } from "./elements.ts";
 import {
   assertSameRead,
+  named,
   openArray,
   storeArray,
   type Stored,
@@ -31,10 +32,6 @@ LEAST_BYTES.toUse = 0;
 
 type Opened = Awaited<ReturnType<typeof openArray>>;
 
-const named = (name: string, configuration: object = {}) => ({
-  name,
-  configuration,
-});
 const BYTES = named("bytes", { endian: "little" });
 const CRC32C = named("crc32c");
 const GZIP = named("gzip", { level: 1 });

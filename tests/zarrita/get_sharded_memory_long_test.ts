@@ -10,9 +10,10 @@ import {
 import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import { getSharded, type ThreadPool } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { countedPool } from "../threads/counted_pool.ts";
+import { countedPool, withPool } from "../threads/counted_pool.ts";
 import {
   assertSameRead,
+  named,
   openArray,
   storeArray,
   type Stored,
@@ -21,26 +22,9 @@ import {
 LEAST_BYTES.toStart = 0;
 LEAST_BYTES.toUse = 0;
 
-const named = (name: string, configuration: object = {}) => ({
-  name,
-  configuration,
-});
 const BYTES = named("bytes", { endian: "little" });
 const GZIP = named("gzip", { level: 1 });
 const ZSTD = named("zstd", { level: 1, checksum: true });
-
-/** Runs a test with a pool of two threads. */
-async function withPool(
-  run: (pool: ReturnType<typeof countedPool>) => Promise<void>,
-  threads = 2,
-): Promise<void> {
-  const pool = countedPool({ threads });
-  try {
-    await run(pool);
-  } finally {
-    pool.threads[Symbol.dispose]();
-  }
-}
 
 /** Chunks of 128 KiB of noise, whose encoded bytes are about as long. */
 const LARGE: Stored = {
@@ -70,36 +54,38 @@ for (
       codecs,
       chunkShapes: [[256, 256]],
     });
-    await withPool(({ threads, counts }) =>
-      inTempDir(async (folder) => {
-        const files = new FileSystemStore(folder);
-        for await (const key of memory.list()) {
-          await files.set(key, (await memory.get(key))!);
-        }
-        const map = new Map<string, Uint8Array>();
-        for await (const key of memory.list()) {
-          map.set(key, (await memory.get(key))!);
-        }
-        const expected = await zarr.get(await openArray(memory) as never);
-        const reads: unknown[] = [];
-        for (let round = 0; round < 2; round++) {
-          for (const store of [memory, files, map, plain]) {
-            const array = await openArray(store);
-            for (const shared of [true, false]) {
-              const options = { threads, shared };
-              reads.push(
-                ...await Promise.all([
-                  getSharded(zarr, array as never, null, options),
-                  getSharded(zarr, array as never, null, options),
-                ]),
-              );
+    await withPool(
+      countedPool({ threads: 2 }),
+      ({ threads, counts }) =>
+        inTempDir(async (folder) => {
+          const files = new FileSystemStore(folder);
+          for await (const key of memory.list()) {
+            await files.set(key, (await memory.get(key))!);
+          }
+          const map = new Map<string, Uint8Array>();
+          for await (const key of memory.list()) {
+            map.set(key, (await memory.get(key))!);
+          }
+          const expected = await zarr.get(await openArray(memory) as never);
+          const reads: unknown[] = [];
+          for (let round = 0; round < 2; round++) {
+            for (const store of [memory, files, map, plain]) {
+              const array = await openArray(store);
+              for (const shared of [true, false]) {
+                const options = { threads, shared };
+                reads.push(
+                  ...await Promise.all([
+                    getSharded(zarr, array as never, null, options),
+                    getSharded(zarr, array as never, null, options),
+                  ]),
+                );
+              }
             }
           }
-        }
-        for (const read of reads) assertSameRead(read, expected);
-        assertEquals(counts.failures, []);
-        assertEquals(counts.jobs, reads.length * 6);
-      })
+          for (const read of reads) assertSameRead(read, expected);
+          assertEquals(counts.failures, []);
+          assertEquals(counts.jobs, reads.length * 6);
+        }),
     );
   });
 }
@@ -158,24 +144,27 @@ Deno.test("getSharded neither changes nor takes memory that belongs to the store
         ownMemoryStore(values, true),
         ownMemoryStore(values, false),
       ];
-      await withPool(async ({ threads, counts }) => {
-        for (const store of stores) {
-          for (const shared of [true, false]) {
-            const array = await openArray(store);
-            const read = await getSharded(zarr, array as never, null, {
-              threads,
-              shared,
-            });
-            assertEquals(values, before);
-            for (const { buffer } of values.values()) {
-              assert(!(buffer as ArrayBuffer).detached);
+      await withPool(
+        countedPool({ threads: 2 }),
+        async ({ threads, counts }) => {
+          for (const store of stores) {
+            for (const shared of [true, false]) {
+              const array = await openArray(store);
+              const read = await getSharded(zarr, array as never, null, {
+                threads,
+                shared,
+              });
+              assertEquals(values, before);
+              for (const { buffer } of values.values()) {
+                assert(!(buffer as ArrayBuffer).detached);
+              }
+              assertSameRead(read, await zarr.get(array as never));
             }
-            assertSameRead(read, await zarr.get(array as never));
           }
-        }
-        assert(counts.jobs === 6 * 16);
-        assertEquals(counts.failures, []);
-      });
+          assert(counts.jobs === 6 * 16);
+          assertEquals(counts.failures, []);
+        },
+      );
     }
   }
 });
@@ -195,27 +184,29 @@ Deno.test("getSharded reads inner chunks that lie at the same place", async () =
   const checksum = new DataView(shard.buffer, shard.length - 4);
   checksum.setUint32(0, crc32c(index), true);
   await memory.set("/c/0/0", shard);
-  await withPool(({ threads, counts }) =>
-    inTempDir(async (folder) => {
-      const files = new FileSystemStore(folder);
-      for await (const key of memory.list()) {
-        await files.set(key, (await memory.get(key))!);
-      }
-      for (const store of [memory, files]) {
-        const array = await openArray(store);
-        const { data } = await zarr.get(array as never) as {
-          data: Uint32Array;
-        };
-        assertEquals(data.subarray(0, 8), data.subarray(8, 16));
-        for (const shared of [true, false]) {
-          assertSameRead(
-            await getSharded(zarr, array as never, null, { threads, shared }),
-            await zarr.get(array as never),
-          );
+  await withPool(
+    countedPool({ threads: 2 }),
+    ({ threads, counts }) =>
+      inTempDir(async (folder) => {
+        const files = new FileSystemStore(folder);
+        for await (const key of memory.list()) {
+          await files.set(key, (await memory.get(key))!);
         }
-      }
-      assertEquals([counts.done, counts.failures], [16, []]);
-    })
+        for (const store of [memory, files]) {
+          const array = await openArray(store);
+          const { data } = await zarr.get(array as never) as {
+            data: Uint32Array;
+          };
+          assertEquals(data.subarray(0, 8), data.subarray(8, 16));
+          for (const shared of [true, false]) {
+            assertSameRead(
+              await getSharded(zarr, array as never, null, { threads, shared }),
+              await zarr.get(array as never),
+            );
+          }
+        }
+        assertEquals([counts.done, counts.failures], [16, []]);
+      }),
   );
 });
 
@@ -228,7 +219,7 @@ const SMALL: Stored = {
 const SMALL_CHUNKS = 64;
 
 Deno.test("getSharded tells each chunk of the selection once, absent ones too", async () => {
-  await withPool(async ({ threads }) => {
+  await withPool(countedPool({ threads: 2 }), async ({ threads }) => {
     let count = 0;
     const store = await storeArray(SMALL, { isAbsent: () => ++count % 3 > 0 });
     const array = await openArray(store);
@@ -280,7 +271,7 @@ Deno.test("getSharded has no more chunks in memory than its option says", async 
   for (const shared of [true, false]) {
     for (const threads of [1, 2]) {
       for (const chunks of [0, 1, 5, 16]) {
-        await withPool(async (pool) => {
+        await withPool(countedPool({ threads }), async (pool) => {
           const { requests, store } = counting(await storeArray(stored));
           const array = await openArray(store);
           let most = 0;
@@ -299,7 +290,7 @@ Deno.test("getSharded has no more chunks in memory than its option says", async 
           );
           if (chunks > 4) assert(most > chunks / 4, `${most} of ${chunks}`);
           assertEquals(pool.counts.jobs, SMALL_CHUNKS);
-        }, threads);
+        });
       }
     }
   }
@@ -349,7 +340,7 @@ Deno.test("getSharded leaves small reads and raw chunks to the calling thread", 
   });
   const encoded = await storeArray(SMALL);
   const { toUse } = LEAST_BYTES;
-  await withPool(async ({ threads, counts }) => {
+  await withPool(countedPool({ threads: 2 }), async ({ threads, counts }) => {
     const read = async (store: Store, selection: unknown, pool: ThreadPool) => {
       const array = await openArray(store);
       assertSameRead(

@@ -10,11 +10,12 @@ import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import { getSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { countedPool } from "../threads/counted_pool.ts";
+import { countedPool, withPool } from "../threads/counted_pool.ts";
 import { sharding } from "./sharded_array.ts";
 import {
   assertSameRead,
   documentOf,
+  named,
   openArray,
   storeArray,
   type Stored,
@@ -23,24 +24,10 @@ import {
 LEAST_BYTES.toStart = 0;
 LEAST_BYTES.toUse = 0;
 
-const named = (name: string, configuration: object = {}) => ({
-  name,
-  configuration,
-});
 const BYTES = named("bytes", { endian: "little" });
 const GZIP = named("gzip", { level: 1 });
 
 type Pool = ReturnType<typeof countedPool>;
-
-/** Runs a test with a pool of two threads. */
-async function withPool(run: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = countedPool({ threads: 2 });
-  try {
-    await run(pool);
-  } finally {
-    pool.threads[Symbol.dispose]();
-  }
-}
 
 /** Compares reads of an array with those of zarrita; returns the number of chunks that threads decoded. */
 async function compare(
@@ -77,7 +64,7 @@ async function compressed(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 Deno.test("getSharded reads texts of any length in the calling thread", () =>
-  withPool(async (pool) => {
+  withPool(countedPool({ threads: 2 }), async (pool) => {
     const texts = ["a", "", "é", "日本", "x".repeat(300), "🙂"];
     const chunk = (first: number) => {
       const all = [0, 1, 2, 3].map((i) => utf8(texts[(first + i) % 6]!));
@@ -112,7 +99,7 @@ Deno.test("getSharded reads texts of any length in the calling thread", () =>
   }));
 
 Deno.test("getSharded reads arrays of Zarr v2, of numbers and of texts of a fixed length", () =>
-  withPool(async (pool) => {
+  withPool(countedPool({ threads: 2 }), async (pool) => {
     const types: [type: string, size: number, fill: unknown][] = [
       ["<i2", 2, 7],
       [">f8", 8, "NaN"],
@@ -156,7 +143,7 @@ Deno.test("getSharded reads arrays of Zarr v2, of numbers and of texts of a fixe
   }));
 
 Deno.test("getSharded reads an array without dimensions, and arrays of one chunk", () =>
-  withPool(async (pool) => {
+  withPool(countedPool({ threads: 2 }), async (pool) => {
     for (const shape of [[], [1], [1, 1]]) {
       for (const isAbsent of [false, true]) {
         const ones = shape.map(() => 1);
@@ -178,7 +165,7 @@ Deno.test("getSharded reads an array without dimensions, and arrays of one chunk
   }));
 
 Deno.test("getSharded reads chunks at the end of the array that lack the rows outside of it", () =>
-  withPool(async (pool) => {
+  withPool(countedPool({ threads: 2 }), async (pool) => {
     const columns = 3;
     const codecs = {
       zlib: [BYTES, named("zlib", { level: 1 })],

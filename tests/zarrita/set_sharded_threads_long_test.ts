@@ -9,6 +9,7 @@ import { anyElements, chunkOf, type DataType } from "./elements.ts";
 import { type Selection, selectionsOf, shapeOf } from "./selections.ts";
 import {
   documentOf,
+  named,
   openArray,
   storeArray,
   type Stored,
@@ -16,11 +17,6 @@ import {
 
 LEAST_WRITTEN.toStart = 0;
 LEAST_WRITTEN.toUse = 0;
-
-const named = (name: string, configuration: object = {}) => ({
-  name,
-  configuration,
-});
 
 const TYPES = [
   ...["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"],

@@ -214,3 +214,11 @@ function bitsOf({ data }: ReadChunk): Uint8Array {
   const { buffer, byteOffset, byteLength } = data;
   return new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength));
 }
+
+/** A codec in metadata. */
+export function named(
+  name: string,
+  configuration: object = {},
+): { name: string; configuration: object } {
+  return { name, configuration };
+}
