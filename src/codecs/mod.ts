@@ -20,6 +20,13 @@ export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
 export { readJpegTables } from "./jpeg/segments.ts";
 export {
+  type CodecKind,
+  codecKind,
+  type CodecSettings,
+  namedCodec,
+  SHORT_NAMES,
+} from "./named_codec.ts";
+export {
   type CodecRegistry,
   loadCodec,
   registerCodecs,
