@@ -14,6 +14,7 @@ export type {
 } from "./convert/convert_options.ts";
 export { isUnfinished } from "./convert/unfinished_marker.ts";
 export type { NodeLocation } from "./hierarchy/node_location.ts";
+export type { Recoding } from "./recode/recoding.ts";
 export { convertInPlace } from "./in_place/convert_in_place.ts";
 export type { ConvertInPlaceOptions } from "./in_place/convert_in_place.ts";
 export {

@@ -29,6 +29,11 @@ import type { ShardContainer } from "../../shards/mod.ts";
 import { chunkSizes, type Part } from "../../splitter/mod.ts";
 import { PLAIN } from "../../views/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
+import {
+  assertRecoding,
+  recodedMetadata,
+  type Recoding,
+} from "../recode/recoding.ts";
 
 /**
  * The layout that `convert` gives to arrays. What no option names stays as it is.
@@ -65,9 +70,19 @@ export interface LayoutOptions {
   /** Whether arrays become plain: with `default` keys and without parts, for any Zarr reader. */
   readonly plain?: boolean | undefined;
   /**
+   * Another encoding of the elements: other codecs, and other shapes of chunks and shards.
+   * Or a function that gives that of an array by its metadata and its path; an array for
+   * which it returns `undefined` keeps its encoding. Chunks are decoded and encoded again
+   * only if the encoding changes. All other options apply to the new metadata.
+   */
+  readonly recode?:
+    | Recoding
+    | ((metadata: ArrayMetadata, path: string) => Recoding | undefined)
+    | undefined;
+  /**
    * The whole metadata of the array, or a function that returns it for each array. It
    * may differ from that of the source in everything but the shape, the data type, the
-   * fill value, the chunk grid and the codecs, since the bytes of chunks are not changed.
+   * fill value, the chunk grid and the codecs: `recode` changes these two.
    */
   readonly metadata?:
     | ArrayMetadata
@@ -100,6 +115,12 @@ export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
   suffix: ANY,
   parts: ANY,
   plain: BOOLEAN,
+  recode: {
+    expected: "an object, or a function",
+    isValid: (value) =>
+      typeof value === "function" || typeof value === "object" &&
+        value !== null && !Array.isArray(value),
+  },
   metadata: ANY,
   container: FUNCTION,
   where: FUNCTION,
@@ -108,6 +129,7 @@ export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
 /** Throws if two options say how chunks are stored. */
 export function assertLayout(options: LayoutOptions): void {
   const { metadata, plain, ...others } = options;
+  if (typeof options.recode === "object") assertRecoding(options.recode);
   const given = [
     ...metadata === undefined ? [] : ["metadata"],
     ...plain ? ["plain"] : [],
@@ -134,7 +156,8 @@ export class LayoutError extends MetadataError {}
  * @returns The new metadata, checked; the same object if nothing changes.
  * @throws {MetadataError} If the metadata is not valid.
  * @throws {LayoutError} If the new metadata is not valid, or describes other chunks.
- * @throws {RangeError} If the parts do not fit the codecs.
+ * @throws {RangeError} If the parts do not fit the codecs, or the recoding does not fit the
+ * array.
  */
 export function changeLayout(
   metadata: ArrayMetadata,
@@ -158,10 +181,15 @@ function changedLayout(
   path: string,
   options: LayoutOptions,
 ): ArrayMetadata {
-  const changed = changedMetadata(metadata, path, options);
+  const { recode } = options;
+  const recoding = typeof recode === "function"
+    ? recode(metadata, path)
+    : recode;
+  const recoded = recoding ? recodedMetadata(metadata, recoding) : metadata;
+  const changed = changedMetadata(recoded, path, options);
   if (isSameJson(changed, metadata)) return metadata;
   const storage = storageOf(changed);
-  assertSameChunks(changed, metadata);
+  assertSameChunks(changed, recoded);
   assertIndexPart(storage, namedCodecs(changed.codecs));
   assertPortableKeys(storage);
   // Throws if more than one part has no size.

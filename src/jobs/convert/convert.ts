@@ -118,6 +118,9 @@ export async function convert(
     ...storeOptions,
     keepGoing: options.keepGoing,
   });
+  if (plan.arrays.some(({ isRecoded }) => isRecoded) && !options.dryRun) {
+    throw new Error("Arrays cannot be recoded yet; expected the option dryRun");
+  }
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {
     await claim.undo();

@@ -30,6 +30,7 @@ import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { chunkLevel, type ShardLevel } from "../chunk_checks.ts";
 import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { isSameEncoding } from "../recode/recoding.ts";
 import { changeLayout, type LayoutOptions } from "./change_layout.ts";
 import type { LeftOutNode } from "./convert_options.ts";
 
@@ -41,6 +42,8 @@ export interface PlannedArray {
   readonly target: ArrayChunks;
   /** The stored chunks of the source; `undefined` if it cannot list. */
   readonly stored: ChunkList | undefined;
+  /** Whether chunks are decoded and encoded again, or divided into other shards. */
+  readonly isRecoded: boolean;
   /** Puts a container around shards; `undefined` if chunks are copied as they are. */
   readonly contain: ContainShard | undefined;
 }
@@ -89,6 +92,8 @@ export async function planConversion(
       path: node.path,
       source: from,
       target: to,
+      isRecoded: layout.recode !== undefined &&
+        !isSameEncoding(from.metadata, to.metadata),
       contain: forArray(node.path, () => {
         if (layout.where?.(from.metadata, node.path) === false) return;
         const container = layout.container?.(to.metadata, node.path);

@@ -155,7 +155,7 @@ export async function convertInPlace(
  * ```
  */
 export interface ConvertInPlaceOptions
-  extends Omit<LayoutOptions, "container">, StoreOptions {
+  extends Omit<LayoutOptions, "container" | "recode">, StoreOptions {
   /** The number of chunks that are changed at once, from 1. Default: 16. */
   readonly concurrency?: number | undefined;
   /**
@@ -175,7 +175,7 @@ export interface ConvertInPlaceOptions
 }
 
 /** The options that say how chunks are stored. */
-const { container: _, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
+const { container: _, recode: __, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
 
 const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   ...IN_PLACE_LAYOUT,

@@ -1,0 +1,385 @@
+import { codecKind, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
+import {
+  ANY,
+  checkOptions,
+  describe,
+  describeAll,
+  nearestName,
+  type OptionRules,
+} from "../../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  completeCodecs,
+  coreDataType,
+  isMembers,
+  isSameJson,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
+import { parseShardLayout, shardIndexSize } from "../../shards/mod.ts";
+import { writtenOut } from "../hierarchy/same_document.ts";
+import { describeType, elementForm } from "./element_form.ts";
+
+/**
+ * Another encoding of the elements of an array. What is not named stays as it is.
+ *
+ * @example Inner chunks of 256 × 256 elements by zstd, in shards of 2048 × 2048
+ * ```ts
+ * import type { Recoding } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const recode: Recoding = { codecs: "zstd:5", chunks: [256, 256], shards: [2048, 2048] };
+ * ```
+ */
+export interface Recoding {
+  /**
+   * The codecs of chunks, or of inner chunks if there are shards: a text such as `"zstd:5"`,
+   * `"blosc:lz4"` or `"none"`, or a list of such texts and of metadata of codecs. All codecs
+   * of the source are replaced, also a `transpose`. The codec from array to bytes is added if
+   * it is missing: that of the source if it is `bytes`, so that the byte order stays.
+   */
+  readonly codecs?:
+    | string
+    | readonly (string | NamedConfiguration)[]
+    | undefined;
+  /** The shape of chunks, or of inner chunks if there are shards, in elements. */
+  readonly chunks?: readonly number[] | undefined;
+  /** The shape of shards in elements, multiples of those of chunks; `null` for no shards. */
+  readonly shards?: readonly number[] | null | undefined;
+}
+
+const RULES: OptionRules<Recoding> = {
+  codecs: {
+    expected: 'a text such as "zstd:5", or a list of codecs',
+    isValid: (value) => typeof value === "string" || Array.isArray(value),
+  },
+  chunks: ANY,
+  shards: ANY,
+};
+
+/** Throws if a recoding has unknown members or such of wrong types. */
+export function assertRecoding(recoding: Recoding): void {
+  checkOptions(recoding, RULES, "convert", {
+    within: "recode",
+    otherNames: { codec: "codecs", chunkShape: "chunks", shardShape: "shards" },
+  });
+}
+
+/** How the elements of an array are divided and encoded. */
+export interface ArrayEncoding {
+  /** The shape of stored chunks: of shards, if there are some. */
+  readonly objectShape: readonly number[];
+  /** The shape of the innermost chunks. */
+  readonly chunkShape: readonly number[];
+  /** The codecs of the innermost chunks. */
+  readonly codecs: readonly NamedConfiguration[];
+  readonly isSharded: boolean;
+}
+
+/** Returns the encoding that the metadata of an array describes. */
+export function encodingOf(
+  { chunk_grid, codecs }: Pick<ArrayMetadata, "chunk_grid" | "codecs">,
+): ArrayEncoding {
+  const objectShape = chunk_grid.configuration.chunk_shape;
+  let chunkShape = objectShape;
+  let named = namedCodecs(codecs);
+  let isSharded = false;
+  while (named[0]?.name === "sharding_indexed") {
+    isSharded = true;
+    const { chunk_shape, codecs } = named[0].configuration as {
+      chunk_shape: number[];
+      codecs: NamedConfiguration[];
+    };
+    chunkShape = chunk_shape;
+    named = namedCodecs(codecs);
+  }
+  return { objectShape, chunkShape, codecs: named, isSharded };
+}
+
+/** Whether chunks of one array may be chunks of another one as they are encoded. */
+export function isSameEncoding(a: ArrayMetadata, b: ArrayMetadata): boolean {
+  const [one, other] = [a, b].map(({ chunk_grid, codecs }) => [
+    writtenOut(chunk_grid),
+    namedCodecs(codecs).map(writtenOut),
+  ]);
+  return isSameJson(one, other);
+}
+
+/**
+ * Gives an array another encoding: changes its chunk grid and its codecs, and the sizes of
+ * parts that hold an index or a checksum.
+ *
+ * @throws {RangeError} If shapes do not fit each other or the array, a codec is unknown, or
+ * its level is out of range.
+ * @throws {TypeError} If a member has a wrong type.
+ */
+export function recodedMetadata(
+  metadata: ArrayMetadata,
+  recoding: Recoding,
+): ArrayMetadata {
+  assertRecoding(recoding);
+  const { chunks, shards, codecs } = recoding;
+  const isEmpty = [chunks, shards, codecs].every((each) => each === undefined);
+  if (isEmpty) return metadata;
+  const rank = metadata.shape.length;
+  const encoding = encodingOf(metadata);
+  if (chunks !== undefined) assertShape("chunks", chunks, rank);
+  if (shards !== undefined && shards !== null) {
+    assertShape("shards", shards, rank);
+  }
+  const chunkShape = chunks ?? encoding.chunkShape;
+  const shardShape = shards === undefined
+    ? encoding.isSharded ? encoding.objectShape : null
+    : shards;
+  if (shardShape !== null) assertShards(shardShape, chunkShape, recoding);
+  const inner = codecs === undefined
+    ? encoding.codecs
+    : codecsOf(codecs, metadata, encoding);
+  const isSame = isSameJson(
+    inner.map(writtenOut),
+    encoding.codecs.map(writtenOut),
+  ) && isSameShape(chunkShape, encoding.chunkShape) &&
+    (shardShape === null
+      ? !encoding.isSharded
+      : encoding.isSharded && isSameShape(shardShape, encoding.objectShape));
+  if (isSame) return metadata;
+  const recoded: ArrayMetadata = {
+    ...metadata,
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: [...shardShape ?? chunkShape] },
+    },
+    codecs: shardShape === null ? inner : [{
+      name: "sharding_indexed",
+      configuration: {
+        chunk_shape: [...chunkShape],
+        codecs: inner,
+        index_codecs: INDEX_CODECS,
+        index_location: "end",
+      },
+    }],
+  };
+  return withParts(recoded, metadata);
+}
+
+const INDEX_CODECS: readonly NamedConfiguration[] = [
+  { name: "bytes", configuration: { endian: "little" } },
+  { name: "crc32c" },
+];
+
+function assertShape(
+  name: "chunks" | "shards",
+  shape: readonly number[],
+  rank: number,
+): void {
+  const isShape = Array.isArray(shape) &&
+    shape.every((length) => typeof length === "number");
+  if (!isShape) {
+    throw new TypeError(
+      `Expected the option "recode.${name}" to be a list of numbers${
+        name === "shards" ? ", or null" : ""
+      }, found ${describe(shape)}`,
+    );
+  }
+  if (!shape.every((length) => Number.isSafeInteger(length) && length > 0)) {
+    throw new RangeError(
+      `Expected ${name} of whole numbers from 1, found ${describe(shape)}`,
+    );
+  }
+  if (shape.length === rank) return;
+  throw new RangeError(
+    `Expected ${name} of as many dimensions as the array, ${rank}, found ${
+      describe(shape)
+    }`,
+  );
+}
+
+/** Refuses shards that are no multiples of chunks, and says which ones would fit. */
+function assertShards(
+  shards: readonly number[],
+  chunks: readonly number[],
+  recoding: Recoding,
+): void {
+  if (shards.every((length, i) => length % chunks[i]! === 0)) return;
+  const fitting = shards.map((length, i) =>
+    Math.ceil(length / chunks[i]!) * chunks[i]!
+  );
+  const isKept = recoding.shards === undefined;
+  const found = isKept
+    ? `the shards of the array are ${describe(shards)}`
+    : `found ${describe(shards)}`;
+  const others = recoding.chunks === undefined
+    ? `, or other chunks than those of the array, ${describe(chunks)}`
+    : "";
+  throw new RangeError(
+    `Expected shards that are multiples of the chunks ${
+      describe(chunks)
+    } in every dimension, ${found}: shards of ${
+      describe(fitting)
+    } would fit${others}`,
+  );
+}
+
+function isSameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((length, i) => length === b[i]);
+}
+
+/** The codecs of the innermost chunks that a recoding asks for, written out. */
+function codecsOf(
+  given: NonNullable<Recoding["codecs"]>,
+  metadata: ArrayMetadata,
+  encoding: ArrayEncoding,
+): NamedConfiguration[] {
+  const { data_type } = metadata;
+  const elementSize = elementForm(data_type)?.size ?? 1;
+  const listed = typeof given === "string" ? parseList(given) : given;
+  const codecs = listed.flatMap((codec) =>
+    typeof codec === "string" ? parseCodec(codec, elementSize) : [codec]
+  );
+  for (const codec of codecs) {
+    const isCodec = isMembers(codec) && typeof codec.name === "string" &&
+      isMembers(codec.configuration ?? {});
+    if (!isCodec) {
+      throw new TypeError(
+        `Expected a codec, a text such as "zstd:5" or an object with a name, found ${
+          describe(codec)
+        }`,
+      );
+    }
+    if (codec.name !== "sharding_indexed") continue;
+    throw new RangeError(
+      'Expected the codecs of chunks, found "sharding_indexed"; the option "shards" says the shape of shards',
+    );
+  }
+  const kinds = codecs.map(({ name }) => codecKind(name));
+  if (!kinds.includes("array_to_bytes")) {
+    const first = kinds.findIndex((kind) => kind !== "array_to_array");
+    const place = first < 0 ? codecs.length : first;
+    codecs.splice(place, 0, toBytes(data_type, encoding));
+  }
+  const name = typeof data_type === "string" ? data_type : data_type.name;
+  const bits = coreDataType(name)?.bits ?? 8 * elementSize;
+  return completeCodecs(codecs, { bits, toBytes: "bytes" }, "codecs");
+}
+
+/** The codec from array to bytes that stays if none is named. */
+function toBytes(
+  dataType: ArrayMetadata["data_type"],
+  { codecs }: ArrayEncoding,
+): NamedConfiguration {
+  const own = codecs.find(({ name }) => codecKind(name) === "array_to_bytes");
+  const isFixed = elementForm(dataType) !== undefined;
+  if (own !== undefined && (own.name === "bytes" || !isFixed)) return own;
+  if (isFixed) return { name: "bytes" };
+  throw new RangeError(
+    `Expected codecs with one from array to bytes, since the data type ${
+      describeType(dataType)
+    } is not known`,
+  );
+}
+
+/** Parses a list of codecs: texts with commas between them, or JSON. */
+function parseList(text: string): readonly (string | NamedConfiguration)[] {
+  const trimmed = text.trim();
+  if (!/^[[{]/.test(trimmed)) return trimmed.split(",");
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(trimmed);
+  } catch (cause) {
+    throw new RangeError(
+      `Expected codecs such as "zstd:5", or their metadata as JSON, found ${
+        describe(text)
+      }`,
+      { cause },
+    );
+  }
+  return Array.isArray(parsed) ? parsed : [parsed as NamedConfiguration];
+}
+
+/** Parses a codec in short: its name, the compressor in `blosc`, and its level, with colons between them. */
+function parseCodec(text: string, elementSize: number): NamedConfiguration[] {
+  const [name = "", ...settings] = text.trim().split(":");
+  if (name === "none" && settings.length === 0) return [];
+  if (!SHORT_NAMES.includes(name)) {
+    if (codecKind(name) !== undefined && settings.length === 0) {
+      return [{ name }];
+    }
+    const known = ["none", ...SHORT_NAMES];
+    const meant = nearestName(name, known);
+    throw new RangeError(
+      `${
+        settings.length === 0
+          ? "Unknown codec"
+          : "Expected one of the codecs that take settings after a colon, not"
+      } ${describe(text.trim())}; ${
+        meant === undefined
+          ? `known are ${
+            describeAll(known)
+          }, and any other as JSON, such as [{"name": "bytes"}]`
+          : `expected ${describe([meant, ...settings].join(":"))}?`
+      }`,
+    );
+  }
+  const [cname] = name === "blosc" && !/^-?\d*$/.test(settings[0] ?? "")
+    ? settings.splice(0, 1)
+    : [];
+  const [digits, ...rest] = settings;
+  const isLevel = digits === undefined || /^-?\d{1,6}$/.test(digits);
+  if (!isLevel || rest.length > 0) {
+    throw new RangeError(
+      `Expected the level of ${name} as a whole number, such as ${
+        describe(name === "blosc" ? "blosc:lz4:5" : `${name}:5`)
+      }, found ${describe(text.trim())}`,
+    );
+  }
+  return [namedCodec(name, {
+    elementSize,
+    ...cname !== undefined && { cname },
+    ...digits !== undefined && { level: Number(digits) },
+  })];
+}
+
+/**
+ * Changes the parts of chunks that hold an index or a checksum: their sizes follow from the
+ * codecs. A part for which the codecs have no use any more is left out.
+ */
+function withParts(
+  recoded: ArrayMetadata,
+  { storage_transformers: before }: ArrayMetadata,
+): ArrayMetadata {
+  const [transformer, ...others] = before ?? [];
+  if (typeof transformer !== "object" || transformer.name !== "concat-parts") {
+    return recoded;
+  }
+  const { parts } = transformer.configuration ?? {};
+  // Parts of parts are left to the check of the layout.
+  if (others.length > 0 || !Array.isArray(parts)) return recoded;
+  const codecs = namedCodecs(recoded.codecs);
+  const { chunk_shape } = recoded.chunk_grid.configuration;
+  const indexSize = codecs[0]?.name === "sharding_indexed"
+    ? shardIndexSize(parseShardLayout(codecs[0], chunk_shape))
+    : undefined;
+  const changed = (parts as StoredPart[]).flatMap((part) => {
+    if (part.size === undefined) return [part];
+    if (part.key_suffix.endsWith(".index")) {
+      return indexSize === undefined ? [] : [{ ...part, size: indexSize }];
+    }
+    const isSum = part.key_suffix.endsWith(".crc32c");
+    return isSum && codecs.at(-1)?.name !== "crc32c" ? [] : [part];
+  });
+  const isWhole = changed.length === 1 && changed[0]!.key_suffix === "" &&
+    changed[0]!.size === undefined;
+  const { storage_transformers: _, ...rest } = recoded;
+  return isWhole ? rest : {
+    ...rest,
+    storage_transformers: [{
+      ...transformer,
+      configuration: { ...transformer.configuration, parts: changed },
+    }],
+  };
+}
+
+/** A part in the metadata of `concat-parts`. */
+interface StoredPart {
+  readonly key_suffix: string;
+  readonly size?: number;
+}

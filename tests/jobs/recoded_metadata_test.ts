@@ -1,0 +1,199 @@
+import {
+  type ArrayMetadata,
+  arrayMetadata,
+  createArrayChunks,
+  MemoryStore,
+} from "../../mod.ts";
+import { convert, type Recoding } from "../../jobs.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+
+const SHARDED: ArrayMetadata = arrayMetadata({
+  shape: [10, 200, 200],
+  dataType: "uint16",
+  shardShape: [2, 64, 64],
+  chunkShape: [1, 32, 32],
+  codecs: ["gzip"],
+  parts: ["", ".index"],
+});
+
+/** The metadata that a conversion would write. */
+async function recoded(
+  metadata: ArrayMetadata,
+  recode: Recoding,
+): Promise<ArrayMetadata> {
+  const store = new MemoryStore();
+  await createArrayChunks(store, "", metadata);
+  const { arrays } = await convert(store, new MemoryStore(), {
+    recode,
+    dryRun: true,
+  });
+  return arrays[0]!.metadata;
+}
+
+const INDEX_CODECS = [
+  { name: "bytes", configuration: { endian: "little" } },
+  { name: "crc32c" },
+];
+
+Deno.test("recode changes what it names, and the size of the index", async () => {
+  const { codecs, chunk_grid, storage_transformers } = await recoded(SHARDED, {
+    codecs: "zstd:5",
+    chunks: [1, 64, 64],
+    shards: [1, 256, 256],
+  });
+  assertEquals(chunk_grid.configuration.chunk_shape, [1, 256, 256]);
+  assertEquals(codecs, [{
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [1, 64, 64],
+      codecs: [
+        { name: "bytes", configuration: { endian: "little" } },
+        { name: "zstd", configuration: { level: 5, checksum: false } },
+      ],
+      index_codecs: INDEX_CODECS,
+      index_location: "end",
+    },
+  }]);
+  assertEquals(storage_transformers, [{
+    name: "concat-parts",
+    configuration: {
+      parts: [{ key_suffix: "" }, { key_suffix: ".index", size: 260 }],
+    },
+  }]);
+});
+
+Deno.test("recode keeps what it does not name", async () => {
+  const { codecs, chunk_grid } = await recoded(SHARDED, {
+    chunks: [2, 16, 64],
+  });
+  assertEquals(chunk_grid.configuration.chunk_shape, [2, 64, 64]);
+  const { configuration } = codecs[0] as { configuration: unknown };
+  assertEquals(configuration, {
+    chunk_shape: [2, 16, 64],
+    codecs: [
+      { name: "bytes", configuration: { endian: "little" } },
+      { name: "gzip", configuration: { level: 5 } },
+    ],
+    index_codecs: INDEX_CODECS,
+    index_location: "end",
+  });
+  assertEquals(await recoded(SHARDED, { codecs: "gzip" }), SHARDED);
+  assertEquals(await recoded(SHARDED, {}), SHARDED);
+  assertEquals(
+    await recoded(SHARDED, { chunks: [1, 32, 32], shards: [2, 64, 64] }),
+    SHARDED,
+  );
+});
+
+Deno.test("recode without shards removes the part of the index", async () => {
+  const metadata = await recoded(SHARDED, { shards: null });
+  assertEquals(metadata.chunk_grid.configuration.chunk_shape, [1, 32, 32]);
+  assertEquals(metadata.storage_transformers, undefined);
+});
+
+Deno.test("recode keeps the byte order, and replaces all other codecs", async () => {
+  const big = arrayMetadata({
+    shape: [8, 8],
+    dataType: "int32",
+    chunkShape: [4, 4],
+    codecs: [
+      { name: "transpose", configuration: { order: [1, 0] } },
+      { name: "bytes", configuration: { endian: "big" } },
+      "crc32c",
+    ],
+    parts: ["", ".crc32c"],
+  });
+  const { codecs, storage_transformers } = await recoded(big, {
+    codecs: ["zstd", { name: "x.checksum" }],
+  });
+  assertEquals(codecs, [
+    { name: "bytes", configuration: { endian: "big" } },
+    { name: "zstd", configuration: { level: 3, checksum: false } },
+    { name: "x.checksum" },
+  ]);
+  assertEquals(storage_transformers, undefined);
+});
+
+const TEXTS: [text: string, codecs: unknown[]][] = [
+  ["none", []],
+  ["zstd", [{ name: "zstd", configuration: { level: 3, checksum: false } }]],
+  ["zstd:-5", [{
+    name: "zstd",
+    configuration: { level: -5, checksum: false },
+  }]],
+  ["gzip", [{ name: "gzip", configuration: { level: 5 } }]],
+  ["zlib:9", [{ name: "numcodecs.zlib", configuration: { level: 9 } }]],
+  ["blosc:lz4:1", [{
+    name: "blosc",
+    configuration: {
+      typesize: 2,
+      cname: "lz4",
+      clevel: 1,
+      shuffle: "shuffle",
+      blocksize: 0,
+    },
+  }]],
+  ["zstd, crc32c", [
+    { name: "zstd", configuration: { level: 3, checksum: false } },
+    { name: "crc32c", configuration: {} },
+  ]],
+  ['[{"name":"gzip","configuration":{"level":1}}]', [
+    { name: "gzip", configuration: { level: 1 } },
+  ]],
+  ['{"name":"bytes","configuration":{"endian":"big"}}', []],
+];
+
+for (const [text, expected] of TEXTS) {
+  Deno.test(`recode takes the codecs ${text}`, async () => {
+    const { codecs } = await recoded(SHARDED, { shards: null, codecs: text });
+    const endian = text.includes("big") ? "big" : "little";
+    const bytes = { name: "bytes", configuration: { endian } };
+    assertEquals(codecs, [bytes, ...expected] as typeof codecs);
+  });
+}
+
+const MISTAKES: [recode: Recoding, message: string][] = [
+  [
+    { chunks: [1, 48, 48] },
+    "Expected shards that are multiples of the chunks [1, 48, 48] in every dimension, the shards of the array are [2, 64, 64]: shards of [2, 96, 96] would fit",
+  ],
+  [
+    { shards: [2, 100, 64] },
+    "found [2, 100, 64]: shards of [2, 128, 64] would fit, or other chunks than those of the array, [1, 32, 32]",
+  ],
+  [{ chunks: [32, 32] }, "as many dimensions as the array, 3, found [32, 32]"],
+  [{ chunks: [1, 0, 32] }, "whole numbers from 1, found [1, 0, 32]"],
+  [{ shards: [1, 1.5, 32] }, "whole numbers from 1, found [1, 1.5, 32]"],
+  [{ codecs: "zsdt:5" }, 'expected "zstd:5"'],
+  [{ codecs: "zstd:23" }, "from -131072 to 22, found 23"],
+  [{ codecs: "gzip:10" }, "from 0 to 9, found 10"],
+  [{ codecs: "gzip:x" }, 'as a whole number, such as "gzip:5"'],
+  [{ codecs: "blosc:lz5" }, 'Unknown compressor "lz5" of blosc'],
+  [{ codecs: "crc32c:1" }, "Expected no level of crc32c"],
+  [{ codecs: "zstd,transpose" }, "transpose"],
+  [{ codecs: "[nothing" }, "or their metadata as JSON"],
+  [{ codecs: '[{"name":"sharding_indexed"}]' }, '"shards" says the shape'],
+];
+
+for (const [recode, message] of MISTAKES) {
+  Deno.test(`recode refuses ${JSON.stringify(recode)}`, async () => {
+    await assertRejects(() => recoded(SHARDED, recode), RangeError, message);
+  });
+}
+
+Deno.test("recode refuses members of wrong types", async () => {
+  const cases: [unknown, string][] = [
+    [{ codec: "zstd" }, 'expected "recode.codecs"'],
+    [{ codecs: 5 }, "a list of codecs"],
+    [{ codecs: [5] }, "Expected a codec"],
+    [{ chunks: "1,2,3" }, "a list of numbers"],
+    [[], "an object, or a function"],
+  ];
+  for (const [recode, message] of cases) {
+    await assertRejects(
+      () => recoded(SHARDED, recode as Recoding),
+      TypeError,
+      message,
+    );
+  }
+});
