@@ -16,11 +16,11 @@ export type {
   AdoptedMismatch,
   AdoptedVerification,
 } from "./adoption/verify_adoption.ts";
-export {
-  adoptTiffs,
-  type AdoptTiffsOptions,
-  type TiffFile,
-} from "./tiff/adopt_tiffs.ts";
+export { adoptTiffs } from "./tiff/adopt_tiffs.ts";
+export type {
+  AdoptTiffsOptions,
+  TiffFile,
+} from "./tiff/adopt_tiffs_options.ts";
 export { describeTiff } from "./tiff/describe_tiff.ts";
 export { tiffContainer } from "./tiff/tiff_container.ts";
 export type {

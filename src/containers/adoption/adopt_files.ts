@@ -4,6 +4,7 @@ import {
   completeMetadata,
   countOfGrid,
   createArrayChunks,
+  readDocument,
   storageOf,
 } from "../../arrays/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
@@ -41,7 +42,11 @@ import {
   isAboutFile,
   readAdopted,
 } from "./adopted_index.ts";
-import type { AdoptedArray, AdoptionOptions } from "./adoption_options.ts";
+import type {
+  AdoptedArray,
+  AdoptionOptions,
+  AdoptionReport,
+} from "./adoption_options.ts";
 
 /** The number of files that are read or adopted at the same time. */
 export const FILES_AT_ONCE = 16;
@@ -93,8 +98,41 @@ export async function adoptFiles(
   files: readonly FileToAdopt[],
   options: AdoptFilesOptions,
 ): Promise<AdoptedArray> {
-  const { link = false, overwrite = false, finish, share, signal } = options;
-  const { all = files, notes = [], onStep = () => {} } = options;
+  const { notes = [], onStep = () => {} } = options;
+  const planned = await planAdoption(store, path, metadata, files, options);
+  const [report] = await writeAdoption(store, path, [planned], options, onStep);
+  return { chunks: planned.chunks, report: { ...report!, notes } };
+}
+
+/** An adoption that was checked, and of which nothing is written yet. */
+export interface PlannedAdoption {
+  readonly path: string;
+  readonly chunks: ArrayChunks;
+  readonly document: StoreKey;
+  /** Whether the store has a document of the array. */
+  readonly hasDocument: boolean;
+  readonly layout: ShardLayout;
+  readonly files: readonly FileToAdopt[];
+  readonly placed: readonly PlacedFile[];
+  /** All files of the array, if `files` are those of a share. */
+  readonly all: readonly Pick<FileToAdopt, "coordinates" | "key">[];
+}
+
+/**
+ * Checks all that can be checked before files are adopted as one array.
+ *
+ * @param options `isLevel`: whether the store may have the document of the array already,
+ * with the same bytes, as a killed adoption of several arrays leaves it.
+ */
+export async function planAdoption(
+  store: Store,
+  path: string,
+  metadata: ArrayMetadata,
+  files: readonly FileToAdopt[],
+  { link = false, overwrite = false, all = files, isLevel = false, signal }:
+    & AdoptFilesOptions
+    & { readonly isLevel?: boolean },
+): Promise<PlannedAdoption> {
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const document: StoreKey = `${arrayRoot(path)}/zarr.json`;
   assertWritable(store, document);
@@ -106,50 +144,103 @@ export async function adoptFiles(
     assertExtents(index, layout, size + shardIndexSize(layout), key);
   }
   const placed = placeFiles(chunks, layout, files);
-  if (!overwrite) await assertNew(store, document, placed, storeOptions);
-  const canRecover =
-    typeof (store as { recover?: unknown }).recover === "function";
-  // Removes temporary files of killed runs. For shares, the run that finishes their work does it.
-  if (canRecover && !options.dryRun && share === undefined) {
-    await recover(store, { path: arrayRoot(path).slice(1), ...storeOptions });
+  const hasDocument =
+    await readSize(store, document, storeOptions) !== undefined;
+  if (!overwrite) {
+    const isSame = isLevel && hasDocument && isSameBytes(
+      await readDocument(store, document, storeOptions) ?? new Uint8Array(),
+      formatZarrJson(written),
+    );
+    if (hasDocument && !isSame) refuse(store, document, document);
+    await assertNew(store, document, placed, storeOptions);
   }
-  const added: StoreKey[] = [];
-  const indexes: ShardIndex[] = files.map(({ index }) => index);
+  return {
+    path,
+    chunks,
+    document,
+    hasDocument,
+    layout,
+    files,
+    placed,
+    all,
+  };
+}
+
+/** The counts of an adopted array. */
+type AdoptionCounts = Omit<AdoptionReport, "notes">;
+
+/**
+ * Writes the indexes of planned adoptions, then the documents of their arrays. After a
+ * failure, what is new is removed again.
+ *
+ * @param path The path of the array, or of the group of all arrays.
+ * @param onStep Called after each index that is written or checked.
+ * @param writeGroup Writes the document of the group, once those of its arrays are there.
+ * @returns The counts of each array.
+ */
+export async function writeAdoption(
+  store: Store,
+  path: string,
+  planned: readonly PlannedAdoption[],
+  options: AdoptionOptions,
+  onStep: () => void,
+  writeGroup?: () => Promise<void>,
+): Promise<AdoptionCounts[]> {
+  const { overwrite = false, finish, share, signal } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const indexes = planned.map(({ files }) => files.map(({ index }) => index));
   if (!options.dryRun) {
+    const canRecover =
+      typeof (store as { recover?: unknown }).recover === "function";
+    // Removes temporary files of killed runs. For shares, the run that finishes their work does it.
+    if (canRecover && share === undefined) {
+      await recover(store, { path: arrayRoot(path).slice(1), ...storeOptions });
+    }
+    const added: StoreKey[] = [];
     try {
-      if (finish) {
-        const found = await assertAdopted(chunks, store, all, onStep, options);
-        indexes.push(...found);
+      for (const [i, { chunks, placed, all }] of planned.entries()) {
+        if (finish) {
+          const found = await assertAdopted(
+            chunks,
+            store,
+            all,
+            onStep,
+            options,
+          );
+          indexes[i]!.push(...found);
+        }
+        await runConcurrently(placed, FILES_AT_ONCE, async (file) => {
+          await writeIndex(store, file, overwrite, added, storeOptions);
+          onStep();
+        }, signal);
       }
-      await runConcurrently(placed, FILES_AT_ONCE, async (file) => {
-        await writeIndex(store, file, overwrite, added, storeOptions);
-        onStep();
-      }, signal);
-      if (share === undefined) {
+      for (const { path, chunks, document, hasDocument } of planned) {
+        if (share !== undefined || hasDocument && !overwrite) continue;
+        const { metadata } = chunks;
         if (overwrite) {
-          const bytes = formatZarrJson(written);
-          await write(store, document, bytes, storeOptions);
-        } else await createArrayChunks(store, path, written, storeOptions);
+          await write(store, document, formatZarrJson(metadata), storeOptions);
+        } else await createArrayChunks(store, path, metadata, storeOptions);
+        if (!hasDocument) added.push(document);
       }
+      if (share === undefined) await writeGroup?.();
     } catch (error) {
-      for (const key of added) await remove(store, key).catch(() => {});
+      // Documents are removed before the indexes and files that they need.
+      for (const key of added.reverse()) {
+        await remove(store, key).catch(() => {});
+      }
       throw error;
     }
   }
-  return {
-    chunks,
-    report: {
-      files: indexes.length,
-      missingFiles: countOfGrid(chunks.gridShape) - all.length,
-      innerChunks: indexes.reduce(
-        (sum, index) => sum + index.filter((entry) => entry).length,
-        0,
-      ),
-      indexBytes: indexes.length *
-        (FILE_RECORD_SIZE + shardIndexSize(layout)),
-      notes,
-    },
-  };
+  return planned.map(({ chunks, layout, all }, i) => ({
+    files: indexes[i]!.length,
+    missingFiles: countOfGrid(chunks.gridShape) - all.length,
+    innerChunks: indexes[i]!.reduce(
+      (sum, index) => sum + index.filter((entry) => entry).length,
+      0,
+    ),
+    indexBytes: indexes[i]!.length *
+      (FILE_RECORD_SIZE + shardIndexSize(layout)),
+  }));
 }
 
 /** Links a file and writes its index. A new key is added to `added` before the key is written. */
@@ -272,32 +363,35 @@ function assertKeys(
   }
 }
 
-/** Refuses to replace a document, another file or another index. */
+/** Refuses to replace another file or another index. */
 async function assertNew(
   store: Store,
   document: StoreKey,
   files: readonly PlacedFile[],
   options: StoreOptions,
 ): Promise<void> {
-  const refuse = (key: StoreKey) => {
-    throw new MetadataError(
-      `Cannot adopt files: ${
-        describe(key)
-      } is there already; remove it, or set overwrite: true`,
-      "",
-      { document, store: describeStore(store) },
-    );
-  };
-  if (await readSize(store, document, options) !== undefined) refuse(document);
   await runConcurrently(files, FILES_AT_ONCE, async (file) => {
     const { key, chunkKey, partKey } = file;
     const found = await readValue(store, partKey, options);
     const isOther = found !== undefined &&
       !isSameBytes(found, file.encodePart());
-    if (isOther) refuse(partKey);
+    if (isOther) refuse(store, partKey, document);
     if (key === chunkKey) return;
     if (await readSize(store, chunkKey, options) === undefined) return;
     const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
-    if (!await isSameFile(from!, to!, options)) refuse(chunkKey);
+    if (!await isSameFile(from!, to!, options)) {
+      refuse(store, chunkKey, document);
+    }
   }, options.signal);
+}
+
+/** Refuses to replace a value. */
+export function refuse(store: Store, key: StoreKey, document: StoreKey): never {
+  throw new MetadataError(
+    `Cannot adopt files: ${
+      describe(key)
+    } is there already; remove it, or set overwrite: true`,
+    "",
+    { document, store: describeStore(store) },
+  );
 }

@@ -31,19 +31,50 @@ interface PageSelection {
   readonly overview?: number | undefined;
 }
 
+/** A file whose directories were read. */
+interface ReadTiff {
+  /** The number of overviews that each selected page has. */
+  readonly overviews: number;
+  /** Makes a shard of pages. */
+  shardOf(selection: PageSelection): TiffShard;
+}
+
+/**
+ * Reads the directories of a file.
+ *
+ * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
+ */
+export async function readTiff(
+  store: Store,
+  { key, size }: { readonly key: StoreKey; readonly size: number },
+  { page }: PageSelection,
+  storeOptions: StoreOptions,
+): Promise<ReadTiff> {
+  const description = await describeTiff(
+    (range) => readRange(store, key, range, storeOptions),
+    { key, size, page },
+  );
+  const name = `File ${describe(key)}`;
+  return {
+    get overviews() {
+      const counts = selectPages(description, { page }, name)
+        .map((picture) => overviewsOf(description.pages, picture).length);
+      return Math.min(...counts);
+    },
+    shardOf: (selection) =>
+      shardOf(selectPages(description, selection, name), name, key),
+  };
+}
+
 /** Reads the pages of a file that are adopted. */
 export async function readShard(
   store: Store,
-  { key, size }: { readonly key: StoreKey; readonly size: number },
+  file: { readonly key: StoreKey; readonly size: number },
   selection: PageSelection,
   storeOptions: StoreOptions,
 ): Promise<TiffShard> {
-  const description = await describeTiff(
-    (range) => readRange(store, key, range, storeOptions),
-    { key, size, page: selection.page },
-  );
-  const name = `File ${describe(key)}`;
-  return shardOf(selectPages(description, selection, name), name, key);
+  const tiff = await readTiff(store, file, selection, storeOptions);
+  return tiff.shardOf(selection);
 }
 
 /** The number of dimensions of the array that the pages of a file make. */

@@ -8,7 +8,6 @@ import {
   type FileToVerify,
   verifyFiles,
 } from "../adoption/verify_adoption.ts";
-import { indexOf, metadataOf } from "./adopt_tiffs.ts";
 import {
   commonRows,
   decodeSelection,
@@ -17,6 +16,7 @@ import {
   type TiffShard,
   withRows,
 } from "./tiff_shard.ts";
+import { indexOf, metadataOf } from "./tiffs_to_adopt.ts";
 
 /**
  * Reads the directories of all files of an adopted array again, and compares them with

@@ -1,0 +1,106 @@
+import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  objectRule,
+  type OptionRules,
+  wholeFrom,
+} from "../../errors/mod.ts";
+import type { NamedConfiguration } from "../../metadata/mod.ts";
+import type { StoreKey } from "../../stores/mod.ts";
+import {
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
+  assertAdoption,
+} from "../adoption/adoption_options.ts";
+import { MOST_OVERVIEWS, MOST_PAGES } from "./tiff_shard.ts";
+
+/**
+ * A file and its place in an array.
+ *
+ * @example
+ * ```ts
+ * import type { TiffFile } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const file: TiffFile = { coordinates: [0, 2], key: "/S2A_T32TMT_B04.tif" };
+ * ```
+ */
+export interface TiffFile {
+  /** The grid coordinates of the shard that the file becomes. */
+  readonly coordinates: readonly number[];
+  /** The key of the file in the store. */
+  readonly key: StoreKey;
+}
+
+/**
+ * Options of `adoptTiffs`.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptTiffsOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptTiffsOptions = {
+ *   chunkKeyEncoding: { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
+ *   attributes: { source: "survey of 2019" },
+ * };
+ * ```
+ */
+export interface AdoptTiffsOptions extends AdoptionOptions {
+  /**
+   * The names of the files below the path of the array. By default, `default` keys with
+   * the suffix `.tiff` or `.tif`, such as `c/0/1.tiff`.
+   */
+  readonly chunkKeyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
+  readonly files?: readonly TiffFile[] | undefined;
+  /** Whether each file is one element along a new first dimension. */
+  readonly stack?: boolean | undefined;
+  /**
+   * The place of the page that is adopted, as `describeTiff` lists them. By default, all
+   * pages that are pictures; several of them make a dimension before those of a page.
+   */
+  readonly page?: number | undefined;
+  /** The overview that is adopted in place of the page: 1 for the largest one, and so on. Defaults to 0, the page itself. */
+  readonly overview?: number | undefined;
+  /** The value of elements that no file has. By default, GDAL_NODATA of the files, or 0. */
+  readonly fillValue?: number | bigint | undefined;
+  /** A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`. */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+  /** The user's own metadata. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const OPTIONS: OptionRules<AdoptTiffsOptions> = {
+  ...ADOPTION_OPTIONS,
+  chunkKeyEncoding: {
+    expected: "a chunk key encoding",
+    isValid: (value) => typeof value === "string" || typeof value === "object",
+  },
+  files: { expected: "a list of { coordinates, key }", isValid: isFiles },
+  stack: BOOLEAN,
+  page: wholeFrom(0, MOST_PAGES),
+  overview: wholeFrom(0, MOST_OVERVIEWS),
+  fillValue: {
+    expected: "a number or a bigint",
+    isValid: (value) => typeof value === "number" || typeof value === "bigint",
+  },
+  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
+  attributes: objectRule(),
+};
+
+/** Refuses options of `adoptTiffs` that are unknown or of a wrong type. */
+export function assertAdoptTiffs(options: AdoptTiffsOptions): void {
+  checkOptions(options, OPTIONS, "adoptTiffs");
+  assertAdoption(options);
+}
+
+function isFiles(value: unknown): boolean {
+  return Array.isArray(value) &&
+    value.every((file) =>
+      Array.isArray(file?.coordinates) && typeof file.key === "string"
+    );
+}

@@ -1,0 +1,338 @@
+import { arrayMetadata } from "../../arrays/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  toChunkKeyEncoding,
+} from "../../chunk_key_encoding/mod.ts";
+import { DamageError, describe } from "../../errors/mod.ts";
+import type { ArrayMetadata } from "../../metadata/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
+import type { ShardIndex } from "../../shards/mod.ts";
+import {
+  describeStore,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { FILES_AT_ONCE, type FileToAdopt } from "../adoption/adopt_files.ts";
+import { adoptedLayout, adoptedParts } from "../adoption/adopted_index.ts";
+import {
+  filesOfShare,
+  findFiles,
+  type SharedFile,
+} from "../adoption/files_to_adopt.ts";
+import { type Mosaic, type MosaicFile, mosaicOf } from "../adoption/mosaic.ts";
+import type { AdoptTiffsOptions, TiffFile } from "./adopt_tiffs_options.ts";
+import { assertJpeg } from "./jpeg_tiles.ts";
+import { MOST_TILES } from "./page_tiles.ts";
+import {
+  commonRows,
+  differenceOf,
+  readTiff,
+  stacked,
+  type TiffShard,
+  withRows,
+} from "./tiff_shard.ts";
+
+/** A file that was read, with the elements of each level that is adopted. */
+export interface ReadFile {
+  /** The name of the file in messages. */
+  readonly name: string;
+  readonly key: StoreKey;
+  readonly size: number;
+  readonly isOwn: boolean;
+  readonly coordinates: readonly number[];
+  /** The elements of each level, the largest first. */
+  readonly levels: readonly TiffShard[];
+  /** The number of overviews that the file has. */
+  readonly overviews: number;
+}
+
+/** Options of reading files. */
+export interface ReadOptions extends
+  Pick<
+    AdoptTiffsOptions,
+    "stack" | "page" | "overview" | "fillValue" | "share" | "finish"
+  > {
+  /** Whether all overviews of a file are read, beside the page itself. */
+  readonly isPyramid: boolean;
+}
+
+/** Reads the files of a share, and those that show the shape of the array. */
+export async function readFiles(
+  store: Store,
+  files: readonly SharedFile<TiffFile>[],
+  options: ReadOptions,
+  onStep: () => void,
+  storeOptions: StoreOptions,
+): Promise<ReadFile[]> {
+  return await mapConcurrently(files, FILES_AT_ONCE, async (file) => {
+    const found = await readFile(store, file, options, storeOptions);
+    onStep();
+    return found;
+  }, storeOptions.signal);
+}
+
+async function readFile(
+  store: Store,
+  { key, coordinates, isOwn }: SharedFile<TiffFile>,
+  { stack = false, fillValue, isPyramid, page, overview }: ReadOptions,
+  storeOptions: StoreOptions,
+): Promise<ReadFile> {
+  const name = `File ${describe(key)}`;
+  const size = await readSize(store, key, storeOptions);
+  if (size === undefined) {
+    throw new Error(`There is no ${name} in ${describeStore(store)}`);
+  }
+  const tiff = await readTiff(store, { key, size }, { page }, storeOptions);
+  const numbers = isPyramid
+    ? Array.from({ length: tiff.overviews + 1 }, (_, i) => i)
+    : [overview];
+  const levels: TiffShard[] = [];
+  for (const number of numbers) {
+    const shard = tiff.shardOf({ page, overview: number });
+    assertTiles(shard, name, key, size);
+    if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
+      await assertJpeg(store, key, shard, storeOptions);
+    }
+    const placed = stack ? stacked(shard) : shard;
+    assertCoordinates(coordinates, placed, name, stack);
+    levels.push(withFillValue(placed, fillValue, name));
+  }
+  const { overviews } = tiff;
+  return { name, key, size, isOwn, coordinates, levels, overviews };
+}
+
+/** Refuses a file that is cut short, or that has no tile. */
+function assertTiles(
+  { tiles, dimensionNames }: TiffShard,
+  name: string,
+  key: StoreKey,
+  size: number,
+): void {
+  const end = tiles.reduce(
+    (most, tile) => tile ? Math.max(most, tile.offset + tile.length) : most,
+    0,
+  );
+  if (end > size) {
+    throw new DamageError(
+      `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew${
+        dimensionNames[0] === "page"
+          ? ', or choose a page that it has, by the option "page"'
+          : ""
+      }`,
+      { key },
+    );
+  }
+  if (!tiles.some((tile) => tile !== undefined)) {
+    throw new RangeError(
+      `${name} adds no chunk to the array, since all its tiles are left out (sparse): leave out the file, whose elements have the fill value then`,
+    );
+  }
+}
+
+function assertCoordinates(
+  coordinates: readonly number[],
+  { dimensionNames }: TiffShard,
+  name: string,
+  stack: boolean,
+): void {
+  if (coordinates.length === dimensionNames.length) return;
+  throw new RangeError(
+    `${name} is at ${
+      describe(coordinates)
+    }, where an array of it has the dimensions ${
+      describe(dimensionNames)
+    }: give one coordinate for each${
+      coordinates.length > dimensionNames.length && !stack
+        ? ", or set stack: true for a new first dimension"
+        : ""
+    }`,
+  );
+}
+
+/** Gives a shard the fill value of the user. */
+function withFillValue(
+  shard: TiffShard,
+  fillValue: number | bigint | undefined,
+  name: string,
+): TiffShard {
+  if (fillValue === undefined) return shard;
+  const isSparse = shard.tiles.includes(undefined);
+  if (isSparse && !Object.is(fillValue, shard.fillValue)) {
+    throw new RangeError(
+      `${name} leaves out tiles whose elements are ${shard.fillValue}, which the fill value ${fillValue} would change: leave out the option "fillValue"`,
+    );
+  }
+  return { ...shard, fillValue };
+}
+
+/** Refuses files that differ. Tiles of rows without compression are divided, so that all files have as many rows in a tile. */
+function fitted(files: readonly PlacedShard[]): readonly PlacedShard[] {
+  const rows = commonRows(files.map(({ shard }) => shard));
+  const fitted = rows === undefined ? files : files.map((file) => ({
+    ...file,
+    shard: withRows(file.shard, rows),
+  }));
+  const [first, ...others] = fitted;
+  for (const { name, shard } of others) {
+    const difference = differenceOf(first!.shard, shard);
+    if (difference === undefined) continue;
+    throw new RangeError(
+      `${
+        first!.name
+      } and ${name} have ${difference}: files of one array agree in these; adopt them as several arrays, or convert some of them`,
+    );
+  }
+  return fitted;
+}
+
+/** Matches keys of TIFFs. */
+const EXTENSION = /\.(?:tiff?|btf|tf8)$/i;
+
+/** The files of an array, and the encoding of their keys. */
+interface FoundTiffs {
+  readonly encoding: ChunkKeyEncoding;
+  readonly files: readonly TiffFile[];
+}
+
+/**
+ * Finds the files of an array: those that are given, or those below its root whose keys
+ * the encoding decodes.
+ *
+ * @param root The prefix of the array's keys, without a last `/`.
+ * @throws {RangeError} If there are none, or their keys are of several encodings.
+ * @throws {TypeError} If the store cannot list and no files are given.
+ */
+export async function findTiffs(
+  store: Store,
+  root: "" | StoreKey,
+  { chunkKeyEncoding, files }: Pick<
+    AdoptTiffsOptions,
+    "chunkKeyEncoding" | "files"
+  >,
+  options: StoreOptions,
+): Promise<FoundTiffs> {
+  const encodings = chunkKeyEncoding === undefined
+    ? [".tiff", ".tif"].map((suffix) => new SuffixChunkKeyEncoding(suffix))
+    : [toChunkKeyEncoding(chunkKeyEncoding)];
+  if (files === undefined) {
+    return await findFiles(store, root, encodings, EXTENSION, options);
+  }
+  if (files.length === 0) throw new RangeError("Expected files, found none");
+  const isShort = files[0]!.key.toLowerCase().endsWith(".tif");
+  return { encoding: (isShort && encodings[1]) || encodings[0]!, files };
+}
+
+/** Selects the files that are read, those of a share among them. */
+export function tiffsToRead(
+  files: readonly TiffFile[],
+  options: Pick<AdoptTiffsOptions, "share" | "finish">,
+): { toRead: readonly SharedFile<TiffFile>[]; own: number } {
+  const toRead = filesOfShare(files, options);
+  return { toRead, own: toRead.filter(({ isOwn }) => isOwn).length };
+}
+
+/** The array that one level of files makes. */
+export interface TiffLevel {
+  readonly metadata: ArrayMetadata;
+  /** The own files of a share. */
+  readonly files: readonly FileToAdopt[];
+}
+
+/**
+ * Makes an array of one level of files.
+ *
+ * @param place The place of the level among those that were read.
+ * @param contents The number of the contents that the indexes describe.
+ * @throws {RangeError} If the files do not fit together.
+ */
+export function levelOf(
+  files: readonly ReadFile[],
+  place: number,
+  encoding: ChunkKeyEncoding,
+  contents: number,
+  options: Pick<AdoptTiffsOptions, "dimensionNames" | "attributes">,
+): TiffLevel {
+  const placed = fitted(files.map(({ name, coordinates, levels }) => {
+    const shard = levels[place]!;
+    return { name, coordinates, shape: shard.shape, shard };
+  }));
+  const mosaic = mosaicOfTiffs(placed);
+  const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);
+  return {
+    metadata,
+    files: files.flatMap(({ key, coordinates, size, isOwn }, i) => {
+      if (!isOwn) return [];
+      const index = indexOf(placed[i]!.shard, mosaic.chunksPerShard);
+      return [{ key, coordinates, size, index, contents }];
+    }),
+  };
+}
+
+/** The metadata of an array whose files are like a shard. */
+export function metadataOf(
+  shard: TiffShard,
+  { shape, shardShape, chunksPerShard }: Mosaic,
+  keyEncoding: ChunkKeyEncoding,
+  { dimensionNames = shard.dimensionNames, attributes }: Pick<
+    AdoptTiffsOptions,
+    "dimensionNames" | "attributes"
+  >,
+): ArrayMetadata {
+  const { dataType, fillValue, tileShape, codecs } = shard;
+  return arrayMetadata({
+    shape,
+    dataType,
+    shardShape,
+    chunkShape: tileShape,
+    codecs,
+    fillValue: dataType.startsWith("complex") ? [fillValue, 0] : fillValue,
+    keyEncoding,
+    parts: adoptedParts(adoptedLayout(chunksPerShard)),
+    dimensionNames,
+    attributes,
+  });
+}
+
+/** A file at its place in the grid. */
+interface PlacedShard extends MosaicFile {
+  readonly shard: TiffShard;
+}
+
+/**
+ * Finds the shape of the array that files make, which agree in all but their shapes.
+ *
+ * @throws {RangeError} If the files do not fit together.
+ */
+function mosaicOfTiffs(files: readonly PlacedShard[]): Mosaic {
+  const mosaic = mosaicOf(files, files[0]!.shard.tileShape, "tiles");
+  const count = mosaic.chunksPerShard.reduce((product, n) => product * n, 1);
+  if (count <= MOST_TILES) return mosaic;
+  throw new RangeError(
+    `Expected files of at most ${MOST_TILES} tiles, found ${count} in a file: adopt one page at a time by the option "page"`,
+  );
+}
+
+/** The index of a file as a shard, which may be larger than the file. */
+export function indexOf(
+  { shape, tileShape, tiles }: TiffShard,
+  chunksPerShard: readonly number[],
+): ShardIndex {
+  const counts = shape.map((length, i) => Math.ceil(length / tileShape[i]!));
+  if (counts.every((count, i) => count === chunksPerShard[i])) return tiles;
+  const size = chunksPerShard.reduce((product, n) => product * n, 1);
+  const index: ShardIndex[number][] = new Array(size).fill(undefined);
+  tiles.forEach((tile, n) => {
+    let place = 0;
+    let step = 1;
+    for (let i = counts.length - 1; i >= 0; i--) {
+      place += (n % counts[i]!) * step;
+      n = Math.floor(n / counts[i]!);
+      step *= chunksPerShard[i]!;
+    }
+    index[place] = tile;
+  });
+  return index;
+}
