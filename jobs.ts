@@ -37,6 +37,7 @@ export {
   type LayoutOptions,
   type LeftOutNode,
   type NodeLocation,
+  type OtherArray,
   type Recoding,
   type Repair,
   repair,

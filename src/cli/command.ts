@@ -12,6 +12,8 @@ export interface Command {
   readonly summary: string;
   /** The help of each option, by the flags of the option, such as `--suffix <TEXT>`. */
   readonly options: Readonly<Record<string, string>>;
+  /** The names of the options that may be given several times. */
+  readonly repeatable?: readonly string[];
   /** Options of which only one may be given. */
   readonly exclusive?: readonly (readonly [string, string])[];
   readonly examples: readonly string[];
@@ -24,6 +26,8 @@ export interface Arguments {
   readonly operands: readonly string[];
   /** The value of an option, if the option was given. */
   text(name: string): string | undefined;
+  /** The values of an option that may be given several times, in their order. */
+  texts(name: string): readonly string[];
   /** Whether an option was given. */
   has(name: string): boolean;
 }
@@ -94,6 +98,7 @@ export function parseCommand(
   const parsed: Arguments = {
     operands: parser.args,
     text: (name) => parser.getOptionValue(attributeOf(name)),
+    texts: (name) => parser.getOptionValue(attributeOf(name)) ?? [],
     has: (name) => parser.getOptionValue(attributeOf(name)) !== undefined,
   };
   assertOperands(command, parsed, args, parser);
@@ -125,9 +130,10 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
     option.conflicts(excluded);
     // Commander takes the next argument for the value, even if it is an option.
     if (option.required) {
-      option.argParser((text: string) => {
-        if (!/^--[a-z]|^-[qhV]$/.test(text)) return text;
-        throw missingValue(option);
+      const isRepeatable = command.repeatable?.includes(option.name());
+      option.argParser<string | string[]>((text, earlier) => {
+        if (/^--[a-z]|^-[qhV]$/.test(text)) throw missingValue(option);
+        return isRepeatable ? [...earlier ?? [], text] : text;
       });
     }
     parser.addOption(option);

@@ -11,7 +11,13 @@ import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { printLayouts, printOthers } from "./draw_array.ts";
 import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
-import { containerOf, layoutOf, withUsage } from "./layout_arguments.ts";
+import {
+  chosenNodes,
+  containerOf,
+  layoutOf,
+  othersOf,
+  withUsage,
+} from "./layout_arguments.ts";
 import {
   assertPath,
   assertSource,
@@ -46,11 +52,17 @@ export const CONVERT: Command = {
     "--separator <TEXT>": "between coordinates in chunk keys: / or .",
     "--template <FORMAT>": "chunk keys by a format, such as tile_{0:03}_{1:03}",
     "--parts <LIST>":
-      "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none; with .index, arrays without shards in a group keep their layout",
+      "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
     "--container <FORMAT>":
-      "make each shard a file of this format, tiff or zip; arrays without shards in a group keep their layout",
+      "make each shard a file of this format, tiff or zip",
     "--plain": "plain Zarr, for any other program",
     "--metadata <FILE>": "a zarr.json with any other layout, for one array",
+    "--only <GLOB>":
+      "copy these nodes of a group and what is below them, such as 0 or 'labels/**'; may be repeated",
+    "--exclude <GLOB>":
+      "leave these nodes of a group out, and what is below them; may be repeated",
+    "--others <WHAT>":
+      "copy: copy arrays of a group as they are that cannot get the layout, and list them",
     "--in-place":
       "change the files of PATH, without a copy; the same command finishes what was stopped",
     "--resume": "continue a conversion that was stopped",
@@ -63,6 +75,7 @@ export const CONVERT: Command = {
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,
   },
+  repeatable: ["only", "exclude"],
   exclusive: [
     ["template", "encoding"],
     ["resume", "overwrite"],
@@ -75,6 +88,7 @@ export const CONVERT: Command = {
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
     "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
+    "zarr-parts convert image.ome.zarr small.ome.zarr --exclude 0 --exclude labels",
     "zarr-parts convert --in-place data.zarr --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
   ],
@@ -92,6 +106,8 @@ export const CONVERT: Command = {
     try {
       const conversion = await convert(source, target, {
         ...layout,
+        ...chosenNodes(args),
+        ...othersOf(args),
         ...share && { share },
         ...concurrency && { concurrency },
         ...args.has("resume") || args.has("compare")
@@ -181,6 +197,8 @@ async function convertFolder(
   try {
     const conversion = await convertInPlace(location, {
       ...layout,
+      ...chosenNodes(args),
+      ...othersOf(args),
       ...concurrency && { concurrency },
       keepGoing: args.has("keep-going"),
       dryRun: args.has("dry-run"),

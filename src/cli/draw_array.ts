@@ -129,9 +129,12 @@ function codecsText(codecs: readonly (string | NamedConfiguration)[]): string {
 /** The number of keys and paths that a line names. */
 const MOST_NAMED = 3;
 
-/** Prints what a conversion has not converted: metadata and nodes of Zarr v2, and nodes that are not valid. */
+/**
+ * Prints what a conversion has not converted: metadata and nodes of Zarr v2, nodes that are
+ * excluded or not valid, and arrays that cannot get the layout.
+ */
 export function printOthers(
-  { v2Documents, v2Nodes, leftOut }: Conversion,
+  { v2Documents, v2Nodes, leftOut, excluded, others }: Conversion,
   { isInPlace }: { isInPlace: boolean },
   io: Io,
 ): void {
@@ -147,6 +150,21 @@ export function printOthers(
     io.print(
       `${isInPlace ? "left" : "copied"} as they are: nodes of Zarr v2, ${
         named(paths)
+      }`,
+    );
+  }
+  if (excluded.length > 0) {
+    const paths = excluded.map((path) => `/${path}`);
+    io.print(
+      `${isInPlace ? "left as they are" : "left out"} by --only or --exclude: ${
+        named(paths)
+      }`,
+    );
+  }
+  for (const { path, message } of others) {
+    io.print(
+      `${isInPlace ? "left" : "copied"} as it is: /${path}: ${
+        withOptionNames(message)
       }`,
     );
   }

@@ -3,7 +3,6 @@ import { MetadataError, nearestName } from "../errors/mod.ts";
 import { LayoutError, type LayoutOptions } from "../jobs/mod.ts";
 import {
   type ArrayMetadata,
-  namedCodecs,
   type NamedConfiguration,
   parseZarrJson,
 } from "../metadata/mod.ts";
@@ -25,7 +24,6 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
     ...file !== undefined && {
       metadata: forOneArray(await readMetadata(file)),
     },
-    ...whereOf(args),
   };
 }
 
@@ -108,16 +106,25 @@ export async function containerOf(
   return { container: (metadata) => container(metadata) };
 }
 
-/** Arrays of a group that have no shards keep their layout where options are about shards. */
-function whereOf(args: Arguments): Pick<LayoutOptions, "where"> {
-  const parts = args.text("parts")?.split(",") ?? [];
-  const isAboutShards = args.text("container") !== undefined ||
-    parts.some((part) => part.endsWith(".index"));
-  return !isAboutShards ? {} : {
-    where: (metadata, path) =>
-      path === "" ||
-      namedCodecs(metadata.codecs)[0]?.name === "sharding_indexed",
+/** The nodes that `--only` and `--exclude` choose. */
+export function chosenNodes(
+  args: Arguments,
+): { only?: readonly string[]; exclude?: readonly string[] } {
+  const [only, exclude] = [args.texts("only"), args.texts("exclude")];
+  return {
+    ...only.length > 0 && { only },
+    ...exclude.length > 0 && { exclude },
   };
+}
+
+/** What `--others` says. */
+export function othersOf(args: Arguments): { others?: "copy" } {
+  const others = args.text("others");
+  if (others === undefined) return {};
+  if (others === "copy") return { others };
+  throw new UsageError(
+    `Expected --others=copy, found ${JSON.stringify(others)}`,
+  );
 }
 
 function encodingOf(args: Arguments): NamedConfiguration | undefined {

@@ -298,7 +298,7 @@ async function inspectNodes(
     if (path === "") throw error;
     invalid.set(path, error.message);
   };
-  const found = await readNodes(place, storeOptions, onInvalid);
+  const found = await readNodes(place, storeOptions, { onInvalid });
   const arrays = new Map<string, OpenArray>();
   for (const node of found) {
     if (!isArrayDocument(node.document)) continue;

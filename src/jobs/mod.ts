@@ -11,6 +11,7 @@ export type {
   ConvertOptions,
   ConvertProgress,
   LeftOutNode,
+  OtherArray,
 } from "./convert/convert_options.ts";
 export { isUnfinished } from "./convert/unfinished_marker.ts";
 export type { NodeLocation } from "./hierarchy/node_location.ts";

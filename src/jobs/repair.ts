@@ -83,7 +83,7 @@ export async function repair(
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   const storeOptions: StoreOptions = signal ? { signal } : {};
   // Fails before anything is changed if there is no node.
-  await readNodes(place, storeOptions, () => {});
+  await readNodes(place, storeOptions, { onInvalid() {} });
   const recovery = await recoverPlace(place, dryRun, storeOptions);
   const results = new Results(options);
   const willBeWhole = new Set<string>([
@@ -230,7 +230,7 @@ async function repairConsolidated(
   dryRun: boolean,
   options: StoreOptions,
 ): Promise<void> {
-  const read = await readNodes(place, options, () => {});
+  const read = await readNodes(place, options, { onInvalid() {} });
   // Numbers keep their digits, also those that JavaScript would format otherwise.
   const nodes = read.map((node) => ({
     ...node,

@@ -393,7 +393,7 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
   });
 });
 
-Deno.test("convert gives arrays of a group without shards no layout of shards", async () => {
+Deno.test("convert copies arrays of a group without shards as they are with --others copy, and refuses them otherwise", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(`${folder}/a`);
     await store.set("/zarr.json", encodeJson(groupMetadata()));
@@ -408,13 +408,14 @@ Deno.test("convert gives arrays of a group without shards no layout of shards", 
     const parts = ["--suffix", ".s", "--parts", ",.index"];
     for (const options of [parts, [...parts, "--container", "zip"]]) {
       const target = `${folder}/${options.length}`;
-      const { code, err } = await runCli(
-        "convert",
-        `${folder}/a`,
-        target,
-        ...options,
-      );
+      const args = ["convert", `${folder}/a`, target, ...options];
+      const refused = await runCli(...args);
+      assertEquals([refused.code, await present(target)], [2, false]);
+      assertStringIncludes(refused.err, '"/chunks"');
+      assertStringIncludes(refused.err, "; --others copy copies such arrays");
+      const { code, err, out } = await runCli(...args, "--others=copy");
       assertEquals([code, err], [0, ""]);
+      assertStringIncludes(out, "copied as it is: /chunks: ");
       const copy = new FileSystemStore(target);
       const [whole, shards] = await Promise.all(
         ["chunks", "shards"].map((path) => openArrayChunks(copy, path)),

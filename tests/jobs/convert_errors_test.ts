@@ -566,6 +566,8 @@ Deno.test("convert says what it would do in a dry run", async () => {
     v2Documents: [],
     v2Nodes: [],
     leftOut: [],
+    excluded: [],
+    others: [],
   });
   assertEquals(arrays.map(({ path, chunks }) => [path, chunks]), [["a", 3]]);
   assertEquals(arrays[0]!.metadata.chunk_key_encoding, {

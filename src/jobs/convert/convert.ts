@@ -114,9 +114,10 @@ export async function convert(
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
+  const { keepGoing, only, exclude, others } = options;
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
-    keepGoing: options.keepGoing,
+    ...{ keepGoing, only, exclude, others },
   });
   if (plan.arrays.some(({ isRecoded }) => isRecoded) && !options.dryRun) {
     throw new Error("Arrays cannot be recoded yet; expected the option dryRun");
@@ -139,6 +140,8 @@ export async function convert(
     v2Documents: listed.v2Documents,
     v2Nodes: listed.v2Nodes,
     leftOut: plan.leftOut,
+    excluded: [...plan.selected.excluded],
+    others: plan.others,
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;

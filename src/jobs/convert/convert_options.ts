@@ -13,6 +13,7 @@ import {
 } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { GLOBS } from "../hierarchy/select_nodes.ts";
 import {
   assertLayout,
   LAYOUT_OPTIONS,
@@ -35,6 +36,19 @@ import {
  * ```
  */
 export interface ConvertOptions extends LayoutOptions, StoreOptions {
+  /**
+   * Globs of the nodes of a group that are copied, by their paths below the group, such as
+   * `"0"`, `"labels/**"` or `["image/[0-9]", "{meta,labels}"]`. With a node, all nodes below it
+   * and the groups above it are copied. Default: all nodes.
+   */
+  readonly only?: string | readonly string[] | undefined;
+  /** Globs of the nodes of a group that are not copied, nor are the nodes below them. */
+  readonly exclude?: string | readonly string[] | undefined;
+  /**
+   * `"copy"` to copy arrays of a group as they are that cannot get the layout, such as arrays
+   * without shards with a container. By default, such an array is an error.
+   */
+  readonly others?: "copy" | undefined;
   /** The number of chunks that are copied at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
@@ -102,6 +116,9 @@ export const CONCURRENCY: OptionRule = {
 
 const OPTIONS: OptionRules<ConvertOptions> = {
   ...LAYOUT_OPTIONS,
+  only: GLOBS,
+  exclude: GLOBS,
+  others: oneOf("copy"),
   concurrency: CONCURRENCY,
   resume: oneOf(true, false, "compare"),
   overwrite: BOOLEAN,
@@ -165,6 +182,27 @@ export interface Conversion {
   readonly v2Nodes: readonly string[];
   /** The nodes that were left out since their documents are not valid, with `keepGoing`. */
   readonly leftOut: readonly LeftOutNode[];
+  /** The paths of the nodes that `only` and `exclude` leave out. */
+  readonly excluded: readonly string[];
+  /** The arrays that cannot get the layout and were copied as they are, with `others`. */
+  readonly others: readonly OtherArray[];
+}
+
+/**
+ * An array that cannot get the layout of a conversion.
+ *
+ * @example
+ * ```ts
+ * import type { OtherArray } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const line = ({ path, message }: OtherArray) => `/${path} is as it was: ${message}`;
+ * ```
+ */
+export interface OtherArray {
+  /** The array's path below the outermost node. */
+  readonly path: string;
+  /** Why the array cannot get the layout. */
+  readonly message: string;
 }
 
 /**

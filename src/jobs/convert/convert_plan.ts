@@ -17,6 +17,7 @@ import {
   isArrayDocument,
   type Members,
   parseZarrJson,
+  withoutNamedNodes,
 } from "../../metadata/mod.ts";
 import {
   assertFirstBytes,
@@ -30,9 +31,20 @@ import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { chunkLevel, type ShardLevel } from "../chunk_checks.ts";
 import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import {
+  ALL_NODES,
+  isIn,
+  type NodeSelection,
+  type SelectedNodes,
+  selectNodes,
+} from "../hierarchy/select_nodes.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
-import { changeLayout, type LayoutOptions } from "./change_layout.ts";
-import type { LeftOutNode } from "./convert_options.ts";
+import {
+  changeLayout,
+  LayoutError,
+  type LayoutOptions,
+} from "./change_layout.ts";
+import type { LeftOutNode, OtherArray } from "./convert_options.ts";
 
 /** An array that is converted. */
 export interface PlannedArray {
@@ -55,72 +67,194 @@ export interface ConvertPlan {
   readonly nodes: readonly Node[];
   /** The nodes that are left out. */
   readonly leftOut: readonly LeftOutNode[];
+  /** The nodes of a group that the options choose. */
+  readonly selected: SelectedNodes;
+  /** The arrays that cannot get the layout, and keep the one that they have. */
+  readonly others: readonly OtherArray[];
   /** The documents of the target, by path: those of inner nodes first. */
   readonly documents: ReadonlyMap<string, Uint8Array>;
   readonly arrays: readonly PlannedArray[];
 }
 
+/** What happens to nodes that are not converted like the others. */
+interface PlanSettings extends NodeSelection, StoreOptions {
+  /** Whether nodes below the outermost one are left out whose documents are not valid. */
+  readonly keepGoing?: boolean | undefined;
+  /** Whether arrays of a group that cannot get the layout keep the one that they have. */
+  readonly others?: "copy" | undefined;
+}
+
 /**
  * Reads the documents of the source, and composes those of the target. Writes nothing.
  *
- * @param options `keepGoing`: whether nodes below the outermost one are left out whose
- * documents are not valid.
  * @throws {MetadataError} If a document of the source or of the target is not valid.
+ * @throws {LayoutError | RangeError} If an array cannot get the layout.
+ * @throws {RangeError} If a glob matches no node.
  */
 export async function planConversion(
   source: Place,
   target: Place,
   layout: LayoutOptions,
-  { keepGoing = false, ...options }: StoreOptions & {
-    keepGoing?: boolean | undefined;
-  },
+  settings: PlanSettings,
 ): Promise<ConvertPlan> {
-  const { nodes, leftOut } = await readUsable(source, keepGoing, options);
+  const { nodes, leftOut, selected } = await readUsable(source, settings);
+  const isSamePlace = source === target;
+  const left = new Set(leftOut.map(({ path }) => path));
+  const changes: DocumentSettings = {
+    leavesOut: settings.keepGoing ? isSamePlace ? "keep" : "remove" : false,
+    isGone: (path) =>
+      isIn(selected.excluded, path) || !isSamePlace && isIn(left, path),
+    keepsGone: isSamePlace,
+  };
   const documents = new Map<string, Uint8Array>();
   const arrays: PlannedArray[] = [];
-  const canList = typeof source.store.list === "function";
-  const isSamePlace = source === target;
-  for (const node of nodes.toReversed()) {
-    const bytes = convertedDocument(source, node, layout, {
-      leavesOut: keepGoing && (isSamePlace ? "keep" : "remove"),
-    });
-    documents.set(node.path, bytes);
+  const misfits: Misfit[] = [];
+  for (const node of nodes) {
     if (!isArrayDocument(node.document)) continue;
-    const from = chunksAt(source, node.path, node.document);
-    const to = chunksAt(target, node.path, parseZarrJson(bytes));
-    arrays.unshift({
-      path: node.path,
-      source: from,
-      target: to,
-      isRecoded: layout.recode !== undefined &&
-        !isSameEncoding(from.metadata, to.metadata),
-      contain: forArray(node.path, () => {
-        if (layout.where?.(from.metadata, node.path) === false) return;
-        const container = layout.container?.(to.metadata, node.path);
-        return container && containShards(to, container);
-      }),
-      stored: canList ? new ChunkList(from.gridShape.length) : undefined,
-    });
+    let planned: ArrayWithDocument;
+    try {
+      planned = planArray(source, target, node, layout, changes);
+    } catch (error) {
+      const isMisfit = error instanceof LayoutError ||
+        error instanceof RangeError;
+      if (!isMisfit) throw error;
+      misfits.push({ path: node.path, error });
+      planned = planArray(source, target, node, KEPT, changes);
+    }
+    arrays.push(planned.array);
+    documents.set(node.path, planned.document);
+  }
+  const isMistaken = misfits.length > 0 &&
+    (!settings.others || misfits.length === arrays.length);
+  if (isMistaken) throw misfitError(misfits, arrays.length, isSamePlace);
+  const kept = new Set(misfits.map(({ path }) => path));
+  const layoutOfGroups: LayoutOptions = {
+    ...layout,
+    where: (metadata, path) =>
+      !kept.has(path) && layout.where?.(metadata, path) !== false,
+  };
+  // Documents of inner nodes come first.
+  const ordered = new Map<string, Uint8Array>();
+  for (const node of nodes.toReversed()) {
+    ordered.set(
+      node.path,
+      documents.get(node.path) ??
+        convertedDocument(source, node, layoutOfGroups, changes),
+    );
   }
   if (typeof layout.metadata === "object" && arrays.length !== 1) {
     throw new TypeError(
       'Expected the option "metadata" to be a function for a group, whose arrays have metadata of their own, found an object',
     );
   }
-  return { source, target, nodes, leftOut, documents, arrays };
+  return {
+    ...{ source, target, nodes, leftOut, selected, arrays },
+    documents: ordered,
+    others: misfits.map(({ path, error }) => ({
+      path,
+      message: reasonOf(error),
+    })),
+  };
+}
+
+/** The layout of arrays that keep the one that they have. */
+const KEPT: LayoutOptions = { where: () => false };
+
+/** An array with the document of the target. */
+interface ArrayWithDocument {
+  readonly array: PlannedArray;
+  readonly document: Uint8Array;
 }
 
 /**
- * Reads all nodes.
+ * Gives an array the new layout.
  *
- * @param keepGoing Whether nodes that cannot be opened are left out. By default, such a node
- * is an error.
+ * @throws {LayoutError | RangeError} If the array cannot get the layout.
+ */
+function planArray(
+  source: Place,
+  target: Place,
+  node: Node,
+  layout: LayoutOptions,
+  settings: DocumentSettings,
+): ArrayWithDocument {
+  const document = convertedDocument(source, node, layout, settings);
+  const from = chunksAt(source, node.path, node.document);
+  const to = chunksAt(target, node.path, parseZarrJson(document));
+  const canList = typeof source.store.list === "function";
+  const array: PlannedArray = {
+    path: node.path,
+    source: from,
+    target: to,
+    isRecoded: layout.recode !== undefined &&
+      !isSameEncoding(from.metadata, to.metadata),
+    contain: forArray(node.path, () => {
+      if (layout.where?.(from.metadata, node.path) === false) return;
+      const container = layout.container?.(to.metadata, node.path);
+      return container && containShards(to, container);
+    }),
+    stored: canList ? new ChunkList(from.gridShape.length) : undefined,
+  };
+  return { array, document };
+}
+
+/** An array that cannot get the layout. */
+interface Misfit {
+  readonly path: string;
+  readonly error: LayoutError | RangeError;
+}
+
+/** The number of misfits that a message names. */
+const MOST_NAMED = 3;
+
+/** An error about arrays that cannot get the layout: one of them, or the first ones and their number. */
+function misfitError(
+  misfits: readonly Misfit[],
+  count: number,
+  isInPlace: boolean,
+): Error {
+  const [{ error }] = misfits as [Misfit];
+  if (count === 1) return error;
+  const one = error instanceof LayoutError ? error.problem : error.message;
+  const named = misfits.slice(0, MOST_NAMED).map(({ path, error }) =>
+    `${describe(`/${path}`)}: ${reasonOf(error)}`
+  );
+  const more = misfits.length - named.length;
+  const all = misfits.length === count;
+  const text = misfits.length === 1
+    ? one
+    : `Cannot give ${
+      all ? `any of the ${count}` : `${misfits.length} of ${count}`
+    } arrays this layout: ${named.join("; ")}${
+      more > 0 ? `; and ${more} more` : ""
+    }`;
+  const advice = all
+    ? ""
+    : `; the option "others" set to "copy" ${
+      isInPlace ? "leaves" : "copies"
+    } such arrays as they are`;
+  return error instanceof LayoutError
+    ? new LayoutError(text + advice, error.path, { cause: error })
+    : new RangeError(text + advice, { cause: error });
+}
+
+/** Why an array cannot get the layout, without the path of the array. */
+function reasonOf(error: LayoutError | RangeError): string {
+  const { cause } = error;
+  if (cause instanceof MetadataError) return cause.problem;
+  return cause instanceof Error ? cause.message : error.message;
+}
+
+/**
+ * Reads all nodes that are chosen.
+ *
+ * @param settings `keepGoing`: whether nodes that cannot be opened are left out. By default,
+ * such a node is an error.
  */
 async function readUsable(
   source: Place,
-  keepGoing: boolean,
-  options: StoreOptions,
-): Promise<{ nodes: Node[]; leftOut: LeftOutNode[] }> {
+  { keepGoing = false, only, exclude, signal }: PlanSettings,
+): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
   const leftOut: LeftOutNode[] = [];
   const leaveOut = (path: string, error: MetadataError): false => {
     if (path === "") throw error;
@@ -138,7 +272,14 @@ async function readUsable(
     leftOut.push({ path, message: error.message });
     return false;
   };
-  const found = await readNodes(source, options, leaveOut);
+  let selected = ALL_NODES;
+  const found = await readNodes(source, signal ? { signal } : {}, {
+    onInvalid: leaveOut,
+    async choose(paths) {
+      selected = await selectNodes(paths, { only, exclude });
+      return paths.filter((path) => !selected.excluded.has(path));
+    },
+  });
   const nodes = found.filter(({ path, document }) => {
     if (!isArrayDocument(document)) return true;
     try {
@@ -149,7 +290,7 @@ async function readUsable(
       return leaveOut(path, error);
     }
   });
-  return { nodes, leftOut };
+  return { nodes, leftOut, selected };
 }
 
 function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
@@ -160,23 +301,37 @@ function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
   );
 }
 
-/**
- * Gives a document, and those in its consolidated metadata, the new layout.
- *
- * @param settings `leavesOut`: what happens to documents in the consolidated metadata that
- * are not valid; `false` if such a document is an error.
- */
+/** What happens to documents of nodes that are not converted. */
+interface DocumentSettings {
+  /**
+   * What happens to documents in the consolidated metadata that are not valid; `false` if such
+   * a document is an error.
+   */
+  readonly leavesOut: "keep" | "remove" | false;
+  /** Whether the node at a path is left out. */
+  readonly isGone: (path: string) => boolean;
+  /** Whether nodes that are left out stay where they are, so that groups go on naming them. */
+  readonly keepsGone: boolean;
+}
+
+/** Gives a document, and those in its consolidated metadata, the new layout. */
 function convertedDocument(
   source: Place,
   { path, bytes, document }: Node,
   layout: LayoutOptions,
-  { leavesOut }: { leavesOut: "keep" | "remove" | false },
+  { leavesOut, isGone, keepsGone }: DocumentSettings,
 ): Uint8Array {
   const inSource = <T>(task: () => T) =>
     inDocument(documentKey(source, path), describeStore(source.store), task);
   const removed = new Set<string>();
   const changes = new Map<string, [before: Members, after: Members]>();
+  const wholePath = (below: string) =>
+    [path, below].filter((name) => name !== "").join("/");
   changeNodes(document, (node, below) => {
+    if (isGone(wholePath(below))) {
+      if (!keepsGone) removed.add(below);
+      return node;
+    }
     if (!isArrayDocument(node)) return node;
     try {
       // Damage of the source must not be reported as an error of the layout.
@@ -188,7 +343,7 @@ function convertedDocument(
       return node;
     }
     const metadata = node as unknown as ArrayMetadata;
-    const whole = [path, below].filter((name) => name !== "").join("/");
+    const whole = wholePath(below);
     const changed = forArray(
       whole,
       () => changeLayout(metadata, whole, layout),
@@ -201,7 +356,10 @@ function convertedDocument(
       changeNodes(exact, (node, below) => {
         if (removed.has(below)) return undefined;
         const change = changes.get(below);
-        return change ? withChanges(node as Members, ...change) : node;
+        if (change) return withChanges(node as Members, ...change);
+        return keepsGone
+          ? node
+          : withoutNamedNodes(node, wholePath(below), isGone);
       }))
   );
 }

@@ -56,7 +56,7 @@ export async function listSource(
     return { ...found, fingerprint: undefined };
   }
   const isBeside = besideNodes(plan);
-  const isLeftOut = belowLeftOut(plan);
+  const isIgnored = ignoredKeys(plan);
   const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
   const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
     path,
@@ -70,8 +70,7 @@ export async function listSource(
       chunk: (path, coordinates) => lists.get(path)!.push(coordinates),
       file(key, path) {
         const relative = key.slice(source.root.length) as StoreKey;
-        if (key.endsWith(MARKER)) markers.push(key);
-        if (relative === MARKER || isLeftOut(key)) return;
+        if (relative === MARKER) return;
         if (isV2Document(key)) {
           if (isBeside(key)) return void v2Documents.push(key);
           if (/\/\.z(?:array|group)$/.test(key)) {
@@ -90,6 +89,11 @@ export async function listSource(
         }
         files.push(relative);
       },
+      isIgnored(key) {
+        // The marker of this run may lie in a node that is left out.
+        if (key.endsWith(MARKER)) markers.push(key);
+        return isIgnored(key);
+      },
     },
     options,
   );
@@ -107,18 +111,25 @@ export function keysOf(
   ]));
 }
 
-/** Returns a function that says whether the innermost node around a key is left out. */
-function belowLeftOut(
-  { source, nodes, leftOut }: ConvertPlan,
+/**
+ * Returns a function that says whether a key belongs to a node that is left out. A group that is
+ * taken only since nodes below it are keeps the files of its own folder, and no other folder.
+ */
+function ignoredKeys(
+  { source, nodes, leftOut, selected: { excluded, around } }: ConvertPlan,
 ): (key: string) => boolean {
-  const roots = new Set<string>(nodes.map(({ path }) => rootIn(source, path)));
-  const left = new Set<string>(leftOut.map(({ path }) => rootIn(source, path)));
+  const rootsOf = (paths: Iterable<string>) =>
+    new Set<string>(Array.from(paths, (path) => rootIn(source, path)));
+  const roots = rootsOf(nodes.map(({ path }) => path));
+  const left = rootsOf([...leftOut.map(({ path }) => path), ...excluded]);
+  const outer = rootsOf(around);
+  const isAll = left.size === 0 && outer.size === 0;
   return (key) => {
-    let folder = left.size === 0 ? "" : key;
-    while (folder !== "") {
+    let folder = isAll ? "" : key;
+    for (let depth = 0; folder !== ""; depth++) {
       folder = folder.slice(0, folder.lastIndexOf("/"));
       if (left.has(folder)) return true;
-      if (roots.has(folder)) return false;
+      if (roots.has(folder)) return depth > 0 && outer.has(folder);
     }
     return false;
   };
@@ -126,9 +137,12 @@ function belowLeftOut(
 
 /** Returns a function that says whether a document of Zarr v2 lies beside the `zarr.json` of a node. */
 export function besideNodes(
-  { source, nodes }: ConvertPlan,
+  { source, target, nodes, selected }: ConvertPlan,
 ): (key: string) => boolean {
-  const roots = new Set<string>(nodes.map(({ path }) => rootIn(source, path)));
+  const paths = nodes.map(({ path }) => path);
+  // In place, nodes that are left out stay as they are.
+  if (source !== target) paths.push(...selected.excluded);
+  const roots = new Set<string>(paths.map((path) => rootIn(source, path)));
   return (key) => roots.has(key.slice(0, key.lastIndexOf("/")));
 }
 
@@ -156,10 +170,11 @@ export function withoutNodes(
 
 /** Lists the source once more, and returns its fingerprint. */
 export async function fingerprintOf(
-  { source, nodes, arrays }: ConvertPlan,
+  plan: ConvertPlan,
   options: StoreOptions,
 ): Promise<number> {
-  const nothing = { chunk() {}, file() {} };
+  const { source, nodes, arrays } = plan;
+  const nothing = { chunk() {}, file() {}, isIgnored: ignoredKeys(plan) };
   const keys = keysOf(source, arrays);
   return await listHierarchy(source, nodes, keys, nothing, options);
 }

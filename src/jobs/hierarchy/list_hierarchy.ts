@@ -98,6 +98,8 @@ interface ListingEvents {
   file(key: StoreKey, path: string | undefined): void;
   /** An object at the key of a chunk that is stored in other parts, of the array at a path. */
   stray?(key: StoreKey, path: string): void;
+  /** Whether a key is passed over, as those of nodes that are left out. */
+  isIgnored?(key: StoreKey): boolean;
 }
 
 /**
@@ -122,7 +124,7 @@ export async function listHierarchy(
   let fingerprint = 0;
   const prefix = `${place.root}/` as StoreKey;
   for await (const key of place.store.list!(prefix, options)) {
-    if (documents.has(key)) continue;
+    if (documents.has(key) || events.isIgnored?.(key)) continue;
     const path = arrayOf(key, byRoot, prefix.length - 1);
     const listed = path === undefined ? undefined : arrays.get(path)!.take(key);
     if (listed?.kind === "stray") events.stray?.(key, path!);

@@ -23,23 +23,40 @@ export interface Node {
   readonly document: unknown;
 }
 
+/** What happens to some of the nodes that are read. */
+interface ReadNodesSettings {
+  /**
+   * Called with the path of each node whose document is neither that of an array nor that
+   * of a group. The node is left out. By default, such a document is an error.
+   */
+  readonly onInvalid?: (path: string, error: MetadataError) => void;
+  /**
+   * Called with the path of each node whose document the store fails to read. The node is
+   * left out. By default, such a failure is thrown.
+   */
+  readonly onUnreadable?: ((path: string, error: unknown) => void) | undefined;
+  /**
+   * Called with the sorted paths of all nodes below the outermost one, none of an array, and
+   * returns those that are read.
+   */
+  readonly choose?:
+    | ((paths: readonly string[]) => Promise<readonly string[]>)
+    | undefined;
+}
+
 /**
  * Reads the documents of a node and of all nodes below it, in the order of their paths.
  * The nodes of a group are those that the store lists or, if it cannot list, those in
  * the group's consolidated metadata.
  *
- * @param onInvalid Called with the path of each node whose document is neither that of an
- * array nor that of a group. The node is left out. By default, such a document is an error.
- * @param onUnreadable Called with the path of each node whose document the store fails to
- * read. The node is left out. By default, such a failure is thrown.
+ * @param settings What happens to some of the nodes.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
   place: Place,
   options: StoreOptions,
-  onInvalid?: (path: string, error: MetadataError) => void,
-  onUnreadable?: (path: string, error: unknown) => void,
+  { onInvalid, onUnreadable, choose }: ReadNodesSettings = {},
 ): Promise<Node[]> {
   const read = async (path: string) => {
     try {
@@ -60,12 +77,16 @@ export async function readNodes(
     throw await missingArray(place.store, place.root, options);
   }
   const isInvalid = root === "invalid";
-  if (!isInvalid && isArrayDocument(root.document)) return [root];
+  if (!isInvalid && isArrayDocument(root.document)) {
+    await choose?.([]);
+    return [root];
+  }
   // Only a listing shows whether there are nodes below a document that is not valid.
   if (isInvalid && typeof place.store.list !== "function") return [];
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
-  for (const path of await pathsBelow(place, document, options)) {
+  const paths = await pathsBelow(place, document, options);
+  for (const path of await choose?.(paths) ?? paths) {
     const node = await read(path);
     if (node === "invalid") continue;
     if (node !== undefined) {

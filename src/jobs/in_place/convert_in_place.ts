@@ -3,6 +3,7 @@ import {
   BOOLEAN,
   checkOptions,
   FUNCTION,
+  oneOf,
   type OptionRules,
   SIGNAL,
 } from "../../errors/mod.ts";
@@ -41,6 +42,7 @@ import {
   placeOf,
   rootIn,
 } from "../hierarchy/node_location.ts";
+import { GLOBS } from "../hierarchy/select_nodes.ts";
 import {
   documentChanges,
   metadataAfter,
@@ -156,6 +158,18 @@ export async function convertInPlace(
  */
 export interface ConvertInPlaceOptions
   extends Omit<LayoutOptions, "container" | "recode">, StoreOptions {
+  /**
+   * Globs of the nodes of a group whose arrays get the layout, by their paths below the group,
+   * such as `"0"` or `"labels/**"`. With a node, all nodes below it are taken. Default: all.
+   */
+  readonly only?: string | readonly string[] | undefined;
+  /** Globs of the nodes of a group that stay as they are, as do the nodes below them. */
+  readonly exclude?: string | readonly string[] | undefined;
+  /**
+   * `"copy"`, as in `convert`, to leave arrays of a group as they are that cannot get the
+   * layout. By default, such an array is an error.
+   */
+  readonly others?: "copy" | undefined;
   /** The number of chunks that are changed at once, from 1. Default: 16. */
   readonly concurrency?: number | undefined;
   /**
@@ -179,6 +193,9 @@ const { container: _, recode: __, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
 
 const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   ...IN_PLACE_LAYOUT,
+  only: GLOBS,
+  exclude: GLOBS,
+  others: oneOf("copy"),
   concurrency: CONCURRENCY,
   keepGoing: BOOLEAN,
   dryRun: BOOLEAN,
@@ -262,7 +279,7 @@ async function beginInPlace(
     place,
     place,
     layoutOf(options) ?? {},
-    { ...storeOptions, keepGoing: options.keepGoing },
+    { ...storeOptions, keepGoing: options.keepGoing, ...choiceOf(options) },
   );
   const documents = await documentChanges(plan, storeOptions);
   const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
@@ -278,6 +295,8 @@ async function beginInPlace(
     v2Documents: await v2DocumentsBeside(plan, storeOptions),
     v2Nodes: listing.v2Nodes,
     leftOut: plan.leftOut,
+    excluded: [...plan.selected.excluded],
+    others: plan.others,
   };
   if (options.dryRun) return conversionOf(run, begun, false);
   if (documents.length === 0) {
@@ -324,7 +343,10 @@ async function continueInPlace(
   const plan = await planConversion(before, before, begun, planOptions);
   const layout = layoutOf(options);
   if (layout !== undefined) {
-    const asked = await planConversion(before, before, layout, planOptions);
+    const asked = await planConversion(before, before, layout, {
+      ...planOptions,
+      ...choiceOf(options),
+    });
     const documents = await documentChanges(asked, storeOptions);
     if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
       throw new Error(
@@ -342,7 +364,7 @@ async function continueInPlace(
     await undo(run, plan, state);
     return await beginInPlace(place, files, {
       ...begun,
-      keepGoing: state.leftOut.length > 0,
+      keepGoing: state.leftOut.length > 0 || !!state.excluded?.length,
       ...options,
     });
   }
@@ -433,15 +455,22 @@ function layoutOf(
   return isLayout ? Object.fromEntries(given) : undefined;
 }
 
+/** The options that choose arrays. */
+function choiceOf(
+  { only, exclude, others }: ConvertInPlaceOptions,
+): Pick<ConvertInPlaceOptions, "only" | "exclude" | "others"> {
+  return { only, exclude, others };
+}
+
 function textsOf(documents: readonly DocumentChange[]): string[][] {
   return documents.map(({ path, after }) => [path, after]);
 }
 
 function conversionOf(
   { arrays, bytes, counts, total, place }: InPlaceRun,
-  { v2Documents, v2Nodes, leftOut }: Pick<
+  { v2Documents, v2Nodes, leftOut, excluded = [], others = [] }: Pick<
     InPlaceState,
-    "v2Documents" | "v2Nodes" | "leftOut"
+    "v2Documents" | "v2Nodes" | "leftOut" | "excluded" | "others"
   >,
   isFinished: boolean,
 ): Conversion {
@@ -463,5 +492,7 @@ function conversionOf(
     ),
     v2Nodes,
     leftOut,
+    excluded,
+    others,
   };
 }

@@ -1,5 +1,5 @@
 import type { StoreKey } from "../../stores/mod.ts";
-import type { LeftOutNode } from "../convert/convert_options.ts";
+import type { LeftOutNode, OtherArray } from "../convert/convert_options.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 
 /**
@@ -23,6 +23,10 @@ export interface InPlaceState {
   readonly v2Documents: readonly StoreKey[];
   /** The nodes whose documents are not valid, which stay as they are. */
   readonly leftOut: readonly LeftOutNode[];
+  /** The paths of the nodes that `only` and `exclude` leave out. */
+  readonly excluded?: readonly string[];
+  /** The arrays that cannot get the layout, with `others`. */
+  readonly others?: readonly OtherArray[];
   /** The paths of Zarr v2 nodes below the converted node, which stay as they are. */
   readonly v2Nodes: readonly string[];
   readonly documents: readonly DocumentChange[];

@@ -172,8 +172,10 @@ async function verifyNodes(
   const nodes = await readNodes(
     place,
     signal ? { signal } : {},
-    addInvalid,
-    keepGoing ? add("unreadable") : undefined,
+    {
+      onInvalid: addInvalid,
+      onUnreadable: keepGoing ? add("unreadable") : undefined,
+    },
   );
   for (const { path, bytes } of nodes) {
     if (!hasNonFinite(bytes)) continue;

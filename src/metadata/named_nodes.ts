@@ -1,0 +1,199 @@
+import { isMembers, type Members } from "./json.ts";
+
+/**
+ * Leaves nodes out of the attributes of a group that name them:
+ *
+ * - the levels in `multiscales` of OME-Zarr and ndpyramid (`datasets`), of GeoZarr
+ *   (`layout`) and of its earlier drafts (`tile_matrix_set`);
+ * - `labels`, the wells of a `plate`, the images of a `well`, and the `series` of a
+ *   collection of images, all of OME-Zarr.
+ *
+ * A list of levels that becomes empty is removed. A level of GeoZarr that was derived from one
+ * that is left out loses `derived_from` and `transform`, which is relative to that level.
+ *
+ * @param document The document of the group, with exact numbers or without.
+ * @param path The path of the group.
+ * @param isGone Whether the node at a path is left out.
+ * @returns The same document if nothing changes.
+ */
+export function withoutNamedNodes(
+  document: unknown,
+  path: string,
+  isGone: (path: string) => boolean,
+): unknown {
+  if (!isMembers(document)) return document;
+  const names: Names = (name, group = path) => {
+    const named = typeof name === "string"
+      ? resolvePath(group, name)
+      : undefined;
+    return named !== undefined && isGone(named);
+  };
+  return changeMember(document, "attributes", (attributes) => {
+    if (!isMembers(attributes)) return attributes;
+    const changed = changeAttributes(attributes, path, names);
+    // OME-Zarr 0.5 has its members in one of the attributes.
+    return changeMember(
+      changed,
+      "ome",
+      (ome) => isMembers(ome) ? changeAttributes(ome, path, names) : ome,
+    );
+  });
+}
+
+/**
+ * The path that a name in the attributes of a group leads to; `undefined` if it leads out of
+ * the hierarchy.
+ *
+ * @param group The path of the group.
+ */
+export function resolvePath(group: string, name: string): string | undefined {
+  const resolved = group === "" ? [] : group.split("/");
+  for (const step of name.split("/")) {
+    if (step === "..") {
+      if (resolved.pop() === undefined) return undefined;
+    } else if (step !== "" && step !== ".") resolved.push(step);
+  }
+  return resolved.join("/");
+}
+
+/** Whether a value is the name of a node that is left out. */
+type Names = (name: unknown, group?: string) => boolean;
+
+function changeAttributes(
+  attributes: Members,
+  path: string,
+  names: Names,
+): Members {
+  const all = [
+    ["multiscales", (value: unknown) => withoutLevels(value, names)],
+    ["labels", (value: unknown) => withoutItems(value, (name) => names(name))],
+    ["plate", (value: unknown) => withoutPaths(value, "wells", names)],
+    ["well", (value: unknown) => withoutPaths(value, "images", names)],
+    [
+      "series",
+      (value: unknown) => {
+        // The series lie beside the group that lists them.
+        const parent = resolvePath(path, "..");
+        return parent === undefined
+          ? value
+          : withoutItems(value, (name) => names(name, parent));
+      },
+    ],
+  ] as const;
+  let changed = attributes;
+  for (const [name, change] of all) {
+    changed = changeMember(changed, name, change);
+  }
+  const isRemoved = Object.hasOwn(attributes, "multiscales") &&
+    !Object.hasOwn(changed, "multiscales");
+  return !isRemoved ? changed : changeMember(
+    changed,
+    "zarr_conventions",
+    (list) =>
+      withoutItems(
+        list,
+        (each) => isMembers(each) && each.name === "multiscales",
+      ),
+  );
+}
+
+/** Leaves levels out of `multiscales`; `undefined` if none remains. */
+function withoutLevels(multiscales: unknown, names: Names): unknown {
+  if (Array.isArray(multiscales)) {
+    const changed = multiscales.map((each) =>
+      withoutPaths(each, "datasets", names)
+    );
+    const left = changed.filter((each, i) =>
+      each === multiscales[i] || !isEmptyList(each, "datasets")
+    );
+    const isSame = left.length === multiscales.length &&
+      left.every((each, i) => each === multiscales[i]);
+    return isSame ? multiscales : left.length === 0 ? undefined : left;
+  }
+  if (!isMembers(multiscales)) return multiscales;
+  const changed = changeMember(
+    changeMember(
+      multiscales,
+      "layout",
+      (layout) => withoutAssets(layout, names),
+    ),
+    "tile_matrix_set",
+    (set) =>
+      changeMember(
+        set,
+        "tileMatrices",
+        (list) =>
+          withoutItems(list, (each) => isMembers(each) && names(each.id)),
+      ),
+  );
+  const limited = changeMember(
+    changed,
+    "tile_matrix_limits",
+    (limits) =>
+      isMembers(limits) && Object.keys(limits).some((id) => names(id))
+        ? Object.fromEntries(
+          Object.entries(limits).filter(([id]) => !names(id)),
+        )
+        : limits,
+  );
+  const isEmpty = limited !== multiscales &&
+    (isEmptyList(limited, "layout") ||
+      isEmptyList(limited.tile_matrix_set, "tileMatrices"));
+  return isEmpty ? undefined : limited;
+}
+
+/** Leaves levels out of the `layout` of GeoZarr. */
+function withoutAssets(layout: unknown, names: Names): unknown {
+  const left = withoutItems(
+    layout,
+    (level) => isMembers(level) && names(level.asset),
+  );
+  if (!Array.isArray(left)) return left;
+  const changed = left.map((level) => {
+    if (!isMembers(level) || !names(level.derived_from)) return level;
+    const { derived_from: _, transform: __, ...rest } = level;
+    return rest;
+  });
+  return changed.every((level, i) => level === left[i]) ? left : changed;
+}
+
+/** Leaves the items out of a list in a member whose `path` names a node that is left out. */
+function withoutPaths(value: unknown, name: string, names: Names): unknown {
+  return changeMember(
+    value,
+    name,
+    (list) => withoutItems(list, (item) => isMembers(item) && names(item.path)),
+  );
+}
+
+function withoutItems(
+  list: unknown,
+  isLeftOut: (item: unknown) => boolean,
+): unknown {
+  return Array.isArray(list) && list.some(isLeftOut)
+    ? list.filter((item) => !isLeftOut(item))
+    : list;
+}
+
+function isEmptyList(value: unknown, name: string): boolean {
+  if (!isMembers(value)) return false;
+  const list = value[name];
+  return Array.isArray(list) && list.length === 0;
+}
+
+/** Changes a member of an object, or removes it if the new value is `undefined`. */
+function changeMember<T>(
+  value: T,
+  name: string,
+  change: (value: unknown) => unknown,
+): T {
+  if (!isMembers(value) || !Object.hasOwn(value, name)) return value;
+  const before = value[name];
+  const after = change(before);
+  if (after === before) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, each]) =>
+      key !== name ? [[key, each]] : after === undefined ? [] : [[key, after]]
+    ),
+  ) as T;
+}

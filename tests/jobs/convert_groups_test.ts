@@ -1,0 +1,435 @@
+/** Conversions of some nodes of a group, and of groups with arrays that cannot get the layout. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { convert, type ConvertOptions, verify } from "../../jobs.ts";
+import {
+  createArrayChunks,
+  MemoryStore,
+  MetadataError,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { zipContainer } from "../../zip.ts";
+import { contentsOf } from "../support/bytes.ts";
+import {
+  encodeJson,
+  groupMetadata,
+  readJson,
+  readText,
+  utf8,
+} from "../support/documents.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+
+/** Attributes whose numbers JavaScript would write otherwise. */
+const SCALE = "[1.50,2.0,1e-7,18446744073709551615]";
+
+function levels(...paths: string[]) {
+  return paths.map((path) => ({
+    path,
+    coordinateTransformations: [{ type: "scale", scale: "SCALE" }],
+  }));
+}
+
+function multiscales(...paths: string[]) {
+  return {
+    ome: {
+      version: "0.5",
+      multiscales: [{ name: "image", axes: [], datasets: levels(...paths) }],
+    },
+  };
+}
+
+/** The attributes of the groups of an image with labels, as OME-Zarr 0.5 has them. */
+const GROUPS: Readonly<Record<string, unknown>> = {
+  "": multiscales("0", "1", "2"),
+  "labels": { ome: { version: "0.5", labels: ["cells", "nuclei"] } },
+  "labels/cells": multiscales("0", "1"),
+  "labels/nuclei": multiscales("0"),
+};
+const ARRAYS = ["0", "1", "2", "labels/cells/0", "labels/cells/1"]
+  .concat("labels/nuclei/0");
+
+/** Stores an image with labels, consolidated metadata, and files of no node. */
+async function createImage(store: Store = new MemoryStore()) {
+  for (const path of ARRAYS) {
+    const chunks = await createArrayChunks(store, path, arrayMetadata());
+    await chunks.set([1, 1], new Uint8Array(16).fill(path.length));
+  }
+  const nodes: Record<string, unknown> = {};
+  const group = (path: string, below?: Record<string, unknown>) => ({
+    ...groupMetadata(below),
+    attributes: GROUPS[path],
+  });
+  for (const path of ARRAYS) nodes[path] = arrayMetadata();
+  for (const path of Object.keys(GROUPS).slice(1)) {
+    nodes[path] = group(path);
+    await setExact(store, `/${path}/zarr.json`, group(path));
+  }
+  await setExact(store, "/zarr.json", group("", nodes));
+  for (
+    const file of ["/readme.txt", "/raw/a.txt", "/labels/b.txt", "/0/c.txt"]
+  ) {
+    await store.set!(file as StoreKey, utf8(file));
+  }
+  return store as MemoryStore;
+}
+
+async function setExact(store: Store, key: StoreKey, document: unknown) {
+  const text = JSON.stringify(document).replaceAll('"SCALE"', SCALE);
+  await store.set!(key, utf8(text));
+}
+
+async function keysOf(store: MemoryStore): Promise<string[]> {
+  return (await Array.fromAsync(store.list())).sort();
+}
+
+/** The paths of the levels that the groups of a store name, by the group. */
+async function namedLevels(store: MemoryStore) {
+  const named: Record<string, string[]> = {};
+  const { consolidated_metadata, ...root } = await readJson(
+    store,
+    "/zarr.json",
+  );
+  const nodes = { "": root, ...consolidated_metadata.metadata };
+  for (const [path, document] of Object.entries<typeof root>(nodes)) {
+    const image = document.attributes?.ome?.multiscales?.[0];
+    if (image === undefined) continue;
+    named[path] = image.datasets.map(({ path }: { path: string }) => path);
+    if (path === "") continue;
+    const own = await readJson(store, `/${path}/zarr.json`);
+    assertEquals(own.attributes, document.attributes);
+  }
+  return named;
+}
+
+/** Checks that all groups and arrays are right, and the consolidated metadata. */
+async function assertSound(store: Store) {
+  const { findings } = await verify(store);
+  assertEquals(findings.filter(({ severity }) => severity !== "note"), []);
+}
+
+/** Options, the nodes that are copied, the files of no node, and the levels that the groups name. */
+const CASES: readonly {
+  options: ConvertOptions;
+  nodes: string[];
+  files: string[];
+  levels: Record<string, string[]>;
+  labels?: string[];
+}[] = [
+  {
+    options: { only: "1" },
+    nodes: ["", "1"],
+    files: ["/readme.txt"],
+    levels: { "": ["1"] },
+  },
+  {
+    options: { exclude: ["0"] },
+    nodes: ["", "1", "2", "labels", "labels/cells", "labels/cells/0"]
+      .concat("labels/cells/1", "labels/nuclei", "labels/nuclei/0"),
+    files: ["/labels/b.txt", "/raw/a.txt", "/readme.txt"],
+    levels: {
+      "": ["1", "2"],
+      "labels/cells": ["0", "1"],
+      "labels/nuclei": ["0"],
+    },
+    labels: ["cells", "nuclei"],
+  },
+  {
+    options: { exclude: ["**/0", "labels/nuclei"] },
+    nodes: ["", "1", "2", "labels", "labels/cells", "labels/cells/1"],
+    files: ["/labels/b.txt", "/raw/a.txt", "/readme.txt"],
+    levels: { "": ["1", "2"], "labels/cells": ["1"] },
+    labels: ["cells"],
+  },
+  {
+    options: { only: ["labels/cells", "2"], exclude: "labels/*/1" },
+    nodes: ["", "2", "labels", "labels/cells", "labels/cells/0"],
+    files: ["/labels/b.txt", "/readme.txt"],
+    levels: { "": ["2"], "labels/cells": ["0"] },
+    labels: ["cells"],
+  },
+  {
+    options: { only: "/labels/" },
+    nodes: ["", "labels", "labels/cells", "labels/cells/0", "labels/cells/1"]
+      .concat("labels/nuclei", "labels/nuclei/0"),
+    files: ["/labels/b.txt", "/readme.txt"],
+    levels: { "labels/cells": ["0", "1"], "labels/nuclei": ["0"] },
+    labels: ["cells", "nuclei"],
+  },
+  {
+    options: { exclude: ["[0-2]", "labels/**"] },
+    nodes: [""],
+    files: ["/raw/a.txt", "/readme.txt"],
+    levels: {},
+  },
+  {
+    options: { only: "{0,1,2}" },
+    nodes: ["", "0", "1", "2"],
+    files: ["/0/c.txt", "/readme.txt"],
+    levels: { "": ["0", "1", "2"] },
+  },
+];
+
+Deno.test("convert copies the nodes that only and exclude choose, with the groups above them", async () => {
+  const source = await createImage();
+  for (const { options, nodes, files, levels, labels } of CASES) {
+    const name = JSON.stringify(options);
+    const target = new MemoryStore();
+    const layout = { ...options, suffix: ".s" };
+    const conversion = await convert(source, target, layout);
+    const keys = nodes.flatMap((path) => {
+      const root = path && `/${path}`;
+      const chunk = ARRAYS.includes(path) ? [`${root}/c/1/1.s`] : [];
+      return [`${root}/zarr.json`, ...chunk];
+    });
+    assertEquals(await keysOf(target), [...keys, ...files].sort(), name);
+    const all = [...Object.keys(GROUPS), ...ARRAYS];
+    assertEquals(
+      conversion.excluded.toSorted(),
+      all.filter((path) => !nodes.includes(path)).sort(),
+      name,
+    );
+    const { consolidated_metadata } = await readJson(target, "/zarr.json");
+    assertEquals(
+      Object.keys(consolidated_metadata.metadata).sort(),
+      nodes.filter((path) => path !== "").sort(),
+      name,
+    );
+    assertEquals(await namedLevels(target), levels, name);
+    if (labels) {
+      const { attributes } = await readJson(target, "/labels/zarr.json");
+      assertEquals(attributes.ome.labels, labels, name);
+    }
+    const text = await readText(target, "/zarr.json");
+    const count = Object.values(levels).flat().length;
+    assertEquals(
+      text.replaceAll(/\s/g, "").split(`"scale":${SCALE}`).length - 1,
+      count,
+      name,
+    );
+    await assertSound(target);
+  }
+});
+
+Deno.test("convert copies the same nodes where the source cannot list", async () => {
+  const source = await createImage();
+  const blind: Store = { get: (key, options) => source.get(key, options) };
+  for (const { options, nodes } of CASES) {
+    const target = new MemoryStore();
+    await convert(blind, target, options);
+    const documents = nodes.map((path) => `${path && `/${path}`}/zarr.json`);
+    const keys = await keysOf(target);
+    assertEquals(
+      keys.filter((key) => key.endsWith("/zarr.json")),
+      documents.sort(),
+    );
+  }
+});
+
+Deno.test("convert with only and exclude works in shares, resumes with the same globs, and refuses others", async () => {
+  const source = await createImage();
+  const options: ConvertOptions = { only: ["labels", "1"], suffix: ".s" };
+  const whole = new MemoryStore();
+  await convert(source, whole, options);
+  const target = new MemoryStore();
+  for (const index of [1, 0]) {
+    await convert(source, target, { ...options, share: { index, count: 2 } });
+  }
+  for (
+    const other of [{ suffix: ".s" }, { ...options, exclude: "labels/cells" }]
+  ) {
+    for (const way of [{ resume: true }, { finish: true }]) {
+      await assertRejects(
+        () => convert(source, target, { ...other, ...way }),
+        Error,
+        "it was begun from another source or with another layout; expected the same options",
+      );
+    }
+  }
+  await convert(source, target, { ...options, finish: true });
+  assertEquals(await contentsOf(target), await contentsOf(whole));
+  const again = await convert(source, target, { ...options, resume: true });
+  assertEquals([again.copied, again.isFinished], [0, true]);
+});
+
+Deno.test("convert overwrites a whole copy by a copy of some nodes", async () => {
+  const source = await createImage();
+  const [target, expected] = [new MemoryStore(), new MemoryStore()];
+  await convert(source, target, { suffix: ".s" });
+  await convert(source, target, { exclude: "0", overwrite: true });
+  await convert(source, expected, { exclude: "0" });
+  assertEquals(await contentsOf(target), await contentsOf(expected));
+});
+
+Deno.test("convert reads no document of a node that is left out, and does not mind that it changes", async () => {
+  const source = await createImage();
+  await source.set("/labels/zarr.json", utf8("<html>"));
+  await assertRejects(() => convert(source, new MemoryStore()), MetadataError);
+  const target = new MemoryStore();
+  let changes = 0;
+  await convert(source, target, {
+    exclude: "labels",
+    async onProgress() {
+      await source.set(`/labels/new${changes++}`, new Uint8Array(1));
+    },
+  });
+  assert(changes > 0);
+  assertEquals((await keysOf(target)).filter((key) => /labels/.test(key)), []);
+  await assertSound(target);
+});
+
+Deno.test("convert names the nearest paths where a glob matches nothing", async () => {
+  const source = await createImage();
+  const cases: readonly [ConvertOptions, string][] = [
+    [
+      { only: "label" },
+      'The glob "label" of the option "only" matches no node',
+    ],
+    [{ only: "label" }, 'the nearest of 9 are "labels", '],
+    [{ only: ["0", "7"] }, 'The glob "7" of the option "only"'],
+    [{ exclude: "labels/nuclei/1" }, 'the nearest of 9 are "labels/nuclei/0"'],
+    [{ only: "0", exclude: "0" }, "leave no node"],
+    [{ only: [] }, "to have a glob, found none"],
+    [{ only: "" }, 'paths below the group, such as "0" or "labels/**"'],
+    [{ exclude: "./" }, 'paths below the group, such as "0" or "labels/**"'],
+    [{ exclude: "!0" }, 'the option "only" chooses the other nodes'],
+    [{ only: "!0" }, 'the option "exclude" chooses the other nodes'],
+    [{ only: "[" }, 'The glob "["'],
+  ];
+  for (const [options, message] of cases) {
+    const target = new MemoryStore();
+    await assertRejects(
+      () => convert(source, target, options),
+      RangeError,
+      message,
+    );
+    assertEquals(await keysOf(target), []);
+  }
+  await assertRejects(
+    () =>
+      convert({ store: source, path: "0" }, new MemoryStore(), { only: "0" }),
+    RangeError,
+    'Expected a group with nodes for the option "only"',
+  );
+  await assertRejects(
+    // @ts-expect-error: no glob.
+    () => convert(source, new MemoryStore(), { exclude: [0] }),
+    TypeError,
+    'Expected the option "exclude" to be a glob or a list of globs',
+  );
+});
+
+Deno.test("convert removes excluded nodes from Zarr v2 consolidated metadata of groups around them", async () => {
+  const source = new MemoryStore();
+  for (const path of ["old/a", "old/b"]) {
+    await createArrayChunks(source, path, arrayMetadata());
+  }
+  await source.set("/zarr.json", encodeJson(groupMetadata()));
+  const metadata = {
+    ".zgroup": 1,
+    "a/.zarray": 1,
+    "b/.zarray": 1,
+    "c/.zarray": 1,
+  };
+  await source.set("/old/.zmetadata", encodeJson({ metadata }));
+  for (const exclude of ["old/a", "**/{a,b}"]) {
+    const target = new MemoryStore();
+    await convert(source, target, { exclude });
+    const copied = await readJson(target, "/old/.zmetadata");
+    assertEquals(Object.keys(copied.metadata), [".zgroup", "c/.zarray"]);
+  }
+});
+
+/** A group with one array of shards, and arrays that no container fits. */
+async function createMixed(others: readonly string[]): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const shards = {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [2, 2],
+      codecs: [{ name: "bytes" }],
+      index_codecs: [
+        { name: "bytes", configuration: { endian: "little" } },
+        { name: "crc32c" },
+      ],
+    },
+  };
+  const nodes: Record<string, unknown> = {
+    shards: arrayMetadata({ codecs: [shards] }),
+  };
+  for (const path of others) nodes[path] = arrayMetadata();
+  for (const [path, metadata] of Object.entries(nodes)) {
+    await createArrayChunks(
+      store,
+      path,
+      metadata as ReturnType<typeof arrayMetadata>,
+    );
+    if (path !== "shards") {
+      await store.set(`/${path}/c/0/0`, new Uint8Array(16));
+    }
+  }
+  await store.set("/zarr.json", encodeJson(groupMetadata(nodes)));
+  return store;
+}
+
+const SHARDS: ConvertOptions = {
+  suffix: ".zip",
+  parts: ["", ".index"],
+  container: (metadata) => zipContainer(metadata),
+};
+
+Deno.test("convert copies arrays that cannot get the layout as they are, if asked, and says why", async () => {
+  const source = await createMixed(["a", "b"]);
+  const target = new MemoryStore();
+  const options: ConvertOptions = { ...SHARDS, others: "copy" };
+  const dry = await convert(source, target, { ...options, dryRun: true });
+  assertEquals(await keysOf(target), []);
+  const { others } = await convert(source, target, options);
+  assertEquals(dry.others, others);
+  assertEquals(others.map(({ path }) => path), ["a", "b"]);
+  for (const { message } of others) {
+    assert(message.includes("the array has no shards"), message);
+    assert(!message.includes("/a") && !message.includes("/b"), message);
+  }
+  assertEquals(await keysOf(target), [
+    ...["/a/c/0/0", "/a/zarr.json", "/b/c/0/0", "/b/zarr.json"],
+    ...["/shards/zarr.json", "/zarr.json"],
+  ]);
+  const { consolidated_metadata: { metadata } } = await readJson(
+    target,
+    "/zarr.json",
+  );
+  for (const path of ["a", "b", "shards"] as const) {
+    const own = await readJson(target, `/${path}/zarr.json`);
+    assertEquals("storage_transformers" in metadata[path], path === "shards");
+    assertEquals("storage_transformers" in own, path === "shards");
+  }
+});
+
+Deno.test("convert names all arrays that cannot get the layout, or the first ones and their number", async () => {
+  const cases: readonly [string[], ConvertOptions, string[]][] = [
+    [["a"], SHARDS, ['(array "/a"); the option "others" set to "copy"']],
+    [["a", "b"], SHARDS, [
+      'Cannot give 2 of 3 arrays this layout: "/a": ',
+      '; "/b": ',
+      '; the option "others" set to "copy" copies such arrays as they are',
+    ]],
+    [["a", "b", "c", "d", "e"], SHARDS, ["5 of 6 arrays", "; and 2 more; the"]],
+    [["a", "b"], { ...SHARDS, exclude: "shards" }, ["any of the 2 arrays"]],
+    [["a", "b"], { ...SHARDS, exclude: "shards", others: "copy" }, [
+      "any of the 2 arrays",
+    ]],
+    [["a", "b"], { ...SHARDS, only: "a", others: "copy" }, ['(array "/a")']],
+  ];
+  for (const [others, options, texts] of cases) {
+    const source = await createMixed(others);
+    const target = new MemoryStore();
+    const error = await assertRejects(
+      () => convert(source, target, options),
+      RangeError,
+    );
+    for (const text of texts) {
+      assert(error.message.includes(text), error.message);
+    }
+    assertEquals(await keysOf(target), []);
+  }
+});
