@@ -103,7 +103,7 @@ export async function planConversion(
   const changes: DocumentSettings = {
     leavesOut: settings.keepGoing ? isSamePlace ? "keep" : "remove" : false,
     isGone: (path) =>
-      isIn(selected.excluded, path) || !isSamePlace && isIn(left, path),
+      isIn(selected.excluded, path) || !isSamePlace && left.has(path),
     keepsGone: isSamePlace,
   };
   const documents = new Map<string, Uint8Array>();
