@@ -1,5 +1,4 @@
 import { ChunkKeyError, describe } from "../errors/mod.ts";
-import { MOST_DIMENSIONS } from "../metadata/mod.ts";
 import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
 import {
   assertCoordinates,
@@ -7,6 +6,20 @@ import {
   assertRank,
   type ChunkKeyEncoding,
 } from "./chunk_key_encoding.ts";
+import {
+  ambiguity,
+  digitsOf,
+  expand,
+  type Format,
+  hasRest,
+  invalid,
+  keyOfZeros,
+  type Layout,
+  layoutOf,
+  leastRank,
+  parseFormat,
+  readDigits,
+} from "./template_format.ts";
 
 /**
  * The chunk key encoding `template`: keys by a format with a placeholder for each
@@ -16,14 +29,19 @@ import {
  * - `{0:04}` adds zeros in front, up to four digits. Coordinates with more digits have
  *   more, unless the placeholder stands directly beside another: then the width is
  *   fixed, and coordinates with more digits are refused.
+ * - `{0*10+5}` counts 5, 15, 25 and so on, in place of 0, 1, 2: the coordinate times 10,
+ *   plus 5. Either may be missing, as in `{0+1:04}`, and `{0*-1+47}` counts down from 47.
  * - `{*}` stands for all dimensions that no other placeholder names, at least one,
  *   with `separator` between them.
+ * - Without `{*}`, a dimension may have no placeholder: its coordinates are 0 then, so
+ *   that arrays have one chunk along it.
  * - `{{` and `}}` are braces.
  *
  * Source: the draft in https://github.com/zarr-developers/zarr-extensions/pull/69, as
  * of September 2026. The draft calls the format both `format` and `template`; both are
  * read, and `format` is written. The draft does not say how keys are decoded: formats
- * that do not tell all chunks apart, such as `{0}{1}`, are refused.
+ * that do not tell all chunks apart, such as `{0}{1}`, are refused. In the draft, numbers
+ * start at 0, and every dimension has a placeholder.
  *
  * @example
  * ```ts
@@ -36,6 +54,10 @@ import {
  *
  * const planes = new TemplateChunkKeyEncoding("images/{-1}/{*:04}.jpeg", "_");
  * assertEquals(planes.encode([11, 22, 33]), "images/33/0011_0022.jpeg");
+ *
+ * const days = new TemplateChunkKeyEncoding("day_{0+1:03}.zip");
+ * assertEquals(days.encode([30, 0, 0]), "day_031.zip");
+ * assertEquals(days.decode("day_031.zip", 3), [30, 0, 0]);
  * ```
  */
 export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
@@ -52,14 +74,17 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    * the runs of digits in a key tell its rank.
    */
   readonly #runs: { readonly first: number; readonly further: number };
+  /** The least number of dimensions that the format is for. */
+  readonly #leastRank: number;
   /** The layout for the number of dimensions that was used last. */
   #layout: Layout | undefined;
 
   /**
    * Creates the encoding with a format.
    *
-   * @param format The keys, with placeholders, in at most 1024 characters. Each
-   *   dimension has exactly one placeholder, and padded widths are at most 255.
+   * @param format The keys, with placeholders, in at most 1024 characters. No
+   *   dimension has two placeholders, padded widths are at most 255, and other numbers
+   *   are at most 2^53−1.
    * @param separator The text between the coordinates of `{*}`, required with `{*}`, in
    *   at most 1024 characters, of which one is not a digit.
    * @throws {TypeError} If the format or the separator is not a string.
@@ -83,9 +108,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     this.format = format;
     this.separator = separator;
     this.#format = parseFormat(format);
-    if (!hasRest(this.#format)) {
-      this.#layoutFor(this.#format.placeholders.length);
-    } else if (separator === undefined || /^[0-9]*$/.test(separator)) {
+    this.#leastRank = leastRank(format, this.#format);
+    const isApart = separator !== undefined && !/^[0-9]*$/.test(separator);
+    if (hasRest(this.#format) && !isApart) {
       throw new RangeError(
         `Expected a separator for {*} with a character other than a digit, such as "/", found ${
           describe(separator)
@@ -94,6 +119,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     }
     const [one, two] = [1, 2, 3].map((count) => this.#checkKeys(count));
     this.#runs = { first: one!, further: two! - one! };
+    this.encode(new Array(this.#leastRank).fill(0)); // The first numbers fit.
   }
 
   /**
@@ -103,8 +129,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    *   0 to 2^53−1.
    * @returns The key, relative to the array.
    * @throws {TypeError} If the coordinates are not an array of numbers.
-   * @throws {RangeError} If a coordinate is out of range or has more digits than a
-   *   fixed width, or the format is for another number of dimensions.
+   * @throws {RangeError} If a coordinate is out of range, has more digits than a fixed
+   *   width, has no number by the format, or is not 0 where its dimension has no
+   *   placeholder, or the format is for another number of dimensions.
    *
    * @example
    * ```ts
@@ -113,7 +140,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    *
    * const encoding = new TemplateChunkKeyEncoding("{0:02}/{1:02}");
    * assertEquals(encoding.encode([5, 123]), "05/123");
-   * assertThrows(() => encoding.encode([5]), RangeError, "is for rank 2, found 1");
+   * assertThrows(() => encoding.encode([5]), RangeError, "is for rank 2");
    *
    * const fixed = new TemplateChunkKeyEncoding("{0:02}{1:02}");
    * assertThrows(() => fixed.encode([5, 123]), RangeError, "to fit into {1:02}");
@@ -121,16 +148,19 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    */
   encode(coordinates: readonly number[]): string {
     assertCoordinates(coordinates);
-    const { texts, fields } = this.#layoutFor(coordinates.length);
+    const { texts, fields, unnumbered } = this.#layoutFor(coordinates.length);
+    const wrong = unnumbered.find((dimension) => coordinates[dimension] !== 0);
+    if (wrong !== undefined) {
+      throw invalid(
+        this.format,
+        `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${
+          coordinates[wrong]
+        }; expected a placeholder for each dimension with several chunks, such as {${wrong}}`,
+      );
+    }
     let key = texts[0]!;
-    for (const [i, { dimension, width, isFixed, text }] of fields.entries()) {
-      const digits = String(coordinates[dimension]).padStart(width, "0");
-      if (isFixed && digits.length > width) {
-        throw new RangeError(
-          `Expected the coordinate of dimension ${dimension} to fit into ${text}, which stands beside another placeholder, found ${digits}`,
-        );
-      }
-      key += digits + texts[i + 1];
+    for (const [i, field] of fields.entries()) {
+      key += digitsOf(field, coordinates[field.dimension]!) + texts[i + 1];
     }
     return key;
   }
@@ -139,11 +169,12 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    * Returns the grid coordinates of the chunk with a key.
    *
    * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
-   * @param rank The array's number of dimensions. Without it, any number is accepted
-   *   that the format is for.
+   * @param rank The array's number of dimensions. By default, the number that tells from
+   *   the key with `{*}`, and otherwise the least that the format is for.
    * @returns One coordinate for each dimension.
    * @throws {TypeError} If the key is not a string or the rank not a number.
-   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
+   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank. The
+   *   error has the nearest key of a chunk if the key has numbers that are no chunk's.
    * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
    *
    * @example
@@ -153,23 +184,13 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    *
    * const encoding = new TemplateChunkKeyEncoding("z{-1:03}/{*}.tif", "_");
    * assertEquals(encoding.decode("z007/1_2.tif"), [1, 2, 7]);
-   * assertThrows(() => encoding.decode("z7/1_2.tif"), ChunkKeyError, "of the format");
+   * assertThrows(() => encoding.decode("z7/1_2.tif"), ChunkKeyError, "expected 007");
    * assertThrows(() => encoding.decode("z007/1_2.tif", 2), ChunkKeyError, "expected rank 2");
    * ```
    */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
-    const coordinates = this.#coordinatesOf(key);
-    if (coordinates === undefined) {
-      throw new ChunkKeyError(
-        key,
-        `is not a key of the format ${describe(this.format)}${
-          this.separator === undefined
-            ? ""
-            : ` with the separator ${describe(this.separator)}`
-        }`,
-      );
-    }
+    const coordinates = this.#coordinatesOf(key, rank);
     assertRank(key, coordinates, rank);
     return coordinates;
   }
@@ -214,27 +235,49 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     return this.#layout;
   }
 
-  #coordinatesOf(key: string): number[] | undefined {
+  #coordinatesOf(key: string, expected: number | undefined): number[] {
+    const layout = this.#layoutOfKey(key, expected);
+    const found = layout?.pattern.exec(key);
+    if (!layout || !found) throw this.#otherKey(key);
+    const coordinates = new Array<number>(layout.rank).fill(0);
+    let problem: string | undefined;
+    for (const [i, field] of layout.fields.entries()) {
+      const digits = readDigits(field, found[i + 1]!);
+      if (digits === undefined) throw this.#otherKey(key);
+      coordinates[field.dimension] = digits.coordinate;
+      problem ??= digits.problem;
+    }
+    if (problem === undefined) return coordinates;
+    throw new ChunkKeyError(key, problem, {
+      nearest: this.encode(coordinates),
+    });
+  }
+
+  /** The layout for the number of dimensions that a key has; `undefined` if the format is for no such number. */
+  #layoutOfKey(key: string, expected: number | undefined): Layout | undefined {
     const { first, further } = this.#runs;
-    const least = this.#format.placeholders.length;
     const rank = hasRest(this.#format)
-      ? least + (countRuns(key) - first) / further
-      : least;
+      ? this.#format.placeholders.length + (countRuns(key) - first) / further
+      : Math.max(expected ?? 0, this.#leastRank);
     if (!Number.isInteger(rank)) return undefined;
     try {
-      const { pattern, fields } = this.#layoutFor(rank);
-      const found = pattern.exec(key);
-      if (found === null) return undefined;
-      const coordinates = new Array<number>(rank);
-      fields.forEach(({ dimension }, i) => {
-        coordinates[dimension] = Number(found[i + 1]);
-      });
-      // Encoding again refuses wrong zeros in front, and coordinates out of range.
-      return this.encode(coordinates) === key ? coordinates : undefined;
+      return this.#layoutFor(rank);
     } catch (error) {
       if (error instanceof RangeError) return undefined;
       throw error;
     }
+  }
+
+  #otherKey(key: string): ChunkKeyError {
+    const { format, separator } = this;
+    return new ChunkKeyError(
+      key,
+      `is not a key of the format ${describe(format)}${
+        separator === undefined
+          ? ""
+          : ` with the separator ${describe(separator)}`
+      }`,
+    );
   }
 
   /** Checks keys with a number of dimensions at `{*}`, and returns their number of runs of digits. */
@@ -268,254 +311,4 @@ function assertText(value: unknown, expected: string): void {
       }`,
     );
   }
-}
-
-/** A placeholder of a format. */
-interface Placeholder {
-  /** The placeholder as it is in the format, such as `{-1:04}`. */
-  readonly text: string;
-  /** A dimension, counted from the end if negative, or `*` for all others. */
-  readonly index: number | "*";
-  /** The least number of digits; 0 without padding. */
-  readonly width: number;
-}
-
-/** A format as texts and placeholders, which alternate: text, placeholder, text and so on. */
-interface Format {
-  /** One more than there are placeholders. A text may be empty. */
-  readonly texts: readonly string[];
-  readonly placeholders: readonly Placeholder[];
-}
-
-/** The greatest width, since names of files have at most 255 bytes. */
-const WIDEST = 255;
-
-/** Texts that the draft forbids in formats. */
-const FORBIDDEN = ["..", "zarr.json"];
-
-/** An escaped brace, a placeholder, a brace that is neither, or other text. */
-const TOKEN = /\{\{|\}\}|\{(\*|0|-?[1-9]\d*)(?::0([1-9]\d*))?\}|[{}]|[^{}]+/g;
-
-/**
- * Parses a format such as `c/{0}/{-1:04}.tiff`.
- *
- * @throws {RangeError} If braces are not those of a placeholder or escaped, a width
- *   is too large, there is no placeholder, a dimension has two, or a text is forbidden.
- */
-function parseFormat(format: string): Format {
-  const texts = [""];
-  const placeholders: Placeholder[] = [];
-  for (const [token, index, width = "0"] of format.matchAll(TOKEN)) {
-    if (index !== undefined) {
-      if (Number(width) > WIDEST) {
-        throw invalid(
-          format,
-          `pads to more than ${WIDEST} digits with ${describe(token)}`,
-        );
-      }
-      placeholders.push({
-        text: token,
-        index: index === "*" ? "*" : Number(index),
-        width: Number(width),
-      });
-      texts.push("");
-    } else if (token === "{" || token === "}") {
-      throw invalid(
-        format,
-        `holds a single "${token}"; expected placeholders such as "{0}", "{-1:04}" and "{*}", and "{{" and "}}" for braces in keys`,
-      );
-    } else {
-      const text = token === "{{" || token === "}}" ? token[0] : token;
-      texts.push(`${texts.pop()}${text}`);
-    }
-  }
-  if (placeholders.length === 0) {
-    throw invalid(format, 'has no placeholder; expected one such as "{0}"');
-  }
-  const twice = placeholders.find(({ index }, i) =>
-    placeholders.findIndex((other) => other.index === index) < i
-  );
-  if (twice !== undefined) {
-    throw invalid(
-      format,
-      `holds {${twice.index}} twice; expected each dimension once`,
-    );
-  }
-  const forbidden = FORBIDDEN.find((text) =>
-    texts.some((part) => part.includes(text))
-  );
-  if (forbidden !== undefined) {
-    throw invalid(format, `holds "${forbidden}", which formats may not hold`);
-  }
-  return { texts, placeholders };
-}
-
-/** Returns the error for a format that cannot be used. */
-function invalid(format: string, problem: string): RangeError {
-  return new RangeError(`Format ${describe(format)} ${problem}`);
-}
-
-/** Returns the format with `count` placeholders in place of `{*}`, if there is one. */
-function expand(
-  { texts, placeholders }: Format,
-  separator: string,
-  count: number,
-): Format {
-  const at = placeholders.findIndex(({ index }) => index === "*");
-  if (at < 0) return { texts, placeholders };
-  const rest = placeholders[at]!;
-  return {
-    texts: [
-      ...texts.slice(0, at + 1),
-      ...new Array<string>(count - 1).fill(separator),
-      ...texts.slice(at + 1),
-    ],
-    placeholders: [
-      ...placeholders.slice(0, at),
-      ...new Array<Placeholder>(count).fill(rest),
-      ...placeholders.slice(at + 1),
-    ],
-  };
-}
-
-/** Returns the key of an expanded format where all coordinates are 0. */
-function keyOfZeros({ texts, placeholders }: Format): string {
-  return placeholders.reduce(
-    (key, { width }, i) => key + "0".padStart(width, "0") + texts[i + 1],
-    texts[0]!,
-  );
-}
-
-/**
- * Returns the reason why two chunks could share a key of an expanded format, or `undefined`.
- * The digits of coordinates that stand side by side are told apart by their widths, of which
- * at most one may be missing.
- */
-function ambiguity(
-  { texts, placeholders }: Format,
-): string | undefined {
-  let unpadded = 0; // The number of placeholders without a width that stand side by side.
-  const wrong = placeholders.find(({ width }, i) => {
-    const between = i === 0 ? "/" : texts[i]!;
-    if (between !== "") unpadded = 0;
-    if (width === 0) unpadded++;
-    return /^[0-9]+$/.test(between) || unpadded > 1;
-  });
-  return wrong &&
-    `could give two chunks one key, since ${wrong.text} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`;
-}
-
-/** The place of a coordinate in keys. */
-interface Field {
-  readonly dimension: number;
-  /** The least number of digits. */
-  readonly width: number;
-  /** Whether the coordinate has exactly `width` digits, since it stands beside another. */
-  readonly isFixed: boolean;
-  readonly text: string;
-}
-
-/** A format for one number of dimensions. */
-interface Layout {
-  readonly rank: number;
-  /** One more than there are fields. */
-  readonly texts: readonly string[];
-  readonly fields: readonly Field[];
-  /** Matches all keys and some other texts. The groups are the digits of the fields. */
-  readonly pattern: RegExp;
-}
-
-/** The greatest number of dimensions for which an error shows a format. */
-const MOST_SHOWN = 5;
-
-/**
- * Assigns each dimension to a placeholder.
- *
- * @throws {RangeError} If the format does not have each dimension exactly once.
- */
-function layoutOf(
-  source: string,
-  format: Format,
-  separator: string,
-  rank: number,
-): Layout {
-  const { length: least } = format.placeholders;
-  const most = hasRest(format) ? MOST_DIMENSIONS : least;
-  if (rank < least || rank > most) {
-    throw invalid(
-      source,
-      `is for rank ${
-        least === most ? least : `${least} to ${most}`
-      }, found ${rank}; expected a placeholder for each dimension${
-        rank > 0 && rank <= MOST_SHOWN
-          ? `, such as "${
-            Array.from({ length: rank }, (_, i) => `{${i}}`).join("_")
-          }"`
-          : ""
-      }`,
-    );
-  }
-  const dimensions = dimensionsOf(source, format, rank);
-  const { texts, placeholders } = expand(format, separator, rank - least + 1);
-  const fields = placeholders.map(({ text, width }, i) => ({
-    dimension: dimensions[i]!,
-    width: width || 1,
-    isFixed: width > 0 &&
-      (i > 0 && texts[i] === "" ||
-        i < placeholders.length - 1 && texts[i + 1] === ""),
-    text,
-  }));
-  const pattern = fields.map(({ width, isFixed }, i) =>
-    `([0-9]{${width}${isFixed ? "" : ","}})${escape(texts[i + 1]!)}`
-  );
-  return {
-    rank,
-    texts,
-    fields,
-    pattern: new RegExp(`^${escape(texts[0]!)}${pattern.join("")}$`),
-  };
-}
-
-/** Whether a format has the placeholder `{*}`. */
-function hasRest({ placeholders }: Format): boolean {
-  return placeholders.some(({ index }) => index === "*");
-}
-
-/** Returns the dimensions in the order of their placeholders; those without one are at `{*}`. */
-function dimensionsOf(
-  source: string,
-  { placeholders }: Format,
-  rank: number,
-): number[] {
-  const named = new Map<number, Placeholder>();
-  const places = placeholders.map((placeholder) => {
-    const { text, index } = placeholder;
-    if (index === "*") return index;
-    const dimension = index < 0 ? rank + index : index;
-    if (dimension < 0 || dimension >= rank) {
-      throw invalid(
-        source,
-        `holds ${text}, which is out of range for rank ${rank}`,
-      );
-    }
-    const other = named.get(dimension);
-    if (other !== undefined) {
-      throw invalid(
-        source,
-        `holds ${other.text} and ${text}, which are the same dimension for rank ${rank}`,
-      );
-    }
-    named.set(dimension, placeholder);
-    return dimension;
-  });
-  return places.flatMap((place) =>
-    place === "*"
-      ? Array.from({ length: rank }, (_, dimension) => dimension)
-        .filter((dimension) => !named.has(dimension))
-      : place
-  );
-}
-
-function escape(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }

@@ -64,16 +64,44 @@ export function assertPartKeys(
 /**
  * Returns chunk keys that represent all others in checks: a text that extends any chunk
  * key to another chunk key, such as a digit, also extends one of these. Their coordinates
- * are 0, 1, or as long as padding allows. Keys that a registered encoding refuses are left
- * out.
+ * are 0, 1, as long as padding allows, or the last ones of an encoding that counts down
+ * or has no further keys. Keys that a registered encoding refuses are left out.
  */
 export function sampleKeys(chunkKeys: ChunkKeys, rank: number): string[] {
   const zeros = new Array<number>(rank).fill(0);
-  const ones = new Array<number>(rank).fill(1);
-  const keys = [zeros, ones, widest(chunkKeys, ones)].map((coordinates) =>
-    encodeIfAble(chunkKeys, coordinates)
+  const last = zeros.map((_, dimension) =>
+    lastCoordinate(chunkKeys, zeros, dimension)
   );
+  const ones = last.map((coordinate) => Math.min(coordinate, 1));
+  const ends = last.some((coordinate) => coordinate < Number.MAX_SAFE_INTEGER)
+    ? [0, 1].map((before) =>
+      last.map((coordinate) =>
+        coordinate < Number.MAX_SAFE_INTEGER
+          ? Math.max(coordinate - before, 0)
+          : 1
+      )
+    )
+    : [];
+  const keys = [zeros, ones, widest(chunkKeys, ones), ...ends]
+    .map((coordinates) => encodeIfAble(chunkKeys, coordinates));
   return [...new Set(keys)].filter((key) => key !== undefined);
+}
+
+/** The greatest coordinate of a dimension that has keys, where those with keys follow one another from 0 on. */
+function lastCoordinate(
+  chunkKeys: ChunkKeys,
+  zeros: readonly number[],
+  dimension: number,
+): number {
+  let [most, least] = [Number.MAX_SAFE_INTEGER, 0];
+  let middle = most;
+  while (least < most) {
+    const key = encodeIfAble(chunkKeys, zeros.with(dimension, middle));
+    if (key === undefined) most = middle - 1;
+    else least = middle;
+    middle = least + Math.ceil((most - least) / 2);
+  }
+  return least;
 }
 
 /** Raises each coordinate to the greatest power of ten that does not make the key longer. */

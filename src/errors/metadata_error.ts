@@ -154,6 +154,8 @@ export class ChunkKeyError extends SyntaxError {
   readonly key: string;
   /** The problem, without the key. */
   readonly problem: string;
+  /** The key of a chunk that the key may stand for, if the key has numbers that are no chunk's. */
+  readonly nearest: string | undefined;
 
   /**
    * Creates an error about a key.
@@ -161,7 +163,8 @@ export class ChunkKeyError extends SyntaxError {
    * @param key The whole key.
    * @param problem The problem, and what is expected. The message is `Chunk key`,
    *   the key and the problem.
-   * @param options `cause`: the underlying error.
+   * @param options `cause`: the underlying error. `nearest`: the key of a chunk that the
+   *   key may stand for.
    *
    * @example
    * ```ts
@@ -173,9 +176,14 @@ export class ChunkKeyError extends SyntaxError {
    * assertEquals(error.problem, "holds a letter; expected digits");
    * ```
    */
-  constructor(key: string, problem: string, options?: ErrorOptions) {
+  constructor(
+    key: string,
+    problem: string,
+    options?: ErrorOptions & { readonly nearest?: string | undefined },
+  ) {
     super(`Chunk key ${describe(key)} ${problem}`, options);
     this.key = key;
     this.problem = problem;
+    this.nearest = options?.nearest;
   }
 }

@@ -82,10 +82,21 @@ Deno.test("arrays with fanout keys read and write chunks in parts", async () => 
 Deno.test("arrays are refused whose dimensions or chunks a template does not cover", async () => {
   for (
     const [keys, shape, problem] of [
-      [template("{0}"), [], "is for rank 1, found 0"],
+      [template("{0}"), [], "is for rank 1 to 256, found 0"],
       [template("{*}", "/"), [], "is for rank 1 to 256, found 0"],
-      [template("{0}"), [6, 4], "is for rank 1, found 2"],
-      [template("{0}_{1}_{2}"), [6, 4], "is for rank 3, found 2"],
+      [
+        template("{0}"),
+        [6, 4],
+        "has no placeholder for dimension 1, where the only coordinate is 0 then, found 1",
+      ],
+      [
+        template("{1}"),
+        [6, 4],
+        "has no placeholder for dimension 0, where the only coordinate is 0 then, found 2",
+      ],
+      [template("{1}_{2}"), [6, 4], "holds {2}, which is out of range"],
+      [template("{0}_{1}_{2}"), [6, 4], "is for rank 3 to 256, found 2"],
+      [template("{0*-1+1}_{1}"), [6, 4], "found 2, which has -1"],
       [template("{0}_{-2}_{*}", "/"), [6, 4], "is for rank 3 to 256"],
       [
         template("{0}_{-3}_{*}", "/"),
@@ -111,6 +122,9 @@ Deno.test("arrays are refused whose dimensions or chunks a template does not cov
   }
   metadata(template("{0:01}{1:01}"), [20, 20]);
   metadata(template("{0:01}{1:01}"), [0, 20]);
+  metadata(template("{0}"), [6, 2]);
+  metadata(template("{1}"), [2, 6]);
+  metadata(template("{0*-1+2}_{1}"), [6, 4]);
   const zarr = {
     name: "suffix",
     configuration: { suffix: ".json", base_encoding: template("{0}/{1}/zarr") },

@@ -75,6 +75,153 @@ Deno.test("TemplateChunkKeyEncoding encodes and decodes other formats", () => {
   }
 });
 
+Deno.test("TemplateChunkKeyEncoding counts from other numbers, by other steps and downwards", () => {
+  for (
+    const [format, separator, chunk, key] of [
+      ["{0+1}", undefined, [0], "1"],
+      ["{0+1}", undefined, [MAX - 1], `${MAX}`],
+      ["{0+0}", undefined, [7], "7"],
+      ["{0*1}", undefined, [7], "7"],
+      ["{0*10+10:03}", undefined, [0], "010"],
+      ["{0*10+10:03}", undefined, [99], "1000"],
+      ["{-1*-1+47:02}_{0}", undefined, [0, 0], "47_0"],
+      ["{-1*-1+47:02}_{0}", undefined, [0, 47], "00_0"],
+      ["{0*-10+95}", undefined, [9], "5"],
+      ["{0+1:02}{1*5:02}", undefined, [98, 19], "9995"],
+      ["{0*2}{1:02}", undefined, [61, 4], "12204"],
+      ["{*+1}", "_", [0, 1, 2], "1_2_3"],
+      ["{-1}/{**10+5:03}", "_", [1, 2, 3], "3/015_025"],
+      [
+        "img_t{0+1:03}_z{1*10+10:03}_c{2+1}.tif",
+        undefined,
+        [0, 2, 1],
+        "img_t001_z030_c2.tif",
+      ],
+      [
+        "Hansen_{0*-10+60}N_{1*10:03}E.tif",
+        undefined,
+        [1, 2],
+        "Hansen_50N_020E.tif",
+      ],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format, separator);
+    assertStrictEquals(encoding.encode(chunk), key);
+    assertEquals(encoding.decode(key), [...chunk]);
+    assertEquals(encoding.decode(key, chunk.length), [...chunk]);
+    assertEquals(parse(encoding.toJSON().configuration), encoding);
+  }
+});
+
+Deno.test("TemplateChunkKeyEncoding.encode refuses coordinates that have no number", () => {
+  for (
+    const [format, coordinate, found] of [
+      ["{0+1}", MAX, "which has 9007199254740992"],
+      ["{0*-1+47}", 48, "found 48, which has -1"],
+      ["{0*-1+47}", MAX, "which has -9007199254740"],
+      ["{0*-10+95}", 10, "found 10, which has -5"],
+      ["{0*10}", 900719925474100, "which has 9007199254741000"],
+      [`{0*${MAX}+${MAX}}`, MAX, "which has 8.1"],
+      [`{0*-${MAX}+${MAX}}`, 2, "which has -9007199254740991"],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format);
+    assertThrows(() => encoding.encode([coordinate]), RangeError, found);
+  }
+  assertStrictEquals(
+    new TemplateChunkKeyEncoding(`{0*-${MAX}+${MAX}}`).encode([1]),
+    "0",
+  );
+});
+
+Deno.test("TemplateChunkKeyEncoding has the coordinate 0 along dimensions without a placeholder", () => {
+  for (
+    const [format, rank, chunk, key] of [
+      ["day_{0}.zip", 1, [31], "day_31.zip"],
+      ["day_{0}.zip", 3, [31, 0, 0], "day_31.zip"],
+      ["band_{-3}.tif", 3, [4, 0, 0], "band_4.tif"],
+      ["{1}_{2}.tif", 3, [0, 1, 2], "1_2.tif"],
+      ["{1}", 2, [0, 5], "5"],
+      ["{0}_{2}", 4, [1, 0, 3, 0], "1_3"],
+      ["{0}_{-2}", 3, [1, 2, 0], "1_2"],
+      ["{-1}", 4, [0, 0, 0, 9], "9"],
+      ["{0}", 256, [3, ...new Array(255).fill(0)], "3"],
+    ] as [string, number, number[], string][]
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format);
+    assertStrictEquals(encoding.encode(chunk), key);
+    assertEquals(encoding.decode(key, rank), chunk);
+    chunk.forEach((coordinate, dimension) => {
+      if (coordinate !== 0) return;
+      assertThrows(
+        () => encoding.encode(chunk.with(dimension, 1)),
+        RangeError,
+        `has no placeholder for dimension ${dimension}, where the only coordinate is 0 then, found 1; expected`,
+      );
+    });
+  }
+  // Without a rank, the least one.
+  const least = (format: string, key: string) =>
+    new TemplateChunkKeyEncoding(format).decode(key);
+  assertEquals(least("day_{0}.zip", "day_31.zip"), [31]);
+  assertEquals(least("{1}_{2}.tif", "1_2.tif"), [0, 1, 2]);
+  assertEquals(least("{0}_{-2}", "1_2"), [1, 2, 0]);
+  assertThrows(
+    () => new TemplateChunkKeyEncoding("{0}_{-2}").decode("1_2", 2),
+    ChunkKeyError,
+    "has rank 3, expected rank 2",
+  );
+});
+
+Deno.test("TemplateChunkKeyEncoding.decode names the nearest key for numbers that no chunk has", () => {
+  for (
+    const [format, key, problem, nearest] of [
+      ["z{0*10}.tif", "z15.tif", "has 15 at {0*10}; expected 10 or 20", "z20"],
+      ["z{0*10}.tif", "z14.tif", "has 14 at {0*10}; expected 10 or 20", "z10"],
+      [
+        "z{0*10+5:03}.tif",
+        "z020.tif",
+        "has 020 at {0*10+5:03}; expected 015 or 025",
+        "z025",
+      ],
+      ["z{0+1}.tif", "z0.tif", "has 0 at {0+1}; expected 1", "z1"],
+      ["z{0*10+10}.tif", "z3.tif", "has 3 at {0*10+10}; expected 10", "z10"],
+      ["z{0*-1+5}.tif", "z6.tif", "has 6 at {0*-1+5}; expected 5", "z5"],
+      ["z{0*-10+25}.tif", "z0.tif", "has 0 at {0*-10+25}; expected 5", "z5"],
+      ["z{0:03}.tif", "z7.tif", "has 7 at {0:03}; expected 007", "z007"],
+      ["z{0:03}.tif", "z0007.tif", "has 0007 at {0:03}; expected 007", "z007"],
+      ["z{0}.tif", "z07.tif", "has 07 at {0}; expected 7", "z7"],
+      [
+        "z{0*10}.tif",
+        "z015.tif",
+        "has 015 at {0*10}; expected 10 or 20",
+        "z20",
+      ],
+      [
+        "z{0*60:02}{1:02}.tif",
+        "z9900.tif",
+        "has 99 at {0*60:02}; expected 60",
+        "z6000",
+      ],
+    ] as const
+  ) {
+    const encoding = new TemplateChunkKeyEncoding(format);
+    const error = assertThrows(() => encoding.decode(key), ChunkKeyError);
+    assertStrictEquals(error.message, `Chunk key "${key}" ${problem}`);
+    assertStrictEquals(error.nearest, `${nearest}.tif`);
+    encoding.decode(error.nearest!);
+  }
+  for (const key of ["z.tif", "y15.tif", `z${"9".repeat(17)}.tif`]) {
+    const encoding = new TemplateChunkKeyEncoding("z{0*10}.tif");
+    const error = assertThrows(
+      () => encoding.decode(key),
+      ChunkKeyError,
+      'is not a key of the format "z{0*10}.tif"',
+    );
+    assertStrictEquals(error.nearest, undefined);
+  }
+});
+
 Deno.test("TemplateChunkKeyEncoding.decode rejects keys that encode does not return", () => {
   for (
     const [format, separator, keys] of [
@@ -151,10 +298,18 @@ Deno.test("TemplateChunkKeyEncoding.encode rejects coordinates and numbers of di
   assertThrows(() => two.encode([99, 1000]), RangeError, "{1:03}");
   for (
     const [format, rank, problem] of [
-      ["{0}_{1}", 0, "is for rank 2, found 0"],
-      ["{0}_{1}", 1, "is for rank 2, found 1"],
-      ["{0}_{1}", 3, "is for rank 2, found 3"],
-      ["{0}", 2, "is for rank 1, found 2"],
+      ["{0}_{1}", 0, "is for rank 2 to 256, found 0"],
+      ["{0}_{1}", 1, "is for rank 2 to 256, found 1"],
+      ["{0}", 0, "is for rank 1 to 256, found 0"],
+      ["{0}", 257, "is for rank 1 to 256, found 257"],
+      ["{1}", 1, "holds {1}, which is out of range for rank 1"],
+      ["{0}_{2}", 2, "holds {2}, which is out of range for rank 2"],
+      ["{0}_{-3}", 2, "holds {-3}, which is out of range for rank 2"],
+      [
+        "{0}_{-2}",
+        2,
+        "holds {0} and {-2}, which are the same dimension for rank 2",
+      ],
       ["{*}", 0, "is for rank 1 to 256, found 0"],
       ["{*}", 257, "is for rank 1 to 256, found 257"],
       ["{0}_{*}", 1, "is for rank 2 to 256, found 1"],
@@ -165,7 +320,6 @@ Deno.test("TemplateChunkKeyEncoding.encode rejects coordinates and numbers of di
         3,
         "holds {0} and {-3}, which are the same dimension for rank 3",
       ],
-      ["{9999999}_{*}", 2, "holds {9999999}, which is out of range for rank 2"],
     ] as const
   ) {
     const encoding = new TemplateChunkKeyEncoding(format, "/");
@@ -200,13 +354,10 @@ Deno.test("parseChunkKeyEncoding refuses formats that no array, or not each chun
       ["{0}_{0:02}_{*}", "holds {0} twice", "/"],
       ["{-1}_{-1}_{*}", "holds {-1} twice", "/"],
       ["{*}_{*}", "holds {*} twice", "/"],
-      ["{1}", "holds {1}, which is out of range for rank 1"],
-      ["{0}_{2}", "holds {2}, which is out of range for rank 2"],
-      ["{0}_{-3}", "holds {-3}, which is out of range for rank 2"],
-      [
-        "{0}_{-2}",
-        "holds {0} and {-2}, which are the same dimension for rank 2",
-      ],
+      ["{0*10}_{0+1}", "holds {0} twice"],
+      ["{9999999}_{*}", "holds {9999999}, which is out of range", "/"],
+      ["{256}", "holds {256}, which is out of range for rank 256"],
+      ["{-257}", "holds {-257}, which is out of range for rank 256"],
       ...["{", "}", "{}", "{0", "0}", "{0}}", "{{0}", "{ 0}", "{0 }", "{a}"]
         .map((format) => [format, "holds a single"] as const),
       ...["{0:}", "{0:4}", "{0:0}", "{0:00}", "{0:004}", "{0:0-4}", "{0:x}"]
@@ -215,6 +366,21 @@ Deno.test("parseChunkKeyEncoding refuses formats that no array, or not each chun
         .map((format) => [format, "holds a single"] as const),
       ...["{**}", "{*:4}", "{:04}", "{0:04:04}", "{0,1}", "${0", "{{{0}}"]
         .map((format) => [format, "holds a single"] as const),
+      ...["{0*}", "{0+}", "{0*0}", "{0*01}", "{0+01}", "{0*-0}", "{0-1}"]
+        .map((format) => [format, "holds a single"] as const),
+      ...["{0+-1}", "{0+1*10}", "{0:03+1}", "{0*1.5}", "{0 +1}", "{+1}"]
+        .map((format) => [format, "holds a single"] as const),
+      ...["{0*10*10}", "{0+1+1}", "{10*0}", "{0*1e3}", "{***10}", "{0*+1}"]
+        .map((format) => [format, "holds a single"] as const),
+      ["{0+9007199254740992}", "counts beyond 9007199254740991 with"],
+      ["{0*9007199254740992}", "counts beyond 9007199254740991 with"],
+      ["{0*-9007199254740992}", "counts beyond 9007199254740991 with"],
+      [`{0+1${"0".repeat(400)}}`, "counts beyond 9007199254740991 with"],
+      [
+        "{0+100:02}{1:02}",
+        "Expected the coordinate of dimension 0 to fit into {0+100:02}, which stands beside another placeholder, found 100",
+      ],
+      ["{0*10}{1*10}", "could give two chunks one key, since {1*10} follows"],
       ["{0:0256}", 'pads to more than 255 digits with "{0:0256}"'],
       [`{0:0${"9".repeat(400)}}`, "pads to more than 255 digits"],
       ["/{0}", 'since the key "/0" holds an empty segment'],

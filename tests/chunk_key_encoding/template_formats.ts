@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import * as fc from "fast-check";
 import { TemplateChunkKeyEncoding } from "../../mod.ts";
 
-/** The keys of a format by the draft: the widths of all placeholders are minimal. */
+/** The keys of a format whose widths are all minimal, by exact arithmetic. */
 export function encodeSlowly(
   format: string,
   separator: string,
@@ -13,16 +13,20 @@ export function encodeSlowly(
   );
   const others = chunk.filter((_, dimension) => !named.includes(dimension));
   return format.replaceAll(
-    /\{(\*|-?\d+)(?::0(\d+))?\}/g,
-    (_, index, width = 0) =>
+    /\{(\*|-?\d+)(?:\*(-?\d+))?(?:\+(\d+))?(?::0(\d+))?\}/g,
+    (_, index, step = 1, first = 0, width = 0) =>
       (index === "*" ? others : [chunk.at(Number(index))!])
-        .map((coordinate) => String(coordinate).padStart(Number(width), "0"))
+        .map((c) => BigInt(c) * BigInt(step) + BigInt(first))
+        .map((number) => String(number).padStart(Number(width), "0"))
         .join(separator),
   );
 }
 
 const text = fc.constantFrom("", "", "", "_", ".", "/", "a", "0", "1", "5_");
 const width = fc.constantFrom("", "", ":01", ":02", ":03");
+const count = fc.constantFrom(
+  ...["", "", "", "+1", "*10", "*10+5", "*-1+47", "*-10+1200", "*7+3", "+99"],
+);
 export const separator = fc.constantFrom(
   "_",
   "/",
@@ -45,18 +49,25 @@ export const formats = fc.integer({ min: 1, max: 4 }).chain((rank) =>
     negative: fc.array(fc.boolean(), { minLength: rank, maxLength: rank }),
     texts: fc.array(text, { minLength: rank + 1, maxLength: rank + 1 }),
     widths: fc.array(width, { minLength: rank, maxLength: rank }),
+    counts: fc.array(count, { minLength: rank, maxLength: rank }),
+    unnumbered: fc.nat(2),
   })
-).map(({ rank, separator, dimensions, rest, negative, texts, widths }) => {
+).map((form) => {
+  const { rank, separator, dimensions, rest, negative, texts, widths } = form;
   // From the place `rest` on, all placeholders become one for the others.
   const places = dimensions.slice(0, rest).map((dimension, i) =>
     negative[i] ? dimension - rank : dimension
   );
   const indexes = [...places, ...rest < rank ? ["*"] : []];
   const format = indexes.reduce<string>(
-    (format, index, i) => `${format}{${index}${widths[i]}}${texts[i + 1]}`,
+    (format, index, i) =>
+      `${format}{${index}${form.counts[i]}${widths[i]}}${texts[i + 1]}`,
     texts[0]!,
   );
-  return { format, separator, rank };
+  // Further dimensions have no placeholder, unless others are counted from the last one.
+  const isAlone = rest >= rank && !places.some((index) => index < 0);
+  const unnumbered = isAlone ? form.unnumbered : 0;
+  return { format, separator, rank: rank + unnumbered, unnumbered };
 });
 
 const coordinate = fc.oneof(
@@ -65,8 +76,18 @@ const coordinate = fc.oneof(
   fc.maxSafeNat(),
   fc.constantFrom(Number.MAX_SAFE_INTEGER, 9, 10, 99, 100, 999, 1000),
 );
-export const chunks = (rank: number) =>
-  fc.array(coordinate, { minLength: rank, maxLength: rank });
+/** Coordinates of a chunk, mostly 0 along the last dimensions if these have no placeholder. */
+export const chunks = (rank: number, unnumbered: number) =>
+  fc.tuple(
+    fc.array(coordinate, {
+      minLength: rank - unnumbered,
+      maxLength: rank - unnumbered,
+    }),
+    fc.array(
+      fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constant(1)),
+      { minLength: unnumbered, maxLength: unnumbered },
+    ),
+  ).map(([numbered, others]) => [...numbered, ...others]);
 
 export function make(
   { format, separator }: { format: string; separator: string },

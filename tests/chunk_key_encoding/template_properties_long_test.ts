@@ -12,12 +12,35 @@ function* grid(rank: number, values: readonly number[]): Generator<number[]> {
   }
 }
 
-const VALUES = [0, 1, 2, 5, 10, 11, 12, 15, 50, 100, 101, 110, 111, 150];
+const VALUES = [
+  ...[
+    0,
+    1,
+    2,
+    5,
+    10,
+    11,
+    12,
+    15,
+    42,
+    45,
+    46,
+    47,
+    50,
+    100,
+    101,
+    110,
+    111,
+    119,
+    120,
+    150,
+  ],
+];
 
 Deno.test("TemplateChunkKeyEncoding refuses formats of two dimensions exactly if two chunks share a key", () => {
   let [allowed, refused] = [0, 0];
-  const unpadded = formats.filter(({ format, rank }) =>
-    rank === 2 && !format.includes(":") && !format.includes("*") &&
+  const unpadded = formats.filter(({ format, rank, unnumbered }) =>
+    rank === 2 && unnumbered === 0 && !/[:*+]/.test(format) &&
     /^[^/].*[^/]$/.test(format)
   );
   fc.assert(
@@ -76,7 +99,7 @@ Deno.test("assertPartKeys agrees with comparing all part keys of a template's ch
           if (!(error instanceof MetadataError)) throw error;
           const isUnusable = error.message.includes("segment");
           if (!isShared && !isUnusable) {
-            // The chunks are not all chunks: the reported key must be one of two.
+            // The chunks are not all chunks: the reported key must be one of two or more.
             const shared = JSON.parse(/"[^"]*"/.exec(error.message)![0]);
             const owners = suffixes.filter((suffix) => {
               if (!shared.endsWith(suffix)) return false;
@@ -90,7 +113,7 @@ Deno.test("assertPartKeys agrees with comparing all part keys of a template's ch
                 return false;
               }
             });
-            assertEquals(owners.length, 2, `${format} ${suffixes}`);
+            assert(owners.length > 1, `${format} ${suffixes}`);
           }
           refused++;
         }
