@@ -1,14 +1,22 @@
 /** Conversions of some nodes of a group, and of groups with arrays that cannot get the layout. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { convert, type ConvertOptions, verify } from "../../jobs.ts";
+import {
+  convert,
+  convertInPlace,
+  type ConvertOptions,
+  verify,
+} from "../../jobs.ts";
 import {
   createArrayChunks,
+  FileSystemStore,
   MemoryStore,
   MetadataError,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
 import { zipContainer } from "../../zip.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import {
   encodeJson,
@@ -432,4 +440,103 @@ Deno.test("convert names all arrays that cannot get the layout, or the first one
     }
     assertEquals(await keysOf(target), []);
   }
+});
+
+Deno.test("convertInPlace changes the nodes that only and exclude choose, and leaves the others as they are", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await createImage(store);
+    const before = await readJson(store, "/zarr.json");
+    await store.set("/labels/nuclei/zarr.json", utf8("<html>"));
+    const options = {
+      suffix: ".s",
+      only: ["labels", "1"],
+      exclude: ["labels/nuclei"],
+    };
+    const dry = await convertInPlace(store, { ...options, dryRun: true });
+    const { arrays, excluded } = await convertInPlace(store, options);
+    assertEquals(dry.excluded, excluded);
+    const changed = ["1", "labels/cells/0", "labels/cells/1"];
+    assertEquals(arrays.map(({ path }) => path), changed);
+    for (const path of ARRAYS) {
+      const suffix = changed.includes(path) ? ".s" : "";
+      const size = await store.size(`/${path}/c/1/1${suffix}`);
+      assertEquals(size, 16, path);
+    }
+    const after = await readJson(store, "/zarr.json");
+    assertEquals(after.attributes, before.attributes);
+    const { metadata } = after.consolidated_metadata;
+    for (
+      const [path, node] of Object.entries<
+        { chunk_key_encoding?: { name: string } }
+      >(metadata)
+    ) {
+      if (node.chunk_key_encoding === undefined) continue;
+      const name = changed.includes(path) ? "suffix" : "default";
+      assertEquals(node.chunk_key_encoding.name, name, path);
+    }
+    assertEquals(
+      Object.keys(metadata),
+      Object.keys(before.consolidated_metadata.metadata),
+    );
+    await assertRejects(
+      () => convertInPlace(store, { suffix: ".t", only: "7" }),
+      RangeError,
+      'The glob "7" of the option "only" matches no node',
+    );
+  });
+});
+
+Deno.test("convertInPlace leaves arrays as they are that cannot get the layout, if asked", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const source = await createMixed(["a"]);
+    await convert(source, store);
+    const layout = { parts: ["", ".index"] };
+    await assertRejects(
+      () => convertInPlace(store, layout),
+      RangeError,
+      '; the option "others" set to "copy" leaves such arrays as they are',
+    );
+    const { others, arrays } = await convertInPlace(store, {
+      ...layout,
+      others: "copy",
+    });
+    assertEquals(arrays.map(({ path }) => path), ["shards"]);
+    assertEquals(others.map(({ path }) => path), ["a"]);
+    assertEquals(await store.size("/a/c/0/0"), 16);
+  });
+});
+
+Deno.test("the command line takes --only and --exclude several times, and lists what they leave out", async () => {
+  await inTempDir(async (folder) => {
+    await createImage(new FileSystemStore(`${folder}/a`));
+    const args = ["convert", `${folder}/a`, `${folder}/b`, "--suffix=.s"]
+      .concat("--only", "labels/*", "--only=2", "--exclude", "**/cells/0");
+    const dry = await runCli(...args, "--dry-run");
+    const { code, out, err } = await runCli(...args);
+    assertEquals([dry.code, code, err], [0, 0, ""]);
+    const line = "left out by --only or --exclude: /0, /1, /labels/cells/0";
+    assert(out.split("\n").includes(line), out);
+    assert(dry.out.split("\n").includes(line), dry.out);
+    const store = new FileSystemStore(`${folder}/b`);
+    const documents = (await Array.fromAsync(store.list()))
+      .filter((key) => key.endsWith("/zarr.json")).sort();
+    assertEquals(documents, [
+      ...["/2/zarr.json", "/labels/cells/1/zarr.json"],
+      ...["/labels/cells/zarr.json", "/labels/nuclei/0/zarr.json"],
+      ...["/labels/nuclei/zarr.json", "/labels/zarr.json", "/zarr.json"],
+    ]);
+    const again = await runCli(...args, "--resume", "--json");
+    assertEquals(JSON.parse(again.out).excluded, ["0", "1", "labels/cells/0"]);
+    const wrong = await runCli(...args, "--only=7", "--overwrite");
+    assertEquals(wrong.code, 2);
+    assert(
+      wrong.err.includes('The glob "7" of --only matches no node'),
+      wrong.err,
+    );
+    const others = await runCli(...args, "--others=skip", "--overwrite");
+    assertEquals(others.code, 2);
+    assert(others.err.includes('Expected --others=copy, found "skip"'));
+  });
 });

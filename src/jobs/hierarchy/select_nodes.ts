@@ -135,7 +135,9 @@ async function matcherOf(
   }
   const { default: picomatch } = await import("picomatch");
   // Names that begin with a dot are not special, and every character is as it is written.
-  const isMatch = picomatch(relative, { dot: true, nonegate: true });
+  // For picomatch, "a/**" matches "a", and "*/**" does not.
+  const short = relative.replace(/(?<=[^/])(?:\/+\*\*)+$/, "");
+  const isMatch = picomatch([relative, short], { dot: true, nonegate: true });
   return (path) => isMatch(path);
 }
 

@@ -1,0 +1,89 @@
+/** Nodes of a group that globs choose. */
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { selectNodes } from "../../src/jobs/hierarchy/select_nodes.ts";
+
+const name = fc.constantFrom(
+  "0",
+  "1",
+  "a",
+  "ab",
+  ".b",
+  "a b",
+  "é",
+  "__proto__",
+);
+const path = fc.array(name, { minLength: 1, maxLength: 4 })
+  .map((names) => names.join("/"));
+const glob = fc.array(
+  fc.oneof(name, fc.constantFrom("*", "**", "a*", "*b", "?", "[0-9]")),
+  { minLength: 1, maxLength: 4 },
+).map((names) => names.join("/"));
+
+/** Whether names match a glob, name by name. */
+function isMatch(glob: readonly string[], names: readonly string[]): boolean {
+  const [first, ...rest] = glob;
+  if (first === undefined) return names.length === 0;
+  if (first === "**") {
+    return names.some((_, i) => isMatch(rest, names.slice(i))) ||
+      isMatch(rest, []);
+  }
+  const [own, ...below] = names;
+  if (own === undefined) return false;
+  const pattern = first.replaceAll(".", "\\.").replace("?", ".")
+    .replace("*", ".*");
+  return new RegExp(`^${pattern}$`).test(own) && isMatch(rest, below);
+}
+
+Deno.test("selectNodes chooses the nodes that match, those below them, and the groups above", async () => {
+  let chosenOnes = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(path, { minLength: 1, maxLength: 12 }),
+      fc.array(glob, { maxLength: 2 }),
+      fc.array(glob, { maxLength: 2 }),
+      async (paths, only, exclude) => {
+        // Only a node that is there chooses the nodes below it.
+        const globs = (globs: readonly string[], path: string) =>
+          paths.some((each) =>
+            (path === each || path.startsWith(`${each}/`)) &&
+            globs.some((glob) => isMatch(glob.split("/"), each.split("/")))
+          );
+        const all = [...only, ...exclude];
+        const isVain = all.some((each) =>
+          !paths.some((path) => isMatch(each.split("/"), path.split("/")))
+        );
+        const chosen = paths.filter((path) =>
+          (only.length === 0 || globs(only, path)) && !globs(exclude, path)
+        );
+        const options = {
+          ...only.length > 0 && { only },
+          ...exclude.length > 0 && { exclude },
+        };
+        const selected = await selectNodes(paths, options).catch((error) => {
+          if (error instanceof RangeError) return undefined;
+          throw error;
+        });
+        const isError = isVain || only.length > 0 && chosen.length === 0;
+        assertEquals(selected === undefined, isError);
+        if (selected === undefined) return;
+        if (all.length > 0) chosenOnes++;
+        const around = only.length === 0
+          ? []
+          : ["", ...paths].filter((path) =>
+            !chosen.includes(path) &&
+            chosen.some((each) => path === "" || each.startsWith(`${path}/`))
+          );
+        assertEquals([...selected.around].sort(), around.sort());
+        assertEquals(
+          [...selected.excluded].sort(),
+          paths.filter((path) =>
+            !chosen.includes(path) && !around.includes(path)
+          ).sort(),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+  assertEquals(chosenOnes > 20, true, `${chosenOnes} choices`);
+});
