@@ -30,6 +30,10 @@ export {
   adoptTiffs,
   type AdoptTiffsOptions,
   describeTiff,
+  fitTiff,
+  type FitTiffOptions,
+  type OmeChannel,
+  type OmeImage,
   type TiffAxis,
   tiffContainer,
   type TiffDescription,
@@ -38,6 +42,7 @@ export {
   type TiffOptions,
   type TiffPage,
   type TiffPlace,
+  type TiffRecoding,
   type TiffResolution,
   verifyAdopted,
 } from "./src/containers/mod.ts";

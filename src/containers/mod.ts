@@ -22,8 +22,15 @@ export type {
   TiffFile,
 } from "./tiff/adopt_tiffs_options.ts";
 export { describeTiff } from "./tiff/describe_tiff.ts";
+export {
+  fitTiff,
+  type FitTiffOptions,
+  type TiffRecoding,
+} from "./tiff/fit_tiff.ts";
 export { tiffContainer } from "./tiff/tiff_container.ts";
 export type {
+  OmeChannel,
+  OmeImage,
   TiffGeoreference,
   TiffOptions,
   TiffResolution,

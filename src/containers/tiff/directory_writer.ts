@@ -1,6 +1,7 @@
 import type { ShardIndex } from "../../shards/mod.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
+import { omeXml } from "./ome_xml.ts";
 import { sizeOfType, TAG, TYPE, UNREAD_TAG } from "./tiff_tags.ts";
 
 /**
@@ -235,15 +236,20 @@ export function pageFields(
   options: TiffOptions,
   tiles: readonly (readonly Tile[])[],
 ): Field[][] {
-  const shared = [
-    ...pictureFields(array, picture, options),
+  const ome = options.ome && omeXml(array, picture, options.ome);
+  const shared: Field[] = [
+    ...pictureFields(array, picture),
     ...descriptiveFields(array, options),
     ...options.georeference
       ? georeferenceFields(array, picture, options.georeference)
       : [],
   ];
-  return tiles.map((page) => [
+  return tiles.map((page, place) => [
     ...shared,
+    // Readers look for OME-XML in the first page alone.
+    ...ome !== undefined && place === 0
+      ? [[TAG.description, "ascii", ome] as const]
+      : [],
     // The value says "page of a document", as opposed to a smaller version of another page.
     ...tiles.length > 1 ? [[TAG.newSubfileType, "long", [2]] as const] : [],
     [TAG.tileOffsets, "offset", page.map(({ offset }) => offset)],
@@ -261,13 +267,12 @@ export function resolveTiles(
 }
 
 function pictureFields(
-  { tileShape, axes, bits, sampleFormat, compression, predictor }: TiffArray,
+  { tileShape, axes, bits, sampleFormat, compression, predictor, isRgb }:
+    TiffArray,
   { shape }: Picture,
-  { bands, colors }: TiffOptions,
 ): Field[] {
   const { x, y } = axes;
   const samples = axes.bands === undefined ? 1 : shape[axes.bands]!;
-  const isRgb = colors === "rgb";
   const extra = samples - (isRgb ? 3 : 1);
   return [
     [TAG.width, "long", [shape[x]!]],
@@ -276,7 +281,7 @@ function pictureFields(
     [TAG.compression, "short", [compression]],
     [TAG.photometric, "short", [isRgb ? 2 : 1]],
     [TAG.samplesPerPixel, "short", [samples]],
-    [TAG.planarConfiguration, "short", [bands === "first" ? 2 : 1]],
+    [TAG.planarConfiguration, "short", [axes.bands === axes.y - 1 ? 2 : 1]],
     ...predictor > 1 ? [[TAG.predictor, "short", [predictor]] as const] : [],
     [TAG.tileWidth, "long", [tileShape[x]!]],
     [TAG.tileHeight, "long", [tileShape[y]!]],
@@ -326,16 +331,11 @@ function georeferenceFields(
   { shard }: Picture,
   georeference: TiffGeoreference,
 ): Field[] {
-  const { modelPixelScale, modelTiepoint } = georeference;
   const { geoKeyDirectory, geoDoubleParams, geoAsciiParams } = georeference;
   const [column, row] = [axes.x, axes.y]
-    .map((axis) => shard[axis]! * shardShape[axis]!);
-  const [i, j, k, x, y, z] = modelTiepoint;
-  const [scaleX, scaleY] = modelPixelScale;
-  const tiepoint = [i, j, k, x + column! * scaleX, y - row! * scaleY, z];
+    .map((axis) => shard[axis]! * shardShape[axis]!) as [number, number];
   return [
-    [TAG.modelPixelScale, "double", modelPixelScale],
-    [TAG.modelTiepoint, "double", tiepoint],
+    ...placeFields(georeference, column, row),
     ...geoKeyDirectory
       ? [[TAG.geoKeyDirectory, "short", geoKeyDirectory] as const]
       : [],
@@ -345,6 +345,29 @@ function georeferenceFields(
     ...geoAsciiParams === undefined
       ? []
       : [[TAG.geoAsciiParams, "ascii", geoAsciiParams] as const],
+  ];
+}
+
+/** The tags of a georeference that say where a pixel of the array lies, for a picture that begins there. */
+function placeFields(
+  { modelPixelScale, modelTiepoint, modelTransformation }: TiffGeoreference,
+  column: number,
+  row: number,
+): Field[] {
+  if (modelTransformation) {
+    const shifted = modelTransformation.map((value, i) => {
+      if (i % 4 !== 3 || i === 15) return value;
+      const [perColumn, perRow] = modelTransformation.slice(i - 3, i - 1);
+      return value + perColumn! * column + perRow! * row;
+    });
+    return [[TAG.modelTransformation, "double", shifted]];
+  }
+  const [i, j, k, x, y, z] = modelTiepoint as number[];
+  const [scaleX, scaleY] = modelPixelScale as number[];
+  const tiepoint = [i!, j!, k!, x! + column * scaleX!, y! - row * scaleY!, z!];
+  return [
+    [TAG.modelPixelScale, "double", modelPixelScale!],
+    [TAG.modelTiepoint, "double", tiepoint],
   ];
 }
 

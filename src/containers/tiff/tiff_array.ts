@@ -1,4 +1,6 @@
 import { describe, describeAll } from "../../errors/mod.ts";
+import type { ArrayMetadata } from "../../metadata/mod.ts";
+import { joinBytes } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { parseShardFiles } from "../shard_files.ts";
 import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
@@ -18,13 +20,15 @@ export interface TiffArray extends TileEncoding {
   readonly bits: number;
   /** The value of the tag SampleFormat. */
   readonly sampleFormat: number;
+  /** Whether the first three bands are red, green and blue. */
+  readonly isRgb: boolean;
   readonly fillValue: unknown;
   /** The fill value as an element in the byte order of the array. */
   readonly fillBytes: Uint8Array;
 }
 
 /** The dimensions of an array by their meaning. */
-interface Axes {
+export interface Axes {
   readonly y: number;
   readonly x: number;
   readonly bands?: number;
@@ -33,16 +37,43 @@ interface Axes {
 }
 
 const SAMPLE_FORMATS: Readonly<Record<string, number>> = {
+  bool: 1,
   uint: 1,
   int: 2,
   float: 3,
+  complex: 6,
 };
 
 const DATA_TYPES: readonly string[] = [
+  "bool",
   ...[8, 16, 32, 64].map((bits) => `uint${bits}`),
   ...[8, 16, 32, 64].map((bits) => `int${bits}`),
   ...[16, 32, 64].map((bits) => `float${bits}`),
+  ...[64, 128].map((bits) => `complex${bits}`),
 ];
+
+/** A data type that TIFF has. */
+export interface TiffDataType {
+  readonly kind: string;
+  readonly bits: number;
+}
+
+/**
+ * Parses a data type.
+ *
+ * @throws {RangeError} If TIFF does not have it.
+ */
+export function parseDataType(dataType: unknown): TiffDataType {
+  if (!DATA_TYPES.includes(dataType as string)) {
+    throw new RangeError(
+      `Expected one of the data types that TIFF has, ${
+        describeAll(DATA_TYPES)
+      }, found ${describe(dataType)}`,
+    );
+  }
+  const [, kind, digits = 8] = /^([a-z]+)(\d+)?$/.exec(dataType as string)!;
+  return { kind: kind!, bits: Number(digits) };
+}
 
 /**
  * Parses the metadata of an array whose shards are to be TIFF files.
@@ -52,7 +83,7 @@ const DATA_TYPES: readonly string[] = [
  */
 export function parseTiffArray(
   document: unknown,
-  { bands }: TiffOptions,
+  { bands, colors }: TiffOptions,
 ): TiffArray {
   const { innerShape: tileShape, ...files } = parseShardFiles(document, {
     name: "TIFF",
@@ -61,24 +92,13 @@ export function parseTiffArray(
   const { storage, layout, innerCodecs, hasRecord } = files;
   const { metadata, chunkShape: shardShape, gridShape } = storage;
   const { shape, data_type, fill_value } = metadata;
-  const [, kind = "", digits] = /^(u?int|float)(\d+)$/.exec(
-    String(data_type),
-  ) ?? [];
-  if (!DATA_TYPES.includes(data_type as string)) {
-    throw new RangeError(
-      `Expected one of the data types that TIFF has, ${
-        describeAll(DATA_TYPES)
-      }, found ${describe(data_type)}${
-        data_type === "bool" ? ': store booleans as "uint8"' : ""
-      }`,
-    );
-  }
-  const axes = axesOf(shape, bands);
+  const { kind, bits } = parseDataType(data_type);
+  const axes = axesOf(metadata, bands);
   assertTiles(tileShape, shape, axes);
-  const bits = Number(digits);
   const encoding = tileEncoding(innerCodecs, {
     bits,
     isFloat: kind === "float",
+    isComplex: kind === "complex",
     xAxis: axes.x,
     rank: shape.length,
   });
@@ -93,12 +113,58 @@ export function parseTiffArray(
     axes,
     bits,
     sampleFormat: SAMPLE_FORMATS[kind]!,
+    isRgb: colors === "rgb" || colors === "auto" && hasColors(metadata, axes),
     fillValue: fill_value,
     fillBytes: elementBytes(kind, bits, fill_value, encoding.isLittleEndian),
   };
 }
 
-function axesOf(shape: readonly number[], bands: TiffOptions["bands"]): Axes {
+/** The names of dimensions that are bands wherever they are, and of those that are bands behind y and x. */
+const [BANDS, SAMPLES] = [
+  /^(?:bands?|wavelengths?|spectral)$/i,
+  /^(?:c|channels?|bands?|rgba?|samples?|components?|wavelengths?|spectral)$/i,
+];
+/** The most bands, whose number has 16 bits. */
+const MOST_BANDS = 0xffff;
+/** The numbers of bands of pictures in colors. */
+const COLORS = [3, 4];
+
+/** The place of the bands where the options leave it open. */
+function placeOfBands(
+  { shape, dimension_names }: ArrayMetadata,
+): "first" | "last" | undefined {
+  const rank = shape.length;
+  if (rank < 3) return undefined;
+  const isBands = (axis: number, names: RegExp) =>
+    names.test(dimension_names?.[axis] ?? "") && shape[axis]! <= MOST_BANDS;
+  if (isBands(rank - 1, SAMPLES)) return "last";
+  if (isBands(rank - 3, BANDS)) return "first";
+  const hasNames = dimension_names?.some((name) => name !== null);
+  if (hasNames || rank !== 3) return undefined;
+  const [first, , end] = shape.map((length) => COLORS.includes(length));
+  return end ? "last" : first ? "first" : undefined;
+}
+
+/** Whether the bands of a picture are its colors, as its last dimension suggests. */
+function hasColors(
+  { shape, data_type }: ArrayMetadata,
+  { bands, x }: Axes,
+): boolean {
+  return bands === x + 1 && COLORS.includes(shape[bands]!) &&
+    ["uint8", "uint16"].includes(data_type as string);
+}
+
+/**
+ * Finds the meanings of the dimensions of an array.
+ *
+ * @throws {RangeError} If the array has too few dimensions.
+ */
+export function axesOf(
+  metadata: ArrayMetadata,
+  place: TiffOptions["bands"],
+): Axes {
+  const { shape } = metadata;
+  const bands = place === "auto" ? placeOfBands(metadata) : place;
   const rank = shape.length;
   const needed = bands === undefined ? 2 : 3;
   if (rank < needed) {
@@ -109,6 +175,12 @@ function axesOf(shape: readonly number[], bands: TiffOptions["bands"]): Axes {
     );
   }
   const x = bands === "last" ? rank - 2 : rank - 1;
+  const count = bands ? shape[bands === "last" ? rank - 1 : rank - 3]! : 1;
+  if (count > MOST_BANDS) {
+    throw new RangeError(
+      `Expected at most ${MOST_BANDS} bands, found ${count}: leave out bands: "${bands}" to store them as pages`,
+    );
+  }
   const before = bands === "first" ? x - 2 : x - 1;
   return {
     y: x - 1,
@@ -140,7 +212,7 @@ function assertTiles(
       }, found the shape ${describe(tileShape)}`,
     );
   }
-  if (bands === x + 1 && tileShape[bands] !== shape[bands]) {
+  if (bands === x + 1 && tileShape[bands] !== Math.max(1, shape[bands]!)) {
     throw new RangeError(
       `Expected inner chunks with all ${
         shape[bands]
@@ -154,7 +226,7 @@ function assertTiles(
 /**
  * Encodes a fill value, as `zarr.json` or `arrayMetadata` has it.
  *
- * @param kind `"int"`, `"uint"` or `"float"`.
+ * @param kind `"int"`, `"uint"`, `"float"`, `"complex"` or `"bool"`.
  * @throws {RangeError} If the value is not one of the data type.
  */
 export function elementBytes(
@@ -163,6 +235,12 @@ export function elementBytes(
   value: unknown,
   isLittleEndian: boolean,
 ): Uint8Array {
+  if (kind === "complex") {
+    const parts = Array.isArray(value) && value.length === 2 ? value : [];
+    const half = (part: unknown) =>
+      elementBytes("float", bits / 2, part, isLittleEndian);
+    if (parts.length === 2) return joinBytes(parts.map(half));
+  }
   const bytes = new Uint8Array(8);
   const view = new DataView(bytes.buffer);
   const pattern = bitsOf(kind, bits, value);
@@ -174,13 +252,21 @@ export function elementBytes(
 function bitsOf(kind: string, bits: number, value: unknown): bigint {
   const pattern = kind === "float"
     ? floatPattern(bits, value)
+    : kind === "bool"
+    ? booleanPattern(value)
+    : kind === "complex"
+    ? undefined
     : integerPattern(kind, bits, value);
   if (pattern !== undefined) return pattern;
   throw new RangeError(
-    `Expected a fill value of the data type "${kind}${bits}", found ${
-      describe(value)
-    }`,
+    `Expected a fill value of the data type "${kind}${
+      kind === "bool" ? "" : bits
+    }", found ${describe(value)}`,
   );
+}
+
+function booleanPattern(value: unknown): bigint | undefined {
+  return typeof value === "boolean" ? BigInt(value) : undefined;
 }
 
 function integerPattern(

@@ -1,6 +1,11 @@
 /** The codecs of Zarr for the tiles of a TIFF, and the compressions of TIFF for codecs of Zarr. */
+import { namedCodec } from "../../codecs/mod.ts";
 import { describe, describeAll } from "../../errors/mod.ts";
-import { type NamedConfiguration, parseExtension } from "../../metadata/mod.ts";
+import {
+  isWhole,
+  type NamedConfiguration,
+  parseExtension,
+} from "../../metadata/mod.ts";
 import {
   CONVERT,
   PageDamage,
@@ -67,15 +72,17 @@ const ADVICE: Readonly<Record<string, string>> = {
  *
  * @param bits The size of an element.
  * @param isFloat Whether elements are floating-point numbers.
+ * @param isComplex Whether elements are complex numbers.
  * @param xAxis The dimension along a row of a picture.
  * @param rank The number of dimensions.
  * @throws {RangeError} If TIFF has no equivalent of a codec.
  */
 export function tileEncoding(
   codecs: readonly unknown[],
-  { bits, isFloat, xAxis, rank }: {
+  { bits, isFloat, isComplex = false, xAxis, rank }: {
     bits: number;
     isFloat: boolean;
+    isComplex?: boolean;
     xAxis: number;
     rank: number;
   },
@@ -127,6 +134,13 @@ export function tileEncoding(
       'Expected floating-point numbers in the byte order "little" for the codec "imagecodecs_floatpred", which orders bytes itself',
     );
   }
+  if (predictor > 1 && isComplex) {
+    throw new RangeError(
+      `Expected no predictor for complex numbers, as TIFF has none, found ${
+        describe(predicting!.name)
+      }`,
+    );
+  }
   const compression = compressing
     ? COMPRESSIONS[compressing.name]!
     : COMPRESSION.none;
@@ -152,6 +166,38 @@ export function tileEncoding(
     );
   }
   return { compression, predictor, isLittleEndian };
+}
+
+/** Codecs that change no size, or whose place a codec of TIFF takes without another compression. */
+const NOT_COMPRESSING =
+  /^(?:bytes|transpose|reshape|crc32c?|(?:numcodecs\.)?(?:shuffle|delta|bitround|quantize|adler32|crc32c?|fletcher32|jenkins_lookup3)|imagecodecs_(?:delta|floatpred))$/;
+
+/**
+ * The codec of TIFF that compresses most like a codec.
+ *
+ * @returns `undefined` for a codec that does not compress.
+ */
+export function equivalentOf(
+  { name, configuration = {} }: NamedConfiguration,
+): NamedConfiguration | undefined {
+  if (NOT_COMPRESSING.test(name)) return undefined;
+  if (Object.hasOwn(COMPRESSIONS, name) && configuration.raw !== true) {
+    return { name, configuration };
+  }
+  const { level, clevel, cname } = configuration;
+  const isZlib = /(?:^|\.|_)(?:gzip|zlib|deflate)$/.test(name) ||
+    cname === "zlib";
+  if (isZlib) {
+    return namedCodec("zlib", { level: levelOf(level ?? clevel, 9) });
+  }
+  // Blosc, lz4, bz2, lzma, pcodec, zfpy and codecs that are not known.
+  return namedCodec("zstd", {
+    level: cname === "zstd" ? levelOf(clevel, 9) : undefined,
+  });
+}
+
+function levelOf(level: unknown, most: number): number | undefined {
+  return isWhole(level) && level <= most ? level : undefined;
 }
 
 function assertPredictor(

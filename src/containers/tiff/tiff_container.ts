@@ -3,6 +3,7 @@ import { describe } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../shard_files.ts";
+import { assertOme } from "./ome_xml.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
 import {
@@ -39,7 +40,8 @@ const SPARSE: Tile = { offset: 0, length: 0 };
  * TIFF, as have the predictors `imagecodecs_delta` and `imagecodecs_floatpred`.
  *
  * Other dimensions are pages, or bands if `bands` says so; inner chunks have one
- * element along them, or all bands where these are last.
+ * element along them, or all bands where these are last. {@linkcode fitTiff} finds the
+ * nearest such encoding of any array.
  *
  * Sources: TIFF 6.0, https://www.itu.int/itudoc/itu-t/com16/tiff-fx/docs/tiff6.pdf;
  * BigTIFF, http://bigtiff.org; GeoTIFF, https://docs.ogc.org/is/19-008r4/19-008r4.html
@@ -89,6 +91,7 @@ export function tiffContainer(
   assertTiffOptions(options);
   const array = parseTiffArray(metadata, options);
   assertPixels(array, options);
+  if (options.ome) assertOme(array, options.ome);
   let filled: Uint8Array | undefined;
   const fill = () => filled ??= fillTile(array);
   return (shard) => {
@@ -192,10 +195,13 @@ function extentOf(index: ShardIndex): { first: number; end: number } {
   return { first: Math.min(first, end), end };
 }
 
+/** The value of the tag SampleFormat for complex numbers. */
+const COMPLEX = 6;
+
 /** Refuses options that contradict the array. */
 function assertPixels(
-  { axes, shape, bits, sampleFormat, fillBytes }: TiffArray,
-  { colors, sparse, noData, bands }: TiffOptions,
+  { axes, shape, shardShape, bits, sampleFormat, fillBytes }: TiffArray,
+  { colors, sparse, noData }: TiffOptions,
 ): void {
   const count = axes.bands === undefined ? 1 : shape[axes.bands]!;
   if (colors === "rgb" && (count < 3 || sampleFormat !== 1 || bits > 16)) {
@@ -203,12 +209,19 @@ function assertPixels(
       `Expected three or more bands of uint8 or uint16 for colors: "rgb", found ${count} of ${bits} bits: leave out colors, or name the dimension of the bands by bands: "first" or "last"`,
     );
   }
-  if (count > 0xffff) {
+  if (colors === "rgb" && shardShape[axes.bands!]! < count) {
     throw new RangeError(
-      `Expected at most 65535 bands, found ${count}: leave out bands: "${bands}" to store them as pages`,
+      `Expected shards with all ${count} bands for colors: "rgb", found shards of ${
+        shardShape[axes.bands!]
+      } bands: leave out colors`,
     );
   }
   const isZero = fillBytes.every((byte) => byte === 0);
+  if (sparse && sampleFormat === COMPLEX && !isZero) {
+    throw new RangeError(
+      "Expected the fill value 0 for sparse tiles of complex numbers, since readers take them for zeros: leave out sparse",
+    );
+  }
   if (sparse && noData !== undefined && !isZero) {
     throw new RangeError(
       "Expected sparse tiles or noData where the fill value is not 0, found both: readers fill sparse tiles with noData, so leave out noData to have it set to the fill value",

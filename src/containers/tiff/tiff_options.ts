@@ -1,7 +1,10 @@
 import {
   BOOLEAN,
+  checkExclusive,
   checkOptions,
+  objectRule,
   oneOf,
+  type OptionRule,
   type OptionRules,
 } from "../../errors/mod.ts";
 
@@ -22,12 +25,19 @@ export interface TiffOptions {
   /**
    * The place of the bands. `"last"`: the last dimension holds them, as in
    * `[y, x, band]`. `"first"`: the dimension before the last two does, as in
-   * `[band, y, x]`. By default there is one band, and dimensions before the last two
-   * are pages of the file.
+   * `[band, y, x]`. `"auto"` decides by the names and the lengths of the dimensions: bands
+   * are a dimension with the name of bands or channels behind y and x, one with the name of
+   * bands before them, and in arrays without names a first or last one of 3 or 4 elements
+   * among three. By default there is one band, and dimensions before the last two are pages
+   * of the file.
    */
-  bands?: "first" | "last" | undefined;
-  /** `"rgb"` if the first three bands are red, green and blue; a fourth one is alpha. Defaults to `"gray"`. */
-  colors?: "gray" | "rgb" | undefined;
+  bands?: "first" | "last" | "auto" | undefined;
+  /**
+   * `"rgb"` if the first three bands are red, green and blue; a fourth one is alpha. `"auto"`
+   * takes that for a last dimension of 3 or 4 bands of `uint8` or `uint16`. Defaults to
+   * `"gray"`.
+   */
+  colors?: "gray" | "rgb" | "auto" | undefined;
   /** The place of the directories in the file. Defaults to `"start"`, where readers need fewer requests. */
   directory?: "start" | "end" | undefined;
   /** `true` for BigTIFF, `false` for classic TIFF. By default, BigTIFF if the file exceeds 4 GiB. */
@@ -36,6 +46,8 @@ export interface TiffOptions {
   sparse?: boolean | undefined;
   /** The text of the tag ImageDescription. */
   description?: string | undefined;
+  /** Makes each shard an OME-TIFF, whose description is OME-XML. Excludes `description`. */
+  ome?: OmeImage | undefined;
   /** The number of pixels per unit of length. */
   resolution?: TiffResolution | undefined;
   /** The place of the array on the earth. Each shard gets its own. */
@@ -64,7 +76,9 @@ export interface TiffResolution {
 }
 
 /**
- * Tags of GeoTIFF, as they are for a file that holds the whole array.
+ * Tags of GeoTIFF, as they are for a file that holds the whole array: either
+ * `modelPixelScale` and `modelTiepoint`, or `modelTransformation`. The member `place` of a
+ * `TiffPage` has this form.
  *
  * Source: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html
  *
@@ -81,9 +95,11 @@ export interface TiffResolution {
  */
 export interface TiffGeoreference {
   /** ModelPixelScaleTag: the size of a pixel in x, y and z. */
-  modelPixelScale: readonly [number, number, number];
+  modelPixelScale?: readonly number[] | undefined;
   /** ModelTiepointTag: the column, row and depth of a pixel, and the x, y and z of its place. */
-  modelTiepoint: readonly [number, number, number, number, number, number];
+  modelTiepoint?: readonly number[] | undefined;
+  /** ModelTransformationTag: the 4 × 4 matrix from column, row and depth to x, y and z, row by row. */
+  modelTransformation?: readonly number[] | undefined;
   /** GeoKeyDirectoryTag: numbers from 0 to 65535. */
   geoKeyDirectory?: readonly number[] | undefined;
   /** GeoDoubleParamsTag, to which the directory refers. */
@@ -92,9 +108,59 @@ export interface TiffGeoreference {
   geoAsciiParams?: string | undefined;
 }
 
+/**
+ * What OME-XML says of an array. Its lists have one member for each dimension.
+ *
+ * @example Two channels of slices, 0.65 µm × 0.65 µm × 2 µm
+ * ```ts
+ * import type { OmeImage } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const ome: OmeImage = {
+ *   axes: ["c", "z", "y", "x"],
+ *   scale: [1, 2, 0.65, 0.65],
+ *   units: [undefined, "micrometer", "micrometer", "micrometer"],
+ *   channels: [{ label: "DAPI", color: "0000FF" }, { label: "GFP", color: "00FF00" }],
+ * };
+ * ```
+ */
+export interface OmeImage {
+  /** The dimensions: `"t"`, `"c"`, `"z"`, `"y"` and `"x"`, each at most once. The last ones are `"y"` and `"x"`, and maybe a `"c"` of bands. */
+  axes: readonly string[];
+  /** The name of the image. */
+  name?: string | undefined;
+  /** The distance of two elements along each dimension, in its unit. */
+  scale?: readonly number[] | undefined;
+  /** The place of the first element along each dimension, in its unit. */
+  translation?: readonly number[] | undefined;
+  /** The units of the dimensions by their names in OME-Zarr, such as `"micrometer"`. */
+  units?: readonly (string | undefined)[] | undefined;
+  /** The channels of the array in their order. */
+  channels?: readonly OmeChannel[] | undefined;
+}
+
+/**
+ * A channel of an image.
+ *
+ * @example
+ * ```ts
+ * import type { OmeChannel } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const channel: OmeChannel = { label: "DAPI", color: "0000FF" };
+ * ```
+ */
+export interface OmeChannel {
+  /** The name of the channel. */
+  label?: string | undefined;
+  /** Red, green and blue in six hexadecimal digits. */
+  color?: string | undefined;
+}
+
+/** The rule for the place of the bands. */
+export const BANDS: OptionRule = /* @__PURE__ */ oneOf("first", "last", "auto");
+
 const OPTIONS: OptionRules<TiffOptions> = {
-  bands: oneOf("first", "last"),
-  colors: oneOf("gray", "rgb"),
+  bands: BANDS,
+  colors: oneOf("gray", "rgb", "auto"),
   directory: oneOf("start", "end"),
   bigTiff: BOOLEAN,
   sparse: BOOLEAN,
@@ -102,6 +168,7 @@ const OPTIONS: OptionRules<TiffOptions> = {
     expected: "a text without the character NUL",
     isValid: isText,
   },
+  ome: objectRule("an object with axes"),
   resolution: {
     expected:
       'x and y from 0 to 2^32−1, and maybe the unit "none", "inch" or "centimeter"',
@@ -109,7 +176,7 @@ const OPTIONS: OptionRules<TiffOptions> = {
   },
   georeference: {
     expected:
-      "modelPixelScale of 3 numbers, modelTiepoint of 6 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams",
+      "modelPixelScale of 3 numbers and modelTiepoint of 6 numbers, or modelTransformation of 16 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams",
     isValid: isGeoreference,
   },
   noData: {
@@ -121,6 +188,7 @@ const OPTIONS: OptionRules<TiffOptions> = {
 /** Refuses options that are unknown or of a wrong type. */
 export function assertTiffOptions(options: TiffOptions): void {
   checkOptions(options, OPTIONS, "tiffContainer");
+  checkExclusive(options, [["description", "ome"]]);
 }
 
 function isText(value: unknown): boolean {
@@ -138,12 +206,16 @@ function isGeoreference(value: unknown): boolean {
   const {
     modelPixelScale,
     modelTiepoint,
+    modelTransformation,
     geoKeyDirectory = [],
     geoDoubleParams = [],
     geoAsciiParams = "",
   } = Object(value);
-  return areNumbers(modelPixelScale, 3) && areNumbers(modelTiepoint, 6) &&
-    areNumbers(geoKeyDirectory) &&
+  const isPlace = modelTransformation === undefined
+    ? areNumbers(modelPixelScale, 3) && areNumbers(modelTiepoint, 6)
+    : areNumbers(modelTransformation, 16) && modelPixelScale === undefined &&
+      modelTiepoint === undefined;
+  return isPlace && areNumbers(geoKeyDirectory) &&
     geoKeyDirectory.every((n: number) =>
       Number.isInteger(n) && n >= 0 && n <= 0xffff
     ) && areNumbers(geoDoubleParams) && isText(geoAsciiParams);

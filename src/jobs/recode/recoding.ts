@@ -43,7 +43,10 @@ export interface Recoding {
     | undefined;
   /** The shape of chunks, or of inner chunks if there are shards, in elements. */
   readonly chunks?: readonly number[] | undefined;
-  /** The shape of shards in elements, multiples of those of chunks; `null` for no shards. */
+  /**
+   * The shape of shards in elements, multiples of those of chunks; `null` for no shards. Shards
+   * with such a shape have their index at the end, and no codecs after it.
+   */
   readonly shards?: readonly number[] | null | undefined;
 }
 
@@ -140,7 +143,8 @@ export function recodedMetadata(
   ) && isSameShape(chunkShape, encoding.chunkShape) &&
     (shardShape === null
       ? !encoding.isSharded
-      : encoding.isSharded && isSameShape(shardShape, encoding.objectShape));
+      : encoding.isSharded && isSameShape(shardShape, encoding.objectShape) &&
+        (shards === undefined || hasUsualShards(metadata)));
   if (isSame) return metadata;
   const recoded: ArrayMetadata = {
     ...metadata,
@@ -159,6 +163,17 @@ export function recodedMetadata(
     }],
   };
   return withParts(recoded, metadata);
+}
+
+/** Whether the shards of an array have the form that a recoding gives to shards. */
+function hasUsualShards({ codecs }: ArrayMetadata): boolean {
+  const [first, ...others] = namedCodecs(codecs);
+  const { index_location = "end", codecs: inner } = first?.configuration as {
+    index_location?: string;
+    codecs: NamedConfiguration[];
+  };
+  return others.length === 0 && index_location === "end" &&
+    namedCodecs(inner)[0]?.name !== "sharding_indexed";
 }
 
 const INDEX_CODECS: readonly NamedConfiguration[] = [

@@ -35,11 +35,15 @@ Deno.test("tiffContainer refuses arrays that TIFF cannot hold, with the reason a
     arrayMetadata({ dataType: "uint16", ...shards, ...changes });
   const refused: [unknown, TiffOptions, string][] = [
     [
-      of({ dataType: "bool" }),
+      of({ dataType: "string", fillValue: "" }),
       {},
-      'Expected one of the data types that TIFF has, "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32" and "float64", found "bool": store booleans as "uint8"',
+      'Expected one of the data types that TIFF has, "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64" and "complex128", found "string"',
     ],
-    [of({ dataType: "complex64" }), {}, 'found "complex64"'],
+    [
+      of({ dataType: { name: "r16" }, fillValue: [0, 0] }),
+      {},
+      'found "r16"',
+    ],
     [
       arrayMetadata({ dataType: "uint8", shape: [64], chunkShape: [32] }),
       {},
@@ -178,6 +182,29 @@ Deno.test("tiffContainer refuses arrays that TIFF cannot hold, with the reason a
     ],
     [of({}), { colors: "rgb" }, "found 1 of 16 bits: leave out colors"],
     [
+      metadataOf({
+        dataType: "uint8",
+        shape: [4, 64, 64],
+        shardShape: [2, 64, 64],
+        chunkShape: [1, 32, 32],
+      }),
+      { bands: "first", colors: "rgb" },
+      'Expected shards with all 4 bands for colors: "rgb", found shards of 2 bands',
+    ],
+    [
+      withCodecs([{ name: "imagecodecs_delta" }, BYTES, "zstd"], {
+        dataType: "complex64",
+        fillValue: [0, 0],
+      }),
+      {},
+      'Expected no predictor for complex numbers, as TIFF has none, found "imagecodecs_delta"',
+    ],
+    [
+      of({ dataType: "complex64", fillValue: [0, 1] }),
+      { sparse: true },
+      "Expected the fill value 0 for sparse tiles of complex numbers",
+    ],
+    [
       of({ fillValue: 5 }),
       { sparse: true, noData: 5 },
       "leave out noData to have it set to the fill value",
@@ -222,9 +249,9 @@ Deno.test("tiffContainer refuses options that are unknown or of a wrong type", (
     ],
     [
       { bands: "middle" },
-      'Expected the option "bands" to be "first" or "last", found "middle"',
+      'Expected the option "bands" to be "first", "last" or "auto", found "middle"',
     ],
-    [{ colors: "cmyk" }, '"gray" or "rgb"'],
+    [{ colors: "cmyk" }, '"gray", "rgb" or "auto"'],
     [{ directory: 8 }, '"start" or "end", found 8'],
     [{ bigTiff: "yes" }, 'true or false, found "yes"'],
     [{ sparse: 1 }, "true or false, found 1"],
@@ -243,6 +270,16 @@ Deno.test("tiffContainer refuses options that are unknown or of a wrong type", (
       },
       "modelPixelScale of 3 numbers",
     ],
+    [
+      {
+        georeference: {
+          modelTransformation: [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+          modelPixelScale: [1, 1, 0],
+        },
+      },
+      "or modelTransformation of 16 numbers",
+    ],
+    [{ ome: "<OME/>" }, "an object with axes"],
     [{ noData: "1" }, 'a number or a bigint, found "1"'],
   ];
   for (const [options, message] of refused) {
