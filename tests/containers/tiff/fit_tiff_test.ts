@@ -289,7 +289,7 @@ Deno.test("fitTiff finds shapes and codecs that tiffContainer accepts, and that 
       const first = chunks.length - 3;
       const least = chunk_shape.map((length, i) =>
         i === first && shards[i] === metadata.shape[i]
-          ? shards[i]
+          ? shards[i]!
           : Math.min(length, metadata.shape[i]!) + chunks[i]!
       );
       assert(size <= Math.max(2 ** 26, product(least)));
