@@ -81,12 +81,17 @@ export function parseCodecConfiguration<N extends string>(
   );
 }
 
-/** Checks the compression level in the configuration of a codec. */
+/**
+ * Checks the compression level in the configuration of a codec.
+ *
+ * @param member The member of the configuration that has the level.
+ */
 export function checkLevel(
   level: unknown,
   name: string,
   least: number,
   most: number,
+  member = "level",
 ): number {
   if (
     Number.isInteger(level) && level as number >= least &&
@@ -95,9 +100,9 @@ export function checkLevel(
     return level as number;
   }
   refuse(
-    `level of ${name} to be a whole number from ${least} to ${most}`,
+    `${member} of ${name} to be a whole number from ${least} to ${most}`,
     level,
-    "/configuration/level",
+    `/configuration/${member}`,
   );
 }
 

@@ -117,7 +117,8 @@ async function unknownAmong(
 ): Promise<string | undefined> {
   const isBytes = level.codecs[end]!.name === "bytes";
   for (const codec of level.codecs.slice(0, end)) {
-    const isKnown = isSized(codec.name) ||
+    // Without a data type, the configuration of one of these codecs is not known.
+    const isKnown = isSized(codec.name) && level.dataType !== "" ||
       !isBytes && await decoderOf(codec, level, codecs) !== undefined;
     if (!isKnown) return `codec ${describe(codec.name)}`;
   }

@@ -11,7 +11,10 @@ import {
 } from "./codec.ts";
 import { packedLength, PACKINTS } from "./packints_codec.ts";
 
-/** The bytes that each of these codecs adds to what it encodes. */
+/**
+ * The bytes that each of these codecs adds to what it encodes. Codecs from array to array
+ * change the data type instead, if anything.
+ */
 const ADDED_BYTES: Readonly<Record<string, number>> = {
   transpose: 0,
   bytes: 0,
@@ -19,11 +22,20 @@ const ADDED_BYTES: Readonly<Record<string, number>> = {
   "numcodecs.bitround": 0,
   "numcodecs.shuffle": 0,
   "numcodecs.delta": 0,
+  "numcodecs.fixedscaleoffset": 0,
+  "numcodecs.quantize": 0,
+  "numcodecs.astype": 0,
+  "numcodecs.packbits": 0,
   cast_value: 0,
   scale_offset: 0,
   imagecodecs_delta: 0,
   imagecodecs_floatpred: 0,
   crc32c: CHECKSUM_SIZE,
+  "numcodecs.crc32c": CHECKSUM_SIZE,
+  "numcodecs.crc32": CHECKSUM_SIZE,
+  "numcodecs.adler32": CHECKSUM_SIZE,
+  "numcodecs.fletcher32": CHECKSUM_SIZE,
+  "numcodecs.jenkins_lookup3": CHECKSUM_SIZE,
 };
 
 /** Whether a codec is known to keep the number of bytes, or to add some. */
@@ -33,10 +45,9 @@ export function isSized(name: string): boolean {
 
 /** The codecs whose output is never much longer than their input. */
 const COMPRESSORS: ReadonlySet<string> = new Set([
-  ...["gzip", "zlib", "zstd", "blosc", "lz4"].flatMap((name) => [
-    name,
-    `numcodecs.${name}`,
-  ]),
+  ...["gzip", "zlib", "zstd", "blosc", "lz4", "bz2", "lzma"].flatMap(
+    (name) => [name, `numcodecs.${name}`],
+  ),
   "imagecodecs_deflate",
   "imagecodecs_zlib",
   "imagecodecs_zstd",
@@ -60,7 +71,8 @@ export interface DecodedLength {
 const PREDICTORS = ["imagecodecs_delta", "imagecodecs_floatpred"];
 
 /**
- * Finds the length of a decoded chunk.
+ * Finds the length of a decoded chunk, whose data type and shape are those after its codecs
+ * from array to array.
  *
  * @param name The name of the codec in the metadata of the array.
  */
@@ -150,8 +162,12 @@ export function tooLong(
   );
 }
 
+/** Thrown by decoders if a header tells a length above the limit. */
+export class TooLong extends Error {}
+
 /**
- * Makes a codec of functions that throw a `SyntaxError` for damaged bytes.
+ * Makes a codec of functions that throw a `SyntaxError` or {@linkcode TooLong} for damaged
+ * bytes.
  *
  * @param name The name of the codec in the metadata of the array.
  */
@@ -171,6 +187,7 @@ export function bytesCodec(
       try {
         decoded = decode(encoded);
       } catch (error) {
+        if (error instanceof TooLong) throw tooLong(encoded, length, name);
         if (!(error instanceof SyntaxError)) throw error;
         throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
       }

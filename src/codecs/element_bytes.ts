@@ -49,6 +49,19 @@ export function stridesOf(shape: readonly number[]): number[] {
   }).reverse();
 }
 
+/** Strides without gaps, with the dimensions in the same order. */
+export function denseStrides({ shape, stride }: Chunk): number[] {
+  const dense: number[] = new Array(shape.length);
+  const order = shape.map((_, i) => i).reverse()
+    .sort((a, b) => stride[a]! - stride[b]!);
+  let step = 1;
+  for (const dimension of order) {
+    dense[dimension] = step;
+    step *= shape[dimension]!;
+  }
+  return dense;
+}
+
 interface Dimension {
   readonly length: number;
   readonly stride: number;

@@ -31,3 +31,4 @@ export {
   loadCodec,
   registerCodecs,
 } from "./register_codecs.ts";
+export { storedForm } from "./stored_form.ts";

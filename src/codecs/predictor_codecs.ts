@@ -14,6 +14,7 @@ import {
 } from "./codec.ts";
 import {
   checkAxis,
+  denseStrides,
   elementBytes,
   numberSize,
   rowOf,
@@ -134,19 +135,6 @@ function arrayCodec(
   };
 }
 
-/** Strides without gaps, with the dimensions in the same order. */
-function denseStrides({ shape, stride }: Chunk): number[] {
-  const dense: number[] = new Array(shape.length);
-  const order = shape.map((_, i) => i).reverse()
-    .sort((a, b) => stride[a]! - stride[b]!);
-  let step = 1;
-  for (const dimension of order) {
-    dense[dimension] = step;
-    step *= shape[dimension]!;
-  }
-  return dense;
-}
-
 /** The rows of a chunk, which are the elements from an axis on, in memory order. */
 interface Rows {
   /** The length of an element in bytes. */
@@ -158,7 +146,7 @@ interface Rows {
 }
 
 /** Subtracts from each element of a row the one before it, as unsigned integers, in place. */
-function subtractElements(bytes: Uint8Array, rows: Rows): void {
+export function subtractElements(bytes: Uint8Array, rows: Rows): void {
   const elements = unsigned(bytes, rows.size);
   const { count, distance } = rows;
   for (let end = elements.length; end > 0; end -= count) {
@@ -170,7 +158,7 @@ function subtractElements(bytes: Uint8Array, rows: Rows): void {
 }
 
 /** Reverses {@linkcode subtractElements}. */
-function addElements(bytes: Uint8Array, rows: Rows): void {
+export function addElements(bytes: Uint8Array, rows: Rows): void {
   const elements = unsigned(bytes, rows.size);
   const { count, distance } = rows;
   for (let start = 0; start < elements.length; start += count) {

@@ -2,6 +2,7 @@ import { describe, shortened } from "../errors/mod.ts";
 import { nativeZlib } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 import { Crc32cCodec } from "./crc32c_codec.ts";
+import type { FilterName } from "./number_filters.ts";
 import { loadPackbits } from "./packbits_codec.ts";
 
 /**
@@ -49,6 +50,13 @@ export interface CodecRegistry {
  * - `imagecodecs_packints`, unsigned integers of any number of bits, as TIFF has them.
  * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
  *   progressive, with the samples of libjpeg-turbo, bit for bit.
+ *
+ * - `blosc`, `lz4`, `bitround` and `vlen-utf8` in place of zarrita's, `vlen-bytes`, these
+ *   names with `numcodecs.`, and of numcodecs `shuffle`, `delta`, `fixedscaleoffset`,
+ *   `quantize`, `astype`, `packbits`, `crc32`, `crc32c`, `adler32`, `fletcher32` and
+ *   `jenkins_lookup3`, with the configurations of the Python package numcodecs. All of them
+ *   encode and decode, except that `blosc` with `snappy` and `bitround` of integers are read
+ *   alone. Damaged bytes are a {@linkcode DamageError}.
  *
  * An array with codecs that zarrita does not know is then refused with the names of
  * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
@@ -118,7 +126,8 @@ export function registerCodecs(
   }
   const peers = { bytes: loadBytes, zstd: zstdLoaders.get(registry) };
   for (const [name, load] of Object.entries(LOADERS)) {
-    if (load === loadZstd && peers.zstd === undefined) continue;
+    const needsZstd = load === loadZstd || load === loadBlosc;
+    if (needsZstd && peers.zstd === undefined) continue;
     registry.set(name, async () => (await load(name, peers))!);
   }
   refuseUnknownCodecs(registry);
@@ -191,6 +200,29 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   async imagecodecs_jpeg() {
     return (await import("./jpeg_codec.ts")).JpegCodec;
   },
+  blosc: loadBlosc,
+  "numcodecs.blosc": loadBlosc,
+  lz4: loadLz4,
+  "numcodecs.lz4": loadLz4,
+  async "numcodecs.shuffle"() {
+    return (await import("./byte_shuffle.ts")).SHUFFLE;
+  },
+  "numcodecs.crc32": loadChecksum,
+  "numcodecs.crc32c": loadChecksum,
+  "numcodecs.adler32": loadChecksum,
+  "numcodecs.fletcher32": loadChecksum,
+  "numcodecs.jenkins_lookup3": loadChecksum,
+  bitround: loadNumberFilter,
+  "numcodecs.bitround": loadNumberFilter,
+  "numcodecs.delta": loadNumberFilter,
+  "numcodecs.fixedscaleoffset": loadNumberFilter,
+  "numcodecs.quantize": loadNumberFilter,
+  "numcodecs.astype": loadNumberFilter,
+  "numcodecs.packbits": loadNumberFilter,
+  "vlen-utf8": loadVlen,
+  "numcodecs.vlen-utf8": loadVlen,
+  "vlen-bytes": loadVlen,
+  "numcodecs.vlen-bytes": loadVlen,
 };
 
 async function loadZstd(
@@ -200,6 +232,39 @@ async function loadZstd(
   if (zstd === undefined && !nativeZlib()?.zstdDecompressSync) return undefined;
   const { zstdEntry } = await import("./zstd_codec.ts");
   return zstdEntry(name, zstd);
+}
+
+async function loadBlosc(
+  name: string,
+  { zstd }: PeerCodecs,
+): Promise<CodecEntry | undefined> {
+  if (zstd === undefined && !nativeZlib()?.zstdDecompressSync) return undefined;
+  const { bloscEntry } = await import("./blosc_codec.ts");
+  return bloscEntry(name, zstd);
+}
+
+async function loadLz4(name: string): Promise<CodecEntry> {
+  const { lz4Entry } = await import("./lz4_codec.ts");
+  return lz4Entry(name);
+}
+
+async function loadChecksum(name: string): Promise<CodecEntry> {
+  const { checksumEntry } = await import("./checksum_codecs.ts");
+  return checksumEntry(name);
+}
+
+async function loadNumberFilter(
+  name: string,
+  { bytes }: PeerCodecs,
+): Promise<CodecEntry | undefined> {
+  if (bytes === undefined) return undefined;
+  const { loadFilter } = await import("./number_filters.ts");
+  return await loadFilter(name as FilterName, bytes);
+}
+
+async function loadVlen(name: string): Promise<CodecEntry> {
+  const { vlenEntry } = await import("./vlen_codecs.ts");
+  return vlenEntry(name);
 }
 
 async function loadDeflate(name: string): Promise<CodecEntry> {

@@ -5,7 +5,11 @@ import {
   Crc32c,
   withoutLastFour,
 } from "../checksum/mod.ts";
-import { type ChunkEncoding, decodedLength } from "../codecs/mod.ts";
+import {
+  type ChunkEncoding,
+  decodedLength,
+  storedForm,
+} from "../codecs/mod.ts";
 import { isAdopted } from "../containers/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import {
@@ -236,7 +240,7 @@ export function chunkLevel(
   dataType: string,
 ): ChunkLevel {
   const named = namedCodecs(codecs);
-  const level = { codecs: named, shape, dataType: storedType(named, dataType) };
+  const level = { codecs: named, ...storedForm(named, { dataType, shape }) };
   const [first, ...others] = named;
   const isFound = first?.name === "sharding_indexed" &&
     others.every(({ name }) => name === "crc32c");
@@ -252,16 +256,6 @@ export function chunkLevel(
     inner: chunkLevel(inner, chunk_shape, level.dataType),
   };
   return { ...level, size: undefined, shards };
-}
-
-/** The data type of stored elements, which the codec `cast_value` changes. */
-function storedType(
-  codecs: readonly NamedConfiguration[],
-  dataType: string,
-): string {
-  const cast = codecs.findLast(({ name }) => name === "cast_value");
-  const type = cast?.configuration?.data_type;
-  return typeof type === "string" ? type : dataType;
 }
 
 /** The length of a chunk that no codec compresses. */

@@ -18,11 +18,12 @@ interface Codec {
 async function makeCodec(
   name: string,
   configuration: unknown = {},
+  dataType = "uint16",
 ): Promise<Codec> {
   const registry = new Map(zarr.registry);
   registerCodecs(registry);
   const codecs = [{ name: "bytes" }, { name, configuration }];
-  const metadata = { dataType: "uint16", shape: [500], codecs };
+  const metadata = { dataType, shape: [500], codecs };
   const entry = await registry.get(name)!() as {
     fromConfig(configuration: unknown, metadata: unknown): Codec;
   };
@@ -93,6 +94,10 @@ Deno.test("codecKind knows the codecs of zarrita and of this package by their ki
   const sample: Readonly<Record<string, unknown>> = {
     transpose: { order: [0] },
     bitround: { keepbits: 3 },
+    "numcodecs.bitround": { keepbits: 3 },
+    "numcodecs.fixedscaleoffset": { scale: 1, offset: 0 },
+    "numcodecs.quantize": { digits: 1 },
+    "numcodecs.astype": { encode_dtype: "<f4" },
     cast_value: { data_type: "uint8" },
     imagecodecs_jpeg: null,
     "imagecodecs_floatpred": { dist: 1 },
@@ -100,7 +105,12 @@ Deno.test("codecKind knows the codecs of zarrita and of this package by their ki
   for (const name of registry.keys()) {
     const kind = codecKind(name);
     if (sample[name] === null) continue;
-    const codec = await makeCodec(name, sample[name] ?? {});
+    const dataType = name === "numcodecs.packbits"
+      ? "bool"
+      : name === "numcodecs.quantize"
+      ? "float32"
+      : "uint16";
+    const codec = await makeCodec(name, sample[name] ?? {}, dataType);
     assertEquals(kind, codec.kind ?? "bytes_to_bytes", name);
   }
 });

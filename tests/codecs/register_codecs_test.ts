@@ -10,7 +10,36 @@ import { DamageError } from "../../mod.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 import { TIFF_CODECS } from "../../src/containers/tiff/tiff_codecs.ts";
 
+const NUMCODECS_BYTES_TO_BYTES = [
+  "blosc",
+  "lz4",
+  "numcodecs.blosc",
+  "numcodecs.lz4",
+  "numcodecs.shuffle",
+  "numcodecs.crc32",
+  "numcodecs.crc32c",
+  "numcodecs.adler32",
+  "numcodecs.fletcher32",
+  "numcodecs.jenkins_lookup3",
+];
+/** The filters of numcodecs, with the least configuration. */
+const FILTERS: Readonly<Record<string, Record<string, unknown>>> = {
+  bitround: { keepbits: 3 },
+  "numcodecs.bitround": { keepbits: 3 },
+  "numcodecs.delta": { dtype: "<f4" },
+  "numcodecs.fixedscaleoffset": { offset: 0, scale: 1 },
+  "numcodecs.quantize": { digits: 1 },
+  "numcodecs.astype": { encode_dtype: "<u2" },
+  "numcodecs.packbits": {},
+};
+const VLEN = [
+  "vlen-utf8",
+  "vlen-bytes",
+  "numcodecs.vlen-utf8",
+  "numcodecs.vlen-bytes",
+];
 const BYTES_TO_BYTES = [
+  ...NUMCODECS_BYTES_TO_BYTES,
   "imagecodecs_lzw",
   "imagecodecs_packbits",
   "imagecodecs_deflate",
@@ -24,10 +53,15 @@ const BYTES_TO_BYTES = [
   "zstd",
   "numcodecs.zstd",
 ];
-const ARRAY_TO_ARRAY = ["imagecodecs_delta", "imagecodecs_floatpred"];
+const ARRAY_TO_ARRAY = [
+  ...Object.keys(FILTERS),
+  "imagecodecs_delta",
+  "imagecodecs_floatpred",
+];
 const REGISTERED = [
   ...BYTES_TO_BYTES,
   ...ARRAY_TO_ARRAY,
+  ...VLEN,
   "packbits",
   "imagecodecs_packints",
   "imagecodecs_jpeg",
@@ -44,10 +78,21 @@ Deno.test("registerCodecs registers its codecs, and keeps the other codecs", asy
     assertStrictEquals(registry.get(name), load);
   }
   for (const name of REGISTERED) {
-    const dataType = name === "imagecodecs_jpeg" ? "uint8" : "uint16";
+    const dataType = name === "imagecodecs_jpeg"
+      ? "uint8"
+      : name === "numcodecs.packbits"
+      ? "bool"
+      : FILTERS[name] !== undefined
+      ? "float32"
+      : "uint16";
     const meta = { dataType, fillValue: null } as const;
     const entry = await registry.get(name)!();
-    const codec = entry.fromConfig({}, { ...meta, shape: [2], codecs: [] });
+    const configuration = FILTERS[name] ?? {};
+    const codec = entry.fromConfig(configuration, {
+      ...meta,
+      shape: [2],
+      codecs: [],
+    });
     const kind = BYTES_TO_BYTES.includes(name)
       ? "bytes_to_bytes"
       : ARRAY_TO_ARRAY.includes(name)
@@ -66,6 +111,9 @@ Deno.test("registerCodecs and tiffContainer know the same codecs, but for those 
     new Set(REGISTERED.filter((name) => !known.has(name))),
     new Set([
       ...["crc32c", "packbits", "gzip", "numcodecs.gzip"],
+      ...NUMCODECS_BYTES_TO_BYTES,
+      ...Object.keys(FILTERS),
+      ...VLEN,
       "imagecodecs_packints",
       "imagecodecs_jpeg", // Only decodes.
     ]),

@@ -53,7 +53,7 @@ const BYTES_CODECS = [
   ],
   [named("numcodecs.lz4", { acceleration: 1 })],
   [named("lz4", { acceleration: 1 }), named("gzip", { level: 1 })],
-  [named("numcodecs.shuffle", { elementsize: 2 }), named("zlib", { level: 1 })],
+  [named("numcodecs.shuffle"), named("zlib", { level: 1 })],
   [named("imagecodecs_lzw")],
   [named("imagecodecs_packbits")],
   [named("imagecodecs_deflate", { raw: true })],

@@ -1,0 +1,676 @@
+import { DamageError } from "../errors/mod.ts";
+import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { type NativeZlib, nativeZlib } from "../runtime/mod.ts";
+import {
+  bitShuffle,
+  bitUnshuffle,
+  shuffle,
+  unshuffle,
+} from "./byte_shuffle.ts";
+import {
+  checkLevel,
+  type ChunkMetadata,
+  damaged,
+  parseCodecConfiguration,
+} from "./codec.ts";
+import {
+  type DecodedLength,
+  decodedLength,
+  TooLong,
+  tooLong,
+  wholeChunk,
+} from "./decoded_length.ts";
+import { DeflateCodec } from "./deflate_codec.ts";
+import { decodeLz4, encodeLz4, findMatches, repeat } from "./lz4_codec.ts";
+import { ZstdCodec } from "./zstd_codec.ts";
+
+/**
+ * Makes the codec `blosc`: frames of c-blosc 1, whose streams are blosclz, LZ4, Snappy, zlib
+ * or zstd. zlib and zstd are those of the codecs of these names.
+ *
+ * @param name `blosc` or `numcodecs.blosc`.
+ * @param loadZstd Loads zarrita's `zstd`; needed where the runtime has none.
+ */
+export function bloscEntry(
+  name: string,
+  loadZstd: (() => unknown) | undefined,
+  native: NativeZlib | null = nativeZlib(),
+): {
+  fromConfig(configuration: unknown, metadata: ChunkMetadata): BloscCodec;
+} {
+  return {
+    fromConfig: (configuration, metadata) =>
+      new BloscCodec(
+        parseBlosc(name, configuration, metadata.dataType),
+        decodedLength(name, metadata),
+        { loadZstd, native, reusesMemory: metadata.reusesMemory ?? false },
+      ),
+  };
+}
+
+/** How bytes are encoded. */
+interface BloscConfiguration {
+  readonly cname: typeof COMPRESSORS[number];
+  readonly clevel: number;
+  readonly shuffle: typeof SHUFFLES[number];
+  /** The length of an element in bytes. */
+  readonly typesize: number;
+  /** The length of a block in bytes; 0 for one that fits. */
+  readonly blocksize: number;
+}
+
+const COMPRESSORS = [
+  "blosclz",
+  "lz4",
+  "lz4hc",
+  "snappy",
+  "zlib",
+  "zstd",
+] as const;
+
+/** The orders of bytes, at the numbers by which numcodecs knows them. */
+const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
+const AUTOSHUFFLE = -1;
+const LARGEST_TYPESIZE = 255;
+
+function parseBlosc(
+  name: string,
+  configuration: unknown,
+  dataType: string,
+): BloscConfiguration {
+  const { cname = "lz4", clevel = 5, shuffle = 1, typesize, blocksize = 0 } =
+    parseCodecConfiguration(
+      name,
+      ["cname", "clevel", "shuffle", "typesize", "blocksize"],
+      configuration,
+    );
+  if (!COMPRESSORS.includes(cname as "lz4")) {
+    refuse(
+      `cname of ${name} to be one of ${COMPRESSORS.join(", ")}`,
+      cname,
+      "/configuration/cname",
+    );
+  }
+  const size = typesize ?? (coreDataType(dataType)?.bits ?? 8) / 8;
+  if (!isWhole(size, 1)) {
+    refuse(
+      `typesize of ${name} to be a whole number from 1`,
+      typesize,
+      "/configuration/typesize",
+    );
+  }
+  const order = shuffle === AUTOSHUFFLE
+    ? size === 1 ? "bitshuffle" : "shuffle"
+    : SHUFFLES[shuffle as number] ?? shuffle;
+  if (!SHUFFLES.includes(order as "shuffle")) {
+    refuse(
+      `shuffle of ${name} to be "noshuffle", "shuffle" or "bitshuffle", or a number from -1 to 2`,
+      shuffle,
+      "/configuration/shuffle",
+    );
+  }
+  if (!isWhole(blocksize)) {
+    refuse(
+      `blocksize of ${name} to be a whole number from 0`,
+      blocksize,
+      "/configuration/blocksize",
+    );
+  }
+  return {
+    cname: cname as "lz4",
+    clevel: checkLevel(clevel, name, 0, 9, "clevel"),
+    shuffle: order as "shuffle",
+    typesize: size > LARGEST_TYPESIZE ? 1 : size,
+    blocksize,
+  };
+}
+
+const HEADER_SIZE = 16;
+const VERSION = 2;
+const STREAM_VERSION = 1;
+
+/** The bits of the third byte. */
+const SHUFFLED = 1;
+const STORED = 2;
+const BIT_SHUFFLED = 4;
+const NOT_SPLIT = 16;
+
+/** The formats of streams by the number in the highest bits of the third byte. */
+const FORMATS = ["blosclz", "lz4", "snappy", "zlib", "zstd"] as const;
+
+/** Blocks are split into the streams of the bytes of elements up to this length of elements. */
+const MOST_SPLITS = 16;
+/** The least length of such a stream in bytes. */
+const LEAST_SPLIT = 128;
+/** What is shorter is stored. */
+const LEAST_LENGTH = 128;
+/** c-blosc decodes no longer chunks. */
+const LARGEST_LENGTH = 2 ** 31 - 1 - HEADER_SIZE;
+
+/**
+ * The codec `blosc`.
+ *
+ * Sources: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/ and
+ * https://github.com/Blosc/c-blosc/blob/main/README_CHUNK_FORMAT.rst
+ */
+export class BloscCodec {
+  readonly kind = "bytes_to_bytes";
+  readonly #configuration: BloscConfiguration;
+  readonly #length: DecodedLength;
+  readonly #libraries: Libraries;
+
+  constructor(
+    configuration: BloscConfiguration,
+    length: DecodedLength,
+    libraries: Libraries,
+  ) {
+    this.#configuration = configuration;
+    this.#length = length;
+    this.#libraries = libraries;
+  }
+
+  async encode(bytes: Uint8Array): Promise<Uint8Array> {
+    const { cname, clevel, shuffle: order, typesize } = this.#configuration;
+    if (cname === "snappy") {
+      throw new TypeError(
+        'blosc with cname "snappy" is read, and not written; "lz4" is as fast',
+      );
+    }
+    if (bytes.length > LARGEST_LENGTH) {
+      throw new RangeError(
+        `Expected at most ${LARGEST_LENGTH} bytes for blosc, found ${bytes.length}`,
+      );
+    }
+    const format = cname === "lz4hc" ? "lz4" : cname;
+    const blocksize = blockSize(bytes.length, this.#configuration);
+    const isSplit = splits(cname, typesize, blocksize);
+    const header = new Uint8Array(HEADER_SIZE);
+    const view = new DataView(header.buffer);
+    header[0] = VERSION;
+    header[1] = STREAM_VERSION;
+    header[2] = FORMATS.indexOf(format) << 5 | (isSplit ? 0 : NOT_SPLIT) |
+      (order === "shuffle" && typesize > 1 ? SHUFFLED : 0) |
+      (order === "bitshuffle" && blocksize >= typesize ? BIT_SHUFFLED : 0);
+    header[3] = typesize;
+    view.setUint32(4, bytes.length, true);
+    view.setUint32(8, blocksize, true);
+    const pieces = clevel > 0 && bytes.length >= LEAST_LENGTH
+      ? await this.#encodeBlocks(bytes, header)
+      : undefined;
+    const all = pieces ?? [bytes];
+    if (pieces === undefined) header[2]! |= STORED;
+    const size = all.reduce((sum, { length }) => sum + length, HEADER_SIZE);
+    view.setUint32(12, size, true);
+    const encoded = new Uint8Array(size);
+    encoded.set(header);
+    let to = HEADER_SIZE;
+    for (const piece of all) {
+      encoded.set(piece, to);
+      to += piece.length;
+    }
+    return encoded;
+  }
+
+  /** Returns the table of blocks and the streams; `undefined` if they take more than the bytes. */
+  async #encodeBlocks(
+    bytes: Uint8Array,
+    header: Uint8Array,
+  ): Promise<Uint8Array[] | undefined> {
+    const { cname, clevel } = this.#configuration;
+    const frame = readHeader(header);
+    const coder = new StreamCoder(this.#libraries, frame.blocksize);
+    const table = new Uint8Array(4 * frame.blocks);
+    const starts = new DataView(table.buffer);
+    const pieces: Uint8Array[] = [table];
+    let size = HEADER_SIZE + table.length;
+    const temporary = new Uint8Array(frame.isShuffled ? frame.blocksize : 0);
+    for (let block = 0; block < frame.blocks; block++) {
+      starts.setUint32(4 * block, size, true);
+      const start = block * frame.blocksize;
+      const plain = bytes.subarray(start, start + frame.blocksize);
+      let ordered = plain;
+      if (frame.isShuffled) {
+        ordered = temporary.subarray(0, plain.length);
+        const order = frame.flags & SHUFFLED ? shuffle : bitShuffle;
+        order(plain, ordered, frame.typesize);
+      }
+      const streams = streamsOf(frame, plain.length);
+      const length = plain.length / streams;
+      for (let stream = 0; stream < streams; stream++) {
+        const part = ordered.subarray(stream * length, (stream + 1) * length);
+        const encoded = await coder.encode(part, cname, clevel);
+        const kept = encoded.length < length ? encoded : part.slice();
+        pieces.push(uint32(kept.length), kept);
+        size += 4 + kept.length;
+      }
+      if (size >= HEADER_SIZE + bytes.length) return undefined;
+    }
+    return pieces;
+  }
+
+  async decode(encoded: Uint8Array): Promise<Uint8Array> {
+    let decoded: Uint8Array;
+    try {
+      decoded = await this.#decodeFrame(encoded);
+    } catch (cause) {
+      if (cause instanceof TooLong) {
+        throw tooLong(encoded, this.#length, "blosc");
+      }
+      if (!(cause instanceof SyntaxError || cause instanceof DamageError)) {
+        throw cause;
+      }
+      const reason = cause.message.replace(/^The chunk /, "A stream ");
+      throw damaged(encoded, `is not decoded by blosc: ${reason}`, cause);
+    }
+    return wholeChunk(encoded, decoded, this.#length, "blosc");
+  }
+
+  async #decodeFrame(encoded: Uint8Array): Promise<Uint8Array> {
+    const frame = readHeader(encoded);
+    const { length, blocksize, flags, typesize } = frame;
+    if (length > this.#length.limit) throw new TooLong();
+    if (frame.size !== encoded.length) {
+      throw new SyntaxError(
+        `Its header says ${frame.size} bytes, found ${encoded.length}`,
+      );
+    }
+    const tableEnd = HEADER_SIZE + 4 * frame.blocks;
+    if (flags & STORED) {
+      if (frame.size === HEADER_SIZE + length) {
+        return encoded.slice(HEADER_SIZE);
+      }
+      throw new SyntaxError(
+        `It stores ${frame.size - HEADER_SIZE} of ${length} bytes`,
+      );
+    }
+    if (tableEnd > encoded.length) {
+      throw new SyntaxError(
+        `Its ${frame.blocks} blocks take ${tableEnd} bytes or more, found ${encoded.length}`,
+      );
+    }
+    const view = new DataView(encoded.buffer, encoded.byteOffset);
+    const coder = new StreamCoder(this.#libraries, blocksize);
+    const decoded = allocate(length);
+    const temporary = allocate(frame.isShuffled ? blocksize : 0);
+    for (let block = 0; block < frame.blocks; block++) {
+      const start = block * blocksize;
+      const plain = decoded.subarray(start, start + blocksize);
+      const ordered = frame.isShuffled
+        ? temporary.subarray(0, plain.length)
+        : plain;
+      const streams = streamsOf(frame, plain.length);
+      const part = plain.length / streams;
+      let at = view.getUint32(HEADER_SIZE + 4 * block, true);
+      for (let stream = 0; stream < streams; stream++) {
+        if (at < tableEnd || at + 4 > encoded.length) {
+          throw new SyntaxError(`A stream of block ${block} starts at ${at}`);
+        }
+        const size = view.getUint32(at, true);
+        at += 4;
+        if (size > encoded.length - at) {
+          throw new SyntaxError(
+            `A stream of block ${block} has ${size} bytes, where ${
+              encoded.length - at
+            } are left`,
+          );
+        }
+        const bytes = encoded.subarray(at, at + size);
+        const to = ordered.subarray(stream * part, (stream + 1) * part);
+        if (size === part) to.set(bytes);
+        else await coder.decode(bytes, to, frame.format);
+        at += size;
+      }
+      if (frame.isShuffled) {
+        const order = flags & SHUFFLED ? unshuffle : bitUnshuffle;
+        order(ordered, plain, typesize);
+      }
+    }
+    return decoded;
+  }
+}
+
+/** The header of a frame. */
+interface Frame {
+  readonly flags: number;
+  readonly format: typeof FORMATS[number];
+  readonly isShuffled: boolean;
+  readonly typesize: number;
+  /** The number of decoded bytes. */
+  readonly length: number;
+  readonly blocksize: number;
+  readonly blocks: number;
+  /** The number of encoded bytes. */
+  readonly size: number;
+}
+
+function readHeader(bytes: Uint8Array): Frame {
+  if (bytes.length < HEADER_SIZE) {
+    throw new SyntaxError(
+      `It has ${bytes.length} bytes, where its header takes ${HEADER_SIZE}`,
+    );
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const [version, , flags, typesize] = bytes as Uint8Array & number[];
+  const length = view.getUint32(4, true);
+  const blocksize = view.getUint32(8, true);
+  const format = FORMATS[flags! >> 5];
+  if (version !== VERSION) {
+    throw new SyntaxError(
+      `Its version is ${version}, where ${VERSION} is known`,
+    );
+  }
+  if (format === undefined) {
+    throw new SyntaxError(
+      `Its format is ${flags! >> 5}, where 0 to 4 are known`,
+    );
+  }
+  if (typesize === 0 || blocksize === 0 && length > 0) {
+    throw new SyntaxError("Its elements or its blocks have no bytes");
+  }
+  const isBytes = flags! & SHUFFLED && typesize! > 1;
+  const isBits = flags! & BIT_SHUFFLED && blocksize >= typesize!;
+  return {
+    flags: isBytes ? flags! : flags! & ~SHUFFLED,
+    format,
+    isShuffled: Boolean(isBytes || isBits),
+    typesize: typesize!,
+    length,
+    blocksize,
+    blocks: length === 0 ? 0 : Math.ceil(length / blocksize),
+    size: view.getUint32(12, true),
+  };
+}
+
+/** The number of streams of a block of some length. */
+function streamsOf(
+  { flags, typesize, blocksize }: Frame,
+  length: number,
+): number {
+  return length === blocksize && !(flags & NOT_SPLIT) &&
+      isSplittable(typesize, blocksize)
+    ? typesize
+    : 1;
+}
+
+function isSplittable(typesize: number, blocksize: number): boolean {
+  return typesize <= MOST_SPLITS && blocksize / typesize >= LEAST_SPLIT &&
+    blocksize % typesize === 0;
+}
+
+/** Whether c-blosc splits blocks of a compressor by default. */
+function splits(cname: string, typesize: number, blocksize: number): boolean {
+  return cname !== "zstd" && isSplittable(typesize, blocksize);
+}
+
+/** The length of a block as c-blosc chooses it. Source: `compute_blocksize` in blosc.c */
+function blockSize(
+  length: number,
+  { cname, clevel, typesize, blocksize }: BloscConfiguration,
+): number {
+  let size = length;
+  const isSlow = ["lz4hc", "zlib", "zstd"].includes(cname);
+  if (blocksize > 0) size = Math.max(blocksize, LEAST_LENGTH);
+  else if (length >= 2 ** 15) {
+    const factor = [1 / 4, 1 / 2, 1, 2, 4, 4, 8, 8, 8, 8][clevel]!;
+    size = 2 ** 15 * factor * (isSlow ? 2 : 1);
+    if (clevel === 9 && isSlow) size *= 2;
+  }
+  if (blocksize === 0 && clevel > 0 && splits(cname, typesize, size)) {
+    size = Math.min(size, 2 ** 18) * typesize;
+    size = Math.min(Math.max(size, 2 ** 16), 2 ** 20);
+  }
+  size = Math.min(size, length);
+  return size > typesize ? size - size % typesize : Math.max(size, 1);
+}
+
+/** What decodes and encodes zlib and zstd. */
+interface Libraries {
+  readonly loadZstd: (() => unknown) | undefined;
+  readonly native: NativeZlib | null;
+  readonly reusesMemory: boolean;
+}
+
+/** Decodes and encodes the streams of a frame. */
+class StreamCoder {
+  readonly #libraries: Libraries;
+  readonly #blocksize: number;
+  #zstd: ZstdCodec | undefined;
+
+  constructor(libraries: Libraries, blocksize: number) {
+    this.#libraries = libraries;
+    this.#blocksize = blocksize;
+  }
+
+  /** @param to Takes the decoded bytes, which are exactly as many. */
+  async decode(
+    bytes: Uint8Array,
+    to: Uint8Array,
+    format: Frame["format"],
+  ): Promise<void> {
+    switch (format) {
+      case "blosclz":
+        return decodeBlosclz(bytes, to);
+      case "lz4":
+        return decodeLz4(bytes, to);
+      case "snappy":
+        return decodeSnappy(bytes, to);
+      case "zlib":
+        return to.set(await this.#zlib(1, to.length).decode(bytes));
+      case "zstd":
+        return to.set(await this.#zstdOf(1, to.length).decode(bytes));
+    }
+  }
+
+  /** @param level That of blosc, from 1 to 9. */
+  encode(
+    bytes: Uint8Array,
+    cname: BloscConfiguration["cname"],
+    level: number,
+  ): Uint8Array | Promise<Uint8Array> {
+    switch (cname) {
+      case "lz4":
+        return encodeLz4(bytes, { acceleration: 10 - level });
+      case "lz4hc":
+        return encodeLz4(bytes, { acceleration: 1, depth: 2 ** (level - 1) });
+      case "zlib":
+        return this.#zlib(level, bytes.length).encode(bytes);
+      case "zstd": {
+        const zstdLevel = level === 9 ? 22 : 2 * level - 1;
+        // The memory of the frame is used again by the next one.
+        return this.#zstdOf(zstdLevel, this.#blocksize).encode(bytes);
+      }
+      default:
+        return encodeBlosclz(bytes, { acceleration: 10 - level });
+    }
+  }
+
+  #zlib(level: number, length: number): DeflateCodec {
+    const { native, reusesMemory } = this.#libraries;
+    return new DeflateCodec(
+      { format: "zlib", level },
+      exactly(length),
+      native,
+      reusesMemory,
+    );
+  }
+
+  #zstdOf(level: number, length: number): ZstdCodec {
+    const { native, loadZstd, reusesMemory } = this.#libraries;
+    return new ZstdCodec(
+      { level, checksum: false },
+      exactly(length),
+      loadZstd,
+      native,
+      reusesMemory,
+    );
+  }
+}
+
+function exactly(length: number): DecodedLength {
+  return { exact: length, limit: length, isPredicted: true };
+}
+
+/** Memory for a length that a header tells, which may be damaged. */
+function allocate(length: number): Uint8Array {
+  try {
+    return new Uint8Array(length);
+  } catch {
+    throw new SyntaxError(`Its header says ${length} bytes`);
+  }
+}
+
+function uint32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value, true);
+  return bytes;
+}
+
+/** The distance from which blosclz takes two bytes more. */
+const FAR = 8191;
+
+/**
+ * Decodes a stream of blosclz.
+ *
+ * Source: https://github.com/Blosc/c-blosc/blob/main/blosc/blosclz.c
+ *
+ * @param to Takes the decoded bytes, which are exactly as many.
+ */
+function decodeBlosclz(bytes: Uint8Array, to: Uint8Array): void {
+  let at = 0;
+  let done = 0;
+  const next = () => {
+    if (at < bytes.length) return bytes[at++]!;
+    throw new SyntaxError("The data is cut short");
+  };
+  for (let isFirst = true; at < bytes.length; isFirst = false) {
+    const control = isFirst ? next() & 31 : next();
+    let length: number;
+    if (control < 32) {
+      length = control + 1;
+      if (length > bytes.length - at) {
+        throw new SyntaxError("The data is cut short");
+      }
+      if (length > to.length - done) throw tooMany(to);
+      for (const end = at + length; at < end;) to[done++] = bytes[at++]!;
+      continue;
+    }
+    length = (control >> 5) + 2;
+    if (length === 9) {
+      for (let more = 255; more === 255;) length += more = next();
+    }
+    const high = (control & 31) << 8;
+    const low = next();
+    let distance = high + low + 1;
+    if (low === 255 && high === 31 << 8) {
+      distance = (next() << 8) + next() + FAR + 1;
+    }
+    if (distance > done) {
+      throw new SyntaxError(
+        `A match lies ${distance} bytes before the byte ${done}`,
+      );
+    }
+    if (length > to.length - done) throw tooMany(to);
+    repeat(to, done, distance, length);
+    done += length;
+  }
+  if (done === to.length) return;
+  throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
+}
+
+function tooMany(to: Uint8Array): SyntaxError {
+  return new SyntaxError(`The data has more than ${to.length} bytes`);
+}
+
+/** Encodes bytes as a stream of blosclz. */
+function encodeBlosclz(
+  bytes: Uint8Array,
+  search: { acceleration: number },
+): Uint8Array {
+  const stream = new Uint8Array(
+    bytes.length + Math.ceil(bytes.length / 32) + 8,
+  );
+  let to = 0;
+  let from = 0;
+  const putLiterals = (end: number) => {
+    while (from < end) {
+      const count = Math.min(end - from, 32);
+      stream[to++] = count - 1;
+      for (let i = 0; i < count; i++) stream[to++] = bytes[from++]!;
+    }
+  };
+  const matches = findMatches(bytes, FAR, search);
+  for (let i = 0; i < matches.length; i += 3) {
+    putLiterals(matches[i]!);
+    const distance = matches[i + 1]! - 1;
+    const length = matches[i + 2]!;
+    stream[to++] = Math.min(length - 2, 7) << 5 | distance >> 8;
+    if (length >= 9) {
+      let left = length - 9;
+      for (; left >= 255; left -= 255) stream[to++] = 255;
+      stream[to++] = left;
+    }
+    stream[to++] = distance;
+    from += length;
+  }
+  putLiterals(bytes.length);
+  return stream.subarray(0, to);
+}
+
+/**
+ * Decodes a stream of Snappy.
+ *
+ * Source: https://github.com/google/snappy/blob/main/format_description.txt
+ *
+ * @param to Takes the decoded bytes, which are exactly as many.
+ */
+function decodeSnappy(bytes: Uint8Array, to: Uint8Array): void {
+  let at = 0;
+  let done = 0;
+  const next = (count: number) => {
+    if (count > bytes.length - at) {
+      throw new SyntaxError("The data is cut short");
+    }
+    let value = 0;
+    for (let i = 0; i < count; i++) value += bytes[at++]! * 2 ** (8 * i);
+    return value;
+  };
+  let length = 0;
+  for (let shift = 0, byte = 128; byte >= 128; shift += 7) {
+    if (shift > 28) throw new SyntaxError("Its length has too many bytes");
+    byte = next(1);
+    length += (byte & 127) * 2 ** shift;
+  }
+  if (length !== to.length) {
+    throw new SyntaxError(`The data has ${length} of ${to.length} bytes`);
+  }
+  while (at < bytes.length) {
+    const tag = next(1);
+    const kind = tag & 3;
+    if (kind === 0) {
+      const code = tag >> 2;
+      const count = (code < 60 ? code : next(code - 59)) + 1;
+      if (count > bytes.length - at) {
+        throw new SyntaxError("The data is cut short");
+      }
+      if (count > to.length - done) throw tooMany(to);
+      to.set(bytes.subarray(at, at + count), done);
+      at += count;
+      done += count;
+      continue;
+    }
+    const count = kind === 1 ? (tag >> 2 & 7) + 4 : (tag >> 2) + 1;
+    const distance = kind === 1
+      ? (tag >> 5) * 256 + next(1)
+      : next(kind === 2 ? 2 : 4);
+    if (distance === 0 || distance > done) {
+      throw new SyntaxError(
+        `A match lies ${distance} bytes before the byte ${done}`,
+      );
+    }
+    if (count > to.length - done) throw tooMany(to);
+    repeat(to, done, distance, count);
+    done += count;
+  }
+  if (done === to.length) return;
+  throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
+}

@@ -1,0 +1,183 @@
+/**
+ * Elements of numbers as JavaScript computes with them: integers of 64 bits as bigints, all
+ * others as numbers. They are cast as NumPy does it: integers wrap around, and floats lose
+ * their fraction where they become integers.
+ */
+import { coreDataType } from "../metadata/mod.ts";
+
+/** A data type of integers or floats. */
+export type NumberType =
+  | "int8"
+  | "int16"
+  | "int32"
+  | "int64"
+  | "uint8"
+  | "uint16"
+  | "uint32"
+  | "uint64"
+  | "float16"
+  | "float32"
+  | "float64";
+
+/** Elements in memory order. */
+export type Values = Float64Array | BigInt64Array | BigUint64Array;
+
+/** Whether elements of a data type are numbers. */
+export function isNumberType(dataType: string): dataType is NumberType {
+  return coreDataType(dataType) !== undefined &&
+    /^(u?int|float)/.test(dataType);
+}
+
+/** The length of an element in bytes. */
+export function sizeOfType(type: NumberType): number {
+  return Number(type.replace(/\D+/, "")) / 8;
+}
+
+const ARRAYS = {
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+} as const;
+
+/** Reads elements from bytes in the byte order of the machine. */
+export function readValues(bytes: Uint8Array, type: NumberType): Values {
+  const { buffer } = bytes.slice();
+  switch (type) {
+    case "int64":
+      return new BigInt64Array(buffer);
+    case "uint64":
+      return new BigUint64Array(buffer);
+    case "float16":
+      return Float64Array.from(new Uint16Array(buffer), halfToNumber);
+    case "float64":
+      return new Float64Array(buffer);
+    default:
+      return Float64Array.from(new ARRAYS[type](buffer));
+  }
+}
+
+/** Writes elements that are of the data type already. */
+export function writeValues(values: Values, type: NumberType): Uint8Array {
+  const elements = type === "float16"
+    ? Uint16Array.from(values as Float64Array, numberToHalf)
+    : type === "int64" || type === "uint64" || type === "float64"
+    ? values
+    : new ARRAYS[type](values as Float64Array);
+  return new Uint8Array(
+    elements.buffer,
+    elements.byteOffset,
+    elements.byteLength,
+  );
+}
+
+/** Casts elements to a data type. */
+export function castValues(values: Values, to: NumberType): Values {
+  if (to === "int64" || to === "uint64") {
+    const wrap = to === "int64" ? BigInt.asIntN : BigInt.asUintN;
+    const casted = to === "int64"
+      ? new BigInt64Array(values.length)
+      : new BigUint64Array(values.length);
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]!;
+      casted[i] = wrap(
+        64,
+        typeof value === "bigint" ? value : toBigint(value, to),
+      );
+    }
+    return casted;
+  }
+  const convert = converterTo(to);
+  const casted = new Float64Array(values.length);
+  const isFloat = to.startsWith("float");
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    casted[i] = convert(
+      typeof value === "number"
+        ? value
+        : isFloat
+        ? bigintToNumber(value, to)
+        : Number(BigInt.asIntN(32, value)),
+    );
+  }
+  return casted;
+}
+
+/** The integer of a float; where it has none, what processors of the x86 family make of it. */
+function toBigint(value: number, to: "int64" | "uint64"): bigint {
+  if (to === "uint64" && value >= 2 ** 64) return 0n;
+  const least = -(2 ** 63);
+  const isInside = value > least && value < (to === "int64" ? -least : 2 ** 64);
+  return isInside ? BigInt(Math.trunc(value)) : -(2n ** 63n);
+}
+
+/** The nearest number of a float type, which is rounded to once. */
+function bigintToNumber(value: bigint, to: NumberType): number {
+  const number = Number(value);
+  if (to === "float64" || Math.abs(number) <= 2 ** 53) return number;
+  // The last bits decide about ties alone, so that one of them stands for all.
+  const high = value >> 12n << 12n;
+  return Number(high === value ? value : high | 1n << 11n);
+}
+
+/** The function that makes a number one of a data type that has no bigints. */
+export function converterTo(type: NumberType): (value: number) => number {
+  switch (type) {
+    case "int8":
+      return (value) => value << 24 >> 24;
+    case "int16":
+      return (value) => value << 16 >> 16;
+    case "int32":
+      return (value) => value | 0;
+    case "uint8":
+      return (value) => value & 0xff;
+    case "uint16":
+      return (value) => value & 0xffff;
+    case "uint32":
+      return (value) => value >>> 0;
+    case "float16":
+      return (value) => halfToNumber(numberToHalf(value));
+    case "float32":
+      return Math.fround;
+    default:
+      return (value) => value;
+  }
+}
+
+/** The number of the bits of a float16, which Node 20 has no arrays for. */
+export function halfToNumber(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = half >> 10 & 31;
+  const fraction = half & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0
+    ? sign * fraction * 2 ** -24
+    : sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+/** The bits of the nearest float16; of two, the one whose last bit is 0. */
+export function numberToHalf(value: number): number {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size >= 65520) return sign | 0x7c00;
+  // The distance of float16 to the next one, which is a power of 2.
+  let exponent = Math.max(Math.floor(Math.log2(size)), -14);
+  if (size < 2 ** exponent && exponent > -14) exponent--;
+  if (size >= 2 ** (exponent + 1)) exponent++;
+  const steps = roundHalfEven(size / 2 ** (exponent - 10));
+  // 2048 steps carry into the exponent.
+  return exponent === -14 && size < 2 ** -14
+    ? sign | steps
+    : sign | (exponent + 15 << 10) + steps - 1024;
+}
+
+/** The nearest integer; of two, the even one, as NumPy rounds. */
+export function roundHalfEven(value: number): number {
+  const rounded = Math.round(value);
+  return rounded - value === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
+}

@@ -1,0 +1,502 @@
+/**
+ * The filters of numcodecs, codecs from array to array. `dtype` and `astype` in their
+ * configuration are data types of NumPy; their byte order does not matter, since the codec
+ * `bytes` decides it.
+ *
+ * Source: https://numcodecs.readthedocs.io/en/stable/filter/index.html
+ */
+import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import {
+  castValues,
+  converterTo,
+  isNumberType,
+  type NumberType,
+  readValues,
+  roundHalfEven,
+  sizeOfType,
+  type Values,
+  writeValues,
+} from "./cast_elements.ts";
+import {
+  type BytesEntry,
+  type Chunk,
+  type ChunkMetadata,
+  type CodecEntry,
+  parseCodecConfiguration,
+} from "./codec.ts";
+import { denseStrides, elementBytes, stridesOf } from "./element_bytes.ts";
+import { addElements, subtractElements } from "./predictor_codecs.ts";
+import { fromNumpy, packedShape } from "./stored_form.ts";
+
+/** The names of the filters. */
+export const FILTERS = [
+  "bitround",
+  "numcodecs.bitround",
+  "numcodecs.delta",
+  "numcodecs.fixedscaleoffset",
+  "numcodecs.quantize",
+  "numcodecs.astype",
+  "numcodecs.packbits",
+] as const;
+
+/** The name of a filter. */
+export type FilterName = typeof FILTERS[number];
+
+/**
+ * Loads a filter for the registry. zarrita's codec `bytes` makes the chunks, since it has the
+ * array class of each data type.
+ */
+export async function loadFilter(
+  name: FilterName,
+  loadBytes: () => unknown,
+): Promise<CodecEntry> {
+  const bytes = await loadBytes() as BytesEntry;
+  return {
+    fromConfig: (configuration, metadata) =>
+      filterCodec(
+        PARSERS[name](name, configuration, metadata),
+        metadata,
+        bytes,
+      ),
+  };
+}
+
+/** How elements are encoded. */
+interface Filter {
+  /** The data type of encoded elements. */
+  readonly stored: string;
+  /** The shape of an encoded chunk, if it is another one. */
+  readonly shape?: readonly number[];
+  /** @param bytes Elements of the array, which must not be changed. */
+  encode(bytes: Uint8Array): Uint8Array;
+  /** @param bytes As many encoded elements as there are. */
+  decode(bytes: Uint8Array): Uint8Array;
+}
+
+type ParseFilter = (
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+) => Filter;
+
+function filterCodec(
+  filter: Filter,
+  metadata: ChunkMetadata,
+  bytes: BytesEntry,
+) {
+  const { dataType, shape } = metadata;
+  const storedMetadata = {
+    ...metadata,
+    dataType: filter.stored,
+    shape: filter.shape ?? shape,
+  };
+  const chunkOf = async (
+    elements: Uint8Array,
+    form: ChunkMetadata,
+    like: Chunk,
+  ): Promise<Chunk> => {
+    const decoder = bytes.fromConfig({ endian: "little" }, form);
+    const { data } = await decoder.decode(elements);
+    const stride = filter.shape === undefined
+      ? like.stride
+      : stridesOf(form.shape);
+    return { data, shape: form.shape, stride };
+  };
+  return {
+    kind: "array_to_array",
+    getEncodedMeta: () => storedMetadata,
+    encode(chunk: Chunk): Promise<Chunk> {
+      const elements = elementBytes(chunk, sizeOf(dataType));
+      const like = { ...chunk, stride: denseStrides(chunk) };
+      return chunkOf(filter.encode(elements), storedMetadata, like);
+    },
+    decode(chunk: Chunk): Promise<Chunk> {
+      const { buffer, byteOffset, byteLength } = chunk.data;
+      const count = storedMetadata.shape.reduce((all, n) => all * n, 1);
+      const size = count * sizeOf(filter.stored);
+      if (byteLength !== size) {
+        throw new DamageError(
+          `The chunk has ${byteLength} bytes, where its ${count} elements of ${filter.stored} take ${size}`,
+        );
+      }
+      const elements = new Uint8Array(buffer, byteOffset, byteLength);
+      return chunkOf(filter.decode(elements), metadata, chunk);
+    },
+  };
+}
+
+function sizeOf(dataType: string): number {
+  return coreDataType(dataType)!.bits! / 8;
+}
+
+const PARSERS: Readonly<Record<FilterName, ParseFilter>> = {
+  bitround: parseBitround,
+  "numcodecs.bitround": parseBitround,
+  "numcodecs.delta": parseDelta,
+  "numcodecs.fixedscaleoffset": parseScaleOffset,
+  "numcodecs.quantize": parseQuantize,
+  "numcodecs.astype": parseAsType,
+  "numcodecs.packbits": parsePackBits,
+};
+
+/** Checks a data type of the configuration; that of the array by default. */
+function checkType(
+  name: string,
+  member: string,
+  dtype: unknown,
+  standard: string,
+): NumberType {
+  const type = dtype === undefined || dtype === null
+    ? standard
+    : fromNumpy(dtype);
+  if (type !== undefined && isNumberType(type)) return type;
+  refuse(
+    `${member} of ${name} to be a data type of integers or floats, such as "<u2"`,
+    dtype ?? standard,
+    `/configuration/${member}`,
+  );
+}
+
+/** Checks the data type of decoded elements, which is that of the array. */
+function checkDecoded(
+  name: string,
+  member: string,
+  dtype: unknown,
+  dataType: string,
+): NumberType {
+  const type = checkType(name, member, dtype, dataType);
+  if (type === dataType) return type;
+  refuse(
+    `${member} of ${name} to be the data type of its array, ${
+      describe(dataType)
+    }`,
+    dtype,
+    `/configuration/${member}`,
+  );
+}
+
+function checkNumber(name: string, member: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  refuse(
+    `${member} of ${name} to be a number`,
+    value,
+    `/configuration/${member}`,
+  );
+}
+
+/** `numcodecs.delta`: differences of elements that follow each other in memory. */
+function parseDelta(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const members = parseCodecConfiguration(
+    name,
+    ["dtype", "astype"],
+    configuration,
+  );
+  const type = checkDecoded(name, "dtype", members.dtype, dataType);
+  const stored = checkType(name, "astype", members.astype, type);
+  if (stored === type && !type.startsWith("float")) return integerDelta(type);
+  return {
+    stored,
+    encode(bytes) {
+      const values = readValues(bytes, type);
+      const differences = values.slice();
+      if (differences instanceof Float64Array) {
+        const convert = converterTo(type);
+        for (let i = differences.length - 1; i > 0; i--) {
+          differences[i] = convert(
+            differences[i]! - (differences[i - 1] as number),
+          );
+        }
+      } else {
+        for (let i = differences.length - 1; i > 0; i--) {
+          differences[i]! -= differences[i - 1]!;
+        }
+      }
+      return writeValues(castValues(differences, stored), stored);
+    },
+    decode(bytes) {
+      const sums = castValues(readValues(bytes, stored), type);
+      if (sums instanceof Float64Array) {
+        const convert = converterTo(type);
+        for (let i = 1; i < sums.length; i++) {
+          sums[i] = convert(sums[i]! + sums[i - 1]!);
+        }
+      } else {
+        for (let i = 1; i < sums.length; i++) sums[i]! += sums[i - 1]!;
+      }
+      return writeValues(sums, type);
+    },
+  };
+}
+
+/** `numcodecs.delta` of integers that are stored as the same ones, computed in place. */
+function integerDelta(type: NumberType): Filter {
+  const size = sizeOfType(type);
+  const change = (bytes: Uint8Array, by: typeof addElements) => {
+    const changed = bytes.slice();
+    by(changed, { size, count: changed.length / size, distance: 1 });
+    return changed;
+  };
+  return {
+    stored: type,
+    encode: (bytes) => change(bytes, subtractElements),
+    decode: (bytes) => change(bytes, addElements),
+  };
+}
+
+/** `numcodecs.fixedscaleoffset`: `(x - offset) * scale`, rounded to an integer. */
+function parseScaleOffset(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const members = parseCodecConfiguration(
+    name,
+    ["offset", "scale", "dtype", "astype"],
+    configuration,
+  );
+  const type = checkDecoded(name, "dtype", members.dtype, dataType);
+  const stored = checkType(name, "astype", members.astype, type);
+  const offset = checkNumber(name, "offset", members.offset);
+  const scale = checkNumber(name, "scale", members.scale);
+  return {
+    stored,
+    encode(bytes) {
+      const convert = floatConverter(type);
+      const [minus, times] = [convert(offset), convert(scale)];
+      const scaled = mapNumbers(
+        readValues(bytes, type),
+        (x) => roundHalfEven(convert(convert(x - minus) * times)),
+      );
+      return writeValues(castValues(scaled, stored), stored);
+    },
+    decode(bytes) {
+      const convert = floatConverter(stored);
+      const [plus, by] = [convert(offset), convert(scale)];
+      const unscaled = mapNumbers(
+        readValues(bytes, stored),
+        (x) => convert(convert(x / by) + plus),
+      );
+      return writeValues(castValues(unscaled, type), type);
+    },
+  };
+}
+
+/** NumPy computes with floats of the type of the elements, and with float64 for integers. */
+function floatConverter(type: NumberType): (value: number) => number {
+  return converterTo(type.startsWith("float") ? type : "float64");
+}
+
+function mapNumbers(
+  values: Values,
+  change: (value: number) => number,
+): Float64Array {
+  const changed = new Float64Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    changed[i] = change(Number(values[i]));
+  }
+  return changed;
+}
+
+/** `numcodecs.quantize`: floats rounded to a number of decimal digits. */
+function parseQuantize(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const members = parseCodecConfiguration(
+    name,
+    ["digits", "dtype", "astype"],
+    configuration,
+  );
+  const type = checkDecoded(name, "dtype", members.dtype, dataType);
+  const stored = checkType(name, "astype", members.astype, type);
+  for (const [member, each] of [["dtype", type], ["astype", stored]] as const) {
+    if (each.startsWith("float")) continue;
+    refuse(
+      `${member} of ${name} to be a data type of floats`,
+      members[member] ?? each,
+      `/configuration/${member}`,
+    );
+  }
+  const { digits } = members;
+  if (!isWhole(digits, -300) || digits > 300) {
+    refuse(
+      `digits of ${name} to be a whole number from -300 to 300`,
+      digits,
+      "/configuration/digits",
+    );
+  }
+  return {
+    stored,
+    encode(bytes) {
+      const convert = converterTo(type);
+      const scale = convert(2 ** Math.ceil(Math.log2(10 ** digits)));
+      const rounded = mapNumbers(
+        readValues(bytes, type),
+        (x) => convert(roundHalfEven(convert(scale * x)) / scale),
+      );
+      return writeValues(castValues(rounded, stored), stored);
+    },
+    decode: (bytes) =>
+      writeValues(castValues(readValues(bytes, stored), type), type),
+  };
+}
+
+/** `numcodecs.astype`: elements of another data type. */
+function parseAsType(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const { encode_dtype, decode_dtype } = parseCodecConfiguration(
+    name,
+    ["encode_dtype", "decode_dtype"],
+    configuration,
+  );
+  const type = checkDecoded(name, "decode_dtype", decode_dtype, dataType);
+  const stored = checkType(name, "encode_dtype", encode_dtype ?? "", "");
+  return {
+    stored,
+    encode: (bytes) =>
+      writeValues(castValues(readValues(bytes, type), stored), stored),
+    decode: (bytes) =>
+      writeValues(castValues(readValues(bytes, stored), type), type),
+  };
+}
+
+/** The number of bits in the fraction of floats. */
+const FRACTION_BITS: Readonly<Record<string, number>> = {
+  float16: 10,
+  float32: 23,
+  float64: 52,
+};
+
+/**
+ * `bitround`: floats whose fraction is rounded to a number of bits. What is stored is read
+ * as it is.
+ *
+ * Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround
+ */
+function parseBitround(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const { keepbits } = parseCodecConfiguration(
+    name,
+    ["keepbits"],
+    configuration,
+  );
+  if (!isWhole(keepbits)) {
+    refuse(
+      `keepbits of ${name} to be a whole number from 0`,
+      keepbits,
+      "/configuration/keepbits",
+    );
+  }
+  if (!isNumberType(dataType)) {
+    throw new MetadataError(
+      `Expected a data type of integers or floats for ${name}, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  return {
+    stored: dataType,
+    encode(bytes) {
+      const bits = FRACTION_BITS[dataType];
+      if (bits === undefined) {
+        throw new TypeError(
+          `${name} of ${dataType} is read, and not written; floats are written`,
+        );
+      }
+      if (keepbits > bits) {
+        refuse(
+          `keepbits of ${name} to be at most ${bits}, the bits that ${dataType} has`,
+          keepbits,
+          "/configuration/keepbits",
+        );
+      }
+      return roundBits(bytes.slice(), sizeOfType(dataType), bits - keepbits);
+    },
+    decode: (bytes) => bytes.slice(),
+  };
+}
+
+/** Rounds the last bits of floats away in place; of two floats, the even one is taken. */
+function roundBits(
+  bytes: Uint8Array,
+  size: number,
+  bits: number,
+): Uint8Array {
+  if (bits === 0) return bytes;
+  const { buffer } = bytes;
+  if (size === 8) {
+    const words = new BigUint64Array(buffer);
+    const shift = BigInt(bits);
+    const half = (1n << shift - 1n) - 1n;
+    for (let i = 0; i < words.length; i++) {
+      const word = words[i]!;
+      words[i] = word + (word >> shift & 1n) + half >> shift << shift;
+    }
+  } else {
+    const words = size === 2
+      ? new Uint16Array(buffer)
+      : new Uint32Array(buffer);
+    const half = 2 ** (bits - 1) - 1;
+    const step = 2 ** bits;
+    for (let i = 0; i < words.length; i++) {
+      const rounded = words[i]! + (words[i]! >>> bits & 1) + half;
+      words[i] = rounded - rounded % step;
+    }
+  }
+  return bytes;
+}
+
+/** `numcodecs.packbits`: the number of padding bits, and a bit for each bool, the highest first. */
+function parsePackBits(
+  name: string,
+  configuration: unknown,
+  { dataType, shape }: ChunkMetadata,
+): Filter {
+  parseCodecConfiguration(name, [], configuration);
+  if (dataType !== "bool") {
+    throw new MetadataError(
+      `Expected the data type "bool" for ${name}, found ${describe(dataType)}`,
+    );
+  }
+  const count = shape.reduce((all, n) => all * n, 1);
+  const stored = packedShape(shape);
+  const padding = 8 * (stored[0]! - 1) - count;
+  return {
+    stored: "uint8",
+    shape: stored,
+    encode(bytes) {
+      const packed = new Uint8Array(stored[0]!);
+      packed[0] = padding;
+      for (let i = 0; i < count; i++) {
+        if (bytes[i]) packed[1 + (i >>> 3)]! |= 128 >> (i & 7);
+      }
+      return packed;
+    },
+    decode(packed) {
+      if (packed[0] !== padding) {
+        throw new DamageError(
+          `The chunk has ${
+            packed[0]
+          } as the number of padding bits, where ${count} elements leave ${padding}`,
+        );
+      }
+      const elements = new Uint8Array(count);
+      for (let i = 0; i < count; i++) {
+        elements[i] = packed[1 + (i >>> 3)]! >> (7 - (i & 7)) & 1;
+      }
+      return elements;
+    },
+  };
+}
