@@ -24,9 +24,12 @@ export type { Share } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,
   type AdoptedMismatch,
+  type AdoptedPyramid,
   type AdoptedVerification,
   type AdoptionOptions,
   type AdoptionReport,
+  adoptPyramid,
+  type AdoptPyramidOptions,
   adoptTiffs,
   type AdoptTiffsOptions,
   describeTiff,

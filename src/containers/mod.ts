@@ -16,8 +16,10 @@ export type {
   AdoptedMismatch,
   AdoptedVerification,
 } from "./adoption/verify_adoption.ts";
+export { type AdoptedPyramid, adoptPyramid } from "./tiff/adopt_pyramid.ts";
 export { adoptTiffs } from "./tiff/adopt_tiffs.ts";
 export type {
+  AdoptPyramidOptions,
   AdoptTiffsOptions,
   TiffFile,
 } from "./tiff/adopt_tiffs_options.ts";

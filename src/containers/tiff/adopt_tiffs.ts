@@ -1,4 +1,6 @@
 import { arrayRoot } from "../../arrays/mod.ts";
+import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
+import type { ArrayMetadata } from "../../metadata/mod.ts";
 import {
   assertStore,
   assertWritable,
@@ -13,11 +15,17 @@ import {
   type AdoptTiffsOptions,
   assertAdoptTiffs,
 } from "./adopt_tiffs_options.ts";
+import { geoArrayAttributes, joinAttributes } from "./geo_attributes.ts";
 import { encodeSelection } from "./tiff_shard.ts";
 import {
   findTiffs,
+  geoPlaceOfTiffs,
   levelOf,
+  metadataOf,
+  pictureNames,
+  type ReadFile,
   readFiles,
+  type TiffLevel,
   tiffsToRead,
 } from "./tiffs_to_adopt.ts";
 
@@ -112,13 +120,51 @@ export async function adoptTiffs(
     onStep,
     storeOptions,
   );
-  const contents = encodeSelection(options);
-  const level = levelOf(read, 0, encoding, contents, options);
-  return await adoptFiles(
-    store,
-    path,
-    level.metadata,
-    level.files,
-    { ...options, notes: notesOnStarts(files), all: files, onStep },
+  const level = levelOf(read, 0, encodeSelection(options));
+  const { metadata, notes } = withPlace(read, level, encoding, options);
+  return await adoptFiles(store, path, metadata, level.files, {
+    ...options,
+    notes: [
+      ...notesOnStarts(files),
+      ...notes,
+      ...notesOnOverviews(read, options),
+    ],
+    all: files,
+    onStep,
+  });
+}
+
+/** The metadata of an array, whose attributes have the place of its files on the earth. */
+function withPlace(
+  files: readonly ReadFile[],
+  { shard, mosaic, geo }: TiffLevel,
+  encoding: ChunkKeyEncoding,
+  options: AdoptTiffsOptions,
+): { metadata: ArrayMetadata; notes: readonly string[] } {
+  const { place, notes } = geoPlaceOfTiffs(files);
+  const dimensions = pictureNames(shard, options);
+  const attributes = joinAttributes(
+    dimensions === undefined ? {} : geoArrayAttributes(place, geo, dimensions),
+    options.attributes,
   );
+  const metadata = metadataOf(shard, mosaic, encoding, {
+    ...options,
+    ...Object.keys(attributes).length > 0 && { attributes },
+  });
+  return { metadata, notes };
+}
+
+/** Tells that overviews are not adopted. */
+function notesOnOverviews(
+  files: readonly ReadFile[],
+  { overview }: AdoptTiffsOptions,
+): string[] {
+  const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
+  if (overview !== undefined || most.overviews === 0) return [];
+  const count = most.overviews === 1
+    ? "an overview"
+    : `${most.overviews} overviews`;
+  return [
+    `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
+  ];
 }

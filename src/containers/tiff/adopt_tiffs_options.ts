@@ -4,6 +4,7 @@ import {
   checkOptions,
   objectRule,
   type OptionRules,
+  TEXT,
   wholeFrom,
 } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
@@ -74,6 +75,25 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/**
+ * Options of `adoptPyramid`.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptPyramidOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptPyramidOptions = {
+ *   files: [{ coordinates: [0, 0], key: "/scene.tif" }],
+ *   attributes: { source: "survey of 2019" },
+ * };
+ * ```
+ */
+export interface AdoptPyramidOptions
+  extends Omit<AdoptTiffsOptions, "link" | "overview"> {
+  /** The name of the picture in the attribute `ome`. Defaults to the last name of the path. */
+  readonly name?: string | undefined;
+}
+
 const OPTIONS: OptionRules<AdoptTiffsOptions> = {
   ...ADOPTION_OPTIONS,
   chunkKeyEncoding: {
@@ -103,4 +123,16 @@ function isFiles(value: unknown): boolean {
     value.every((file) =>
       Array.isArray(file?.coordinates) && typeof file.key === "string"
     );
+}
+
+const { link: _link, overview: _overview, ...PYRAMID_OPTIONS } = OPTIONS;
+
+/** Refuses options of `adoptPyramid` that are unknown or of a wrong type. */
+export function assertAdoptPyramid(options: AdoptPyramidOptions): void {
+  const rules: OptionRules<AdoptPyramidOptions> = {
+    ...PYRAMID_OPTIONS,
+    name: TEXT,
+  };
+  checkOptions(options, rules, "adoptPyramid");
+  assertAdoption(options);
 }

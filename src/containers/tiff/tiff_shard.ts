@@ -10,7 +10,7 @@ import {
 } from "../../stores/mod.ts";
 import { describeTiff } from "./describe_tiff.ts";
 import { greatestDivisor } from "./page_tiles.ts";
-import type { TiffDescription, TiffPage } from "./tiff_page.ts";
+import type { TiffDescription, TiffPage, TiffPlace } from "./tiff_page.ts";
 
 /** The elements of a file as a shard: those of one page, or of pages of one kind along a first dimension. */
 export interface TiffShard {
@@ -31,10 +31,21 @@ interface PageSelection {
   readonly overview?: number | undefined;
 }
 
+/** What a page is a picture of. */
+export interface TiffPicture {
+  /** The lengths of the page itself, of which there may be overviews. */
+  readonly height: number;
+  readonly width: number;
+  /** The place on the earth, if all selected pages that tell one agree. */
+  readonly place: TiffPlace | undefined;
+}
+
 /** A file whose directories were read. */
 interface ReadTiff {
   /** The number of overviews that each selected page has. */
   readonly overviews: number;
+  /** The selected page, or the first one of several. */
+  readonly picture: TiffPicture;
   /** Makes a shard of pages. */
   shardOf(selection: PageSelection): TiffShard;
 }
@@ -55,15 +66,30 @@ export async function readTiff(
     { key, size, page },
   );
   const name = `File ${describe(key)}`;
+  const pages = selectPages(description, { page }, name);
   return {
-    get overviews() {
-      const counts = selectPages(description, { page }, name)
-        .map((picture) => overviewsOf(description.pages, picture).length);
-      return Math.min(...counts);
-    },
+    overviews: pages.reduce(
+      (least, picture) =>
+        Math.min(least, overviewsOf(description.pages, picture).length),
+      Infinity,
+    ),
+    picture: pictureOf(pages),
     shardOf: (selection) =>
       shardOf(selectPages(description, selection, name), name, key),
   };
+}
+
+function pictureOf(pages: readonly TiffPage[]): TiffPicture {
+  const [{ axes, shape }] = pages as [TiffPage];
+  const [height = 0, width = 0] = (["y", "x"] as const)
+    .map((axis) => shape[axes.indexOf(axis)] ?? 0);
+  const places = new Map(
+    pages.flatMap(({ place }) =>
+      place === undefined ? [] : [[JSON.stringify(place), place] as const]
+    ),
+  );
+  const [place] = places.size === 1 ? places.values() : [];
+  return { height, width, place };
 }
 
 /** Reads the pages of a file that are adopted. */
@@ -225,6 +251,36 @@ export function stacked(shard: TiffShard): TiffShard {
     dimensionNames: ["stack", ...shard.dimensionNames],
     shape: [1, ...shard.shape],
     tileShape: [1, ...shard.tileShape],
+  };
+}
+
+/** Moves the last number of a list, that of bands, to the place before `y`. */
+export function withBandsFirst<T>(list: readonly T[], y: number): T[] {
+  return [...list.slice(0, y), list.at(-1)!, ...list.slice(y, -1)];
+}
+
+/**
+ * Puts the bands of a shard before its rows, by the codec `transpose`. A shard without
+ * bands after its columns stays as it is.
+ *
+ * @returns `undefined` if the last chunk of a column may lack rows, which can only be
+ * filled up where rows come first.
+ */
+export function bandsFirst(shard: TiffShard): TiffShard | undefined {
+  const { dimensionNames, shape, tileShape, codecs } = shard;
+  if (dimensionNames.at(-1) !== "band") return shard;
+  const y = dimensionNames.indexOf("y");
+  const isWhole = shape[y]! % tileShape[y]! === 0 ||
+    tileShape[y + 1] !== shape[y + 1];
+  if (!isWhole) return undefined;
+  const order = dimensionNames.map((_, i) => i);
+  order.splice(y, 3, y + 1, y + 2, y);
+  return {
+    ...shard,
+    dimensionNames: withBandsFirst(dimensionNames, y),
+    shape: withBandsFirst(shape, y),
+    tileShape: withBandsFirst(tileShape, y),
+    codecs: [{ name: "transpose", configuration: { order } }, ...codecs],
   };
 }
 

@@ -24,14 +24,22 @@ import {
 } from "../adoption/files_to_adopt.ts";
 import { type Mosaic, type MosaicFile, mosaicOf } from "../adoption/mosaic.ts";
 import type { AdoptTiffsOptions, TiffFile } from "./adopt_tiffs_options.ts";
+import {
+  type GeoLevel,
+  type GeoPlace,
+  geoPlaceOfFiles,
+} from "./geo_attributes.ts";
 import { assertJpeg } from "./jpeg_tiles.ts";
 import { MOST_TILES } from "./page_tiles.ts";
 import {
+  bandsFirst,
   commonRows,
   differenceOf,
   readTiff,
   stacked,
+  type TiffPicture,
   type TiffShard,
+  withBandsFirst,
   withRows,
 } from "./tiff_shard.ts";
 
@@ -45,8 +53,11 @@ export interface ReadFile {
   readonly coordinates: readonly number[];
   /** The elements of each level, the largest first. */
   readonly levels: readonly TiffShard[];
+  /** Says which overviews are left out, and why. */
+  readonly notes: readonly string[];
   /** The number of overviews that the file has. */
   readonly overviews: number;
+  readonly picture: TiffPicture;
 }
 
 /** Options of reading files. */
@@ -90,18 +101,41 @@ async function readFile(
     ? Array.from({ length: tiff.overviews + 1 }, (_, i) => i)
     : [overview];
   const levels: TiffShard[] = [];
-  for (const number of numbers) {
-    const shard = tiff.shardOf({ page, overview: number });
-    assertTiles(shard, name, key, size);
-    if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
-      await assertJpeg(store, key, shard, storeOptions);
+  const notes: string[] = [];
+  for (const [i, number] of numbers.entries()) {
+    try {
+      const shard = tiff.shardOf({ page, overview: number });
+      assertTiles(shard, name, key, size);
+      if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
+        await assertJpeg(store, key, shard, storeOptions);
+      }
+      const placed = stack ? stacked(shard) : shard;
+      assertCoordinates(coordinates, placed, name, stack);
+      levels.push(withFillValue(placed, fillValue, name));
+    } catch (error) {
+      // The page itself is worth having without its smallest versions.
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
     }
-    const placed = stack ? stacked(shard) : shard;
-    assertCoordinates(coordinates, placed, name, stack);
-    levels.push(withFillValue(placed, fillValue, name));
   }
-  const { overviews } = tiff;
-  return { name, key, size, isOwn, coordinates, levels, overviews };
+  const { overviews, picture } = tiff;
+  return {
+    name,
+    key,
+    size,
+    isOwn,
+    coordinates,
+    levels,
+    notes,
+    overviews,
+    picture,
+  };
+}
+
+/** A note about the levels of a pyramid that are left out. */
+export function leftOut(level: number, { message }: RangeError): string {
+  return `The levels from ${level} on are left out: ${message}`;
 }
 
 /** Refuses a file that is cut short, or that has no tile. */
@@ -236,39 +270,118 @@ export function tiffsToRead(
 
 /** The array that one level of files makes. */
 export interface TiffLevel {
-  readonly metadata: ArrayMetadata;
-  /** The own files of a share. */
+  /** The elements of the first file. */
+  readonly shard: TiffShard;
+  readonly mosaic: Mosaic;
+  readonly geo: GeoLevel;
+  /** The own files of a share, at the places of their chunks. */
   readonly files: readonly FileToAdopt[];
 }
 
 /**
  * Makes an array of one level of files.
  *
- * @param place The place of the level among those that were read.
+ * @param level The place of the level among those that were read.
  * @param contents The number of the contents that the indexes describe.
+ * @param areBandsFirst Whether bands come before rows; all shards can have them there.
  * @throws {RangeError} If the files do not fit together.
  */
 export function levelOf(
   files: readonly ReadFile[],
-  place: number,
-  encoding: ChunkKeyEncoding,
+  level: number,
   contents: number,
-  options: Pick<AdoptTiffsOptions, "dimensionNames" | "attributes">,
+  areBandsFirst = false,
 ): TiffLevel {
   const placed = fitted(files.map(({ name, coordinates, levels }) => {
-    const shard = levels[place]!;
+    const shard = levels[level]!;
     return { name, coordinates, shape: shard.shape, shard };
-  }));
+  })).map((file) => areBandsFirst ? withBands(file) : file);
   const mosaic = mosaicOfTiffs(placed);
-  const metadata = metadataOf(placed[0]!.shard, mosaic, encoding, options);
+  const { shard } = placed[0]!;
+  const [height, width] = picture(shard.dimensionNames, mosaic.shape);
+  const [factorY, factorX] = (["y", "x"] as const).map((axis) =>
+    factorOf(files, level, axis)
+  );
   return {
-    metadata,
-    files: files.flatMap(({ key, coordinates, size, isOwn }, i) => {
+    shard,
+    mosaic,
+    geo: {
+      height: height!,
+      width: width!,
+      factorY: factorY!,
+      factorX: factorX!,
+    },
+    files: files.flatMap(({ key, size, isOwn }, i) => {
       if (!isOwn) return [];
-      const index = indexOf(placed[i]!.shard, mosaic.chunksPerShard);
+      const { coordinates, shard } = placed[i]!;
+      const index = indexOf(shard, mosaic.chunksPerShard);
       return [{ key, coordinates, size, index, contents }];
     }),
   };
+}
+
+/** Puts the bands of a file before its rows. */
+function withBands(file: PlacedShard): PlacedShard {
+  const { shard, coordinates } = file;
+  const moved = bandsFirst(shard);
+  if (moved === undefined || moved === shard) return file;
+  const y = shard.dimensionNames.indexOf("y");
+  return {
+    ...file,
+    shard: moved,
+    shape: moved.shape,
+    coordinates: withBandsFirst(coordinates, y),
+  };
+}
+
+/** The values of a list along the dimensions of rows and columns. */
+function picture<T>(names: readonly string[], list: readonly T[]): T[] {
+  return ["y", "x"].map((axis) => list[names.indexOf(axis)]!);
+}
+
+/** The number of elements of the page itself for each one of a level, by the longest file. */
+function factorOf(
+  files: readonly ReadFile[],
+  level: number,
+  axis: "y" | "x",
+): number {
+  const lengthOf = ({ picture: { height, width } }: ReadFile) =>
+    axis === "y" ? height : width;
+  const longest = files.reduce((a, b) => lengthOf(b) > lengthOf(a) ? b : a);
+  const { dimensionNames, shape } = longest.levels[level]!;
+  return lengthOf(longest) / shape[dimensionNames.indexOf(axis)]!;
+}
+
+/** Finds the place of an array of files on the earth. */
+export function geoPlaceOfTiffs(
+  files: readonly ReadFile[],
+): { place?: GeoPlace; notes: readonly string[] } {
+  const most = (lengthOf: (file: ReadFile) => number) =>
+    files.reduce((most, file) => Math.max(most, lengthOf(file)), 0);
+  const height = most(({ picture }) => picture.height);
+  const width = most(({ picture }) => picture.width);
+  return geoPlaceOfFiles(files.map(({ name, coordinates, levels, ...file }) => {
+    const [row, column] = picture(levels[0]!.dimensionNames, coordinates);
+    const { picture: own } = file;
+    return {
+      name,
+      ...own,
+      row: row! * height,
+      column: column! * width,
+    };
+  }));
+}
+
+/** The names of the dimensions of rows and columns; `undefined` if one has no name. */
+export function pictureNames(
+  { dimensionNames }: TiffShard,
+  { dimensionNames: names = dimensionNames }: Pick<
+    AdoptTiffsOptions,
+    "dimensionNames"
+  >,
+): readonly [string, string] | undefined {
+  const [y, x] = picture(dimensionNames, names);
+  return y && x ? [y, x] : undefined;
 }
 
 /** The metadata of an array whose files are like a shard. */

@@ -1,5 +1,5 @@
 import { describe } from "../../errors/mod.ts";
-import { isSameJson } from "../../metadata/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import type { Store, StoreOptions } from "../../stores/mod.ts";
 import { MismatchError } from "../adoption/adopted_index.ts";
@@ -9,6 +9,7 @@ import {
   verifyFiles,
 } from "../adoption/verify_adoption.ts";
 import {
+  bandsFirst,
   commonRows,
   decodeSelection,
   readShard,
@@ -90,7 +91,7 @@ export async function makeTiffIndex(
 /** Gives a shard the dimensions and the rows that `adoptTiffs` gave it. */
 function fitted(
   shard: TiffShard,
-  { chunks: { chunkShape, innerChunkShape } }: FileToVerify,
+  { chunks: { metadata, chunkShape, innerChunkShape } }: FileToVerify,
 ): TiffShard {
   const placed = shard.shape.length + 1 === chunkShape.length
     ? stacked(shard)
@@ -99,7 +100,18 @@ function fitted(
   const rows = innerChunkShape?.[y] ?? 0;
   const isDivided = commonRows([placed]) !== undefined && rows > 0 &&
     placed.tileShape[y]! % rows === 0;
-  return isDivided ? withRows(placed, rows) : placed;
+  const fitted = isDivided ? withRows(placed, rows) : placed;
+  // No codec of a TIFF is `transpose`.
+  const areBandsFirst = innerCodecsOf(metadata)[0]?.name === "transpose";
+  return areBandsFirst ? bandsFirst(fitted) ?? fitted : fitted;
+}
+
+/** The codecs of inner chunks. */
+function innerCodecsOf(
+  { codecs: [sharding] }: ArrayMetadata,
+): readonly { readonly name?: string }[] {
+  const { codecs } = Object(Object(sharding).configuration);
+  return Array.isArray(codecs) ? codecs : [];
 }
 
 /** Refuses a file that is not a shard of its array any more. */

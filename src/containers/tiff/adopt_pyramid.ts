@@ -1,0 +1,320 @@
+import { arrayRoot, readDocument } from "../../arrays/mod.ts";
+import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
+import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  formatZarrJson,
+  isGroupDocument,
+  parseZarrJson,
+} from "../../metadata/mod.ts";
+import {
+  assertStore,
+  assertWritable,
+  describeStore,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  write,
+  writeNew,
+} from "../../stores/mod.ts";
+import {
+  planAdoption,
+  type PlannedAdoption,
+  refuse,
+  writeAdoption,
+} from "../adoption/adopt_files.ts";
+import type { AdoptedArray } from "../adoption/adoption_options.ts";
+import { notesOnStarts } from "../adoption/mosaic.ts";
+import {
+  type AdoptPyramidOptions,
+  assertAdoptPyramid,
+} from "./adopt_tiffs_options.ts";
+import { geoArrayAttributes, joinAttributes } from "./geo_attributes.ts";
+import { pyramidAttributes } from "./pyramid_attributes.ts";
+import { bandsFirst, encodeSelection, withBandsFirst } from "./tiff_shard.ts";
+import {
+  findTiffs,
+  geoPlaceOfTiffs,
+  leftOut,
+  levelOf,
+  metadataOf,
+  pictureNames,
+  type ReadFile,
+  readFiles,
+  type TiffLevel,
+  tiffsToRead,
+} from "./tiffs_to_adopt.ts";
+
+/**
+ * Makes a group of TIFF files with overviews: its arrays `0`, `1` and so on are the
+ * pages themselves and their overviews, from the largest to the smallest. All arrays are
+ * of the same files, which are not changed: each file gets the key of its chunk in each
+ * array by a hard link, which takes no space, and an index beside it. The `zarr.json` of
+ * the group is written last.
+ *
+ * The attributes of the group tell the levels by two conventions: `multiscales` of the
+ * [Zarr conventions](https://github.com/zarr-conventions/multiscales), with the place on
+ * the earth as `spatial:` and `proj:` attributes if the files have tags of GeoTIFF; and
+ * `ome` of [OME-Zarr 0.5](https://ngff.openmicroscopy.org/0.5/), if it has such
+ * dimensions. Bands come before the dimensions of a picture, as OME-Zarr has them.
+ *
+ * Several files make a mosaic or a stack, as with `adoptTiffs`. Levels that not all files
+ * have, or whose pictures do not fit together, are left out with a note.
+ *
+ * In a store that cannot link, each file needs the key of its chunk in each level, such
+ * as by `mapKeys`.
+ *
+ * @param store The store that holds the files, and takes the indexes and the metadata.
+ * @param path The group's path in the store; empty for the root.
+ * @param options The names of the files, and what of them is adopted.
+ * @returns The arrays, and reports about their files.
+ * @throws {RangeError} If there are no files, or the pages themselves cannot be one array.
+ * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
+ * @throws {MetadataError} If a node or another index is there already, without
+ * `overwrite`, or an array with it.
+ * @throws {Error} If `finish` is set, and a file has not its index.
+ * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
+ * read-only, or it cannot list or link files where it has to.
+ *
+ * @example A cloud-optimized GeoTIFF
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { adoptPyramid } from "@zarr-parts/zarr-parts/tiff";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * await Deno.copyFile("tests/fixtures/tiffs/scene.tif", `${folder}/scene.tif`);
+ *
+ * const { levels } = await adoptPyramid(new FileSystemStore(folder), "scene.zarr", {
+ *   files: [{ coordinates: [0, 0], key: "/scene.tif" }],
+ * });
+ * assertEquals(levels.map(({ chunks }) => chunks.metadata.shape), [[128, 128], [64, 64], [32, 32]]);
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
+export async function adoptPyramid(
+  store: Store,
+  path: string,
+  options: AdoptPyramidOptions = {},
+): Promise<AdoptedPyramid> {
+  assertStore(store);
+  assertAdoptPyramid(options);
+  const root = arrayRoot(path);
+  const document: StoreKey = `${root}/zarr.json`;
+  assertWritable(store, document);
+  const { signal, overwrite = false } = options;
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  const { encoding, files } = await findTiffs(
+    store,
+    root,
+    options,
+    storeOptions,
+  );
+  const { toRead, own } = tiffsToRead(files, options);
+  const written = options.finish ? files.length : own;
+  const progress = new Progress(toRead.length + written, options);
+  const read = await readFiles(
+    store,
+    toRead,
+    { ...options, isPyramid: true },
+    progress.step,
+    storeOptions,
+  );
+  const { levels, areBandsFirst, notes } = levelsOf(read, options);
+  progress.total = toRead.length + levels.length * written;
+  const { arrays, group, notes: ownNotes } = documentsOf(
+    read,
+    levels,
+    encoding,
+    path.split("/").at(-1)!,
+    options,
+  );
+  await assertGroup(store, document, overwrite, storeOptions);
+  const { dimensionNames } = read[0]!.levels[0]!;
+  const y = dimensionNames.indexOf("y");
+  const all = files.map(({ key, coordinates }) => ({
+    key,
+    coordinates: areBandsFirst && dimensionNames.at(-1) === "band"
+      ? withBandsFirst(coordinates, y)
+      : coordinates,
+  }));
+  const planned: PlannedAdoption[] = [];
+  for (const [i, { files: own }] of levels.entries()) {
+    const level = `${root}/${i}`.slice(1);
+    const placed = <T extends PlacedKey>(files: readonly T[]) =>
+      canLink(store) ? files : files.map((file) => ({
+        ...file,
+        key: `/${level}/${encoding.encode(file.coordinates)}` as StoreKey,
+      }));
+    planned.push(
+      await planAdoption(store, level, arrays[i]!, placed(own), {
+        ...options,
+        link: true,
+        isLevel: true,
+        all: placed(all),
+      }),
+    );
+  }
+  const bytes = formatZarrJson(group);
+  const reports = await writeAdoption(
+    store,
+    path,
+    planned,
+    options,
+    progress.step,
+    async () => {
+      if (overwrite) await write(store, document, bytes, storeOptions);
+      else if (!await writeNew(store, document, bytes, storeOptions)) {
+        refuse(store, document, document);
+      }
+    },
+  );
+  return {
+    levels: planned.map(({ chunks }, i) => ({
+      chunks,
+      report: { ...reports[i]!, notes: [] },
+    })),
+    attributes: group.attributes,
+    notes: [...notesOnStarts(files), ...notes, ...ownNotes],
+  };
+}
+
+/**
+ * A group whose arrays are the levels of files.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptedPyramid } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const shapesOf = ({ levels }: AdoptedPyramid) =>
+ *   levels.map(({ chunks }) => chunks.metadata.shape);
+ * ```
+ */
+export interface AdoptedPyramid {
+  /** The arrays `0`, `1` and so on, from the largest to the smallest. */
+  readonly levels: readonly AdoptedArray[];
+  /** The attributes of the group. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Notes on unusual properties, such as levels that are left out. */
+  readonly notes: readonly string[];
+}
+
+type PlacedKey = {
+  readonly key: StoreKey;
+  readonly coordinates: readonly number[];
+};
+
+/** Reports the steps of an adoption. The number of all steps is known once the files are read. */
+class Progress {
+  total: number;
+  #done = 0;
+  readonly #options: AdoptPyramidOptions;
+
+  constructor(total: number, options: AdoptPyramidOptions) {
+    this.total = total;
+    this.#options = options;
+  }
+
+  readonly step = (): void => {
+    this.#options.onProgress?.({ done: ++this.#done, total: this.total });
+  };
+}
+
+/** Makes the arrays of all levels that all files have, and that fit together. */
+function levelsOf(
+  files: readonly ReadFile[],
+  { page }: AdoptPyramidOptions,
+): { levels: TiffLevel[]; areBandsFirst: boolean; notes: string[] } {
+  const counts = files.map(({ levels }) => levels.length);
+  const count = Math.min(...counts);
+  const fewest = files.find(({ levels }) => levels.length === count)!;
+  const notes = [...fewest.notes];
+  if (Math.max(...counts) > count && notes.length === 0) {
+    notes.push(
+      `${fewest.name} has levels up to ${
+        count - 1
+      }: those that other files have beyond are left out`,
+    );
+  }
+  const areBandsFirst = files.every(({ levels }) =>
+    levels.slice(0, count).every((level) => bandsFirst(level) !== undefined)
+  );
+  const levels: TiffLevel[] = [];
+  for (let i = 0; i < count; i++) {
+    const contents = encodeSelection({ page, overview: i });
+    try {
+      levels.push(levelOf(files, i, contents, areBandsFirst));
+    } catch (error) {
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
+    }
+  }
+  return { levels, areBandsFirst, notes };
+}
+
+/** Composes the documents of the arrays and of the group. */
+function documentsOf(
+  files: readonly ReadFile[],
+  levels: readonly TiffLevel[],
+  encoding: ChunkKeyEncoding,
+  name: string,
+  options: AdoptPyramidOptions,
+): {
+  arrays: ArrayMetadata[];
+  group: {
+    zarr_format: 3;
+    node_type: "group";
+    attributes: Record<string, unknown>;
+  };
+  notes: string[];
+} {
+  const { place, notes } = geoPlaceOfTiffs(files);
+  const [{ shard }] = levels as [TiffLevel];
+  const dimensions = pictureNames(shard, options);
+  const { dimensionNames = shard.dimensionNames } = options;
+  const pyramid = pyramidAttributes({
+    name: options.name ?? name,
+    axes: dimensionNames.map((name) => ({ name: name ?? "" })),
+    levels: levels.map(({ geo }, i) => ({ path: `${i}`, ...geo })),
+    place: dimensions && place,
+    dimensions: dimensions ?? ["y", "x"],
+  });
+  const attributes = joinAttributes(pyramid.attributes, options.attributes);
+  return {
+    arrays: levels.map(({ shard, mosaic, geo }) =>
+      metadataOf(shard, mosaic, encoding, {
+        ...options,
+        attributes: dimensions && geoArrayAttributes(place, geo, dimensions),
+      })
+    ),
+    group: { zarr_format: 3, node_type: "group", attributes },
+    notes: [...notes, ...pyramid.notes],
+  };
+}
+
+/** Refuses to replace a document without `overwrite`, and any document but that of a group. */
+async function assertGroup(
+  store: Store,
+  document: StoreKey,
+  overwrite: boolean,
+  options: StoreOptions,
+): Promise<void> {
+  const found = await readDocument(store, document, options);
+  if (found === undefined) return;
+  if (!overwrite) refuse(store, document, document);
+  const storeName = describeStore(store);
+  const node = inDocument(document, storeName, () => parseZarrJson(found));
+  if (isGroupDocument(node)) return;
+  throw new MetadataError(
+    `Cannot adopt files as a group: ${
+      describe(document)
+    } is not that of a group; remove it, or choose another path`,
+    "",
+    { document, store: storeName },
+  );
+}
+
+function canLink(store: Store): boolean {
+  return typeof (store as { link?: unknown }).link === "function";
+}

@@ -1,0 +1,365 @@
+/**
+ * The place of a picture on the earth, from the tags of GeoTIFF to the attributes of GeoZarr.
+ *
+ * Sources: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html;
+ * https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/proj
+ */
+import type { TiffPlace } from "./tiff_page.ts";
+
+/**
+ * The numbers [a, b, c, d, e, f] that map places in a picture to coordinates:
+ * x = a·column + b·row + c, y = d·column + e·row + f.
+ */
+export type Affine = readonly [number, number, number, number, number, number];
+
+/** The place of an array on the earth. */
+export interface GeoPlace {
+  /** Maps places in the array to coordinates; the corner of the first pixel is (0, 0). Missing if the tags have no such numbers. */
+  readonly transform?: Affine;
+  /** Whether the elements are values at points, as opposed to those of areas. */
+  readonly isPoint: boolean;
+  /** The coordinate reference system, such as `EPSG:32632`, if it has a code. */
+  readonly code?: string;
+  /** The tags that `transform` and `code` do not say. */
+  readonly tags?: TiffPlace;
+  /** What `transform` and `code` do not say, for the report. */
+  readonly notes: readonly string[];
+}
+
+/** The keys of GeoTIFF that are read. */
+const KEY = {
+  modelType: 1024,
+  rasterType: 1025,
+  geodeticCrs: 2048,
+  projectedCrs: 3072,
+  verticalCrs: 4096,
+} as const;
+const [PROJECTED, PIXEL_IS_POINT] = [1, 2];
+/** The codes of EPSG lie between these; 32767 stands for a system that the user defines. */
+const [LEAST_CODE, MOST_CODE] = [1024, 32766];
+
+/** Reads the place of a picture; `undefined` if its tags tell nothing of one. */
+export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
+  const keys = geoKeysOf(place);
+  const isPoint = keys.get(KEY.rasterType) === PIXEL_IS_POINT;
+  const transform = transformOf(place, isPoint);
+  const code = codeOf(keys);
+  const notes: string[] = [];
+  const hasSystem = [KEY.geodeticCrs, KEY.projectedCrs]
+    .some((key) => keys.has(key));
+  if (code === undefined && hasSystem) {
+    notes.push(
+      "The coordinate reference system has no code of EPSG: the attribute geotiff has its GeoKeys, and there is no proj:code",
+    );
+  }
+  const isVertical = keys.has(KEY.verticalCrs);
+  if (isVertical) {
+    notes.push(
+      "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not say",
+    );
+  }
+  const { modelTiepoint = [] } = place;
+  const hasPoints = transform === undefined && modelTiepoint.length > 6;
+  if (hasPoints) {
+    notes.push(
+      `The attribute geotiff has ${
+        modelTiepoint.length / 6
+      } ground control points, which no spatial:transform can say`,
+    );
+  }
+  const hasKeys = code === undefined && hasSystem || isVertical;
+  if (transform === undefined && code === undefined && !hasKeys && !hasPoints) {
+    return undefined;
+  }
+  const tags = {
+    ...hasPoints && { modelTiepoint },
+    ...hasKeys && keyTagsOf(place),
+  };
+  return {
+    ...transform && { transform },
+    isPoint,
+    ...code !== undefined && { code },
+    ...Object.keys(tags).length > 0 && { tags },
+    notes,
+  };
+}
+
+function keyTagsOf(
+  { geoKeyDirectory, geoDoubleParams, geoAsciiParams }: TiffPlace,
+): TiffPlace {
+  return {
+    ...geoKeyDirectory && { geoKeyDirectory },
+    ...geoDoubleParams && { geoDoubleParams },
+    ...geoAsciiParams !== undefined && { geoAsciiParams },
+  };
+}
+
+/** The keys whose values are in the directory itself. */
+function geoKeysOf(
+  { geoKeyDirectory = [] }: TiffPlace,
+): ReadonlyMap<number, number> {
+  const keys = new Map<number, number>();
+  const count = geoKeyDirectory[3] ?? 0;
+  for (let i = 1; i <= count && 4 * i + 3 < geoKeyDirectory.length; i++) {
+    const [key, tag, , value] = geoKeyDirectory.slice(4 * i, 4 * i + 4);
+    if (tag === 0) keys.set(key!, value!);
+  }
+  return keys;
+}
+
+function codeOf(keys: ReadonlyMap<number, number>): string | undefined {
+  const isProjected = keys.get(KEY.modelType) === PROJECTED ||
+    !keys.has(KEY.modelType) && keys.has(KEY.projectedCrs);
+  const code = keys.get(isProjected ? KEY.projectedCrs : KEY.geodeticCrs) ?? 0;
+  return code >= LEAST_CODE && code <= MOST_CODE ? `EPSG:${code}` : undefined;
+}
+
+function transformOf(
+  { modelPixelScale, modelTiepoint, modelTransformation }: TiffPlace,
+  isPoint: boolean,
+): Affine | undefined {
+  let transform: Affine | undefined;
+  const [scaleX = 0, scaleY = 0] = modelPixelScale ?? [];
+  if (scaleX !== 0 && scaleY !== 0 && (modelTiepoint?.length ?? 0) >= 6) {
+    const [column, row, , x, y] = modelTiepoint!;
+    // As other programs do, takes rows from the top downwards for any sign.
+    const height = Math.abs(scaleY);
+    transform = [
+      ...[scaleX, 0, x! - column! * scaleX] as const,
+      ...[0, -height, y! + row! * height] as const,
+    ];
+  } else if ((modelTransformation?.length ?? 0) >= 16) {
+    const [a, b, , c, d, e, , f] = modelTransformation!;
+    transform = [a!, b!, c!, d!, e!, f!];
+  }
+  if (transform === undefined || !transform.every(Number.isFinite)) {
+    return undefined;
+  }
+  const [a, b, , d, e] = transform;
+  if (a * e - b * d === 0) return undefined;
+  return isPoint ? moved(transform, -0.5, -0.5) : transform;
+}
+
+/** Moves the corner of a picture by columns and rows. */
+export function moved(
+  [a, b, c, d, e, f]: Affine,
+  columns: number,
+  rows: number,
+): Affine {
+  return [
+    ...[a, b, c + a * columns + b * rows] as const,
+    ...[d, e, f + d * columns + e * rows] as const,
+  ];
+}
+
+/** The part of a pixel by which the places of files may differ from those in their array. */
+const TOLERANCE = 0.01;
+
+/** A file in a mosaic. */
+export interface GeoFile {
+  /** The name of the file, at the start of a sentence. */
+  readonly name: string;
+  readonly place: TiffPlace | undefined;
+  /** The place of the file's first pixel in the array, and the size of the file. */
+  readonly row: number;
+  readonly column: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/**
+ * Finds the place of an array of files.
+ *
+ * @returns The place, and notes; no place if the files have none, or if their places do
+ * not fit together.
+ */
+export function geoPlaceOfFiles(
+  files: readonly GeoFile[],
+): { place?: GeoPlace; notes: readonly string[] } {
+  const [first, ...others] = files.map((file) => ({
+    ...file,
+    place: file.place && geoPlaceOf(file.place),
+  }));
+  if (first?.place === undefined) return { notes: [] };
+  const { transform: corner, ...system } = first.place;
+  const transform = corner && moved(corner, -first.column, -first.row);
+  for (const { name, place, row, column, width, height } of others) {
+    const isSameSystem = place?.code === system.code &&
+      place?.isPoint === system.isPoint &&
+      JSON.stringify(place?.tags) === JSON.stringify(system.tags);
+    const expected = transform && moved(transform, column, row);
+    const isThere = isSameSystem &&
+      isSameTransform(expected, place?.transform, width, height);
+    if (isThere) continue;
+    return {
+      notes: [
+        `${first.name} and ${name} have places on the earth that do not fit their places in the array: the array has none`,
+      ],
+    };
+  }
+  const { notes } = system;
+  return { place: { ...system, ...transform && { transform } }, notes };
+}
+
+/** Whether two transforms give the corners of a picture the same coordinates, up to a part of a pixel. */
+function isSameTransform(
+  a: Affine | undefined,
+  b: Affine | undefined,
+  width: number,
+  height: number,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const tolerance = TOLERANCE * Math.min(
+    Math.hypot(a[0], a[3]),
+    Math.hypot(a[1], a[4]),
+  );
+  return [[0, 0], [width, 0], [0, height]].every(([columns, rows]) => {
+    const [one, other] = [a, b].map((of) => moved(of, columns!, rows!));
+    return Math.hypot(one![2] - other![2], one![5] - other![5]) <= tolerance;
+  });
+}
+
+/** The entries of `zarr_conventions`. */
+export const CONVENTIONS = {
+  multiscales: {
+    schema_url:
+      "https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json",
+    spec_url:
+      "https://github.com/zarr-conventions/multiscales/blob/v1/README.md",
+    uuid: "d35379db-88df-4056-af3a-620245f8e347",
+    name: "multiscales",
+    description: "Multiscale layout of zarr datasets",
+  },
+  proj: {
+    schema_url:
+      "https://raw.githubusercontent.com/zarr-conventions/geo-proj/refs/tags/v1/schema.json",
+    spec_url: "https://github.com/zarr-conventions/geo-proj/blob/v1/README.md",
+    uuid: "f17cb550-5864-4468-aeb7-f3180cfb622f",
+    name: "proj:",
+    description: "Coordinate reference system information for geospatial data",
+  },
+  spatial: {
+    schema_url:
+      "https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json",
+    spec_url: "https://github.com/zarr-conventions/spatial/blob/v1/README.md",
+    uuid: "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
+    name: "spatial:",
+    description: "Spatial coordinate information",
+  },
+} as const;
+
+/** A picture of a place: the array itself, or a smaller version of it. */
+export interface GeoLevel {
+  readonly height: number;
+  readonly width: number;
+  /** The number of rows and columns of the place for each one of the picture. */
+  readonly factorY: number;
+  readonly factorX: number;
+}
+
+/**
+ * The attributes that say the place of a picture, without `zarr_conventions`.
+ *
+ * @param dimensions The names of the dimensions of rows and columns.
+ */
+export function geoAttributes(
+  { transform, isPoint, code, tags }: GeoPlace,
+  level: GeoLevel,
+  dimensions: readonly string[],
+): Record<string, unknown> {
+  return {
+    ...code !== undefined && { "proj:code": code },
+    ...transform && {
+      "spatial:dimensions": dimensions,
+      "spatial:registration": isPoint ? "node" : "pixel",
+      "spatial:transform_type": "affine",
+      "spatial:bbox": bboxOf(transform, isPoint, level),
+      ...geoLevelAttributes({ transform, isPoint }, level),
+    },
+    ...tags && { geotiff: tags },
+  };
+}
+
+/** The attributes of one level of a pyramid. */
+export function geoLevelAttributes(
+  { transform, isPoint }: Pick<GeoPlace, "transform" | "isPoint">,
+  { height, width, factorX, factorY }: GeoLevel,
+): Record<string, unknown> {
+  if (transform === undefined) return {};
+  return {
+    "spatial:transform": levelTransform(transform, isPoint, factorX, factorY),
+    "spatial:shape": [height, width],
+  };
+}
+
+/** The entries of `zarr_conventions` that the attributes of a place need. */
+export function geoConventions(
+  { transform, code }: GeoPlace,
+): readonly unknown[] {
+  return [
+    ...code === undefined ? [] : [CONVENTIONS.proj],
+    ...transform === undefined ? [] : [CONVENTIONS.spatial],
+  ];
+}
+
+/** The transform of a level: of the corners of its pixels, or of their centers if they are points. */
+function levelTransform(
+  [a, b, c, d, e, f]: Affine,
+  isPoint: boolean,
+  factorX: number,
+  factorY: number,
+): Affine {
+  const scaled: Affine = [
+    ...[a * factorX, b * factorY, c] as const,
+    ...[d * factorX, e * factorY, f] as const,
+  ];
+  return isPoint ? moved(scaled, 0.5, 0.5) : scaled;
+}
+
+/** The bounding box of a picture, or of the centers of its pixels if they are points. */
+function bboxOf(
+  transform: Affine,
+  isPoint: boolean,
+  { height, width, factorX, factorY }: GeoLevel,
+): number[] {
+  const level = levelTransform(transform, isPoint, factorX, factorY);
+  const [rows, columns] = isPoint ? [height - 1, width - 1] : [height, width];
+  const corners = [[0, 0], [columns, 0], [0, rows], [columns, rows]]
+    .map(([column, row]) => moved(level, column!, row!));
+  const [xs, ys] = [2, 5].map((i) => corners.map((corner) => corner[i]!));
+  return [
+    Math.min(...xs!),
+    Math.min(...ys!),
+    Math.max(...xs!),
+    Math.max(...ys!),
+  ];
+}
+
+/** Attributes of the user over those that files tell; the lists of conventions are joined. */
+export function joinAttributes(
+  told: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const lists = [told, given].map(({ zarr_conventions: list }) =>
+    Array.isArray(list) ? list : []
+  );
+  return {
+    ...told,
+    ...given,
+    ...lists.flat().length > 0 && { zarr_conventions: lists.flat() },
+  };
+}
+
+/** The attributes of an array that say its place. */
+export function geoArrayAttributes(
+  place: GeoPlace | undefined,
+  level: GeoLevel,
+  dimensions: readonly [string, string],
+): Record<string, unknown> {
+  if (place === undefined) return {};
+  const conventions = geoConventions(place);
+  return {
+    ...geoAttributes(place, level, dimensions),
+    ...conventions.length > 0 && { zarr_conventions: conventions },
+  };
+}
