@@ -1,4 +1,9 @@
-import type { AdoptedArray, AdoptionOptions } from "../containers/mod.ts";
+import type {
+  AdoptedArray,
+  AdoptedPyramid,
+  AdoptionOptions,
+  AdoptPyramidOptions,
+} from "../containers/mod.ts";
 import { FileSystemStore, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   type Arguments,
@@ -35,6 +40,8 @@ export const ADOPT: Command = {
     "--separator <TEXT>": "between the coordinates of {*} in --template",
     "--link":
       "give each file the name of its chunk, too, by a hard link in the folder of the array",
+    "--multiscale":
+      "make a group of each TIFF's page and its overviews, as arrays 0, 1 and so on, with links as --link makes them",
     "--stack":
       "make each TIFF one element of a new first dimension, in the order given",
     "--page <N>": "one page of each TIFF, from 0; all if not given",
@@ -46,10 +53,11 @@ export const ADOPT: Command = {
     ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },
-  exclusive: [["share", "finish"]],
+  exclusive: [["share", "finish"], ["multiscale", "overview"]],
   examples: [
     "zarr-parts adopt survey/*.tif --into survey --template 'row{0}_column{1}.tif'",
     "zarr-parts adopt scene.tif --into scene.zarr --link",
+    "zarr-parts adopt cog.tif --into cog.zarr --multiscale",
     "zarr-parts adopt downloads/*.tif --into days.zarr --link --stack",
     "zarr-parts adopt survey --into survey --template '{0}_{1}.zip' --dry-run",
   ],
@@ -60,7 +68,8 @@ export const ADOPT: Command = {
         "Expected --into=PATH with the folder of the array, found none",
       );
     }
-    const link = args.has("link");
+    const isMultiscale = args.has("multiscale");
+    const link = args.has("link") || isMultiscale;
     const found = await findAdopted(args.operands, into, {
       template: args.text("template"),
       separator: args.text("separator"),
@@ -78,7 +87,11 @@ export const ADOPT: Command = {
       onProgress: ({ done, total }) => progress.update(done, total),
     };
     const store = new FileSystemStore(found.root);
-    const adopt = found.format === "zip" ? adoptZips : adoptTiffs;
+    const isZip = found.format === "zip";
+    if (isMultiscale && isZip) {
+      throw new UsageError("--multiscale is for TIFFs only");
+    }
+    const adopt = isZip ? adoptZips : isMultiscale ? adoptLevels : adoptTiffs;
     const adopted = await adopt(store, found, args, options)
       .catch((error) => {
         // A run removes its indexes only if all of them are new.
@@ -92,7 +105,9 @@ export const ADOPT: Command = {
         throw withFolder(error, found.root);
       })
       .finally(() => progress.clear());
-    report(adopted, share !== undefined, args, into, io);
+    const isShare = share !== undefined;
+    if ("levels" in adopted) reportLevels(adopted, isShare, args, into, io);
+    else report(adopted, isShare, args, into, io);
     return 0;
   },
 };
@@ -115,15 +130,48 @@ function report(
       unitsText(innerChunks, "inner chunk")
     }, indexes of ${bytesText(indexBytes)}`,
   );
-  if (missingFiles > 0) {
-    const [have, whose] = missingFiles === 1
-      ? ["has", "its"]
-      : ["have", "their"];
+  if (missingFiles > 0) io.print(missingText(missingFiles));
+  for (const note of notes) io.print(`  ${note}`);
+  if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
+}
+
+function missingText(count: number): string {
+  const [have, whose] = count === 1 ? ["has", "its"] : ["have", "their"];
+  return `  ${
+    unitsText(count, "place")
+  } ${have} no file: ${whose} elements have the fill value`;
+}
+
+function reportLevels(
+  { levels, attributes, notes }: AdoptedPyramid,
+  isShare: boolean,
+  args: Arguments,
+  into: string,
+  io: Io,
+): void {
+  if (args.has("json")) {
+    const arrays = levels.map(({ chunks: { metadata }, report }) => ({
+      ...report,
+      metadata,
+    }));
+    return io.print(jsonText({ levels: arrays, attributes, notes }));
+  }
+  if (args.has("quiet")) return;
+  const [{ report }] = levels as [AdoptedArray];
+  const done = args.has("dry-run") ? "would be adopted" : "adopted";
+  io.print(
+    `${unitsText(report.files, "file")} ${done} into ${into}, with ${
+      unitsText(levels.length, "level")
+    }`,
+  );
+  for (const [i, { chunks, report }] of levels.entries()) {
+    const { innerChunks, indexBytes, missingFiles } = report;
     io.print(
-      `  ${
-        unitsText(missingFiles, "place")
-      } ${have} no file: ${whose} elements have the fill value`,
+      `  ${i}: ${shapeText(chunks.metadata.shape)} elements, ${
+        unitsText(innerChunks, "inner chunk")
+      }, indexes of ${bytesText(indexBytes)}`,
     );
+    if (missingFiles > 0) io.print(missingText(missingFiles));
   }
   for (const note of notes) io.print(`  ${note}`);
   if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
@@ -135,26 +183,49 @@ async function adoptTiffs(
   args: Arguments,
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
+  const { adoptTiffs } = await import("../containers/mod.ts");
+  const overview = wholeNumber(args, "overview", 0);
+  return await adoptTiffs(store, found.path, {
+    ...options,
+    ...await tiffOptions(store, found, args, overview),
+    overview,
+  });
+}
+
+/** The options of adoptions of TIFFs, with the places of the files. */
+async function tiffOptions(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  overview: number | undefined,
+): Promise<Omit<AdoptPyramidOptions, keyof AdoptionOptions>> {
   if (args.has("array")) throw new UsageError("--array is for zip files only");
-  const { adoptTiffs, rankOfTiff } = await import("../containers/mod.ts");
-  const [page, overview] = ["page", "overview"].map((name) =>
-    wholeNumber(args, name, 0)
-  );
+  const { rankOfTiff } = await import("../containers/mod.ts");
+  const page = wholeNumber(args, "page", 0);
   const stack = args.has("stack");
   const rankOf = async (key: StoreKey) => {
     const rank = await rankOfTiff(store, key, { page, overview });
     return rank > 0 && stack ? rank + 1 : rank;
   };
-  const files = await placed(found, stack, rankOf);
-  const fillValue = numberOf(args, "fill-value");
-  return await adoptTiffs(store, found.path, {
-    ...options,
+  return {
     chunkKeyEncoding: found.encoding,
-    files,
+    files: await placed(found, stack, rankOf),
     stack,
     page,
-    overview,
-    fillValue,
+    fillValue: numberOf(args, "fill-value"),
+  };
+}
+
+async function adoptLevels(
+  store: Store,
+  found: FilesToAdopt,
+  args: Arguments,
+  { link: _, ...options }: AdoptionOptions,
+): Promise<AdoptedPyramid> {
+  const { adoptPyramid } = await import("../containers/mod.ts");
+  return await adoptPyramid(store, found.path, {
+    ...options,
+    ...await tiffOptions(store, found, args, undefined),
   });
 }
 

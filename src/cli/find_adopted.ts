@@ -55,7 +55,9 @@ export async function findAdopted(
   const isSearched = named === undefined && !link;
   // Links that an earlier run made have the names of chunks, and are not adopted again.
   const searched = isSearched || link
-    ? found.filter((path) => isChunk(folder, path) === isSearched)
+    ? found.filter((path) =>
+      isSearched ? isChunk(folder, path) : !isLink(folder, path)
+    )
     : found;
   const all = [...paths, ...searched];
   if (all.length === 0) {
@@ -155,8 +157,18 @@ function misnamed(
 
 /** Whether a file in the folder of an array has a name such as `c/0/1.tif`. */
 function isChunk(folder: string, path: string): boolean {
-  const encoding = new SuffixChunkKeyEncoding(extensionOf(path) ?? "");
-  return decode(encoding, slashed(relative(folder, path))) !== undefined;
+  return isChunkName(slashed(relative(folder, path)));
+}
+
+/** Whether a file in the folder of an array, or of a group of levels, has a name that `--link` or `--multiscale` gives. */
+function isLink(folder: string, path: string): boolean {
+  const name = slashed(relative(folder, path));
+  return isChunkName(name) || isChunkName(name.replace(/^\d+\//, ""));
+}
+
+function isChunkName(name: string): boolean {
+  const encoding = new SuffixChunkKeyEncoding(extensionOf(name) ?? "");
+  return decode(encoding, name) !== undefined;
 }
 
 function extensionOf(path: string): string | undefined {

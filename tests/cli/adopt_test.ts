@@ -252,6 +252,48 @@ Deno.test("adopt stops at Ctrl-C, and removes the new indexes", async () => {
 });
 
 /** Wrong usage, and what the message says. `FILES` stands for two TIFFs, and `DIR` for their folder. */
+Deno.test("adopt --multiscale makes a group of a file and its overviews", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.copyFile(
+      "tests/fixtures/tiffs/scene.tif",
+      `${folder}/scene.tif`,
+    );
+    const place = `${folder}/scene.zarr`;
+    const adopt = ["adopt", folder, "--into", place, "--multiscale"];
+    const levels = `with 3 levels
+  0: 128 × 128 elements, 4 inner chunks, indexes of 100 B
+  1: 64 × 64 elements, 1 inner chunk, indexes of 52 B
+  2: 32 × 32 elements, 1 inner chunk, indexes of 52 B
+`;
+    const dry = await runCli(...adopt, "--dry-run");
+    assertEquals(dry.out, `1 file would be adopted into ${place}, ${levels}`);
+    assertEquals(await present(place), false);
+    const done = await runCli(...adopt);
+    assertEquals(done, {
+      code: 0,
+      out: `1 file adopted into ${place}, ${levels}`,
+      err: "",
+    });
+    // The folder now holds links, too, which are not adopted again.
+    const again = await runCli(...adopt, "--overwrite", "--json");
+    const { levels: arrays, attributes } = JSON.parse(again.out);
+    assertEquals(
+      arrays.map(({ metadata }: { metadata: { shape: number[] } }) =>
+        metadata.shape
+      ),
+      [[128, 128], [64, 64], [32, 32]],
+    );
+    assertEquals(attributes["proj:code"], "EPSG:4326");
+    assertEquals((await runCli("verify", place, "--deep")).code, 0);
+
+    const plain = await runCli(
+      ...["adopt", `${folder}/scene.tif`, "--into", `${folder}/a`, "--link"],
+    );
+    assertStringIncludes(plain.out, "has 2 overviews");
+    assertStringIncludes(plain.out, "adopt --multiscale");
+  });
+});
+
 const MISTAKES: [string, number, string][] = [
   ["FILES", 2, "Expected --into=PATH with the folder of the array, found none"],
   ["--into DIR", 2, "Expected FILES…, found nothing"],
@@ -305,6 +347,16 @@ const MISTAKES: [string, number, string][] = [
     'There is no file or folder "DIR/none.tif"',
   ],
   ["FILES --into DIR --link --stack --overview 3", 2, "has no overview 3"],
+  [
+    "DIR/a.zip --into DIR/new --multiscale",
+    2,
+    "--multiscale is for TIFFs only",
+  ],
+  [
+    "FILES --into DIR/new --stack --multiscale --overview 1",
+    2,
+    "Expected --multiscale or --overview, found both",
+  ],
   [
     "DIR/a.zip --into DIR/new --link",
     1,

@@ -61,9 +61,6 @@ import {
  * Several files make a mosaic or a stack, as with `adoptTiffs`. Levels that not all files
  * have, or whose pictures do not fit together, are left out with a note.
  *
- * In a store that cannot link, each file needs the key of its chunk in each level, such
- * as by `mapKeys`.
- *
  * @param store The store that holds the files, and takes the indexes and the metadata.
  * @param path The group's path in the store; empty for the root.
  * @param options The names of the files, and what of them is adopted.
@@ -74,7 +71,7 @@ import {
  * `overwrite`, or an array with it.
  * @throws {Error} If `finish` is set, and a file has not its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
- * read-only, or it cannot list or link files where it has to.
+ * read-only, or cannot list or link files, as `FileSystemStore` can.
  *
  * @example A cloud-optimized GeoTIFF
  * ```ts
@@ -141,17 +138,12 @@ export async function adoptPyramid(
   const planned: PlannedAdoption[] = [];
   for (const [i, { files: own }] of levels.entries()) {
     const level = `${root}/${i}`.slice(1);
-    const placed = <T extends PlacedKey>(files: readonly T[]) =>
-      canLink(store) ? files : files.map((file) => ({
-        ...file,
-        key: `/${level}/${encoding.encode(file.coordinates)}` as StoreKey,
-      }));
     planned.push(
-      await planAdoption(store, level, arrays[i]!, placed(own), {
+      await planAdoption(store, level, arrays[i]!, own, {
         ...options,
         link: true,
         isLevel: true,
-        all: placed(all),
+        all,
       }),
     );
   }
@@ -198,11 +190,6 @@ export interface AdoptedPyramid {
   /** Notes on unusual properties, such as levels that are left out. */
   readonly notes: readonly string[];
 }
-
-type PlacedKey = {
-  readonly key: StoreKey;
-  readonly coordinates: readonly number[];
-};
 
 /** Reports the steps of an adoption. The number of all steps is known once the files are read. */
 class Progress {
@@ -313,8 +300,4 @@ async function assertGroup(
     "",
     { document, store: storeName },
   );
-}
-
-function canLink(store: Store): boolean {
-  return typeof (store as { link?: unknown }).link === "function";
 }
