@@ -56,7 +56,8 @@ export interface CodecRegistry {
  *   `quantize`, `astype`, `packbits`, `crc32`, `crc32c`, `adler32`, `fletcher32` and
  *   `jenkins_lookup3`, with the configurations of the Python package numcodecs. All of them
  *   encode and decode, except that `blosc` with `snappy` and `bitround` of integers are read
- *   alone. Damaged bytes are a {@linkcode DamageError}.
+ *   alone, as are `numcodecs.bz2` and `numcodecs.lzma`. Damaged bytes are a
+ *   {@linkcode DamageError}.
  *
  * An array with codecs that zarrita does not know is then refused with the names of
  * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
@@ -204,6 +205,12 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   "numcodecs.blosc": loadBlosc,
   lz4: loadLz4,
   "numcodecs.lz4": loadLz4,
+  async "numcodecs.bz2"() {
+    return (await import("./bzip2_codec.ts")).BZ2;
+  },
+  async "numcodecs.lzma"() {
+    return (await import("./lzma_codec.ts")).LZMA;
+  },
   async "numcodecs.shuffle"() {
     return (await import("./byte_shuffle.ts")).SHUFFLE;
   },

@@ -7,12 +7,12 @@ const COMPRESSORS = /blosc|lz4|zlib|gzip|zstd/;
 const READ_ONLY = /bz2|lzma/;
 
 for (const fixture of CODEC_FIXTURES) {
-  if (READ_ONLY.test(fixture.name)) continue;
   Deno.test(`what numcodecs encodes is decoded: ${fixture.title}`, async () => {
     const coder = await coderOf(fixture);
     assertEquals(await coder.decode(fixture.encoded), fixture.decoded);
   });
 
+  if (READ_ONLY.test(fixture.name)) continue;
   Deno.test(`what numcodecs encodes is encoded: ${fixture.title}`, async () => {
     const coder = await coderOf(fixture);
     const encoded = await coder.encode(fixture.bytes);
