@@ -110,11 +110,65 @@ export function paintSamples(
   return pixels;
 }
 
+/** A channel, and how it is drawn. */
+interface PaintedChannel {
+  readonly index: number;
+  /** The color of the brightest pixels, such as `#00ff00`. */
+  readonly color: string;
+  /** The values of the darkest and of the brightest pixel. By default, the range of the values. */
+  readonly window?: readonly [low: number, high: number] | undefined;
+}
+
+/**
+ * The sums of the colors of channels.
+ *
+ * @param samples All samples of a pixel, then those of the next one.
+ * @param count The number of samples of a pixel.
+ */
+export function paintChannels(
+  samples: ArrayLike<number>,
+  count: number,
+  channels: readonly PaintedChannel[],
+): Uint8ClampedArray<ArrayBuffer> {
+  const pixels = new Uint8ClampedArray(4 * samples.length / count);
+  for (let i = 3; i < pixels.length; i += 4) pixels[i] = 255;
+  for (const { index, color, window } of channels) {
+    const [low, high] = window ?? windowOf(samples, count, index);
+    const [red, green, blue] = partsOf(color) as [number, number, number];
+    const scale = high > low ? 1 / (high - low) : 0;
+    for (let i = 0, from = index; i < pixels.length; i += 4, from += count) {
+      const share = Math.min(1, (samples[from]! - low) * scale);
+      if (!(share > 0)) continue; // Also for NaN.
+      pixels[i]! += share * red;
+      pixels[i + 1]! += share * green;
+      pixels[i + 2]! += share * blue;
+    }
+  }
+  return pixels;
+}
+
+/** The range of the values of a channel. */
+function windowOf(
+  samples: ArrayLike<number>,
+  count: number,
+  index: number,
+): readonly [number, number] {
+  const values = Float64Array.from(
+    { length: samples.length / count },
+    (_, i) => samples[i * count + index]!,
+  );
+  const { low, high } = rangeOf(values, undefined) ?? { low: 0, high: 0 };
+  return [low, high];
+}
+
+/** The red, green and blue of a color such as `#00ff00`. */
+function partsOf(color: string): number[] {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+}
+
 /** 256 colors of a palette, each as red, green, blue and alpha. */
 function colorTable(palette: readonly string[]): Uint8ClampedArray {
-  const stops = palette.map((color) =>
-    [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16))
-  );
+  const stops = palette.map(partsOf);
   const table = new Uint8ClampedArray(4 * 256);
   for (let i = 0; i < 256; i++) {
     const place = i / 255 * (stops.length - 1);

@@ -72,3 +72,31 @@ export function addPalettes(
   list.value = chosen;
   list.onchange = () => onChange(list.value);
 }
+
+/**
+ * Adds boxes that show and hide channels.
+ *
+ * @param shown The places of the channels that are shown, which the boxes change.
+ */
+export function addChannels(
+  controls: HTMLElement,
+  channels: readonly { index: number; label: string; color: string }[],
+  shown: Set<number>,
+  onChange: () => void,
+): void {
+  const group = append(controls, "fieldset", "", "channels");
+  append(group, "legend", "channels");
+  for (const { index, label, color } of channels) {
+    const line = append(group, "label");
+    const box = append(line, "input");
+    box.type = "checkbox";
+    box.checked = shown.has(index);
+    append(line, "i").style.background = color;
+    append(line, "span", label);
+    box.onchange = () => {
+      if (box.checked) shown.add(index);
+      else shown.delete(index);
+      onChange();
+    };
+  }
+}

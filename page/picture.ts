@@ -1,8 +1,21 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
 import type { PictureAxes } from "../src/cli/page/chunk_map.ts";
-import { extentOf, paint, paintSamples, PALETTES, rangeOf } from "./colors.ts";
-import { addPalettes, addSlider, type Slider } from "./controls.ts";
+import type { ImageChannel } from "../src/cli/page/multiscales.ts";
+import {
+  extentOf,
+  paint,
+  paintChannels,
+  paintSamples,
+  PALETTES,
+  rangeOf,
+} from "./colors.ts";
+import {
+  addChannels,
+  addPalettes,
+  addSlider,
+  type Slider,
+} from "./controls.ts";
 import { append, numberText } from "./elements.ts";
 import { drawLine } from "./line.ts";
 import {
@@ -23,6 +36,10 @@ export interface DescribedArray {
   readonly chunk?: readonly number[];
   readonly chunkShape: readonly number[];
   readonly innerChunkShape?: readonly number[];
+  /** The element along each dimension that the picture begins with; the chunk by default. */
+  readonly start?: readonly number[];
+  /** The channels that a picture mixes, along the dimension of colors. */
+  readonly channels?: readonly ImageChannel[];
 }
 
 /** Shows pictures of an array, with controls for its dimensions. */
@@ -60,6 +77,8 @@ class Picture {
   #reading = new AbortController();
   /** The reason for which chunks of the picture are missing. */
   #gap = "";
+  /** The channels that are shown, by their places. */
+  readonly #shownChannels = new Set<number>();
   /** The numbers of the picture, row by row. */
   #values: ArrayLike<number> = [];
 
@@ -69,13 +88,17 @@ class Picture {
     readable: ReadableArray,
     described: DescribedArray,
   ) {
-    const { shape, axes, chunk, chunkShape } = described;
+    const { shape, axes, chunk, chunkShape, start } = described;
     this.#status = status;
     this.#readable = readable;
     this.#array = readable.array;
     this.#described = described;
     this.#axes = axes;
-    this.#starts = shape.map((_, i) => (chunk?.[i] ?? 0) * chunkShape[i]!);
+    this.#starts = start?.slice() ??
+      shape.map((_, i) => (chunk?.[i] ?? 0) * chunkShape[i]!);
+    for (const { index, isActive } of this.#channels) {
+      if (isActive) this.#shownChannels.add(index);
+    }
     this.#canvas = append(view, "canvas");
     this.#canvas.role = "img";
     view.prepend(this.#canvas);
@@ -88,6 +111,11 @@ class Picture {
     });
     this.#canvas.onpointermove = (event) => this.#describeElement(event);
     this.#canvas.onpointerleave = () => this.#describe();
+  }
+
+  /** The channels that the picture mixes; none for pictures of another kind. */
+  get #channels(): readonly ImageChannel[] {
+    return this.#described.channels ?? [];
   }
 
   /** Reads the elements that the controls choose, and draws them. */
@@ -143,6 +171,11 @@ class Picture {
       );
       this.#sliders.set(i, slider);
     });
+    if (this.#channels.length > 0) {
+      addChannels(controls, this.#channels, this.#shownChannels, () => {
+        this.draw();
+      });
+    }
     if (this.#axes.colors !== undefined || shape.length === 1) return;
     addPalettes(controls, this.#palette, (name) => {
       this.#palette = name;
@@ -176,7 +209,10 @@ class Picture {
 
   #selection(): (number | zarr.Slice | null)[] {
     return this.#starts.map((start, i) => {
-      if (i === this.#axes.colors) return null;
+      if (i === this.#axes.colors) {
+        const { length } = this.#channels;
+        return length === 0 ? null : zarr.slice(length);
+      }
       if (!this.#isShown(i)) return start;
       const window = this.#window(i);
       return zarr.slice(window.start, window.stop);
@@ -196,6 +232,12 @@ class Picture {
     const [height = 1, width = 1, samples] = places.map((i) => shape[i]!);
     const pixels = samples === undefined
       ? this.#paintNumbers(values)
+      : this.#channels.length > 0
+      ? paintChannels(
+        values,
+        samples,
+        this.#channels.filter(({ index }) => this.#shownChannels.has(index)),
+      )
       : paintSamples(values, samples, this.#brightest(values));
     Object.assign(this.#canvas, { width, height });
     const image = new ImageData(pixels, width, height);

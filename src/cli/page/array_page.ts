@@ -77,7 +77,7 @@ export function arrayPage(described: DescribedArray): Html {
     )}
       </div>
     </div>
-    <script type="application/json" id="array">${raw(scriptText({
+    ${arrayScript({
       url,
       shape: metadata.shape,
       names: metadata.dimension_names ?? [],
@@ -85,7 +85,16 @@ export function arrayPage(described: DescribedArray): Html {
       chunk: shown,
       chunkShape,
       innerChunkShape,
-    }))}</script>
+    })}
+  `;
+}
+
+/** Tells the script of the page which array it draws. */
+export function arrayScript(array: object): Html {
+  return html`
+    <script type="application/json" id="array">${raw(
+      scriptText(array),
+    )}</script>
   `;
 }
 

@@ -2,12 +2,13 @@ import { html, raw } from "hono/html";
 import { openArrayChunks, readDocument } from "../../arrays/mod.ts";
 import { MetadataError } from "../../errors/mod.ts";
 import { inspect, type InspectedArray } from "../../jobs/mod.ts";
-import { isMembers, parseZarrJson } from "../../metadata/mod.ts";
+import { isMembers, type Members, parseZarrJson } from "../../metadata/mod.ts";
 import { failureMessage } from "../../serve/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { jsonText, unitsText } from "../format.ts";
 import {
   arrayPage,
+  arrayScript,
   type ChunkProblem,
   groupSnippetsFor,
   openIn,
@@ -16,6 +17,8 @@ import {
 import { ASSETS, importMap } from "./assets.ts";
 import { choosePictureAxes, mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
+import { describeLabels, describeMultiscales } from "./multiscale_section.ts";
+import { labelsOf } from "./multiscales.ts";
 import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
 
 /** A node that a page is asked for. */
@@ -141,16 +144,13 @@ function coordinatesOf(
 }
 
 async function describeGroup(
-  { store, hierarchy, path, root }: PageRequest,
+  request: PageRequest,
   node: TreeNode | undefined,
   below: readonly TreeNode[],
   signal: AbortSignal,
 ): Promise<Html> {
-  const bytes = node && await readDocument(store, documentOf(path), { signal });
-  const document = bytes && parseZarrJson(bytes);
-  const attributes = isMembers(document) && isMembers(document.attributes)
-    ? document.attributes
-    : {};
+  const { store, hierarchy, path, root } = request;
+  const attributes = node ? await attributesOf(store, path, signal) : {};
   const array = below.find(({ kind }) => kind === "array")?.path;
   const prefix = path === "" ? "" : `${path}/`;
   const url = path === "" ? root : urlOf(root, path);
@@ -165,12 +165,23 @@ async function describeGroup(
         : text}.</p>
     `;
   }
-  const snippets = groupSnippetsFor(url, array?.slice(prefix.length));
+  const page = {
+    ...{ hierarchy, path, attributes },
+    url: (path: string) => urlOf(root, path),
+    describe: (path: string) => describeLevel(request, path, signal),
+  };
+  const images = await describeMultiscales(page);
+  const labels = await findLabels(request, attributes, signal);
+  const smallest = images?.pictured?.path ?? array;
+  const snippets = groupSnippetsFor(url, smallest?.slice(prefix.length));
   return html`
     <p>${text}.</p>
     <div class="columns">
-      <div>${section("Open it in", openIn(snippets))}</div>
+      <div>${images && section("Picture", images.picture)}
+    ${section("Open it in", openIn(snippets))}</div>
       <div>
+    ${images && section("Levels", images.levels)}
+    ${labels && describeLabels(page, labels.folder, labels.names)}
     ${section(
       "Attributes",
       html`${
@@ -181,7 +192,58 @@ async function describeGroup(
     )}
       </div>
     </div>
+    ${images?.pictured && arrayScript(images.pictured)}
   `;
+}
+
+/** The attributes of a group. */
+async function attributesOf(
+  store: Store,
+  path: string,
+  signal: AbortSignal,
+): Promise<Members> {
+  const bytes = await readDocument(store, documentOf(path), { signal });
+  const document = bytes && parseZarrJson(bytes);
+  return isMembers(document) && isMembers(document.attributes)
+    ? document.attributes
+    : {};
+}
+
+/** Reads the metadata of an array in a group, or says why it cannot be read. */
+async function describeLevel(
+  request: PageRequest,
+  path: string,
+  signal: AbortSignal,
+): Promise<InspectedArray | string> {
+  const { store } = request;
+  try {
+    const options = { count: false, chunk: null, signal };
+    const { nodes: [node] } = await inspect(store, path, options);
+    return node?.kind === "array" ? { ...node, path } : "not an array";
+  } catch (error) {
+    return explain(request, error, documentOf(path));
+  }
+}
+
+/** The labels of a group of labels, or of an image with such a group. */
+async function findLabels(
+  request: PageRequest,
+  attributes: Members,
+  signal: AbortSignal,
+): Promise<{ folder: string; names: readonly string[] } | undefined> {
+  const { store, hierarchy, path } = request;
+  const own = labelsOf(attributes);
+  if (own.length > 0) return { folder: path, names: own };
+  const folder = path === "" ? "labels" : `${path}/labels`;
+  const node = hierarchy.nodes.find((node) => node.path === folder);
+  if (node?.kind !== "group") return undefined;
+  try {
+    const names = labelsOf(await attributesOf(store, folder, signal));
+    return names.length === 0 ? undefined : { folder, names };
+  } catch (error) {
+    explain(request, error, documentOf(folder));
+    return undefined;
+  }
 }
 
 /** Says what a node of Zarr v2 is good for here. */
