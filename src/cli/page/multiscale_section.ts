@@ -98,9 +98,8 @@ async function readLevel(
 ): Promise<InspectedArray | string> {
   if (path === undefined) return "not below this group";
   const node = nodes.find((node) => node.path === path);
-  if (node === undefined && gap === undefined) return "there is no such node";
   if (node?.kind === "v2") return "metadata of Zarr v2";
-  if (node?.kind !== "group") return await describe(path);
+  if (node && node.kind !== "group") return await describe(path);
   const sizeOf = (shape: readonly number[] = []) =>
     shape.reduce((product, length) => product * length, shape.length && 1);
   const inside = nodes.filter(({ kind, path: other }) =>
@@ -108,9 +107,9 @@ async function readLevel(
     !other.slice(path.length + 1).includes("/")
   );
   const [largest] = inside.sort((a, b) => sizeOf(b.shape) - sizeOf(a.shape));
-  return largest === undefined
-    ? "a group without arrays"
-    : await describe(largest.path);
+  if (largest !== undefined) return await describe(largest.path);
+  if (node !== undefined) return "a group without arrays";
+  return gap === undefined ? "there is no such node" : await describe(path);
 }
 
 /** Describes the picture of the smallest level. */
@@ -181,7 +180,11 @@ function pictureOf(
   const names = isNamed
     ? axes.map(({ name }) => name)
     : dimension_names ?? shape.map(() => null);
-  const chosen = choosePictureAxes(shape, names, data_type);
+  const ofColors = choosePictureAxes(shape, names, data_type);
+  const type = isNamed ? axes[ofColors.colors ?? -1]?.type : undefined;
+  const chosen = type === undefined || type === "channel"
+    ? ofColors
+    : choosePictureAxes(shape, names, undefined);
   const colors = isNamed
     ? axes.findIndex(({ type }) => type === "channel")
     : -1;
@@ -318,7 +321,7 @@ function sizesOf(
     ? undefined
     : pixelSizes(array.metadata.attributes?.["spatial:transform"]);
   const scale = level.scale ?? own;
-  if (scale === undefined) return undefined;
+  if (scale === undefined || !scale.every(Number.isFinite)) return undefined;
   const isNamed = axes.length === scale.length;
   const shown = scale.flatMap((size, i) => {
     const axis = isNamed ? axes[i]! : undefined;
@@ -385,7 +388,8 @@ export function describeLabels(
   const known = new Set(hierarchy.nodes.map(({ path }) => path));
   const items = names.map((name) => {
     const path = resolvePath(folder, name);
-    const isKnown = path !== undefined && path !== folder && known.has(path);
+    const isKnown = path !== undefined && path !== folder &&
+      path.startsWith(folder === "" ? "" : `${folder}/`) && known.has(path);
     return html`<li>${
       isKnown
         ? html`<a href="${url(path)}">${name}</a>`

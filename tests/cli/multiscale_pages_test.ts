@@ -1,0 +1,494 @@
+/** Pages about groups whose attributes name levels. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  MemoryStore,
+  type StoreKey,
+} from "../../mod.ts";
+import { paintChannels } from "../../page/colors.ts";
+import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { channelsOf, multiscalesOf } from "../../src/cli/page/multiscales.ts";
+import { encodeJson, utf8 } from "../support/documents.ts";
+
+function group(attributes: unknown): Uint8Array {
+  return encodeJson({ zarr_format: 3, node_type: "group", attributes });
+}
+
+/** Creates arrays, given their shapes by path. */
+async function storeOf(
+  arrays: Readonly<Record<string, readonly number[]>>,
+  attributes: unknown,
+): Promise<MemoryStore> {
+  const store = new MemoryStore([["/zarr.json", group(attributes)]]);
+  for (const [path, shape] of Object.entries(arrays)) {
+    const metadata = arrayMetadata({
+      shape,
+      dataType: "uint16",
+      chunkShape: shape.map((length) => Math.min(length, 4)),
+    });
+    await createArrayChunks(store, path, metadata);
+  }
+  return store;
+}
+
+/** The page of a node: its text, without tags and with single spaces, and what its script draws. */
+async function pageOf(store: MemoryStore, path = "/") {
+  const problems: unknown[] = [];
+  const pages = new IndexPages(store, "data", {
+    onError: (error) => problems.push(error),
+  });
+  const response = await pages.answer(
+    new Request(`http://host${path}`, { headers: { Accept: "text/html" } }),
+  );
+  const html = await response!.text();
+  const script = /id="array">([^<]*)</.exec(html)?.[1];
+  const text = html.replaceAll(/<(?:script|style)[^]*?<\/\w+>/g, "")
+    .replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  return {
+    ...{ html, text, problems, status: response!.status },
+    pictured: script === undefined ? undefined : JSON.parse(script),
+  };
+}
+
+const scale = (...scale: number[]) => [{ type: "scale", scale }];
+const CZYX = [
+  { name: "c", type: "channel" },
+  ...["z", "y", "x"].map((name) => ({
+    name,
+    type: "space",
+    unit: "micrometer",
+  })),
+];
+
+/** Attributes, the texts of the page, and the array that the page draws. */
+const CASES: Readonly<
+  Record<string, {
+    arrays: Record<string, number[]>;
+    attributes: unknown;
+    texts: string[];
+    pictured: Record<string, unknown>;
+  }>
+> = {
+  "OME-Zarr 0.5 with channels": {
+    arrays: { "0": [2, 6, 20, 30], "1": [2, 6, 10, 15], "2": [2, 6, 5, 8] },
+    attributes: {
+      ome: {
+        version: "0.5",
+        multiscales: [{
+          name: "cells",
+          type: "gaussian",
+          axes: CZYX,
+          datasets: [1, 2, 4].map((factor, i) => ({
+            path: `${i}`,
+            coordinateTransformations: scale(1, 0.5, 0.36 * factor, 9e-7),
+          })),
+          coordinateTransformations: scale(1, 1, 10, 1),
+        }],
+        omero: {
+          channels: [
+            { label: "DAPI", color: "0000FF", window: { start: 1, end: 9 } },
+            { color: "red", active: false, window: { start: 9, end: 1 } },
+          ],
+          rdefs: { defaultZ: 4 },
+        },
+      },
+    },
+    texts: [
+      "name cells attributes OME-Zarr 0.5",
+      "dimensions c (channel), z × y × x (space, micrometer) resampling gaussian",
+      "0 2 × 6 × 20 × 30 uint16 in chunks of 2 × 4 × 4 × 4",
+      "pixels of 0.5 × 3.6 × 9e-7 µm",
+      "2 2 × 6 × 5 × 8 uint16 in chunks of 2 × 4 × 4 × 4 pixels of 0.5 × 14.4 × 9e-7 µm",
+      "The smallest of 3 levels, 2 .",
+    ],
+    pictured: {
+      path: "2",
+      url: "http://host/2",
+      names: ["c", "z", "y", "x"],
+      axes: { rows: 2, columns: 3, colors: 0 },
+      start: [0, 4, 0, 0],
+      channels: [
+        {
+          index: 0,
+          label: "DAPI",
+          color: "#0000ff",
+          window: [1, 9],
+          isActive: true,
+        },
+        { index: 1, label: "channel 1", color: "#ffffff", isActive: false },
+      ],
+    },
+  },
+  "OME-Zarr 0.4 without channels": {
+    arrays: { "a/0": [3, 4, 8, 8], "a/1": [3, 4, 4, 4] },
+    attributes: {
+      multiscales: [{
+        version: "0.4",
+        axes: [{ name: "t", type: "time", unit: "second" }, ...CZYX.slice(1)],
+        datasets: [{ path: "a/0" }, {
+          path: "./a//1/",
+          coordinateTransformations: scale(5, 2, 2, 2),
+        }],
+      }],
+    },
+    texts: [
+      "OME-Zarr 0.4",
+      "t (time, second), z × y × x (space, micrometer)",
+      "./a//1/ 3 × 4 × 4 × 4",
+      "pixels of 2 × 2 × 2 µm",
+    ],
+    pictured: {
+      path: "a/1",
+      axes: { rows: 2, columns: 3 },
+      start: [0, 2, 0, 0],
+      channels: [],
+    },
+  },
+  "GeoZarr with groups": {
+    arrays: {
+      "r10/x": [16],
+      "r10/b1": [16, 16],
+      "r20/x": [8],
+      "r20/b1": [8, 8],
+    },
+    attributes: {
+      "proj:code": "EPSG:32633",
+      "spatial:dimensions": ["y", "x"],
+      multiscales: {
+        layout: [
+          { asset: "r10", "spatial:transform": [10, 0, 5e5, 0, -10, 5e6] },
+          {
+            asset: "r20",
+            derived_from: "r10",
+            "spatial:transform": [20, 0, 5e5, 0, -20, 5e6],
+          },
+        ],
+        resampling_method: "average",
+      },
+    },
+    texts: [
+      "attributes GeoZarr multiscales dimensions y × x (space) resampling average projection EPSG:32633",
+      "r10/b1 16 × 16 uint16 in chunks of 4 × 4 pixels of 10 × 10",
+      "pixels of 20 × 20",
+    ],
+    pictured: { path: "r20/b1", axes: { rows: 0, columns: 1 } },
+  },
+  "ndpyramid": {
+    arrays: { "0/air": [2, 5, 5], "1/air": [2, 8, 8], "0/time": [2] },
+    attributes: {
+      multiscales: [{
+        type: "reduce",
+        datasets: [0, 1].map((level) => ({
+          ...{ path: `${level}`, level, pixels_per_tile: 128 },
+          crs: "EPSG:3857",
+        })),
+      }],
+    },
+    texts: [
+      "attributes ndpyramid resampling reduce projection EPSG:3857",
+      "0/air",
+    ],
+    pictured: { path: "0/air", axes: { rows: 1, columns: 2 } },
+  },
+  "two conventions about the same levels": {
+    arrays: { "0": [8, 8], "1": [4, 4] },
+    attributes: {
+      ome: {
+        version: "0.5",
+        multiscales: [{ axes: [], datasets: [{ path: "0" }, { path: "1" }] }],
+      },
+      multiscales: { layout: [{ asset: "0" }, { asset: "1" }] },
+    },
+    texts: ["attributes OME-Zarr 0.5, GeoZarr multiscales"],
+    pictured: { path: "1" },
+  },
+};
+
+for (
+  const [name, { arrays, attributes, texts, pictured }] of Object.entries(CASES)
+) {
+  Deno.test(`a page of a group shows the levels of ${name}`, async () => {
+    const page = await pageOf(await storeOf(arrays, attributes));
+    assertEquals([page.status, page.problems], [200, []]);
+    for (const text of texts) {
+      assert(page.text.includes(text), `${text}\n${page.text}`);
+    }
+    for (const [member, value] of Object.entries(pictured)) {
+      assertEquals(page.pictured[member], value, member);
+    }
+    assert(page.html.includes('<div id="view">'));
+  });
+}
+
+Deno.test("a page of a group lists labels, and links those that are there", async () => {
+  const store = await storeOf({ "0": [8, 8], "labels/a/0": [8, 8] }, {
+    multiscales: [{ datasets: [{ path: "0" }] }],
+  });
+  await store.set("/labels/zarr.json", group({ labels: ["a", "b", "..", 7] }));
+  await store.set("/labels/a/zarr.json", group({}));
+  for (const path of ["/", "/labels"]) {
+    const { html, text } = await pageOf(store, path);
+    assert(html.includes('<a href="http://host/labels/a">a</a>'), html);
+    assert(text.includes("b there is no such node"), text);
+    assert(
+      text.includes(".. there is no such node") || path === "/labels",
+      text,
+    );
+  }
+});
+
+Deno.test("a page of a group says which levels cannot be shown, and why", async () => {
+  const datasets = [
+    "0",
+    "missing",
+    "../0",
+    "../../x",
+    ".",
+    "",
+    "/",
+    "0/..",
+    "sub",
+  ]
+    .concat("__proto__", "broken").map((path) => ({ path }));
+  const store = await storeOf({ "a/0": [8, 8] }, {});
+  await store.set(
+    "/a/zarr.json",
+    group({ multiscales: [{ datasets: [...datasets, {}, { path: 7 }] }] }),
+  );
+  await store.set("/a/sub/zarr.json", group({}));
+  await store.set("/a/broken/zarr.json", utf8("<html>"));
+  const { text, pictured, problems, status } = await pageOf(store, "/a");
+  assertEquals([status, pictured.path, problems.length], [200, "a/0", 1]);
+  for (
+    const line of [
+      "missing there is no such node",
+      "../0 not below this group",
+      "../../x not below this group",
+      ". not below this group",
+      "0/.. not below this group",
+      "sub a group without arrays",
+      "__proto__ there is no such node",
+      "broken /a/broken/zarr.json: The metadata is invalid",
+      "without a path not below this group",
+    ]
+  ) assert(text.includes(line), `${line}\n${text}`);
+  await store.delete("/a/0/zarr.json");
+  const without = await pageOf(store, "/a");
+  assertEquals([without.status, without.pictured], [200, undefined]);
+  assert(without.text.includes("No level can be read"), without.text);
+});
+
+Deno.test("a page of a group says that the smallest level is too large for a picture", async () => {
+  const cases: readonly [number[], number[], string][] = [
+    [
+      [2000, 3000],
+      [500, 500],
+      "is larger than a picture, which shows a part of it",
+    ],
+    [[1024, 1024], [1024, 1024], "The only level, 0 ."],
+    [[9000, 9000], [9000, 9000], "since 81,000,000 elements would be decoded"],
+    [[2 ** 52, 2 ** 52], [2 ** 52, 2 ** 52], "elements would be decoded"],
+  ];
+  for (const [shape, chunkShape, expected] of cases) {
+    const store = new MemoryStore([[
+      "/zarr.json",
+      group({ multiscales: [{ datasets: [{ path: "0" }] }] }),
+    ]]);
+    const metadata = {
+      ...arrayMetadata({
+        shape: [1, 1],
+        dataType: "uint8",
+        chunkShape: [1, 1],
+      }),
+      shape,
+      chunk_grid: {
+        name: "regular",
+        configuration: { chunk_shape: chunkShape },
+      },
+    };
+    await store.set("/0/zarr.json", encodeJson(metadata));
+    const { text, pictured, html } = await pageOf(store);
+    assert(text.includes(expected), text);
+    assertEquals(pictured !== undefined, html.includes('id="view"'));
+    assertEquals(pictured === undefined, expected.includes("decoded"));
+  }
+});
+
+const EVIL = "</script><img src=x onerror=alert(1)>";
+
+Deno.test("a page of a group shows hostile attributes as texts, and only some of many", async () => {
+  const long = "x".repeat(10_000);
+  const many = Array.from({ length: 10_000 }, (_, i) => ({ path: `${i}` }));
+  const omero = {
+    channels: [
+      {
+        label: EVIL,
+        color: "red;x:url(//a)",
+        window: { start: NaN, end: 1e400 },
+      },
+      null,
+      7,
+      ...Array.from({ length: 100 }, () => ({ label: long })),
+    ],
+    rdefs: { defaultZ: 1e308, defaultT: -1 },
+  };
+  const all: unknown[] = [
+    {
+      multiscales: [{
+        name: EVIL,
+        axes: [EVIL, { name: EVIL, unit: EVIL }],
+        datasets: [{ path: EVIL }, { path: "0" }],
+        type: EVIL,
+        version: EVIL,
+      }],
+      omero,
+    },
+    { multiscales: [{ datasets: many, name: long }], labels: many },
+    {
+      multiscales: Array.from(
+        { length: 1000 },
+        () => ({ datasets: [{ path: "0" }] }),
+      ),
+    },
+    {
+      multiscales: { layout: many, resampling_method: EVIL },
+      "proj:code": EVIL,
+    },
+    {
+      multiscales: {
+        layout: [{
+          asset: "0",
+          "spatial:transform": [1e308, 1e308, 0, 1e308, 1e308, 0],
+        }],
+      },
+    },
+    {
+      multiscales: [{
+        axes: CZYX.slice(2),
+        datasets: [{
+          path: "0",
+          coordinateTransformations: scale(1e300, -1e-300),
+        }],
+        coordinateTransformations: scale(1e300, 1e300),
+      }],
+    },
+    {
+      multiscales: [{
+        axes: 7,
+        datasets: [{
+          path: "0",
+          coordinateTransformations: [
+            { type: "scale", scale: ["1", EVIL] },
+            null,
+          ],
+        }],
+      }],
+    },
+    {
+      ome: {
+        multiscales: [null, 7, [], { datasets: null }, { datasets: [null] }],
+        omero: 7,
+        labels: [EVIL, null, long],
+      },
+    },
+    { ome: [], omero: [], multiscales: "0", labels: "0", plate: EVIL },
+    { multiscales: { layout: "0" } },
+    { multiscales: [{ datasets: [] }] },
+    { multiscales: [{ axes: CZYX, datasets: [{ path: "0" }] }], omero },
+  ];
+  for (const attributes of all) {
+    for (const shape of [[8, 8], [2, 1, 8, 8], [], [0, 0]]) {
+      const store = await storeOf(
+        { "0": shape.map((length) => length || 1) },
+        attributes,
+      );
+      if (shape.includes(0)) {
+        const metadata = {
+          ...arrayMetadata({
+            shape: [1, 1],
+            dataType: "uint8",
+            chunkShape: [1, 1],
+          }),
+          shape,
+        };
+        await store.set("/0/zarr.json", encodeJson(metadata));
+      }
+      const { html, status, text, pictured, problems } = await pageOf(store);
+      const name = JSON.stringify(attributes).slice(0, 200);
+      assertEquals(status, 200, `${name} ${problems}`);
+      assertEquals(/<img|alert\(1\)<\/script/.test(html), false, name);
+      assertEquals(
+        /\bNaN\b|Infinity|undefined|\[object/.test(
+          text.split("Attributes")[0]!,
+        ),
+        false,
+        `${name}\n${text.slice(0, 3000)}`,
+      );
+      const [shown] = html.split('id="attributes"');
+      assert(shown!.length < 200_000, `${name} ${shown!.length}`);
+      if (pictured === undefined) continue;
+      for (const { color } of pictured.channels) {
+        assert(/^#[\da-f]{6}$/.test(color));
+      }
+      assertEquals(pictured.start.length, shape.length);
+      assert(
+        pictured.start.every((start: number, i: number) =>
+          start >= 0 && start <= shape[i]!
+        ),
+        name,
+      );
+    }
+  }
+});
+
+Deno.test("multiscalesOf leaves out nothing but what is of no known form", () => {
+  assertEquals(multiscalesOf({}, ""), []);
+  assertEquals(
+    multiscalesOf({ multiscales: [{ datasets: [] }] }, "").length,
+    1,
+  );
+  const [image] = multiscalesOf({
+    multiscales: [{ axes: ["y", "x"], datasets: [{ path: "0" }] }],
+  }, "a/b");
+  assertEquals(image!.axes.map(({ name }) => name), ["y", "x"]);
+  assertEquals(image!.levels.map(({ path }) => path), ["a/b/0"]);
+  const [off] = channelsOf({ omero: { channels: [{ active: false }] } });
+  assertEquals(off!.isActive, true);
+});
+
+Deno.test("paintChannels adds the colors of channels", () => {
+  const samples = [0, 100, 50, 300, 100, NaN, 25, 200];
+  const channels = [
+    { index: 0, color: "#ff0000", window: [0, 100] as const },
+    { index: 1, color: "#00ff80", window: [100, 300] as const },
+  ];
+  assertEquals([...paintChannels(samples, 2, channels)], [
+    ...[0, 0, 0, 255],
+    ...[128, 255, 128, 255],
+    ...[255, 0, 0, 255],
+    ...[64, 128, 64, 255],
+  ]);
+  assertEquals(
+    [...paintChannels([5, 5], 1, [{ index: 0, color: "#ffffff" }])],
+    [
+      ...[0, 0, 0, 255, 0, 0, 0, 255],
+    ],
+  );
+  assertEquals(
+    [...paintChannels([1, 3], 1, [{ index: 0, color: "#ffffff" }])],
+    [
+      ...[0, 0, 0, 255, 255, 255, 255, 255],
+    ],
+  );
+});
+
+Deno.test("a page of a group that cannot list finds its levels by their paths", async () => {
+  const store = await storeOf({ "0": [8, 8] }, {
+    multiscales: [{ datasets: [{ path: "0" }, { path: "1" }] }],
+  });
+  const blind = { get: (key: StoreKey) => store.get(key) } as MemoryStore;
+  const { text, pictured } = await pageOf(blind);
+  assertEquals(pictured.path, "0");
+  assert(text.includes("1 /1/zarr.json: "), text);
+});
