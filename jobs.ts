@@ -38,6 +38,7 @@ export {
   type LeftOutNode,
   type NodeLocation,
   type OtherArray,
+  type RecodedChunks,
   type Recoding,
   type Repair,
   repair,

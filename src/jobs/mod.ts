@@ -12,6 +12,7 @@ export type {
   ConvertProgress,
   LeftOutNode,
   OtherArray,
+  RecodedChunks,
 } from "./convert/convert_options.ts";
 export { isUnfinished } from "./convert/unfinished_marker.ts";
 export type { NodeLocation } from "./hierarchy/node_location.ts";

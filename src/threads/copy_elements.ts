@@ -130,6 +130,51 @@ export function copyElements(
   }
 }
 
+/**
+ * Sets all elements of a block of memory to one element.
+ *
+ * @param element The bytes of the element. Those of several numbers of `size` bytes lie along
+ * the last dimension.
+ * @param counts The number of elements along each dimension.
+ */
+export function repeatElement(
+  to: ElementsAt,
+  element: Uint8Array,
+  counts: readonly number[],
+  size: number,
+): void {
+  const hasParts = element.length > size;
+  const strides = counts.map((_, i) =>
+    hasParts && i === counts.length - 1 ? 1 : 0
+  );
+  copyElements(to, { bytes: element, offset: 0, strides }, counts, size);
+}
+
+/** Whether memory holds the bytes of one element again and again. */
+export function isRepeated(bytes: Uint8Array, element: Uint8Array): boolean {
+  const { length } = element;
+  for (let i = 0; i < length; i++) if (bytes[i] !== element[i]) return false;
+  // Each part of the memory equals the part one element before. Numbers are compared faster.
+  const isAligned = 4 % length === 0 || length % 4 === 0;
+  if (!isAligned || bytes.byteOffset % 4 > 0 || bytes.length % 4 > 0) {
+    return isPeriodic(bytes, length);
+  }
+  const { buffer, byteOffset } = bytes;
+  const words = new Uint32Array(buffer, byteOffset, bytes.length / 4);
+  const period = Math.max(1, length / 4);
+  return isPeriodic(bytes.subarray(0, 4), length) && isPeriodic(words, period);
+}
+
+function isPeriodic(
+  numbers: Uint8Array | Uint32Array,
+  period: number,
+): boolean {
+  for (let i = period; i < numbers.length; i++) {
+    if (numbers[i] !== numbers[i - period]) return false;
+  }
+  return true;
+}
+
 /** A dimension of a copy, with the steps from one element to the next in bytes. */
 interface Axis {
   count: number;

@@ -3,17 +3,27 @@
  * of their workers (`run_chunk_worker.ts`), and what the workers do with a chunk
  * (`thread_jobs.ts`, `chunk_coder.ts`, `copy_elements.ts`).
  */
-export type { ChunkFormat } from "./chunk_coder.ts";
+export {
+  ChunkCoder,
+  type ChunkFormat,
+  codecsIn,
+  ownCodecs,
+  stridesInOrder,
+} from "./chunk_coder.ts";
 export {
   type ChunkBlock,
   type ChunkElements,
   copyElements,
   copyFromChunk,
   copyIntoChunk,
+  isRepeated,
+  repeatElement,
 } from "./copy_elements.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
-export type { WorkerLike } from "./start_worker.ts";
+export { processorCount, type WorkerLike } from "./start_worker.ts";
 export {
+  type DecodeJob,
+  type EncodeJob,
   isCheapToDecode,
   type JobResult,
   LEAST_TO_SEND,

@@ -12,7 +12,12 @@ import {
   ownCodecs,
   stridesInOrder,
 } from "./chunk_coder.ts";
-import { copyElements, copyFromChunk, copyIntoChunk } from "./copy_elements.ts";
+import {
+  copyFromChunk,
+  copyIntoChunk,
+  isRepeated,
+  repeatElement,
+} from "./copy_elements.ts";
 import {
   type Answer,
   type CheckJob,
@@ -143,22 +148,20 @@ async function run(
     copyFromChunk(job.block, elements, elementSize);
     return true;
   }
-  const { elements, fill, strides = stridesInOrder(shape, "C") } = job;
+  const { elements, fill, leaveOut, strides = stridesInOrder(shape, "C") } =
+    job;
   if (elements instanceof Uint8Array) {
+    if (leaveOut && isRepeated(elements, leaveOut)) return true;
     return await coder.encode({ bytes: elements, strides });
   }
   const length = shape.reduce((product, n) => product * n, elementSize);
   if (gathered.length !== length) gathered = new Uint8Array(length);
   const bytes = gathered;
   if (fill !== undefined) {
-    copyElements(
-      { bytes, offset: 0, strides },
-      { bytes: fill, offset: 0, strides: strides.map(() => 0) },
-      shape,
-      elementSize,
-    );
+    repeatElement({ bytes, offset: 0, strides }, fill, shape, elementSize);
   }
   copyIntoChunk(elements, { bytes, strides }, elementSize);
+  if (leaveOut && isRepeated(bytes, leaveOut)) return true;
   const encoded = await coder.encode({ bytes, strides });
   return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
 }

@@ -34,9 +34,14 @@ export interface EncodeJob {
   readonly strides?: readonly number[] | undefined;
   /** The element of the chunk outside of a block in shared memory. */
   readonly fill?: Uint8Array | undefined;
+  /** A chunk of which each element has these bytes is not encoded: the result is `true`. */
+  readonly leaveOut?: Uint8Array | undefined;
 }
 
-/** The result of a job: elements, encoded bytes, `true` if elements were copied or checked, or why the job failed. */
+/**
+ * The result of a job: elements, encoded bytes, `true` if elements were copied or checked, or
+ * if a chunk was left out, or why the job failed.
+ */
 export type JobResult = ChunkElements | Uint8Array | true | { failed: string };
 
 /** A message to a worker. */

@@ -402,7 +402,11 @@ function isResultOf(
     results.every((result: Partial<ChunkElements & { failed: string }>, i) => {
       const job = jobs[i]!;
       if (typeof result?.failed === "string") return true;
-      if (job.kind === "encode") return result instanceof Uint8Array;
+      if (job.kind === "encode") {
+        const isLeftOut = job.leaveOut !== undefined &&
+          result as unknown === true;
+        return isLeftOut || result instanceof Uint8Array;
+      }
       if (job.kind === "check" || job.block !== undefined) {
         return result as unknown === true;
       }

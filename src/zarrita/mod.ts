@@ -13,7 +13,11 @@ export {
   type Zarrita,
   type ZarritaArray,
 } from "./set_sharded.ts";
-export { innermostCodecs } from "./sharded_array.ts";
+export {
+  innermostCodecs,
+  parseShardLevels,
+  ShardedArray,
+} from "./sharded_array.ts";
 export type { GetShardedOptions, ReadProgress } from "./sharded_read.ts";
 export {
   withZarrParts,

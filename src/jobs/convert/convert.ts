@@ -26,10 +26,12 @@ import {
   planConversion,
   type PlannedArray,
 } from "./convert_plan.ts";
-import { ConvertWork, type WorkItem } from "./convert_work.ts";
+import { Recodings } from "../recode/recodings.ts";
+import { ConvertWork } from "./convert_work.ts";
 import { type Copied, copyValue, isRight } from "./copy_value.ts";
 import {
   changedError,
+  type CopiedValue,
   fingerprintOf,
   type ListedSource,
   listSource,
@@ -45,7 +47,8 @@ import {
 /**
  * Copies an array, or a group with all that is in it, and gives the arrays another layout:
  * other chunk keys and other parts, and shards that are files of other formats. Elements are
- * neither decoded nor encoded.
+ * decoded and encoded only with `recode`, for other codecs, and for other shapes of chunks
+ * and shards.
  *
  * Chunks are copied in constant memory, if the stores have streams, and `concurrency` of
  * them at once. The checksum of a chunk whose last codec is `crc32c`, and that of the index
@@ -119,9 +122,7 @@ export async function convert(
     ...storeOptions,
     ...{ keepGoing, only, exclude, others },
   });
-  if (plan.arrays.some(({ isRecoded }) => isRecoded) && !options.dryRun) {
-    throw new Error("Arrays cannot be recoded yet; expected the option dryRun");
-  }
+  const recoding = await Recodings.prepare(plan, options);
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {
     await claim.undo();
@@ -129,14 +130,17 @@ export async function convert(
   });
   await assertTargetOutside(plan, listed.markers, claim, storeOptions);
   const work = new ConvertWork(plan, listed, options.share);
+  recoding.begin(options.share);
+  const total = work.total + recoding.total;
   const conversion = {
     arrays: plan.arrays.map(({ path, source, target, stored }) => ({
       path,
       from: source.metadata,
       metadata: target.metadata,
       chunks: stored?.count,
+      ...recoding.report(path),
     })),
-    total: work.total,
+    total,
     v2Documents: listed.v2Documents,
     v2Nodes: listed.v2Nodes,
     leftOut: plan.leftOut,
@@ -147,10 +151,10 @@ export async function convert(
   if (options.dryRun) return conversion;
   if (claim.marker?.earlier) await removeEarlier(to, claim.marker, options);
   const done = options.finish
-    ? await checkAll(plan, work, options)
-    : await copyAll(plan, work, claim, options);
+    ? await checkAll(plan, work, recoding, options)
+    : await copyAll(plan, work, recoding, claim, options);
   if (options.share) return { ...conversion, ...done };
-  await finishConversion(plan, listed, claim, options);
+  await finishConversion(plan, listed, recoding, claim, options);
   return { ...conversion, ...done, isFinished: true };
 }
 
@@ -179,6 +183,7 @@ const CLAIM_PERIOD = 2000;
 async function copyAll(
   plan: ConvertPlan,
   work: ConvertWork,
+  recoding: Recodings,
   { marker }: Claim,
   options: ConvertOptions,
 ): Promise<ConvertCounts> {
@@ -190,17 +195,49 @@ async function copyAll(
     ? "same size"
     : undefined;
   let checkedAt = performance.now();
-  const done = await countOutcomes(work, options, async (item, signal) => {
+  const check = async (signal: AbortSignal) => {
     if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
       checkedAt = performance.now();
       await assertStillMarked(target, marker, { signal });
     }
+  };
+  const total = work.total + recoding.total;
+  const counter = new Counter(total, options);
+  await runConcurrently(work, concurrencyOf(options), async (item, signal) => {
+    await check(signal);
     await stamps.take(item, { signal });
-    return await copyValue(item, skip, { signal });
-  });
-  await stamps.check(plan, work, options);
-  return done;
+    counter.count(await copyValue(item, skip, { signal }));
+  }, options.signal);
+  await recoding.run({
+    mode: skip === "same bytes" ? "compare" : "write",
+    skipsStored: skip === "same size",
+    concurrency: concurrencyOf(options),
+    async before(values, signal) {
+      await check(signal);
+      await runConcurrently(
+        values,
+        STAMPS,
+        (value, signal) => stamps.take(value, { signal }),
+        signal,
+      );
+    },
+    done: (_, copied) => counter.count(copied),
+  }, options.signal);
+  await stamps.check(plan, allValues(work, recoding), options);
+  return counter.counts;
 }
+
+/** The values whose stamps are taken, as many times as they are taken. */
+function* allValues(
+  work: ConvertWork,
+  recoding: Recodings,
+): Generator<CopiedValue> {
+  yield* work;
+  yield* recoding.sourceValues();
+}
+
+/** How many stamps are taken at the same time. */
+const STAMPS = 8;
 
 /** The number of missing chunks that a message names. */
 const MOST_NAMED = 3;
@@ -213,11 +250,18 @@ const MOST_NAMED = 3;
 async function checkAll(
   { target }: ConvertPlan,
   work: ConvertWork,
+  recoding: Recodings,
   options: ConvertOptions,
 ): Promise<ConvertCounts> {
   const missing: string[] = [];
   let count = 0;
-  const done = await countOutcomes(work, options, async (item, signal) => {
+  const miss = (key: string) => {
+    if (count++ < MOST_NAMED) missing.push(describe(key));
+  };
+  const concurrency = concurrencyOf(options);
+  const total = work.total + recoding.total;
+  const counter = new Counter(total, options);
+  await runConcurrently(work, concurrency, async (item, signal) => {
     const { from, to, change } = item;
     let size: number | undefined;
     if (change === undefined) size = await from.size({ signal });
@@ -225,41 +269,64 @@ async function checkAll(
       const bytes = await from.get({ signal });
       size = bytes && change(bytes).length;
     }
-    if (size === undefined) return { outcome: "absent", bytes: 0 };
+    if (size === undefined) return counter.count(ABSENT);
     if (await isRight(from, to, size, "same size", { signal })) {
-      return { outcome: "skipped", bytes: 0 };
+      return counter.count(THERE);
     }
-    if (count++ < MOST_NAMED) missing.push(describe(to.key));
-    return undefined;
-  });
-  if (count === 0) return done;
+    miss(to.key);
+    counter.count(undefined);
+  }, options.signal);
+  // A chunk that is absent may have no elements but the fill value.
+  await recoding.run({
+    mode: "check",
+    skipsStored: true,
+    concurrency,
+    before: () => Promise.resolve(),
+    done(key, copied) {
+      if (copied.outcome !== "copied") return counter.count(copied);
+      miss(key);
+      counter.count(undefined);
+    },
+  }, options.signal);
+  if (count === 0) return counter.counts;
   throw new Error(
     `Cannot finish the conversion to ${
       describePlace(target)
-    }: it lacks ${count} of ${work.total} chunks and files, such as ${
+    }: it lacks ${count} of ${total} chunks and files, such as ${
       missing.join(", ")
     }; run their shares again`,
   );
 }
 
-/** Runs a task for each value, several of them at once, counts the outcomes, and reports the progress. */
-async function countOutcomes(
-  work: ConvertWork,
-  { concurrency = 4, onProgress, signal }: ConvertOptions,
-  task: (item: WorkItem, signal: AbortSignal) => Promise<Copied | undefined>,
-): Promise<ConvertCounts> {
-  const counts = { ...NOTHING_DONE };
-  await runConcurrently(work, concurrency, async (item, signal) => {
-    const copied = await task(item, signal);
+const ABSENT: Copied = { outcome: "absent", bytes: 0 };
+const THERE: Copied = { outcome: "skipped", bytes: 0 };
+
+function concurrencyOf({ concurrency = 4 }: ConvertOptions): number {
+  return concurrency;
+}
+
+/** Counts the outcomes, and reports the progress. */
+class Counter {
+  readonly counts = { ...NOTHING_DONE };
+  readonly #total: number;
+  readonly #onProgress: ConvertOptions["onProgress"];
+
+  constructor(total: number, { onProgress }: ConvertOptions) {
+    this.#total = total;
+    this.#onProgress = onProgress;
+  }
+
+  /** @param copied The outcome for a value; `undefined` for one that is missing. */
+  count(copied: Copied | undefined): void {
+    const { counts } = this;
     if (copied !== undefined) {
       counts[copied.outcome]++;
       counts.bytes += copied.bytes;
     }
     const { skipped, absent, bytes } = counts;
     const done = counts.copied + skipped + absent;
-    onProgress?.({ done, total: work.total, bytes });
-  }, signal);
-  return counts;
+    this.#onProgress?.({ done, total: this.#total, bytes });
+  }
 }
 
 /**
@@ -271,6 +338,7 @@ async function countOutcomes(
 async function finishConversion(
   plan: ConvertPlan,
   listed: ListedSource,
+  recoding: Recodings,
   { marker }: Claim,
   options: ConvertOptions,
 ): Promise<void> {
@@ -281,7 +349,7 @@ async function finishConversion(
   await assertStillMarked(target, marker, options);
   if (options.resume || options.finish) {
     const { signal } = options;
-    await removeStaleChunks(plan, signal ? { signal } : {});
+    await removeStaleChunks(plan, recoding, signal ? { signal } : {});
   }
   for (const [path, bytes] of documents) {
     await write(target.store, documentKey(target, path), bytes, options);
@@ -313,26 +381,31 @@ async function assertUnchanged(
  */
 async function removeStaleChunks(
   plan: ConvertPlan,
+  recoding: Recodings,
   options: StoreOptions,
 ): Promise<void> {
   if (typeof plan.target.store.list !== "function") return;
   const counts = new Map<PlannedArray, number>();
-  await listChunks(plan, plan.arrays, (array) => {
-    counts.set(array, (counts.get(array) ?? 0) + 1);
+  const found: [PlannedArray, readonly number[]][] = [];
+  await listChunks(plan, plan.arrays, (array, coordinates) => {
+    if (!array.isRecoded) counts.set(array, (counts.get(array) ?? 0) + 1);
+    else if (!recoding.mayMake(array, coordinates)) {
+      found.push([array, coordinates]);
+    }
   }, options);
   // The target has all chunks of the source, so that any further chunk is stale.
   const stale = plan.arrays.filter((array) =>
     (counts.get(array) ?? 0) > (array.stored?.count ?? Infinity)
   );
-  if (stale.length === 0) return;
   const known = new Map(
     stale.map((array) => [array, new Set(Array.from(array.stored!, String))]),
   );
-  const found: [PlannedArray, readonly number[]][] = [];
-  await listChunks(plan, stale, (array, coordinates) => {
-    const isKnown = known.get(array)!.has(String(coordinates));
-    if (!isKnown) found.push([array, coordinates]);
-  }, options);
+  if (stale.length > 0) {
+    await listChunks(plan, stale, (array, coordinates) => {
+      const isKnown = known.get(array)!.has(String(coordinates));
+      if (!isKnown) found.push([array, coordinates]);
+    }, options);
+  }
   for (const [array, coordinates] of found) {
     await array.target.delete(coordinates, options);
   }

@@ -1,4 +1,5 @@
 import { assertShare, type Share } from "../../arrays/mod.ts";
+import type { Codecs } from "../../codecs/mod.ts";
 import {
   BOOLEAN,
   checkExclusive,
@@ -14,6 +15,7 @@ import {
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { GLOBS } from "../hierarchy/select_nodes.ts";
+import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import {
   assertLayout,
   LAYOUT_OPTIONS,
@@ -52,9 +54,28 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
   /** The number of chunks that are copied at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
+   * The threads that decode and encode chunks with `recode`: a pool, or their number from 0;
+   * with 0, the calling thread does all work. Defaults to one for each processor, for arrays
+   * of 16 MiB or more.
+   */
+  readonly threads?: ThreadPool | number | undefined;
+  /**
+   * About the most bytes of chunks that are in memory at the same time with `recode`: half of
+   * it for elements, half for encoded chunks. Threads need memory for two chunks each beside
+   * it, and single chunks, and shards in a `container`, may need more. Less memory can mean
+   * that chunks are decoded several times. Default: 256 MiB, or more for large chunks.
+   */
+  readonly memory?: number | undefined;
+  /**
+   * A registry of codecs for `recode`, such as `zarr.registry` of zarrita, for arrays with
+   * codecs that this package does not have.
+   */
+  readonly codecs?: Codecs | undefined;
+  /**
    * Continues a conversion that was not finished. Chunks that the target has with all
    * parts and the length of the source's chunk are skipped; `"compare"` compares all
-   * their bytes instead.
+   * their bytes instead. With `recode`, chunks that the target has with all parts are
+   * skipped, since stores write a chunk whole or not at all; `"compare"` makes them again.
    */
   readonly resume?: boolean | "compare" | undefined;
   /**
@@ -120,6 +141,9 @@ const OPTIONS: OptionRules<ConvertOptions> = {
   exclude: GLOBS,
   others: oneOf("copy"),
   concurrency: CONCURRENCY,
+  threads: THREADS,
+  memory: wholeFrom(1),
+  codecs: objectRule("a registry of codecs"),
   resume: oneOf(true, false, "compare"),
   overwrite: BOOLEAN,
   keepGoing: BOOLEAN,
@@ -158,15 +182,21 @@ export function assertConvertOptions(options: ConvertOptions): void {
 export interface Conversion {
   /** The arrays, with their new metadata. */
   readonly arrays: readonly ConvertedArray[];
-  /** The number of chunks and other files: those of the share, if there is one. */
+  /**
+   * The number of chunks and other files: those of the share, if there is one. With `recode`,
+   * the chunks of the target count.
+   */
   readonly total: number;
-  /** The number of chunks and other files that were copied. */
+  /** The number of chunks and other files that were copied or made. */
   readonly copied: number;
   /** The number of those that the target had already. */
   readonly skipped: number;
-  /** The number of chunks of the grid that the source does not have, if it cannot list. */
+  /**
+   * The number of chunks of the grid that the source does not have, if it cannot list, and
+   * of chunks with `recode` of which all elements have the fill value.
+   */
   readonly absent: number;
-  /** The number of bytes that were copied. */
+  /** The number of bytes that were copied, or stored with `recode`. */
   readonly bytes: number;
   /** Whether the target is finished, with its metadata. */
   readonly isFinished: boolean;
@@ -241,4 +271,26 @@ export interface ConvertedArray {
   readonly metadata: ArrayMetadata;
   /** The number of stored chunks, or `undefined` if the source cannot list. */
   readonly chunks: number | undefined;
+  /** What `recode` does; `undefined` for an array whose chunks stay as they are encoded. */
+  readonly recoded?: RecodedChunks | undefined;
+}
+
+/**
+ * The chunks of an array that gets another encoding.
+ *
+ * @example
+ * ```ts
+ * import type { RecodedChunks } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const isOften = ({ decodes }: RecodedChunks) => decodes > 2;
+ * ```
+ */
+export interface RecodedChunks {
+  /** The number of stored chunks that are made: those of the share, if there is one. */
+  readonly chunks: number;
+  /**
+   * How often a chunk of the source is decoded, on average; 0 if chunks stay encoded and
+   * only their shards change. More `memory` lowers numbers above 1.
+   */
+  readonly decodes: number;
 }

@@ -56,6 +56,10 @@ export interface PlannedArray {
   readonly stored: ChunkList | undefined;
   /** Whether chunks are decoded and encoded again, or divided into other shards. */
   readonly isRecoded: boolean;
+  /** The container of each shard, if the array is recoded. */
+  readonly containerOf:
+    | ((shard: readonly number[]) => ShardContainer)
+    | undefined;
   /** Puts a container around shards; `undefined` if chunks are copied as they are. */
   readonly contain: ContainShard | undefined;
 }
@@ -182,17 +186,22 @@ function planArray(
   const from = chunksAt(source, node.path, node.document);
   const to = chunksAt(target, node.path, parseZarrJson(document));
   const canList = typeof source.store.list === "function";
+  const isRecoded = layout.recode !== undefined &&
+    !isSameEncoding(from.metadata, to.metadata);
+  const [containerOf, contain] = forArray(node.path, () => {
+    const isLeft = layout.where?.(from.metadata, node.path) === false;
+    const container = isLeft
+      ? undefined
+      : layout.container?.(to.metadata, node.path);
+    return [container, container && containShards(to, container)];
+  });
   const array: PlannedArray = {
     path: node.path,
     source: from,
     target: to,
-    isRecoded: layout.recode !== undefined &&
-      !isSameEncoding(from.metadata, to.metadata),
-    contain: forArray(node.path, () => {
-      if (layout.where?.(from.metadata, node.path) === false) return;
-      const container = layout.container?.(to.metadata, node.path);
-      return container && containShards(to, container);
-    }),
+    isRecoded,
+    containerOf: isRecoded ? containerOf : undefined,
+    contain: isRecoded ? undefined : contain,
     stored: canList ? new ChunkList(from.gridShape.length) : undefined,
   };
   return { array, document };

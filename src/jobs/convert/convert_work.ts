@@ -58,9 +58,10 @@ export interface StoredValue {
   delete(options: StoreOptions): Promise<void>;
 }
 
-/** The chunks and the files of a conversion, or those of one share. */
+/** The chunks that are copied, and the files of a conversion, or those of one share. */
 export class ConvertWork implements Iterable<WorkItem> {
   readonly #plan: ConvertPlan;
+  readonly #arrays: readonly PlannedArray[];
   readonly #listed: ListedSource;
   readonly #share: Share | undefined;
   /** The number of items. */
@@ -72,18 +73,19 @@ export class ConvertWork implements Iterable<WorkItem> {
     share: Share | undefined,
   ) {
     this.#plan = plan;
+    this.#arrays = plan.arrays.filter(({ isRecoded }) => !isRecoded);
     this.#listed = listed;
     this.#share = share;
     this.total = this.#files().length +
-      plan.arrays.reduce(
+      this.#arrays.reduce(
         (sum, array) => sum + countToDo(arrayOfJob(array), share),
         0,
       );
   }
 
   *[Symbol.iterator](): Generator<WorkItem> {
-    const { source, target, arrays } = this.#plan;
-    for (const array of arrays) {
+    const { source, target } = this.#plan;
+    for (const array of this.#arrays) {
       const { metadata, chunkShape } = array.source;
       const { contain } = array;
       const checks = checksOf(metadata, chunkShape);

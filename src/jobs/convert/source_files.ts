@@ -180,7 +180,7 @@ export async function fingerprintOf(
 }
 
 /** A value that is copied from the source. */
-interface CopiedValue {
+export interface CopiedValue {
   readonly from: { readonly key: StoreKey; readonly flat: FlatParts };
 }
 

@@ -1,0 +1,382 @@
+import { type ChunkRows, type Codecs, noteKey } from "../../codecs/mod.ts";
+import { DamageError, describe } from "../../errors/mod.ts";
+import type { NamedConfiguration } from "../../metadata/mod.ts";
+import {
+  type ChunkBlock,
+  ChunkCoder,
+  type ChunkElements,
+  type ChunkFormat,
+  codecsIn,
+  copyFromChunk,
+  copyIntoChunk,
+  type DecodeJob,
+  type EncodeJob,
+  isCheapToDecode,
+  isRepeated,
+  type JobResult,
+  NoThreadsError,
+  ownCodecs,
+  repeatElement,
+  stridesInOrder,
+  type Threads,
+} from "../../threads/mod.ts";
+import type { ElementForm } from "./element_form.ts";
+
+/** The most decoded bytes of chunks that are given to a thread together. */
+const CALL_BYTES = 512 * 1024;
+
+/** An encoded chunk that is decoded to its place in a block. */
+export interface EncodedChunk {
+  /** The encoded bytes. Their memory goes to a thread. */
+  readonly bytes: Uint8Array;
+  /** The rows of a chunk that extends past the end of its array. */
+  readonly rows: ChunkRows | undefined;
+  readonly block: ChunkBlock;
+  /** The name of the chunk in messages, at the start of a sentence. */
+  readonly what: string;
+  readonly key: string;
+  /** Reads the chunk again. */
+  readonly read: () => Promise<Uint8Array | undefined>;
+}
+
+/** Threads, until one cannot be started. */
+export interface ThreadsInUse {
+  threads: Threads | undefined;
+}
+
+/**
+ * Decodes chunks into blocks, and encodes chunks of blocks: in threads, or in the calling
+ * thread if there are none, or the codecs are faster than messages to threads.
+ */
+export class ElementCodecs {
+  readonly #format: ChunkFormat;
+  readonly #coder: ChunkCoder;
+  readonly #use: ThreadsInUse;
+  /** Whether the calling thread is about as fast as a message to a thread. */
+  readonly isCheap: boolean;
+  /** The strides of elements as the codecs store them, so that none has to reorder them. */
+  readonly #strides: readonly number[];
+  /** The length of a decoded chunk in bytes. */
+  readonly chunkBytes: number;
+  /** The last task in the calling thread, since codecs decode into the same memory again. */
+  #latest: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    format: ChunkFormat,
+    coder: ChunkCoder,
+    use: ThreadsInUse,
+  ) {
+    this.#format = format;
+    this.#coder = coder;
+    this.#use = use;
+    this.isCheap = isCheapToDecode(format.codecs);
+    const { codecs, shape, elementSize } = format;
+    const [first] = codecs;
+    this.#strides = stridesInOrder(
+      shape,
+      first?.name === "transpose" ? first.configuration?.order : "C",
+    );
+    this.chunkBytes = shape.reduce((product, n) => product * n, elementSize);
+  }
+
+  /**
+   * Loads the codecs of chunks.
+   *
+   * @param form The elements; with several numbers each, `shape` has one more dimension.
+   * @param shape The shape of a chunk.
+   * @throws {TypeError} If a codec is unknown.
+   * @throws {MetadataError} If a codec refuses its configuration.
+   */
+  static async create(
+    codecs: readonly NamedConfiguration[],
+    { dataType, size, count }: ElementForm,
+    shape: readonly number[],
+    use: ThreadsInUse,
+    registry: Codecs | undefined,
+  ): Promise<ElementCodecs> {
+    const format: ChunkFormat = {
+      dataType,
+      elementSize: size / count,
+      shape,
+      codecs: count > 1
+        ? codecs.map((codec) => withOneDimensionMore(codec, shape.length))
+        : codecs,
+    };
+    const coder = ChunkCoder.create(
+      format,
+      await ownCodecs(format) ?? await codecsOf(registry, format),
+    );
+    return new ElementCodecs(format, coder, use);
+  }
+
+  /** Whether threads do the work, and need the elements of blocks in memory that they share. */
+  get isThreaded(): boolean {
+    return this.#use.threads !== undefined && !this.isCheap;
+  }
+
+  /**
+   * Decodes chunks, and copies elements of each to its block.
+   *
+   * @param chunks Chunks that may share memory.
+   * @throws {DamageError} If a chunk is damaged.
+   */
+  async decode(
+    chunks: readonly EncodedChunk[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { threads } = this.#use;
+    if (threads === undefined || this.isCheap) {
+      for (const chunk of chunks) await this.#decodeHere(chunk, chunk.bytes);
+      return;
+    }
+    const jobs = chunks.map(({ bytes, rows, block }): DecodeJob => ({
+      kind: "decode",
+      bytes,
+      rows,
+      block: isShared(block) ? block : undefined,
+    }));
+    const results = await this.#run(jobs, signal);
+    for (const [i, chunk] of chunks.entries()) {
+      const result = results?.[i];
+      if (result === true) continue;
+      if (result !== undefined && "bytes" in result) {
+        const elements = result as ChunkElements;
+        copyFromChunk(chunk.block, elements, this.#format.elementSize);
+        continue;
+      }
+      // The calling thread decodes what a thread has failed on, or says what is wrong.
+      const bytes = await chunk.read();
+      if (bytes === undefined) throw changedError(chunk);
+      await this.#decodeHere(chunk, bytes);
+    }
+  }
+
+  async #decodeHere(
+    { rows, block, what, key }: EncodedChunk,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await this.#inTurn(async () => {
+      noteKey(bytes, key, rows);
+      try {
+        const elements = await this.#coder.decode(bytes, undefined);
+        copyFromChunk(block, elements, this.#format.elementSize);
+      } catch (cause) {
+        if (cause instanceof DamageError) throw cause;
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new DamageError(`${what} cannot be decoded: ${reason}`, {
+          key,
+          cause,
+        });
+      }
+    });
+  }
+
+  /**
+   * Encodes chunks of a block.
+   *
+   * @param blocks The elements of each chunk that are in the array.
+   * @param fill The other elements of chunks. Chunks with no other elements at all are left
+   * out. If absent, other elements are zeros, and no chunk is left out.
+   * @returns The encoded chunks, in the same order; `undefined` for those that are left out.
+   */
+  async encode(
+    blocks: readonly ChunkBlock[],
+    fill: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<(Uint8Array | undefined)[]> {
+    const encoded: (Uint8Array | undefined)[] = [];
+    if (!this.isThreaded) {
+      for (const block of blocks) {
+        signal.throwIfAborted();
+        encoded.push(await this.#encodeHere(block, fill));
+      }
+      return encoded;
+    }
+    const size = Math.max(1, Math.floor(CALL_BYTES / this.chunkBytes));
+    const calls: Promise<void>[] = [];
+    for (let start = 0; start < blocks.length; start += size) {
+      const some = blocks.slice(start, start + size);
+      calls.push(
+        this.#encodeInThread(some, fill, signal).then((chunks) => {
+          for (const [i, chunk] of chunks.entries()) encoded[start + i] = chunk;
+        }),
+      );
+    }
+    for (const result of await Promise.allSettled(calls)) {
+      if (result.status === "rejected") throw result.reason;
+    }
+    return encoded;
+  }
+
+  async #encodeInThread(
+    blocks: readonly ChunkBlock[],
+    fill: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<(Uint8Array | undefined)[]> {
+    const jobs = blocks.map((block): EncodeJob => ({
+      kind: "encode",
+      elements: isShared(block)
+        ? block
+        : this.#gather(block, fill, this.#use.threads),
+      strides: this.#strides,
+      fill: isShared(block) && !this.#isWhole(block)
+        ? fill ?? new Uint8Array(this.#format.elementSize)
+        : undefined,
+      leaveOut: fill,
+    }));
+    const results = await this.#run(jobs, signal);
+    const encoded: (Uint8Array | undefined)[] = [];
+    for (const [i, block] of blocks.entries()) {
+      const result = results?.[i];
+      encoded.push(
+        result === true
+          ? undefined
+          : result instanceof Uint8Array
+          ? result
+          : await this.#encodeHere(block, fill),
+      );
+    }
+    return encoded;
+  }
+
+  async #encodeHere(
+    block: ChunkBlock,
+    fill: Uint8Array | undefined,
+  ): Promise<Uint8Array | undefined> {
+    return await this.#inTurn(async () => {
+      const bytes = this.#gather(block, fill, undefined);
+      if (fill && isRepeated(bytes, fill)) return undefined;
+      return await this.#coder.encode({ bytes, strides: this.#strides });
+    });
+  }
+
+  /**
+   * Encodes a chunk of one element, to see whether all codecs encode.
+   *
+   * @throws {TypeError} If a codec only decodes.
+   */
+  async assertEncodes(
+    form: ElementForm,
+    registry: Codecs | undefined,
+  ): Promise<void> {
+    const { codecs, shape } = this.#format;
+    const small = shape.map(() => 1);
+    if (form.count > 1) small[small.length - 1] = form.count;
+    const format = { ...this.#format, shape: small };
+    const loaded = await ownCodecs(format) ?? await codecsOf(registry, format);
+    try {
+      const bytes = new Uint8Array(form.size);
+      const strides = stridesInOrder(small, "C");
+      await ChunkCoder.create(format, loaded).encode({ bytes, strides });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new TypeError(
+        `Cannot encode by the codecs ${
+          codecs.map(({ name }) => describe(name)).join(", ")
+        }: ${reason}`,
+        { cause },
+      );
+    }
+  }
+
+  /** Returns the elements of a chunk in memory of their own. */
+  #gather(
+    block: ChunkBlock,
+    fill: Uint8Array | undefined,
+    threads: Threads | undefined,
+  ): Uint8Array {
+    const { elementSize, shape } = this.#format;
+    const bytes = threads?.allocate(this.chunkBytes) ??
+      new Uint8Array(this.chunkBytes);
+    const strides = this.#strides;
+    if (!this.#isWhole(block)) {
+      const element = fill ?? new Uint8Array(elementSize);
+      repeatElement({ bytes, offset: 0, strides }, element, shape, elementSize);
+    }
+    copyIntoChunk(block, { bytes, strides }, elementSize);
+    return bytes;
+  }
+
+  /** Whether all elements of a chunk are in the array. */
+  #isWhole({ counts }: ChunkBlock): boolean {
+    return counts.every((count, i) => count === this.#format.shape[i]);
+  }
+
+  /** Runs jobs in a thread; returns `undefined` if none can be started. */
+  async #run(
+    jobs: readonly (DecodeJob | EncodeJob)[],
+    signal: AbortSignal,
+  ): Promise<readonly JobResult[] | undefined> {
+    const bytes = jobs.length * this.chunkBytes;
+    try {
+      return await this.#use.threads!.run(this.#format, jobs, bytes, signal);
+    } catch (error) {
+      if (!(error instanceof NoThreadsError)) throw error;
+      this.#use.threads = undefined;
+      return undefined;
+    }
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#latest.then(task);
+    this.#latest = result.catch(() => {});
+    return result;
+  }
+}
+
+function isShared({ bytes }: ChunkBlock): boolean {
+  return !(bytes.buffer instanceof ArrayBuffer);
+}
+
+/** The codecs of a format in a registry of the caller. */
+async function codecsOf(
+  registry: Codecs | undefined,
+  format: ChunkFormat,
+): ReturnType<typeof codecsIn> {
+  const unknown: string[] = [];
+  for (const { name } of format.codecs) {
+    const found = await registry?.get(name)?.();
+    if (found === undefined) unknown.push(name);
+  }
+  if (unknown.length === 0) return await codecsIn(registry!, format);
+  const single = await Promise.all(
+    unknown.map((name) => ownCodecs({ ...format, codecs: [{ name }] })),
+  );
+  const names = unknown.filter((_, i) => single[i] === undefined);
+  throw new TypeError(
+    `Unknown ${names.length === 1 ? "codec" : "codecs"} ${
+      names.map((name) => describe(name)).join(", ")
+    }; expected a registry that has ${
+      names.length === 1 ? "it" : "them"
+    } in the option "codecs", such as that of zarrita`,
+  );
+}
+
+/**
+ * A codec for chunks with one more dimension, which stays the fastest one.
+ *
+ * @param rank The number of dimensions, with that one.
+ */
+function withOneDimensionMore(
+  codec: NamedConfiguration,
+  rank: number,
+): NamedConfiguration {
+  if (codec.name !== "transpose") return codec;
+  const given: unknown = codec.configuration?.order;
+  const axes = Array.from({ length: rank - 1 }, (_, i) => i);
+  const order = Array.isArray(given)
+    ? given
+    : given === "F"
+    ? axes.reverse()
+    : axes;
+  return { ...codec, configuration: { order: [...order, rank - 1] } };
+}
+
+/** An error about a chunk that was there when it was read first. */
+export function changedError({ key }: { readonly key: string }): Error {
+  return new Error(
+    `${
+      describe(key)
+    } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+  );
+}

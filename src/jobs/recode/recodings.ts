@@ -1,0 +1,101 @@
+import type { Share } from "../../arrays/mod.ts";
+import { processorCount, withThreads } from "../../threads/mod.ts";
+import type {
+  ConvertOptions,
+  RecodedChunks,
+} from "../convert/convert_options.ts";
+import type { ConvertPlan, PlannedArray } from "../convert/convert_plan.ts";
+import type { CopiedValue } from "../convert/source_files.ts";
+import type { ThreadsInUse } from "./element_codecs.ts";
+import { RecodedArray, type RecodeSink } from "./recode_array.ts";
+
+/** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
+const LEAST_TO_START = 16 * 2 ** 20;
+
+/** The arrays of a conversion that get another encoding. */
+export class Recodings {
+  readonly #arrays: readonly RecodedArray[];
+  readonly #use: ThreadsInUse;
+  readonly #threads: ConvertOptions["threads"];
+
+  private constructor(
+    arrays: readonly RecodedArray[],
+    use: ThreadsInUse,
+    threads: ConvertOptions["threads"],
+  ) {
+    this.#arrays = arrays;
+    this.#use = use;
+    this.#threads = threads;
+  }
+
+  /**
+   * Loads the codecs of all arrays, and divides the arrays into blocks.
+   *
+   * @throws {TypeError} If a codec is unknown or does not encode, or an array cannot be recoded.
+   */
+  static async prepare(
+    { source, arrays }: ConvertPlan,
+    { threads, memory, codecs }: ConvertOptions,
+  ): Promise<Recodings> {
+    const use: ThreadsInUse = { threads: undefined };
+    const count = typeof threads === "object" ? threads.size : threads;
+    const settings = {
+      codecs,
+      memory,
+      threads: count ?? processorCount(),
+      use,
+    };
+    const recoded: RecodedArray[] = [];
+    for (const planned of arrays) {
+      if (!planned.isRecoded) continue;
+      recoded.push(await RecodedArray.create(planned, source, settings));
+    }
+    return new Recodings(recoded, use, threads);
+  }
+
+  /** Takes the chunks of the source that a listing has found, and the share of the work. */
+  begin(share: Share | undefined): void {
+    for (const array of this.#arrays) array.begin(share);
+  }
+
+  /** The number of stored chunks of the target that are made. */
+  get total(): number {
+    return this.#arrays.reduce((sum, { total }) => sum + total, 0);
+  }
+
+  /** What happens to the array at a path. */
+  report(path: string): { recoded?: RecodedChunks } {
+    const array = this.#arrays.find(({ planned }) => planned.path === path);
+    return array === undefined
+      ? {}
+      : { recoded: { chunks: array.total, decodes: array.decodes } };
+  }
+
+  /** The stored chunks of the source, as many times as they are read. */
+  *sourceValues(): Generator<CopiedValue> {
+    for (const array of this.#arrays) yield* array.sourceValues();
+  }
+
+  /** Whether the target may have a stored chunk. */
+  mayMake(planned: PlannedArray, coordinates: readonly number[]): boolean {
+    const array = this.#arrays.find((array) => array.planned === planned);
+    return array?.mayMake(coordinates) ?? true;
+  }
+
+  /** Makes the chunks of the target, one array after another. */
+  async run(sink: RecodeSink, signal: AbortSignal | undefined): Promise<void> {
+    const threaded = this.#arrays.filter(({ isThreaded }) => isThreaded);
+    const bytes = threaded.reduce((sum, { bytes }) => sum + bytes, 0);
+    const isLarge = typeof this.#threads === "object"
+      ? bytes > 0
+      : bytes >= LEAST_TO_START;
+    await withThreads(isLarge ? this.#threads : 0, async (threads) => {
+      this.#use.threads = threads;
+      try {
+        for (const array of this.#arrays) await array.run(sink, signal);
+      } finally {
+        this.#use.threads = undefined;
+      }
+    });
+  }
+}

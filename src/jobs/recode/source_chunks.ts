@@ -1,0 +1,187 @@
+import type { ArrayChunks, ChunkList } from "../../arrays/mod.ts";
+import { type ChunkRows, chunkRows } from "../../codecs/mod.ts";
+import { describe } from "../../errors/mod.ts";
+import { type Members, namedCodecs } from "../../metadata/mod.ts";
+import { copyBytes, mapConcurrently } from "../../runtime/mod.ts";
+import {
+  givesOwnedMemory,
+  type OwnedReadOptions,
+  type Store,
+} from "../../stores/mod.ts";
+import { parseShardLevels, ShardedArray } from "../../zarrita/mod.ts";
+import { changedError } from "./element_codecs.ts";
+import { type ArrayEncoding, encodingOf } from "./recoding.ts";
+
+/** How many chunks that are stored one by one are read at the same time. */
+const READS = 8;
+
+/** An innermost chunk that was read. */
+export interface SourceChunk {
+  readonly coordinates: readonly number[];
+  readonly bytes: Uint8Array;
+  /** The rows of a chunk that extends past the end of the array. */
+  readonly rows: ChunkRows | undefined;
+}
+
+/** Reads the innermost chunks of an array as they are encoded. */
+export class SourceChunks {
+  readonly encoding: ArrayEncoding;
+  /** The number of stored chunks along each dimension. */
+  readonly objectGrid: readonly number[];
+  readonly #chunks: ArrayChunks;
+  readonly #stored: StoredChunks;
+  readonly #sharded: ShardedArray | undefined;
+  readonly #isOwned: boolean;
+  readonly #codecs: readonly string[];
+
+  /**
+   * @param root The prefix of the array's keys, without a last `/`.
+   * @param stored The stored chunks; `undefined` if the store cannot list.
+   * @throws {MetadataError} If further codecs follow the shards, or stand before them.
+   */
+  constructor(
+    store: Store,
+    root: string,
+    chunks: ArrayChunks,
+    stored: ChunkList | undefined,
+  ) {
+    const document = chunks.metadata as unknown as Members;
+    const levels = parseShardLevels(document);
+    this.encoding = encodingOf(chunks.metadata);
+    this.objectGrid = chunks.gridShape;
+    this.#chunks = chunks;
+    this.#stored = new StoredChunks(stored, chunks.gridShape);
+    this.#sharded = levels && new ShardedArray(store, root, document, levels);
+    this.#isOwned = givesOwnedMemory(store);
+    this.#codecs = namedCodecs(this.encoding.codecs).map(({ name }) => name);
+  }
+
+  /** The number of inner chunks of a stored chunk along each dimension. */
+  get chunksPerObject(): readonly number[] {
+    const { objectShape, chunkShape } = this.encoding;
+    return objectShape.map((length, i) => length / chunkShape[i]!);
+  }
+
+  /** Whether a stored chunk may be there: not if a listing has not found it. */
+  mayHave(object: readonly number[]): boolean {
+    return this.#stored.has(object);
+  }
+
+  /** The stored chunks that a listing has found; `undefined` if all of the grid may be there. */
+  get listed(): Iterable<readonly number[]> | undefined {
+    return this.#stored.isAll ? undefined : this.#stored;
+  }
+
+  /**
+   * Reads chunks: several of one shard, or any without shards.
+   *
+   * @param options `allocate` gives memory that the caller may give away. Without it, the
+   * memory of chunks stays that of the store.
+   * @returns The chunks that are there. Those of one list share memory.
+   */
+  async read(
+    chunks: readonly (readonly number[])[],
+    options: OwnedReadOptions,
+  ): Promise<SourceChunk[][]> {
+    const isGiven = options.allocate !== undefined;
+    const own = (bytes: Uint8Array, isOwned: boolean) =>
+      isOwned || !isGiven ? bytes : copyBytes(bytes);
+    if (this.#sharded !== undefined) {
+      const reads = await this.#sharded.readTogether(chunks, options);
+      return reads.map(({ isOwned, chunks: read }) =>
+        read.map(({ place, bytes, rows }) => ({
+          coordinates: chunks[place]!,
+          bytes: own(bytes, isOwned),
+          rows,
+        }))
+      );
+    }
+    const read = await mapConcurrently(chunks, READS, async (coordinates) => {
+      const bytes = await this.#chunks.get(coordinates, options);
+      if (bytes === undefined) {
+        if (this.#stored.isListed) {
+          throw changedError({ key: this.#chunks.key(coordinates) });
+        }
+        return [];
+      }
+      const rows = this.#rowsAt(coordinates);
+      return [{ coordinates, bytes: own(bytes, this.#isOwned), rows }];
+    });
+    return [read.flat()];
+  }
+
+  /** Reads one chunk. */
+  async readOne(
+    coordinates: readonly number[],
+  ): Promise<Uint8Array | undefined> {
+    const [read] = await this.read([coordinates], {});
+    return read?.[0]?.bytes;
+  }
+
+  /** The key of a chunk, or of its shard, and the name of the chunk at the start of a sentence. */
+  nameOf(coordinates: readonly number[]): { what: string; key: string } {
+    const counts = this.chunksPerObject;
+    const object = coordinates.map((c, i) => Math.floor(c / counts[i]!));
+    const key = this.#chunks.key(object);
+    const inner = coordinates.map((c, i) => c % counts[i]!);
+    const what = this.#sharded === undefined
+      ? `Chunk ${describe(key)}`
+      : `Inner chunk ${describe(inner)} of shard ${describe(key)}`;
+    return { what, key };
+  }
+
+  #rowsAt(coordinates: readonly number[]): ChunkRows | undefined {
+    const { chunkShape } = this.encoding;
+    const first = coordinates.map((c, i) => c * chunkShape[i]!);
+    const { shape } = this.#chunks.metadata;
+    return chunkRows(chunkShape, shape, first, this.#codecs);
+  }
+}
+
+/** The stored chunks of an array, in order, to find one of them. */
+class StoredChunks implements Iterable<readonly number[]> {
+  /** Whether the store can list. */
+  readonly isListed: boolean;
+  /** Whether each chunk of the grid may be stored. */
+  readonly isAll: boolean;
+  readonly #grid: readonly number[];
+  readonly #list: ChunkList | undefined;
+  #places: Float64Array | undefined;
+
+  constructor(list: ChunkList | undefined, grid: readonly number[]) {
+    const count = grid.reduce((product, n) => product * n, 1);
+    this.isListed = list !== undefined;
+    this.isAll = list === undefined || list.count === count;
+    this.#grid = grid;
+    this.#list = list;
+  }
+
+  has(chunk: readonly number[]): boolean {
+    if (this.isAll) return true;
+    this.#places ??= this.#sorted();
+    const place = this.#placeOf(chunk);
+    let [low, high] = [0, this.#places.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#places[middle]! < place) low = middle + 1;
+      else high = middle;
+    }
+    return this.#places[low] === place;
+  }
+
+  [Symbol.iterator](): Iterator<readonly number[]> {
+    return this.#list![Symbol.iterator]();
+  }
+
+  #sorted(): Float64Array {
+    const places = new Float64Array(this.#list!.count);
+    let i = 0;
+    for (const chunk of this.#list!) places[i++] = this.#placeOf(chunk);
+    return places.sort();
+  }
+
+  /** A number that rises with the place in C order; in grids of more than 2^53 chunks, some share a number. */
+  #placeOf(chunk: readonly number[]): number {
+    return chunk.reduce((place, c, i) => place * this.#grid[i]! + c, 0);
+  }
+}
