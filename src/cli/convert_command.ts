@@ -26,6 +26,11 @@ import {
   openWritableStore,
 } from "./open_store.ts";
 import {
+  RECODE_NAMES,
+  RECODE_OPTIONS,
+  recodingOf,
+} from "./recode_arguments.ts";
+import {
   ALL_SHARES,
   concurrencyOf,
   FINISH_OPTION,
@@ -37,6 +42,7 @@ import {
 const NOT_IN_PLACE: readonly string[] = [
   ...["container", "resume", "compare", "overwrite"],
   ...["finish", "share", "shares"],
+  ...RECODE_NAMES,
 ];
 
 /** `zarr-parts convert SOURCE TARGET` */
@@ -45,7 +51,7 @@ export const CONVERT: Command = {
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and gives its arrays other chunk keys and parts. What no option names stays as it is. SOURCE is a path or a URL, and TARGET a path or the URL of a bucket.",
+    "Copies an array or a group, and gives its arrays other chunk keys and parts, or other codecs, chunks and shards. What no option names stays as it is. SOURCE is a path or a URL, and TARGET a path or the URL of a bucket.",
   options: {
     "--suffix <TEXT>": "the end of all chunk keys, such as .tiff; none with ''",
     "--encoding <NAME>": "the chunk key encoding: default, v2 or fanout",
@@ -56,6 +62,7 @@ export const CONVERT: Command = {
     "--container <FORMAT>":
       "make each shard a file of this format, tiff or zip",
     "--plain": "plain Zarr, for any other program",
+    ...RECODE_OPTIONS,
     "--metadata <FILE>": "a zarr.json with any other layout, for one array",
     "--only <GLOB>":
       "copy these nodes of a group and what is below them, such as 0 or 'labels/**'; may be repeated",
@@ -88,6 +95,7 @@ export const CONVERT: Command = {
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
     "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
+    "zarr-parts convert a.zarr b.zarr --codecs zstd:5 --chunks 256,256 --shards 2048,2048",
     "zarr-parts convert image.ome.zarr small.ome.zarr --exclude 0 --exclude labels",
     "zarr-parts convert --in-place data.zarr --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
@@ -106,6 +114,7 @@ export const CONVERT: Command = {
     try {
       const conversion = await convert(source, target, {
         ...layout,
+        ...recodingOf(args),
         ...chosenNodes(args),
         ...othersOf(args),
         ...share && { share },

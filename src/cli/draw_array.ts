@@ -6,8 +6,14 @@ import type {
   InspectedArray,
   InspectedChunk,
   Inspection,
+  RecodedChunks,
 } from "../jobs/mod.ts";
-import type { NamedConfiguration } from "../metadata/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
+import { innermostCodecs } from "../zarrita/mod.ts";
 import type { Io } from "./command.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
 import { withOptionNames } from "./messages.ts";
@@ -184,10 +190,11 @@ export function printLayouts(
   arrays: readonly ConvertedArray[],
   io: Io,
 ): void {
-  for (const { path, metadata, chunks } of arrays) {
+  for (const { path, metadata, chunks, recoded } of arrays) {
     const { keyEncoding, layers } = storageOf(metadata);
     const first = keyEncoding.encode(metadata.shape.map(() => 0));
-    const count = chunks === undefined ? "chunks" : unitsText(chunks, "chunk");
+    const made = recoded?.chunks ?? chunks;
+    const count = made === undefined ? "chunks" : unitsText(made, "chunk");
     io.print(`/${path}  ${count}, such as`);
     const parts = flattenLayers(layers).parts.map(({ keySuffix, size }) => ({
       key: first + keySuffix,
@@ -195,5 +202,32 @@ export function printLayouts(
       holds: "",
     }));
     for (const line of drawParts(parts)) io.print(line);
+    if (recoded) io.print(encodingText(metadata, recoded));
   }
+}
+
+/** How chunks will be encoded, and how often those of the source are decoded for it. */
+function encodingText(
+  metadata: ArrayMetadata,
+  { decodes }: RecodedChunks,
+): string {
+  const { chunk_shape } = metadata.chunk_grid.configuration;
+  let shape = shapeText(chunk_shape);
+  let codecs = namedCodecs(metadata.codecs);
+  if (codecs[0]?.name === "sharding_indexed") {
+    const { chunk_shape: inner } = codecs[0].configuration as {
+      chunk_shape: number[];
+    };
+    shape = `shards of ${shape} in chunks of ${shapeText(inner)}`;
+    codecs = namedCodecs(innermostCodecs(codecs) as NamedConfiguration[]);
+  } else shape = `chunks of ${shape}`;
+  const names = codecs.map(({ name }) => name).join(", ");
+  const times = decodes === 0
+    ? ", as they are encoded"
+    : decodes > 1.005
+    ? `; each chunk of the source is decoded ${
+      decodes.toFixed(decodes < 10 ? 2 : 0)
+    } times, and more rarely with more --memory`
+    : "";
+  return `  ${shape}, by ${names}${times}`;
 }

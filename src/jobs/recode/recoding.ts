@@ -315,22 +315,23 @@ function parseCodec(text: string, elementSize: number): NamedConfiguration[] {
   const [name = "", ...settings] = text.trim().split(":");
   if (name === "none" && settings.length === 0) return [];
   if (!SHORT_NAMES.includes(name)) {
-    if (codecKind(name) !== undefined && settings.length === 0) {
-      return [{ name }];
+    if (codecKind(name) !== undefined) {
+      if (settings.length === 0) return [{ name }];
+      throw new RangeError(
+        `Expected the settings of the codec ${
+          describe(name)
+        } as JSON, such as ${
+          describe(`[{"name":"${name}","configuration":{}}]`)
+        }, found ${describe(text.trim())}`,
+      );
     }
     const known = ["none", ...SHORT_NAMES];
     const meant = nearestName(name, known);
     throw new RangeError(
-      `${
-        settings.length === 0
-          ? "Unknown codec"
-          : "Expected one of the codecs that take settings after a colon, not"
-      } ${describe(text.trim())}; ${
+      `Unknown codec ${describe(text.trim())}; ${
         meant === undefined
-          ? `known are ${
-            describeAll(known)
-          }, and any other as JSON, such as [{"name": "bytes"}]`
-          : `expected ${describe([meant, ...settings].join(":"))}?`
+          ? `known are ${describeAll(known)}, and any other as JSON`
+          : `expected ${describe([meant, ...settings].join(":"))}`
       }`,
     );
   }
