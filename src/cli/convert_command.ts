@@ -95,7 +95,7 @@ export const CONVERT: Command = {
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
     "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
-    "zarr-parts convert a.zarr b.zarr --codecs zstd:5 --chunks 256,256 --shards 2048,2048",
+    "zarr-parts convert a.zarr b.zarr --codecs zstd:5 --shards 2048,2048",
     "zarr-parts convert image.ome.zarr small.ome.zarr --exclude 0 --exclude labels",
     "zarr-parts convert --in-place data.zarr --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
