@@ -1,6 +1,10 @@
 /**
- * Shards that are zip files, which every program for zip files opens, and Zarr readers
- * such as zarr-python's `ZipStore`.
+ * Zip files in two roles:
+ *
+ * - Archives that hold a whole array or group, such as `x.zarr.zip` and the `.ozx` of
+ *   OME-Zarr: {@linkcode ZipStore} reads them, in any store.
+ * - Shards that are zip files, which every program for zip files opens, and Zarr readers
+ *   such as zarr-python's `ZipStore`: {@linkcode zipContainer} and {@linkcode adoptZip}.
  *
  * @example
  * ```ts
@@ -21,6 +25,11 @@
  * @module
  */
 
+export {
+  type ZipDescription,
+  ZipStore,
+  type ZipStoreOptions,
+} from "./src/archives/mod.ts";
 export type { Share } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,

@@ -55,9 +55,11 @@ export function crcByTables(
 /**
  * Returns the CRC-32 of bytes, which zip and gzip use. The runtime computes it if it can.
  * The CRC32C of Zarr has another polynomial.
+ *
+ * @param before The CRC-32 of bytes that come before these.
  */
-export function crc32(bytes: Uint8Array): number {
-  return nativeZlib()?.crc32?.(bytes) ?? crc32ByTables(bytes);
+export function crc32(bytes: Uint8Array, before = 0): number {
+  return nativeZlib()?.crc32?.(bytes, before) ?? crc32ByTables(bytes, before);
 }
 
 /** The polynomial of CRC-32, reflected. */
@@ -67,6 +69,6 @@ const POLYNOMIAL = 0xedb88320;
 let tables: CrcTables | undefined;
 
 /** Returns the CRC-32 of bytes, computed by tables. */
-export function crc32ByTables(bytes: Uint8Array): number {
-  return crcByTables(tables ??= crcTables(POLYNOMIAL), bytes, 0);
+export function crc32ByTables(bytes: Uint8Array, before = 0): number {
+  return crcByTables(tables ??= crcTables(POLYNOMIAL), bytes, before);
 }

@@ -18,11 +18,11 @@ import {
   othersOf,
   withUsage,
 } from "./layout_arguments.ts";
+import { assertNoArchive, openSource } from "./open_source.ts";
 import {
   assertPath,
   assertSource,
   assertTarget,
-  openStore,
   openWritableStore,
 } from "./open_store.ts";
 import {
@@ -103,8 +103,9 @@ export const CONVERT: Command = {
   async run(args, io) {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
-    const [source, target] = [openStore(from), openWritableStore(to)];
-    await assertSource(from);
+    const target = openWritableStore(to);
+    const source = await openSource(from, io, { isQuiet: args.has("quiet") });
+    await assertNoArchive(to);
     await assertTarget(to);
     const layout = { ...await layoutOf(args), ...await containerOf(args) };
     const progress = new ProgressLine(io, args.has("quiet"));
@@ -199,6 +200,7 @@ async function convertFolder(
 ): Promise<number> {
   const [path] = args.operands as [string];
   const location = await locate(path);
+  await assertNoArchive(path);
   await assertSource(path);
   const layout = await layoutOf(args);
   const concurrency = concurrencyOf(args);

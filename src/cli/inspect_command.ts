@@ -3,7 +3,7 @@ import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode, nameOf, storedText } from "./draw_array.ts";
 import { bytesText, countText, jsonText, shapeText } from "./format.ts";
-import { assertSource, openStore } from "./open_store.ts";
+import { openSource } from "./open_source.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
@@ -29,8 +29,7 @@ export const INSPECT: Command = {
         }`,
       );
     }
-    const store = openStore(place);
-    await assertSource(place);
+    const store = await openSource(place, io, { isQuiet: args.has("quiet") });
     const inspection = await inspect(store, "", {
       ...text !== undefined && {
         chunk: text === "" ? [] : text.split(",").map(Number),

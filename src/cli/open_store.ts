@@ -69,7 +69,8 @@ export async function assertTarget(place: string): Promise<void> {
   );
 }
 
-function assertNoDocument(place: string): void {
+/** Refuses the document of a node, where the node is expected. */
+export function assertNoDocument(place: string): void {
   const [path] = /^(?:https?|s3):/i.test(place) ? place.split(/[?#]/) : [place];
   if (!DOCUMENT.test(path!)) return;
   throw new UsageError(
@@ -86,7 +87,7 @@ function fileForFolder(place: string): UsageError {
 }
 
 /** The path of a place on this machine; `undefined` for a URL of a server. */
-function pathOf(place: string): string | undefined {
+export function pathOf(place: string): string | undefined {
   if (/^file:/i.test(place)) return fileURLToPath(fileUrl(place));
   return /^(?:https?|s3):|^[a-z][a-z\d+.-]+:\/\//i.test(place) || place === ""
     ? undefined

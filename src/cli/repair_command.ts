@@ -7,6 +7,7 @@ import {
   ProgressLine,
   unitsText,
 } from "./format.ts";
+import { assertNoArchive } from "./open_source.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./messages.ts";
 import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
@@ -45,6 +46,7 @@ export const REPAIR: Command = {
     const isDone = isText && !args.has("quiet");
     let [repairs, failures, left] = [0, 0, 0];
     const store = openWritableStore(place);
+    await assertNoArchive(place);
     await assertSource(place);
     const { recovery, ...result } = await repair(store, "", {
       deep: args.has("deep"),

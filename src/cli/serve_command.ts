@@ -1,12 +1,12 @@
 import { createHandler, parseMount, type ServedForm } from "../serve/mod.ts";
-import { FileSystemStore } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
   type Io,
   UsageError,
 } from "./command.ts";
-import { openStore, stateOf } from "./open_store.ts";
+import { isInArchive, openSource } from "./open_source.ts";
+import { pathOf as localPath, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 
 const DEFAULT_PORT = 8000;
@@ -40,17 +40,16 @@ export const SERVE: Command = {
   async run(args, io) {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
-    const store = openStore(place);
-    const isFolder = store instanceof FileSystemStore;
-    if (isFolder) await assertFolder(place);
+    if (!await isInArchive(place)) await assertFolder(place);
+    const store = await openSource(place, io, { follow: true, isQuiet });
     const mount = parseMount(args.text("mount") ?? "/");
     const onError = (error: unknown, { method, url }: Request) =>
       io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}\n`);
     const handler = createHandler(store, {
       form: formOf(args),
       mount,
-      // Reading a document of a folder takes less than a millisecond.
-      ...isFolder && { keep: { seconds: 1 } },
+      // Reading a document of a file takes less than a millisecond.
+      ...localPath(place) !== undefined && { keep: { seconds: 1 } },
       onError,
     });
     const pages = new IndexPages(store, titleOf(place), { mount, onError });
@@ -128,11 +127,11 @@ function titleOf(place: string): string {
 
 /** Refuses a path that is no folder, which a store takes for an empty one. */
 async function assertFolder(place: string): Promise<void> {
-  const path = /^file:/i.test(place) ? new URL(place) : place;
-  const info = await stateOf(path);
-  if (info?.isDirectory) return;
+  const path = localPath(place);
+  const info = path === undefined ? undefined : await stateOf(path);
+  if (path === undefined || info?.isDirectory) return;
   throw new UsageError(
-    `Expected a folder or a URL to serve, found ${
+    `Expected a folder, a zip archive or a URL to serve, found ${
       info === undefined ? "nothing" : "a file"
     } at ${JSON.stringify(place)}`,
   );

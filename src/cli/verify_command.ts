@@ -18,7 +18,7 @@ import {
   ProgressLine,
   unitsText,
 } from "./format.ts";
-import { assertSource, openStore } from "./open_store.ts";
+import { openSource } from "./open_source.ts";
 import { withOptionNames } from "./messages.ts";
 import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
@@ -108,8 +108,7 @@ export const VERIFY: Command = {
     const [place] = args.operands as [string];
     const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
     const threads = threadsOf(args);
-    const store = openStore(place);
-    await assertSource(place);
+    const store = await openSource(place, io, { isQuiet: args.has("quiet") });
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     let hasFailed = false;

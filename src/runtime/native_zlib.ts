@@ -8,7 +8,7 @@ export interface NativeZlib {
   readonly deflateRawSync: NativeCoder;
   readonly inflateRawSync: NativeCoder;
   /** Missing before Node 22.2. */
-  readonly crc32?: (bytes: Uint8Array) => number;
+  readonly crc32?: (bytes: Uint8Array, before?: number) => number;
   /** Missing before Node 22.15. */
   readonly zstdCompressSync?: NativeCoder;
   readonly zstdDecompressSync?: NativeCoder;

@@ -1,4 +1,13 @@
 import { completeMetadata, storageOf } from "../../arrays/mod.ts";
+import {
+  encodeDirectory,
+  encodeLocalHeader,
+  END_MARK,
+  END_SIZE,
+  MOST_16,
+  type WrittenEntry,
+  type ZipEntry,
+} from "../../archives/mod.ts";
 import { crc32 } from "../../checksum/mod.ts";
 import {
   type ChunkKeyEncoding,
@@ -30,15 +39,6 @@ import {
   type ShardFiles,
   withFileRecord,
 } from "../shard_files.ts";
-import {
-  encodeDirectory,
-  encodeLocalHeader,
-  END_MARK,
-  END_SIZE,
-  MOST_16,
-  type PlacedEntry,
-  type ZipEntry,
-} from "./zip_records.ts";
 
 /**
  * Makes each shard of an array a complete zip file, whose entries are the inner chunks,
@@ -191,13 +191,13 @@ function containerOf(
       return header;
     },
     tail(index, offset) {
-      const chunks = index.flatMap((extent, place): PlacedEntry[] => {
+      const chunks = index.flatMap((extent, place): WrittenEntry[] => {
         if (extent === undefined) return [];
         const { entry, headerSize } = entries.get(place)!;
         return [{ ...entry, offset: extent.offset - headerSize }];
       });
       const { indexAfter } = files;
-      const encode = (placed: PlacedEntry[], start: number) =>
+      const encode = (placed: WrittenEntry[], start: number) =>
         encodeDirectory(placed, start, indexAfter);
       const tail = json === undefined
         ? encode(chunks, offset)

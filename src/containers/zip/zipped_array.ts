@@ -5,8 +5,9 @@ import {
   openArrayChunks,
   storageOf,
 } from "../../arrays/mod.ts";
+import { openZipFile, ZipEntries } from "../../archives/mod.ts";
 import { crc32 } from "../../checksum/mod.ts";
-import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import {
   type Extent,
@@ -16,13 +17,10 @@ import {
 } from "../../shards/mod.ts";
 import {
   describeStore,
-  readRange,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { ZipEntries } from "./zip_entries.ts";
 
 const DOCUMENT = "/zarr.json";
 /** The members of metadata that must be the same for all files of an array. */
@@ -62,26 +60,16 @@ export async function readZippedArray(
   array: string | number,
   options: StoreOptions,
 ): Promise<ZippedArray> {
-  const size = await readSize(store, key, options);
-  if (size === undefined) {
+  const file = await openZipFile(store, key, options);
+  if (file === undefined) {
     throw new RangeError(
       `Expected the key of a zip in ${describeStore(store)}, found ${
         describe(key)
       }, which has no value`,
     );
   }
-  const read = async (range: Extent) => {
-    if (range.length === 0) return new Uint8Array();
-    const bytes = await readRange(store, key, range, options);
-    if (bytes?.length === range.length) return bytes;
-    throw new DamageError(
-      `File ${describe(key)} has ${
-        bytes?.length ?? 0
-      } bytes of ${range.length} from ${range.offset} on: it was changed while it was read`,
-      { key },
-    );
-  };
-  const entries = await ZipEntries.open({ key, size, read });
+  const { size } = file;
+  const entries = await ZipEntries.open(file);
   if (entries.backslashed !== undefined) {
     throw new RangeError(
       `File ${describe(key)} has the entry ${

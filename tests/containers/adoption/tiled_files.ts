@@ -13,7 +13,7 @@ import { adoptTiffs } from "../../../tiff.ts";
 import { adoptZip } from "../../../zip.ts";
 import { encodeJson } from "../../support/documents.ts";
 import { buildTiff } from "../tiff/build_tiff.ts";
-import { makeZip } from "../zip/make_zip.ts";
+import { makeZip } from "../../archives/make_zip.ts";
 
 /** The bytes before the tile of a file. */
 const START = 512;

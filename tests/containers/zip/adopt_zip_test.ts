@@ -25,7 +25,7 @@ import {
 } from "../../../zip.ts";
 import { inTempDir } from "../../stores/temp_dir.ts";
 import { encodeJson } from "../../support/documents.ts";
-import { makeZip } from "./make_zip.ts";
+import { makeZip } from "../../archives/make_zip.ts";
 
 async function elementsOf(store: Store, path: string): Promise<number[]> {
   const root = zarr.root(withZarrParts(store)).resolve(path);

@@ -8,7 +8,7 @@ import {
 } from "../../../mod.ts";
 import { setSharded, withZarrParts } from "../../../zarrita.ts";
 import { adoptZip, verifyAdoptedZip, zipContainer } from "../../../zip.ts";
-import { parseSlowZip } from "./slow_zip.ts";
+import { parseSlowZip } from "../../archives/slow_zip.ts";
 
 /** An array of one shard, written as a zip. */
 async function written(chunkShape: number[], parts?: string[]) {

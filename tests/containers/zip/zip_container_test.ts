@@ -14,7 +14,7 @@ import {
 import { zipContainer, type ZipOptions } from "../../../zip.ts";
 import { slowCoordinates } from "../../shards/slow_shard.ts";
 import { utf8 } from "../../support/documents.ts";
-import { parseSlowZip, type SlowZip } from "./slow_zip.ts";
+import { parseSlowZip, type SlowZip } from "../../archives/slow_zip.ts";
 
 const OPTIONS = {
   shape: [10, 7],

@@ -31,7 +31,7 @@ export interface MadeZip {
 }
 
 /** The CRC-32 of bytes, bit by bit. */
-function slowCrc32(bytes: Uint8Array): number {
+export function slowCrc32(bytes: Uint8Array): number {
   let state = ~0;
   for (const byte of bytes) {
     state ^= byte;

@@ -1,22 +1,34 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { DamageError, SizeLimitError, type StoreKey } from "../../../mod.ts";
-import { ZipEntries } from "../../../src/containers/zip/zip_entries.ts";
-import { utf8 } from "../../support/documents.ts";
+import {
+  DamageError,
+  MemoryStore,
+  SizeLimitError,
+  type StoreKey,
+} from "../../mod.ts";
+import { openZipFile } from "../../src/archives/zip_directory.ts";
+import { ZipEntries } from "../../src/archives/zip_entries.ts";
+import { utf8 } from "../support/documents.ts";
 import { type MadeEntry, makeZip } from "./make_zip.ts";
 
 /** Opens a zip, and counts the bytes of each request. */
 async function open(file: Uint8Array) {
   const requests: number[] = [];
-  const read = (range: { offset: number; length: number }) => {
-    requests.push(range.length);
-    const end = range.offset + range.length;
-    assert(range.offset >= 0 && range.length >= 0 && end <= file.length);
-    return Promise.resolve(file.subarray(range.offset, end));
+  const store = new MemoryStore([["/a.zip", file]]);
+  store.getRange = (_, range) => {
+    const { offset, length } = "suffixLength" in range
+      ? {
+        offset: Math.max(0, file.length - range.suffixLength),
+        length: Math.min(file.length, range.suffixLength),
+      }
+      : range;
+    requests.push(length);
+    const end = offset + length;
+    assert(offset >= 0 && length >= 0 && end <= file.length);
+    return Promise.resolve(file.subarray(offset, end));
   };
-  const key = "/a.zip";
-  const entries = await ZipEntries.open({ key, size: file.length, read });
-  return { entries, requests };
+  const opened = await openZipFile(store, "/a.zip", {});
+  return { entries: await ZipEntries.open(opened!), requests };
 }
 
 const BYTES = utf8("content");
@@ -172,8 +184,18 @@ Deno.test("ZipEntries finds files that were cut, joined or damaged", async () =>
     ],
     [
       "another count",
+      makeZip(two, { end: { count: 1, onDisk: 1 } }).file,
+      "has 2 entries in its directory, where its last record says 1",
+    ],
+    [
+      "a count of more entries than fit",
       makeZip(two, { end: { count: 3 } }).file,
-      "has 2 entries in its directory, where its last record says 3",
+      "has a directory of 98 bytes, which is not that of 3 entries, as its last record says",
+    ],
+    [
+      "a count of fewer entries than such a directory has",
+      makeZip(two, { end: { count: 0 } }).file,
+      "which is not that of 0 entries",
     ],
     [
       "another count in zip64",

@@ -1,15 +1,21 @@
-import { assertSizeLimit, describe } from "../../errors/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
-import type { Extent } from "../../shards/mod.ts";
+import { assertSizeLimit, describe } from "../errors/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   type GetOptions,
   keyProblem,
   type Store,
   type StoreKey,
-} from "../../stores/mod.ts";
-import { type ListedEntry, readZipDirectory } from "./zip_directory.ts";
+} from "../stores/mod.ts";
+import {
+  decodeName,
+  type ListedEntry,
+  parseZipDirectory,
+  readZipDirectory,
+  type StoredDirectory,
+} from "./zip_directory.ts";
 import {
   damaged,
+  type Extent,
   LOCAL_SIGNATURE,
   LOCAL_SIZE,
   viewOf,
@@ -23,13 +29,51 @@ const LARGEST_READ = 1024 * 1024;
 /** The number of requests for local headers at the same time. */
 const READS_AT_ONCE = 8;
 
-/** An entry, and its distance to the next one. */
-interface PlacedEntry extends ListedEntry {
-  /** The offset of the next local header, or of the central directory. */
-  readonly next: number;
-  /** The number of bytes up to `next` that belong to neither the header, the name nor the contents. */
+/** An entry, and the room around its bytes. */
+export interface PlacedEntry extends ListedEntry {
+  /** The number of bytes up to the next local header or the directory that belong to neither the header, the name nor the contents. */
   readonly slack: number;
   readonly isTwice: boolean;
+}
+
+/**
+ * Finds out where entries end. Of entries with one name, the last one in the directory
+ * counts, as in other programs: those that change an entry write it once more.
+ *
+ * @returns The entries by name.
+ * @throws {DamageError} If entries overlap, as only damaged and hostile zips have them.
+ */
+export function placeEntries(
+  file: Pick<ZipFile, "key">,
+  directory: StoredDirectory,
+): Map<string, PlacedEntry> {
+  const entries = parseZipDirectory(file, directory);
+  const byOffset = entries.toSorted((a, b) => a.offset - b.offset);
+  const slacks = new Map<ListedEntry, number>();
+  byOffset.forEach((entry, i) => {
+    const following = byOffset[i + 1];
+    const next = following?.offset ?? directory.start;
+    const { name, nameSize, offset, storedSize } = entry;
+    const slack = next - offset - LOCAL_SIZE - nameSize - storedSize;
+    if (slack < 0) {
+      throw damaged(
+        file,
+        `has an entry ${
+          describe(name)
+        } of ${storedSize} bytes at ${offset}, which overlaps ${
+          following ? `the entry ${describe(following.name)}` : "the directory"
+        } at ${next}`,
+      );
+    }
+    slacks.set(entry, slack);
+  });
+  const placed = new Map<string, PlacedEntry>();
+  for (const entry of entries) {
+    const { name } = entry;
+    const [slack, isTwice] = [slacks.get(entry)!, placed.has(name)];
+    placed.set(name, { ...entry, slack, isTwice });
+  }
+  return placed;
 }
 
 /** The entries of a zip as a read-only store, whose keys are the names after `/`. */
@@ -51,29 +95,8 @@ export class ZipEntries implements Store {
    * @throws {DamageError} If the file is no zip, is damaged, or has entries that overlap.
    */
   static async open(file: ZipFile): Promise<ZipEntries> {
-    const { entries, start } = await readZipDirectory(file);
-    const byOffset = entries.toSorted((a, b) => a.offset - b.offset);
-    const placed = new Map<string, PlacedEntry>();
-    byOffset.forEach((entry, i) => {
-      const following = byOffset[i + 1];
-      const next = following?.offset ?? start;
-      const { name, nameSize, offset, storedSize } = entry;
-      const slack = next - offset - LOCAL_SIZE - nameSize - storedSize;
-      if (slack < 0) {
-        throw damaged(
-          file,
-          `has an entry ${
-            describe(name)
-          } of ${storedSize} bytes at ${offset}, which overlaps ${
-            following
-              ? `the entry ${describe(following.name)}`
-              : "the directory"
-          } at ${next}`,
-        );
-      }
-      placed.set(name, { ...entry, next, slack, isTwice: placed.has(name) });
-    });
-    return new ZipEntries(file, placed);
+    const directory = await readZipDirectory(file);
+    return new ZipEntries(file, placeEntries(file, directory));
   }
 
   /** Returns the bytes of an entry. */
@@ -175,32 +198,43 @@ export class ZipEntries implements Store {
           entry.offset - offset,
           headerEnd(entry) - offset,
         );
-        lengths.set(entry, this.#extraSize(entry, header));
+        lengths.set(entry, localExtraSize(this.#file, entry, header));
       }
     });
     return lengths;
   }
-
-  /** Checks a local header up to the name, and returns the length of the extra field after the name. */
-  #extraSize(entry: PlacedEntry, header: Uint8Array): number {
-    const view = viewOf(header);
-    const name = new TextDecoder().decode(header.subarray(LOCAL_SIZE));
-    const extraSize = view.getUint16(28, true);
-    const isHeader = view.getUint32(0, true) === LOCAL_SIGNATURE &&
-      view.getUint16(8, true) === entry.method &&
-      view.getUint16(26, true) === entry.nameSize && name === entry.name;
-    if (isHeader && extraSize <= entry.slack) return extraSize;
-    throw damaged(
-      this.#file,
-      `has no header of the entry ${
-        describe(entry.name)
-      } at ${entry.offset}, as its directory says: it was changed after it was written`,
-    );
-  }
 }
 
-/** The end of the name in the local header of an entry. */
-function headerEnd({ offset, nameSize }: ListedEntry): number {
+/**
+ * Checks a local header up to the name, and returns the length of the extra field after the
+ * name.
+ *
+ * @param header The bytes of the header and the name.
+ * @throws {DamageError} If the header contradicts the central directory.
+ */
+export function localExtraSize(
+  file: Pick<ZipFile, "key">,
+  entry: PlacedEntry,
+  header: Uint8Array,
+): number {
+  const view = viewOf(header);
+  const name = header.subarray(LOCAL_SIZE);
+  const extraSize = view.getUint16(28, true);
+  const isHeader = view.getUint32(0, true) === LOCAL_SIGNATURE &&
+    view.getUint16(8, true) === entry.method &&
+    view.getUint16(26, true) === entry.nameSize &&
+    decodeName(name, entry.flags) === entry.headerName;
+  if (isHeader && extraSize <= entry.slack) return extraSize;
+  throw damaged(
+    file,
+    `has no header of the entry ${
+      describe(entry.name)
+    } at ${entry.offset}, as its directory says: it was changed after it was written`,
+  );
+}
+
+/** The offset after the name in the local header of an entry. */
+export function headerEnd({ offset, nameSize }: ListedEntry): number {
   return offset + LOCAL_SIZE + nameSize;
 }
 

@@ -1,5 +1,8 @@
-import { DamageError, describe } from "../../errors/mod.ts";
-import type { Extent } from "../../shards/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
+import type { ByteRange } from "../stores/mod.ts";
+
+/** A range of a file by its first byte and its length. */
+export type Extent = Extract<ByteRange, { offset: number }>;
 
 /** An entry of a zip that is written. Its place is known once all entries are laid out. */
 export interface ZipEntry {
@@ -14,7 +17,7 @@ export interface ZipEntry {
 }
 
 /** An entry with the offset of its local header in the file. */
-export interface PlacedEntry extends ZipEntry {
+export interface WrittenEntry extends ZipEntry {
   readonly offset: number;
 }
 
@@ -43,7 +46,7 @@ const MADE_BY = 3 << 8 | 45;
 const PLAIN_VERSION = 20;
 const ZIP_64_VERSION = 45;
 /** The flag for names in UTF-8. */
-const UTF_8 = 1 << 11;
+export const UTF_8: number = 1 << 11;
 /** An ordinary file that its owner may write and all may read. */
 const ATTRIBUTES = 0o100644 * 2 ** 16;
 
@@ -53,17 +56,26 @@ export interface ZipFile {
   readonly key: string;
   /** Its length in bytes. */
   readonly size: number;
+  /** Its last bytes. */
+  readonly tail: Uint8Array;
   /** Reads a range that lies in the file. */
   read(extent: Extent): Promise<Uint8Array>;
 }
 
 /** An error about a file that cannot be read as a zip. */
-export function damaged({ key }: ZipFile, problem: string): DamageError {
+export function damaged(
+  { key }: Pick<ZipFile, "key">,
+  problem: string,
+): DamageError {
   return new DamageError(`File ${describe(key)} ${problem}`, { key });
 }
 
 /** Reads a number of 64 bits. */
-export function readNumber(view: DataView, at: number, file: ZipFile): number {
+export function readNumber(
+  view: DataView,
+  at: number,
+  file: Pick<ZipFile, "key">,
+): number {
   const number = view.getBigUint64(at, true);
   if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
   throw damaged(
@@ -98,7 +110,7 @@ export function encodeLocalHeader(
  * @param commentSize The number of bytes of the comment, which the caller writes.
  */
 export function encodeDirectory(
-  entries: readonly PlacedEntry[],
+  entries: readonly WrittenEntry[],
   start: number,
   commentSize: number,
 ): Uint8Array {
@@ -130,7 +142,7 @@ interface Directory {
   readonly start: number;
 }
 
-function writeCentralHeader(bytes: Uint8Array, entry: PlacedEntry): void {
+function writeCentralHeader(bytes: Uint8Array, entry: WrittenEntry): void {
   const view = viewOf(bytes);
   const { name, offset } = entry;
   const extra = centralExtra(entry);
@@ -163,7 +175,7 @@ function writeCommon(
 }
 
 /** The numbers of an entry that need 64 bits, in the order of the extra field. */
-function centralExtra({ size, offset }: PlacedEntry): number[] {
+function centralExtra({ size, offset }: WrittenEntry): number[] {
   return [
     ...size >= MOST_32 ? [size, size] : [],
     ...offset >= MOST_32 ? [offset] : [],

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import {
   encodeDirectory,
   encodeLocalHeader,
-} from "../../../src/containers/zip/zip_records.ts";
-import { utf8 } from "../../support/documents.ts";
+} from "../../src/archives/zip_records.ts";
+import { utf8 } from "../support/documents.ts";
 
 const MOST = 0xffffffff;
 const NUMBERS = [0, 1, MOST - 1, MOST, MOST + 1, 2 ** 53 - 1];

@@ -1,0 +1,320 @@
+import { describe } from "../errors/mod.ts";
+import { digestOf, rejectOnAbort } from "../runtime/mod.ts";
+import {
+  type ByteRange,
+  describeStore,
+  type GroupValues,
+  hasGroups,
+  readRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../stores/mod.ts";
+import { type ArchiveFolder, findFolder } from "./archive_folder.ts";
+import { openZipFile, readZipDirectory, wholeRange } from "./zip_directory.ts";
+import { type PlacedEntry, placeEntries } from "./zip_entries.ts";
+import type { Extent } from "./zip_records.ts";
+
+/** How long the directory of an archive that is followed is used without a look at the file, in milliseconds. */
+const LONGEST_TRUST = 1000;
+/** How often an archive is opened again for one read, if it changes each time. */
+const MOST_TRIES = 5;
+
+/** Thrown by reads of a state if the file has changed. */
+export class StateChangedError extends Error {}
+
+/** One state of an archive: its directory, and the version of the file. */
+export class ArchiveState {
+  readonly #store: Store;
+  readonly key: StoreKey;
+  /** The length of the file in bytes. */
+  readonly size: number;
+  /** The entries by name. */
+  readonly entries: ReadonlyMap<string, PlacedEntry>;
+  readonly folder: ArchiveFolder;
+  readonly comment: Uint8Array;
+  /** The number of entries that later ones of the same name replace. */
+  readonly replaced: number;
+  /** A text that no other directory has. */
+  readonly digest: string;
+  /** The version of the file, if the store tells one and the state is in use. */
+  version: StoreVersion | undefined;
+  /** How many reads use the state. */
+  readers = 0;
+  /** Whether the version has been released, so that the directory must be compared again. */
+  isStale = false;
+  /** When the file was last known to have this state, by `Date.now()`. */
+  seen: number = Date.now();
+
+  constructor(
+    store: Store,
+    key: StoreKey,
+    found: Pick<
+      ArchiveState,
+      "size" | "entries" | "folder" | "comment" | "replaced" | "digest"
+    >,
+  ) {
+    this.#store = store;
+    this.key = key;
+    this.size = found.size;
+    this.entries = found.entries;
+    this.folder = found.folder;
+    this.comment = found.comment;
+    this.replaced = found.replaced;
+    this.digest = found.digest;
+  }
+
+  /** Finds the entry of a key of the folder that is shown. */
+  find(key: StoreKey): PlacedEntry | undefined {
+    return this.entries.get(this.folder.path + key.slice(1));
+  }
+
+  /**
+   * Reads a range of the file.
+   *
+   * @throws {StateChangedError} If the file has another version by now.
+   * @throws {DamageError} If the file is shorter than it was.
+   */
+  async read(range: Extent, options: StoreOptions): Promise<Uint8Array> {
+    if (range.length === 0) return new Uint8Array();
+    const bytes = this.version === undefined
+      ? await readRange(this.#store, this.key, range, options)
+      : await this.#store
+        .getRangeOf!(this.version, this.key, range, options);
+    if (bytes === undefined) throw new StateChangedError();
+    this.seen = Date.now();
+    return wholeRange(this, range, bytes);
+  }
+
+  /** Reads a range of the file piece by piece. The pieces grow, since readers of a range may need few of them. */
+  async *pieces(
+    { offset, length }: Extent,
+    options: StoreOptions,
+  ): AsyncGenerator<Uint8Array, void> {
+    const { version } = this;
+    const end = offset + length;
+    if (version && this.#store.streamRangeOf && length > FIRST_PIECE) {
+      const stream = await this.#store
+        .streamRangeOf(version, this.key, { offset, length }, options);
+      if (stream === undefined) throw new StateChangedError();
+      const reader = stream.getReader();
+      try {
+        let { done, value } = await reader.read();
+        for (; !done; { done, value } = await reader.read()) {
+          offset += value!.length;
+          yield value!;
+        }
+      } finally {
+        await reader.cancel().catch(() => {});
+      }
+      wholeRange(this, { offset, length: end - offset }, new Uint8Array());
+      return;
+    }
+    let size = FIRST_PIECE;
+    while (offset < end) {
+      const piece = { offset, length: Math.min(size, end - offset) };
+      yield await this.read(piece, options);
+      offset += piece.length;
+      size = Math.min(2 * size, LARGEST_PIECE);
+    }
+  }
+
+  /** Whether the file still has this state, as far as the store tells. */
+  async isCurrent(options: StoreOptions): Promise<boolean> {
+    if (this.version === undefined) return true;
+    const nothing: ByteRange = { offset: 0, length: 0 };
+    const found = await this.#store
+      .getRangeOf!(this.version, this.key, nothing, options);
+    if (found !== undefined) this.seen = Date.now();
+    return found !== undefined;
+  }
+}
+
+/** The lengths in bytes of the first and of the longest piece that is read at once. */
+const FIRST_PIECE = 256 * 1024;
+const LARGEST_PIECE = 4 * 1024 * 1024;
+
+/** The opening of an archive, for all reads that wait for it. */
+interface Opening {
+  readonly state: Promise<ArchiveState>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** An archive in a store, of which each read sees one state. */
+export class OpenArchive {
+  readonly #store: Store;
+  readonly key: StoreKey;
+  readonly #path: string | undefined;
+  readonly #follows: boolean;
+  #state: ArchiveState | undefined;
+  #opening: Opening | undefined;
+
+  /**
+   * @param path The path of the folder that is shown.
+   * @param follows Whether reads go on with the new state of an archive that has changed.
+   */
+  constructor(
+    store: Store,
+    key: StoreKey,
+    path: string | undefined,
+    follows: boolean,
+  ) {
+    this.#store = store;
+    this.key = key;
+    this.#path = path;
+    this.#follows = follows;
+  }
+
+  /** Describes the archive, for messages. */
+  get place(): string {
+    return `${describe(this.key)} of ${describeStore(this.#store)}`;
+  }
+
+  /** Runs a task that reads one state of the archive. It runs again if the archive changes and is followed. */
+  async use<T>(
+    options: StoreOptions | undefined,
+    task: (state: ArchiveState) => T | Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1;; tries++) {
+      const state = await this.#enter(options?.signal);
+      try {
+        return await task(state);
+      } catch (error) {
+        if (!(error instanceof StateChangedError)) throw error;
+        if (!this.#follows || tries === MOST_TRIES) {
+          throw this.changedError(error);
+        }
+        if (this.#state === state) this.#state = undefined;
+      } finally {
+        this.leave(state);
+      }
+    }
+  }
+
+  /** Keeps a state until `leave`. */
+  keep(state: ArchiveState): void {
+    state.readers++;
+  }
+
+  /** Ends the use of a state. The last reader closes a file that is held open. */
+  leave(state: ArchiveState): void {
+    if (--state.readers > 0 || state.version === undefined) return;
+    if (state.version.isLasting && this.#state === state) return;
+    state.version.release();
+    state.version = undefined;
+    state.isStale = true;
+  }
+
+  /** The error for an archive that has changed. */
+  changedError(cause?: unknown): Error {
+    return new Error(
+      this.#follows
+        ? `Archive ${this.place} is changed all the time: try again later`
+        : `Archive ${this.place} was changed after it was opened: open it again`,
+      { cause },
+    );
+  }
+
+  /** Returns the present state, which is kept until `leave`. */
+  async #enter(signal: AbortSignal | undefined): Promise<ArchiveState> {
+    signal?.throwIfAborted();
+    const state = this.#state;
+    if (state === undefined || state.isStale) return await this.#open(signal);
+    state.readers++;
+    if (!this.#follows || Date.now() - state.seen <= LONGEST_TRUST) {
+      return state;
+    }
+    let isCurrent = false;
+    try {
+      isCurrent = await state.isCurrent(signal ? { signal } : {});
+    } finally {
+      if (!isCurrent) this.leave(state);
+    }
+    if (isCurrent) return state;
+    if (this.#state === state) this.#state = undefined;
+    return await this.#enter(signal);
+  }
+
+  /** Opens the archive, once for all that wait. */
+  async #open(signal: AbortSignal | undefined): Promise<ArchiveState> {
+    const opening = this.#opening ??= this.#beginToOpen();
+    opening.waiting++;
+    try {
+      const state = await rejectOnAbort(opening.state, signal);
+      state.readers++;
+      return state;
+    } finally {
+      if (--opening.waiting === 0) {
+        if (this.#opening === opening) this.#opening = undefined;
+        opening.controller.abort(signal?.reason);
+        opening.state.then((state) => this.leave(state), () => {});
+      }
+    }
+  }
+
+  /** Begins to open the archive. The state is kept until the last one that waits has it. */
+  #beginToOpen(): Opening {
+    const controller = new AbortController();
+    const state = this.#load({ signal: controller.signal });
+    return { state, controller, waiting: 0 };
+  }
+
+  /** Reads the directory, and the version of the file that it belongs to. */
+  async #load(
+    options: StoreOptions & { signal: AbortSignal },
+  ): Promise<ArchiveState> {
+    const store = this.#store;
+    const known = this.#state;
+    let version: StoreVersion | undefined;
+    const read = async (
+      values: Store | GroupValues,
+    ): Promise<ArchiveState> => {
+      version?.release(); // The store may try several times.
+      version = undefined;
+      const file = await openZipFile(values, this.key, options);
+      if (file === undefined) {
+        throw new RangeError(
+          `There is no archive ${this.place}`,
+        );
+      }
+      const directory = await readZipDirectory(file);
+      const digest = await digestOf(directory.bytes);
+      let state = known;
+      if (known?.digest !== digest || known.size !== file.size) {
+        const entries = placeEntries(file, directory);
+        state = new ArchiveState(store, this.key, {
+          size: file.size,
+          entries,
+          folder: findFolder(this.key, entries.keys(), this.#path),
+          comment: new Uint8Array(directory.comment),
+          replaced: directory.count - entries.size,
+          digest,
+        });
+      }
+      if ("version" in values) version = values.version(this.key);
+      return state!;
+    };
+    try {
+      const isVersioned = hasGroups(store) &&
+        typeof store.getRangeOf === "function";
+      const state = isVersioned
+        ? await store.group(this.key, [this.key]).read(read, options)
+        : await read(store);
+      options.signal.throwIfAborted();
+      if (known !== undefined && state !== known && !this.#follows) {
+        throw this.changedError();
+      }
+      state.version = version;
+      state.isStale = false;
+      state.seen = Date.now();
+      state.readers++;
+      this.#state = state;
+      return state;
+    } catch (error) {
+      version?.release();
+      throw error;
+    }
+  }
+}

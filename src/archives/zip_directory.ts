@@ -1,0 +1,405 @@
+import { crc32 } from "../checksum/mod.ts";
+import { type DamageError, describe } from "../errors/mod.ts";
+import {
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import {
+  CENTRAL_SIGNATURE,
+  CENTRAL_SIZE,
+  damaged,
+  END_64_SIGNATURE,
+  END_64_SIZE,
+  END_MARK,
+  END_SIZE,
+  type Extent,
+  EXTRA_SIZE,
+  LOCATOR_SIGNATURE,
+  LOCATOR_SIZE,
+  MOST_16,
+  MOST_32,
+  readNumber,
+  UTF_8,
+  viewOf,
+  type ZipFile,
+} from "./zip_records.ts";
+
+/** An entry as the central directory lists it. */
+export interface ListedEntry {
+  readonly name: string;
+  /** The name as headers have it: another one than `name` if there is an extra field with the name. */
+  readonly headerName: string;
+  /** The length of the name in the headers, in bytes. */
+  readonly nameSize: number;
+  /** The flags: bit 0 is set if the entry is encrypted. */
+  readonly flags: number;
+  /** The compression method; 0 if the bytes are stored as they are. */
+  readonly method: number;
+  /** The CRC-32 of the decompressed bytes. */
+  readonly checksum: number;
+  /** The number of bytes in the file. */
+  readonly storedSize: number;
+  /** The number of bytes once they are decompressed. */
+  readonly size: number;
+  /** The offset of the local header in the file. */
+  readonly offset: number;
+}
+
+/** The central directory of a zip, as it is stored. */
+export interface StoredDirectory {
+  readonly bytes: Uint8Array;
+  /** The offset of the directory in the file, where the bytes of entries end. */
+  readonly start: number;
+  /** The number of entries, as the last record says. */
+  readonly count: number;
+  /** The comment of the zip. */
+  readonly comment: Uint8Array;
+}
+
+/**
+ * Reads the central directory of a zip, by one or two requests.
+ *
+ * @throws {DamageError} If the file is no zip, was cut, has bytes before or after the
+ * zip, or is one of several volumes.
+ */
+export async function readZipDirectory(
+  file: ZipFile,
+): Promise<StoredDirectory> {
+  const end = await findEnd(file);
+  const { start, size, count, comment } = end;
+  if (start + size !== end.recordsAt) {
+    throw damaged(
+      file,
+      start + size < end.recordsAt
+        ? `has ${
+          end.recordsAt - start - size
+        } bytes before the zip, which its offsets do not count: remove them, or run zip -A`
+        : `has a directory of ${size} bytes from ${start} on, where its last records start at ${end.recordsAt}: it was cut, or changed after it was written`,
+    );
+  }
+  if (size < count * CENTRAL_SIZE || size > count * LARGEST_ENTRY) {
+    throw damaged(
+      file,
+      `has a directory of ${size} bytes, which is not that of ${count} entries, as its last record says`,
+    );
+  }
+  const bytes = await readFrom(file, { offset: start, length: size });
+  return { bytes, start, count, comment };
+}
+
+/**
+ * Parses the central directory of a zip.
+ *
+ * @returns The entries in the order of the directory.
+ * @throws {DamageError} If the directory is damaged.
+ */
+export function parseZipDirectory(
+  file: Pick<ZipFile, "key">,
+  { bytes, count }: StoredDirectory,
+): ListedEntry[] {
+  const view = viewOf(bytes);
+  const entries: ListedEntry[] = [];
+  let at = 0;
+  const assertRoom = (size: number) => {
+    if (at + size <= bytes.length) return;
+    throw damaged(file, `has a directory that ends within an entry`);
+  };
+  while (at < bytes.length) {
+    assertRoom(CENTRAL_SIZE);
+    if (view.getUint32(at, true) !== CENTRAL_SIGNATURE) {
+      throw damaged(
+        file,
+        `has no entry at byte ${at} of its directory: it is damaged`,
+      );
+    }
+    const nameSize = view.getUint16(at + 28, true);
+    const extraSize = view.getUint16(at + 30, true);
+    const nameEnd = at + CENTRAL_SIZE + nameSize;
+    const next = CENTRAL_SIZE + nameSize + extraSize +
+      view.getUint16(at + 32, true);
+    assertRoom(next);
+    const flags = view.getUint16(at + 8, true);
+    const nameBytes = bytes.subarray(at + CENTRAL_SIZE, nameEnd);
+    const headerName = decodeName(nameBytes, flags);
+    const extra = bytes.subarray(nameEnd, nameEnd + extraSize);
+    const numbers = [24, 20, 42].map((field) =>
+      view.getUint32(at + field, true)
+    );
+    const [size, storedSize, offset] = withZip64(
+      file,
+      numbers,
+      extra,
+      headerName,
+    );
+    entries.push({
+      name: unicodeName(nameBytes, extra) ?? headerName,
+      headerName,
+      nameSize,
+      flags,
+      method: view.getUint16(at + 10, true),
+      checksum: view.getUint32(at + 16, true),
+      storedSize: storedSize!,
+      size: size!,
+      offset: offset!,
+    });
+    at += next;
+  }
+  if (entries.length === count) return entries;
+  throw damaged(
+    file,
+    `has ${entries.length} entries in its directory, where its last record says ${count}`,
+  );
+}
+
+const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
+const strictUtf8 = /* @__PURE__ */ new TextDecoder("utf-8", {
+  fatal: true,
+  ignoreBOM: true,
+});
+
+/** The characters from 128 on of code page 437, in which names without a flag are encoded. */
+const CODE_PAGE_437 =
+  "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
+
+/**
+ * Decodes the name of an entry. Names without the flag for UTF-8 are nevertheless in UTF-8
+ * if they can be: some programs leave the flag out.
+ *
+ * Source: APPNOTE.TXT, appendix D.
+ */
+export function decodeName(bytes: Uint8Array, flags: number): string {
+  if ((flags & UTF_8) !== 0) return utf8.decode(bytes);
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return Array.from(
+      bytes,
+      (byte) =>
+        byte < 128 ? String.fromCharCode(byte) : CODE_PAGE_437[byte - 128],
+    ).join("");
+  }
+}
+
+/** The identifier of the extra field with a name in UTF-8, which Info-ZIP writes. */
+const UNICODE_PATH = 0x7075;
+
+/** The name of an entry in its extra field, if the field is of the name in the header. */
+function unicodeName(
+  name: Uint8Array,
+  extra: Uint8Array,
+): string | undefined {
+  const field = extraField(extra, UNICODE_PATH);
+  if (field === undefined || field.length < 5 || field[0] !== 1) {
+    return undefined;
+  }
+  const isCurrent = viewOf(field).getUint32(1, true) === crc32(name);
+  return isCurrent ? utf8.decode(field.subarray(5)) : undefined;
+}
+
+/** The bytes of an extra field, or those of it that are there; `undefined` without the field. */
+function extraField(
+  extra: Uint8Array,
+  identifier: number,
+): Uint8Array | undefined {
+  if (extra.length < EXTRA_SIZE) return undefined;
+  const view = viewOf(extra);
+  for (let at = 0; at + EXTRA_SIZE <= extra.length;) {
+    const end = at + EXTRA_SIZE + view.getUint16(at + 2, true);
+    if (view.getUint16(at, true) === identifier) {
+      return extra.subarray(at + EXTRA_SIZE, end);
+    }
+    at = end;
+  }
+}
+
+/** Replaces the numbers that are `MOST_32` by those in the zip64 field, which are in the same order. */
+function withZip64(
+  file: Pick<ZipFile, "key">,
+  numbers: readonly number[],
+  extra: Uint8Array,
+  name: string,
+): readonly number[] {
+  if (!numbers.includes(MOST_32)) return numbers;
+  const field = extraField(extra, ZIP_64) ?? new Uint8Array();
+  const view = viewOf(field);
+  let at = 0;
+  return numbers.map((number) => {
+    if (number !== MOST_32) return number;
+    at += 8;
+    if (at <= field.length) return readNumber(view, at - 8, file);
+    throw damaged(
+      file,
+      `lacks a number of zip64 for its entry ${describe(name)}`,
+    );
+  });
+}
+
+/** The identifier of the extra field with numbers of 64 bits. */
+const ZIP_64 = 1;
+/** The most bytes of an entry in the directory, with name, extra fields and comment. */
+const LARGEST_ENTRY = CENTRAL_SIZE + 3 * MOST_16;
+/** The most bytes from the last record to the end of a zip. */
+const LONGEST_END = END_SIZE + MOST_16;
+/** The number of bytes that are read first, from the end: enough for some hundred entries. */
+const FIRST_READ = LONGEST_END + 2 ** 16;
+
+/** What can be read of a file: a store, or the values of a group. */
+type ReadableValues = Pick<Store, "get" | "getRange" | "size">;
+
+/**
+ * Opens a file in a store by its last bytes, which hold all records after the directory.
+ *
+ * @returns The file; `undefined` if the key has no value.
+ * @throws {DamageError} If the file is changed while it is read.
+ */
+export async function openZipFile(
+  values: ReadableValues,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<ZipFile | undefined> {
+  const tail = await readRange(
+    values,
+    key,
+    { suffixLength: FIRST_READ },
+    options,
+  );
+  if (tail === undefined) return undefined;
+  const size = tail.length < FIRST_READ
+    ? tail.length
+    : await readSize(values, key, options) ?? 0;
+  const file = {
+    key,
+    size,
+    tail,
+    async read(range: Extent) {
+      if (range.length === 0) return new Uint8Array();
+      const bytes = await readRange(values, key, range, options);
+      return wholeRange(file, range, bytes);
+    },
+  };
+  if (size >= tail.length) return file;
+  throw damaged(file, "was changed while it was read");
+}
+
+/** Refuses the bytes of a range if they are not all there. */
+export function wholeRange(
+  file: Pick<ZipFile, "key">,
+  { offset, length }: Extent,
+  bytes: Uint8Array | undefined,
+): Uint8Array {
+  if (bytes?.length === length) return bytes;
+  throw damaged(
+    file,
+    `has ${
+      bytes?.length ?? 0
+    } bytes of ${length} from ${offset} on: it was changed while it was read`,
+  );
+}
+
+/** Returns bytes of the tail, or reads bytes that come before the tail. */
+async function readFrom(
+  file: ZipFile,
+  { offset, length }: Extent,
+): Promise<Uint8Array> {
+  const at = offset - (file.size - file.tail.length);
+  if (at >= 0) return file.tail.subarray(at, at + length);
+  return await file.read({ offset, length });
+}
+
+/** What the last records say of the central directory. */
+interface ZipEnd {
+  readonly count: number;
+  readonly start: number;
+  readonly size: number;
+  /** The offset of the first record after the central directory. */
+  readonly recordsAt: number;
+  readonly comment: Uint8Array;
+}
+
+/**
+ * Finds the last records of a zip.
+ *
+ * @throws {DamageError} If there are none, several, or those of one of several volumes.
+ */
+async function findEnd(file: ZipFile): Promise<ZipEnd> {
+  const bytes = file.tail;
+  const tailAt = file.size - bytes.length;
+  const view = viewOf(bytes);
+  const from = Math.max(0, bytes.length - LONGEST_END);
+  const found: number[] = [];
+  for (let at = bytes.length - END_SIZE; at >= from; at--) {
+    const isEnd = END_MARK.every((byte, i) => bytes[at + i] === byte) &&
+      at + END_SIZE + view.getUint16(at + 20, true) === bytes.length;
+    if (isEnd) found.push(at);
+  }
+  const [at] = found;
+  if (at === undefined) {
+    throw damaged(
+      file,
+      "does not end with the last record of a zip: it is no zip, was cut, or has bytes after the zip",
+    );
+  }
+  if (found.length > 1) {
+    throw damaged(
+      file,
+      "has several records that could be the last one of the zip: write it without a comment",
+    );
+  }
+  const [disk, firstDisk, onDisk, count] = [4, 6, 8, 10].map((field) =>
+    view.getUint16(at + field, true)
+  ) as [number, number, number, number];
+  const size = view.getUint32(at + 12, true);
+  const start = view.getUint32(at + 16, true);
+  const comment = bytes.subarray(at + END_SIZE);
+  const locatorAt = at - LOCATOR_SIZE;
+  const hasLocator = locatorAt >= 0 &&
+    view.getUint32(locatorAt, true) === LOCATOR_SIGNATURE;
+  if (hasLocator) {
+    const end64At = readNumber(view, locatorAt + 8, file);
+    const end = await readEnd64(file, end64At, tailAt + locatorAt);
+    return { ...end, comment };
+  }
+  if (count === MOST_16 || size === MOST_32 || start === MOST_32) {
+    throw damaged(file, "lacks the records of zip64, which it refers to");
+  }
+  if (disk !== 0 || firstDisk !== 0 || onDisk !== count) throw volumes(file);
+  return { count, start, size, recordsAt: tailAt + at, comment };
+}
+
+async function readEnd64(
+  file: ZipFile,
+  offset: number,
+  locatorAt: number,
+): Promise<Omit<ZipEnd, "comment">> {
+  const isBefore = offset + END_64_SIZE <= locatorAt;
+  const bytes = isBefore
+    ? await readFrom(file, { offset, length: END_64_SIZE })
+    : new Uint8Array(END_64_SIZE);
+  const view = viewOf(bytes);
+  if (view.getUint32(0, true) !== END_64_SIGNATURE) {
+    throw damaged(
+      file,
+      `has no record of zip64 at ${offset}, where it should be: it was cut, or has bytes before the zip`,
+    );
+  }
+  // The size in the record counts neither itself nor the signature.
+  const isWhole = offset + 12 + readNumber(view, 4, file) === locatorAt;
+  const [onDisk, count, size, start] = [24, 32, 40, 48].map((at) =>
+    readNumber(view, at, file)
+  ) as [number, number, number, number];
+  const disks = [view.getUint32(16, true), view.getUint32(20, true)];
+  if (!isWhole || disks.some((disk) => disk !== 0) || onDisk !== count) {
+    throw volumes(file);
+  }
+  return { count, start, size, recordsAt: offset };
+}
+
+function volumes(file: ZipFile): DamageError {
+  return damaged(
+    file,
+    "is one of several volumes, or has records of zip64 with more than their numbers: join it by zip -s 0",
+  );
+}

@@ -1,0 +1,193 @@
+import { basename, dirname, join, resolve } from "node:path";
+import { type ZipDescription, ZipStore } from "../archives/mod.ts";
+import {
+  FileSystemStore,
+  readSize,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
+import { type Io, UsageError } from "./command.ts";
+import {
+  assertNoDocument,
+  assertSource,
+  openStore,
+  pathOf,
+  stateOf,
+} from "./open_store.ts";
+
+/** How a source is opened. */
+interface SourceOptions {
+  /** Whether an archive that is replaced is read on. */
+  readonly follow?: boolean;
+  /** Whether nothing is said about which folder of an archive is read. */
+  readonly isQuiet?: boolean;
+}
+
+/**
+ * Opens the place of a node to read: a folder, a zip archive, or the URL of either, also
+ * with the path of a node in the archive behind it, such as `image.ozx/0`. Refuses places
+ * that hold no node: the document of a node, another file, and a folder that does not exist.
+ */
+export async function openSource(
+  place: string,
+  io: Io,
+  options: SourceOptions = {},
+): Promise<Store> {
+  assertNoDocument(place);
+  const archive = await findArchive(place);
+  if (archive === undefined) {
+    const store = openStore(place);
+    await assertSource(place);
+    return store;
+  }
+  const { store, key, path } = archive;
+  const { follow = false, isQuiet = false } = options;
+  let zip: ZipStore;
+  try {
+    zip = new ZipStore(store, key, { path, follow });
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error;
+  }
+  let description: ZipDescription;
+  try {
+    description = await zip.describe({ signal: io.signal });
+  } catch (error) {
+    // A folder of a server may have the name of an archive.
+    const isAbsent = error instanceof RangeError &&
+      await readSize(store, key) === undefined;
+    if (!isAbsent) throw error;
+    if (pathOf(place) !== undefined) {
+      throw new Error(`There is no file ${JSON.stringify(place)}`);
+    }
+    const folder = openStore(place);
+    if (await isNode(folder)) return folder;
+    throw new Error(error.message);
+  }
+  assertOneNode(description, place);
+  const { folder } = description;
+  if (folder !== path && !isQuiet) {
+    io.note(`${place}: reading ${JSON.stringify(folder)} in the archive\n`);
+  }
+  return zip;
+}
+
+/** Whether a place is that of a zip archive, or of a node in one. */
+export async function isInArchive(place: string): Promise<boolean> {
+  return await findArchive(place) !== undefined;
+}
+
+/** Refuses a zip archive where files are written. */
+export async function assertNoArchive(place: string): Promise<void> {
+  if (!await isInArchive(place)) return;
+  throw new UsageError(
+    `Cannot write to ${
+      JSON.stringify(place)
+    }, since zip archives are only read: name a folder, and pack it by zip -0 -r, from within the folder`,
+  );
+}
+
+/** An archive in a store, and the path of a node in the archive. */
+interface ArchivePlace {
+  readonly store: Store;
+  readonly key: StoreKey;
+  readonly path: string;
+}
+
+const NAME = /\.(?:zip|ozx)$/i;
+
+/** Finds the archive that a path or a URL leads to; `undefined` for other places. */
+async function findArchive(place: string): Promise<ArchivePlace | undefined> {
+  const path = pathOf(place);
+  return path === undefined
+    ? findArchiveOfUrl(place)
+    : await findArchiveOfPath(path);
+}
+
+/** Finds the archive of a URL by its name, since nothing is looked up on servers. */
+function findArchiveOfUrl(place: string): ArchivePlace | undefined {
+  const found = /^((?:https?|s3):\/\/[^/?#]+)([^?#]*)(.*)$/is.exec(place);
+  if (found === null) return undefined;
+  const [, origin, names, rest] = found as unknown as string[];
+  const segments = names!.split("/");
+  const at = segments.findIndex((segment) => NAME.test(segment));
+  if (at < 0) return undefined;
+  const isHttp = /^http/i.test(origin!);
+  const textOf = (segment: string) => isHttp ? decode(segment) : segment;
+  return {
+    store: openStore(origin + segments.slice(0, at).join("/") + rest),
+    key: `/${textOf(segments[at]!)}`,
+    path: segments.slice(at + 1).filter(Boolean).map(textOf).join("/"),
+  };
+}
+
+/** Decodes a name of a URL, which the store encodes again. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Finds the file that a path leads to or through. Other files than archives are no archives, whatever their names. */
+async function findArchiveOfPath(
+  path: string,
+): Promise<ArchivePlace | undefined> {
+  let file = resolve(path);
+  const inside: string[] = [];
+  let info = await stateOf(file);
+  while (info === undefined && dirname(file) !== file) {
+    inside.unshift(basename(file));
+    file = dirname(file);
+    info = await stateOf(file);
+  }
+  if (!info?.isFile) {
+    // A file that does not exist, or not yet.
+    const at = inside.findIndex((name) => NAME.test(name));
+    return at < 0 ? undefined : placeOf(
+      join(file, ...inside.slice(0, at + 1)),
+      inside.slice(at + 1).join("/"),
+    );
+  }
+  return NAME.test(file) || await isZip(file)
+    ? placeOf(await Deno.realPath(file), inside.join("/"))
+    : undefined;
+}
+
+function placeOf(file: string, path: string): ArchivePlace {
+  const store = new FileSystemStore(dirname(file));
+  return { store, key: `/${basename(file)}`, path };
+}
+
+/** Whether a file starts as zip files do: with an entry, or with the last record of an empty one. */
+async function isZip(path: string): Promise<boolean> {
+  using file = await Deno.open(path);
+  const start = new Uint8Array(4);
+  await file.read(start);
+  const [p, k, ...type] = start;
+  return p === 0x50 && k === 0x4b && ["3,4", "5,6"].includes(`${type}`);
+}
+
+/** Refuses an archive of several nodes without the path of one. */
+function assertOneNode(
+  { nodes, folder }: ZipDescription,
+  place: string,
+): void {
+  if (folder !== "" || nodes.length < 2) return;
+  throw new UsageError(
+    `Archive ${
+      JSON.stringify(place)
+    } holds ${nodes.length} nodes: add the path of one, such as ${
+      place.replace(/[/\\]$/, "")
+    }/${nodes[0]}`,
+  );
+}
+
+/** Whether a store holds a node at its root. */
+async function isNode(store: Store): Promise<boolean> {
+  for (const document of ["zarr.json", ".zgroup", ".zarray"]) {
+    const size = await readSize(store, `/${document}`);
+    if (size !== undefined) return true;
+  }
+  return false;
+}
