@@ -1,5 +1,6 @@
 /** Conversions of some nodes of a group, and of groups with arrays that cannot get the layout. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
 import {
   convert,
   convertInPlace,
@@ -25,6 +26,7 @@ import {
   readText,
   utf8,
 } from "../support/documents.ts";
+import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
 /** Attributes whose numbers JavaScript would write otherwise. */
@@ -539,4 +541,88 @@ Deno.test("the command line takes --only and --exclude several times, and lists 
     assertEquals(others.code, 2);
     assert(others.err.includes('Expected --others=copy, found "skip"'));
   });
+});
+
+Deno.test("convert with only or exclude copies what a whole conversion copies of these nodes", async () => {
+  let parts = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      anyHierarchy,
+      fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
+      fc.constantFrom("only" as const, "exclude" as const),
+      async (hierarchy, numbers, name) => {
+        const { stored } = await storedAndPlain(hierarchy);
+        // Conversions begin with an array or a group.
+        const root = await stored.get("/zarr.json");
+        if (root === undefined) {
+          await stored.set("/zarr.json", encodeJson(groupMetadata()));
+        }
+        const whole = new MemoryStore();
+        await convert(stored, whole, { plain: true });
+        const all = await contentsOf(whole);
+        const nodes = Object.keys(all)
+          .filter((key) => key.endsWith("/zarr.json"))
+          .map((key) => key.slice(1, -"/zarr.json".length));
+        const below = nodes.filter((path) => path !== "");
+        if (below.length === 0) return;
+        const chosen = numbers.map((number) => below[number % below.length]!);
+        const isWithin = (path: string, group: string) =>
+          path === group || path.startsWith(`${group}/`);
+        const isIn = (path: string) =>
+          chosen.some((each) => isWithin(path, each)) === (name === "only");
+        const isAround = (path: string) =>
+          name === "only" && !isIn(path) &&
+          chosen.some((each) => path === "" || isWithin(each, path));
+        const target = new MemoryStore();
+        await convert(stored, target, { plain: true, [name]: chosen });
+        const expected = Object.keys(all).filter((key) => {
+          const folder = key.slice(1, Math.max(1, key.lastIndexOf("/")));
+          const node = nodes.filter((path) =>
+            path === "" || isWithin(folder, path)
+          )
+            .reduce((a, b) => a.length > b.length ? a : b);
+          return isAround(node) ? folder === node : isIn(node);
+        });
+        const copied = await contentsOf(target);
+        assertEquals(Object.keys(copied).sort(), expected.sort());
+        for (const key of expected) {
+          if (!key.endsWith("/zarr.json")) assertEquals(copied[key], all[key]);
+        }
+        const { findings } = await verify(target);
+        const before = await verify(whole);
+        const errors = (list: typeof findings) =>
+          list.filter(({ severity }) => severity !== "note")
+            .map(({ key, rule }) => `${key} ${rule}`);
+        const known = errors(before.findings);
+        assertEquals(
+          errors(findings).filter((each) => !known.includes(each)),
+          [],
+        );
+        if (expected.length < Object.keys(all).length) parts++;
+      },
+    ),
+    { numRuns: 60 },
+  );
+  assert(parts > 10, `${parts} parts`);
+});
+
+Deno.test("convert refuses a target in a node of the source that is left out", async () => {
+  const source = await createImage();
+  const before = await contentsOf(source);
+  // Another store over the same values, as two servers of one bucket are.
+  const same: Store = {
+    get: (key, options) => source.get(key, options),
+    set: (key, value) => source.set(key, value),
+    delete: (key) => source.delete(key),
+    list: (prefix) => source.list(prefix),
+  };
+  for (const path of ["labels/copy", "0/copy"]) {
+    await assertRejects(
+      () =>
+        convert(source, { store: same, path }, { exclude: ["labels", "0"] }),
+      RangeError,
+      "lie in one another",
+    );
+  }
+  assertEquals(await contentsOf(source), before);
 });

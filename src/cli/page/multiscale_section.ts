@@ -73,14 +73,21 @@ export async function describeMultiscales(
 ): Promise<DescribedMultiscales | undefined> {
   const images = multiscalesOf(page.attributes, page.path);
   if (images.length === 0) return undefined;
-  const read = new Map<MultiscaleLevel, ReadLevel>();
-  const all = images.flatMap(({ levels }) => levels);
-  await runConcurrently(all, AT_ONCE, async (level) => {
-    read.set(level, { level, array: await readLevel(page, level) });
+  const paths = new Set(
+    images.flatMap(({ levels }) => levels.flatMap(({ path }) => path ?? [])),
+  );
+  const read = new Map<string, InspectedArray | string>();
+  await runConcurrently(paths, AT_ONCE, async (path) => {
+    read.set(path, await readLevel(page, path));
   });
   const described = images.map((image) => ({
     image,
-    levels: image.levels.map((level) => read.get(level)!),
+    levels: image.levels.map((level) => ({
+      level,
+      array: level.path === undefined
+        ? "not below this group"
+        : read.get(level.path)!,
+    })),
   }));
   const [first] = described as [typeof described[number]];
   const { picture, pictured } = describePicture(page, first);
@@ -94,9 +101,8 @@ export async function describeMultiscales(
 /** Reads the array of a level: the level itself, or the largest array in a group. */
 async function readLevel(
   { hierarchy: { nodes, gap }, describe }: PageOfGroup,
-  { path }: MultiscaleLevel,
+  path: string,
 ): Promise<InspectedArray | string> {
-  if (path === undefined) return "not below this group";
   const node = nodes.find((node) => node.path === path);
   if (node?.kind === "v2") return "metadata of Zarr v2";
   if (node && node.kind !== "group") return await describe(path);
