@@ -39,7 +39,10 @@ export {
   type AdoptionReport,
   adoptZip,
   type AdoptZipOptions,
+  fitZip,
+  type FitZipOptions,
   verifyAdoptedZip,
   zipContainer,
   type ZipOptions,
+  type ZipRecoding,
 } from "./src/containers/mod.ts";

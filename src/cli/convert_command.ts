@@ -9,11 +9,15 @@ import {
 } from "../jobs/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
+import {
+  CONTAINER_NAMES,
+  CONTAINER_OPTIONS,
+  containerOf,
+} from "./container_arguments.ts";
 import { printLayouts, printOthers } from "./draw_array.ts";
 import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
 import {
   chosenNodes,
-  containerOf,
   layoutOf,
   othersOf,
   withUsage,
@@ -40,7 +44,8 @@ import {
 
 /** The options of `convert` that a conversion in place does not have. */
 const NOT_IN_PLACE: readonly string[] = [
-  ...["container", "resume", "compare", "overwrite"],
+  ...CONTAINER_NAMES,
+  ...["resume", "compare", "overwrite"],
   ...["finish", "share", "shares"],
   ...RECODE_NAMES,
 ];
@@ -59,8 +64,7 @@ export const CONVERT: Command = {
     "--template <FORMAT>": "chunk keys by a format, such as tile_{0:03}_{1:03}",
     "--parts <LIST>":
       "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
-    "--container <FORMAT>":
-      "make each shard a file of this format, tiff or zip",
+    ...CONTAINER_OPTIONS,
     "--plain": "plain Zarr, for any other program",
     ...RECODE_OPTIONS,
     "--metadata <FILE>": "a zarr.json with any other layout, for one array",
@@ -96,6 +100,7 @@ export const CONVERT: Command = {
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
     "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
     "zarr-parts convert a.zarr b.zarr --codecs zstd:5 --shards 2048,2048",
+    "zarr-parts convert a.zarr b.zarr --container tiff --recode --suffix .tif",
     "zarr-parts convert image.ome.zarr small.ome.zarr --exclude 0 --exclude labels",
     "zarr-parts convert --in-place data.zarr --parts ,.index",
     "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
@@ -107,7 +112,12 @@ export const CONVERT: Command = {
     const source = await openSource(from, io, { isQuiet: args.has("quiet") });
     await assertNoArchive(to);
     await assertTarget(to);
-    const layout = { ...await layoutOf(args), ...await containerOf(args) };
+    const recoding = recodingOf(args);
+    const layout = {
+      ...await layoutOf(args),
+      ...recoding,
+      ...await containerOf(args, recoding.recode),
+    };
     const progress = new ProgressLine(io, args.has("quiet"));
     const share = shareOf(args, io);
     const concurrency = concurrencyOf(args);
@@ -115,7 +125,6 @@ export const CONVERT: Command = {
     try {
       const conversion = await convert(source, target, {
         ...layout,
-        ...recodingOf(args),
         ...chosenNodes(args),
         ...othersOf(args),
         ...share && { share },

@@ -89,23 +89,6 @@ function forOneArray(metadata: ArrayMetadata): LayoutOptions["metadata"] {
   };
 }
 
-/** The container of all arrays that get the layout. */
-export async function containerOf(
-  args: Arguments,
-): Promise<Pick<LayoutOptions, "container">> {
-  const format = args.text("container");
-  if (format === undefined) return {};
-  const { tiffContainer, zipContainer } = await import("../containers/mod.ts");
-  const containers = { tiff: tiffContainer, zip: zipContainer };
-  if (!Object.hasOwn(containers, format)) {
-    throw new UsageError(
-      `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
-    );
-  }
-  const container = containers[format as keyof typeof containers];
-  return { container: (metadata) => container(metadata) };
-}
-
 /** The nodes that `--only` and `--exclude` choose. */
 export function chosenNodes(
   args: Arguments,

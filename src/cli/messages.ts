@@ -88,11 +88,11 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ],
   [
     ': use "numcodecs.zlib", which compresses the same way',
-    '; convert keeps codecs, so write the array anew with "numcodecs.zlib" first, in zarr-python: from zarr.codecs.numcodecs import Zlib; a = zarr.open_array("old"); zarr.create_array("new", data=a[:], chunks=a.chunks, shards=a.shards, compressors=Zlib(level=6))',
+    ": --codecs zlib:5 compresses the same way",
   ],
   [
     ": leave it out, or store the checksums elsewhere",
-    "; convert keeps codecs, so write the array anew without it first",
+    ": --codecs leaves it out",
   ],
   ['--others set to "copy"', "--others copy"],
   ["Expected the store's root to be a folder", "Expected a folder"],

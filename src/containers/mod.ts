@@ -29,11 +29,13 @@ export {
   type FitTiffOptions,
   type TiffRecoding,
 } from "./tiff/fit_tiff.ts";
+export { readTiffOptions } from "./tiff/read_tiff_options.ts";
 export { tiffContainer } from "./tiff/tiff_container.ts";
 export type {
   OmeChannel,
   OmeImage,
   TiffGeoreference,
+  TiffMapPlace,
   TiffOptions,
   TiffResolution,
 } from "./tiff/tiff_options.ts";
@@ -47,6 +49,7 @@ export { rankOfTiff } from "./tiff/tiff_shard.ts";
 export { verifyAdopted } from "./tiff/verify_adopted_tiffs.ts";
 export { verifyAdoptedFile } from "./verify_adopted_file.ts";
 export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";
+export { fitZip, type FitZipOptions, type ZipRecoding } from "./zip/fit_zip.ts";
 export { verifyAdoptedZip } from "./zip/verify_adopted_zips.ts";
 export { zipContainer, type ZipOptions } from "./zip/zip_container.ts";
 export { rankOfZip } from "./zip/zipped_array.ts";

@@ -1,6 +1,11 @@
 import { type ArrayStorage, storageOf } from "../arrays/mod.ts";
 import { flattenLayers } from "../concat_parts/mod.ts";
 import { below, describe } from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import {
   encodeFileRecord,
@@ -132,4 +137,47 @@ export function assertShardInGrid(
       describe(gridShape)
     }, found ${describe(shard)}`,
   );
+}
+
+/** The most bytes of a file, without compression, to which the chunks of an array without shards are joined. */
+export const LARGEST_FILE = 2 ** 26;
+
+/** How the elements of an array are divided and encoded. */
+export interface StoredEncoding {
+  /** The shape of the innermost chunks. */
+  readonly chunk: readonly number[];
+  /** The shape of shards; `undefined` for an array without shards. */
+  readonly shard: readonly number[] | undefined;
+  /** The codecs of the innermost chunks. */
+  readonly codecs: readonly NamedConfiguration[];
+}
+
+/** Returns the encoding that metadata describes. */
+export function storedEncoding(
+  { chunk_grid, codecs }: ArrayMetadata,
+): StoredEncoding {
+  const outer = chunk_grid.configuration.chunk_shape;
+  const found = { chunk: outer, codecs: namedCodecs(codecs), isSharded: false };
+  while (true) {
+    const sharding = found.codecs.find(({ name }) =>
+      name === "sharding_indexed"
+    );
+    if (sharding === undefined) break;
+    const { chunk_shape, codecs } = sharding.configuration as {
+      chunk_shape: number[];
+      codecs: NamedConfiguration[];
+    };
+    // After a codec such as transpose, the lengths may belong to other dimensions.
+    if (found.codecs[0] === sharding) found.chunk = chunk_shape;
+    found.codecs = namedCodecs(codecs);
+    found.isSharded = true;
+  }
+  const { chunk, isSharded } = found;
+  return { chunk, codecs: found.codecs, shard: isSharded ? outer : undefined };
+}
+
+/** Metadata without what says under which keys chunks are stored. */
+export function withoutStorage(metadata: ArrayMetadata): ArrayMetadata {
+  const { storage_transformers: _, ...rest } = metadata;
+  return { ...rest, chunk_key_encoding: { name: "default" } };
 }

@@ -28,7 +28,7 @@ Deno.test({
     assertEquals(await completed(out, "zarr-parts con"), ["convert"]);
     assertEquals(
       await completed(out, "zarr-parts convert a --re"),
-      ["--resume"],
+      ["--recode", "--resume"],
     );
     assertEquals(
       await completed(out, "zarr-parts verify --s"),

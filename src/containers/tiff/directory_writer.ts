@@ -229,11 +229,16 @@ export function tilePlaces(
     .map((page) => placesFrom(first, counts.length, [page]));
 }
 
+/** The options of pages, with a georeference in tags. */
+export interface PageOptions extends Omit<TiffOptions, "georeference"> {
+  readonly georeference?: TiffGeoreference | undefined;
+}
+
 /** The fields of each page of a picture. */
 export function pageFields(
   array: TiffArray,
   picture: Picture,
-  options: TiffOptions,
+  options: PageOptions,
   tiles: readonly (readonly Tile[])[],
 ): Field[][] {
   const ome = options.ome && omeXml(array, picture, options.ome);
@@ -301,7 +306,7 @@ function pictureFields(
 
 function descriptiveFields(
   { fillBytes, fillValue }: TiffArray,
-  { description, resolution, noData, sparse }: TiffOptions,
+  { description, resolution, noData, sparse }: PageOptions,
 ): Field[] {
   // Readers take sparse tiles for zeros unless they know another value.
   const missing = noData ??

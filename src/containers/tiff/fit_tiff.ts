@@ -8,9 +8,14 @@ import {
 import {
   type ArrayMetadata,
   isWhole,
-  namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
+import {
+  LARGEST_FILE,
+  type StoredEncoding,
+  storedEncoding,
+  withoutStorage,
+} from "../shard_files.ts";
 import {
   type Axes,
   axesOf,
@@ -98,8 +103,6 @@ const LONGEST_TILE = 1024;
 const LARGEST_TILE = 2 ** 24;
 /** The longest side of a picture to which small chunks are joined. */
 const LONGEST_PICTURE = 4096;
-/** The most bytes of a file to which small chunks are joined, without compression. */
-const LARGEST_FILE = 2 ** 26;
 
 /**
  * Finds the encoding nearest to that of an array with which its shards can be TIFF files by
@@ -182,7 +185,7 @@ export function fitTiff(
   const { shape } = array;
   const type = parseDataType(array.data_type);
   const axes = axesOf(array, options.bands);
-  const source = sourceOf(array);
+  const source = storedEncoding(array);
   const { codecs, chunks, shards, pages } = options;
   const isAsked = [codecs, chunks, shards, pages]
     .some((each) => each !== undefined);
@@ -208,50 +211,13 @@ export function fitTiff(
   return recoding;
 }
 
-/** How the elements of an array are divided and encoded. */
-interface Source {
-  /** The shape of the innermost chunks. */
-  readonly chunk: readonly number[];
-  /** The shape of shards; `undefined` for an array without shards. */
-  readonly shard: readonly number[] | undefined;
-  /** The codecs of the innermost chunks. */
-  readonly codecs: readonly NamedConfiguration[];
-}
-
 /** What the shapes of tiles and files follow from. */
 interface Picture {
   readonly shape: readonly number[];
   readonly axes: Axes;
-  readonly source: Source;
+  readonly source: StoredEncoding;
   /** The length of an element. */
   readonly bytes: number;
-}
-
-function sourceOf({ chunk_grid, codecs }: ArrayMetadata): Source {
-  const outer = chunk_grid.configuration.chunk_shape;
-  const found = { chunk: outer, codecs: namedCodecs(codecs), isSharded: false };
-  while (true) {
-    const sharding = found.codecs.find(({ name }) =>
-      name === "sharding_indexed"
-    );
-    if (sharding === undefined) break;
-    const { chunk_shape, codecs } = sharding.configuration as {
-      chunk_shape: number[];
-      codecs: NamedConfiguration[];
-    };
-    // After a codec such as transpose, the lengths may belong to other dimensions.
-    if (found.codecs[0] === sharding) found.chunk = chunk_shape;
-    found.codecs = namedCodecs(codecs);
-    found.isSharded = true;
-  }
-  const { chunk, isSharded } = found;
-  return { chunk, codecs: found.codecs, shard: isSharded ? outer : undefined };
-}
-
-/** Metadata without what says under which keys chunks are stored. */
-function withoutStorage(metadata: ArrayMetadata): ArrayMetadata {
-  const { storage_transformers: _, ...rest } = metadata;
-  return { ...rest, chunk_key_encoding: { name: "default" } };
 }
 
 function isFitting(metadata: ArrayMetadata, { bands }: FitTiffOptions) {

@@ -1,5 +1,5 @@
-import { describe, describeAll } from "../../errors/mod.ts";
-import type { TiffArray } from "./tiff_array.ts";
+import { describe } from "../../errors/mod.ts";
+import type { TiffArray, TiffDataType } from "./tiff_array.ts";
 import type { OmeImage } from "./tiff_options.ts";
 
 /** The part of an array that a file holds. */
@@ -12,19 +12,29 @@ interface Part {
 
 const NAMESPACE = "http://www.openmicroscopy.org/Schemas/OME/2016-06";
 
-/** The names of data types in OME-XML, by the kinds and the sizes of TIFF. */
+/** The names of data types in OME-XML. */
 const TYPES: Readonly<Record<string, string>> = {
-  "1 8": "uint8",
-  "1 16": "uint16",
-  "1 32": "uint32",
-  "2 8": "int8",
-  "2 16": "int16",
-  "2 32": "int32",
-  "3 32": "float",
-  "3 64": "double",
-  "6 64": "complex",
-  "6 128": "double-complex",
+  bool8: "uint8",
+  uint8: "uint8",
+  uint16: "uint16",
+  uint32: "uint32",
+  int8: "int8",
+  int16: "int16",
+  int32: "int32",
+  float32: "float",
+  float64: "double",
+  complex64: "complex",
+  complex128: "double-complex",
 };
+
+/** Whether OME-XML has a name for a data type. */
+export function isOmeType(type: TiffDataType): boolean {
+  return nameOfType(type) !== undefined;
+}
+
+function nameOfType({ kind, bits }: TiffDataType): string | undefined {
+  return TYPES[`${kind}${bits}`];
+}
 
 /** The symbols of units in OME-XML, by their names in OME-Zarr. Both sets are closed. */
 const LENGTHS: Readonly<Record<string, string>> = {
@@ -90,12 +100,10 @@ export function assertOme(
   array: TiffArray,
   { axes, ...lists }: OmeImage,
 ): void {
-  const { shape, sampleFormat, bits, axes: meanings } = array;
-  if (!(`${sampleFormat} ${bits}` in TYPES)) {
+  const { shape, kind, bits, axes: meanings } = array;
+  if (!isOmeType(array)) {
     throw new RangeError(
-      `Expected one of the data types of OME-XML, ${
-        describeAll(Object.values(TYPES))
-      }, found ${bits} bits of SampleFormat ${sampleFormat}: leave out ome`,
+      `Expected a data type that OME-XML has, found "${kind}${bits}": leave out ome`,
     );
   }
   const isList = Array.isArray(axes) && axes.length === shape.length &&
@@ -124,7 +132,7 @@ export function assertOme(
 
 /**
  * Composes the OME-XML of a file with one image: a part of an array, whose pages are its
- * planes in C order. All characters are ASCII, as the tag ImageDescription is.
+ * planes in C order.
  *
  * Source: https://docs.openmicroscopy.org/ome-model/6.3.1/ome-tiff/specification.html
  *
@@ -135,10 +143,9 @@ export function omeXml(
     TiffArray,
     | "axes"
     | "shardShape"
-    | "sampleFormat"
+    | "kind"
     | "bits"
     | "isLittleEndian"
-    | "isRgb"
   >,
   { shard, shape }: Part,
   image: OmeImage,
@@ -157,7 +164,7 @@ export function omeXml(
   const pixels = element("Pixels", {
     ID: "Pixels:0",
     DimensionOrder: `XY${[...order, ...rest].join("").toUpperCase()}`,
-    Type: TYPES[`${array.sampleFormat} ${array.bits}`],
+    Type: nameOfType(array),
     BigEndian: !array.isLittleEndian,
     Interleaved: axes.bands === axes.x + 1 ? true : undefined,
     SizeX: sizeOf("x"),
@@ -305,15 +312,21 @@ function element(
     : `<${name}${text}>${children.join("")}</${name}>`;
 }
 
-/** Escapes a text for an attribute, in ASCII. Characters that XML does not have are left out. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+/**
+ * Escapes a text for an attribute. Bio-Formats reads no characters by their numbers, such as
+ * `&#181;`; so those that XML does not have are left out, and ends of lines are spaces.
+ */
 function escaped(text: string): string {
-  return Array.from(text, (character) => {
-    const code = character.codePointAt(0)!;
-    const isSurrogate = code >= 0xd800 && code <= 0xdfff;
-    if (code < 32 && ![9, 10, 13].includes(code) || isSurrogate) return "";
-    if (code === 0xfffe || code === 0xffff) return "";
-    return /[&<>"']/.test(character) || code < 32 || code > 126
-      ? `&#${code};`
-      : character;
-  }).join("");
+  return text.toWellFormed()
+    .replaceAll(/\s/g, " ")
+    // deno-lint-ignore no-control-regex
+    .replaceAll(/[\0-\x1f\ufffe\uffff]/g, "")
+    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
 }

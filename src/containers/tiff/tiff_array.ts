@@ -7,7 +7,7 @@ import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
 import type { TiffOptions } from "./tiff_options.ts";
 
 /** An array whose shards can be TIFF files. All shapes are in elements. */
-export interface TiffArray extends TileEncoding {
+export interface TiffArray extends TileEncoding, TiffDataType {
   readonly shape: readonly number[];
   readonly shardShape: readonly number[];
   readonly gridShape: readonly number[];
@@ -17,7 +17,6 @@ export interface TiffArray extends TileEncoding {
   /** Whether a record of the file lies before the index in the part of the index. */
   readonly hasRecord: boolean;
   readonly axes: Axes;
-  readonly bits: number;
   /** The value of the tag SampleFormat. */
   readonly sampleFormat: number;
   /** Whether the first three bands are red, green and blue. */
@@ -111,6 +110,7 @@ export function parseTiffArray(
     layout,
     hasRecord,
     axes,
+    kind,
     bits,
     sampleFormat: SAMPLE_FORMATS[kind]!,
     isRgb: colors === "rgb" || colors === "auto" && hasColors(metadata, axes),

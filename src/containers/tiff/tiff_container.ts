@@ -3,6 +3,7 @@ import { describe } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../shard_files.ts";
+import { tagsOf } from "./georeference.ts";
 import { assertOme } from "./ome_xml.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
@@ -12,6 +13,7 @@ import {
   even,
   headerSize,
   pageFields,
+  type PageOptions,
   pictureOf,
   resolveTiles,
   type TiffFormat,
@@ -92,11 +94,17 @@ export function tiffContainer(
   const array = parseTiffArray(metadata, options);
   assertPixels(array, options);
   if (options.ome) assertOme(array, options.ome);
+  const georeference = options.georeference &&
+    tagsOf(array, options.georeference);
   let filled: Uint8Array | undefined;
   const fill = () => filled ??= fillTile(array);
   return (shard) => {
     assertShardInGrid(shard, array.gridShape);
-    const container = containerOf(array, [...shard], { ...options, fill });
+    const container = containerOf(array, [...shard], {
+      ...options,
+      georeference,
+      fill,
+    });
     return withFileRecord(container, array);
   };
 }
@@ -104,7 +112,7 @@ export function tiffContainer(
 function containerOf(
   array: TiffArray,
   shard: readonly number[],
-  { fill, ...options }: TiffOptions & { fill: () => Uint8Array },
+  { fill, ...options }: PageOptions & { fill: () => Uint8Array },
 ): ShardContainer {
   const picture = pictureOf(array, shard);
   const places = tilePlaces(array, picture);

@@ -51,7 +51,7 @@ export interface TiffOptions {
   /** The number of pixels per unit of length. */
   resolution?: TiffResolution | undefined;
   /** The place of the array on the earth. Each shard gets its own. */
-  georeference?: TiffGeoreference | undefined;
+  georeference?: TiffGeoreference | TiffMapPlace | undefined;
   /** The element that stands for missing data, for the tag GDAL_NODATA. */
   noData?: number | bigint | undefined;
 }
@@ -106,6 +106,41 @@ export interface TiffGeoreference {
   geoDoubleParams?: readonly number[] | undefined;
   /** GeoAsciiParamsTag, to which the directory refers. */
   geoAsciiParams?: string | undefined;
+  /** The height and the width of the array that the tags are meant for, in elements. An array of another size is refused. */
+  size?: readonly number[] | undefined;
+}
+
+/**
+ * The place of an array on the earth in numbers, from which the tags of GeoTIFF follow.
+ *
+ * @example
+ * ```ts
+ * import type { TiffMapPlace } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const place: TiffMapPlace = {
+ *   bbox: [399_960, 5_190_240, 509_760, 5_300_040],
+ *   crs: "EPSG:32632",
+ * };
+ * ```
+ */
+export interface TiffMapPlace {
+  /**
+   * The numbers [a, b, c, d, e, f] by which a column and a row have the coordinates
+   * x = a·column + b·row + c and y = d·column + e·row + f. The corner of the first element is
+   * at column 0 and row 0.
+   */
+  transform?: readonly number[] | undefined;
+  /** The bounding box [xmin, ymin, xmax, ymax] of the array in place of `transform`, whose first row has the greatest y. */
+  bbox?: readonly number[] | undefined;
+  /**
+   * The coordinate reference system: a code such as `"EPSG:32632"`, or well-known text or
+   * PROJJSON with such a code.
+   */
+  crs?: string | Readonly<Record<string, unknown>> | undefined;
+  /** Whether elements are values at points, whose places `transform` and `bbox` give, and not those of areas. */
+  isPoint?: boolean | undefined;
+  /** The height and the width of the array that the place is meant for, in elements. An array of another size is refused. */
+  size?: readonly number[] | undefined;
 }
 
 /**
@@ -176,7 +211,7 @@ const OPTIONS: OptionRules<TiffOptions> = {
   },
   georeference: {
     expected:
-      "modelPixelScale of 3 numbers and modelTiepoint of 6 numbers, or modelTransformation of 16 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams",
+      "modelPixelScale of 3 numbers and modelTiepoint of 6 numbers, or modelTransformation of 16 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams; or transform of 6 numbers or bbox of 4, and maybe crs",
     isValid: isGeoreference,
   },
   noData: {
@@ -203,6 +238,30 @@ function isResolution(value: unknown): boolean {
 }
 
 function isGeoreference(value: unknown): boolean {
+  const { size = [1, 1] } = Object(value);
+  return areNumbers(size, 2) &&
+    (isMapPlace(value) ? hasPlace(value) : hasTags(value));
+}
+
+/** Whether a georeference gives numbers, and no tags. */
+export function isMapPlace(value: unknown): value is TiffMapPlace {
+  const { transform, bbox } = Object(value);
+  return transform !== undefined || bbox !== undefined;
+}
+
+function hasPlace(
+  { transform, bbox, crs = "", isPoint = false, ...others }: TiffMapPlace,
+): boolean {
+  const isOne = transform === undefined
+    ? areNumbers(bbox, 4)
+    : areNumbers(transform, 6) && bbox === undefined;
+  const isSystem = typeof crs === "string" ||
+    typeof crs === "object" && crs !== null;
+  return isOne && isSystem && typeof isPoint === "boolean" &&
+    Object.keys(others).every((name) => name === "size");
+}
+
+function hasTags(value: unknown): boolean {
   const {
     modelPixelScale,
     modelTiepoint,

@@ -28,6 +28,7 @@ import {
 import type { ShardContainer } from "../../shards/mod.ts";
 import { chunkSizes, type Part } from "../../splitter/mod.ts";
 import { PLAIN } from "../../views/mod.ts";
+import type { NodeLocation } from "../hierarchy/node_location.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 import {
   assertRecoding,
@@ -91,14 +92,19 @@ export interface LayoutOptions {
   /**
    * Puts the bytes of a file format around the inner chunks of each shard:
    * `tiffContainer` or `zipContainer`, or a function that calls one of them with
-   * options. Called with the new metadata of each array and its path; an array for which
-   * it returns `undefined` keeps its shards as they are. Each shard is held in memory.
+   * options. Called with the new metadata of each array, its path below the converted node,
+   * and its place in the source; an array for which it returns `undefined` keeps its shards
+   * as they are. Each shard is held in memory.
    */
   readonly container?:
     | ((
       metadata: ArrayMetadata,
       path: string,
-    ) => ((shard: readonly number[]) => ShardContainer) | undefined)
+      source: NodeLocation & { readonly path: string },
+    ) =>
+      | ((shard: readonly number[]) => ShardContainer)
+      | Promise<((shard: readonly number[]) => ShardContainer) | undefined>
+      | undefined)
     | undefined;
   /**
    * Whether an array gets the new layout, by its metadata and its path. An array for

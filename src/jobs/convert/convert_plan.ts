@@ -117,13 +117,13 @@ export async function planConversion(
     if (!isArrayDocument(node.document)) continue;
     let planned: ArrayWithDocument;
     try {
-      planned = planArray(source, target, node, layout, changes);
+      planned = await planArray(source, target, node, layout, changes);
     } catch (error) {
       const isMisfit = error instanceof LayoutError ||
         error instanceof RangeError;
       if (!isMisfit) throw error;
       misfits.push({ path: node.path, error });
-      planned = planArray(source, target, node, KEPT, changes);
+      planned = await planArray(source, target, node, KEPT, changes);
     }
     arrays.push(planned.array);
     documents.set(node.path, planned.document);
@@ -175,26 +175,22 @@ interface ArrayWithDocument {
  *
  * @throws {LayoutError | RangeError} If the array cannot get the layout.
  */
-function planArray(
+async function planArray(
   source: Place,
   target: Place,
   node: Node,
   layout: LayoutOptions,
   settings: DocumentSettings,
-): ArrayWithDocument {
+): Promise<ArrayWithDocument> {
   const document = convertedDocument(source, node, layout, settings);
   const from = chunksAt(source, node.path, node.document);
   const to = chunksAt(target, node.path, parseZarrJson(document));
   const canList = typeof source.store.list === "function";
   const isRecoded = layout.recode !== undefined &&
     !isSameEncoding(from.metadata, to.metadata);
-  const [containerOf, contain] = forArray(node.path, () => {
-    const isLeft = layout.where?.(from.metadata, node.path) === false;
-    const container = isLeft
-      ? undefined
-      : layout.container?.(to.metadata, node.path);
-    return [container, container && containShards(to, container)];
-  });
+  const containerOf = await containerFor(source, from, to, node.path, layout);
+  const contain = containerOf &&
+    forArray(node.path, () => containShards(to, containerOf));
   const array: PlannedArray = {
     path: node.path,
     source: from,
@@ -205,6 +201,25 @@ function planArray(
     stored: canList ? new ChunkList(from.gridShape.length) : undefined,
   };
   return { array, document };
+}
+
+/** Returns the containers of the shards of an array, if they get some. */
+async function containerFor(
+  source: Place,
+  from: ArrayChunks,
+  to: ArrayChunks,
+  path: string,
+  { where, container }: LayoutOptions,
+): Promise<PlannedArray["containerOf"]> {
+  if (where?.(from.metadata, path) === false) return undefined;
+  try {
+    return await container?.(to.metadata, path, {
+      store: source.store,
+      path: pathIn(source, path),
+    });
+  } catch (error) {
+    throw nameArray(error, path);
+  }
 }
 
 /** An array that cannot get the layout. */
@@ -378,13 +393,17 @@ function forArray<T>(path: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
-    for (const ErrorClass of [RangeError, TypeError]) {
-      if (!(error instanceof ErrorClass)) continue;
-      const array = `array ${describe(`/${path}`)}`;
-      throw new ErrorClass(`${error.message} (${array})`, { cause: error });
-    }
-    throw error;
+    throw nameArray(error, path);
   }
+}
+
+function nameArray(error: unknown, path: string): unknown {
+  for (const ErrorClass of [RangeError, TypeError]) {
+    if (!(error instanceof ErrorClass)) continue;
+    const array = `array ${describe(`/${path}`)}`;
+    return new ErrorClass(`${error.message} (${array})`, { cause: error });
+  }
+  return error;
 }
 
 /**
