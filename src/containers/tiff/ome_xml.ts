@@ -37,7 +37,7 @@ function nameOfType({ kind, bits }: TiffDataType): string | undefined {
 }
 
 /** The symbols of units in OME-XML, by their names in OME-Zarr. Both sets are closed. */
-const LENGTHS: Readonly<Record<string, string>> = {
+export const LENGTHS: Readonly<Record<string, string>> = {
   angstrom: "Å",
   attometer: "am",
   centimeter: "cm",
@@ -65,7 +65,7 @@ const LENGTHS: Readonly<Record<string, string>> = {
   zeptometer: "zm",
   zettameter: "Zm",
 };
-const TIMES: Readonly<Record<string, string>> = {
+export const TIMES: Readonly<Record<string, string>> = {
   attosecond: "as",
   centisecond: "cs",
   day: "d",
