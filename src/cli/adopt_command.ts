@@ -45,6 +45,8 @@ export const ADOPT: Command = {
     "--stack":
       "make each TIFF one element of a new first dimension, in the order given",
     "--page <N>": "one page of each TIFF, from 0; all if not given",
+    "--series <N>":
+      "an image of OME-XML, from 0, or the hyperstack of ImageJ, with its dimensions t, c and z; --multiscale takes the only one",
     "--overview <N>": "an overview in place of the page, from 1, the largest",
     "--fill-value <NUMBER>": "the value of elements that no TIFF has",
     "--array <PATH>": "the path of the array inside the zips",
@@ -53,7 +55,10 @@ export const ADOPT: Command = {
     ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },
-  exclusive: [["share", "finish"], ["multiscale", "overview"]],
+  exclusive: [["share", "finish"], ["multiscale", "overview"], [
+    "page",
+    "series",
+  ]],
   examples: [
     "zarr-parts adopt survey/*.tif --into survey --template 'row{0}_column{1}.tif'",
     "zarr-parts adopt scene.tif --into scene.zarr --link",
@@ -201,10 +206,17 @@ async function tiffOptions(
 ): Promise<Omit<AdoptPyramidOptions, keyof AdoptionOptions>> {
   if (args.has("array")) throw new UsageError("--array is for zip files only");
   const { rankOfTiff } = await import("../containers/mod.ts");
-  const page = wholeNumber(args, "page", 0);
+  const [page, series] = ["page", "series"].map((name) =>
+    wholeNumber(args, name, 0)
+  );
   const stack = args.has("stack");
   const rankOf = async (key: StoreKey) => {
-    const rank = await rankOfTiff(store, key, { page, overview });
+    const rank = await rankOfTiff(
+      store,
+      key,
+      { page, series, overview },
+      args.has("multiscale"),
+    );
     return rank > 0 && stack ? rank + 1 : rank;
   };
   return {
@@ -212,6 +224,7 @@ async function tiffOptions(
     files: await placed(found, stack, rankOf),
     stack,
     page,
+    series,
     fillValue: numberOf(args, "fill-value"),
   };
 }
@@ -235,7 +248,7 @@ async function adoptZips(
   args: Arguments,
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
-  for (const name of ["stack", "page", "overview", "fill-value"]) {
+  for (const name of ["stack", "page", "series", "overview", "fill-value"]) {
     if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
   }
   const { adoptZip, rankOfZip } = await import("../containers/mod.ts");

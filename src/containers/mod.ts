@@ -45,7 +45,7 @@ export type {
   TiffPage,
   TiffPlace,
 } from "./tiff/tiff_page.ts";
-export { rankOfTiff } from "./tiff/tiff_shard.ts";
+export { rankOfTiff } from "./tiff/read_tiff.ts";
 export { verifyAdopted } from "./tiff/verify_adopted_tiffs.ts";
 export { verifyAdoptedFile } from "./verify_adopted_file.ts";
 export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";

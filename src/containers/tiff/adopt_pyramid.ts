@@ -31,7 +31,7 @@ import {
 } from "./adopt_tiffs_options.ts";
 import { geoArrayAttributes, joinAttributes } from "./geo_attributes.ts";
 import { pyramidAttributes } from "./pyramid_attributes.ts";
-import { bandsFirst, encodeSelection, withBandsFirst } from "./tiff_shard.ts";
+import { bandsFirst, withBandsFirst } from "./tiff_shard.ts";
 import {
   findTiffs,
   geoPlaceOfTiffs,
@@ -117,7 +117,7 @@ export async function adoptPyramid(
     progress.step,
     storeOptions,
   );
-  const { levels, areBandsFirst, notes } = levelsOf(read, options);
+  const { levels, areBandsFirst, notes } = levelsOf(read);
   progress.total = toRead.length + levels.length * written;
   const { arrays, group, notes: ownNotes } = documentsOf(
     read,
@@ -127,7 +127,7 @@ export async function adoptPyramid(
     options,
   );
   await assertGroup(store, document, overwrite, storeOptions);
-  const { dimensionNames } = read[0]!.levels[0]!;
+  const { dimensionNames } = read[0]!.levels[0]!.shard;
   const y = dimensionNames.indexOf("y");
   const all = files.map(({ key, coordinates }) => ({
     key,
@@ -210,7 +210,6 @@ class Progress {
 /** Makes the arrays of all levels that all files have, and that fit together. */
 function levelsOf(
   files: readonly ReadFile[],
-  { page }: AdoptPyramidOptions,
 ): { levels: TiffLevel[]; areBandsFirst: boolean; notes: string[] } {
   const counts = files.map(({ levels }) => levels.length);
   const count = Math.min(...counts);
@@ -224,13 +223,12 @@ function levelsOf(
     );
   }
   const areBandsFirst = files.every(({ levels }) =>
-    levels.slice(0, count).every((level) => bandsFirst(level) !== undefined)
+    levels.slice(0, count).every(({ shard }) => bandsFirst(shard) !== undefined)
   );
   const levels: TiffLevel[] = [];
   for (let i = 0; i < count; i++) {
-    const contents = encodeSelection({ page, overview: i });
     try {
-      levels.push(levelOf(files, i, contents, areBandsFirst));
+      levels.push(levelOf(files, i, areBandsFirst));
     } catch (error) {
       if (i === 0 || !(error instanceof RangeError)) throw error;
       notes.push(leftOut(i, error));
@@ -260,9 +258,15 @@ function documentsOf(
   const [{ shard }] = levels as [TiffLevel];
   const dimensions = pictureNames(shard, options);
   const { dimensionNames = shard.dimensionNames } = options;
+  const [{ series }] = files as [ReadFile];
   const pyramid = pyramidAttributes({
-    name: options.name ?? name,
-    axes: dimensionNames.map((name) => ({ name: name ?? "" })),
+    name: options.name ?? series?.name ?? name,
+    axes: dimensionNames.map((name, i) => ({
+      name: name ?? "",
+      ...series?.scales[shard.dimensionNames[i]!],
+    })),
+    channels: shard.dimensionNames.includes("c") ? series?.channels : undefined,
+    dataType: shard.dataType,
     levels: levels.map(({ geo }, i) => ({ path: `${i}`, ...geo })),
     place: dimensions && place,
     dimensions: dimensions ?? ["y", "x"],

@@ -16,7 +16,6 @@ import {
   assertAdoptTiffs,
 } from "./adopt_tiffs_options.ts";
 import { geoArrayAttributes, joinAttributes } from "./geo_attributes.ts";
-import { encodeSelection } from "./tiff_shard.ts";
 import {
   findTiffs,
   geoPlaceOfTiffs,
@@ -120,14 +119,14 @@ export async function adoptTiffs(
     onStep,
     storeOptions,
   );
-  const level = levelOf(read, 0, encodeSelection(options));
+  const level = levelOf(read, 0);
   const { metadata, notes } = withPlace(read, level, encoding, options);
   return await adoptFiles(store, path, metadata, level.files, {
     ...options,
     notes: [
       ...notesOnStarts(files),
       ...notes,
-      ...notesOnOverviews(read, options),
+      ...notesOnPages(read, options),
     ],
     all: files,
     onStep,
@@ -154,17 +153,22 @@ function withPlace(
   return { metadata, notes };
 }
 
-/** Tells that overviews are not adopted. */
-function notesOnOverviews(
+/** Tells what of the files is not adopted. */
+function notesOnPages(
   files: readonly ReadFile[],
   { overview }: AdoptTiffsOptions,
 ): string[] {
+  const series = files.find(({ hasSeries }) => hasSeries);
+  const notes = series === undefined ? [] : [
+    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series", or --series 0, keeps them`,
+  ];
   const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
-  if (overview !== undefined || most.overviews === 0) return [];
+  if (overview !== undefined || most.overviews === 0) return notes;
   const count = most.overviews === 1
     ? "an overview"
     : `${most.overviews} overviews`;
   return [
+    ...notes,
     `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
   ];
 }

@@ -1,6 +1,7 @@
 import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
 import {
   BOOLEAN,
+  checkExclusive,
   checkOptions,
   objectRule,
   type OptionRules,
@@ -14,7 +15,7 @@ import {
   type AdoptionOptions,
   assertAdoption,
 } from "../adoption/adoption_options.ts";
-import { MOST_OVERVIEWS, MOST_PAGES } from "./tiff_shard.ts";
+import { MOST_OVERVIEWS, MOST_PAGES, MOST_SERIES } from "./read_tiff.ts";
 
 /**
  * A file and its place in an array.
@@ -65,6 +66,13 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
    * pages that are pictures; several of them make a dimension before those of a page.
    */
   readonly page?: number | undefined;
+  /**
+   * The place of an image whose pages are numbered along several dimensions: an image of
+   * OME-XML, or 0 for the hyperstack of ImageJ that a file is. The array has the
+   * dimensions `t`, `c`, `z`, `y` and `x`, of which `t`, `c` and `z` are left out where
+   * they have one element. By default, all pages make one dimension.
+   */
+  readonly series?: number | undefined;
   /** The overview that is adopted in place of the page: 1 for the largest one, and so on. Defaults to 0, the page itself. */
   readonly overview?: number | undefined;
   /** The value of elements that no file has. By default, GDAL_NODATA of the files, or 0. */
@@ -89,7 +97,12 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
  * ```
  */
 export interface AdoptPyramidOptions
-  extends Omit<AdoptTiffsOptions, "link" | "overview"> {
+  extends Omit<AdoptTiffsOptions, "link" | "overview" | "series"> {
+  /**
+   * The place of an image of OME-XML, as in `adoptTiffs`. By default, the only image of a
+   * file with OME-XML, or the hyperstack of ImageJ, unless `page` chooses a page.
+   */
+  readonly series?: number | undefined;
   /** The name of the picture in the attribute `ome`. Defaults to the last name of the path. */
   readonly name?: string | undefined;
 }
@@ -103,6 +116,7 @@ const OPTIONS: OptionRules<AdoptTiffsOptions> = {
   files: { expected: "a list of { coordinates, key }", isValid: isFiles },
   stack: BOOLEAN,
   page: wholeFrom(0, MOST_PAGES),
+  series: wholeFrom(0, MOST_SERIES),
   overview: wholeFrom(0, MOST_OVERVIEWS),
   fillValue: {
     expected: "a number or a bigint",
@@ -115,6 +129,7 @@ const OPTIONS: OptionRules<AdoptTiffsOptions> = {
 /** Refuses options of `adoptTiffs` that are unknown or of a wrong type. */
 export function assertAdoptTiffs(options: AdoptTiffsOptions): void {
   checkOptions(options, OPTIONS, "adoptTiffs");
+  checkExclusive(options, [["page", "series"]]);
   assertAdoption(options);
 }
 
@@ -134,5 +149,6 @@ export function assertAdoptPyramid(options: AdoptPyramidOptions): void {
     name: TEXT,
   };
   checkOptions(options, rules, "adoptPyramid");
+  checkExclusive(options, [["page", "series"]]);
   assertAdoption(options);
 }

@@ -18,7 +18,7 @@ const MOST_ENTRIES = 2 ** 16 - 1;
 const LONGEST_VALUE = 16 * 1024 * 1024;
 /** The most bytes that all values of a file may have. */
 const LONGEST_VALUES = 256 * 1024 * 1024;
-/** Descriptions that are longer are left out. */
+/** Descriptions that are longer are left out, except that of the first page, which may hold OME-XML for all. */
 const LONGEST_DESCRIPTION = 1024 * 1024;
 
 const [LITTLE_ENDIAN, BIG_ENDIAN] = [0x4949, 0x4d4d];
@@ -202,7 +202,10 @@ class DirectoryReader {
         continue;
       }
       const length = values * sizeOfType(type);
-      const isLeftOut = tag === TAG.description && length > LONGEST_DESCRIPTION;
+      const longest = this.#listed.length === 0
+        ? LONGEST_VALUE
+        : LONGEST_DESCRIPTION;
+      const isLeftOut = tag === TAG.description && length > longest;
       if (length === 0 || isLeftOut) continue;
       const extent = this.#extentOf(tag, length, view, at, offset);
       entries.set(tag, { type, extent });

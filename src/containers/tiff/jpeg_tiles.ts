@@ -26,15 +26,24 @@ export async function assertJpeg(
   { codecs, tiles, tileShape, dimensionNames }: TiffShard,
   options: StoreOptions,
 ): Promise<void> {
-  const { tables } = codecs[0]!.configuration ?? {};
+  const jpeg = codecs.find(({ name }) => name === "imagecodecs_jpeg");
+  const { tables } = jpeg?.configuration ?? {};
   if (typeof tables === "string") assertTables(tables, key);
   const tile = tiles.find((tile) => tile !== undefined)!;
   const length = Math.min(tile.length, HEAD);
   const range = { offset: tile.offset, length };
   const head = await readRange(store, key, range, options);
-  const [height, width, bands = 1] = tileShape.slice(
-    dimensionNames.indexOf("y"),
-  );
+  // Bands before rows are moved behind columns by `transpose`.
+  const order = codecs[0]!.name === "transpose"
+    ? codecs[0]!.configuration!.order as readonly number[]
+    : dimensionNames.map((_, i) => i);
+  const encoded = order.map((axis) => ({
+    name: dimensionNames[axis],
+    length: tileShape[axis]!,
+  }));
+  const [height, width, bands = 1] = encoded
+    .slice(encoded.findIndex(({ name }) => name === "y"))
+    .map(({ length }) => length);
   const problem = problemOf(head ?? new Uint8Array(), [height, width, bands]);
   if (problem === undefined) return;
   throw new RangeError(

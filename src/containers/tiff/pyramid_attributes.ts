@@ -36,6 +36,8 @@ export interface Pyramid {
   /** The levels, the largest first. */
   readonly levels: readonly PyramidLevel[];
   readonly channels?: readonly PyramidChannel[] | undefined;
+  /** The data type by its Zarr name. */
+  readonly dataType: string;
   readonly place?: GeoPlace | undefined;
   /** The names of the dimensions of rows and columns. */
   readonly dimensions: readonly [string, string];
@@ -103,7 +105,7 @@ const AXIS_TYPES: Readonly<Record<string, string>> = {
 
 /** The attribute `ome`, or a note that says why there is none. */
 function omeAttributes(
-  { name, axes, levels, channels, dimensions }: Pyramid,
+  { name, axes, levels, channels, dataType, dimensions }: Pyramid,
 ): Record<string, unknown> | string {
   const types = axes.map(({ name }) =>
     dimensions.includes(name) ? "space" : AXIS_TYPES[name]
@@ -134,19 +136,32 @@ function omeAttributes(
         }],
       })),
     }],
-    ...channels && { omero: omeroOf(channels) },
+    ...channels && omeroOf(channels, dataType),
   };
 }
 
-/** The colors of channels that have none, as microscopists use them. */
-const COLORS = ["FFFFFF"];
+/** The colors of channels that have none. */
+const WHITE = "FFFFFF";
 
-function omeroOf(channels: readonly PyramidChannel[]): Record<string, unknown> {
+/** The member `omero`, which needs the least and the greatest element, and so a data type of integers. */
+function omeroOf(
+  channels: readonly PyramidChannel[],
+  dataType: string,
+): Record<string, unknown> {
+  const [, kind, digits] = /^(u?)int(\d+)$/.exec(dataType) ?? [];
+  if (kind === undefined) return {};
+  const bits = Number(digits);
+  const [min, max] = kind === "u"
+    ? [0, 2 ** bits - 1]
+    : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1];
   return {
-    channels: channels.map(({ label, color }) => ({
-      ...label !== undefined && { label },
-      color: color ?? COLORS[0],
-      active: true,
-    })),
+    omero: {
+      channels: channels.map(({ label, color = WHITE }) => ({
+        ...label !== undefined && { label },
+        color,
+        active: true,
+        window: { min, max, start: min, end: max },
+      })),
+    },
   };
 }

@@ -85,7 +85,7 @@ export interface TiffPage {
   readonly problem?: string;
   /** Whether `problem` is damage of the file. */
   readonly isDamaged?: boolean;
-  /** The tag ImageDescription, unless it has more than 1 MiB. */
+  /** The tag ImageDescription, unless it has more than 1 MiB, or 16 MiB in the first page. */
   readonly description?: string;
   /** The place on the earth, if the page has tags of GeoTIFF. */
   readonly place?: TiffPlace;

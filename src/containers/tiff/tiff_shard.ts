@@ -1,16 +1,9 @@
 import { DamageError, describe } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
-import {
-  readRange,
-  readSize,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
-import { describeTiff } from "./describe_tiff.ts";
 import { greatestDivisor } from "./page_tiles.ts";
-import type { TiffDescription, TiffPage, TiffPlace } from "./tiff_page.ts";
+import type { TiffSeries } from "./ome_axes.ts";
+import type { TiffPage } from "./tiff_page.ts";
 
 /** The elements of a file as a shard: those of one page, or of pages of one kind along a first dimension. */
 export interface TiffShard {
@@ -23,179 +16,6 @@ export interface TiffShard {
   readonly tiles: ShardIndex;
 }
 
-/** Which pages of a file are adopted. */
-interface PageSelection {
-  /** The place of a page. By default, all pages that are pictures. */
-  readonly page?: number | undefined;
-  /** The overview of the page: 0 for the page itself, 1 for the largest smaller version, and so on. */
-  readonly overview?: number | undefined;
-}
-
-/** What a page is a picture of. */
-export interface TiffPicture {
-  /** The lengths of the page itself, of which there may be overviews. */
-  readonly height: number;
-  readonly width: number;
-  /** The place on the earth, if all selected pages that tell one agree. */
-  readonly place: TiffPlace | undefined;
-}
-
-/** A file whose directories were read. */
-interface ReadTiff {
-  /** The number of overviews that each selected page has. */
-  readonly overviews: number;
-  /** The selected page, or the first one of several. */
-  readonly picture: TiffPicture;
-  /** Makes a shard of pages. */
-  shardOf(selection: PageSelection): TiffShard;
-}
-
-/**
- * Reads the directories of a file.
- *
- * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
- */
-export async function readTiff(
-  store: Store,
-  { key, size }: { readonly key: StoreKey; readonly size: number },
-  { page }: PageSelection,
-  storeOptions: StoreOptions,
-): Promise<ReadTiff> {
-  const description = await describeTiff(
-    (range) => readRange(store, key, range, storeOptions),
-    { key, size, page },
-  );
-  const name = `File ${describe(key)}`;
-  const pages = selectPages(description, { page }, name);
-  return {
-    overviews: pages.reduce(
-      (least, picture) =>
-        Math.min(least, overviewsOf(description.pages, picture).length),
-      Infinity,
-    ),
-    picture: pictureOf(pages),
-    shardOf: (selection) =>
-      shardOf(selectPages(description, selection, name), name, key),
-  };
-}
-
-function pictureOf(pages: readonly TiffPage[]): TiffPicture {
-  const [{ axes, shape }] = pages as [TiffPage];
-  const [height = 0, width = 0] = (["y", "x"] as const)
-    .map((axis) => shape[axes.indexOf(axis)] ?? 0);
-  const places = new Map(
-    pages.flatMap(({ place }) =>
-      place === undefined ? [] : [[JSON.stringify(place), place] as const]
-    ),
-  );
-  const [place] = places.size === 1 ? places.values() : [];
-  return { height, width, place };
-}
-
-/** Reads the pages of a file that are adopted. */
-export async function readShard(
-  store: Store,
-  file: { readonly key: StoreKey; readonly size: number },
-  selection: PageSelection,
-  storeOptions: StoreOptions,
-): Promise<TiffShard> {
-  const tiff = await readTiff(store, file, selection, storeOptions);
-  return tiff.shardOf(selection);
-}
-
-/** The number of dimensions of the array that the pages of a file make. */
-export async function rankOfTiff(
-  store: Store,
-  key: StoreKey,
-  selection: PageSelection,
-): Promise<number> {
-  const size = await readSize(store, key);
-  if (size === undefined) return 0;
-  return (await readShard(store, { key, size }, selection, {})).shape.length;
-}
-
-/** The number of bits of an encoded selection that hold the page. */
-const PAGE_BITS = 22;
-/** The greatest page and the greatest overview that {@linkcode encodeSelection} can encode. */
-export const MOST_PAGES = 2 ** PAGE_BITS - 2;
-export const MOST_OVERVIEWS = 2 ** (32 - PAGE_BITS) - 1;
-
-/** Encodes a selection as a number below 2^32, for the record of a file. */
-export function encodeSelection(
-  { page = -1, overview = 0 }: PageSelection,
-): number {
-  return page + 1 + overview * 2 ** PAGE_BITS;
-}
-
-/** Decodes the number of {@linkcode encodeSelection}. */
-export function decodeSelection(contents: number): PageSelection {
-  const page = contents % 2 ** PAGE_BITS - 1;
-  const overview = Math.floor(contents / 2 ** PAGE_BITS);
-  return { ...page >= 0 && { page }, overview };
-}
-
-/**
- * Selects pages of a file.
- *
- * @param name The file, for messages.
- * @throws {RangeError} If the file does not have them.
- */
-function selectPages(
-  { pages }: TiffDescription,
-  { page, overview = 0 }: PageSelection,
-  name: string,
-): TiffPage[] {
-  const selected = page === undefined ? picturesOf(pages) : [pages[page]];
-  if (selected.length === 0 || selected[0] === undefined) {
-    throw new RangeError(
-      page === undefined
-        ? `${name} has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
-        : `${name} has no page ${page}, since it has ${pages.length}`,
-    );
-  }
-  return (selected as TiffPage[]).map((picture) => {
-    if (overview === 0) return picture;
-    const overviews = overviewsOf(pages, picture);
-    const found = overviews[overview - 1];
-    if (found !== undefined) return found;
-    throw new RangeError(
-      `${name} has no overview ${overview} of page ${
-        pages.indexOf(picture)
-      }, since it has ${overviews.length}`,
-    );
-  });
-}
-
-/** The pages that are pictures: those of the chain, or if there are none, those of sub-directories, or a single page of any kind. */
-function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
-  const pictures = pages.filter(({ kind }) => kind === "image");
-  const inChain = pictures.filter(({ parent }) => parent === undefined);
-  if (inChain.length > 0) return inChain;
-  return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
-}
-
-/** The smaller versions of a page, the largest first: among its sub-directories, and after it in the chain. */
-function overviewsOf(
-  pages: readonly TiffPage[],
-  picture: TiffPage,
-): TiffPage[] {
-  const place = pages.indexOf(picture);
-  const next = pages.findIndex(({ kind, parent }, i) =>
-    i > place && kind === "image" && parent === undefined
-  );
-  return pages
-    .filter(({ kind, parent }, i) =>
-      parent === place && kind !== "mask" ||
-      parent === undefined && kind === "overview" && i > place &&
-        (next < 0 || i < next)
-    )
-    .toSorted((a, b) => areaOf(b) - areaOf(a));
-}
-
-function areaOf({ shape }: TiffPage): number {
-  return shape.reduce((product, length) => product * length, 1);
-}
-
 /**
  * Makes a shard of pages.
  *
@@ -204,7 +24,7 @@ function areaOf({ shape }: TiffPage): number {
  * @throws {DamageError} If the tags of a page are damaged.
  * @throws {RangeError} If a page cannot be in an array, or the pages differ.
  */
-function shardOf(
+export function shardOf(
   pages: readonly TiffPage[],
   name: string,
   key: string,
@@ -242,6 +62,81 @@ function shardOf(
     tileShape: [1, ...first!.tileShape],
     tiles: shards.flatMap(({ tiles }) => tiles),
   };
+}
+
+/**
+ * Makes a shard of the pages of a series, with the dimensions `t`, `c`, `z`, `y` and `x`, of
+ * which those of one element are left out, except `y` and `x`.
+ *
+ * @param pages The pages in C order of `t`, `c` and `z`.
+ */
+export function seriesShardOf(
+  pages: readonly TiffPage[],
+  { counts }: TiffSeries,
+  name: string,
+  key: string,
+): TiffShard {
+  const flat = shardOf(pages, name, key);
+  const first = pages.length === 1
+    ? flat
+    : shardOf(pages.slice(0, 1), name, key);
+  const { dimensionNames: names, shape, tileShape } = first;
+  const bands = shape[names.indexOf("band")] ?? 1;
+  const isPlanar = names[0] === "band";
+  const isLast = names.at(-1) === "band";
+  const y = names.indexOf("y");
+  // Pixels with all their bands are chunks of several channels, unless rows may be missing.
+  const isMoved = isLast && bandsFirst(first) !== undefined;
+  const channels = counts.c * (isLast && !isMoved ? 1 : bands);
+  const axes = [
+    { name: "t", length: counts.t, tile: 1 },
+    { name: "c", length: channels, tile: isMoved ? bands : 1 },
+    { name: "z", length: counts.z, tile: 1 },
+  ].filter(({ length }) => length > 1);
+  const picture = isMoved ? [y, y + 1] : names.map((_, i) => i).slice(y);
+  const codecs = [...flat.codecs];
+  const c = axes.findIndex(({ name }) => name === "c");
+  if (isMoved && c >= 0) {
+    const order = [...axes, ...picture].map((_, i) => i);
+    order.push(...order.splice(c, 1));
+    codecs.unshift({ name: "transpose", configuration: { order } });
+  }
+  return {
+    ...flat,
+    dimensionNames: [
+      ...axes.map(({ name }) => name),
+      ...picture.map((i) => names[i]!),
+    ],
+    shape: [
+      ...axes.map(({ length }) => length),
+      ...picture.map((i) => shape[i]!),
+    ],
+    tileShape: [
+      ...axes.map(({ tile }) => tile),
+      ...picture.map((i) => tileShape[i]!),
+    ],
+    codecs,
+    tiles: isPlanar ? planarTiles(flat.tiles, counts, bands) : flat.tiles,
+  };
+}
+
+/** The tiles of pages of several planes of bands, with bands before `z`. */
+function planarTiles(
+  tiles: ShardIndex,
+  { t, c, z }: TiffSeries["counts"],
+  bands: number,
+): ShardIndex {
+  const perBand = tiles.length / (t * c * z * bands);
+  const ordered: ShardIndex[number][] = [];
+  for (let channel = 0; channel < t * c; channel++) {
+    for (let band = 0; band < bands; band++) {
+      for (let slice = 0; slice < z; slice++) {
+        const start = ((channel * z + slice) * bands + band) * perBand;
+        for (let i = 0; i < perBand; i++) ordered.push(tiles[start + i]);
+      }
+    }
+  }
+  return ordered;
 }
 
 /** Gives a shard a first dimension of one element. */

@@ -30,14 +30,14 @@ import {
   geoPlaceOfFiles,
 } from "./geo_attributes.ts";
 import { assertJpeg } from "./jpeg_tiles.ts";
+import type { TiffSeries } from "./ome_axes.ts";
 import { MOST_TILES } from "./page_tiles.ts";
+import { encodeSelection, readTiff, type TiffPicture } from "./read_tiff.ts";
 import {
   bandsFirst,
   commonRows,
   differenceOf,
-  readTiff,
   stacked,
-  type TiffPicture,
   type TiffShard,
   withBandsFirst,
   withRows,
@@ -52,19 +52,30 @@ export interface ReadFile {
   readonly isOwn: boolean;
   readonly coordinates: readonly number[];
   /** The elements of each level, the largest first. */
-  readonly levels: readonly TiffShard[];
+  readonly levels: readonly ReadLevel[];
   /** Says which overviews are left out, and why. */
   readonly notes: readonly string[];
   /** The number of overviews that the file has. */
   readonly overviews: number;
   readonly picture: TiffPicture;
+  /** The series that is adopted. */
+  readonly series: TiffSeries | undefined;
+  /** Whether the file has a series that is not adopted. */
+  readonly hasSeries: boolean;
+}
+
+/** A level of a file. */
+interface ReadLevel {
+  readonly shard: TiffShard;
+  /** The number of the contents that an index describes. */
+  readonly contents: number;
 }
 
 /** Options of reading files. */
 export interface ReadOptions extends
   Pick<
     AdoptTiffsOptions,
-    "stack" | "page" | "overview" | "fillValue" | "share" | "finish"
+    "stack" | "page" | "series" | "overview" | "fillValue" | "share" | "finish"
   > {
   /** Whether all overviews of a file are read, beside the page itself. */
   readonly isPyramid: boolean;
@@ -88,7 +99,7 @@ export async function readFiles(
 async function readFile(
   store: Store,
   { key, coordinates, isOwn }: SharedFile<TiffFile>,
-  { stack = false, fillValue, isPyramid, page, overview }: ReadOptions,
+  { stack = false, fillValue, isPyramid, page, series, overview }: ReadOptions,
   storeOptions: StoreOptions,
 ): Promise<ReadFile> {
   const name = `File ${describe(key)}`;
@@ -96,22 +107,32 @@ async function readFile(
   if (size === undefined) {
     throw new Error(`There is no ${name} in ${describeStore(store)}`);
   }
-  const tiff = await readTiff(store, { key, size }, { page }, storeOptions);
+  const tiff = await readTiff(
+    store,
+    { key, size },
+    { page, series },
+    storeOptions,
+    isPyramid,
+  );
+  const selection = { page, series: tiff.series?.place };
   const numbers = isPyramid
     ? Array.from({ length: tiff.overviews + 1 }, (_, i) => i)
     : [overview];
-  const levels: TiffShard[] = [];
+  const levels: ReadLevel[] = [];
   const notes: string[] = [];
   for (const [i, number] of numbers.entries()) {
     try {
-      const shard = tiff.shardOf({ page, overview: number });
+      const shard = tiff.shardOf(number);
       assertTiles(shard, name, key, size);
-      if (shard.codecs[0]!.name === "imagecodecs_jpeg") {
+      if (shard.codecs.some(({ name }) => name === "imagecodecs_jpeg")) {
         await assertJpeg(store, key, shard, storeOptions);
       }
       const placed = stack ? stacked(shard) : shard;
       assertCoordinates(coordinates, placed, name, stack);
-      levels.push(withFillValue(placed, fillValue, name));
+      levels.push({
+        shard: withFillValue(placed, fillValue, name),
+        contents: encodeSelection({ ...selection, overview: number }),
+      });
     } catch (error) {
       // The page itself is worth having without its smallest versions.
       if (i === 0 || !(error instanceof RangeError)) throw error;
@@ -119,7 +140,7 @@ async function readFile(
       break;
     }
   }
-  const { overviews, picture } = tiff;
+  const { overviews, picture, hasSeries } = tiff;
   return {
     name,
     key,
@@ -130,6 +151,8 @@ async function readFile(
     notes,
     overviews,
     picture,
+    hasSeries,
+    series: tiff.series?.series,
   };
 }
 
@@ -282,18 +305,16 @@ export interface TiffLevel {
  * Makes an array of one level of files.
  *
  * @param level The place of the level among those that were read.
- * @param contents The number of the contents that the indexes describe.
  * @param areBandsFirst Whether bands come before rows; all shards can have them there.
  * @throws {RangeError} If the files do not fit together.
  */
 export function levelOf(
   files: readonly ReadFile[],
   level: number,
-  contents: number,
   areBandsFirst = false,
 ): TiffLevel {
   const placed = fitted(files.map(({ name, coordinates, levels }) => {
-    const shard = levels[level]!;
+    const { shard } = levels[level]!;
     return { name, coordinates, shape: shard.shape, shard };
   })).map((file) => areBandsFirst ? withBands(file) : file);
   const mosaic = mosaicOfTiffs(placed);
@@ -311,8 +332,9 @@ export function levelOf(
       factorY: factorY!,
       factorX: factorX!,
     },
-    files: files.flatMap(({ key, size, isOwn }, i) => {
+    files: files.flatMap(({ key, size, isOwn, levels }, i) => {
       if (!isOwn) return [];
+      const { contents } = levels[level]!;
       const { coordinates, shard } = placed[i]!;
       const index = indexOf(shard, mosaic.chunksPerShard);
       return [{ key, coordinates, size, index, contents }];
@@ -348,7 +370,7 @@ function factorOf(
   const lengthOf = ({ picture: { height, width } }: ReadFile) =>
     axis === "y" ? height : width;
   const longest = files.reduce((a, b) => lengthOf(b) > lengthOf(a) ? b : a);
-  const { dimensionNames, shape } = longest.levels[level]!;
+  const { dimensionNames, shape } = longest.levels[level]!.shard;
   return lengthOf(longest) / shape[dimensionNames.indexOf(axis)]!;
 }
 
@@ -361,7 +383,10 @@ export function geoPlaceOfTiffs(
   const height = most(({ picture }) => picture.height);
   const width = most(({ picture }) => picture.width);
   return geoPlaceOfFiles(files.map(({ name, coordinates, levels, ...file }) => {
-    const [row, column] = picture(levels[0]!.dimensionNames, coordinates);
+    const [row, column] = picture(
+      levels[0]!.shard.dimensionNames,
+      coordinates,
+    );
     const { picture: own } = file;
     return {
       name,

@@ -8,11 +8,10 @@ import {
   type FileToVerify,
   verifyFiles,
 } from "../adoption/verify_adoption.ts";
+import { decodeSelection, readShard } from "./read_tiff.ts";
 import {
   bandsFirst,
   commonRows,
-  decodeSelection,
-  readShard,
   stacked,
   type TiffShard,
   withRows,

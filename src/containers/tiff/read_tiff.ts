@@ -1,0 +1,260 @@
+import { describe } from "../../errors/mod.ts";
+import {
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import { describeTiff } from "./describe_tiff.ts";
+import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
+import type { TiffPage, TiffPlace } from "./tiff_page.ts";
+import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
+
+/** Which pages of a file are adopted. */
+export interface PageSelection {
+  /** The place of a page. By default, all pages that are pictures. */
+  readonly page?: number | undefined;
+  /** The place of an image whose pages make several dimensions. By default, pages make one. */
+  readonly series?: number | undefined;
+  /** The overview of the page: 0 for the page itself, 1 for the largest smaller version, and so on. */
+  readonly overview?: number | undefined;
+}
+
+/** What a page is a picture of. */
+export interface TiffPicture {
+  /** The lengths of the page itself, of which there may be overviews. */
+  readonly height: number;
+  readonly width: number;
+  /** The place on the earth, if all selected pages that tell one agree. */
+  readonly place: TiffPlace | undefined;
+}
+
+/** A file whose directories were read. */
+interface ReadTiff {
+  /** The number of overviews that each selected page has. */
+  readonly overviews: number;
+  /** The selected page, or the first one of several. */
+  readonly picture: TiffPicture;
+  /** The series that is selected. */
+  readonly series: { place: number; series: TiffSeries } | undefined;
+  /** Whether there is a series, but none is selected. */
+  readonly hasSeries: boolean;
+  /**
+   * Makes a shard of pages, or of an overview of each.
+   *
+   * @throws {DamageError} If the tags of a page are damaged.
+   * @throws {RangeError} If a page cannot be in an array, or the pages differ, or have no
+   * such overview.
+   */
+  shardOf(overview: number | undefined): TiffShard;
+}
+
+/**
+ * Reads the directories of a file.
+ *
+ * @param findsSeries Whether a series is selected by default, if the file has one.
+ * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
+ * @throws {RangeError} If the file does not have the selected pages.
+ */
+export async function readTiff(
+  store: Store,
+  { key, size }: { readonly key: StoreKey; readonly size: number },
+  { page, series: place }: PageSelection,
+  storeOptions: StoreOptions,
+  findsSeries = false,
+): Promise<ReadTiff> {
+  const { pages } = await describeTiff(
+    (range) => readRange(store, key, range, storeOptions),
+    { key, size, page },
+  );
+  const name = `File ${describe(key)}`;
+  const isSeries = page === undefined && (place !== undefined || findsSeries);
+  const series = isSeries ? await readSeries(pages, place, name) : undefined;
+  const selected = series === undefined
+    ? selectPages(pages, page, name)
+    : series.series.pages.map((place) => pages[place]!);
+  return {
+    overviews: selected.reduce(
+      (least, picture) => Math.min(least, overviewsOf(pages, picture).length),
+      Infinity,
+    ),
+    picture: pictureOf(selected),
+    series,
+    hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
+    shardOf: (overview = 0) => {
+      const shown = selected.map((picture) =>
+        overview === 0 ? picture : overviewOf(pages, picture, overview, name)
+      );
+      return series === undefined
+        ? shardOf(shown, name, key)
+        : seriesShardOf(shown, series.series, name, key);
+    },
+  };
+}
+
+function pictureOf(pages: readonly TiffPage[]): TiffPicture {
+  const [{ axes, shape }] = pages as [TiffPage];
+  const [height = 0, width = 0] = (["y", "x"] as const)
+    .map((axis) => shape[axes.indexOf(axis)] ?? 0);
+  const places = new Map(
+    pages.flatMap(({ place }) =>
+      place === undefined ? [] : [[JSON.stringify(place), place] as const]
+    ),
+  );
+  const [place] = places.size === 1 ? places.values() : [];
+  return { height, width, place };
+}
+
+/** Reads the pages of a file that are adopted. */
+export async function readShard(
+  store: Store,
+  file: { readonly key: StoreKey; readonly size: number },
+  selection: PageSelection,
+  storeOptions: StoreOptions,
+): Promise<TiffShard> {
+  const tiff = await readTiff(store, file, selection, storeOptions);
+  return tiff.shardOf(selection.overview);
+}
+
+/**
+ * The number of dimensions of the array that the pages of a file make.
+ *
+ * @param findsSeries Whether a series is selected by default, as `adoptPyramid` does.
+ */
+export async function rankOfTiff(
+  store: Store,
+  key: StoreKey,
+  selection: PageSelection,
+  findsSeries = false,
+): Promise<number> {
+  const size = await readSize(store, key);
+  if (size === undefined) return 0;
+  const tiff = await readTiff(store, { key, size }, selection, {}, findsSeries);
+  return tiff.shardOf(selection.overview).shape.length;
+}
+
+/** The number of bits of an encoded selection that hold the page, or the series. */
+const PAGE_BITS = 22;
+/** The bit that says that the others are those of a series. */
+const SERIES_BIT = 2 ** (PAGE_BITS - 1);
+/** The greatest page, series and overview that {@linkcode encodeSelection} can encode. */
+export const MOST_PAGES = SERIES_BIT - 2;
+export const MOST_SERIES = SERIES_BIT - 1;
+export const MOST_OVERVIEWS = 2 ** (32 - PAGE_BITS) - 1;
+
+/** Encodes a selection as a number below 2^32, for the record of a file. */
+export function encodeSelection(
+  { page = -1, series, overview = 0 }: PageSelection,
+): number {
+  const pages = series === undefined ? page + 1 : SERIES_BIT + series;
+  return pages + overview * 2 ** PAGE_BITS;
+}
+
+/** Decodes the number of {@linkcode encodeSelection}. */
+export function decodeSelection(contents: number): PageSelection {
+  const pages = contents % 2 ** PAGE_BITS;
+  const overview = Math.floor(contents / 2 ** PAGE_BITS);
+  if (pages >= SERIES_BIT) return { series: pages - SERIES_BIT, overview };
+  return { ...pages > 0 && { page: pages - 1 }, overview };
+}
+
+/**
+ * Selects a page of a file, or all that are pictures.
+ *
+ * @param name The file, for messages.
+ * @throws {RangeError} If the file does not have them.
+ */
+function selectPages(
+  pages: readonly TiffPage[],
+  page: number | undefined,
+  name: string,
+): readonly TiffPage[] {
+  const selected = page === undefined ? picturesOf(pages) : [pages[page]];
+  if (selected.length > 0 && selected[0] !== undefined) {
+    return selected as TiffPage[];
+  }
+  throw new RangeError(
+    page === undefined
+      ? `${name} has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
+      : `${name} has no page ${page}, since it has ${pages.length}`,
+  );
+}
+
+/** The pages that are pictures: those of the chain, or if there are none, those of sub-directories, or a single page of any kind. */
+function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
+  const pictures = pages.filter(({ kind }) => kind === "image");
+  const inChain = pictures.filter(({ parent }) => parent === undefined);
+  if (inChain.length > 0) return inChain;
+  return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
+}
+
+/**
+ * Returns a smaller version of a page.
+ *
+ * @throws {RangeError} If there is none.
+ */
+function overviewOf(
+  pages: readonly TiffPage[],
+  picture: TiffPage,
+  overview: number,
+  name: string,
+): TiffPage {
+  const overviews = overviewsOf(pages, picture);
+  const found = overviews[overview - 1];
+  if (found !== undefined) return found;
+  throw new RangeError(
+    `${name} has no overview ${overview} of page ${
+      pages.indexOf(picture)
+    }, since it has ${overviews.length}`,
+  );
+}
+
+/**
+ * The smaller versions of a page, the largest first: among its sub-directories, and after
+ * it in the chain. Several pictures one after another may have overviews after all of
+ * them: one of each for each size.
+ */
+function overviewsOf(
+  pages: readonly TiffPage[],
+  picture: TiffPage,
+): TiffPage[] {
+  const place = pages.indexOf(picture);
+  const own = pages.filter(({ kind, parent }) =>
+    parent === place && kind !== "mask"
+  );
+  return [...own, ...overviewsInChain(pages, place)]
+    .toSorted((a, b) => areaOf(b) - areaOf(a));
+}
+
+function overviewsInChain(
+  pages: readonly TiffPage[],
+  place: number,
+): TiffPage[] {
+  const chain = pages.filter(({ parent }) => parent === undefined);
+  if (place >= chain.length) return [];
+  const isPicture = (i: number) => chain[i]?.kind === "image";
+  const isLike = (i: number) =>
+    isPicture(i) && `${chain[i]!.shape}` === `${chain[place]!.shape}`;
+  let [first, end] = [place, place + 1];
+  while (isLike(first - 1)) first--;
+  while (isLike(end)) end++;
+  const count = end - first;
+  const next = chain.findIndex((_, i) => i >= end && isPicture(i));
+  const overviews = chain.slice(end, next < 0 ? undefined : next)
+    .filter(({ kind }) => kind === "overview");
+  // Overviews of a single picture, or of each picture in turn for each size.
+  const groups = new Map<string, TiffPage[]>();
+  for (const overview of overviews) {
+    const size = `${overview.shape}`;
+    groups.set(size, [...groups.get(size) ?? [], overview]);
+  }
+  if (count === 1) return overviews;
+  return [...groups.values()]
+    .filter((group) => group.length === count)
+    .map((group) => group[place - first]!);
+}
+
+function areaOf({ shape }: TiffPage): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
