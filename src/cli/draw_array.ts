@@ -167,9 +167,12 @@ export function printOthers(
       }`,
     );
   }
-  for (const { path, message } of others) {
+  const reasons = Map.groupBy(others, ({ message }) => message);
+  for (const [message, arrays] of reasons) {
+    const paths = arrays.map(({ path }) => `/${path}`).join(", ");
+    const are = arrays.length === 1 ? "it is" : "they are";
     io.print(
-      `${isInPlace ? "left" : "copied"} as it is: /${path}: ${
+      `${isInPlace ? "left" : "copied"} as ${are}: ${paths}: ${
         withOptionNames(message)
       }`,
     );

@@ -419,16 +419,28 @@ Deno.test("convert names all arrays that cannot get the layout, or the first one
   const cases: readonly [string[], ConvertOptions, string[]][] = [
     [["a"], SHARDS, ['(array "/a"); the option "others" set to "copy"']],
     [["a", "b"], SHARDS, [
-      'Cannot give 2 of 3 arrays this layout: "/a": ',
-      '; "/b": ',
+      'Cannot give 2 of 3 arrays this layout: "/a", "/b": Part ".index" is',
       '; the option "others" set to "copy" copies such arrays as they are',
     ]],
-    [["a", "b", "c", "d", "e"], SHARDS, ["5 of 6 arrays", "; and 2 more; the"]],
+    [["a", "b", "c", "d", "e"], SHARDS, [
+      "5 of 6 arrays",
+      '"/a", "/b", "/c" and 2 more: Part',
+    ]],
     [["a", "b"], { ...SHARDS, exclude: "shards" }, ["any of the 2 arrays"]],
     [["a", "b"], { ...SHARDS, exclude: "shards", others: "copy" }, [
       "any of the 2 arrays",
     ]],
     [["a", "b"], { ...SHARDS, only: "a", others: "copy" }, ['(array "/a")']],
+    [
+      ["a", "b", "c", "d", "e"],
+      {
+        metadata(_, path) {
+          if (path === "shards") return _;
+          throw new RangeError(`no ${path}`);
+        },
+      },
+      ['"/a": no a; "/b": no b; "/c": no c; and 2 more for other reasons; the'],
+    ],
   ];
   for (const [others, options, texts] of cases) {
     const source = await createMixed(others);

@@ -228,7 +228,7 @@ interface Misfit {
   readonly error: LayoutError | RangeError;
 }
 
-/** The number of misfits that a message names. */
+/** The number of reasons that a message names, and of arrays for each. */
 const MOST_NAMED = 3;
 
 /** An error about arrays that cannot get the layout: one of them, or the first ones and their number. */
@@ -240,17 +240,25 @@ function misfitError(
   const [{ error }] = misfits as [Misfit];
   if (count === 1) return error;
   const one = error instanceof LayoutError ? error.problem : error.message;
-  const named = misfits.slice(0, MOST_NAMED).map(({ path, error }) =>
-    `${describe(`/${path}`)}: ${reasonOf(error)}`
-  );
-  const more = misfits.length - named.length;
+  // Arrays of one kind, such as coordinates, have the same reason.
+  const reasons = new Map<string, string[]>();
+  for (const { path, error } of misfits) {
+    const reason = reasonOf(error);
+    reasons.set(reason, [...reasons.get(reason) ?? [], describe(`/${path}`)]);
+  }
+  const named = [...reasons].slice(0, MOST_NAMED).map(([reason, paths]) => {
+    const rest = paths.length - MOST_NAMED;
+    const list = paths.slice(0, MOST_NAMED).join(", ");
+    return `${list}${rest > 0 ? ` and ${rest} more` : ""}: ${reason}`;
+  });
+  const more = [...reasons.values()].slice(MOST_NAMED).flat().length;
   const all = misfits.length === count;
   const text = misfits.length === 1
     ? one
     : `Cannot give ${
       all ? `any of the ${count}` : `${misfits.length} of ${count}`
     } arrays this layout: ${named.join("; ")}${
-      more > 0 ? `; and ${more} more` : ""
+      more > 0 ? `; and ${more} more for other reasons` : ""
     }`;
   const advice = all
     ? ""
