@@ -160,7 +160,11 @@ export function printOthers(
     );
   }
   if (excluded.length > 0) {
-    const paths = excluded.map((path) => `/${path}`);
+    // A node stands for those below it.
+    const all = new Set(excluded.map((path) => `/${path}`));
+    const paths = [...all].filter((path) =>
+      !all.has(path.slice(0, path.lastIndexOf("/")))
+    );
     io.print(
       `${isInPlace ? "left as they are" : "left out"} by --only or --exclude: ${
         named(paths)

@@ -180,9 +180,10 @@ const CASES: Readonly<
       multiscales: [{
         type: "reduce",
         datasets: [0, 1].map((level) => ({
-          ...{ path: `${level}`, level, pixels_per_tile: 128 },
+          ...{ path: `${level}`, level },
           crs: "EPSG:3857",
         })),
+        metadata: { method: "pyramid_reproject" },
       }],
     },
     texts: [

@@ -146,7 +146,9 @@ function datasetsOf(
   return listOf(owner.multiscales).slice(0, MOST_LISTS).flatMap((image) => {
     if (!isMembers(image) || !Array.isArray(image.datasets)) return [];
     const datasets = image.datasets.filter(isMembers);
-    const isPyramid = datasets.some(({ pixels_per_tile }) => pixels_per_tile);
+    const { method } = isMembers(image.metadata) ? image.metadata : {};
+    const isPyramid = /^pyramid_/.test(textIn(method) ?? "") ||
+      datasets.some(({ pixels_per_tile }) => pixels_per_tile);
     const axes = listOf(image.axes).slice(0, MOST_LEVELS).map(axisOf);
     const [{ crs } = {} as Members] = datasets;
     return [{
