@@ -18,6 +18,8 @@
 
 export type { Share } from "./src/arrays/mod.ts";
 export {
+  adoptV2,
+  type AdoptV2Options,
   type Conversion,
   convert,
   type ConvertedArray,
@@ -45,6 +47,7 @@ export {
   type RepairOptions,
   type Rule,
   type Unrepaired,
+  type V2Adoption,
   type Verification,
   verify,
   type VerifyOptions,

@@ -10,6 +10,7 @@
  *   a chunk as several parts, in memory, in a store, and as streams and files.
  * - {@linkcode parseChunkKeyEncoding}: the key that a chunk is stored under.
  * - {@linkcode plainView}: a store for programs that know neither extension.
+ * - {@linkcode v2View}: Zarr v2 arrays, shown as Zarr v3.
  * - {@linkcode MemoryStore}, {@linkcode FileSystemStore}, {@linkcode HttpStore}:
  *   where bytes are stored.
  *
@@ -139,4 +140,5 @@ export {
   type MappedStore,
   type PlainStore,
   plainView,
+  v2View,
 } from "./src/views/mod.ts";

@@ -12,6 +12,7 @@ import {
   UsageError,
   wholeNumber,
 } from "./command.ts";
+import { adoptV2Place, isV2Place } from "./adopt_v2_command.ts";
 import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
 import {
   bytesText,
@@ -32,7 +33,7 @@ export const ADOPT: Command = {
   name: "adopt",
   operands: ["FILES…"],
   summary:
-    "Makes an array of TIFF or zip files, which stay as they are: writes an index beside each file, and the zarr.json of the array. FILES may be folders.",
+    "Makes an array of TIFF or zip files, which stay as they are: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Or, for one folder or URL with an array or a group of Zarr v2 and without --into, writes a zarr.json beside each of its documents.",
   options: {
     "--into <PATH>": "the folder of the array",
     "--template <FORMAT>":
@@ -50,6 +51,10 @@ export const ADOPT: Command = {
     "--overview <N>": "an overview in place of the page, from 1, the largest",
     "--fill-value <NUMBER>": "the value of elements that no TIFF has",
     "--array <PATH>": "the path of the array inside the zips",
+    "--remove-v2":
+      "of Zarr v2: remove its documents once the documents of Zarr v3 are written",
+    "--keep-going":
+      "of Zarr v2: leave nodes as they are that Zarr v3 cannot say",
     "--overwrite": "replace indexes and zarr.json",
     "--dry-run": "say what would be done",
     ...FINISH_OPTION,
@@ -65,13 +70,24 @@ export const ADOPT: Command = {
     "zarr-parts adopt cog.tif --into cog.zarr --multiscale",
     "zarr-parts adopt downloads/*.tif --into days.zarr --link --stack",
     "zarr-parts adopt survey --into survey --template '{0}_{1}.zip' --dry-run",
+    "zarr-parts adopt old.zarr",
   ],
   async run(args, io) {
     const into = args.text("into");
     if (into === undefined) {
+      if (await isV2Place(args.operands)) {
+        const names = Object.keys(ADOPT.options)
+          .map((flags) => flags.replace(/^--| <.*$/g, ""));
+        return await adoptV2Place(args, names, io);
+      }
       throw new UsageError(
-        "Expected --into=PATH with the folder of the array, found none",
+        "Expected --into=PATH with the folder of the array, or the folder of a Zarr v2 array or group without --into, found neither",
       );
+    }
+    for (const name of ["remove-v2", "keep-going"]) {
+      if (args.has(name)) {
+        throw new UsageError(`--${name} is for Zarr v2, without --into`);
+      }
     }
     const isMultiscale = args.has("multiscale");
     const link = args.has("link") || isMultiscale;

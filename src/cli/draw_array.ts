@@ -24,10 +24,13 @@ export function drawNode(
   place: string,
 ): string[] {
   const title = node.path === "" ? place : `/${node.path}`;
-  if (node.kind === "group") return [`${title}  group`];
   if (node.kind === "invalid") return [`${title}  not valid: ${node.message}`];
+  const kind = `${node.kind}${
+    node.zarrFormat === 2 ? " of Zarr v2, shown as v3" : ""
+  }`;
+  if (node.kind === "group") return [`${title}  ${kind}`];
   return [
-    `${title}  array`,
+    `${title}  ${kind}`,
     ...fieldsOf(node).map(([name, text]) => `  ${name.padEnd(14)}${text}`),
     ...node.damage === undefined ? [] : [`  damaged: ${node.damage}`],
     ...node.chunk === undefined ? [] : drawChunk(node, node.chunk),
@@ -154,9 +157,9 @@ export function printOthers(
   if (v2Nodes.length > 0) {
     const paths = v2Nodes.map((path) => `/${path}`);
     io.print(
-      `${isInPlace ? "left" : "copied"} as they are: nodes of Zarr v2, ${
-        named(paths)
-      }`,
+      `${
+        isInPlace ? "left as they are" : "became Zarr v3"
+      }: nodes of Zarr v2, ${named(paths)}`,
     );
   }
   if (excluded.length > 0) {

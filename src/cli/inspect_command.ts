@@ -156,8 +156,9 @@ export function drawTree({ nodes }: Inspection, place: string): string[] {
 }
 
 function textOf(node: Inspection["nodes"][number]): string {
-  if (node.kind === "group") return "group";
   if (node.kind === "invalid") return `not valid: ${node.message}`;
+  const version = node.zarrFormat === 2 ? ["Zarr v2, shown as v3"] : [];
+  if (node.kind === "group") return ["group", ...version].join("  ");
   const { metadata, parts } = node;
   const stored = storedText(node);
   return [
@@ -165,6 +166,7 @@ function textOf(node: Inspection["nodes"][number]): string {
     shapeText(metadata.shape),
     ...stored === undefined ? [] : [stored],
     ...parts.length > 1 ? [`in ${parts.length} parts each`] : [],
+    ...version,
     ...node.damage === undefined ? [] : [`damaged: ${node.damage}`],
   ].join("  ");
 }

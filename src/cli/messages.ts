@@ -80,6 +80,7 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["by recover(store)", "by zarr-parts repair"],
   ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
   ["or convertInPlace, which", "or convert --in-place, which"],
+  ["by adoptV2 or zarr-parts adopt", "by zarr-parts adopt"],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
   [

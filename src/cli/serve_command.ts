@@ -52,7 +52,10 @@ export const SERVE: Command = {
       ...localPath(place) !== undefined && { keep: { seconds: 1 } },
       onError,
     });
-    const pages = new IndexPages(store, titleOf(place), { mount, onError });
+    const pages = new IndexPages(store, titleOf(place), {
+      mount,
+      onError,
+    });
     const line = args.has("json") ? jsonLine : textLine;
     const announce = printer(io);
     const print = isQuiet ? () => {} : announce;

@@ -157,6 +157,8 @@ export interface InspectedArray {
   readonly kind: "array";
   /** The path below the inspected node; empty for that node. */
   readonly path: string;
+  /** The version of Zarr of the stored documents. Arrays of Zarr v2 are shown as those of Zarr v3. */
+  readonly zarrFormat: 2 | 3;
   /** The array's metadata. */
   readonly metadata: ArrayMetadata;
   /** The number of chunks along each dimension. */
@@ -255,7 +257,7 @@ export interface InspectedChunk {
  * ```ts
  * import type { InspectedGroup } from "@zarr-parts/zarr-parts/jobs";
  *
- * const group: InspectedGroup = { kind: "group", path: "images", attributes: {} };
+ * const group: InspectedGroup = { kind: "group", path: "images", zarrFormat: 3, attributes: {} };
  * ```
  */
 export interface InspectedGroup {
@@ -263,6 +265,8 @@ export interface InspectedGroup {
   readonly kind: "group";
   /** The path below the inspected node; empty for that node. */
   readonly path: string;
+  /** The version of Zarr of the stored documents. */
+  readonly zarrFormat: 2 | 3;
   /** The user's own metadata. */
   readonly attributes: Readonly<Record<string, unknown>>;
 }
@@ -312,7 +316,7 @@ async function inspectNodes(
   const isCounted = count && typeof store.list === "function";
   if (isCounted) await countAll(place, found, arrays, storeOptions);
   const nodes: Inspection["nodes"][number][] = [];
-  for (const { path, document } of found) {
+  for (const { path, document, v2Documents } of found) {
     const array = arrays.get(path);
     if (array !== undefined) {
       nodes.push(await describeArray(store, array, isCounted, options));
@@ -321,6 +325,7 @@ async function inspectNodes(
       nodes.push({
         kind: "group",
         path,
+        zarrFormat: v2Documents.length > 0 ? 2 : 3,
         attributes: isMembers(attributes) ? attributes : {},
       });
     }
@@ -334,6 +339,7 @@ async function inspectNodes(
 /** An array that is described. */
 interface OpenArray {
   readonly path: string;
+  readonly zarrFormat: 2 | 3;
   readonly chunks: ArrayChunks;
   readonly keys: ArrayKeys;
   /** The parts as objects of the store. */
@@ -342,7 +348,7 @@ interface OpenArray {
   readonly stored: ChunkList;
 }
 
-function open(place: Place, { path, document }: Node): OpenArray {
+function open(place: Place, { path, document, v2Documents }: Node): OpenArray {
   const key = documentKey(place, path);
   return inDocument(key, describeStore(place.store), () => {
     const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
@@ -351,7 +357,8 @@ function open(place: Place, { path, document }: Node): OpenArray {
     const level = chunkLevel(metadata.codecs, chunkShape, "");
     const { parts } = flattenLayers(keys.storage.layers);
     const stored = new ChunkList(chunks.gridShape.length);
-    return { path, chunks, keys, parts, level, stored };
+    const zarrFormat = v2Documents.length > 0 ? 2 : 3;
+    return { path, zarrFormat, chunks, keys, parts, level, stored };
   });
 }
 
@@ -376,7 +383,7 @@ async function describeArray(
   isCounted: boolean,
   { chunk, sizes, signal }: InspectOptions,
 ): Promise<InspectedArray> {
-  const { path, chunks, stored } = array;
+  const { path, zarrFormat, chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const options: StoreOptions = signal ? { signal } : {};
   const shown = chunk === null ? undefined : chunk ?? stored.first ??
@@ -384,6 +391,7 @@ async function describeArray(
   return {
     kind: "array",
     path,
+    zarrFormat,
     metadata,
     gridShape,
     chunkShape,

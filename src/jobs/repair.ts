@@ -21,6 +21,7 @@ import { CONCURRENCY } from "./convert/convert_options.ts";
 import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
 import { readNodes } from "./hierarchy/read_nodes.ts";
 import {
+  consolidatedKey,
   staleMetadata,
   withFreshMetadata,
 } from "./verify/consolidated_metadata.ts";
@@ -243,7 +244,13 @@ async function repairConsolidated(
   const stale = staleMetadata(place, nodes, invalid);
   for (const [i, { path, bytes, document }] of changed.entries()) {
     if (document === nodes[i]!.document) continue;
-    const key = documentKey(place, path);
+    const key = consolidatedKey(place, nodes, path);
+    if (nodes[i]!.v2Documents.length > 0) {
+      for (const finding of stale) {
+        if (finding.key === key) results.leave(finding);
+      }
+      continue;
+    }
     if (!dryRun) {
       const fresh = changeZarrJson(bytes, () => document);
       await write(place.store, key, fresh, options);

@@ -55,3 +55,9 @@ export {
   v2Folders,
   withoutV2Nodes,
 } from "./v2_documents.ts";
+export {
+  checkV2Attributes,
+  convertV2Array,
+  convertV2Consolidated,
+  convertV2Group,
+} from "./v2_nodes.ts";

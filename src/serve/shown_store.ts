@@ -11,6 +11,7 @@ import {
   splitPlainKey,
   StoreView,
   type Translation,
+  v2View,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
 import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
@@ -28,6 +29,8 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
 /** Looks up the values that a store shows. */
 export class ShownStore {
   readonly #store: Store;
+  /** The store with nodes of Zarr v2 shown as Zarr v3. */
+  readonly #shown: Store;
   readonly #chunks: ChunkValues;
   readonly #view: KeptView | undefined;
   readonly #turns = new KeyLocks();
@@ -35,9 +38,11 @@ export class ShownStore {
   constructor(store: Store, options: ParsedOptions) {
     const { form, lifetime, versions } = options;
     const translation = TRANSLATIONS[form];
+    const shown = translation ? v2View(store) : store;
     this.#store = store;
+    this.#shown = shown;
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
-    this.#view = translation && new KeptView(store, translation, options);
+    this.#view = translation && new KeptView(shown, translation, options);
   }
 
   /** Looks up a value. Returns `undefined` for an absent one. */
@@ -55,7 +60,13 @@ export class ShownStore {
     const place = found instanceof Promise
       ? await deadline.run(() => found)
       : found;
-    return place && await this.#chunks.find(key, place, needed, deadline);
+    if (place === undefined) return undefined;
+    const { store } = place;
+    // Chunks have the same keys in both stores.
+    const stored = store === this.#shown
+      ? { ...place, store: this.#store }
+      : place;
+    return await this.#chunks.find(key, stored, needed, deadline);
   }
 
   /** Returns the store to write a value to, under the key that it is shown under. */

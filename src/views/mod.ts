@@ -18,4 +18,5 @@ export {
   type TranslatedArrays,
   type Translation,
 } from "./translated_arrays.ts";
+export { type ComposedDocument, composeV2Document, v2View } from "./v2_view.ts";
 export { isAnyDocument } from "./view_documents.ts";

@@ -156,6 +156,7 @@ Deno.test("inspect describes all nodes of a group, in the order of their paths",
   ]);
   assertEquals(nodes[0], {
     kind: "group",
+    zarrFormat: 3,
     path: "",
     attributes: { title: "All" },
   });

@@ -1,5 +1,5 @@
 /** Zarr v2 metadata beside a `zarr.json`, as `zarr migrate v3` of zarr-python leaves it. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert, convertInPlace, verify } from "../../jobs.ts";
 import {
@@ -183,7 +183,7 @@ Deno.test("withZarrParts and plainView hide Zarr v2 metadata beside a zarr.json"
   );
 });
 
-Deno.test("createHandler hides Zarr v2 metadata beside a zarr.json, unless it shows values as they are stored", async () => {
+Deno.test("createHandler hides Zarr v2 metadata, unless it shows values as they are stored", async () => {
   const store = new MemoryStore();
   await createGroup(store);
   for (const form of ["plain", "inner chunks", "stored"] as const) {
@@ -195,20 +195,25 @@ Deno.test("createHandler hides Zarr v2 metadata beside a zarr.json, unless it sh
       return response.status;
     };
     for (const method of ["GET", "HEAD"]) {
-      for (const key of BESIDE) {
+      for (const key of [...BESIDE, ...ALONE]) {
         assertEquals(
           await statusOf(key, method),
           form === "stored" ? 200 : 404,
         );
       }
-      for (const key of ALONE) assertEquals(await statusOf(key, method), 200);
+      for (const path of ["/old", "/old/v2", "/v2"] as const) {
+        assertEquals(
+          await statusOf(`${path}/zarr.json`, method),
+          form === "stored" ? 404 : 200,
+        );
+      }
     }
   }
 });
 
 const FORMER: StoreKey[] = ["/a/0.0", "/old/both/0.0"];
 
-Deno.test("convert copies no Zarr v2 metadata beside a zarr.json, and says so", async () => {
+Deno.test("convert copies no Zarr v2 metadata, and gives all nodes a zarr.json", async () => {
   const source = new MemoryStore();
   await createGroup(source);
   for (const options of [{ suffix: ".bin" }, {}]) {
@@ -219,10 +224,15 @@ Deno.test("convert copies no Zarr v2 metadata beside a zarr.json, and says so", 
       assertEquals([...v2Documents].sort(), BESIDE);
       assertEquals([...v2Nodes].sort(), ["old", "old/v2", "v2"]);
     }
-    assertEquals(await documentsIn(target), ALONE);
-    const nodes = await keysOfConsolidated(target);
-    assertEquals(nodes, [".zgroup", "v2/.zarray", "v2/.zattrs"]);
-    await assertElements(target);
+    assertEquals(await documentsIn(target), []);
+    const root = zarr.root(withZarrParts(target));
+    for (const path of ["a", "v2", "old/both", "old/v2"]) {
+      const array = await zarr.open.v3(root.resolve(path), { kind: "array" });
+      const { data } = await zarr.get(array);
+      assertEquals(Array.from(data as Uint8Array), ELEMENTS, path);
+    }
+    const text = await readText(target, "/v2/zarr.json");
+    assertStringIncludes(text, '"a": NaN,\n    "b": 1.0');
     assertEquals((await verify(target)).counts["v2-metadata"], undefined);
     // A target that is there already is the same.
     const again = await convert(source, target, { ...options, resume: true });
@@ -309,7 +319,11 @@ Deno.test("verify warns of Zarr v2 metadata beside a zarr.json", async () => {
   const { findings, isSound } = await verify(store);
   assertEquals(
     findings.map(({ rule, severity, key }) => [rule, severity, key]).sort(),
-    BESIDE.map((key) => ["v2-metadata", "warning", key]).sort(),
+    [
+      // The consolidated metadata lacks the attributes.
+      ["consolidated-metadata-differs", "warning", "/old/.zmetadata"],
+      ...BESIDE.map((key) => ["v2-metadata", "warning", key]),
+    ].sort(),
   );
   assertEquals(isSound, true);
 });

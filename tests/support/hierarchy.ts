@@ -53,7 +53,7 @@ const path = fc.oneof(
 const others: StoreKey[] = [
   "/c/readme.txt",
   "/.zgroup",
-  "/v2/.zarray",
+  "/v2/.zattrs",
   "/v2/0.0",
   "/c/01",
   "/c/0/c/-1",

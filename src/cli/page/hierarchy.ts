@@ -10,7 +10,7 @@ import {
   parseZarrJson,
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import { readSize, type Store, type StoreKey } from "../../stores/mod.ts";
+import type { Store, StoreKey } from "../../stores/mod.ts";
 import { countText, shapeText } from "../format.ts";
 import type { Html } from "./drawings.ts";
 
@@ -18,14 +18,15 @@ import type { Html } from "./drawings.ts";
 const MOST_KEYS = 300_000;
 /** The most nodes that pages list. */
 const MOST_NODES = 1000;
+const DOCUMENT = "/zarr.json";
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
 
 /** A node, as the tree of a page shows it. */
 export interface TreeNode {
   readonly path: string;
-  readonly kind: "group" | "array" | "unreadable" | "v2";
-  /** The shape of an array of Zarr v3. */
+  readonly kind: "group" | "array" | "unreadable";
+  /** The shape of an array. */
   readonly shape?: readonly number[];
 }
 
@@ -42,7 +43,7 @@ export interface Hierarchy {
  * consolidated metadata of its root.
  */
 export async function findNodes(store: Store): Promise<Hierarchy> {
-  const { paths, v2, gap } = typeof store.list === "function"
+  const { paths, gap } = typeof store.list === "function"
     ? await listedPaths(store.list("/"))
     : await consolidatedPaths(store);
   paths.sort(byName);
@@ -51,7 +52,6 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
   await runConcurrently(shown, AT_ONCE, async (path) => {
     const node = await readNode(store, path);
     if (node !== undefined) nodes.set(path, node);
-    else if (v2?.has(path)) nodes.set(path, { path, kind: "v2" });
   });
   const reason = paths.length > shown.length
     ? `only the first ${countText(MOST_NODES)} nodes are shown`
@@ -65,39 +65,25 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
 /** Where nodes may be. */
 interface FoundPaths {
   readonly paths: string[];
-  /** The paths with a document of Zarr v2. */
-  readonly v2?: ReadonlySet<string>;
   readonly gap?: string;
 }
 
 async function listedPaths(keys: AsyncIterable<StoreKey>): Promise<FoundPaths> {
   const paths = new Set<string>();
-  const v2 = new Set<string>();
   let count = 0;
   let gap: string | undefined;
   for await (const key of keys) {
-    const [document] = /\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ?? [];
-    if (document !== undefined) {
-      const path = key.slice(1, -document.length);
-      paths.add(path);
-      if (document !== "/zarr.json") v2.add(path);
-    }
+    if (key.endsWith(DOCUMENT)) paths.add(key.slice(1, -DOCUMENT.length));
     if (++count === MOST_KEYS) {
       gap = `only the first ${countText(MOST_KEYS)} keys were listed`;
       break;
     }
   }
-  return { paths: [...paths], v2, ...gap && { gap } };
+  return { paths: [...paths], ...gap && { gap } };
 }
 
 async function consolidatedPaths(store: Store): Promise<FoundPaths> {
   const bytes = await readDocument(store, "/zarr.json", {});
-  if (bytes === undefined) {
-    for (const key of ["/.zarray", "/.zgroup"] as const) {
-      const size = await readSize(store, key, {});
-      if (size !== undefined) return { paths: [""], v2: new Set([""]) };
-    }
-  }
   const document = bytes && parseZarrJson(bytes);
   const hasNames = isMembers(document) &&
     isMembers(document.consolidated_metadata);
@@ -198,8 +184,6 @@ function drawBranches(
     const path = parent === "" ? name : `${parent}/${name}`;
     const note = node?.kind === "unreadable"
       ? "unreadable"
-      : node?.kind === "v2"
-      ? "Zarr v2"
       : node?.shape && shapeText(node.shape);
     return html`
       <li

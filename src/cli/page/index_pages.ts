@@ -1,5 +1,6 @@
 import { failureMessage, pathBelow } from "../../serve/mod.ts";
 import { keyProblem, type Store } from "../../stores/mod.ts";
+import { v2View } from "../../views/mod.ts";
 import { answerAsset, ASSETS } from "./assets.ts";
 import { findNodes, type Hierarchy } from "./hierarchy.ts";
 import { nodePage } from "./node_page.ts";
@@ -37,7 +38,7 @@ export class IndexPages {
     | undefined;
 
   /**
-   * @param store The store, as it is stored.
+   * @param store The store, as it is stored. Nodes of Zarr v2 are shown as those of Zarr v3.
    * @param title The name of the store, such as its folder.
    * @param options `mount`: the path before all URLs of the store, empty, or with a first
    * `/`; `onError`: called with each failure, of which a page tells no path.
@@ -47,7 +48,7 @@ export class IndexPages {
     title: string,
     { mount = "", onError = console.error }: PageOptions = {},
   ) {
-    this.#store = store;
+    this.#store = v2View(store);
     this.#title = title;
     this.#mount = mount;
     this.#onError = onError;

@@ -104,7 +104,6 @@ async function readLevel(
   path: string,
 ): Promise<InspectedArray | string> {
   const node = nodes.find((node) => node.path === path);
-  if (node?.kind === "v2") return "metadata of Zarr v2";
   if (node && node.kind !== "group") return await describe(path);
   const sizeOf = (shape: readonly number[] = []) =>
     shape.reduce((product, length) => product * length, shape.length && 1);

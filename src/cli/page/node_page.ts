@@ -60,11 +60,10 @@ export async function nodePage(
   const isKnown = node !== undefined || below.length > 0 || isEmptyStore;
   if (!isKnown && hierarchy.gap === undefined) return undefined;
   try {
-    const content = node?.kind === "v2"
-      ? describeV2(below)
-      : node?.kind === "array" || node?.kind === "unreadable" || !isKnown
-      ? await describeArray(request, signal)
-      : await describeGroup(request, node, below, signal);
+    const content =
+      node?.kind === "array" || node?.kind === "unreadable" || !isKnown
+        ? await describeArray(request, signal)
+        : await describeGroup(request, node, below, signal);
     return await render(request, content, 200);
   } catch (error) {
     if (!isKnown && error instanceof MetadataError) return undefined;
@@ -246,28 +245,13 @@ async function findLabels(
   }
 }
 
-/** Says what a node of Zarr v2 is good for here. */
-function describeV2(below: readonly TreeNode[]): Html {
-  return section(
-    "Zarr v2",
-    html`<p>The metadata here is that of Zarr v2. It is served as it is, so that programs
-that read Zarr v2 open this URL. zarr-parts works with Zarr v3, and has no page about it.</p>
-<p>zarr-python 3.1.3 or later writes the metadata of Zarr v3 beside it, and leaves the
-chunks where they are:</p>
-<pre tabindex="0">pip install "zarr[cli]"
-zarr migrate v3 PATH</pre>
-${below.length === 0 ? "" : html`<p>Below are ${countNodes(below)}.</p>`}`,
-  );
-}
-
-/** The nodes of each kind in words, such as `1 array, 2 groups and 1 node of Zarr v2`. */
+/** The nodes of each kind in words, such as `1 array, 2 groups and 1 node that cannot be read`. */
 function countNodes(nodes: readonly TreeNode[]): string {
   const of = (kind: TreeNode["kind"]) =>
     nodes.filter((node) => node.kind === kind).length;
   const texts = [
     unitsText(of("array"), "array"),
     ...of("group") > 0 ? [unitsText(of("group"), "group")] : [],
-    ...of("v2") > 0 ? [`${unitsText(of("v2"), "node")} of Zarr v2`] : [],
     ...of("unreadable") > 0
       ? [`${unitsText(of("unreadable"), "node")} that cannot be read`]
       : [],

@@ -257,13 +257,15 @@ async function storeClaim(
 
 /** Throws if the source lies in the target, and would be removed. */
 async function assertSourceElsewhere(
-  { source, target }: ConvertPlan,
+  { source, target, nodes }: ConvertPlan,
   options: StoreOptions,
 ): Promise<void> {
+  const sourceKey = nodes[0]?.v2Documents[0] ?? documentKey(source, "");
+  const name = sourceKey.slice(sourceKey.lastIndexOf("/"));
   for await (const key of keysIn(target, options)) {
-    if (!key.endsWith("/zarr.json")) continue;
+    if (key.slice(key.lastIndexOf("/")) !== name) continue;
     const document = { store: target.store, key };
-    const root = { store: source.store, key: documentKey(source, "") };
+    const root = { store: source.store, key: sourceKey };
     if (!await isSameFile(root, document, options)) continue;
     throw new RangeError(
       `Cannot overwrite ${describePlace(target)}: it holds the source, at ${

@@ -9,6 +9,7 @@ import {
   placeOf,
   rootIn,
 } from "../hierarchy/node_location.ts";
+import { readNodeDocument } from "../hierarchy/read_nodes.ts";
 import {
   assertApart,
   assertTargetOutside,
@@ -54,6 +55,8 @@ import {
  * them at once. The checksum of a chunk whose last codec is `crc32c`, and that of the index
  * of a shard, are verified on the way. All members of metadata that are not about the
  * layout, and files that belong to no chunk, are copied as they are.
+ *
+ * Arrays and groups of Zarr v2 are read as `v2View` shows them, and become Zarr v3.
  *
  * The metadata comes last. Until then, the target does not open, and has a file
  * `.zarr-parts-unfinished.json`. A conversion that has failed or was killed is continued
@@ -365,9 +368,8 @@ async function assertUnchanged(
 ): Promise<void> {
   const { source, nodes } = plan;
   for (const { path, bytes } of nodes) {
-    const key = documentKey(source, path);
-    const found = await source.store.get(key, options);
-    if (!isSameBytes(found, bytes)) throw changedError(plan);
+    const found = await readNodeDocument(source, path, false, options);
+    if (!isSameBytes(found?.bytes, bytes)) throw changedError(plan);
   }
   if (fingerprint === undefined) return;
   if (await fingerprintOf(plan, options) !== fingerprint) {

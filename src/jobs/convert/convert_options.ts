@@ -206,8 +206,8 @@ export interface Conversion {
    */
   readonly v2Documents: readonly StoreKey[];
   /**
-   * The paths of Zarr v2 nodes below the converted node, whose files are copied or, in
-   * place, left as they are.
+   * The paths of the nodes of Zarr v2, which become nodes of Zarr v3 or, in place, are left
+   * as they are.
    */
   readonly v2Nodes: readonly string[];
   /** The nodes that were left out since their documents are not valid, with `keepGoing`. */

@@ -89,7 +89,8 @@ interface PlanSettings extends NodeSelection, StoreOptions {
 }
 
 /**
- * Reads the documents of the source, and composes those of the target. Writes nothing.
+ * Reads the documents of the source, and composes those of the target. Writes nothing. Nodes
+ * of Zarr v2 are passed over if source and target are the same place.
  *
  * @throws {MetadataError} If a document of the source or of the target is not valid.
  * @throws {LayoutError | RangeError} If an array cannot get the layout.
@@ -101,8 +102,11 @@ export async function planConversion(
   layout: LayoutOptions,
   settings: PlanSettings,
 ): Promise<ConvertPlan> {
-  const { nodes, leftOut, selected } = await readUsable(source, settings);
   const isSamePlace = source === target;
+  const { nodes, leftOut, selected } = await readUsable(source, {
+    ...settings,
+    withoutV2: isSamePlace,
+  });
   const left = new Set(leftOut.map(({ path }) => path));
   const changes: DocumentSettings = {
     leavesOut: settings.keepGoing ? isSamePlace ? "keep" : "remove" : false,
@@ -285,7 +289,9 @@ function reasonOf(error: LayoutError | RangeError): string {
  */
 async function readUsable(
   source: Place,
-  { keepGoing = false, only, exclude, signal }: PlanSettings,
+  { keepGoing = false, only, exclude, withoutV2, signal }:
+    & PlanSettings
+    & { withoutV2: boolean },
 ): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
   const leftOut: LeftOutNode[] = [];
   const leaveOut = (path: string, error: MetadataError): false => {
@@ -307,6 +313,7 @@ async function readUsable(
   let selected = ALL_NODES;
   const found = await readNodes(source, signal ? { signal } : {}, {
     onInvalid: leaveOut,
+    withoutV2,
     async choose(paths) {
       selected = await selectNodes(paths, { only, exclude });
       return paths.filter((path) => !selected.excluded.has(path));

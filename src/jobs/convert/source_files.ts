@@ -30,7 +30,7 @@ export interface ListedSource {
   readonly markers: readonly StoreKey[];
   /** The keys of Zarr v2 metadata beside a `zarr.json`. */
   readonly v2Documents: readonly StoreKey[];
-  /** The paths of Zarr v2 nodes below the outermost node. */
+  /** The paths of the nodes of Zarr v2. */
   readonly v2Nodes: readonly string[];
   /** A number that depends on all chunks and files; `undefined` if the source cannot list. */
   readonly fingerprint: number | undefined;
@@ -50,7 +50,9 @@ export async function listSource(
   const files: StoreKey[] = [];
   const markers: StoreKey[] = [];
   const v2Documents: StoreKey[] = [];
-  const v2Nodes: string[] = [];
+  const v2Nodes = plan.nodes
+    .filter(({ v2Documents }) => v2Documents.length > 0)
+    .map(({ path }) => path);
   const found = { files, markers, v2Documents, v2Nodes };
   if (typeof source.store.list !== "function") {
     return { ...found, fingerprint: undefined };
@@ -71,11 +73,8 @@ export async function listSource(
       file(key, path) {
         const relative = key.slice(source.root.length) as StoreKey;
         if (relative === MARKER) return;
-        if (isV2Document(key)) {
-          if (isBeside(key)) return void v2Documents.push(key);
-          if (/\/\.z(?:array|group)$/.test(key)) {
-            v2Nodes.push(relative.slice(1, relative.lastIndexOf("/")));
-          }
+        if (isV2Document(key) && isBeside(key)) {
+          return void v2Documents.push(key);
         }
         const targetKey = target.root + relative as StoreKey;
         if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {

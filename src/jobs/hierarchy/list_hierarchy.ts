@@ -104,7 +104,7 @@ interface ListingEvents {
 
 /**
  * Lists the chunks and the other files of a hierarchy, without the documents of its
- * nodes.
+ * nodes, also those of Zarr v2 that were read.
  *
  * @param arrays The keys of each array, by the array's path.
  * @returns A number that depends on all chunks and files, in any order.
@@ -117,7 +117,10 @@ export async function listHierarchy(
   options: StoreOptions,
 ): Promise<number> {
   const documents = new Set<StoreKey>(
-    nodes.map(({ path }) => documentKey(place, path)),
+    nodes.flatMap(({ path, v2Documents }) => [
+      documentKey(place, path),
+      ...v2Documents,
+    ]),
   );
   const byRoot = new Map<string, string>();
   for (const path of arrays.keys()) byRoot.set(rootIn(place, path), path);

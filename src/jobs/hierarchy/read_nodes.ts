@@ -12,15 +12,24 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
+import { type ComposedDocument, composeV2Document } from "../../views/mod.ts";
 import { readMarker } from "../convert/unfinished_marker.ts";
-import { describePlace, documentKey, type Place } from "./node_location.ts";
+import {
+  describePlace,
+  documentKey,
+  type Place,
+  rootIn,
+} from "./node_location.ts";
 
 /** A node of a hierarchy, with its document. */
 export interface Node {
   /** The path below the outermost node, which has an empty path. */
   readonly path: string;
+  /** The document as it is stored or, for a node of Zarr v2, as it was composed. */
   readonly bytes: Uint8Array;
   readonly document: unknown;
+  /** The keys of the documents of Zarr v2 that the document was composed of; none for a node of Zarr v3. */
+  readonly v2Documents: readonly StoreKey[];
 }
 
 /** What happens to some of the nodes that are read. */
@@ -42,11 +51,13 @@ interface ReadNodesSettings {
   readonly choose?:
     | ((paths: readonly string[]) => Promise<readonly string[]>)
     | undefined;
+  /** Whether nodes of Zarr v2 are passed over, in place of read as nodes of Zarr v3. */
+  readonly withoutV2?: boolean | undefined;
 }
 
 /**
  * Reads the documents of a node and of all nodes below it, in the order of their paths.
- * The nodes of a group are those that the store lists or, if it cannot list, those in
+ * Those of nodes of Zarr v2 are composed, as `v2View` shows them. The nodes of a group are those that the store lists or, if it cannot list, those in
  * the group's consolidated metadata.
  *
  * @param settings What happens to some of the nodes.
@@ -56,11 +67,12 @@ interface ReadNodesSettings {
 export async function readNodes(
   place: Place,
   options: StoreOptions,
-  { onInvalid, onUnreadable, choose }: ReadNodesSettings = {},
+  { onInvalid, onUnreadable, choose, withoutV2 = false }: ReadNodesSettings =
+    {},
 ): Promise<Node[]> {
   const read = async (path: string) => {
     try {
-      return await readNode(place, path, options);
+      return await readNode(place, path, withoutV2, options);
     } catch (error) {
       if (error instanceof MetadataError && onInvalid) onInvalid(path, error);
       else if (onUnreadable && !options.signal?.aborted) {
@@ -85,7 +97,7 @@ export async function readNodes(
   if (isInvalid && typeof place.store.list !== "function") return [];
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
-  const paths = await pathsBelow(place, document, options);
+  const paths = await pathsBelow(place, document, withoutV2, options);
   for (const path of await choose?.(paths) ?? paths) {
     const node = await read(path);
     if (node === "invalid") continue;
@@ -109,36 +121,59 @@ export async function readNodes(
 async function readNode(
   place: Place,
   path: string,
+  withoutV2: boolean,
   options: StoreOptions,
 ): Promise<Node | undefined> {
   const key = documentKey(place, path);
-  const bytes = await readDocument(place.store, key, options);
-  if (bytes === undefined) return undefined;
+  const read = await readNodeDocument(place, path, withoutV2, options);
+  if (read === undefined) return undefined;
+  const { bytes, keys } = read;
   const store = describeStore(place.store);
   const document = inDocument(key, store, () => {
     const parsed = parseZarrJson(bytes);
     assertNodeDocument(parsed);
     return parsed;
   });
-  return { path, bytes, document };
+  return { path, bytes, document, v2Documents: keys };
+}
+
+/**
+ * Reads the document of a node, or composes it of documents of Zarr v2.
+ *
+ * @param withoutV2 Whether nodes of Zarr v2 are passed over.
+ */
+export async function readNodeDocument(
+  place: Place,
+  path: string,
+  withoutV2: boolean,
+  options: StoreOptions,
+): Promise<ComposedDocument | undefined> {
+  const key = documentKey(place, path);
+  const bytes = await readDocument(place.store, key, options);
+  if (bytes !== undefined) return { bytes, keys: [] };
+  if (withoutV2) return undefined;
+  return await composeV2Document(place.store, rootIn(place, path), options);
 }
 
 /** The sorted paths of all nodes below a group. */
 async function pathsBelow(
   place: Place,
   document: unknown,
+  withoutV2: boolean,
   options: StoreOptions,
 ): Promise<string[]> {
   const { store, root } = place;
   if (typeof store.list === "function") {
-    const paths: string[] = [];
+    const paths = new Set<string>();
     const prefix = `${root}/` as StoreKey;
+    const documents = withoutV2
+      ? /\/zarr\.json$/
+      : /\/(?:zarr\.json|\.zarray|\.zgroup)$/;
     for await (const key of store.list(prefix, options)) {
-      if (!key.endsWith("/zarr.json")) continue;
-      const path = key.slice(prefix.length, -"/zarr.json".length);
-      if (key.length > prefix.length + "zarr.json".length) paths.push(path);
+      const end = documents.exec(key)?.index ?? 0;
+      if (end > prefix.length) paths.add(key.slice(prefix.length, end));
     }
-    return paths.sort();
+    return [...paths].sort();
   }
   if (isMembers(document) && isMembers(document.consolidated_metadata)) {
     return nodePaths(document).filter((path) => path !== "").sort();

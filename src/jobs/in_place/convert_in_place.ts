@@ -3,6 +3,7 @@ import {
   BOOLEAN,
   checkOptions,
   FUNCTION,
+  MetadataError,
   oneOf,
   type OptionRules,
   SIGNAL,
@@ -12,6 +13,7 @@ import {
   describeStore,
   type FileChanges,
   fileChangesOf,
+  readSize,
   recover,
   type Store,
   type StoreKey,
@@ -219,6 +221,7 @@ export async function runInPlace(
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if (await store.get(documentKey(place, ""), storeOptions) === undefined) {
+    await assertNoV2(place, storeOptions);
     throw await missingArray(store, root, storeOptions);
   }
   const unlock = options.dryRun ? async () => {} : await lock(place, files);
@@ -239,6 +242,22 @@ export async function runInPlace(
     );
   } finally {
     await unlock();
+  }
+}
+
+/** Refuses a node of Zarr v2. */
+async function assertNoV2(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<void> {
+  for (const [name, kind] of [[".zarray", "array"], [".zgroup", "group"]]) {
+    const key: StoreKey = `${root as StoreKey}/${name}`;
+    if (await readSize(store, key, options) === undefined) continue;
+    throw new MetadataError(
+      `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by adoptV2 or zarr-parts adopt`,
+      "",
+      { document: key, store: describeStore(store) },
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe } from "../../errors/mod.ts";
 import { changeNodes, isMembers } from "../../metadata/mod.ts";
-import { describeStore } from "../../stores/mod.ts";
+import { describeStore, type StoreKey } from "../../stores/mod.ts";
 import { documentKey, type Place } from "../hierarchy/node_location.ts";
 import type { Node } from "../hierarchy/read_nodes.ts";
 import { isSameDocument } from "../hierarchy/same_document.ts";
@@ -23,7 +23,7 @@ export function staleMetadata(
       : "is not what the node's own document says";
     findings.push(finding(
       "consolidated-metadata-differs",
-      documentKey(place, group),
+      consolidatedKey(place, nodes, group),
       `The consolidated metadata of ${describe(`/${path}`)} in ${
         describeStore(place.store)
       } ${problem}`,
@@ -31,6 +31,17 @@ export function staleMetadata(
     return node;
   });
   return findings;
+}
+
+/** The key of the document with the consolidated metadata of a group. */
+export function consolidatedKey(
+  place: Place,
+  nodes: readonly Node[],
+  group: string,
+): StoreKey {
+  const v2 = nodes.find(({ path }) => path === group)?.v2Documents ?? [];
+  return v2.find((key) => key.endsWith("/.zmetadata")) ??
+    documentKey(place, group);
 }
 
 /**

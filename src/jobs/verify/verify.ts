@@ -87,7 +87,8 @@ export interface Verification {
  * Verifies an array, or a group with everything in it: that all documents are valid, that
  * each chunk has all parts with their sizes, that checksums are right, that the inner chunks
  * of a shard lie in the shard and apart from one another, that adopted files are those
- * that were adopted, and that nothing is left over.
+ * that were adopted, and that nothing is left over. Nodes of Zarr v2 are verified as `v2View`
+ * shows them.
  *
  * The chunks are those that the store lists. If it cannot list, each chunk of the grid is
  * asked for, and nothing that is left over is found.
@@ -177,8 +178,8 @@ async function verifyNodes(
       onUnreadable: keepGoing ? add("unreadable") : undefined,
     },
   );
-  for (const { path, bytes } of nodes) {
-    if (!hasNonFinite(bytes)) continue;
+  for (const { path, bytes, v2Documents } of nodes) {
+    if (!hasNonFinite(bytes) || v2Documents.length > 0) continue;
     const message =
       "The document holds NaN or an infinity, which JSON does not have, so that some programs cannot read it; expected a string";
     findings.addShared(

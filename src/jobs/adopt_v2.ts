@@ -1,0 +1,378 @@
+import { storageOf } from "../arrays/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  inDocument,
+  MetadataError,
+  type OptionRules,
+  SIGNAL,
+} from "../errors/mod.ts";
+import {
+  hasNonFinite,
+  isArrayDocument,
+  isV2Document,
+  type Members,
+  parseExactZarrJson,
+  parseZarrJson,
+  V2_DOCUMENTS,
+} from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
+import {
+  assertWritable,
+  describeStore,
+  readSize,
+  remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../stores/mod.ts";
+import { composeV2Document } from "../views/mod.ts";
+import type { LeftOutNode } from "./convert/convert_options.ts";
+import {
+  documentKey,
+  type NodeLocation,
+  type Place,
+  placeOf,
+  rootIn,
+} from "./hierarchy/node_location.ts";
+import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
+import { isSameDocument } from "./hierarchy/same_document.ts";
+
+/**
+ * Gives the arrays and groups of Zarr v2 at a place documents of Zarr v3: a `zarr.json` in
+ * the folder of each, with the chunk key encoding `v2`. Chunks are neither read nor changed,
+ * and programs that read Zarr v2 still read the nodes.
+ *
+ * Nodes that have a `zarr.json` already keep it. A group with consolidated metadata of Zarr
+ * v2 gets consolidated metadata of Zarr v3, of the documents that its nodes have. The
+ * documents of inner nodes are written first, and the outermost one last, so that a run
+ * that was stopped can be run again.
+ *
+ * @param place The array or group: a store that can write, or such a store and a path.
+ * @param options How the work is done.
+ * @returns What was done.
+ * @throws {MetadataError} If no node of Zarr v2 is at `place`, a document is not valid, or
+ * Zarr v3 cannot say what a node is: the error names the member of `.zarray`. Nothing is
+ * written then.
+ * @throws {TypeError} If the store is read-only, or an option is unknown or of a wrong type.
+ * @throws {RangeError} If the path is not names joined by `/`.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
+ * import { adoptV2 } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const array = {
+ *   zarr_format: 2,
+ *   shape: [4],
+ *   chunks: [2],
+ *   dtype: "<f4",
+ *   compressor: { id: "zstd", level: 3 },
+ *   filters: null,
+ *   fill_value: "NaN",
+ *   order: "C",
+ * };
+ * const store = new MemoryStore([
+ *   ["/.zarray", new TextEncoder().encode(JSON.stringify(array))],
+ *   ["/.zattrs", new TextEncoder().encode('{"_ARRAY_DIMENSIONS": ["time"]}')],
+ * ]);
+ *
+ * const { written } = await adoptV2(store);
+ * assertEquals(written, ["/zarr.json"]);
+ * const { metadata } = await openArrayChunks(store);
+ * assertEquals(metadata.dimension_names, ["time"]);
+ * assertEquals((await adoptV2(store)).written, []);
+ * ```
+ */
+export async function adoptV2(
+  place: Store | NodeLocation,
+  options: AdoptV2Options = {},
+): Promise<V2Adoption> {
+  checkOptions(options, OPTIONS, "adoptV2");
+  const { dryRun = false, removeV2 = false, signal } = options;
+  const at = placeOf(place);
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  if (!dryRun) assertWritable(at.store, documentKey(at, ""));
+  const plan = await planAdoption(at, options, storeOptions);
+  // The documents of inner nodes come first.
+  const documents = [...plan.documents].reverse();
+  if (!dryRun) {
+    for (const [path, bytes] of documents) {
+      await write(at.store, documentKey(at, path), bytes, storeOptions);
+    }
+  }
+  const removed = removeV2 ? await v2DocumentsOf(at, plan, storeOptions) : [];
+  if (!dryRun) {
+    // The document that says the kind of the outermost node is removed last, so that a run can be continued.
+    const isLast = (key: StoreKey) =>
+      key.lastIndexOf("/") === at.root.length &&
+      /\.z(?:array|group)$/.test(key);
+    const others = removed.filter((key) => !isLast(key));
+    await runConcurrently(others, AT_ONCE, async (key, signal) => {
+      await remove(at.store, key, { signal });
+    }, signal);
+    for (const key of removed.filter(isLast)) {
+      await remove(at.store, key, storeOptions);
+    }
+  }
+  return {
+    arrays: plan.arrays,
+    groups: plan.groups,
+    written: documents.map(([path]) => documentKey(at, path)),
+    kept: plan.kept.map((path) => documentKey(at, path)),
+    removed,
+    leftOut: plan.leftOut,
+    notJson: documents.filter(([, bytes]) => hasNonFinite(bytes))
+      .map(([path]) => documentKey(at, path)),
+  };
+}
+
+/**
+ * Options of {@linkcode adoptV2}.
+ *
+ * @example What would be done
+ * ```ts
+ * import type { AdoptV2Options } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: AdoptV2Options = { dryRun: true, keepGoing: true };
+ * ```
+ */
+export interface AdoptV2Options extends StoreOptions {
+  /** Whether nothing is written: the result then says what would be done. */
+  readonly dryRun?: boolean | undefined;
+  /** Whether the `zarr.json` of nodes that also have documents of Zarr v2 is replaced. */
+  readonly overwrite?: boolean | undefined;
+  /**
+   * Whether the documents of Zarr v2 of all nodes that have a `zarr.json` are removed at the
+   * end. Programs that read only Zarr v2 do not find the nodes any more.
+   */
+  readonly removeV2?: boolean | undefined;
+  /**
+   * Whether nodes in a group that Zarr v3 cannot say are left as they are. By default, such
+   * a node is an error, and nothing is written.
+   */
+  readonly keepGoing?: boolean | undefined;
+}
+
+const OPTIONS: OptionRules<AdoptV2Options> = {
+  dryRun: BOOLEAN,
+  overwrite: BOOLEAN,
+  removeV2: BOOLEAN,
+  keepGoing: BOOLEAN,
+  signal: SIGNAL,
+};
+
+/**
+ * The result of {@linkcode adoptV2}: what was done, or would be done.
+ *
+ * @example
+ * ```ts
+ * import type { V2Adoption } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const text = ({ arrays, groups }: V2Adoption) =>
+ *   `${arrays.length} arrays and ${groups.length} groups`;
+ * ```
+ */
+export interface V2Adoption {
+  /** The paths of the arrays with documents of Zarr v2, below the outermost node. */
+  readonly arrays: readonly string[];
+  /** The paths of the groups with documents of Zarr v2, below the outermost node. */
+  readonly groups: readonly string[];
+  /** The keys of the documents that were written, in this order. */
+  readonly written: readonly StoreKey[];
+  /** The keys of the documents that the nodes had before. */
+  readonly kept: readonly StoreKey[];
+  /** The keys of the documents of Zarr v2 that were removed. */
+  readonly removed: readonly StoreKey[];
+  /** The nodes that stay as they are, with `keepGoing`, since Zarr v3 cannot say what they are. */
+  readonly leftOut: readonly LeftOutNode[];
+  /**
+   * The keys of written documents with `NaN` or an infinity in attributes, as they were: JSON
+   * has no such numbers, so that some programs cannot read these documents.
+   */
+  readonly notJson: readonly StoreKey[];
+}
+
+/** The number of documents that are read or removed at once. */
+const AT_ONCE = 16;
+
+/** What is to be done. */
+interface AdoptionPlan {
+  readonly arrays: readonly string[];
+  readonly groups: readonly string[];
+  /** The new documents by path, the outermost one first. */
+  readonly documents: ReadonlyMap<string, Uint8Array>;
+  /** The paths of the nodes with documents of Zarr v2 that keep their `zarr.json`. */
+  readonly kept: readonly string[];
+  /** The paths of all nodes that have a `zarr.json` in the end. */
+  readonly nodes: ReadonlySet<string>;
+  readonly leftOut: readonly LeftOutNode[];
+}
+
+/**
+ * Composes the documents of all nodes.
+ *
+ * @throws {MetadataError} If a node cannot be adopted.
+ */
+async function planAdoption(
+  place: Place,
+  { overwrite = false, keepGoing = false }: AdoptV2Options,
+  options: StoreOptions,
+): Promise<AdoptionPlan> {
+  const { store } = place;
+  const arrays: string[] = [];
+  const groups: string[] = [];
+  const kept: string[] = [];
+  const refused: { path: string; error: MetadataError }[] = [];
+  /** The documents that the nodes have in the end, by path. */
+  const all = new Map<string, Uint8Array>();
+  const written = new Set<string>();
+  const refuse = (path: string, error: unknown) => {
+    if (!(error instanceof MetadataError) || path === "") throw error;
+    refused.push({ path, error });
+  };
+  const adopt = async (
+    { path, bytes, document, v2Documents }: Node,
+    signal: AbortSignal,
+  ) => {
+    const root = rootIn(place, path);
+    const kind = await kindOfV2(store, root, { signal });
+    all.set(path, bytes);
+    if (kind === undefined) return;
+    const isNew = v2Documents.length > 0;
+    const composed = !isNew && overwrite
+      ? (await composeV2Document(store, root, { signal }))!.bytes
+      : bytes;
+    inDocument(
+      isNew ? v2Documents[0]! : documentKey(place, path),
+      describeStore(store),
+      () => assertOpens(composed),
+    );
+    all.set(path, composed);
+    (kind === "array" ? arrays : groups).push(path);
+    const isSame = !isNew && isSameDocument(document, parseZarrJson(composed));
+    if (isSame) kept.push(path);
+    else written.add(path);
+  };
+  const nodes = await readNodes(place, options, { onInvalid: refuse });
+  await runConcurrently(
+    nodes,
+    AT_ONCE,
+    (node, signal) =>
+      adopt(node, signal).catch((error) => {
+        all.delete(node.path);
+        refuse(node.path, error);
+      }),
+    options.signal,
+  );
+  if (refused.length > 0 && !keepGoing) throw refusal(refused);
+  if (arrays.length + groups.length === 0) {
+    throw new MetadataError(
+      "Expected an array or a group of Zarr v2, found Zarr v3",
+      "",
+      { document: documentKey(place, ""), store: describeStore(store) },
+    );
+  }
+  for (const path of groups) {
+    if (!written.has(path)) continue;
+    const below = path === "" ? "" : `${path}/`;
+    const inside = new Map<string, unknown>();
+    for (const [other, bytes] of all) {
+      if (other === path || !other.startsWith(below)) continue;
+      inside.set(other.slice(below.length), withoutNodes(bytes));
+    }
+    const root = rootIn(place, path);
+    const composed = await composeV2Document(store, root, options, inside);
+    if (composed !== undefined) all.set(path, composed.bytes);
+  }
+  return {
+    arrays: arrays.sort(),
+    groups: groups.sort(),
+    documents: new Map(
+      [...written].sort().map((path) => [path, all.get(path)!]),
+    ),
+    kept: kept.sort(),
+    nodes: new Set(all.keys()),
+    leftOut: refused.map(({ path, error: { message } }) => ({ path, message })),
+  };
+}
+
+/** The kind of the node of Zarr v2 in a folder. */
+async function kindOfV2(
+  store: Store,
+  root: string,
+  options: StoreOptions,
+): Promise<"array" | "group" | undefined> {
+  for (const kind of ["array", "group"] as const) {
+    const key = `${root}/.z${kind}` as StoreKey;
+    if (await readSize(store, key, options) !== undefined) return kind;
+  }
+  return undefined;
+}
+
+/** Throws if a document is that of an array that does not open. */
+function assertOpens(bytes: Uint8Array): void {
+  const document = parseZarrJson(bytes);
+  if (isArrayDocument(document)) storageOf(document);
+}
+
+/** A document with exact numbers, without the nodes that it consolidates. */
+function withoutNodes(bytes: Uint8Array): unknown {
+  const { consolidated_metadata: _, ...rest } = parseExactZarrJson(
+    bytes,
+  ) as Members;
+  return rest;
+}
+
+/** The most refused nodes that a message names. */
+const MOST_NAMED = 3;
+
+/** The error about nodes that cannot be adopted. */
+function refusal(
+  refused: readonly { path: string; error: MetadataError }[],
+): MetadataError {
+  const [first] = refused;
+  const rest = refused.length - MOST_NAMED;
+  const messages = refused.slice(0, MOST_NAMED).map(({ error }) =>
+    error.message
+  );
+  if (rest > 0) messages.push(`and ${rest} more`);
+  return new MetadataError(
+    `${
+      refused.length === 1
+        ? messages[0]
+        : `${refused.length} nodes cannot be adopted: ${messages.join("; ")}`
+    }; the option "keepGoing" leaves ${
+      refused.length === 1 ? "it as it is" : "them as they are"
+    }`,
+    "",
+    { cause: first!.error },
+  );
+}
+
+/** The keys of the documents of Zarr v2 of all nodes that have a `zarr.json` in the end. */
+async function v2DocumentsOf(
+  place: Place,
+  { nodes }: AdoptionPlan,
+  options: StoreOptions,
+): Promise<StoreKey[]> {
+  const { store, root } = place;
+  const found: StoreKey[] = [];
+  if (typeof store.list === "function") {
+    for await (const key of store.list(`${root}/` as StoreKey, options)) {
+      if (!isV2Document(key)) continue;
+      const path = key.slice(root.length + 1, key.lastIndexOf("/"));
+      if (nodes.has(path.length > 0 ? path : "")) found.push(key);
+    }
+    return found.sort();
+  }
+  for (const path of nodes) {
+    for (const name of V2_DOCUMENTS) {
+      const key = `${rootIn(place, path)}/${name}` as StoreKey;
+      if (await readSize(store, key, options) !== undefined) found.push(key);
+    }
+  }
+  return found;
+}

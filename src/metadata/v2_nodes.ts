@@ -1,0 +1,209 @@
+import { below, MetadataError } from "../errors/mod.ts";
+import { MOST_DIMENSIONS } from "./array_metadata.ts";
+import { isMembers, type Members, numberOf } from "./json.ts";
+import { assertMember, checkLengths, checkOneOf, refuse } from "./schema.ts";
+import { convertV2Codecs, listV2Codecs, objectCodecOf } from "./v2_codecs.ts";
+import { parseV2DataType } from "./v2_data_type.ts";
+
+/**
+ * Converts a Zarr v2 array to the metadata of a Zarr v3 array with the same chunks, by the
+ * chunk key encoding `v2`.
+ *
+ * @param array The parsed `.zarray`.
+ * @param attributes The attributes, checked by {@linkcode checkV2Attributes}.
+ * @throws {MetadataError} If the array is not valid, or Zarr v3 cannot say what it is. The
+ * path is one in `.zarray`.
+ */
+export function convertV2Array(array: unknown, attributes: Members): Members {
+  const what = "the metadata of a Zarr v2 array";
+  if (!isMembers(array)) refuse(`${what} to be an object`, array);
+  for (const name of ["zarr_format", "shape", "chunks", "dtype"]) {
+    assertMember(array, name, what);
+  }
+  assertVersion(array);
+  const shape = lengthsOf(array.shape, "shape");
+  const chunks = lengthsOf(array.chunks, "chunks");
+  if (shape.length > MOST_DIMENSIONS) {
+    throw new MetadataError(
+      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${shape.length}`,
+      "/shape",
+    );
+  }
+  if (chunks.length !== shape.length) {
+    refuse(
+      `chunks of as many dimensions as the array, ${shape.length}`,
+      array.chunks,
+      "/chunks",
+    );
+  }
+  const chunkShape = chunks.map((length, i) => {
+    // An empty array has no chunks, whatever their shape.
+    if (length > 0 || shape[i] === 0) return Math.max(length, 1);
+    refuse("a length from 1 to 2^53−1", length, `/chunks/${i}`);
+  });
+  const order = checkOneOf(
+    array.order ?? "C",
+    ["C", "F"],
+    '"C" or "F" as order',
+    "/order",
+  );
+  const separator = checkOneOf(
+    array.dimension_separator ?? ".",
+    [".", "/"],
+    '"." or "/" as dimension_separator',
+    "/dimension_separator",
+  );
+  const codecs = listV2Codecs(array.filters, array.compressor);
+  const type = below(
+    "/dtype",
+    () => parseV2DataType(array.dtype, objectCodecOf(codecs)),
+  );
+  const { fill_value = null } = array;
+  const names = dimensionNames(attributes, shape.length);
+  return {
+    zarr_format: 3,
+    node_type: "array",
+    shape,
+    data_type: type.json,
+    chunk_grid: { name: "regular", configuration: { chunk_shape: chunkShape } },
+    chunk_key_encoding: { name: "v2", configuration: { separator } },
+    fill_value: below(
+      "/fill_value",
+      () => fill_value === null ? type.defaultFill : type.fill(fill_value),
+    ),
+    codecs: convertV2Codecs(codecs, type, order, shape.length),
+    attributes,
+    ...names && { dimension_names: names },
+  };
+}
+
+/**
+ * Converts a Zarr v2 group to the metadata of a Zarr v3 group.
+ *
+ * @param group The parsed `.zgroup`.
+ * @param attributes The attributes, checked by {@linkcode checkV2Attributes}.
+ * @param nodes The documents of the nodes below, by path, for consolidated metadata.
+ * @throws {MetadataError} If the group is not valid. The path is one in `.zgroup`.
+ */
+export function convertV2Group(
+  group: unknown,
+  attributes: Members,
+  nodes?: ReadonlyMap<string, unknown>,
+): Members {
+  const what = "the metadata of a Zarr v2 group";
+  if (!isMembers(group)) refuse(`${what} to be an object`, group);
+  assertMember(group, "zarr_format", what);
+  assertVersion(group);
+  return {
+    zarr_format: 3,
+    node_type: "group",
+    attributes,
+    ...nodes && { consolidated_metadata: consolidate(nodes) },
+  };
+}
+
+/**
+ * Returns the attributes of a Zarr v2 node.
+ *
+ * @param attributes The parsed `.zattrs`; `undefined` if there is none.
+ * @throws {MetadataError} If they are no object.
+ */
+export function checkV2Attributes(attributes: unknown): Members {
+  if (attributes === undefined) return {};
+  if (isMembers(attributes)) return attributes;
+  refuse("attributes to be an object", attributes);
+}
+
+/** The documents of a node in consolidated metadata of Zarr v2. */
+interface V2Node {
+  array?: unknown;
+  group?: unknown;
+  attributes?: unknown;
+}
+
+/**
+ * Converts the nodes in consolidated metadata of Zarr v2, without the outermost one. Nodes
+ * that are not valid are left out, so that their own documents are read.
+ *
+ * @param consolidated The parsed `.zmetadata`.
+ * @returns The documents by path, or `undefined` if the metadata is not understood.
+ */
+export function convertV2Consolidated(
+  consolidated: unknown,
+): Map<string, Members> | undefined {
+  if (!isMembers(consolidated) || !isMembers(consolidated.metadata)) {
+    return undefined;
+  }
+  const nodes = new Map<string, V2Node>();
+  for (const [key, value] of Object.entries(consolidated.metadata)) {
+    const [, path, name] = /^(?:(.+)\/)?\.z(array|group|attrs)$/.exec(key) ??
+      [];
+    if (path === undefined) continue;
+    const node: V2Node = nodes.get(path) ?? {};
+    nodes.set(path, node);
+    if (name === "array") node.array = value;
+    else if (name === "group") node.group = value;
+    else node.attributes = value;
+  }
+  const documents = new Map<string, Members>();
+  for (const [path, { array, group, attributes }] of nodes) {
+    try {
+      const checked = checkV2Attributes(attributes);
+      if (array !== undefined) {
+        documents.set(path, convertV2Array(array, checked));
+      } else if (group !== undefined) {
+        documents.set(path, convertV2Group(group, checked));
+      }
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+    }
+  }
+  return documents;
+}
+
+/**
+ * The member `consolidated_metadata`. zarr-python expects the nodes in the order of their
+ * depths, and all groups above each node.
+ */
+function consolidate(nodes: ReadonlyMap<string, unknown>): Members {
+  const sorted = [...nodes.keys()].sort((a, b) =>
+    depthOf(a) - depthOf(b) || (a < b ? -1 : a > b ? 1 : 0)
+  );
+  const metadata = new Map<string, unknown>();
+  for (const path of sorted) {
+    const end = path.lastIndexOf("/");
+    const above = end < 0 ? undefined : metadata.get(path.slice(0, end));
+    const isReachable = end < 0 ||
+      isMembers(above) && above.node_type === "group";
+    if (isReachable) metadata.set(path, nodes.get(path));
+  }
+  return {
+    kind: "inline",
+    must_understand: false,
+    metadata: Object.fromEntries(metadata),
+  };
+}
+
+function depthOf(path: string): number {
+  return path.split("/").length;
+}
+
+function assertVersion({ zarr_format }: Members): void {
+  if (numberOf(zarr_format) === 2) return;
+  refuse("2 as zarr_format", zarr_format, "/zarr_format");
+}
+
+function lengthsOf(value: unknown, name: string): readonly number[] {
+  const numbers = Array.isArray(value) ? value.map(numberOf) : value;
+  return checkLengths(numbers, name, 0);
+}
+
+/** The names that xarray gives the dimensions; `undefined` if there are none for each. */
+function dimensionNames(
+  { _ARRAY_DIMENSIONS: names }: Members,
+  rank: number,
+): readonly string[] | undefined {
+  const areNames = Array.isArray(names) && names.length === rank && rank > 0 &&
+    names.every((name) => typeof name === "string");
+  return areNames ? names : undefined;
+}

@@ -1,0 +1,302 @@
+import { readDocument } from "../arrays/mod.ts";
+import { describe, inDocument } from "../errors/mod.ts";
+import {
+  checkV2Attributes,
+  convertV2Array,
+  convertV2Consolidated,
+  convertV2Group,
+  formatZarrJson,
+  isV2Document,
+  type Members,
+  parseExactZarrJson,
+  showZarrJson,
+} from "../metadata/mod.ts";
+import {
+  assertInGroup,
+  assertStore,
+  assertStorePrefix,
+  describeStore,
+  type Forwarding,
+  forwardingStore,
+  type GroupValues,
+  hasGroups,
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  type Store,
+  type StoreGroup,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../stores/mod.ts";
+import type { PlainStore } from "./store_view.ts";
+import { isAnyDocument, isDocument } from "./view_documents.ts";
+
+/**
+ * Shows the nodes of a store that have only documents of Zarr v2 as nodes of Zarr v3: a
+ * `zarr.json` is composed when it is read, and the documents of Zarr v2 are hidden. The
+ * chunks keep their keys, which the chunk key encoding `v2` gives. Nodes with a `zarr.json`
+ * stay as they are.
+ *
+ * - The order `"F"` becomes the codec `transpose`, byte orders go to the codec `bytes`, and
+ *   filters and compressors become the codecs that zarr-python has for them in Zarr v3, such
+ *   as `numcodecs.delta`.
+ * - The attribute `_ARRAY_DIMENSIONS` of xarray becomes `dimension_names`. Attributes stay
+ *   as they are.
+ * - The `.zmetadata` of a group becomes consolidated metadata, so that the nodes are also
+ *   found in stores that cannot list.
+ * - Chunks are read as they are stored, and writes and deletions of chunks are passed on.
+ *
+ * @param store Any store.
+ * @returns The view. Reading the `zarr.json` of a node rejects with a
+ * {@linkcode MetadataError} that names the member of `.zarray` if Zarr v3 cannot say what the
+ * node is. Writing or deleting documents of nodes of Zarr v2 is a `RangeError`.
+ * @throws {TypeError} If `store` is not a store.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html and
+ * https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/v2/index.html
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, openArrayChunks, v2View } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const array = {
+ *   zarr_format: 2,
+ *   shape: [4, 4],
+ *   chunks: [2, 4],
+ *   dtype: ">u2",
+ *   compressor: { id: "zlib", level: 9 },
+ *   filters: null,
+ *   fill_value: 0,
+ *   order: "C",
+ * };
+ * const store = new MemoryStore([
+ *   ["/depth/.zarray", new TextEncoder().encode(JSON.stringify(array))],
+ *   ["/depth/1.0", new Uint8Array(20)],
+ * ]);
+ *
+ * const view = v2View(store);
+ * const chunks = await openArrayChunks(view, "depth");
+ * assertEquals(chunks.metadata.codecs, [
+ *   { name: "bytes", configuration: { endian: "big" } },
+ *   { name: "numcodecs.zlib", configuration: { level: 9 } },
+ * ]);
+ * assertEquals(await chunks.size([1, 0]), 20);
+ * assertEquals((await Array.fromAsync(view.list())).sort(), [
+ *   "/depth/1.0",
+ *   "/depth/zarr.json",
+ * ]);
+ * ```
+ */
+export function v2View<S extends Store>(store: S): PlainStore<S> {
+  assertStore(store);
+  const shown = {
+    get: (key: StoreKey, options?: StoreOptions) => read(store, key, options),
+  };
+  const forwarding: Forwarding = {
+    name: "v2View",
+    placeToRead: (key) => ({ store: isAnyDocument(key) ? shown : store, key }),
+    placeToChange: (key) => ({ store, key }),
+    async write(key, place, value, options) {
+      await assertChangeable(store, key, options);
+      await write(place.store, key, value, options);
+    },
+    async delete(key, place, options) {
+      await assertChangeable(store, key, options);
+      await remove(place.store, key, options);
+    },
+    list: (prefix, options) => list(store, prefix, options),
+    group: (key, keys) =>
+      keys.some(isAnyDocument)
+        ? documentGroup(store, shown, keys)
+        : store.group!(key, keys),
+  };
+  const view = forwardingStore(store, forwarding);
+  if (hasGroups(store)) {
+    for (const name of ["getRangeOf", "streamRangeOf"] as const) {
+      if (typeof store[name] !== "function") continue;
+      Object.assign(view, { [name]: store[name].bind(store) });
+    }
+  }
+  return view as PlainStore<S>;
+}
+
+const DOCUMENT = "/zarr.json";
+
+/** Reads a document as the view shows it; `undefined` for all documents of Zarr v2. */
+async function read(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  if (isV2Document(key)) return undefined;
+  const own = await readDocument(store, key, options);
+  if (own !== undefined) return own;
+  const composed = await composeV2Document(store, folderOf(key), options);
+  // Readers of JSON cannot read NaN, which attributes may hold.
+  return composed && showZarrJson(composed.bytes, (document) => document);
+}
+
+/** A document that was composed of documents of Zarr v2. */
+export interface ComposedDocument {
+  /** The document with exact numbers, and with `NaN` in attributes as it was written. */
+  readonly bytes: Uint8Array;
+  /** The keys of the documents of Zarr v2, the one that says the kind of the node first. */
+  readonly keys: readonly StoreKey[];
+}
+
+/**
+ * Composes the `zarr.json` of a node of Zarr v2.
+ *
+ * @param root The prefix of the node's keys, without a last `/`.
+ * @param nodes The documents of the nodes below a group, by path, for its consolidated
+ * metadata, if it has any. By default, those of its `.zmetadata`.
+ * @returns `undefined` if there is no node of Zarr v2.
+ * @throws {MetadataError} If the node is not valid, or Zarr v3 cannot say what it is.
+ */
+export async function composeV2Document(
+  store: Store,
+  root: "" | StoreKey,
+  options: StoreOptions | undefined,
+  nodes?: ReadonlyMap<string, unknown>,
+): Promise<ComposedDocument | undefined> {
+  const keys: StoreKey[] = [];
+  const storeName = describeStore(store);
+  /** Reads a document of Zarr v2, and converts it. */
+  const take = async <T>(
+    name: string,
+    convert: (document: unknown) => T,
+  ): Promise<T | undefined> => {
+    const key: StoreKey = `${root as StoreKey}/${name}`;
+    const bytes = await readDocument(store, key, options);
+    if (bytes === undefined) return undefined;
+    keys.push(key);
+    return inDocument(key, storeName, () => convert(parseExactZarrJson(bytes)));
+  };
+  // The documents of the other kind are asked for at the same time, since a request may take long.
+  const same = (document: unknown) => ({ document });
+  const [array, group] = await Promise.all([
+    take(".zarray", same),
+    take(".zgroup", same),
+  ]);
+  if (array === undefined && group === undefined) return undefined;
+  const attributes = await take(".zattrs", checkV2Attributes) ?? {};
+  const kind = array ? ".zarray" : ".zgroup";
+  let composed: Members;
+  if (array !== undefined) {
+    composed = inDocument(
+      `${root}/${kind}`,
+      storeName,
+      () => convertV2Array(array.document, attributes),
+    );
+  } else {
+    const consolidated = await take(
+      ".zmetadata",
+      (document) => nodes ?? convertV2Consolidated(document),
+    );
+    composed = inDocument(
+      `${root}/${kind}`,
+      storeName,
+      () => convertV2Group(group!.document, attributes, consolidated),
+    );
+  }
+  return { bytes: formatZarrJson(composed), keys };
+}
+
+/** Lists a store: one `zarr.json` for each node of Zarr v2, and no documents of Zarr v2. */
+async function* list(
+  store: Store,
+  prefix: StoreKey,
+  options: StoreOptions | undefined,
+): AsyncGenerator<StoreKey> {
+  assertStorePrefix(prefix);
+  const ownFolder = folderOf(prefix);
+  const isOwn = prefix !== `${ownFolder}/` &&
+    `${ownFolder}${DOCUMENT}`.startsWith(prefix);
+  // The keys of Zarr v2 do not begin as that of the zarr.json does.
+  if (isOwn && await isV2Node(store, ownFolder, options)) {
+    yield `${ownFolder as StoreKey}${DOCUMENT}`;
+  }
+  for await (const key of store.list!(prefix, options)) {
+    if (!isV2Document(key)) yield key;
+    else if (/\.z(?:array|group)$/.test(key)) {
+      const folder = folderOf(key);
+      // A node with both documents is an array.
+      const others = key.endsWith("/.zgroup")
+        ? [DOCUMENT, "/.zarray"]
+        : [DOCUMENT];
+      const document: StoreKey = `${folder as StoreKey}${DOCUMENT}`;
+      const isShown = document.startsWith(prefix) &&
+        !await hasAny(store, folder, others, options);
+      if (isShown) yield document;
+    }
+  }
+}
+
+/** Whether a folder has one of several documents. */
+async function hasAny(
+  store: Store,
+  folder: string,
+  names: readonly string[],
+  options: StoreOptions | undefined,
+): Promise<boolean> {
+  for (const name of names) {
+    const key = `${folder}${name}` as StoreKey;
+    if (await readSize(store, key, options) !== undefined) return true;
+  }
+  return false;
+}
+
+/** Whether a folder is that of a node which has only documents of Zarr v2. */
+async function isV2Node(
+  store: Store,
+  folder: string,
+  options: StoreOptions | undefined,
+): Promise<boolean> {
+  return !await hasAny(store, folder, [DOCUMENT], options) &&
+    await hasAny(store, folder, ["/.zarray", "/.zgroup"], options);
+}
+
+/** Refuses to change the documents of a node of Zarr v2. */
+async function assertChangeable(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<void> {
+  const isOfV2 = isV2Document(key) ||
+    isDocument(key) && await isV2Node(store, folderOf(key), options);
+  if (!isOfV2) return;
+  throw new RangeError(
+    `Cannot change ${
+      describe(key)
+    }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; adoptV2 gives nodes a zarr.json`,
+  );
+}
+
+/** A group of values with documents, which can be read. */
+function documentGroup(
+  store: Store,
+  shown: Store,
+  keys: readonly StoreKey[],
+): StoreGroup {
+  const at = (key: StoreKey) => {
+    assertInGroup(keys, key);
+    return isAnyDocument(key) ? shown : store;
+  };
+  const values: GroupValues = {
+    get: (key, options) => readValue(at(key), key, options),
+    getRange: (key, range, options) => readRange(at(key), key, range, options),
+    stream: (key, options) => readStream(at(key), key, options),
+    size: (key, options) => readSize(at(key), key, options),
+    version: () => undefined,
+  };
+  return { read: (task) => task(values) };
+}
+
+/** The prefix of the keys beside a document, without a last `/`. */
+function folderOf(key: StoreKey): "" | StoreKey {
+  return key.slice(0, key.lastIndexOf("/")) as "" | StoreKey;
+}

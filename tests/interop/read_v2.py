@@ -1,0 +1,87 @@
+"""Compares arrays of Zarr v2 with their zarr.json, through zarr-python and TensorStore.
+
+Usage: read_v2.py FOLDER REPORT
+Writes a JSON object with an outcome for each array: "equal", or what differs or fails.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import zarr
+
+warnings.simplefilter("ignore")
+
+
+def read(path, version):
+    """The elements, the attributes and the metadata of an array."""
+    array = zarr.open_array(str(path), mode="r", zarr_format=version)
+    data = array[...] if array.ndim > 0 else np.asarray(array[()])
+    return np.asarray(data), dict(array.attrs), array
+
+
+def text(error):
+    return f"{type(error).__name__}: {error}".split("\n")[0][:300]
+
+
+def same(a, b):
+    if a.dtype.kind == "V" and b.shape == (*a.shape, a.dtype.itemsize):
+        b = np.ascontiguousarray(b).view(a.dtype)[..., 0]  # TensorStore has a dimension for the bytes of an element.
+    if a.shape != b.shape:
+        return f"shapes {a.shape} and {b.shape}"
+    is_object = a.dtype.kind in "OT" and b.dtype.kind in "OT"
+    if not is_object and a.dtype.newbyteorder("=") != b.dtype.newbyteorder("="):
+        return f"data types {a.dtype} and {b.dtype}"
+    if is_object:
+        equal = a.tolist() == b.tolist()
+    else:
+        order = a.dtype.newbyteorder("=")
+        equal = a.astype(order).tobytes() == b.astype(order).tobytes()
+        if not equal and a.dtype.kind in "fc":
+            equal = np.array_equal(a, b, equal_nan=True)
+        elif not equal and a.dtype.fields:
+            equal = all(np.array_equal(a[n], b[n]) for n in a.dtype.names)
+    return None if equal else f"elements differ: {a.ravel()[:4]} and {b.ravel()[:4]}"
+
+
+def tensorstore_read(path, driver):
+    import tensorstore
+
+    spec = {"driver": driver, "kvstore": {"driver": "file", "path": str(path) + "/"}}
+    return tensorstore.open(spec, open=True, read=True).result().read().result()
+
+
+def outcome(path):
+    try:
+        two, attributes, _ = read(path, 2)
+    except Exception as error:
+        return {"v2": text(error)}
+    found = {"v2": "read"}
+    try:
+        three, others, array = read(path, 3)
+        problem = same(two, three)
+        if problem is None and json.dumps(attributes) != json.dumps(others):
+            problem = f"attributes {attributes} and {others}"
+        found["v3"] = problem or "equal"
+    except Exception as error:
+        found["v3"] = text(error)
+    try:
+        seen = tensorstore_read(path, "zarr3")
+        found["tensorstore"] = same(two, np.asarray(seen)) or "equal"
+    except Exception as error:
+        found["tensorstore"] = text(error)
+    return found
+
+
+def main(folder, report):
+    folder = Path(folder)
+    outcomes = {
+        path.parent.relative_to(folder).as_posix(): outcome(path.parent)
+        for path in sorted(folder.rglob(".zarray"))
+    }
+    Path(report).write_text(json.dumps(outcomes, indent=1))
+
+
+main(*sys.argv[1:])

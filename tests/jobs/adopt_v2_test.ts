@@ -1,0 +1,372 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { adoptV2, convert, inspect, verify } from "../../jobs.ts";
+import {
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  type Store,
+  type StoreKey,
+  v2View,
+} from "../../mod.ts";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { listed } from "../stores/store_values.ts";
+import {
+  encodeJson,
+  groupMetadata,
+  readJson,
+  readText,
+  utf8,
+} from "../support/documents.ts";
+import { observed } from "../support/observed_store.ts";
+
+const V2_ARRAY = {
+  zarr_format: 2,
+  shape: [3, 2],
+  chunks: [2, 2],
+  dtype: "<u2",
+  compressor: null,
+  fill_value: 7,
+  order: "C",
+  filters: null,
+};
+const V2_GROUP = { zarr_format: 2 };
+const CHUNK = new Uint8Array([1, 0, 2, 0, 3, 0, 4, 0]);
+
+/** The values of a group of Zarr v2 with two arrays and consolidated metadata. */
+function valuesOfGroup(): Map<StoreKey, Uint8Array> {
+  const zattrs = utf8('{"version": 1.0, "nothing": NaN}');
+  return new Map<StoreKey, Uint8Array>([
+    ["/.zgroup", encodeJson(V2_GROUP)],
+    ["/.zattrs", encodeJson({ title: "all" })],
+    ["/.zmetadata", encodeJson({ metadata: { ".zgroup": V2_GROUP } })],
+    ["/a/.zarray", encodeJson(V2_ARRAY)],
+    ["/a/.zattrs", zattrs],
+    ["/a/0.0", CHUNK],
+    ["/b/.zgroup", encodeJson(V2_GROUP)],
+    ["/b/c/.zarray", encodeJson({ ...V2_ARRAY, dimension_separator: "/" })],
+    ["/b/c/0/0", CHUNK],
+    ["/b/c/1/0", CHUNK],
+  ]);
+}
+
+async function valuesIn(store: Store): Promise<Map<StoreKey, Uint8Array>> {
+  const values = new Map<StoreKey, Uint8Array>();
+  for (const key of await listed(store)) {
+    values.set(key, (await store.get(key))!);
+  }
+  return values;
+}
+
+const WRITTEN: StoreKey[] = [
+  "/b/c/zarr.json",
+  "/b/zarr.json",
+  "/a/zarr.json",
+  "/zarr.json",
+];
+
+Deno.test("adoptV2 adds a document to each node, the outermost one last, and changes nothing else", async () => {
+  const store = new MemoryStore(valuesOfGroup());
+  const dry = await adoptV2(store, { dryRun: true });
+  assertEquals(await valuesIn(store), valuesOfGroup());
+  const adoption = await adoptV2(store);
+  assertEquals(adoption, dry);
+  assertEquals(adoption, {
+    arrays: ["a", "b/c"],
+    groups: ["", "b"],
+    written: WRITTEN,
+    kept: [],
+    removed: [],
+    leftOut: [],
+    notJson: ["/a/zarr.json", "/zarr.json"],
+  });
+  for (const [key, bytes] of valuesOfGroup()) {
+    assertEquals(await store.get(key), bytes);
+  }
+  assertEquals((await listed(store)).length, valuesOfGroup().size + 4);
+  assert((await readText(store, "/a/zarr.json")).includes('"nothing": NaN'));
+  assert((await readText(store, "/a/zarr.json")).includes('"version": 1.0'));
+  // The .zmetadata lacks the arrays.
+  const text = await readText(store, "/zarr.json");
+  const { metadata } =
+    JSON.parse(text.replace("NaN", "0")).consolidated_metadata;
+  assertEquals(Object.keys(metadata), ["a", "b", "b/c"]);
+  assertEquals(metadata["b/c"], await readJson(store, "/b/c/zarr.json"));
+  // A second run finds nothing to do.
+  const before = await valuesIn(store);
+  const again = await adoptV2(store);
+  assertEquals(again.written, []);
+  assertEquals([...again.kept].sort(), [...WRITTEN].sort());
+  assertEquals(await valuesIn(store), before);
+  assertEquals(
+    (await verify(store)).counts["consolidated-metadata-differs"],
+    undefined,
+  );
+});
+
+Deno.test("adoptV2 removes the documents of Zarr v2 at the end", async () => {
+  const store = new MemoryStore([
+    ...valuesOfGroup(),
+    ["/other/.zattrs", encodeJson({})],
+  ]);
+  const { removed } = await adoptV2(store, { removeV2: true });
+  assertEquals(
+    removed,
+    [...valuesOfGroup().keys()].filter((key) => key.includes("/.z")).sort(),
+  );
+  assertEquals(
+    await listed(store),
+    [
+      ...["/a/0.0", "/a/zarr.json", "/b/c/0/0", "/b/c/1/0", "/b/c/zarr.json"],
+      ...["/b/zarr.json", "/other/.zattrs", "/zarr.json"],
+    ],
+  );
+  assertEquals((await verify(store)).counts, { "metadata-not-json": 2 });
+  await assertRejects(
+    () => adoptV2(store),
+    MetadataError,
+    "Expected an array or a group of Zarr v2, found Zarr v3",
+  );
+});
+
+Deno.test("adoptV2 that was stopped at any request can be run again", async () => {
+  const expected = new MemoryStore(valuesOfGroup());
+  await adoptV2(expected, { removeV2: true });
+  let isDone = false;
+  let stops = 0;
+  for (let last = 0; !isDone; last++) {
+    const store = new MemoryStore(valuesOfGroup());
+    let changes = 0;
+    const stopping = observed(store, ({ method }) => {
+      const isChange = method === "set" || method === "delete";
+      if (isChange && changes++ === last) throw new Error("Stopped");
+    });
+    try {
+      await adoptV2(stopping, { removeV2: true });
+      isDone = true;
+    } catch (error) {
+      assertEquals((error as Error).message, "Stopped");
+      stops++;
+    }
+    // The outermost document comes last, and the chunks stay.
+    const keys = await listed(store);
+    if (keys.includes("/zarr.json")) {
+      for (const key of WRITTEN) assert(keys.includes(key), key);
+    }
+    const root = await inspect(store, "", { count: false });
+    assertEquals(root.nodes.map(({ kind, path }) => `${kind} ${path}`), [
+      ...["group ", "array a", "group b", "array b/c"],
+    ]);
+    if (!isDone) await adoptV2(store, { removeV2: true });
+    assertEquals(await valuesIn(store), await valuesIn(expected));
+  }
+  assertEquals(stops, WRITTEN.length + 7);
+});
+
+Deno.test("adoptV2 keeps documents that nodes have, unless it is to replace them", async () => {
+  const store = new MemoryStore(valuesOfGroup());
+  await adoptV2({ store, path: "a" });
+  await adoptV2({ store, path: "b/c" });
+  const changed = {
+    ...await readJson(store, "/b/c/zarr.json"),
+    attributes: { new: 1 },
+  };
+  await store.set("/b/c/zarr.json", encodeJson(changed));
+  const { kept, written } = await adoptV2(store);
+  assertEquals(kept, ["/a/zarr.json", "/b/c/zarr.json"]);
+  assertEquals(written, ["/b/zarr.json", "/zarr.json"]);
+  const text = (await readText(store, "/zarr.json")).replace("NaN", "0");
+  assertEquals(
+    JSON.parse(text).consolidated_metadata.metadata["b/c"],
+    changed,
+  );
+  const replaced = await adoptV2(store, { overwrite: true });
+  assertEquals(replaced.kept, ["/a/zarr.json", "/b/zarr.json"]);
+  assertEquals(replaced.written, ["/b/c/zarr.json", "/zarr.json"]);
+  assertEquals((await readJson(store, "/b/c/zarr.json")).attributes, {});
+});
+
+Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot say, or leaves them as they are", async () => {
+  const bad = encodeJson({ ...V2_ARRAY, filters: [{ id: "pickle" }] });
+  const values: [StoreKey, Uint8Array][] = [
+    ...valuesOfGroup(),
+    ["/bad/.zarray", bad],
+    ["/b/worse/.zarray", utf8("{")],
+  ];
+  const store = new MemoryStore(values);
+  const error = await assertRejects(() => adoptV2(store), MetadataError);
+  assert(
+    error.message.startsWith("2 nodes cannot be adopted: "),
+    error.message,
+  );
+  assert(error.message.includes("/bad/.zarray#/filters/0/id"), error.message);
+  assert(error.message.includes("/b/worse/.zarray"), error.message);
+  assert(
+    error.message.endsWith('the option "keepGoing" leaves them as they are'),
+  );
+  assertEquals(await valuesIn(store), new Map(values));
+  const { leftOut, written } = await adoptV2(store, {
+    keepGoing: true,
+    removeV2: true,
+  });
+  assertEquals(written, WRITTEN);
+  assertEquals(leftOut.map(({ path }) => path), ["b/worse", "bad"]);
+  assertEquals(await store.get("/bad/.zarray"), bad);
+  assertEquals(await store.get("/a/.zarray"), undefined);
+  await assertRejects(
+    () => adoptV2({ store, path: "bad" }, { keepGoing: true }),
+    MetadataError,
+    "pickle",
+  );
+});
+
+Deno.test("adoptV2 refuses places without Zarr v2, read-only stores and unknown options", async () => {
+  const store = new MemoryStore([["/zarr.json", encodeJson(groupMetadata())]]);
+  await assertRejects(() => adoptV2(store), MetadataError, "found Zarr v3");
+  await assertRejects(
+    () => adoptV2(new MemoryStore()),
+    MetadataError,
+    "No Zarr node",
+  );
+  const values = valuesOfGroup();
+  const readOnly: Store = { get: (key) => Promise.resolve(values.get(key)) };
+  await assertRejects(() => adoptV2(readOnly), TypeError, "read-only");
+  await assertRejects(
+    () => adoptV2(store, { remove: true } as Record<string, boolean>),
+    TypeError,
+    "remove",
+  );
+});
+
+Deno.test("adoptV2 finds the nodes of a store that cannot list in its consolidated metadata", async () => {
+  const values = valuesOfGroup();
+  values.set(
+    "/.zmetadata",
+    encodeJson({
+      metadata: { "a/.zarray": V2_ARRAY, "b/.zgroup": V2_GROUP },
+    }),
+  );
+  const memory = new MemoryStore(values);
+  const store = observed(memory, () => {}, ["get", "set", "delete"]);
+  const { written } = await adoptV2(store, { removeV2: true });
+  assertEquals(written, ["/b/zarr.json", "/a/zarr.json", "/zarr.json"]);
+  assertEquals(await memory.get("/a/.zattrs"), undefined);
+});
+
+Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
+  const store = new MemoryStore(valuesOfGroup());
+  const { nodes } = await inspect(store);
+  assertEquals(
+    nodes.map((node) =>
+      node.kind === "array"
+        ? [node.path, node.zarrFormat, node.stored?.chunks, node.chunk?.key]
+        : [node.path, node.kind]
+    ),
+    [
+      ["", "group"],
+      ["a", 2, 1, "/a/0.0"],
+      ["b", "group"],
+      ["b/c", 2, 2, "/b/c/0/0"],
+    ],
+  );
+  const { isSound, chunks, otherValues, undecoded } = await verify(store, "", {
+    deep: true,
+  });
+  assertEquals([isSound, chunks, otherValues, undecoded], [true, 3, 0, {}]);
+  await store.set("/a/1.0", CHUNK.subarray(1));
+  const { findings } = await verify(store, "", { deep: true });
+  assertEquals(
+    findings.map(({ rule, key }) => [rule, key]),
+    [
+      ["chunk-size", "/a/1.0"],
+    ].filter(() => findings[0]!.rule === "chunk-size"),
+  );
+  await store.delete("/a/1.0");
+  const target = new MemoryStore();
+  const conversion = await convert(store, target, { suffix: ".bin" });
+  assertEquals(conversion.v2Nodes, ["", "a", "b", "b/c"]);
+  assertEquals(conversion.copied, 3);
+  assertEquals(await target.get("/b/c/c/1/0.bin"), undefined);
+  assertEquals(
+    (await listed(target)).filter((key) => !key.endsWith("zarr.json")),
+    ["/a/0.0.bin", "/b/c/0/0.bin", "/b/c/1/0.bin"],
+  );
+  const plain = new MemoryStore();
+  await convert(v2View(store), plain, { plain: true });
+  assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
+});
+
+Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
+    const dry = await runCli("adopt", folder, "--dry-run", "--remove-v2");
+    assertEquals(dry, {
+      code: 0,
+      err: "",
+      out: `2 arrays and 2 groups of Zarr v2 would be adopted in ${folder}
+  4 zarr.json documents would be written
+  7 documents of Zarr v2 would be removed
+  NaN or an infinity is in the attributes in /a/zarr.json, /zarr.json, as it was: some programs cannot read such documents
+`,
+    });
+    assertEquals(await valuesIn(store), valuesOfGroup());
+    const { out, code } = await runCli("adopt", folder);
+    assertEquals(code, 0);
+    assertEquals(
+      out.split("\n")[0],
+      `2 arrays and 2 groups of Zarr v2 adopted in ${folder}`,
+    );
+    const again = await runCli("adopt", folder, "--json", "--remove-v2");
+    const { removed, kept } = JSON.parse(again.out);
+    assertEquals([removed.length, kept.length], [7, 4]);
+    for (
+      const [args, message] of [
+        [["--template", "{0}"], "--template is for TIFF and zip files"],
+        [["--share", "0/2"], "--share is for TIFF and zip files"],
+        [["--into", folder], "--remove-v2 is for Zarr v2, without --into"],
+      ] as [string[], string][]
+    ) {
+      const more = args[0] === "--into" ? ["--remove-v2"] : [];
+      const wrong = await runCli("adopt", folder, ...args, ...more);
+      assertEquals(wrong.code, 2);
+      assert(wrong.err.includes(message), wrong.err);
+    }
+  });
+});
+
+Deno.test("convert --in-place of Zarr v2 names adopt", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
+    for (const [path, kind] of [["", "group"], ["/a", "array"]]) {
+      const { code, err } = await runCli(
+        ...["convert", "--in-place", `${folder}${path}`, "--suffix", ".bin"],
+      );
+      assertEquals(code, 1);
+      assert(
+        err.includes(
+          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by zarr-parts adopt`,
+        ),
+        err,
+      );
+    }
+    assertEquals(await valuesIn(store), valuesOfGroup());
+  });
+});
+
+Deno.test("zarr-parts inspect says that nodes are of Zarr v2", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
+    const { out } = await runCli("inspect", folder);
+    assert(out.startsWith(`${folder}  group  Zarr v2, shown as v3\n`), out);
+    assert(
+      out.includes("a  uint16  3 × 2  1 of 2 chunks  Zarr v2, shown as v3"),
+    );
+    const array = await runCli("inspect", `${folder}/a`);
+    assert(
+      array.out.startsWith(`${folder}/a  array of Zarr v2, shown as v3\n`),
+    );
+  });
+});
