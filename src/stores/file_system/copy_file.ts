@@ -1,13 +1,14 @@
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
-import { DENO_FILES } from "./deno_files.ts";
+import { SYSTEM_FILES } from "./system_files.ts";
 import { rootOf } from "./root.ts";
 import { FileValueWriter } from "./value.ts";
+import { fileSystem } from "./files.ts";
 
 /** Whether {@linkcode copyFile} copies from one store to another. */
 export function canCopyFiles(from: object, to: object): boolean {
   // On other systems, Deno may replace the file that it copies to, or set other attributes.
   return rootOf(from) !== undefined && rootOf(to) !== undefined &&
-    Deno.build.os === "linux";
+    fileSystem().build.os === "linux";
 }
 
 /**
@@ -46,6 +47,6 @@ export async function fileStamp(
   options: StoreOptions,
 ): Promise<string | undefined> {
   const file = await rootOf(store)?.root.find(key, options);
-  const state = file && await DENO_FILES.stat(file.path);
+  const state = file && await SYSTEM_FILES.stat(file.path);
   return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

@@ -1,7 +1,7 @@
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
-import { DENO_FILES } from "./deno_files.ts";
+import { SYSTEM_FILES } from "./system_files.ts";
 import {
   type Awaitable,
   ifPresent,
@@ -11,6 +11,8 @@ import {
 } from "./files.ts";
 import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
+import { fileSystem, hasCode } from "./files.ts";
+import { type OpenOptions, SEEK, type SystemFile } from "./system.ts";
 
 /** The properties of a regular file below the root of a store. */
 interface FileFacts {
@@ -70,7 +72,7 @@ export interface FileChanges {
 /** The operations on the files of a store; `undefined` if it is no file store. */
 export function fileChangesOf(store: object): FileChanges | undefined {
   const root = rootOf(store);
-  return root && new DenoFileChanges(root);
+  return root && new SystemFileChanges(root);
 }
 
 /** The longest file that is read or removed without another thread, in bytes. */
@@ -88,7 +90,7 @@ const MOST_FOLDERS = 4096;
 /** The number of folders that are waited for at once: the disk writes the names in all of them together. */
 const SYNCS = 16;
 
-class DenoFileChanges implements FileChanges {
+class SystemFileChanges implements FileChanges {
   readonly #root: FileSystemRoot;
   readonly #isSynced: boolean;
   /** The folders that were found to exist and to be no links. */
@@ -104,16 +106,16 @@ class DenoFileChanges implements FileChanges {
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
     const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
-      const file = await DENO_FILES.openOrCreate(path);
+      const file = await SYSTEM_FILES.openOrCreate(path);
       if (!await file.tryLock()) {
         file.close();
         return undefined;
       }
       const state = file.stat();
       // The run that had the lock before may have removed the file.
-      if (!state || isSameState(state, await DENO_FILES.stat(path))) {
+      if (!state || isSameState(state, await SYSTEM_FILES.stat(path))) {
         return async () => {
-          await ifPresent(() => Deno.remove(path));
+          await ifPresent(() => fileSystem().remove(path));
           file.close();
         };
       }
@@ -125,7 +127,9 @@ class DenoFileChanges implements FileChanges {
     const { folder, name } = splitPath(key);
     const above = await this.#findFolder(folder);
     if (above === undefined) return undefined;
-    const info = ifPresentSync(() => Deno.lstatSync(`${above}/${name}`));
+    const info = ifPresentSync(() =>
+      fileSystem().lstatSync(`${above}/${name}`)
+    );
     if (info === undefined) return undefined;
     if (info.isFile) {
       return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
@@ -145,7 +149,7 @@ class DenoFileChanges implements FileChanges {
     const { folder, name } = splitPath(key);
     const above = await this.#findFolder(folder);
     if (above === undefined) return undefined;
-    const file = ifPresentSync(() => Deno.openSync(`${above}/${name}`));
+    const file = ifPresentSync(() => fileSystem().openSync(`${above}/${name}`));
     if (file === undefined) return undefined;
     try {
       return await readFrom(file, offset, length);
@@ -156,13 +160,17 @@ class DenoFileChanges implements FileChanges {
 
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
     const path = await this.#ensureFolder(folder);
-    for await (const { name, isDirectory, isSymlink } of Deno.readDir(path)) {
+    for await (
+      const { name, isDirectory, isSymlink } of fileSystem().readDir(path)
+    ) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (isDirectory) {
         const found = await this.findLinkedFolder(key);
         if (found !== undefined) return found;
       } else if (isSymlink) {
-        const target = await ifPresent(() => Deno.stat(`${path}/${name}`));
+        const target = await ifPresent(() =>
+          fileSystem().stat(`${path}/${name}`)
+        );
         if (target?.isDirectory) return key;
       }
     }
@@ -170,7 +178,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    const value = await PendingValue.open(DENO_FILES, this.#root, key);
+    const value = await PendingValue.open(SYSTEM_FILES, this.#root, key);
     try {
       await value.append(bytes);
       if (this.#isSynced) await value.sync();
@@ -190,7 +198,7 @@ class DenoFileChanges implements FileChanges {
       );
       return true;
     } catch (error) {
-      if (error instanceof Deno.errors.AlreadyExists) return false;
+      if (hasCode(error, "EEXIST", "AlreadyExists")) return false;
       throw error;
     }
   }
@@ -209,7 +217,7 @@ class DenoFileChanges implements FileChanges {
     bytes: Uint8Array,
   ): Promise<void> {
     await this.#change(key, (file) => {
-      file.seekSync(offset, Deno.SeekMode.Start);
+      file.seekSync(offset, SEEK.start);
       writeAllSync(file, bytes);
       file.truncateSync(offset + bytes.length);
     });
@@ -218,7 +226,7 @@ class DenoFileChanges implements FileChanges {
   async link(from: StoreKey, to: StoreKey): Promise<boolean> {
     const [path, other] = [await this.#path(from), await this.#path(to)];
     try {
-      Deno.linkSync(path, other);
+      fileSystem().linkSync(path, other);
       return true;
     } catch (error) {
       if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
@@ -227,7 +235,7 @@ class DenoFileChanges implements FileChanges {
   }
 
   async rename(from: StoreKey, to: StoreKey): Promise<void> {
-    Deno.renameSync(await this.#path(from), await this.#path(to));
+    fileSystem().renameSync(await this.#path(from), await this.#path(to));
   }
 
   async remove(key: StoreKey): Promise<void> {
@@ -235,13 +243,16 @@ class DenoFileChanges implements FileChanges {
     const above = await this.#findFolder(folder);
     if (above === undefined) return;
     const path = `${above}/${name}`;
-    const info = ifPresentSync(() => Deno.lstatSync(path));
+    const info = ifPresentSync(() => fileSystem().lstatSync(path));
     if (info === undefined) return;
     // The bytes of a file with another name stay, so that removing one name takes no time.
     const isShort = info.size <= SHORT || (info.nlink ?? 1) > 1;
-    const later = async () => await ifPresent(() => Deno.remove(path));
+    const later = async () => await ifPresent(() => fileSystem().remove(path));
     if (!isShort) return await later();
-    await this.#step(() => ifPresentSync(() => Deno.removeSync(path)), later);
+    await this.#step(
+      () => ifPresentSync(() => fileSystem().removeSync(path)),
+      later,
+    );
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
@@ -249,7 +260,7 @@ class DenoFileChanges implements FileChanges {
     if (path === undefined) return true;
     this.#direct.delete(folder);
     try {
-      await Deno.remove(path);
+      await fileSystem().remove(path);
       return true;
     } catch {
       return false; // It holds other files.
@@ -260,7 +271,7 @@ class DenoFileChanges implements FileChanges {
     if (!this.#isSynced) return;
     await runConcurrently(new Set(folders), SYNCS, async (folder) => {
       const path = await this.#findFolder(folder);
-      if (path !== undefined) await DENO_FILES.syncFolder(path);
+      if (path !== undefined) await SYSTEM_FILES.syncFolder(path);
     });
   }
 
@@ -275,11 +286,11 @@ class DenoFileChanges implements FileChanges {
   /** Changes a file. */
   async #change(
     key: StoreKey,
-    change: (file: Deno.FsFile) => void | Promise<void>,
-    options: Deno.OpenOptions = {},
+    change: (file: SystemFile) => void | Promise<void>,
+    options: OpenOptions = {},
   ): Promise<void> {
     const path = await this.#path(key);
-    const file = Deno.openSync(path, { ...options, write: true });
+    const file = fileSystem().openSync(path, { ...options, write: true });
     try {
       await change(file);
       if (this.#isSynced) await file.sync();
@@ -335,20 +346,20 @@ class DenoFileChanges implements FileChanges {
   }
 }
 
-function writeAllSync(file: Deno.FsFile, bytes: Uint8Array): void {
+function writeAllSync(file: SystemFile, bytes: Uint8Array): void {
   while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
 }
 
 /** Reads a range of an open file, or all of it from an offset. */
 async function readFrom(
-  file: Deno.FsFile,
+  file: SystemFile,
   offset: number,
   length: number | undefined,
 ): Promise<Uint8Array> {
-  const size = file.seekSync(0, Deno.SeekMode.End);
+  const size = file.seekSync(0, SEEK.end);
   const end = Math.min(size, offset + (length ?? size));
   const bytes = new Uint8Array(Math.max(0, end - offset));
-  file.seekSync(offset, Deno.SeekMode.Start);
+  file.seekSync(offset, SEEK.start);
   for (let filled = 0; filled < bytes.length;) {
     const rest = bytes.subarray(filled);
     const read = rest.length > SHORT

@@ -31,7 +31,7 @@ import {
   assertStorePrefix,
   splitPath,
 } from "../store_key.ts";
-import { DENO_FILES } from "./deno_files.ts";
+import { SYSTEM_FILES } from "./system_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf, streamRangeOf } from "./file_version.ts";
 import { openFiles } from "./open_files.ts";
@@ -39,6 +39,7 @@ import { listFiles, openFile, readFileRange, WHOLE } from "./read_files.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot, rememberRoot } from "./root.ts";
 import { FileValueWriter, PendingValue } from "./value.ts";
+import { fileSystem, notFound } from "./files.ts";
 
 /**
  * Options of {@linkcode FileSystemStore}.
@@ -350,7 +351,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions,
   ): Promise<void> {
     await this.#root.find(key, options);
-    const pending = await PendingValue.open(DENO_FILES, this.#root, key);
+    const pending = await PendingValue.open(SYSTEM_FILES, this.#root, key);
     try {
       await pending.write(value, options);
       await pending.store(options, this.#isSynced);
@@ -393,7 +394,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
     await this.#root.find(key, options);
-    const value = await PendingValue.open(DENO_FILES, this.#root, key);
+    const value = await PendingValue.open(SYSTEM_FILES, this.#root, key);
     return new FileValueWriter(
       value,
       options,
@@ -460,15 +461,15 @@ export class FileSystemStore implements Store {
   ): Promise<void> {
     const file = await this.#root.find(key, options);
     if (file === undefined) {
-      throw new Deno.errors.NotFound(
+      throw notFound(
         `Key ${JSON.stringify(key)} has no file: ${this.#root.path}${key}`,
       );
     }
     const { folder, name } = splitPath(other);
     if (await this.#root.isSameFile(key, other, options)) return;
     const path = await this.#root.ensureFolder(folder, other);
-    await Deno.link(file.path, `${path}/${name}`);
-    if (this.#isSynced) await DENO_FILES.syncFolder(path);
+    await fileSystem().link(file.path, `${path}/${name}`);
+    if (this.#isSynced) await SYSTEM_FILES.syncFolder(path);
   }
 
   /**
@@ -538,7 +539,7 @@ export class FileSystemStore implements Store {
       assertNotTemporary(each);
     }
     return new FileGroup({
-      files: DENO_FILES,
+      files: SYSTEM_FILES,
       openFiles,
       root: this.#root,
       key,
@@ -587,7 +588,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const place = { files: DENO_FILES, openFiles, root: this.#root };
+    const place = { files: SYSTEM_FILES, openFiles, root: this.#root };
     return await readRangeOf(place, version, key, range, options);
   }
 
@@ -628,7 +629,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     assertByteRange(range);
-    const place = { files: DENO_FILES, root: this.#root };
+    const place = { files: SYSTEM_FILES, root: this.#root };
     return await streamRangeOf(place, version, key, range, options);
   }
 

@@ -4,6 +4,8 @@ import type {
   StoreKey,
   StoreOptions,
 } from "../store.ts";
+import { nodeSystem } from "./node_system.ts";
+import type { FileSystem } from "./system.ts";
 
 /** A value, or a promise of it. A value that is there at once costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
@@ -127,8 +129,27 @@ export function ifPresentSync<T>(operation: () => T): T | undefined {
 
 /** Whether an error says that no file is at a path, or that a file is in a folder's place. */
 export function isAbsence(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound ||
-    error instanceof Deno.errors.NotADirectory;
+  return hasCode(error, "ENOENT", "NotFound") || isNotFolder(error);
+}
+
+/** Whether an error says that a file is in a folder's place. */
+export function isNotFolder(error: unknown): boolean {
+  return hasCode(error, "ENOTDIR", "NotADirectory");
+}
+
+/** Whether an error has a code of the operating system, or the name that Deno gives to such errors. */
+export function hasCode(error: unknown, code: string, name: string): boolean {
+  const found = Object(error) as { code?: unknown; name?: unknown };
+  return found.code === code || found.name === name;
+}
+
+/** An error for a file that is missing, as the runtime gives them. */
+export function notFound(message: string): Error {
+  const { Deno } = globalThis as unknown as {
+    Deno?: { errors: { NotFound: new (message: string) => Error } };
+  };
+  const error = new (Deno?.errors.NotFound ?? Error)(message);
+  return Object.assign(error, { code: "ENOENT" });
 }
 
 /** Adds the path to an error of an open file, as Deno does for errors of paths. */
@@ -183,4 +204,25 @@ export interface Folders {
   ensureFolder(folder: string, key?: StoreKey): Promise<string>;
   /** Removes the file that a key names, or a link to it. */
   remove(key: StoreKey): Promise<void>;
+}
+
+/** The operations of this runtime; `undefined` in browsers and edge functions. */
+function systemOfRuntime(): FileSystem | undefined {
+  const { Deno } = globalThis as { Deno?: FileSystem & { openSync?: unknown } };
+  return typeof Deno?.openSync === "function" ? Deno : nodeSystem();
+}
+
+let found: FileSystem | undefined;
+
+/**
+ * Returns the operations on files.
+ *
+ * @throws {Error} If the runtime has no files.
+ */
+export function fileSystem(): FileSystem {
+  found ??= systemOfRuntime();
+  if (found !== undefined) return found;
+  throw new Error(
+    "FileSystemStore needs Deno, Node 20.16 or Bun: in browsers, use HttpStore",
+  );
 }

@@ -1,4 +1,5 @@
 import type { ByteReader } from "../store.ts";
+import { type SystemFile } from "./system.ts";
 
 /** An open file that can also be read at once, without another thread. */
 interface SyncFile {
@@ -14,7 +15,7 @@ export interface RegularFile extends ByteReader, SyncFile {}
  * terminal, may wait for another program.
  */
 export function isRegularFile(reader: ByteReader): reader is RegularFile {
-  const { readSync, statSync } = reader as Partial<Deno.FsFile>;
+  const { readSync, statSync } = reader as Partial<SystemFile>;
   if (typeof readSync !== "function" || typeof statSync !== "function") {
     return false;
   }

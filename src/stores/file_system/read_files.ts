@@ -5,10 +5,12 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import { isTemporary, keyProblem, splitPath } from "../store_key.ts";
-import { readOpenFile, stateOfOpen } from "./deno_files.ts";
+import { readOpenFile, stateOfOpen } from "./system_files.ts";
 import { type FoundFile, ifPresent, ifPresentSync } from "./files.ts";
 import { openFiles } from "./open_files.ts";
 import { below, type FileSystemRoot } from "./root.ts";
+import { fileSystem } from "./files.ts";
+import { type SystemFile } from "./system.ts";
 
 /** The number of times that a file is opened if it is replaced each time. */
 const MOST_TRIES = 100;
@@ -21,11 +23,12 @@ export async function openFile(
   root: FileSystemRoot,
   key: StoreKey,
   options: StoreOptions,
-): Promise<Deno.FsFile | undefined> {
+): Promise<SystemFile | undefined> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const value = await root.find(key, options);
     // Synchronous, since `find` has just looked the path up.
-    const file = value && ifPresentSync(() => Deno.openSync(value.path));
+    const file = value &&
+      ifPresentSync(() => fileSystem().openSync(value.path));
     if (file === undefined || value?.leadsTo === undefined) return file;
     if (isStill(value, file)) return file;
   }
@@ -37,7 +40,7 @@ export async function openFile(
 }
 
 /** Whether a key leads to a file that was opened; closes the file if not. */
-function isStill({ leadsTo }: FoundFile, file: Deno.FsFile): boolean {
+function isStill({ leadsTo }: FoundFile, file: SystemFile): boolean {
   let isStill = false;
   try {
     isStill = leadsTo!(stateOfOpen(file));
@@ -87,7 +90,9 @@ export async function* listFiles(
     from: readonly string[],
   ): AsyncIterable<StoreKey> {
     options.signal?.throwIfAborted();
-    const entries = await ifPresent(() => Array.fromAsync(Deno.readDir(path)));
+    const entries = await ifPresent(() =>
+      Array.fromAsync(fileSystem().readDir(path))
+    );
     for (const { name, isDirectory, isFile } of entries ?? []) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (!key.startsWith(prefix) || isTemporary(name)) continue;
@@ -111,8 +116,8 @@ export async function* listFiles(
     key: StoreKey,
     from: readonly string[],
   ): AsyncIterable<StoreKey> {
-    const here = [...from, await Deno.realPath(path)];
-    const target = await Deno.realPath(linked);
+    const here = [...from, await fileSystem().realPath(path)];
+    const target = await fileSystem().realPath(linked);
     const isCircle = here.some((folder) => below(target, folder) !== undefined);
     if (!isCircle) yield* walk(linked, key, here);
   }

@@ -1,4 +1,3 @@
-import { ensureDir } from "@std/fs/ensure-dir";
 import { describeStore, redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
@@ -7,7 +6,7 @@ import {
   FolderKeyError,
   splitPath,
 } from "../store_key.ts";
-import { DENO_FILES } from "./deno_files.ts";
+import { SYSTEM_FILES } from "./system_files.ts";
 import {
   type FileState,
   type Folders,
@@ -16,6 +15,7 @@ import {
   ifPresentSync,
   isAbsence,
 } from "./files.ts";
+import { fileSystem, isNotFolder } from "./files.ts";
 
 /** The greatest number of keys that are remembered as looked up. */
 const MOST_CACHED = 4096;
@@ -45,11 +45,7 @@ export class FileSystemRoot implements Folders {
     linked: readonly (string | URL)[] = [],
   ) {
     this.#isSynced = isSynced;
-    if (!("Deno" in globalThis)) {
-      throw new Error(
-        'FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
-      );
-    }
+    fileSystem(); // Throws in browsers.
     this.path = rootPath(root);
     if (this.path === "") {
       throw new RangeError('Expected the path of a folder, found ""');
@@ -70,7 +66,7 @@ export class FileSystemRoot implements Folders {
     if (path === undefined) return undefined;
     // Synchronous: the path has just been looked up, so that the operating system
     // answers from its cache, in less time than another thread takes to start.
-    const info = ifPresentSync(() => Deno.statSync(path));
+    const info = ifPresentSync(() => fileSystem().statSync(path));
     if (info === undefined) return undefined;
     if (!info.isFile) {
       const ErrorClass = info.isDirectory ? FolderKeyError : Error;
@@ -87,15 +83,17 @@ export class FileSystemRoot implements Folders {
 
   /** Whether a key still leads to an open file, whose path was `path`. */
   #leadsTo(key: StoreKey, path: string, file: FileState | undefined): boolean {
-    const real = ifPresentSync(() => Deno.realPathSync(this.path + key));
+    const real = ifPresentSync(() =>
+      fileSystem().realPathSync(this.path + key)
+    );
     if (real === undefined) return false;
     let now: string | undefined = this.path + key;
     if (!this.#isDirect(key, real)) {
-      this.#real = ifPresentSync(() => Deno.realPathSync(this.path));
+      this.#real = ifPresentSync(() => fileSystem().realPathSync(this.path));
       now = this.#allowedPath(real)?.path;
     }
     if (now === undefined) return false;
-    const info = ifPresentSync(() => Deno.statSync(now));
+    const info = ifPresentSync(() => fileSystem().statSync(now));
     return file === undefined
       ? now === path
       : info?.dev === file.dev && info.ino === file.ino;
@@ -110,7 +108,7 @@ export class FileSystemRoot implements Folders {
     const [a, b] = await Promise.all(
       [key, other].map(async (key) => {
         const file = await this.find(key as StoreKey, options);
-        return file && await ifPresent(() => Deno.stat(file.path));
+        return file && await ifPresent(() => fileSystem().stat(file.path));
       }),
     );
     return !!a && !!b && a.ino !== null && a.ino === b.ino && a.dev === b.dev;
@@ -121,7 +119,7 @@ export class FileSystemRoot implements Folders {
     const { folder, name } = splitPath(key);
     const path = await this.follow(folder);
     if (path === undefined) return;
-    await ifPresent(() => Deno.remove(`${path}/${name}`));
+    await ifPresent(() => fileSystem().remove(`${path}/${name}`));
   }
 
   /** The path of a key to change. Refuses a key that leads out of the root. */
@@ -145,7 +143,7 @@ export class FileSystemRoot implements Folders {
     if (this.#linked.isEmpty) return undefined;
     const found = await this.#resolve(key).catch(() => undefined);
     if (found?.folder === undefined) return undefined;
-    const info = await ifPresent(() => Deno.stat(found.path));
+    const info = await ifPresent(() => fileSystem().stat(found.path));
     return info?.isDirectory ? found.path : undefined;
   }
 
@@ -154,18 +152,18 @@ export class FileSystemRoot implements Folders {
     let real: string;
     try {
       real = this.#cached.has(key)
-        ? Deno.realPathSync(this.path + key)
+        ? fileSystem().realPathSync(this.path + key)
         : await this.#realPath(key);
     } catch (error) {
       if (!isAbsence(error)) throw error;
-      if (error instanceof Deno.errors.NotADirectory) await this.assertFolder();
+      if (isNotFolder(error)) await this.assertFolder();
       // An absent value behind a link that leads out is refused, too.
       if (key !== "") await this.#resolve(splitPath(key).folder);
       return undefined;
     }
     if (this.#isDirect(key, real)) return { path: this.path + key };
     // The root may be a link that leads elsewhere by now.
-    this.#real = await ifPresent(() => Deno.realPath(this.path));
+    this.#real = await ifPresent(() => fileSystem().realPath(this.path));
     if (this.#real === undefined) return undefined;
     const found = this.#allowedPath(real);
     if (found !== undefined) return found;
@@ -193,7 +191,7 @@ export class FileSystemRoot implements Folders {
 
   /** Looks a path up on another thread, since the disk may have to be read. */
   async #realPath(key: string): Promise<string> {
-    const real = await Deno.realPath(this.path + key);
+    const real = await fileSystem().realPath(this.path + key);
     if (this.#cached.size >= MOST_CACHED) this.#cached.clear();
     this.#cached.add(key);
     return real;
@@ -201,7 +199,7 @@ export class FileSystemRoot implements Folders {
 
   /** Refuses a root that is a file. It may be missing. */
   async assertFolder(): Promise<void> {
-    const info = await ifPresent(() => Deno.stat(this.path));
+    const info = await ifPresent(() => fileSystem().stat(this.path));
     if (info === undefined || info.isDirectory) return;
     throw new Error(
       `Expected the store's root to be a folder, found a file: ${this.path}`,
@@ -213,7 +211,7 @@ export class FileSystemRoot implements Folders {
     let [path, missing] = [this.path + folder, ""];
     while (true) {
       try {
-        return joined(await Deno.realPath(path), missing);
+        return joined(await fileSystem().realPath(path), missing);
       } catch (error) {
         if (!isAbsence(error)) return undefined;
       }
@@ -251,9 +249,9 @@ export class FileSystemRoot implements Folders {
       ? undefined
       : await this.ensureFolder(parent, key);
     const path = above === undefined ? this.path : `${above}/${name}`;
-    await ensureDir(path);
+    await fileSystem().mkdir(path, { recursive: true });
     if (this.#isSynced && above !== undefined) {
-      await DENO_FILES.syncFolder(above);
+      await SYSTEM_FILES.syncFolder(above);
     }
     return path;
   }
@@ -262,7 +260,7 @@ export class FileSystemRoot implements Folders {
 /** Refuses a file in the place of a folder, in which a key lies. */
 function assertFolder(path: string, folder: string, key?: StoreKey): void {
   // Synchronous, since the path has just been looked up.
-  if (!ifPresentSync(() => Deno.statSync(path))?.isFile) return;
+  if (!ifPresentSync(() => fileSystem().statSync(path))?.isFile) return;
   throw new FolderKeyError(
     `Key ${JSON.stringify(folder)} names a file, expected a folder${
       key === undefined ? "" : ` for the key ${JSON.stringify(key)}`
@@ -298,7 +296,7 @@ class LinkedFolders {
   /** Finds a real path in the folders. These are looked up each time, since they may be links that change. */
   find(real: string): AllowedPath | undefined {
     for (const folder of this.#paths) {
-      const found = ifPresentSync(() => Deno.realPathSync(folder));
+      const found = ifPresentSync(() => fileSystem().realPathSync(folder));
       const relative = below(found, real);
       if (relative !== undefined) {
         return { path: joined(folder, relative), folder };
@@ -327,7 +325,7 @@ function rootPath(root: unknown): string {
   if (root instanceof URL && root.protocol === "file:" && root.host === "") {
     // Not by `fileURLToPath` of node:url, since this file must load in browsers.
     const path = decodeURIComponent(root.pathname);
-    return Deno.build.os === "windows" ? path.slice(1) : path;
+    return fileSystem().build.os === "windows" ? path.slice(1) : path;
   }
   const url = redactUrl(String(root));
   const advice = /^https?:/i.test(url)
@@ -346,7 +344,7 @@ export function below(
   path: string,
 ): string | undefined {
   if (folder === undefined) return undefined;
-  const separator = Deno.build.os === "windows" ? "\\" : "/";
+  const separator = fileSystem().build.os === "windows" ? "\\" : "/";
   const inside = folder.endsWith(separator) ? folder : folder + separator;
   return (path + separator).startsWith(inside)
     ? path.slice(inside.length)

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DENO_FILES } from "../../../src/stores/file_system/deno_files.ts";
+import { SYSTEM_FILES } from "../../../src/stores/file_system/system_files.ts";
 import type { Files, OpenFile } from "../../../src/stores/file_system/files.ts";
 import {
   createTemporary,
@@ -12,11 +12,11 @@ Deno.test("createTemporary leaves no file that a dry run of recover has locked f
   inTempDir(async (folder) => {
     let locked: OpenFile | undefined;
     const files: Files = {
-      ...DENO_FILES,
+      ...SYSTEM_FILES,
       async create(path) {
-        const file = await DENO_FILES.create(path);
+        const file = await SYSTEM_FILES.create(path);
         if (locked === undefined) {
-          locked = await DENO_FILES.open(path);
+          locked = await SYSTEM_FILES.open(path);
           assert(await locked!.tryLock());
         }
         return file;

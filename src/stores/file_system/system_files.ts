@@ -19,32 +19,43 @@ import {
   withPath,
 } from "./files.ts";
 import { isShortRead, readSome, readTimed } from "./quick_reads.ts";
+import { fileSystem, hasCode } from "./files.ts";
+import {
+  type FileInfo,
+  type OpenOptions,
+  SEEK,
+  type SystemFile,
+} from "./system.ts";
 
 /**
  * The files of Deno. Operations that read no disk run at once, since handing them to
  * another thread takes longer than they do.
  */
-export const DENO_FILES: Files = {
+export const SYSTEM_FILES: Files = {
   open(path) {
-    return ifPresentSync(() => new DenoFile(path, { read: true }));
+    return ifPresentSync(() => new SystemOpenFile(path, { read: true }));
   },
 
   create(path) {
-    return new DenoFile(path, { createNew: true, read: true, write: true });
+    return new SystemOpenFile(path, {
+      createNew: true,
+      read: true,
+      write: true,
+    });
   },
 
   openOrCreate(path) {
-    return new DenoFile(path, { create: true, read: true, write: true });
+    return new SystemOpenFile(path, { create: true, read: true, write: true });
   },
 
   async copy(from, to, like) {
-    const { mode } = Deno.lstatSync(like);
-    await Deno.copyFile(from, to);
-    if (mode !== null) Deno.chmodSync(to, mode);
+    const { mode } = fileSystem().lstatSync(like);
+    await fileSystem().copyFile(from, to);
+    if (mode !== null) fileSystem().chmodSync(to, mode);
   },
 
   stat(path) {
-    const info = ifPresentSync(() => Deno.statSync(path));
+    const info = ifPresentSync(() => fileSystem().statSync(path));
     return info && stateOf(info);
   },
 
@@ -56,8 +67,10 @@ export const DENO_FILES: Files = {
     try {
       // The states are compared before the file is opened, since opening a pipe waits for its
       // writer; and by `lstat`, since `stat` follows a link that has replaced the file.
-      if (!isSameState(state, stateOf(Deno.lstatSync(path)))) return false;
-      const file = Deno.openSync(path);
+      if (!isSameState(state, stateOf(fileSystem().lstatSync(path)))) {
+        return false;
+      }
+      const file = fileSystem().openSync(path);
       try {
         return isSameState(state, stateOfOpen(file)) &&
           readNow(file, offset, memory);
@@ -71,22 +84,22 @@ export const DENO_FILES: Files = {
 
   touch(path) {
     const now = new Date();
-    Deno.utimeSync(path, now, now);
+    fileSystem().utimeSync(path, now, now);
   },
 
   async rename(from, to) {
-    if (isLong(to)) await Deno.rename(from, to);
-    else Deno.renameSync(from, to);
+    if (isLong(to)) await fileSystem().rename(from, to);
+    else fileSystem().renameSync(from, to);
   },
 
   async remove(path) {
-    if (isLong(path)) await ifPresent(() => Deno.remove(path));
-    else ifPresentSync(() => Deno.removeSync(path));
+    if (isLong(path)) await ifPresent(() => fileSystem().remove(path));
+    else ifPresentSync(() => fileSystem().removeSync(path));
   },
 
   async syncFolder(path) {
-    if (Deno.build.os === "windows") return; // Folders cannot be opened there.
-    const folder = await Deno.open(path);
+    if (fileSystem().build.os === "windows") return; // Folders cannot be opened there.
+    const folder = await fileSystem().open(path);
     try {
       await folder.sync();
     } finally {
@@ -122,24 +135,24 @@ const SHORT = 64 * 1024;
 let isStatRefused = false;
 
 /** An open file of Deno. */
-class DenoFile implements OpenFile {
-  readonly #file: Deno.FsFile;
+class SystemOpenFile implements OpenFile {
+  readonly #file: SystemFile;
   readonly #path: string;
   /** The state that the path had before the file was opened, if it is needed. */
   readonly #earlier: FileState | undefined;
   #isOpen = true;
 
-  constructor(path: string, options: Deno.OpenOptions) {
+  constructor(path: string, options: OpenOptions) {
     this.#path = path;
     this.#earlier = isStatRefused ? oldState(path) : undefined;
-    this.#file = Deno.openSync(path, options);
+    this.#file = fileSystem().openSync(path, options);
   }
 
   stat(): FileState | undefined {
     const told = stateOfOpen(this.#file);
     if (told !== undefined) return told;
     isStatRefused = true;
-    const state = DENO_FILES.stat(this.#path) as FileState | undefined;
+    const state = SYSTEM_FILES.stat(this.#path) as FileState | undefined;
     return isSameState(this.#earlier, state) ? state : undefined;
   }
 
@@ -149,7 +162,7 @@ class DenoFile implements OpenFile {
 
   size(): number {
     // By seeking, which reads nothing, since `stat` may be refused.
-    return this.#file.seekSync(0, Deno.SeekMode.End);
+    return this.#file.seekSync(0, SEEK.end);
   }
 
   async read(
@@ -161,7 +174,7 @@ class DenoFile implements OpenFile {
   }
 
   stream(signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
-    this.#file.seekSync(0, Deno.SeekMode.Start);
+    this.#file.seekSync(0, SEEK.start);
     const { readable } = this.#file;
     return signal === undefined
       ? offerShortcut(readable, { reader: this.#file })
@@ -181,12 +194,12 @@ class DenoFile implements OpenFile {
 
   async truncate(length: number): Promise<void> {
     await this.#file.truncate(length);
-    this.#file.seekSync(0, Deno.SeekMode.End);
+    this.#file.seekSync(0, SEEK.end);
   }
 
   contents(): Uint8Array {
     const bytes = new Uint8Array(this.size());
-    this.#file.seekSync(0, Deno.SeekMode.Start);
+    this.#file.seekSync(0, SEEK.start);
     let filled = 0;
     while (filled < bytes.length) {
       const read = this.#file.readSync(bytes.subarray(filled));
@@ -199,7 +212,7 @@ class DenoFile implements OpenFile {
   async replace(bytes: Uint8Array): Promise<void> {
     // After cutting a file to no bytes, ext4 waits for the disk when the file is closed.
     if (this.size() > 0) this.#file.truncateSync(0);
-    this.#file.seekSync(0, Deno.SeekMode.Start);
+    this.#file.seekSync(0, SEEK.start);
     await this.append(bytes);
   }
 
@@ -216,27 +229,27 @@ class DenoFile implements OpenFile {
 /** The state of a file, unless the file is so young that a later one may have the same state. */
 function oldState(path: string): FileState | undefined {
   const now = Date.now();
-  const state = DENO_FILES.stat(path) as FileState | undefined;
+  const state = SYSTEM_FILES.stat(path) as FileState | undefined;
   return state && isOld(state, now) ? state : undefined;
 }
 
 /** Whether a file is so long that removing or replacing it takes time. */
 function isLong(path: string): boolean {
-  const info = ifPresentSync(() => Deno.lstatSync(path));
+  const info = ifPresentSync(() => fileSystem().lstatSync(path));
   return info !== undefined && info.size > SHORT;
 }
 
 /** The state of an open file; `undefined` without permission for its real path. */
-export function stateOfOpen(file: Deno.FsFile): FileState | undefined {
+export function stateOfOpen(file: SystemFile): FileState | undefined {
   try {
     return stateOf(file.statSync());
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return undefined;
+    if (hasCode(error, "", "NotCapable")) return undefined;
     throw error;
   }
 }
 
-function stateOf(info: Deno.FileInfo): FileState {
+function stateOf(info: FileInfo): FileState {
   return {
     dev: info.dev,
     ino: info.ino,
@@ -250,17 +263,17 @@ const WINDOW = 16 * 1024 * 1024;
 
 /** Reads a range of a file that is open. */
 export async function readOpenFile(
-  file: Deno.FsFile,
+  file: SystemFile,
   key: StoreKey,
   range: ByteRange,
   options: GetOptions & OwnedReadOptions,
 ): Promise<Uint8Array> {
   // By seeking, since `stat` needs permission for the real path below a linked root.
   // Synchronous, since seeking reads nothing.
-  const size = file.seekSync(0, Deno.SeekMode.End);
+  const size = file.seekSync(0, SEEK.end);
   assertSizeLimit(key, options.limit, size);
   const { start, end } = resolveByteRange(range, size);
-  file.seekSync(start, Deno.SeekMode.Start);
+  file.seekSync(start, SEEK.start);
   const bytes = options.allocate?.(end - start) ?? new Uint8Array(end - start);
   let filled = 0;
   while (filled < bytes.length) {
@@ -283,11 +296,11 @@ export async function readOpenFile(
 
 /** Fills memory with bytes of an open file at once. Returns `false` if the file ends before. */
 function readNow(
-  file: Deno.FsFile,
+  file: SystemFile,
   offset: number,
   memory: Uint8Array,
 ): boolean {
-  file.seekSync(offset, Deno.SeekMode.Start);
+  file.seekSync(offset, SEEK.start);
   for (let filled = 0; filled < memory.length;) {
     const read = readTimed(file, memory.subarray(filled));
     if (read === null) return false;
