@@ -75,12 +75,6 @@ function advice(store: unknown): string {
   if (typeof store !== "string" && !(store instanceof URL)) return "";
   const place = `"${redactUrl(String(store))}"`;
   if (/^https?:/i.test(String(store))) return `: use new HttpStore(${place})`;
-  if (!("Deno" in globalThis)) {
-    const path = store instanceof URL ? store.pathname : store;
-    return `: in Node, use new FileSystemStore(${
-      JSON.stringify(path)
-    }) of "@zarrita/storage", and in browsers HttpStore`;
-  }
   return `: use new FileSystemStore(${
     store instanceof URL ? `new URL(${place})` : place
   })`;

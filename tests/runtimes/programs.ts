@@ -14,16 +14,32 @@ async function findNode(): Promise<Tool> {
 
 /** Bundles a program with all its imports, for any runtime. */
 export async function bundle(program: string, path: string): Promise<void> {
-  const { run } = await chooseStandardLibrary();
-  const { code, output } = await run(
-    ["bundle", "--quiet", "--platform", "browser", "-o", path, program],
-    { output: "piped" },
-  );
-  assertEquals(code, 0, output);
+  await runBundler("browser", program, path);
   assert(
     !/\bfrom\s*["']node:/.test(await Deno.readTextFile(path)),
     "the bundle imports modules of Node",
   );
+}
+
+/** Bundles a program with all its imports but those of modules of Node, for Deno and Node. */
+export async function bundleForNode(
+  program: string,
+  path: string,
+): Promise<void> {
+  await runBundler("deno", program, path);
+}
+
+async function runBundler(
+  platform: string,
+  program: string,
+  path: string,
+): Promise<void> {
+  const { run } = await chooseStandardLibrary();
+  const { code, output } = await run(
+    ["bundle", "--quiet", "--platform", platform, "-o", path, program],
+    { output: "piped" },
+  );
+  assertEquals(code, 0, output);
 }
 
 /** Runs a program in Deno without permissions; returns its output. */

@@ -54,36 +54,6 @@ Deno.test("FileSystemStore advises a store or a URL for an invalid root", () => 
   ]);
 });
 
-Deno.test("FileSystemStore and assertStore advise other stores outside of Deno", () => {
-  const deno = Object.getOwnPropertyDescriptor(globalThis, "Deno")!;
-  delete (globalThis as { Deno?: unknown }).Deno;
-  const expected = 'TypeError: Expected a store, an object with a "get" method';
-  const advice = (path: string) =>
-    `in Node, use new FileSystemStore("${path}") of "@zarrita/storage", and in browsers HttpStore`;
-  try {
-    assertMistakes([
-      [
-        fileSystemStore("/data/x.zarr"),
-        'Error: FileSystemStore needs Deno: in Node, use FileSystemStore of "@zarrita/storage", and in browsers HttpStore',
-      ],
-      [
-        () => assertStore("data/x.zarr"),
-        `${expected}, found "data/x.zarr": ${advice("data/x.zarr")}`,
-      ],
-      [
-        () => assertStore(new URL("file:///data/x.zarr")),
-        `${expected}, found "file:///data/x.zarr": ${advice("/data/x.zarr")}`,
-      ],
-      [
-        () => assertStore("https://example.org/x"),
-        `${expected}, found "https://example.org/x": use new HttpStore("https://example.org/x")`,
-      ],
-    ]);
-  } finally {
-    Object.defineProperty(globalThis, "Deno", deno);
-  }
-});
-
 Deno.test("every method of FileSystemStore rejects a file as its root", async () => {
   await inTempDir(async (folder) => {
     const root = `${folder}/x.zarr`;

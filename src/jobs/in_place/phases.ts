@@ -460,7 +460,8 @@ async function removeState(
   { files, place }: InPlaceRun,
 ): Promise<void> {
   const folder = stagedFolder(place);
-  const staged = await Array.fromAsync(place.store.list!(`${folder}/`));
+  const staged: StoreKey[] = [];
+  for await (const key of place.store.list!(`${folder}/`)) staged.push(key);
   for (const key of staged) await files.remove(key);
   await files.removeFolder(folder);
   await files.remove(markerKey(place.root));

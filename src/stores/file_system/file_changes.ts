@@ -1,9 +1,10 @@
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
-import { SYSTEM_FILES } from "./system_files.ts";
 import {
   type Awaitable,
+  fileSystem,
+  hasCode,
   ifPresent,
   ifPresentSync,
   isSameState,
@@ -11,7 +12,6 @@ import {
 } from "./files.ts";
 import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
 import { PendingValue } from "./value.ts";
-import { fileSystem, hasCode } from "./files.ts";
 import { type OpenOptions, SEEK, type SystemFile } from "./system.ts";
 
 /** The properties of a regular file below the root of a store. */
@@ -106,14 +106,14 @@ class SystemFileChanges implements FileChanges {
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
     const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
-      const file = await SYSTEM_FILES.openOrCreate(path);
+      const file = await this.#root.files.openOrCreate(path);
       if (!await file.tryLock()) {
         file.close();
         return undefined;
       }
       const state = file.stat();
       // The run that had the lock before may have removed the file.
-      if (!state || isSameState(state, await SYSTEM_FILES.stat(path))) {
+      if (!state || isSameState(state, await this.#root.files.stat(path))) {
         return async () => {
           await ifPresent(() => fileSystem().remove(path));
           file.close();
@@ -178,7 +178,7 @@ class SystemFileChanges implements FileChanges {
   }
 
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    const value = await PendingValue.open(SYSTEM_FILES, this.#root, key);
+    const value = await PendingValue.open(this.#root.files, this.#root, key);
     try {
       await value.append(bytes);
       if (this.#isSynced) await value.sync();
@@ -271,7 +271,7 @@ class SystemFileChanges implements FileChanges {
     if (!this.#isSynced) return;
     await runConcurrently(new Set(folders), SYNCS, async (folder) => {
       const path = await this.#findFolder(folder);
-      if (path !== undefined) await SYSTEM_FILES.syncFolder(path);
+      if (path !== undefined) await this.#root.files.syncFolder(path);
     });
   }
 

@@ -31,7 +31,7 @@ import {
   assertStorePrefix,
   splitPath,
 } from "../store_key.ts";
-import { SYSTEM_FILES } from "./system_files.ts";
+import { EXCLUSIVE_FILES, SYSTEM_FILES } from "./system_files.ts";
 import { FileGroup } from "./file_group.ts";
 import { readRangeOf, streamRangeOf } from "./file_version.ts";
 import { openFiles } from "./open_files.ts";
@@ -73,11 +73,19 @@ export interface FileSystemStoreOptions {
    * and never written. None by default.
    */
   followLinksInto?: readonly (string | URL)[];
+  /**
+   * Whether the caller promises that no other program, and no other store of this program
+   * without this option, writes below the root. Writers then take no locks of the operating
+   * system. Node takes these by the programs `flock` or `perl`, in about 2 ms for each value,
+   * and without both it refuses to write unless this option is set. Off by default.
+   */
+  exclusive?: boolean;
 }
 
 const OPTIONS: OptionRules<FileSystemStoreOptions> = {
   sync: BOOLEAN,
   onRecovery: FUNCTION,
+  exclusive: BOOLEAN,
   followLinksInto: {
     expected: "a list of folders, as paths or file: URLs",
     isValid: Array.isArray,
@@ -170,6 +178,7 @@ export class FileSystemStore implements Store {
     this.#isSynced = options.sync ?? false;
     this.#root = new FileSystemRoot(
       root,
+      options.exclusive ? EXCLUSIVE_FILES : SYSTEM_FILES,
       this.#isSynced,
       options.followLinksInto,
     );
@@ -351,7 +360,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions,
   ): Promise<void> {
     await this.#root.find(key, options);
-    const pending = await PendingValue.open(SYSTEM_FILES, this.#root, key);
+    const pending = await PendingValue.open(this.#root.files, this.#root, key);
     try {
       await pending.write(value, options);
       await pending.store(options, this.#isSynced);
@@ -394,7 +403,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<ByteWriter> {
     await this.#root.find(key, options);
-    const value = await PendingValue.open(SYSTEM_FILES, this.#root, key);
+    const value = await PendingValue.open(this.#root.files, this.#root, key);
     return new FileValueWriter(
       value,
       options,
@@ -469,7 +478,7 @@ export class FileSystemStore implements Store {
     if (await this.#root.isSameFile(key, other, options)) return;
     const path = await this.#root.ensureFolder(folder, other);
     await fileSystem().link(file.path, `${path}/${name}`);
-    if (this.#isSynced) await SYSTEM_FILES.syncFolder(path);
+    if (this.#isSynced) await this.#root.files.syncFolder(path);
   }
 
   /**
@@ -539,7 +548,7 @@ export class FileSystemStore implements Store {
       assertNotTemporary(each);
     }
     return new FileGroup({
-      files: SYSTEM_FILES,
+      files: this.#root.files,
       openFiles,
       root: this.#root,
       key,
@@ -588,7 +597,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    const place = { files: SYSTEM_FILES, openFiles, root: this.#root };
+    const place = { files: this.#root.files, openFiles, root: this.#root };
     return await readRangeOf(place, version, key, range, options);
   }
 
@@ -629,7 +638,7 @@ export class FileSystemStore implements Store {
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     assertByteRange(range);
-    const place = { files: SYSTEM_FILES, root: this.#root };
+    const place = { files: this.#root.files, root: this.#root };
     return await streamRangeOf(place, version, key, range, options);
   }
 

@@ -5,7 +5,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import { nodeSystem } from "./node_system.ts";
-import type { FileSystem } from "./system.ts";
+import type { FileSystem, FolderEntry } from "./system.ts";
 
 /** A value, or a promise of it. A value that is there at once costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
@@ -125,6 +125,17 @@ export function ifPresentSync<T>(operation: () => T): T | undefined {
     if (isAbsence(error)) return undefined;
     throw error;
   }
+}
+
+/** The entries of a folder; `undefined` if nothing is there. */
+export async function entriesOf(
+  path: string,
+): Promise<FolderEntry[] | undefined> {
+  return await ifPresent(async () => {
+    const entries: FolderEntry[] = [];
+    for await (const entry of fileSystem().readDir(path)) entries.push(entry);
+    return entries;
+  });
 }
 
 /** Whether an error says that no file is at a path, or that a file is in a folder's place. */

@@ -1,5 +1,5 @@
 import type { ByteReader } from "../store.ts";
-import { type SystemFile } from "./system.ts";
+import type { SystemFile } from "./system.ts";
 
 /** An open file that can also be read at once, without another thread. */
 interface SyncFile {

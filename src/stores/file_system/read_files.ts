@@ -6,11 +6,15 @@ import type {
 } from "../store.ts";
 import { isTemporary, keyProblem, splitPath } from "../store_key.ts";
 import { readOpenFile, stateOfOpen } from "./system_files.ts";
-import { type FoundFile, ifPresent, ifPresentSync } from "./files.ts";
+import {
+  entriesOf,
+  fileSystem,
+  type FoundFile,
+  ifPresentSync,
+} from "./files.ts";
 import { openFiles } from "./open_files.ts";
 import { below, type FileSystemRoot } from "./root.ts";
-import { fileSystem } from "./files.ts";
-import { type SystemFile } from "./system.ts";
+import type { SystemFile } from "./system.ts";
 
 /** The number of times that a file is opened if it is replaced each time. */
 const MOST_TRIES = 100;
@@ -90,9 +94,7 @@ export async function* listFiles(
     from: readonly string[],
   ): AsyncIterable<StoreKey> {
     options.signal?.throwIfAborted();
-    const entries = await ifPresent(() =>
-      Array.fromAsync(fileSystem().readDir(path))
-    );
+    const entries = await entriesOf(path);
     for (const { name, isDirectory, isFile } of entries ?? []) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (!key.startsWith(prefix) || isTemporary(name)) continue;

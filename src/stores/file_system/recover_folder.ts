@@ -1,9 +1,8 @@
 import type { Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { isJournal, isTemporary } from "../store_key.ts";
-import { SYSTEM_FILES } from "./system_files.ts";
 import { journalPlace } from "./file_group.ts";
-import { type Files, ifPresent, type OpenFile } from "./files.ts";
+import { entriesOf, type Files, type OpenFile } from "./files.ts";
 import {
   Journal,
   type JournalPlace,
@@ -11,7 +10,6 @@ import {
   readRecord,
 } from "./journal.ts";
 import type { FileSystemRoot } from "./root.ts";
-import { fileSystem } from "./files.ts";
 
 /** Finishes the changes of killed writers in a folder and in all folders below it, and removes their temporary files. */
 export async function recoverFolder(
@@ -32,9 +30,7 @@ export async function recoverFolder(
     signal?.throwIfAborted();
     const path = await root.follow(folder);
     if (path === undefined) return;
-    const entries = await ifPresent(() =>
-      Array.fromAsync(fileSystem().readDir(path))
-    );
+    const entries = await entriesOf(path);
     for (const { name, isDirectory, isFile } of entries ?? []) {
       if (isDirectory) yield* walk(`${folder}/${name}`);
       if (!isFile || !isTemporary(name)) continue;
@@ -47,7 +43,7 @@ export async function recoverFolder(
   }
 
   const run = dryRun ? findLeftovers : recoverFiles;
-  await run(SYSTEM_FILES, () => walk(folder), {
+  await run(root.files, () => walk(folder), {
     finished(journal, record) {
       const found = record.action === "delete" ? deleted : written;
       found.add(`${folders.get(journal)! as StoreKey}/${record.chunk}`);

@@ -6,16 +6,17 @@ import {
   FolderKeyError,
   splitPath,
 } from "../store_key.ts";
-import { SYSTEM_FILES } from "./system_files.ts";
 import {
+  type Files,
   type FileState,
+  fileSystem,
   type Folders,
   type FoundFile,
   ifPresent,
   ifPresentSync,
   isAbsence,
+  isNotFolder,
 } from "./files.ts";
-import { fileSystem, isNotFolder } from "./files.ts";
 
 /** The greatest number of keys that are remembered as looked up. */
 const MOST_CACHED = 4096;
@@ -34,16 +35,21 @@ export class FileSystemRoot implements Folders {
   readonly #cached = new Set<string>();
   readonly #isSynced: boolean;
   readonly #linked: LinkedFolders;
+  /** The operations on files, with the locks that the store takes. */
+  readonly files: Files;
 
   /**
+   * @param files The operations on files.
    * @param isSynced Whether a new folder must be on the disk before it is used.
    * @param linked The folders outside of the root that links may lead to.
    */
   constructor(
     root: string | URL,
+    files: Files,
     isSynced = false,
     linked: readonly (string | URL)[] = [],
   ) {
+    this.files = files;
     this.#isSynced = isSynced;
     fileSystem(); // Throws in browsers.
     this.path = rootPath(root);
@@ -251,7 +257,7 @@ export class FileSystemRoot implements Folders {
     const path = above === undefined ? this.path : `${above}/${name}`;
     await fileSystem().mkdir(path, { recursive: true });
     if (this.#isSynced && above !== undefined) {
-      await SYSTEM_FILES.syncFolder(above);
+      await this.files.syncFolder(above);
     }
     return path;
   }

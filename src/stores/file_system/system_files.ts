@@ -11,6 +11,8 @@ import {
 import {
   type Files,
   type FileState,
+  fileSystem,
+  hasCode,
   ifPresent,
   ifPresentSync,
   isOld,
@@ -19,7 +21,6 @@ import {
   withPath,
 } from "./files.ts";
 import { isShortRead, readSome, readTimed } from "./quick_reads.ts";
-import { fileSystem, hasCode } from "./files.ts";
 import {
   type FileInfo,
   type OpenOptions,
@@ -28,25 +29,11 @@ import {
 } from "./system.ts";
 
 /**
- * The files of Deno. Operations that read no disk run at once, since handing them to
- * another thread takes longer than they do.
+ * The files of the operating system. Operations that read no disk run at once, since
+ * handing them to another thread takes longer than they do.
  */
 export const SYSTEM_FILES: Files = {
-  open(path) {
-    return ifPresentSync(() => new SystemOpenFile(path, { read: true }));
-  },
-
-  create(path) {
-    return new SystemOpenFile(path, {
-      createNew: true,
-      read: true,
-      write: true,
-    });
-  },
-
-  openOrCreate(path) {
-    return new SystemOpenFile(path, { create: true, read: true, write: true });
-  },
+  ...openers((file) => file.tryLockSync(true)),
 
   async copy(from, to, like) {
     const { mode } = fileSystem().lstatSync(like);
@@ -125,6 +112,35 @@ export const SYSTEM_FILES: Files = {
   },
 };
 
+/** The same files for the only program that writes to them, whose locks other programs do not see. */
+export const EXCLUSIVE_FILES: Files = /* @__PURE__ */ (() => {
+  const locked = new Set<string>();
+  return {
+    ...SYSTEM_FILES,
+    ...openers((file) => {
+      const { dev, ino } = file.statSync();
+      const name = `${dev} ${ino}`;
+      if (locked.has(name)) return false;
+      locked.add(name);
+      return () => locked.delete(name);
+    }),
+  };
+})();
+
+/** Locks an open file. Returns whether that was possible, or a function that unlocks the file when it is closed. */
+type Lock = (file: SystemFile) => boolean | (() => void);
+
+function openers(lock: Lock): Pick<Files, "open" | "create" | "openOrCreate"> {
+  const open = (path: string, options: OpenOptions) =>
+    new SystemOpenFile(path, options, lock);
+  return {
+    open: (path) => ifPresentSync(() => open(path, { read: true })),
+    create: (path) => open(path, { createNew: true, read: true, write: true }),
+    openOrCreate: (path) =>
+      open(path, { create: true, read: true, write: true }),
+  };
+}
+
 /**
  * The longest file that is written, replaced or removed without another thread, in
  * bytes. Freeing the blocks of a long file takes time.
@@ -134,16 +150,19 @@ const SHORT = 64 * 1024;
 /** Whether Deno has refused to tell the state of an open file, as it does below a root that is a link. */
 let isStatRefused = false;
 
-/** An open file of Deno. */
+/** An open file of the operating system. */
 class SystemOpenFile implements OpenFile {
   readonly #file: SystemFile;
   readonly #path: string;
   /** The state that the path had before the file was opened, if it is needed. */
   readonly #earlier: FileState | undefined;
+  readonly #lock: Lock;
+  #unlock: (() => void) | undefined;
   #isOpen = true;
 
-  constructor(path: string, options: OpenOptions) {
+  constructor(path: string, options: OpenOptions, lock: Lock) {
     this.#path = path;
+    this.#lock = lock;
     this.#earlier = isStatRefused ? oldState(path) : undefined;
     this.#file = fileSystem().openSync(path, options);
   }
@@ -157,7 +176,9 @@ class SystemOpenFile implements OpenFile {
   }
 
   tryLock(): boolean {
-    return this.#file.tryLockSync(true);
+    const locked = this.#lock(this.#file);
+    if (typeof locked === "function") this.#unlock = locked;
+    return locked !== false;
   }
 
   size(): number {
@@ -221,8 +242,10 @@ class SystemOpenFile implements OpenFile {
   }
 
   close(): void {
-    if (this.#isOpen) this.#file.close();
+    if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#unlock?.();
+    this.#file.close();
   }
 }
 

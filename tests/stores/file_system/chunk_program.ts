@@ -127,7 +127,9 @@ async function update(
   console.log(again);
 }
 
-if (import.meta.main) {
-  const work: Work = JSON.parse(Deno.args[0]!);
+/** Runs the program. */
+export async function runWork(work: Work): Promise<void> {
   await { write, read, update }[work.task](work);
 }
+
+if (import.meta.main) await runWork(JSON.parse(Deno.args[0]!));

@@ -37,9 +37,15 @@ export interface Program {
   output(): Promise<string>;
 }
 
+/**
+ * Starts a program, and waits until it has begun.
+ *
+ * @param spawn Starts the process: by default, one of Deno.
+ */
 export async function start(
   folder: string,
   work: Partial<Work> & Pick<Work, "task">,
+  spawn: (work: Work) => Deno.ChildProcess = spawnInDeno,
 ): Promise<Program> {
   const all: Work = {
     folder,
@@ -50,8 +56,7 @@ export async function start(
     isSharded: false,
     ...work,
   };
-  const url = import.meta.resolve("./chunk_program.ts");
-  const child = startProgram(url, all);
+  const child = spawn(all);
   await child.stdin.close();
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await output.read();
@@ -73,6 +78,10 @@ export async function start(
       return text;
     },
   };
+}
+
+function spawnInDeno(work: Work): Deno.ChildProcess {
+  return startProgram(import.meta.resolve("./chunk_program.ts"), work);
 }
 
 /** Folders on different disks: that of temporary files, and memory where there is a file system for it. */
