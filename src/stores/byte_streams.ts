@@ -1,4 +1,3 @@
-import { toArrayBuffer } from "@std/streams/to-array-buffer";
 import { describeValue } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import type {
@@ -17,9 +16,8 @@ export async function toBytes(
   options: StoreOptions = {},
 ): Promise<Uint8Array> {
   assertValue(stream);
-  return new Uint8Array(
-    await toArrayBuffer(abortable(stream, options.signal)),
-  );
+  const body = new Response(abortable(stream, options.signal));
+  return new Uint8Array(await body.arrayBuffer());
 }
 
 /** Makes a stream of copies, which its reader may change. */
