@@ -12,9 +12,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { ensureDir } from "@std/fs/ensure-dir";
-import { toArrayBuffer } from "@std/streams/to-array-buffer";
-import { join } from "node:path";
 
 class Reading {
   #value: number;
@@ -173,38 +170,3 @@ Deno.test("assertRejects() returns the error of the class, with the text", async
     }, text);
   }
 });
-
-Deno.test("toArrayBuffer() joins the pieces of a stream, or rejects with its error", async () => {
-  const pieces = [new Uint8Array([1]), new Uint8Array(), new Uint8Array([2])];
-  const buffer = await toArrayBuffer(ReadableStream.from(pieces));
-  assertEquals(new Uint8Array(buffer), new Uint8Array([1, 2]));
-  assertStrictEquals(
-    (await toArrayBuffer(ReadableStream.from([]))).byteLength,
-    0,
-  );
-  const error = new RangeError("Broken");
-  const broken = new ReadableStream({ start: (it) => it.error(error) });
-  assertStrictEquals(await assertRejects(() => toArrayBuffer(broken)), error);
-});
-
-Deno.test("ensureDir() creates missing folders and refuses a file", async () => {
-  await inFolder(async (folder) => {
-    const inner = join(folder, "a", "b");
-    await ensureDir(inner);
-    await ensureDir(inner);
-    assert((await Deno.stat(inner)).isDirectory);
-    const file = join(folder, "file");
-    await Deno.writeTextFile(file, "");
-    await assertRejects(() => ensureDir(file), Error, "expected 'dir'");
-    await assertRejects(() => ensureDir(join(file, "a")));
-  });
-});
-
-async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await run(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}

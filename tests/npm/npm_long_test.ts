@@ -1,0 +1,240 @@
+/** The package for npm, installed into empty folders. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FileSystemStore } from "../../mod.ts";
+import { getSharded, withZarrParts } from "../../zarrita.ts";
+import { testInChromium } from "../browser/chromium.ts";
+import { serveFolder } from "../browser/file_server.ts";
+import { NODE, printed } from "../runtimes/programs.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { findOnPath, testWith, type Tool } from "../support/tools.ts";
+import * as zarr from "zarrita";
+
+const at = (path: string) => fileURLToPath(import.meta.resolve(path));
+const ARRAY = at("../fixtures/dem.zarr");
+
+/** npm beside Node. */
+const NPM: Tool = await findOnPath(["npm"]) !== undefined && "path" in NODE
+  ? NODE
+  : { missing: "Node 20 or later and npm are needed on PATH" };
+
+/** The tools of users that check or bundle the package. */
+const TOOLS = [
+  "@arethetypeswrong/cli@0.18.5",
+  "@types/node@20",
+  "esbuild@0.28.2",
+  "publint@0.3.25",
+  "rolldown@1.3.2",
+  "typescript@5.9.3",
+  "vite@8.3.8",
+  "zarrita@0.7.5",
+];
+
+interface Output {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program in a folder, with no Deno on PATH. */
+async function runIn(
+  cwd: string,
+  program: string,
+  args: readonly string[],
+): Promise<Output> {
+  const path = Deno.env.get("PATH")!.split(":")
+    .filter((folder) => folder !== dirname(Deno.execPath()))
+    .join(":");
+  const { code, stdout, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    cwd,
+    env: { PATH: path },
+  }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: decode(stdout), stderr: decode(stderr) };
+}
+
+async function succeed(
+  cwd: string,
+  program: string,
+  ...args: readonly string[]
+): Promise<string> {
+  const { code, stdout, stderr } = await runIn(cwd, program, args);
+  assertEquals(code, 0, `${program} ${args.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Builds the package, and installs it with other packages into a folder; returns the tarball. */
+async function install(
+  folder: string,
+  packages: readonly string[],
+): Promise<string> {
+  const path = await printed(Deno.execPath(), [
+    ...["run", "-A", at("../../tools/run.ts")],
+    ...["run", "-A", at("../../tools/npm/main.ts"), folder],
+  ]);
+  const tarball = path.trim().split("\n").at(-1)!;
+  await Deno.writeTextFile(
+    join(folder, "package.json"),
+    '{ "type": "module", "private": true }',
+  );
+  await succeed(
+    folder,
+    "npm",
+    ...["install", "--no-audit", "--no-fund", tarball, ...packages],
+  );
+  return tarball;
+}
+
+testWith(
+  NPM,
+  "npx zarr-parts works where only Node and npm are",
+  (_, t) =>
+    inTempDir(async (folder) => {
+      await install(folder, []);
+      const npx = (...args: string[]) =>
+        runIn(folder, "npx", ["--offline", "zarr-parts", ...args]);
+      await succeed(folder, "cp", "-r", ARRAY, "dem.zarr");
+      await t.step("inspect", async () => {
+        const { code, stdout } = await npx("inspect", "dem.zarr");
+        assertEquals(code, 0);
+        assertMatch(stdout, /^dem\.zarr {2}array\n {2}shape +344 × 403/);
+      });
+      await t.step("convert and verify", async () => {
+        // deno-fmt-ignore
+        const converted = await npx("convert", "dem.zarr", "out/parts.zarr", "--suffix", ".shard", "--parts", ",.index");
+        assertEquals(converted.code, 0, converted.stderr);
+        assert((await Deno.stat(`${folder}/out/parts.zarr/zarr.json`)).isFile);
+        const verified = await npx("verify", "--deep", "out/parts.zarr");
+        assertEquals(verified.code, 0, verified.stdout + verified.stderr);
+      });
+      await t.step("errors", async () => {
+        const { code, stderr } = await npx("verify", "missing.zarr");
+        assertEquals(code, 1);
+        assertMatch(stderr, /There is no folder "missing\.zarr" in /);
+        assertEquals((await npx("inspet", "dem.zarr")).code, 2);
+      });
+      await t.step("serve", async () => {
+        const server = new Deno.Command("node", {
+          args: [
+            "node_modules/.bin/zarr-parts",
+            "serve",
+            "dem.zarr",
+            "--port=0",
+          ],
+          cwd: folder,
+          stdout: "piped",
+          stderr: "null",
+        }).spawn();
+        const output = server.stdout.pipeThrough(new TextDecoderStream())
+          .getReader();
+        try {
+          const { value } = await output.read();
+          const url = /http:\/\/\S+/.exec(value!)![0];
+          const response = await fetch(new URL("zarr.json", url));
+          assertEquals((await response.json()).shape, [344, 403]);
+        } finally {
+          // The launcher passes the signal on.
+          server.kill("SIGTERM");
+          const status = await server.status;
+          assertEquals(status.code, 0);
+          await output.cancel();
+        }
+      });
+    }),
+);
+
+testInChromium(
+  "the package for npm has types, runs in Node, and bundles for browsers",
+  (browser, t) =>
+    inTempDir(async (folder) => {
+      const tarball = await install(folder, TOOLS);
+      const npx = async (...args: string[]): Promise<void> => {
+        await succeed(folder, "npx", "--offline", ...args);
+      };
+      for (const name of ["program.ts", "page.ts"]) {
+        const text = await Deno.readTextFile(at(`./${name}`));
+        await Deno.writeTextFile(
+          join(folder, name),
+          text.replaceAll('"@zarr-parts/zarr-parts', '"zarr-parts'),
+        );
+      }
+      // deno-fmt-ignore
+      const options = ["--strict", "--target", "es2022", "--lib", "es2022,dom,dom.iterable,dom.asynciterable,esnext.disposable,esnext.asynciterable", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
+      await t.step("TypeScript with nodenext", () =>
+        // The types of zarrita itself do not pass without skipLibCheck.
+        npx(
+          "tsc",
+          ...options,
+          "--skipLibCheck",
+          "--module",
+          "nodenext",
+          "program.ts",
+          "page.ts",
+        ));
+      await t.step("TypeScript with bundler", () =>
+        npx(
+          "tsc",
+          ...options,
+          "--noEmit",
+          "--module",
+          "esnext",
+          "--moduleResolution",
+          "bundler",
+          "program.ts",
+          "page.ts",
+        ));
+      await t.step("Node", async () => {
+        const output = await succeed(folder, "node", "program.js");
+        assertMatch(output, /\ndone\n$/);
+      });
+      await t.step("publint", () => npx("publint", "--strict", tarball));
+      await t.step("attw", () => npx("attw", tarball, "--profile", "esm-only"));
+      await Deno.writeTextFile(
+        join(folder, "index.html"),
+        '<!doctype html><script type="module" src="./page.ts"></script>',
+      );
+      const bundlers: Record<string, readonly string[]> = {
+        // deno-fmt-ignore
+        vite: ["vite", "build", "--outDir", "vite", "--target", "es2022"],
+        // deno-fmt-ignore
+        esbuild: ["esbuild", "page.ts", "--bundle", "--format=esm", "--splitting", "--outdir=esbuild"],
+        // deno-fmt-ignore
+        rolldown: ["rolldown", "page.ts", "--format", "esm", "--dir", "rolldown"],
+      };
+      const array = await zarr.open(
+        withZarrParts(new FileSystemStore(ARRAY)),
+        { kind: "array" },
+      );
+      const { data, shape } = await getSharded(zarr, array);
+      const sum = Array.from(data as Int16Array).reduce((a, b) => a + b, 0);
+      for (const [name, command] of Object.entries(bundlers)) {
+        await t.step(name, async () => {
+          await npx(...command);
+          const target = join(folder, name);
+          if (name !== "vite") {
+            await Deno.writeTextFile(
+              join(target, "index.html"),
+              '<!doctype html><script type="module" src="./page.js"></script>',
+            );
+          }
+          await succeed(folder, "cp", "-r", ARRAY, join(target, "dem.zarr"));
+          const server = serveFolder(target);
+          try {
+            const page = await browser.newPage();
+            const message = page.waitForEvent("console", {
+              predicate: (message) => message.type() === "log",
+            });
+            await page.goto(`${server.url}/index.html`);
+            assertEquals(
+              (await message).text(),
+              JSON.stringify({ shape, sum }),
+            );
+          } finally {
+            await server.close();
+          }
+        });
+      }
+    }),
+);

@@ -1,0 +1,114 @@
+/**
+ * Builds the package for npm, from the sources and the version of the one for JSR:
+ * `deno task npm` writes `zarr-parts-0.1.0.tgz` into the folder of `deno.json`, or into
+ * the folder of its argument.
+ *
+ * `deno pack` compiles the modules, with their types and source maps. This program adds
+ * what it leaves out: the name on npm, the command, and what registries show.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import config from "../../deno.json" with { type: "json" };
+import { bundleCommand } from "./bundle_command.ts";
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The name of the package on npm, which is that of the command. */
+const NAME = "zarr-parts";
+
+/** The version of Deno that runs the command. */
+const DENO = "2.9.6";
+
+/** What `deno pack` writes into `package.json`, as far as this program reads it. */
+interface PackedManifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const folder = await Deno.makeTempDir();
+try {
+  console.log(await buildPackage(folder, Deno.args[0] ?? ROOT));
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+
+/** Builds the package in a folder, and returns the path of the tarball in another folder. */
+async function buildPackage(folder: string, target: string): Promise<string> {
+  const packed = join(folder, "packed.tgz");
+  await run(
+    Deno.execPath(),
+    ["pack", "--quiet", "--allow-dirty", "-o", packed],
+    { cwd: ROOT, maxBuffer: 2 ** 26 },
+  );
+  await run("tar", ["-xzf", packed, "-C", folder]);
+  const root = join(folder, "package");
+  await renamePackage(root);
+  await mkdir(join(root, "bin"));
+  await cp(
+    join(ROOT, "tools/npm/launcher.js"),
+    join(root, "bin/zarr-parts.js"),
+  );
+  await bundleCommand(join(root, "bin/command.js"));
+  const manifest = JSON.parse(
+    await readFile(join(root, "package.json"), "utf8"),
+  ) as PackedManifest;
+  await writeFile(
+    join(root, "package.json"),
+    JSON.stringify(completed(manifest), null, 2) + "\n",
+  );
+  const { stdout } = await run(
+    "npm",
+    ["pack", "--json", "--pack-destination", target, root],
+    { maxBuffer: 2 ** 26 },
+  );
+  const [{ filename }] = JSON.parse(stdout);
+  return join(target, filename);
+}
+
+/** Adds to the manifest of `deno pack` what npm needs. */
+function completed(manifest: PackedManifest): object {
+  return {
+    ...manifest,
+    name: NAME,
+    description:
+      "Zarr v3 arrays with the suffix chunk key encoding and the concat-parts storage transformer: shards that are TIFF or zip files, chunks in several objects, and a command line",
+    keywords: ["zarr", "zarrita", "tiff", "ome-zarr", "sharding", "arrays"],
+    ...repository(),
+    homepage: "https://jsr.io/@zarr-parts/zarr-parts",
+    engines: { node: ">=20.16" },
+    sideEffects: ["./bin/*.js", "./src/cli/main.js"],
+    bin: { [NAME]: "./bin/zarr-parts.js" },
+    // Those who import the library alone may leave it out by `npm install --omit=optional`.
+    optionalDependencies: { deno: DENO },
+    peerDependencies: { zarrita: zarritaRange() },
+    peerDependenciesMeta: { zarrita: { optional: true } },
+  };
+}
+
+/** The repository that builds the package, which npm compares with the provenance of the tarball. */
+function repository(): object {
+  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = Deno.env.toObject();
+  if (!GITHUB_SERVER_URL || !GITHUB_REPOSITORY) return {};
+  const url = `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git`;
+  return { repository: { type: "git", url } };
+}
+
+/** The versions of zarrita whose arrays this package knows. */
+function zarritaRange(): string {
+  const version = /@([\d.]+)$/.exec(config.imports.zarrita)![1]!;
+  return `~${version}`;
+}
+
+/** Gives the package its name on npm in all examples. */
+async function renamePackage(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true });
+  for (const name of entries) {
+    if (!/\.(?:d\.ts|md)$/.test(name)) continue;
+    const path = join(folder, name);
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replaceAll(`"${config.name}`, `"${NAME}`));
+  }
+}
