@@ -44,12 +44,17 @@ export interface Io {
 }
 
 /** Wrong usage of the command line. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
 
 /** The options that every command has, beside those for its help and the version. */
 const COMMON: Command["options"] = {
   "--json": "print JSON",
   "-q, --quiet": "print errors only",
+  "--verbose":
+    "print each request with its status and time, and the stack of an error, on standard error",
+  "--log-file <FILE>": "add these lines to a file",
 };
 
 /** Creates a parser of Commander that throws errors and prints to an output. */

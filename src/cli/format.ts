@@ -52,7 +52,7 @@ function timeText(seconds: number): string {
 }
 
 /** JSON in which absent inner chunks are null; large whole numbers, NaN and infinities are texts. */
-export function jsonText(value: unknown): string {
+export function jsonText(value: unknown, indent = 2): string {
   return JSON.stringify(
     value,
     (_, each) =>
@@ -60,7 +60,7 @@ export function jsonText(value: unknown): string {
         typeof each === "number" && !Number.isFinite(each)
         ? String(each)
         : each,
-    2,
+    indent,
   );
 }
 

@@ -23,6 +23,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
+import { runLogged } from "./log.ts";
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -72,9 +73,15 @@ export async function main(args: readonly string[]): Promise<number> {
       io.note("Stopped\n");
       return INTERRUPTED;
     }
-    const { messageOf } = await import("./messages.ts");
-    io.note(`zarr-parts: ${messageOf(error)}\n`);
-    return error instanceof UsageError || error instanceof RangeError ? 2 : 1;
+    const { errorJson, messageOf } = await import("./messages.ts");
+    const isUsage = error instanceof UsageError || error instanceof RangeError;
+    const status = isUsage ? 2 : 1;
+    io.note(
+      args.includes("--json")
+        ? `${errorJson(error, status)}\n`
+        : `zarr-parts: ${messageOf(error)}\n`,
+    );
+    return status;
   } finally {
     Deno.removeSignalListener("SIGINT", interrupt);
   }
@@ -86,7 +93,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (!Object.hasOwn(COMMANDS, name)) return runOverview(args, io);
   const command = await COMMANDS[name]!.load();
   const parsed = parseCommand(command, rest, io.print);
-  return parsed === undefined ? 0 : await command.run(parsed, io);
+  if (parsed === undefined) return 0;
+  return await runLogged(args, parsed, io, () => command.run(parsed, io));
 }
 
 /** Prints the list of commands or the version, and refuses all other arguments. */

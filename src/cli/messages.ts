@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isDiskFull } from "../stores/mod.ts";
-import { bytesText } from "./format.ts";
+import { bytesText, jsonText } from "./format.ts";
 
 /** The message of an error that ends a command. */
 export function messageOf(error: unknown): string {
@@ -10,6 +10,23 @@ export function messageOf(error: unknown): string {
     ? error.name
     : withOptionNames(error.message);
   return isDiskFull(error) ? `${text}${spaceOf(text)}` : text;
+}
+
+/**
+ * An error that ends a command with `--json`, as JSON in one line: its name and message,
+ * what else it tells, such as the key, and the exit status.
+ */
+export function errorJson(error: unknown, status: number): string {
+  const told = Object.entries(Object(error))
+    .filter(([, value]) => value !== null && typeof value !== "function");
+  return jsonText({
+    error: {
+      ...Object.fromEntries(told),
+      name: error instanceof Error ? error.name : "Error",
+      message: messageOf(error),
+    },
+    status,
+  }, 0);
 }
 
 /** The space on the disk of the last path in a message about a disk that is full. */

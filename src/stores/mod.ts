@@ -31,6 +31,7 @@ export {
   assertStore,
   describeStore,
   inspectAsString,
+  redactUrl,
 } from "./describe_store.ts";
 export { canCopyFiles, copyFile, fileStamp } from "./file_system/copy_file.ts";
 export {
