@@ -4,6 +4,7 @@
  * With `--only-long-tests`, it leaves out the tests that `deno task test` runs.
  */
 import config from "../deno.json" with { type: "json" };
+import { areSchemasBuilt } from "./build_schemas.ts";
 import { isPageBuilt } from "./build_page.ts";
 import { isBuilt } from "./build_wasm.ts";
 import { isWorkerBuilt } from "./build_worker.ts";
@@ -33,7 +34,10 @@ await step("Format", () => run(["fmt", "--check"], { output }));
 await step("Lint", () => run(["lint"], { output }));
 await step("Types", () => run(["check", ...TYPED], { output }));
 await step("Built files, built again", async () => ({
-  code: await isBuilt() && await isPageBuilt() && await isWorkerBuilt() ? 0 : 1,
+  code: await isBuilt() && await isPageBuilt() && await isWorkerBuilt() &&
+      await areSchemasBuilt()
+    ? 0
+    : 1,
   output: "A committed file is not that of its sources: deno task build",
 }));
 await step(

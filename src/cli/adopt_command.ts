@@ -14,19 +14,14 @@ import {
 } from "./command.ts";
 import { adoptV2Place, isV2Place } from "./adopt_v2_command.ts";
 import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
-import {
-  bytesText,
-  jsonText,
-  ProgressLine,
-  shapeText,
-  unitsText,
-} from "./format.ts";
+import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
 import {
   ALL_SHARES,
   FINISH_OPTION,
   SHARE_ONLY_OPTIONS,
   shareOf,
 } from "./share_option.ts";
+import { printJson } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
 export const ADOPT: Command = {
@@ -141,7 +136,9 @@ function report(
   io: Io,
 ): void {
   const { metadata } = chunks;
-  if (args.has("json")) return io.print(jsonText({ ...report, metadata }));
+  if (args.has("json")) {
+    return printJson(io, "adopt", { ...report, metadata });
+  }
   if (args.has("quiet")) return;
   const { files, missingFiles, innerChunks, indexBytes, notes } = report;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
@@ -175,7 +172,7 @@ function reportLevels(
       ...report,
       metadata,
     }));
-    return io.print(jsonText({ levels: arrays, attributes, notes }));
+    return printJson(io, "adopt", { levels: arrays, attributes, notes });
   }
   if (args.has("quiet")) return;
   const [{ report }] = levels as [AdoptedArray];

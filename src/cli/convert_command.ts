@@ -15,7 +15,7 @@ import {
   containerOf,
 } from "./container_arguments.ts";
 import { printLayouts, printOthers } from "./draw_array.ts";
-import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
+import { bytesText, countText, ProgressLine } from "./format.ts";
 import {
   chosenNodes,
   layoutOf,
@@ -41,6 +41,7 @@ import {
   SHARE_OPTIONS,
   shareOf,
 } from "./share_option.ts";
+import { printJson } from "./outputs.ts";
 
 /** The options of `convert` that a conversion in place does not have. */
 const NOT_IN_PLACE: readonly string[] = [
@@ -164,7 +165,7 @@ function report(
   place: string,
   io: Io,
 ): void {
-  if (args.has("json")) return io.print(jsonText(conversion));
+  if (args.has("json")) return printJson(io, "convert", conversion);
   if (args.has("quiet")) return;
   const { arrays, total, copied, skipped, bytes, isFinished } = conversion;
   const isInPlace = args.has("in-place");

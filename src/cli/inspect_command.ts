@@ -2,8 +2,9 @@ import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode, nameOf, storedText } from "./draw_array.ts";
-import { bytesText, countText, jsonText, shapeText } from "./format.ts";
+import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
+import { printJson } from "./outputs.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
@@ -38,7 +39,7 @@ export const INSPECT: Command = {
       signal: io.signal,
     });
     if (args.has("json")) {
-      io.print(jsonText(inspection));
+      printJson(io, "inspect", inspection);
       return 0;
     }
     if (inspection.unfinished !== undefined) {

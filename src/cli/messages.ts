@@ -2,6 +2,7 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isDiskFull } from "../stores/mod.ts";
 import { bytesText, jsonText } from "./format.ts";
+import type { Outputs } from "./outputs.ts";
 
 /** The message of an error that ends a command. */
 export function messageOf(error: unknown): string {
@@ -19,14 +20,15 @@ export function messageOf(error: unknown): string {
 export function errorJson(error: unknown, status: number): string {
   const told = Object.entries(Object(error))
     .filter(([, value]) => value !== null && typeof value !== "function");
-  return jsonText({
+  const output: Outputs["error"] = {
     error: {
       ...Object.fromEntries(told),
       name: error instanceof Error ? error.name : "Error",
       message: messageOf(error),
     },
     status,
-  }, 0);
+  };
+  return jsonText(output, 0);
 }
 
 /** The space on the disk of the last path in a message about a disk that is full. */

@@ -1,12 +1,6 @@
 import { repair } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
-import {
-  bytesText,
-  countText,
-  jsonText,
-  ProgressLine,
-  unitsText,
-} from "./format.ts";
+import { bytesText, countText, ProgressLine, unitsText } from "./format.ts";
 import { assertNoArchive } from "./open_source.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
 import { withOptionNames } from "./messages.ts";
@@ -18,6 +12,7 @@ import {
   THREADS_OPTION,
   threadsOf,
 } from "./verify_command.ts";
+import { printJson } from "./outputs.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {
@@ -77,7 +72,7 @@ export const REPAIR: Command = {
         }
       },
     }).finally(() => progress.clear());
-    if (!isText) io.print(jsonText({ recovery, ...result }));
+    if (!isText) printJson(io, "repair", { recovery, ...result });
     if (isDone) {
       const { written, deleted, temporary } = recovery;
       const done = isDry ? "would finish" : "finished";

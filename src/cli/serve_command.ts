@@ -8,6 +8,7 @@ import {
 import { isInArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
+import { printJson } from "./outputs.ts";
 
 const DEFAULT_PORT = 8000;
 /** How many ports after one that is in use are tried for a suggestion. */
@@ -72,7 +73,7 @@ export const SERVE: Command = {
     const url = `http://${host}:${port}${mount}/`;
     // A signal may come as soon as the URL is printed.
     const stopped = stopSignal(io);
-    if (args.has("json")) announce(JSON.stringify({ url }));
+    if (args.has("json")) printJson({ print: announce }, "serve", { url }, 0);
     else print(`Serving ${place} at ${url}`);
     await stopped;
     await server.stop();

@@ -10,8 +10,9 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { bytesText, countText, jsonText, ProgressLine } from "./format.ts";
+import { bytesText, countText, ProgressLine } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
+import { printJson } from "./outputs.ts";
 
 /** The options of the commands that split and join single files. */
 const FILE_PARTS_OPTIONS: Command["options"] = {
@@ -239,7 +240,7 @@ async function reportParts(
   const parts = await Promise.all(
     paths.map(async (path) => ({ path, size: (await Deno.stat(path)).size })),
   );
-  if (args.has("json")) return io.print(jsonText({ size, parts }));
+  if (args.has("json")) return printJson(io, "split", { size, parts });
   if (args.has("quiet")) return;
   io.print(`${text}, ${bytesText(size)}`);
   const width = Math.max(...paths.map(({ length }) => length));

@@ -11,17 +11,12 @@ import {
   UsageError,
   wholeNumber,
 } from "./command.ts";
-import {
-  countText,
-  existing,
-  jsonText,
-  ProgressLine,
-  unitsText,
-} from "./format.ts";
+import { countText, existing, ProgressLine, unitsText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { withOptionNames } from "./messages.ts";
 import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
+import { printJson } from "./outputs.ts";
 
 /** The option that says how many threads decode. */
 export const THREADS_OPTION: Command["options"] = {
@@ -130,7 +125,7 @@ export const VERIFY: Command = {
         }
       },
     }).finally(() => progress.clear());
-    if (!isText) io.print(jsonText(result));
+    if (!isText) printJson(io, "verify", result);
     else if (!args.has("quiet")) {
       for (const line of summaryOf(result)) io.print(line);
     }

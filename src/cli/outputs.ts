@@ -1,0 +1,89 @@
+import type { AdoptionReport } from "../containers/mod.ts";
+import type {
+  Conversion,
+  Inspection,
+  Repair,
+  Verification,
+} from "../jobs/mod.ts";
+import type { ArrayMetadata } from "../metadata/mod.ts";
+import type { Recovery } from "../stores/mod.ts";
+import type { Io } from "./command.ts";
+import { jsonText } from "./format.ts";
+
+/**
+ * What the commands print with `--json`, by their names, and `error` for what any of them
+ * prints on standard error if it fails. `deno task schemas` writes the JSON Schemas of
+ * these types into `docs/schemas/`.
+ */
+export interface Outputs {
+  readonly inspect: Inspection;
+  readonly convert: Conversion;
+  readonly adopt: AdoptOutput | AdoptLevelsOutput;
+  readonly verify: Verification;
+  readonly repair: RepairOutput;
+  readonly split: PartsOutput;
+  readonly join: PartsOutput;
+  readonly serve: ServeOutput;
+  readonly error: ErrorOutput;
+}
+
+/** An array of adopted files. */
+export interface AdoptOutput extends AdoptionReport {
+  /** The metadata of the array. */
+  readonly metadata: ArrayMetadata;
+}
+
+/** A group of adopted files with several levels. */
+export interface AdoptLevelsOutput {
+  /** The arrays, the largest one first. */
+  readonly levels: readonly AdoptOutput[];
+  /** The attributes of the group. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Notes on unusual properties. */
+  readonly notes: readonly string[];
+}
+
+/** What was repaired, or would be. */
+export interface RepairOutput extends Repair {
+  /** The writes of killed programs that were finished, and the files that they had left. */
+  readonly recovery: Recovery;
+}
+
+/** The file that was split, or that parts were joined to. */
+export interface PartsOutput {
+  /** The length of the whole file in bytes. */
+  readonly size: number;
+  readonly parts: readonly {
+    readonly path: string;
+    /** The length in bytes. */
+    readonly size: number;
+  }[];
+}
+
+/** A server that listens. */
+export interface ServeOutput {
+  /** The URL of the store. */
+  readonly url: string;
+}
+
+/** An error that ended a command. Errors of some classes have further members, such as `key`. */
+export interface ErrorOutput {
+  readonly error: {
+    /** The name of the class, such as `UsageError`. */
+    readonly name: string;
+    readonly message: string;
+    readonly [member: string]: unknown;
+  };
+  /** The exit status. */
+  readonly status: number;
+}
+
+/** Prints the JSON output of a command. */
+export function printJson<Name extends keyof Outputs>(
+  io: Pick<Io, "print">,
+  _name: Name,
+  output: Outputs[Name],
+  indent?: number,
+): void {
+  io.print(jsonText(output, indent));
+}
