@@ -64,11 +64,22 @@ export interface DecodedLength {
    * how much they are too long.
    */
   readonly limit: number;
-  /** Whether elements are changed by a predictor, which needs all of them. */
+  /** Whether elements are changed by a codec that needs all of them. */
   readonly isPredicted: boolean;
 }
 
-const PREDICTORS = ["imagecodecs_delta", "imagecodecs_floatpred"];
+/** The codecs from array to array that need all elements. */
+const PREDICTORS = [
+  "imagecodecs_delta",
+  "imagecodecs_floatpred",
+  "bitround",
+  "numcodecs.bitround",
+  "numcodecs.delta",
+  "numcodecs.fixedscaleoffset",
+  "numcodecs.quantize",
+  "numcodecs.astype",
+  "numcodecs.packbits",
+];
 
 /**
  * Finds the length of a decoded chunk, whose data type and shape are those after its codecs

@@ -1,0 +1,391 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
+import * as zarr from "zarrita";
+import { ChecksumError, DamageError, MetadataError } from "../../mod.ts";
+import { type ChunkMetadata, noteKey } from "../../src/codecs/codec.ts";
+import { codecKind } from "../../src/codecs/named_codec.ts";
+import { registerCodecs } from "../../src/codecs/register_codecs.ts";
+import { CODEC_FIXTURES } from "./codec_fixtures.ts";
+
+const registry = new Map(zarr.registry);
+registerCodecs(registry);
+
+interface Codec {
+  encode(value: unknown): unknown;
+  decode(value: unknown): unknown;
+}
+
+async function make(
+  name: string,
+  configuration: unknown,
+  dataType = "uint16",
+  shape: readonly number[] = [4],
+): Promise<Codec> {
+  const tested = { name, configuration };
+  const codecs = codecKind(name) === "bytes_to_bytes"
+    ? [{ name: "bytes" }, tested]
+    : [tested, { name: "bytes" }];
+  const entry = await registry.get(name)!() as {
+    fromConfig(configuration: unknown, metadata: ChunkMetadata): Codec;
+  };
+  return entry.fromConfig(configuration, { dataType, shape, codecs });
+}
+
+const LZMA1 = 0x4000000000000001;
+
+const INVALID: [
+  name: string,
+  configuration: unknown,
+  path: string,
+  dataType?: string,
+][] = [
+  ["numcodecs.bz2", { level: 0 }, "/configuration/level"],
+  ["numcodecs.bz2", { level: 10 }, "/configuration/level"],
+  ["numcodecs.lz4", { acceleration: 1.5 }, "/configuration/acceleration"],
+  ["numcodecs.lz4", { level: 1 }, "/configuration/level"],
+  ["blosc", { cname: "brotli" }, "/configuration/cname"],
+  ["blosc", { clevel: 10 }, "/configuration/clevel"],
+  ["blosc", { clevel: -1 }, "/configuration/clevel"],
+  ["blosc", { shuffle: 3 }, "/configuration/shuffle"],
+  ["blosc", { shuffle: "byteshuffle" }, "/configuration/shuffle"],
+  ["blosc", { typesize: 0 }, "/configuration/typesize"],
+  ["blosc", { blocksize: -1 }, "/configuration/blocksize"],
+  ["numcodecs.shuffle", { elementsize: -1 }, "/configuration/elementsize"],
+  ["numcodecs.shuffle", { elementsize: "2" }, "/configuration/elementsize"],
+  ["numcodecs.crc32", { location: "middle" }, "/configuration/location"],
+  ["numcodecs.fletcher32", { location: "end" }, "/configuration/location"],
+  ["numcodecs.jenkins_lookup3", { initval: -1 }, "/configuration/initval"],
+  ["numcodecs.jenkins_lookup3", { initval: 2 ** 32 }, "/configuration/initval"],
+  ["numcodecs.jenkins_lookup3", { prefix: [1] }, "/configuration/prefix"],
+  ["numcodecs.lzma", { format: 4 }, "/configuration/format"],
+  ["numcodecs.lzma", { check: 2 }, "/configuration/check"],
+  ["numcodecs.lzma", { preset: -1 }, "/configuration/preset"],
+  ["numcodecs.lzma", { format: 3 }, "/configuration/filters"],
+  ["numcodecs.lzma", { format: 3, filters: [] }, "/configuration/filters"],
+  [
+    "numcodecs.lzma",
+    { format: 3, filters: [{ id: 4 }] },
+    "/configuration/filters/0/id",
+  ],
+  [
+    "numcodecs.lzma",
+    { format: 3, filters: [{ id: 3 }] },
+    "/configuration/filters/0/id",
+  ],
+  [
+    "numcodecs.lzma",
+    { format: 3, filters: [null] },
+    "/configuration/filters/0/id",
+  ],
+  [
+    "numcodecs.lzma",
+    { format: 3, filters: [{ id: 3, dist: 257 }, { id: 33 }] },
+    "/configuration/filters/0/dist",
+  ],
+  [
+    "numcodecs.lzma",
+    { format: 3, filters: [{ id: LZMA1, pb: 5 }] },
+    "/configuration/filters/0/pb",
+  ],
+  ["numcodecs.delta", { dtype: "<u4" }, "/configuration/dtype"],
+  ["numcodecs.delta", { dtype: "<u2", astype: "|S3" }, "/configuration/astype"],
+  [
+    "numcodecs.delta",
+    { dtype: "<u2", astype: "bool" },
+    "/configuration/astype",
+  ],
+  ["numcodecs.fixedscaleoffset", { scale: 1 }, "/configuration/offset"],
+  [
+    "numcodecs.fixedscaleoffset",
+    { offset: 1, scale: "1" },
+    "/configuration/scale",
+  ],
+  ["numcodecs.quantize", { digits: 1 }, "/configuration/dtype"],
+  [
+    "numcodecs.quantize",
+    { digits: 1, astype: "<i4" },
+    "/configuration/astype",
+    "float32",
+  ],
+  ["numcodecs.quantize", { digits: 1.5 }, "/configuration/digits", "float32"],
+  ["numcodecs.quantize", {}, "/configuration/digits", "float32"],
+  ["numcodecs.astype", {}, "/configuration/encode_dtype"],
+  [
+    "numcodecs.astype",
+    { encode_dtype: "<f4", decode_dtype: "<f8" },
+    "/configuration/decode_dtype",
+  ],
+  ["bitround", {}, "/configuration/keepbits"],
+  ["bitround", { keepbits: -1 }, "/configuration/keepbits"],
+  ["numcodecs.packbits", {}, "", "uint8"],
+  ["bitround", { keepbits: 1 }, "", "bool"],
+  ["vlen-utf8", { level: 1 }, "/configuration/level", "string"],
+];
+
+for (const [name, configuration, path, dataType] of INVALID) {
+  Deno.test(`${name} refuses ${JSON.stringify(configuration)}`, async () => {
+    const error = await assertRejects(
+      () => make(name, configuration, dataType),
+      MetadataError,
+    );
+    assertEquals(error.path, path);
+  });
+}
+
+const DAMAGED: [
+  name: string,
+  configuration: unknown,
+  bytes: number[],
+  message: string,
+][] = [
+  ["numcodecs.lz4", {}, [8, 0, 0, 0], "cut short"],
+  ["numcodecs.lz4", {}, [255, 255, 255, 255, 1, 2], "more than 8 bytes by lz4"],
+  [
+    "numcodecs.lz4",
+    {},
+    [7, 0, 0, 0, 0x80, 1, 2, 3, 4, 5, 6, 7, 8],
+    "The data has more than 7 bytes",
+  ],
+  [
+    "numcodecs.lz4",
+    {},
+    [8, 0, 0, 0, 0x10, 1, 2, 0, 0],
+    "A match lies 2 bytes before the byte 1",
+  ],
+  ["blosc", {}, [2, 1, 33, 2], "where its header takes 16"],
+  [
+    "blosc",
+    {},
+    [5, 1, 33, 2, 8, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0],
+    "Its version is 5",
+  ],
+  [
+    "blosc",
+    {},
+    [2, 1, 0xe0, 2, 8, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0],
+    "Its format is 7",
+  ],
+  [
+    "blosc",
+    {},
+    [2, 1, 33, 2, 255, 255, 255, 127, 8, 0, 0, 0, 16, 0, 0, 0],
+    "more than 8 bytes by blosc",
+  ],
+  [
+    "blosc",
+    {},
+    [2, 1, 33, 2, 8, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0],
+    "have no bytes",
+  ],
+  [
+    "blosc",
+    {},
+    [2, 1, 35, 2, 8, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0],
+    "stores 0 of 8 bytes",
+  ],
+  ["blosc", {}, [
+    2,
+    1,
+    33,
+    2,
+    8,
+    0,
+    0,
+    0,
+    8,
+    0,
+    0,
+    0,
+    24,
+    0,
+    0,
+    0,
+    4,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+  ], "starts at 4"],
+  ["blosc", {}, [
+    2,
+    1,
+    33,
+    2,
+    8,
+    0,
+    0,
+    0,
+    8,
+    0,
+    0,
+    0,
+    24,
+    0,
+    0,
+    0,
+    20,
+    0,
+    0,
+    0,
+    9,
+    0,
+    0,
+    0,
+  ], "9 bytes, where 0 are left"],
+  ["numcodecs.bz2", {}, [0x42, 0x5a, 0x68], "cut short"],
+  ["numcodecs.bz2", {}, [0x42, 0x5a, 0x30, 0, 0], "does not start as bzip2"],
+  ["numcodecs.lzma", {}, [0xfd, 0x37], "cut short"],
+  ["numcodecs.lzma", { format: 2 }, [
+    225,
+    0,
+    0,
+    0,
+    0,
+    255,
+    255,
+    255,
+    255,
+    255,
+    255,
+    255,
+    255,
+  ], "properties are 225"],
+  ["numcodecs.lzma", { format: 3, filters: [{ id: 33 }] }, [
+    2,
+    0,
+    7,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    0,
+  ], "no new dictionary"],
+  ["numcodecs.shuffle", {}, [1, 2, 3], "no multiple of its elementsize, 2"],
+  ["numcodecs.crc32", {}, [1, 2, 3], "is 3 bytes long"],
+];
+
+for (const [name, configuration, bytes, message] of DAMAGED) {
+  Deno.test(`${name} names the key and the damage: ${message}`, async () => {
+    const codec = await make(name, configuration);
+    const encoded = Uint8Array.from(bytes);
+    noteKey(encoded, "/c/0");
+    const error = await assertRejects(
+      async () => await codec.decode(encoded),
+      DamageError,
+      message,
+    );
+    assertEquals(error.key, "/c/0");
+  });
+}
+
+for (
+  const name of ["crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3"]
+) {
+  Deno.test(`numcodecs.${name} tells both checksums`, async () => {
+    const codec = await make(`numcodecs.${name}`, {});
+    const encoded = codec.encode(Uint8Array.of(1, 2, 3, 4)) as Uint8Array;
+    const at = /32$/.test(name) && name !== "fletcher32" ? 5 : 1;
+    encoded[at]! ^= 1;
+    noteKey(encoded, "/c/1");
+    const error = assertThrows(() => codec.decode(encoded), ChecksumError);
+    assertEquals(error.key, "/c/1");
+    assertEquals(error.message.includes(`has ${name} `), true, error.message);
+    assertEquals(error.expected === error.actual, false);
+  });
+}
+
+Deno.test("codecs that are read alone say what is written", async () => {
+  const bytes = new Uint8Array(8);
+  for (const name of ["numcodecs.bz2", "numcodecs.lzma"]) {
+    const codec = await make(name, {});
+    assertThrows(
+      () => codec.encode(bytes),
+      TypeError,
+      `${name} is read, and not written; "zstd"`,
+    );
+  }
+  const snappy = await make("blosc", { cname: "snappy" });
+  await assertRejects(
+    async () => await snappy.encode(bytes),
+    TypeError,
+    '"lz4" is as fast',
+  );
+});
+
+Deno.test("filters refuse chunks of another length as damage", async () => {
+  for (
+    const [name, configuration] of [
+      ["numcodecs.delta", { dtype: "<u2" }],
+      ["numcodecs.astype", { encode_dtype: "|u1" }],
+      ["bitround", { keepbits: 1 }],
+    ] as const
+  ) {
+    const codec = await make(name, configuration);
+    const data = new Uint8Array(9);
+    await assertRejects(
+      async () => await codec.decode({ data, shape: [4], stride: [1] }),
+      DamageError,
+      "The chunk has 9 bytes, where its 4 elements of",
+    );
+  }
+});
+
+Deno.test("a dictionary filter of LZMA is known by any number that JSON parsers make of its id", async () => {
+  const raw = CODEC_FIXTURES.find(({ configuration }) =>
+    configuration.format === 3 &&
+    (configuration.filters as { id: number }[])[0]!.id === LZMA1
+  )!;
+  const [filter] = raw.configuration.filters as Record<string, unknown>[];
+  for (const id of [LZMA1, BigInt(LZMA1), BigInt(LZMA1) + 1n]) {
+    const configuration = {
+      ...raw.configuration,
+      filters: [{ ...filter, id }],
+    };
+    const shape = [raw.bytes.length / 2];
+    const codec = await make(raw.name, configuration, "int16", shape);
+    const decoded = await codec.decode(raw.encoded);
+    assertInstanceOf(decoded, Uint8Array);
+    assertEquals(decoded, raw.bytes);
+  }
+});
+
+Deno.test("vlen-utf8 and vlen-bytes keep elements, and refuse damage", async () => {
+  const texts = ["", "ab", "zażółć", "𝄞"];
+  const utf8 = await make("vlen-utf8", {}, "string");
+  const encoded = utf8.encode({ data: texts, shape: [4], stride: [1] });
+  assertInstanceOf(encoded, Uint8Array);
+  const { data } = utf8.decode(encoded) as { data: unknown };
+  assertEquals(data, texts);
+  const raw = await make("vlen-bytes", {}, "bytes");
+  const { data: bytes } = raw.decode(encoded) as { data: Uint8Array[] };
+  assertEquals(bytes, texts.map((text) => new TextEncoder().encode(text)));
+  assertEquals(raw.encode({ data: bytes, shape: [4], stride: [1] }), encoded);
+  const damages: [Uint8Array, string][] = [
+    [encoded.slice(0, 3), "ends before the number of its elements"],
+    [encoded.slice(0, 6), "ends before its element 0"],
+    [encoded.slice(0, -1), "4 bytes in its element 3, where 3 are left"],
+    [Uint8Array.from([...encoded, 0]), "has 1 bytes after its last element"],
+    [
+      Uint8Array.from(encoded, (b, i) => i === 0 ? 5 : b),
+      "5 elements, where 4",
+    ],
+    [
+      Uint8Array.from(encoded, (b, i) => i === 12 ? 255 : b),
+      "no UTF-8 in its element 1",
+    ],
+  ];
+  for (const [damaged, message] of damages) {
+    assertThrows(() => utf8.decode(damaged), DamageError, message);
+  }
+});
