@@ -1,4 +1,4 @@
-import { isMembers, type Members } from "./json.ts";
+import { isMembers, isSameJson, type Members } from "./json.ts";
 
 /**
  * Leaves nodes out of the attributes of a group that name them:
@@ -9,7 +9,9 @@ import { isMembers, type Members } from "./json.ts";
  *   collection of images, all of OME-Zarr.
  *
  * A list of levels that becomes empty is removed. A level of GeoZarr that was derived from one
- * that is left out loses `derived_from` and `transform`, which is relative to that level.
+ * that is left out loses `derived_from` and `transform`, which is relative to that level. Where
+ * `spatial:transform` and `spatial:shape` of the group are those of the first level, and this
+ * level is left out, they become those of the first one that remains.
  *
  * @param document The document of the group, with exact numbers or without.
  * @param path The path of the group.
@@ -84,6 +86,7 @@ function changeAttributes(
   for (const [name, change] of all) {
     changed = changeMember(changed, name, change);
   }
+  changed = placed(changed, attributes);
   const isRemoved = Object.hasOwn(attributes, "multiscales") &&
     !Object.hasOwn(changed, "multiscales");
   return !isRemoved ? changed : changeMember(
@@ -95,6 +98,25 @@ function changeAttributes(
         (each) => isMembers(each) && each.name === "multiscales",
       ),
   );
+}
+
+/** Gives a group of GeoZarr the place of its first level, if that is another one than before. */
+function placed(attributes: Members, before: Members): Members {
+  const [level, former] = [attributes, before].map(firstLevel);
+  if (!level || !former || level.asset === former.asset) return attributes;
+  let changed = attributes;
+  for (const name of ["spatial:transform", "spatial:shape"]) {
+    const isOfLevel = former[name] === undefined ||
+      isSameJson(former[name], attributes[name]);
+    if (isOfLevel) changed = changeMember(changed, name, () => level[name]);
+  }
+  return changed;
+}
+
+/** The first level of GeoZarr. */
+function firstLevel({ multiscales }: Members): Members | undefined {
+  if (!isMembers(multiscales) || !Array.isArray(multiscales.layout)) return;
+  return multiscales.layout.find(isMembers);
 }
 
 /** Leaves levels out of `multiscales`; `undefined` if none remains. */

@@ -197,11 +197,26 @@ const CASES: Readonly<
     attributes: {
       ome: {
         version: "0.5",
-        multiscales: [{ axes: [], datasets: [{ path: "0" }, { path: "1" }] }],
+        multiscales: [{
+          axes: ["y", "x"].map((name) => ({ name, type: "space" })),
+          datasets: [1, 2].map((factor, i) => ({
+            path: `${i}`,
+            coordinateTransformations: scale(factor, factor),
+          })),
+        }],
       },
-      multiscales: { layout: [{ asset: "0" }, { asset: "1" }] },
+      multiscales: {
+        layout: [
+          { asset: "1", "spatial:transform": [60, 0, 0, 0, -61, 0] },
+          { asset: "0" },
+        ],
+      },
     },
-    texts: ["attributes OME-Zarr 0.5, GeoZarr multiscales"],
+    texts: [
+      "attributes OME-Zarr 0.5, GeoZarr multiscales",
+      "pixels of 1 × 1",
+      "pixels of 61 × 60",
+    ],
     pictured: { path: "1" },
   },
 };

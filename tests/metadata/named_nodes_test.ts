@@ -63,6 +63,59 @@ const CASES: Readonly<
       },
     },
   ],
+  "the first level of GeoZarr, whose place the group has": [
+    "",
+    {
+      "spatial:transform": [10, 0, 5, 0, -10, 7],
+      "spatial:shape": [80, 80],
+      "spatial:bbox": [5, -793, 805, 7],
+      multiscales: {
+        layout: [
+          { asset: "0", "spatial:transform": [10.0, 0, 5, 0, -10, 7] },
+          { asset: "1", "spatial:transform": [20, 0, 5, 0, -20, 7] },
+        ],
+      },
+    },
+    ["0"],
+    {
+      "spatial:transform": [20, 0, 5, 0, -20, 7],
+      "spatial:bbox": [5, -793, 805, 7],
+      multiscales: {
+        layout: [{ asset: "1", "spatial:transform": [20, 0, 5, 0, -20, 7] }],
+      },
+    },
+  ],
+  "the first level of GeoZarr, where the group has another place": [
+    "",
+    {
+      "spatial:transform": [1, 0, 5, 0, -1, 7],
+      multiscales: {
+        layout: [
+          { asset: "0", "spatial:transform": [10, 0, 5, 0, -10, 7] },
+          { asset: "1", "spatial:transform": [20, 0, 5, 0, -20, 7] },
+        ],
+      },
+    },
+    ["0"],
+    {
+      "spatial:transform": [1, 0, 5, 0, -1, 7],
+      multiscales: {
+        layout: [{ asset: "1", "spatial:transform": [20, 0, 5, 0, -20, 7] }],
+      },
+    },
+  ],
+  "the last level of GeoZarr": [
+    "",
+    {
+      "spatial:transform": [10, 0, 5, 0, -10, 7],
+      multiscales: { layout: [{ asset: "0" }, { asset: "1" }] },
+    },
+    ["1"],
+    {
+      "spatial:transform": [10, 0, 5, 0, -10, 7],
+      multiscales: { layout: [{ asset: "0" }] },
+    },
+  ],
   "all levels of GeoZarr": [
     "",
     {

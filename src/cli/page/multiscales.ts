@@ -253,8 +253,16 @@ function hasSameLevels(one: Multiscale, other: Multiscale): boolean {
 
 /** The same levels, described by two conventions. */
 function joined(one: Multiscale, other: Multiscale): Multiscale {
+  // OME-Zarr has sizes without units for images whose place GeoZarr tells.
+  const hasUnits = one.axes.some(({ unit }) => unit !== undefined);
+  const scales = new Map(other.levels.map(({ path, scale }) => [path, scale]));
   return {
     ...one,
+    levels: one.levels.map((level) => {
+      const scale = scales.get(level.path);
+      const isOwn = scale === undefined || hasUnits && level.scale;
+      return isOwn ? level : { ...level, scale };
+    }),
     conventions: [...one.conventions, ...other.conventions],
     axes: one.axes.length > 0 ? one.axes : other.axes,
     method: one.method ?? other.method,
