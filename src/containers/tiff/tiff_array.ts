@@ -235,6 +235,8 @@ export function elementBytes(
   value: unknown,
   isLittleEndian: boolean,
 ): Uint8Array {
+  // GDAL writes arrays without a fill value, whose absent elements are zeros.
+  if (value === null || value === undefined) return new Uint8Array(bits / 8);
   if (kind === "complex") {
     const parts = Array.isArray(value) && value.length === 2 ? value : [];
     const half = (part: unknown) =>

@@ -1,0 +1,35 @@
+/** Arrays of any encoding that the command line stores in TIFF shards, read by other programs. */
+import { assertEquals } from "@std/assert";
+import { runCli } from "../cli/run_cli.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith } from "../support/tools.ts";
+import { PYTHON, runScript } from "./python.ts";
+
+testWith(
+  PYTHON,
+  "zarr-python, tifffile, GDAL and rio-cogeo read the arrays that convert encodes anew for TIFF, in their places, as does Bio-Formats if it is installed",
+  (python) =>
+    inTempDir(async (folder) => {
+      await runScript(python, "make_arrays_for_tiffs.py", folder);
+      const cases: { path: string; options: string[] }[] = JSON.parse(
+        await Deno.readTextFile(`${folder}/cases.json`),
+      );
+      for (const { path, options } of cases) {
+        const tiffs = `${folder}/tiffs/${path}`;
+        for (
+          const args of [
+            [
+              ...[`${folder}/${path}`, tiffs, "--container", "tiff"],
+              ...["--recode", "--suffix", ".tif", "--overwrite"],
+              ...["--parts", ",.index", ...options],
+            ],
+            [tiffs, `${folder}/plain/${path}`, "--plain", "--overwrite"],
+          ]
+        ) {
+          const { code, err } = await runCli("convert", ...args);
+          assertEquals([code, err], [0, ""], args.join(" "));
+        }
+      }
+      await runScript(python, "read_recoded_tiffs.py", folder);
+    }),
+);
