@@ -72,7 +72,7 @@ async function install(
 ): Promise<string> {
   const path = await printed(Deno.execPath(), [
     ...["run", "-A", at("../../tools/run.ts")],
-    ...["run", "-A", at("../../tools/npm/main.ts"), folder],
+    ...["run", "-A", at("../../tools/npm/build_package.ts"), folder],
   ]);
   const tarball = path.trim().split("\n").at(-1)!;
   await Deno.writeTextFile(

@@ -28,15 +28,8 @@ interface PackedManifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-const folder = await Deno.makeTempDir();
-try {
-  console.log(await buildPackage(folder, Deno.args[0] ?? ROOT));
-} finally {
-  await Deno.remove(folder, { recursive: true });
-}
-
-/** Builds the package in a folder, and returns the path of the tarball in another folder. */
-async function buildPackage(folder: string, target: string): Promise<string> {
+/** Builds the package in a folder, and returns the path of the folder of the package in it. */
+export async function buildPackage(folder: string): Promise<string> {
   const packed = join(folder, "packed.tgz");
   await run(
     Deno.execPath(),
@@ -59,13 +52,7 @@ async function buildPackage(folder: string, target: string): Promise<string> {
     join(root, "package.json"),
     JSON.stringify(completed(manifest), null, 2) + "\n",
   );
-  const { stdout } = await run(
-    "npm",
-    ["pack", "--json", "--pack-destination", target, root],
-    { maxBuffer: 2 ** 26 },
-  );
-  const [{ filename }] = JSON.parse(stdout);
-  return join(target, filename);
+  return root;
 }
 
 /** Adds to the manifest of `deno pack` what npm needs. */
@@ -110,5 +97,22 @@ async function renamePackage(folder: string): Promise<void> {
     const path = join(folder, name);
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replaceAll(`"${config.name}`, `"${NAME}`));
+  }
+}
+
+if (import.meta.main) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const target = Deno.args[0] ?? ROOT;
+    const { stdout } = await run(
+      "npm",
+      // deno-fmt-ignore
+      ["pack", "--json", "--pack-destination", target, await buildPackage(folder)],
+      { maxBuffer: 2 ** 26 },
+    );
+    const [{ filename }] = JSON.parse(stdout);
+    console.log(join(target, filename));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 }
