@@ -155,7 +155,11 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
         this.format,
         `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${
           coordinates[wrong]
-        }; expected a placeholder for each dimension with several chunks, such as {${wrong}}`,
+        }; expected a placeholder for each dimension with several chunks, such as ${
+          coordinates.length > MOST_SHOWN
+            ? `{${wrong}}`
+            : `"${coordinates.map((_, i) => `{${i}}`).join("_")}"`
+        }`,
       );
     }
     let key = texts[0]!;
@@ -295,6 +299,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     );
   }
 }
+
+/** The greatest number of dimensions for which an error shows a format. */
+const MOST_SHOWN = 5;
 
 function countRuns(key: string): number {
   return key.match(/[0-9]+/g)?.length ?? 0;

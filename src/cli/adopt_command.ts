@@ -4,7 +4,7 @@ import type {
   AdoptionOptions,
   AdoptPyramidOptions,
 } from "../containers/mod.ts";
-import { FileSystemStore, type Store, type StoreKey } from "../stores/mod.ts";
+import { FileSystemStore, type Store } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -13,8 +13,14 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { adoptV2Place, isV2Place } from "./adopt_v2_command.ts";
-import { type FilesToAdopt, findAdopted } from "./find_adopted.ts";
 import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
+import {
+  findFiles,
+  type FoundFiles,
+  noteText,
+  placeFiles,
+  withTemplate,
+} from "./place_files.ts";
 import {
   ALL_SHARES,
   FINISH_OPTION,
@@ -27,15 +33,20 @@ import { printJson } from "./outputs.ts";
 export const ADOPT: Command = {
   name: "adopt",
   operands: ["FILES…"],
+  operandsWith: { places: [] },
   summary:
     "Makes an array of TIFF or zip files, which stay as they are: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Or, for one folder or URL with an array or a group of Zarr v2 and without --into, writes a zarr.json beside each of its documents.",
   options: {
     "--into <PATH>": "the folder of the array",
     "--template <FORMAT>":
-      "the names of the files, such as row{0}_column{1}.tif; if not given, c/0/1.tif and the like",
+      "the names of the files, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; if not given, c/0/1.tif and the like",
     "--separator <TEXT>": "between the coordinates of {*} in --template",
     "--link":
       "give each file the name of its chunk, too, by a hard link in the folder of the array",
+    "--places <CSV>":
+      "a table of files and their grid coordinates in place of FILES, such as tile.tif,0,1; links the files, as --link does",
+    "--dimension-names <NAMES>":
+      "the names of the dimensions, such as time,y,x; a name may be empty",
     "--multiscale":
       "make a group of each TIFF's page and its overviews, as arrays 0, 1 and so on, with links as --link makes them",
     "--stack":
@@ -55,16 +66,21 @@ export const ADOPT: Command = {
     ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },
-  exclusive: [["share", "finish"], ["multiscale", "overview"], [
-    "page",
-    "series",
-  ]],
+  exclusive: [
+    ["share", "finish"],
+    ["multiscale", "overview"],
+    ["page", "series"],
+    ["places", "template"],
+    ["places", "separator"],
+  ],
   examples: [
     "zarr-parts adopt survey/*.tif --into survey --template 'row{0}_column{1}.tif'",
     "zarr-parts adopt scene.tif --into scene.zarr --link",
     "zarr-parts adopt cog.tif --into cog.zarr --multiscale",
     "zarr-parts adopt downloads/*.tif --into days.zarr --link --stack",
     "zarr-parts adopt survey --into survey --template '{0}_{1}.zip' --dry-run",
+    "zarr-parts adopt maps --into maps --stack --template 'prec_{0+1:02}.tif'",
+    "zarr-parts adopt --places places.csv --into days.zarr --stack",
     "zarr-parts adopt old.zarr",
   ],
   async run(args, io) {
@@ -85,16 +101,11 @@ export const ADOPT: Command = {
       }
     }
     const isMultiscale = args.has("multiscale");
-    const link = args.has("link") || isMultiscale;
-    const found = await findAdopted(args.operands, into, {
-      template: args.text("template"),
-      separator: args.text("separator"),
-      link,
-    });
+    const found = await findFiles(args, into);
     const progress = new ProgressLine(io, args.has("quiet"));
     const share = shareOf(args, io);
     const options: AdoptionOptions = {
-      link,
+      link: found.link,
       overwrite: args.has("overwrite"),
       dryRun: args.has("dry-run"),
       finish: args.has("finish"),
@@ -122,13 +133,19 @@ export const ADOPT: Command = {
       })
       .finally(() => progress.clear());
     const isShare = share !== undefined;
-    if ("levels" in adopted) reportLevels(adopted, isShare, args, into, io);
-    else report(adopted, isShare, args, into, io);
+    const { notes } = "levels" in adopted ? adopted : adopted.report;
+    const allNotes = await withTemplate(notes, found);
+    if ("levels" in adopted) {
+      reportLevels({ ...adopted, notes: allNotes }, isShare, args, into, io);
+    } else {
+      const report = { ...adopted.report, notes: allNotes };
+      reportArray({ ...adopted, report }, isShare, args, into, io);
+    }
     return 0;
   },
 };
 
-function report(
+function reportArray(
   { chunks, report }: AdoptedArray,
   isShare: boolean,
   args: Arguments,
@@ -149,7 +166,7 @@ function report(
     }, indexes of ${bytesText(indexBytes)}`,
   );
   if (missingFiles > 0) io.print(missingText(missingFiles));
-  for (const note of notes) io.print(`  ${note}`);
+  for (const note of notes) io.print(noteText(note));
   if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
 }
 
@@ -191,13 +208,13 @@ function reportLevels(
     );
     if (missingFiles > 0) io.print(missingText(missingFiles));
   }
-  for (const note of notes) io.print(`  ${note}`);
+  for (const note of notes) io.print(noteText(note));
   if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
 }
 
 async function adoptTiffs(
   store: Store,
-  found: FilesToAdopt,
+  found: FoundFiles,
   args: Arguments,
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
@@ -213,28 +230,26 @@ async function adoptTiffs(
 /** The options of adoptions of TIFFs, with the places of the files. */
 async function tiffOptions(
   store: Store,
-  found: FilesToAdopt,
+  found: FoundFiles,
   args: Arguments,
   overview: number | undefined,
 ): Promise<Omit<AdoptPyramidOptions, keyof AdoptionOptions>> {
   if (args.has("array")) throw new UsageError("--array is for zip files only");
-  const { rankOfTiff } = await import("../containers/mod.ts");
+  const { dimensionsOfTiff } = await import("../containers/mod.ts");
   const [page, series] = ["page", "series"].map((name) =>
     wholeNumber(args, name, 0)
   );
   const stack = args.has("stack");
-  const rankOf = async (key: StoreKey) => {
-    const rank = await rankOfTiff(
-      store,
-      key,
-      { page, series, overview },
-      args.has("multiscale"),
-    );
-    return rank > 0 && stack ? rank + 1 : rank;
-  };
+  const isPyramid = args.has("multiscale");
+  const selection = { page, series, overview, stack, isPyramid };
+  const placed = await placeFiles(
+    found,
+    args,
+    (key) => dimensionsOfTiff(store, key, selection),
+  );
   return {
+    ...placed,
     chunkKeyEncoding: found.encoding,
-    files: await placed(found, stack, rankOf),
     stack,
     page,
     series,
@@ -244,7 +259,7 @@ async function tiffOptions(
 
 async function adoptLevels(
   store: Store,
-  found: FilesToAdopt,
+  found: FoundFiles,
   args: Arguments,
   { link: _, ...options }: AdoptionOptions,
 ): Promise<AdoptedPyramid> {
@@ -257,44 +272,26 @@ async function adoptLevels(
 
 async function adoptZips(
   store: Store,
-  found: FilesToAdopt,
+  found: FoundFiles,
   args: Arguments,
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
   for (const name of ["stack", "page", "series", "overview", "fill-value"]) {
     if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
   }
-  const { adoptZip, rankOfZip } = await import("../containers/mod.ts");
+  const { adoptZip, dimensionsOfZip } = await import("../containers/mod.ts");
   const array = args.text("array") ?? "";
-  const rankOf = (key: StoreKey) => rankOfZip(store, key, array);
+  const placed = await placeFiles(
+    found,
+    args,
+    (key) => dimensionsOfZip(store, key, array),
+  );
   return await adoptZip(store, found.path, {
     ...options,
+    ...placed,
     chunkKeyEncoding: found.encoding,
-    files: await placed(found, false, rankOf),
     array,
   });
-}
-
-/** Gives files the coordinates that their order says: one after another in a stack, or a single file. */
-async function placed(
-  { files }: FilesToAdopt,
-  stack: boolean,
-  rankOf: (key: StoreKey) => Promise<number>,
-): Promise<{ key: StoreKey; coordinates: readonly number[] }[]> {
-  const [first] = files;
-  const rank = first!.coordinates === undefined ? await rankOf(first!.key) : 0;
-  if (rank > 0 && files.length > 1 && !stack) {
-    throw new UsageError(
-      `Expected --template or --stack, which say the places of ${
-        unitsText(files.length, "file")
-      } in the array`,
-    );
-  }
-  return files.map(({ key, coordinates }, i) => ({
-    key,
-    coordinates: coordinates ??
-      Array.from({ length: rank }, (_, n) => n === 0 ? i : 0),
-  }));
 }
 
 /** A number, as a bigint where only that is exact. */

@@ -120,7 +120,14 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
     .usage([
       `${command.operands.join(" ")} [options]`,
       ...Object.entries(command.operandsWith ?? {}).map(([name, operands]) =>
-        `zarr-parts ${command.name} --${name} ${operands.join(" ")} [options]`
+        [
+          `zarr-parts ${command.name}`,
+          Object.keys(command.options).find((flags) =>
+            flags.split(" ")[0] === `--${name}`
+          ),
+          ...operands,
+          "[options]",
+        ].join(" ")
       ),
     ].join("\n       "))
     .description(command.summary)
@@ -198,7 +205,8 @@ function assertOperands(
   const changed = Object.keys(operandsWith).find((name) => parsed.has(name));
   const expected = changed === undefined ? operands : operandsWith[changed]!;
   const missing = expected.length - parsed.operands.length;
-  if (missing === 0 || missing < 0 && expected.at(-1)!.endsWith("…")) return;
+  const takesMore = expected.at(-1)?.endsWith("…") ?? false;
+  if (missing === 0 || missing < 0 && takesMore) return;
   const found = parsed.operands.map((each) => JSON.stringify(each)).join(" ");
   const at = args.findLastIndex((text, i) =>
     missing > 0 && i + 1 < args.length &&
@@ -208,7 +216,9 @@ function assertOperands(
     ? ""
     : `; ${JSON.stringify(args[at + 1])} is the value of ${args[at]}`;
   throw new UsageError(
-    `Expected ${expected.join(" and ")}, found ${found || "nothing"}${taken}`,
+    `Expected ${
+      expected.join(" and ") || `nothing but options with --${changed}`
+    }, found ${found || "nothing"}${taken}`,
   );
 }
 

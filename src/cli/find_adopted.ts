@@ -12,8 +12,8 @@ import { assertPath } from "./open_store.ts";
 /** A file of an array. */
 interface FileToAdopt {
   readonly key: StoreKey;
-  /** The grid coordinates; `undefined` if the order of the files gives them. */
-  readonly coordinates: readonly number[] | undefined;
+  /** The name that says the place of the file, if names do. */
+  readonly name: string;
 }
 
 /** The files of an array, and the places of the files and the array. */
@@ -24,6 +24,8 @@ export interface FilesToAdopt {
   /** The path of the array in the store. */
   readonly path: string;
   readonly encoding: ChunkKeyEncoding;
+  /** The encoding of the names; `undefined` if they say no places. */
+  readonly named: ChunkKeyEncoding | undefined;
   readonly files: readonly FileToAdopt[];
 }
 
@@ -41,18 +43,18 @@ export async function findAdopted(
   given: readonly string[],
   into: string,
   { template, separator, link }: {
-    template: string | undefined;
-    separator: string | undefined;
+    template?: string | undefined;
+    separator?: string | undefined;
     link: boolean;
   },
 ): Promise<FilesToAdopt> {
   for (const place of [...given, into]) assertPath(place);
   const folder = resolve(into);
-  const named = template === undefined
+  const format = template === undefined
     ? undefined
     : new TemplateChunkKeyEncoding(template, separator);
   const { paths, found } = await listFiles(given, template);
-  const isSearched = named === undefined && !link;
+  const isSearched = format === undefined && !link;
   // Links that an earlier run made have the names of chunks, and are not adopted again.
   const searched = isSearched || link
     ? found.filter((path) =>
@@ -61,21 +63,23 @@ export async function findAdopted(
     : found;
   const all = [...paths, ...searched];
   if (all.length === 0) {
+    const suggestion = isSearched ? await suggest(found, folder, link) : "";
     throw new UsageError(
       `Expected TIFF or zip files, found none in ${
         given.map(quoted).join(", ")
       }${
         isSearched
-          ? " with names such as c/0/1.tif; --template says other names"
+          ? ` with names such as c/0/1.tif; --template says other names${suggestion}`
           : ""
       }`,
     );
   }
-  const format = formatOf(all);
+  const kind = formatOf(all);
   if (!link) assertInside(all, folder, into);
   const suffix = new SuffixChunkKeyEncoding(
-    extensionOf(all[0]!) ?? (format === "zip" ? ".zip" : ".tiff"),
+    extensionOf(all[0]!) ?? (kind === "zip" ? ".zip" : ".tiff"),
   );
+  const named = format ?? (link ? undefined : suffix);
   const root = link ? commonFolder([folder, ...all.map(dirname)]) : folder;
   const files: FileToAdopt[] = [];
   const adopted: string[] = [];
@@ -84,33 +88,59 @@ export async function findAdopted(
     const name = link
       ? lastSegments(path, template)
       : slashed(relative(folder, path));
-    const coordinates = link && named === undefined
-      ? undefined
-      : decode(named ?? suffix, name);
-    const isPlaced = coordinates !== undefined || link && named === undefined;
-    if (isPlaced) {
-      files.push({ key, coordinates });
+    const problem = named && problemOf(named, name);
+    if (problem === undefined) {
+      files.push({ key, name });
       adopted.push(path);
     } // Folders may hold other files, too, but no chunk with another extension.
-    else if (i < paths.length || isSearched) {
-      throw misnamed(path, into, named, suffix);
+    else if (i < paths.length || isSearched || problem.nearest !== undefined) {
+      throw misnamed(
+        path,
+        into,
+        format === undefined ? suffix : { format, problem },
+        await suggest(all, folder, link),
+      );
     }
   }
   if (files.length === 0) {
     throw new UsageError(
       `No file in ${given.map(quoted).join(", ")} fits --template ${
         quoted(template!)
-      }: expected names such as ${exampleOf(named!)}`,
+      }: expected names such as ${exampleOf(format!)}${
+        found.length === 0
+          ? ""
+          : `, found files such as ${quoted(found[0]!)}${await suggest(
+            found,
+            folder,
+            link,
+          )}`
+      }`,
     );
   }
-  assertEachAdds(given, adopted, named);
+  assertEachAdds(given, adopted, format);
   return {
-    format,
+    format: kind,
     root,
     path: slashed(relative(root, folder)),
-    encoding: link ? suffix : named ?? suffix,
+    encoding: link ? suffix : named!,
+    named,
     files,
   };
+}
+
+/** Suggests a template for the names of files. */
+export async function suggest(
+  paths: readonly string[],
+  folder: string,
+  link: boolean,
+): Promise<string> {
+  const { suggestFormat } = await import("../containers/mod.ts");
+  const format = suggestFormat(
+    paths.filter((path) => !isChunk(folder, path)).map((path) =>
+      link ? lastSegments(path, undefined) : slashed(relative(folder, path))
+    ),
+  );
+  return format === undefined ? "" : `, such as --template '${format}'`;
 }
 
 /** Refuses folders of which no file is adopted. */
@@ -119,11 +149,11 @@ function assertEachAdds(
   adopted: readonly string[],
   named: TemplateChunkKeyEncoding | undefined,
 ): void {
+  const files = new Set(adopted);
   const empty = given.find((place) => {
     const path = resolve(place);
-    return !adopted.some((file) =>
-      file === path || file.startsWith(withEnd(path))
-    );
+    return !files.has(path) &&
+      !adopted.some((file) => file.startsWith(withEnd(path)));
   });
   if (empty === undefined) return;
   throw new UsageError(
@@ -139,19 +169,33 @@ function assertEachAdds(
 function misnamed(
   path: string,
   into: string,
-  named: TemplateChunkKeyEncoding | undefined,
-  { suffix }: SuffixChunkKeyEncoding,
+  names: SuffixChunkKeyEncoding | {
+    format: TemplateChunkKeyEncoding;
+    problem: ChunkKeyError;
+  },
+  suggestion: string,
 ): UsageError {
-  return new UsageError(
-    named === undefined
-      ? `File ${
+  if (names instanceof SuffixChunkKeyEncoding) {
+    const { suffix } = names;
+    return new UsageError(
+      `File ${
         quoted(path)
       } has not the name of a chunk: expected names such as c/0/1${suffix} in ${
         quoted(into)
-      }, --template for other names with numbers, such as --template 'row{0}_column{1}${suffix}', or --link`
-      : `File ${quoted(path)} does not fit --template ${
-        quoted(named.format)
-      }: expected names such as ${exampleOf(named)}`,
+      }, --template for other names with numbers${
+        suggestion || `, such as --template 'row{0}_column{1}${suffix}'`
+      }, or --link`,
+    );
+  }
+  const { format, problem } = names;
+  return new UsageError(
+    `File ${quoted(path)} does not fit --template ${quoted(format.format)}: ${
+      problem.nearest === undefined
+        ? `expected names such as ${exampleOf(format)}`
+        : `it ${problem.problem}, as in ${problem.nearest}`
+    }${
+      suggestion === "" ? "" : `; the names fit other templates${suggestion}`
+    }`,
   );
 }
 
@@ -168,7 +212,7 @@ function isLink(folder: string, path: string): boolean {
 
 function isChunkName(name: string): boolean {
   const encoding = new SuffixChunkKeyEncoding(extensionOf(name) ?? "");
-  return decode(encoding, name) !== undefined;
+  return problemOf(encoding, name) === undefined;
 }
 
 function extensionOf(path: string): string | undefined {
@@ -212,14 +256,16 @@ function lastSegments(path: string, template: string | undefined): string {
   return path.split(sep).slice(-count).join("/");
 }
 
-function decode(
+/** The error of a name that an encoding does not decode. */
+function problemOf(
   encoding: ChunkKeyEncoding,
   name: string,
-): number[] | undefined {
+): ChunkKeyError | undefined {
   try {
-    return encoding.decode(name);
+    encoding.decode(name);
+    return undefined;
   } catch (error) {
-    if (error instanceof ChunkKeyError) return undefined;
+    if (error instanceof ChunkKeyError) return error;
     throw error;
   }
 }

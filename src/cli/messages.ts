@@ -83,6 +83,7 @@ const NAMES = [
   "overview",
   "fillValue",
   "array",
+  "dimensionNames",
 ];
 
 /** Matches `the option "a"`, `the options "a" and "b"`, and `set a: true`. */
@@ -102,6 +103,11 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["by adoptV2 or zarr-parts adopt", "by zarr-parts adopt"],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
+  ["Expected dimensionNames to have", "Expected --dimension-names to have"],
+  [
+    "or list the files with their coordinates",
+    "or give --places with a table of the files and their coordinates",
+  ],
   [
     /Unknown (?:chunk key encoding|codec) "unfinished, to be finished by: ([^"]+)"; known are [^(]*[^( ]/g,
     "A conversion in place is unfinished; finish it by the same command again, $1 with the folder that it was run on",

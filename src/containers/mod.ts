@@ -12,6 +12,8 @@ export type {
   AdoptionOptions,
   AdoptionReport,
 } from "./adoption/adoption_options.ts";
+export { placeByName } from "./adoption/files_to_adopt.ts";
+export { notesOnStarts, suggestFormat } from "./adoption/suggest_format.ts";
 export type {
   AdoptedMismatch,
   AdoptedVerification,
@@ -45,11 +47,11 @@ export type {
   TiffPage,
   TiffPlace,
 } from "./tiff/tiff_page.ts";
-export { rankOfTiff } from "./tiff/read_tiff.ts";
+export { dimensionsOfTiff } from "./tiff/read_tiff.ts";
 export { verifyAdopted } from "./tiff/verify_adopted_tiffs.ts";
 export { verifyAdoptedFile } from "./verify_adopted_file.ts";
 export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";
 export { fitZip, type FitZipOptions, type ZipRecoding } from "./zip/fit_zip.ts";
 export { verifyAdoptedZip } from "./zip/verify_adopted_zips.ts";
 export { zipContainer, type ZipOptions } from "./zip/zip_container.ts";
-export { rankOfZip } from "./zip/zipped_array.ts";
+export { dimensionsOfZip } from "./zip/zipped_array.ts";

@@ -328,7 +328,7 @@ const MISTAKES: [string, number, string][] = [
   [
     "FILES --into DIR/new --link",
     2,
-    "Expected --template or --stack, which say the places of 2 files",
+    "Expected --template, such as --template 'y{0}_x{1}.tif', --places or --stack, which say the places of 2 files",
   ],
   [
     "FILES DIR/empty --into DIR --template y{0}_x{1}.tif",

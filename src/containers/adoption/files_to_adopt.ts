@@ -1,5 +1,8 @@
 import { isInShare, type Share } from "../../arrays/mod.ts";
-import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  innermostEncoding,
+} from "../../chunk_key_encoding/mod.ts";
 import { ChunkKeyError, describe, describeAll } from "../../errors/mod.ts";
 import {
   describeStore,
@@ -8,6 +11,7 @@ import {
   type StoreOptions,
 } from "../../stores/mod.ts";
 import type { AdoptionOptions } from "./adoption_options.ts";
+import { suggestFormat } from "./suggest_format.ts";
 
 /** The number of keys that a message names. */
 const MOST_NAMED = 3;
@@ -18,14 +22,21 @@ export interface FoundFile {
   readonly key: StoreKey;
 }
 
+/** A file, and the name that says its place. */
+export interface NamedFile {
+  readonly name: string;
+  readonly key: StoreKey;
+}
+
 /**
  * Finds the files of an array: those below its root whose keys one of the encodings
- * decodes.
+ * decodes. Their names are keys relative to the array.
  *
  * @param root The prefix of the array's keys, without a last `/`.
  * @param encodings At least one encoding.
  * @param extension Matches keys of files of the format, for messages.
- * @throws {RangeError} If there are none, or their keys are of several encodings.
+ * @throws {RangeError} If there are none, their keys are of several encodings, or a key
+ * has a number that is no chunk's.
  * @throws {TypeError} If the store cannot list.
  */
 export async function findFiles(
@@ -34,10 +45,10 @@ export async function findFiles(
   encodings: readonly ChunkKeyEncoding[],
   extension: RegExp,
   options: StoreOptions,
-): Promise<{ encoding: ChunkKeyEncoding; files: FoundFile[] }> {
+): Promise<{ encoding: ChunkKeyEncoding; files: NamedFile[] }> {
   const keys = await listKeys(store, root, options);
   const found = encodings
-    .map((encoding) => ({ encoding, files: decode(keys, root, encoding) }))
+    .map((encoding) => ({ encoding, files: select(keys, root, encoding) }))
     .filter(({ files }) => files.length > 0);
   const [first, second] = found;
   if (second !== undefined) {
@@ -50,6 +61,9 @@ export async function findFiles(
   if (first !== undefined) return first;
   const named = keys.filter((key) => extension.test(key));
   const examples = (named.length > 0 ? named : keys).slice(0, MOST_NAMED);
+  const format = suggestFormat(
+    named.map((key) => key.slice(root.length + 1)),
+  );
   throw new RangeError(
     `Found no file below ${
       describe(root || "/")
@@ -57,7 +71,11 @@ export async function findFiles(
       describeAll(encodings.map(exampleOf))
     }, among ${keys.length} keys${
       examples.length > 0 ? ` such as ${describeAll(examples)}` : ""
-    }: name the files by the option "chunkKeyEncoding", or list them in "files" with link: true`,
+    }: name the files by the option "chunkKeyEncoding"${
+      format === undefined
+        ? ""
+        : `, such as "template" with the format ${describe(format)}`
+    }, or list them in "files" with link: true`,
   );
 }
 
@@ -78,20 +96,106 @@ async function listKeys(
   return keys;
 }
 
-function decode(
+/** Selects the keys that an encoding decodes. */
+function select(
   keys: readonly StoreKey[],
   root: string,
   encoding: ChunkKeyEncoding,
-): FoundFile[] {
+): NamedFile[] {
   return keys.flatMap((key) => {
+    const name = key.slice(root.length + 1);
     try {
-      const coordinates = encoding.decode(key.slice(root.length + 1));
-      return [{ key, coordinates }];
+      encoding.decode(name);
+      return [{ key, name }];
     } catch (error) {
-      if (error instanceof ChunkKeyError) return [];
-      throw error;
+      if (!(error instanceof ChunkKeyError)) throw error;
+      if (error.nearest === undefined) return [];
+      throw new RangeError(
+        `File ${describe(key)} ${error.problem}, as in ${
+          describe(error.nearest)
+        }: rename the file, name all files by another format, or list those of the array in "files"`,
+      );
     }
   });
+}
+
+/**
+ * Gives files the coordinates that their names say.
+ *
+ * @param dimensionsOf Returns the names of the dimensions of an array of a file. Only
+ * templates need them, which may leave out dimensions.
+ * @param isPicture Whether the dimensions are those of TIFFs, `y` and `x` among them.
+ * @throws {RangeError} If names of pictures say one of the coordinates `y` and `x` alone.
+ */
+export async function placeByName(
+  encoding: ChunkKeyEncoding,
+  files: readonly NamedFile[],
+  dimensionsOf: (key: StoreKey) => Promise<readonly (string | null)[]>,
+  isPicture = false,
+): Promise<FoundFile[]> {
+  const { key, name } = files[0]!;
+  const isTemplate = innermostEncoding(encoding).name === "template";
+  const names = isTemplate ? await dimensionsOf(key) : undefined;
+  const rank = names && isKeyFor(encoding, name, names.length)
+    ? names.length
+    : undefined;
+  if (rank !== undefined && isPicture && files.length > 1) {
+    assertBothNumbered(encoding, key, names!);
+  }
+  return files.map(({ key, name }) => ({
+    key,
+    coordinates: encoding.decode(name, rank),
+  }));
+}
+
+/** Whether a name is that of a chunk of an array with some number of dimensions. */
+function isKeyFor(
+  encoding: ChunkKeyEncoding,
+  name: string,
+  rank: number,
+): boolean {
+  try {
+    encoding.decode(name, rank);
+    return true;
+  } catch (error) {
+    if (error instanceof ChunkKeyError) return false;
+    throw error;
+  }
+}
+
+/** Refuses names that tell the rows of pictures, but not the columns, since such files may rather be a stack. */
+function assertBothNumbered(
+  encoding: ChunkKeyEncoding,
+  key: StoreKey,
+  dimensionNames: readonly (string | null)[],
+): void {
+  const zeros = dimensionNames.map(() => 0);
+  const isNumbered = (dimension: number) => {
+    try {
+      encoding.encode(zeros.with(dimension, 1));
+      return true;
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
+  };
+  const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name)) as [
+    number,
+    number,
+  ];
+  if (isNumbered(y) === isNumbered(x)) return;
+  const [has, lacks] = isNumbered(y) ? ["y", "x"] : ["x", "y"];
+  throw new RangeError(
+    `File ${
+      describe(key)
+    } has a number for its dimension ${has} and none for ${lacks}, of ${
+      describe(dimensionNames)
+    }: ${
+      dimensionNames[0] === "stack"
+        ? ""
+        : "set stack: true to put each file at one place of a new first dimension, or "
+    }number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
+  );
 }
 
 function exampleOf(encoding: ChunkKeyEncoding): string {

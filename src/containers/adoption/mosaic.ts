@@ -40,21 +40,6 @@ export function mosaicOf(
   };
 }
 
-/** Returns a note for each dimension along which no file has the grid coordinate 0. */
-export function notesOnStarts(
-  files: readonly Pick<MosaicFile, "coordinates">[],
-): string[] {
-  return files[0]!.coordinates.flatMap((_, dimension) => {
-    const first = files.reduce(
-      (least, { coordinates }) => Math.min(least, coordinates[dimension]!),
-      Infinity,
-    );
-    return first === 0 ? [] : [
-      `The first file along dimension ${dimension} has the grid coordinate ${first}: elements before it have the fill value`,
-    ];
-  });
-}
-
 /** The lengths of the array and of a shard along a dimension. */
 function lengthsOf(
   files: readonly MosaicFile[],
@@ -107,4 +92,9 @@ function assertEqual(
       describe(other.coordinates)
     }: files of one array have the same length, except those at its end`,
   );
+}
+
+/** The greatest number that divides two whole numbers from 0. */
+export function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
 }

@@ -24,7 +24,7 @@ import {
   writeAdoption,
 } from "../adoption/adopt_files.ts";
 import type { AdoptedArray } from "../adoption/adoption_options.ts";
-import { notesOnStarts } from "../adoption/mosaic.ts";
+import { notesOnStarts } from "../adoption/suggest_format.ts";
 import {
   type AdoptPyramidOptions,
   assertAdoptPyramid,
@@ -104,7 +104,7 @@ export async function adoptPyramid(
   const { encoding, files } = await findTiffs(
     store,
     root,
-    options,
+    { ...options, isPyramid: true },
     storeOptions,
   );
   const { toRead, own } = tiffsToRead(files, options);
@@ -167,7 +167,7 @@ export async function adoptPyramid(
       report: { ...reports[i]!, notes: [] },
     })),
     attributes: group.attributes,
-    notes: [...notesOnStarts(files), ...notes, ...ownNotes],
+    notes: [...notesOnStarts(files, encoding), ...notes, ...ownNotes],
   };
 }
 

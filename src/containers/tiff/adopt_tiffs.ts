@@ -10,7 +10,7 @@ import {
 import { adoptFiles } from "../adoption/adopt_files.ts";
 import type { AdoptedArray } from "../adoption/adoption_options.ts";
 import { countSteps } from "../adoption/files_to_adopt.ts";
-import { notesOnStarts } from "../adoption/mosaic.ts";
+import { notesOnStarts } from "../adoption/suggest_format.ts";
 import {
   type AdoptTiffsOptions,
   assertAdoptTiffs,
@@ -124,7 +124,7 @@ export async function adoptTiffs(
   return await adoptFiles(store, path, metadata, level.files, {
     ...options,
     notes: [
-      ...notesOnStarts(files),
+      ...notesOnStarts(files, encoding),
       ...notes,
       ...notesOnPages(read, options),
     ],

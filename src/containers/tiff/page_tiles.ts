@@ -1,4 +1,5 @@
 import type { ShardIndex } from "../../shards/mod.ts";
+import { greatestDivisor } from "../adoption/mosaic.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
 import {
   CONVERT,
@@ -280,9 +281,4 @@ function dividedStrips(
         strip && { offset: strip.offset + j * tileSize, length: tileSize },
     )
   );
-}
-
-/** The greatest number that divides two whole numbers from 1. */
-export function greatestDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestDivisor(b, a % b);
 }

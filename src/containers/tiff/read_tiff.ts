@@ -9,7 +9,12 @@ import {
 import { describeTiff } from "./describe_tiff.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
 import type { TiffPage, TiffPlace } from "./tiff_page.ts";
-import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
+import {
+  seriesShardOf,
+  shardOf,
+  stacked,
+  type TiffShard,
+} from "./tiff_shard.ts";
 
 /** Which pages of a file are adopted. */
 export interface PageSelection {
@@ -117,21 +122,27 @@ export async function readShard(
   return tiff.shardOf(selection.overview);
 }
 
-/**
- * The number of dimensions of the array that the pages of a file make.
- *
- * @param findsSeries Whether a series is selected by default, as `adoptPyramid` does.
- */
-export async function rankOfTiff(
+/** Which pages of files are adopted, and how. */
+export interface FilesSelection extends PageSelection {
+  /** Whether each file is one element along a new first dimension. */
+  readonly stack?: boolean | undefined;
+  /** Whether a series is selected by default, and all overviews of a file, as by `adoptPyramid`. */
+  readonly isPyramid?: boolean | undefined;
+}
+
+/** The names of the dimensions of the array that the pages of a file make; none if there is no such file. */
+export async function dimensionsOfTiff(
   store: Store,
   key: StoreKey,
-  selection: PageSelection,
-  findsSeries = false,
-): Promise<number> {
-  const size = await readSize(store, key);
-  if (size === undefined) return 0;
-  const tiff = await readTiff(store, { key, size }, selection, {}, findsSeries);
-  return tiff.shardOf(selection.overview).shape.length;
+  { stack = false, isPyramid = false, ...selection }: FilesSelection,
+  options: StoreOptions = {},
+): Promise<readonly string[]> {
+  const size = await readSize(store, key, options);
+  if (size === undefined) return [];
+  const file = { key, size };
+  const tiff = await readTiff(store, file, selection, options, isPyramid);
+  const shard = tiff.shardOf(selection.overview);
+  return (stack ? stacked(shard) : shard).dimensionNames;
 }
 
 /** The number of bits of an encoded selection that hold the page, or the series. */

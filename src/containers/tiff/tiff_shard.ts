@@ -1,7 +1,7 @@
 import { DamageError, describe } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
-import { greatestDivisor } from "./page_tiles.ts";
+import { greatestDivisor } from "../adoption/mosaic.ts";
 import type { TiffSeries } from "./ome_axes.ts";
 import type { TiffPage } from "./tiff_page.ts";
 

@@ -20,6 +20,7 @@ import { adoptedLayout, adoptedParts } from "../adoption/adopted_index.ts";
 import {
   filesOfShare,
   findFiles,
+  placeByName,
   type SharedFile,
 } from "../adoption/files_to_adopt.ts";
 import { type Mosaic, type MosaicFile, mosaicOf } from "../adoption/mosaic.ts";
@@ -32,7 +33,13 @@ import {
 import { assertJpeg } from "./jpeg_tiles.ts";
 import type { TiffSeries } from "./ome_axes.ts";
 import { MOST_TILES } from "./page_tiles.ts";
-import { encodeSelection, readTiff, type TiffPicture } from "./read_tiff.ts";
+import {
+  dimensionsOfTiff,
+  encodeSelection,
+  type FilesSelection,
+  readTiff,
+  type TiffPicture,
+} from "./read_tiff.ts";
 import {
   bandsFirst,
   commonRows,
@@ -265,17 +272,23 @@ interface FoundTiffs {
 export async function findTiffs(
   store: Store,
   root: "" | StoreKey,
-  { chunkKeyEncoding, files }: Pick<
-    AdoptTiffsOptions,
-    "chunkKeyEncoding" | "files"
-  >,
+  { chunkKeyEncoding, files, ...selection }:
+    & Pick<AdoptTiffsOptions, "chunkKeyEncoding" | "files">
+    & FilesSelection,
   options: StoreOptions,
 ): Promise<FoundTiffs> {
   const encodings = chunkKeyEncoding === undefined
     ? [".tiff", ".tif"].map((suffix) => new SuffixChunkKeyEncoding(suffix))
     : [toChunkKeyEncoding(chunkKeyEncoding)];
   if (files === undefined) {
-    return await findFiles(store, root, encodings, EXTENSION, options);
+    const found = await findFiles(store, root, encodings, EXTENSION, options);
+    const placed = await placeByName(
+      found.encoding,
+      found.files,
+      (key) => dimensionsOfTiff(store, key, selection, options),
+      true,
+    );
+    return { encoding: found.encoding, files: placed };
   }
   if (files.length === 0) throw new RangeError("Expected files, found none");
   const isShort = files[0]!.key.toLowerCase().endsWith(".tif");

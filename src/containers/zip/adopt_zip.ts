@@ -24,6 +24,7 @@ import {
   assertWritable,
   type Store,
   type StoreKey,
+  type StoreOptions,
 } from "../../stores/mod.ts";
 import { adoptFiles, FILES_AT_ONCE } from "../adoption/adopt_files.ts";
 import {
@@ -42,15 +43,14 @@ import {
   filesOfShare,
   findFiles,
   type FoundFile,
+  placeByName,
 } from "../adoption/files_to_adopt.ts";
-import {
-  type MosaicFile,
-  mosaicOf,
-  notesOnStarts,
-} from "../adoption/mosaic.ts";
+import { type MosaicFile, mosaicOf } from "../adoption/mosaic.ts";
+import { notesOnStarts } from "../adoption/suggest_format.ts";
 import {
   contentsOf,
   differentMember,
+  dimensionsOfZip,
   indexOf,
   memberText,
   readZippedArray,
@@ -129,7 +129,7 @@ export async function adoptZip(
 ): Promise<AdoptedArray> {
   assertStore(store);
   assertAdoptZipOptions(options);
-  const { key, files, array = "", signal } = options;
+  const { key, files, array = "", dimensionNames, signal } = options;
   const root = arrayRoot(path);
   assertWritable(store, `${root}/zarr.json`);
   const encoding = toChunkKeyEncoding(
@@ -138,7 +138,7 @@ export async function adoptZip(
   const reading = signal ? { signal } : {};
   const found: readonly (Partial<FoundFile> & { key: StoreKey })[] =
     key !== undefined ? [{ key }] : files ??
-      (await findFiles(store, root, [encoding], /\.zip$/i, reading)).files;
+      await findZips(store, root, encoding, array, reading);
   const toRead = filesOfShare(found, options);
   const own = toRead.filter(({ isOwn }) => isOwn).length;
   const onStep = countSteps(
@@ -164,7 +164,7 @@ export async function adoptZip(
     key,
     coordinates: coordinates ?? zips[0]!.coordinates,
   }));
-  const notes = [...compare(zips), ...notesOnStarts(all)];
+  const notes = [...compare(zips), ...notesOnStarts(all, encoding)];
   const { metadata, chunkShape } = zips[0]!;
   const mosaic = mosaicOf(zips, chunkShape, "chunks");
   const layout = adoptedLayout(mosaic.chunksPerShard);
@@ -177,6 +177,7 @@ export async function adoptZip(
     },
     chunk_key_encoding: encoding.toJSON(),
     codecs: [adoptedSharding(chunkShape, metadata.codecs)],
+    ...dimensionNames && { dimension_names: [...dimensionNames] },
     storage_transformers: [new ConcatParts(adoptedParts(layout)).toJSON()],
   };
   return await adoptFiles(
@@ -189,6 +190,28 @@ export async function adoptZip(
       contents: contentsOf(array),
     })),
     { ...options, notes, all, onStep },
+  );
+}
+
+/** Finds the files whose keys an encoding decodes. */
+async function findZips(
+  store: Store,
+  root: "" | StoreKey,
+  encoding: ChunkKeyEncoding,
+  array: string,
+  options: StoreOptions,
+): Promise<FoundFile[]> {
+  const { files } = await findFiles(
+    store,
+    root,
+    [encoding],
+    /\.zip$/i,
+    options,
+  );
+  return await placeByName(
+    encoding,
+    files,
+    (key) => dimensionsOfZip(store, key, array, options),
   );
 }
 
@@ -285,6 +308,8 @@ export interface AdoptZipOptions extends AdoptionOptions {
     | undefined;
   /** The path of the array inside the zips. Defaults to `""`, the root. */
   array?: string | undefined;
+  /** A name for each dimension, or `null`. By default, those of the arrays in the zips. */
+  dimensionNames?: readonly (string | null)[] | undefined;
 }
 
 const OPTIONS: OptionRules<AdoptZipOptions> = {
@@ -297,6 +322,7 @@ const OPTIONS: OptionRules<AdoptZipOptions> = {
       ["string", "object"].includes(typeof value) && value !== null,
   },
   array: { ...TEXT, expected: "a path" },
+  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
 };
 
 /** Refuses options that are unknown or of a wrong type. */

@@ -108,13 +108,15 @@ export async function readZippedArray(
   };
 }
 
-/** The number of dimensions of an array in a zip, whose path is `array`. */
-export async function rankOfZip(
+/** The names of the dimensions of an array in a zip, whose path is `array`. */
+export async function dimensionsOfZip(
   store: Store,
   key: StoreKey,
   array: string,
-): Promise<number> {
-  return (await readZippedArray(store, key, array, {})).metadata.shape.length;
+  options: StoreOptions = {},
+): Promise<readonly (string | null)[]> {
+  const { metadata } = await readZippedArray(store, key, array, options);
+  return metadata.dimension_names ?? metadata.shape.map(() => null);
 }
 
 /** Opens an array in a zip. If another node is at its path, the error says how to name the array. */

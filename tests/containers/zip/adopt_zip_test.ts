@@ -135,6 +135,7 @@ Deno.test("adoptZip adopts files by their names, by their places and by links", 
   });
   assertEquals(report.notes, [
     "The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
+    'The format "month_{0+1:02}.zip" gives these files grid coordinates from 0 on, without such gaps',
   ]);
   assertEquals(await elementsOf(store, "a"), [0, 0, 0, 0, ...elements]);
 
@@ -437,7 +438,7 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     ],
     [
       { template: "" },
-      'Unknown option "template" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding" and "array"',
+      'Unknown option "template" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding", "array" and "dimensionNames"',
     ],
     [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
     [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],

@@ -285,7 +285,7 @@ Deno.test("zipContainer refuses arrays whose shards cannot be zip files, with th
         names: { name: "template", configuration: { format: "{0}.bin" } },
       }),
     MetadataError,
-    "rank",
+    "has no placeholder for dimension 1",
   );
 });
 

@@ -1,0 +1,478 @@
+/** Files as people name them: templates that start at other numbers, and tables of places. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import * as zarr from "zarrita";
+import { FileSystemStore } from "../../mod.ts";
+import { withZarrParts } from "../../zarrita.ts";
+import { tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
+import { treeOf } from "../support/tree.ts";
+import { runCli } from "./run_cli.ts";
+
+/** Writes files whose elements are 1, 2, 3 and so on, in the order of their names. */
+async function writeFiles(
+  folder: string,
+  names: readonly string[],
+): Promise<void> {
+  for (const [i, name] of names.entries()) {
+    const path = `${folder}/${name}`;
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    const fileOf = name.endsWith(".zip") ? zipOf : tiffOf;
+    await Deno.writeFile(path, fileOf(i + 1));
+  }
+}
+
+/** The shape of the grid of files, each of 16 × 16 elements, and the first element of each. */
+async function gridOf(
+  folder: string,
+): Promise<{ grid: number[]; values: number[]; names: unknown }> {
+  const root = zarr.root(withZarrParts(new FileSystemStore(folder)));
+  const array = await zarr.open(root, { kind: "array" });
+  const { data, shape } = await zarr.get(
+    array,
+    array.shape.map((length, i) =>
+      i < array.shape.length - 2 ? null : zarr.slice(0, length, 16)
+    ),
+  );
+  return {
+    grid: shape,
+    values: [...data as Uint8Array],
+    names: array.dimensionNames,
+  };
+}
+
+/** A naming scheme: the names of files, the arguments, and the files by grid coordinates. 0 stands for a missing file. */
+interface Scheme {
+  readonly files: readonly string[];
+  readonly args: readonly string[];
+  readonly grid: readonly number[];
+  readonly values: readonly number[];
+}
+
+const SCHEMES: Record<string, Scheme> = {
+  "WorldClim: months from 01": {
+    files: ["wc2.1_10m_prec_01.tif", "wc2.1_10m_prec_02.tif"],
+    args: ["--stack", "--template", "wc2.1_10m_prec_{0+1:02}.tif"],
+    grid: [2, 1, 1],
+    values: [1, 2],
+  },
+  "a microscope: t from 1, z by 10, c from 1, y and x in the file": {
+    files: [
+      "img_t001_z000.tif",
+      "img_t001_z010.tif",
+      "img_t001_z020.tif",
+      "img_t003_z010.tif",
+    ],
+    args: ["--stack", "--template", "img_t001_z{0*10:03}.tif"],
+    grid: [3, 1, 1],
+    values: [1, 2, 3],
+  },
+  "a microscope: rows and columns of a mosaic from 1": {
+    files: ["r01c01.tif", "r01c02.tif", "r02c01.tif", "r02c02.tif"],
+    args: ["--template", "r{0+1:02}c{1+1:02}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 4],
+  },
+  "Micro-Manager: the column before the row": {
+    files: ["1-Pos_000_000.tif", "1-Pos_001_000.tif", "1-Pos_000_001.tif"],
+    args: ["--template", "1-Pos_{1:03}_{0:03}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 0],
+  },
+  "tiles x{x}_y{y}": {
+    files: ["x0_y0.tif", "x1_y0.tif", "x0_y1.tif", "x1_y1.tif"],
+    args: ["--template", "x{1}_y{0}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 4],
+  },
+  "SRTM: rows from north to south": {
+    files: ["N47E006.tif", "N47E007.tif", "N46E006.tif", "N46E007.tif"],
+    args: ["--template", "N{0*-1+47}E{1+6:03}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 4],
+  },
+  "ESA WorldCover: by 3 degrees": {
+    files: ["N48E006_Map.tif", "N48E009_Map.tif", "N45E006_Map.tif"],
+    args: ["--template", "N{0*-3+48}E{1*3+6:03}_Map.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 0],
+  },
+  "Hansen: by 10 degrees": {
+    files: ["t_60N_010E.tif", "t_60N_020E.tif", "t_50N_020E.tif"],
+    args: ["--template", "t_{0*-10+60}N_{1*10+10:03}E.tif"],
+    grid: [2, 2],
+    values: [1, 2, 0, 3],
+  },
+  "west of Greenwich: columns from west to east": {
+    files: ["N40W121.tif", "N40W120.tif"],
+    args: ["--template", "N{0*-1+40}W{1*-1+121}.tif"],
+    grid: [1, 2],
+    values: [1, 2],
+  },
+  "GDAL's gdal_retile: rows and columns from 1": {
+    files: ["dem_1_1.tif", "dem_1_2.tif", "dem_2_1.tif", "dem_2_2.tif"],
+    args: ["--template", "dem_{0+1}_{1+1}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 4],
+  },
+  "offsets in pixels": {
+    files: ["a_0_0.tif", "a_0_16.tif", "a_16_0.tif", "a_16_16.tif"],
+    args: ["--template", "a_{0*16}_{1*16}.tif"],
+    grid: [2, 2],
+    values: [1, 2, 3, 4],
+  },
+  "folders of columns": {
+    files: ["7/4.tif", "7/5.tif", "8/4.tif"],
+    args: ["--template", "{1+7}/{0+4}.tif"],
+    grid: [2, 2],
+    values: [1, 3, 2, 0],
+  },
+  "years in a row": {
+    files: ["lst_2019.tif", "lst_2020.tif", "lst_2022.tif"],
+    args: ["--stack", "--template", "lst_{0+2019}.tif"],
+    grid: [4, 1, 1],
+    values: [1, 2, 0, 3],
+  },
+  "zips: a year of days, rows only": {
+    files: ["day_001.zip", "day_002.zip", "day_004.zip"],
+    args: ["--template", "day_{0+1:03}.zip"],
+    grid: [4, 1],
+    values: [1, 2, 0, 3],
+  },
+  "zips: columns only": {
+    files: ["east_010.zip", "east_020.zip"],
+    args: ["--template", "east_{1*10+10:03}.zip"],
+    grid: [1, 2],
+    values: [1, 2],
+  },
+};
+
+for (const [name, { files, args, grid, values }] of Object.entries(SCHEMES)) {
+  Deno.test(`adopt places ${name}`, async () => {
+    await inTempDir(async (folder) => {
+      const place = `${folder}/files`;
+      await writeFiles(place, files);
+      const before = await treeOf(place);
+      const isSearched = !args.some((arg) => arg.includes("t001"));
+      const given = isSearched
+        ? [place]
+        : files.slice(0, 3).map((file) => `${place}/${file}`);
+      const { code, out, err } = await runCli(
+        ...["adopt", ...given, "--into", place, ...args],
+      );
+      assertEquals([code, err], [0, ""]);
+      const missing = values.filter((value) => value === 0).length;
+      assertStringIncludes(out, `${values.length - missing} file`);
+      assertEquals(out.includes("no file"), missing > 0, out);
+      assert(!out.includes("The first file"), out);
+      const found = await gridOf(place);
+      assertEquals([found.grid, found.values], [[...grid], [...values]]);
+      for (const [key, bytes] of Object.entries(before)) {
+        assertEquals((await treeOf(place))[key], bytes);
+      }
+      const verified = await runCli("verify", place, "--deep");
+      assertEquals(verified.code, 0, verified.out);
+
+      // By links, the array is the same.
+      const linked = await runCli(
+        ...["adopt", ...given, "--into", `${folder}/linked`, "--link", ...args],
+      );
+      assertEquals([linked.code, linked.err], [0, ""]);
+      assertEquals(await gridOf(`${folder}/linked`), found);
+    });
+  });
+}
+
+Deno.test("adopt suggests the template of the files that it finds", async () => {
+  for (const { files, args, values } of Object.values(SCHEMES)) {
+    const expected = args.at(-1)!;
+    // Files of one row or column do not tell the other dimension, nor do few dates.
+    if (/t001|Pos_|east|\+7/.test(expected) || values.length < 2) continue;
+    await inTempDir(async (folder) => {
+      await writeFiles(folder, files);
+      const { code, err } = await runCli("adopt", folder, "--into", folder);
+      assertEquals(code, 2);
+      assertStringIncludes(err, "found none in");
+      assertStringIncludes(err, `, such as --template '${expected}'`);
+    });
+  }
+  for (
+    const files of [
+      ["S2A_T32TMT_20240501T102021.tif", "S2B_T32TMT_20240606T102021.tif"],
+      ["prec_20240131.tif", "prec_20240229.tif"],
+      ["a1.tif", "a02.tif"],
+      ["a.tif"],
+      ["a1_1.tif", "a1_1.TIF"],
+    ]
+  ) {
+    await inTempDir(async (folder) => {
+      await writeFiles(folder, files);
+      const { err } = await runCli("adopt", folder, "--into", folder);
+      assert(!err.includes("such as --template"), err);
+    });
+  }
+});
+
+Deno.test("adopt suggests a template whose numbers start where those of the files do", async () => {
+  await inTempDir(async (folder) => {
+    const names = [1, 2].flatMap((y) =>
+      [10, 20, 30].map((x) => `t${y}_${x}.tif`)
+    );
+    await writeFiles(folder, names);
+    const args = ["adopt", folder, "--into", folder, "--dry-run", "--template"];
+    const { code, out } = await runCli(...args, "t{0}_{1}.tif");
+    assertEquals(code, 0);
+    assertEquals(out.split("\n").slice(1, -1), [
+      "  48 × 496 elements, 6 inner chunks, indexes of 312 B",
+      "  87 places have no file: their elements have the fill value",
+      "  The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
+      "  The first file along dimension 1 has the grid coordinate 10: elements before it have the fill value",
+      "  The files along dimension 1 are 10 grid coordinates apart: elements between them have the fill value",
+      "  --template 't{0+1}_{1*10+10}.tif' gives these files grid coordinates from 0 on, without such gaps",
+    ]);
+    const linked = await runCli(
+      ...["adopt", folder, "--into", `${folder}/new`, "--dry-run", "--link"],
+      ...["--template", "t{0}_{1}.tif"],
+    );
+    assertEquals(
+      linked.out.split("\n").slice(1),
+      out.split("\n").slice(1),
+    );
+    const right = await runCli(...args, "t{0+1}_{1*10+10}.tif");
+    assertEquals(right.out.split("\n").slice(1, -1), [
+      "  32 × 48 elements, 6 inner chunks, indexes of 312 B",
+    ]);
+  });
+});
+
+/** Templates that do not fit the files t1_10.tif, t1_20.tif and t2_20.tif, and what the message says. */
+const MISFITS: [string, string][] = [
+  [
+    "DIR --template t{0+1}_{1*20}.tif",
+    'File "DIR/t1_10.tif" does not fit --template "t{0+1}_{1*20}.tif": it has 10 at {1*20}; expected 0 or 20, as in t1_20.tif; the names fit other templates, such as --template \'t{0+1}_{1*10+10}.tif\'',
+  ],
+  [
+    "DIR/t1_20.tif --template t{0+1}_{1*20+40}.tif",
+    "it has 20 at {1*20+40}; expected 40, as in t1_40.tif",
+  ],
+  [
+    "DIR --template t{0+2}_{1*10}.tif",
+    "it has 1 at {0+2}; expected 2, as in t2_10.tif",
+  ],
+  [
+    "DIR --template t{0:02}_{1}.tif",
+    "it has 1 at {0:02}; expected 01, as in t01_10.tif",
+  ],
+  [
+    "DIR --template u{0}_{1}.tif",
+    'No file in "DIR" fits --template "u{0}_{1}.tif": expected names such as u0_1.tif, found files such as "DIR/t1_10.tif", such as --template \'t{0+1}_{1*10+10}.tif\'',
+  ],
+  [
+    "DIR --template t1_{0*10+10}.tif",
+    'File "/t1_10.tif" has a number for its dimension y and none for x, of ["y", "x"]: give --stack to put each file at one place of a new first dimension, or number both, as by "{0}_{1}", or give --places with a table of the files and their coordinates (in DIR)',
+  ],
+  [
+    "DIR --template t{0}_{1}.tif --stack",
+    'has a number for its dimension y and none for x, of ["stack", "y", "x"]: number both, as by "{1}_{2}", or',
+  ],
+  [
+    "DIR --template t{0}_{1}.tif --dimension-names a,b,c",
+    "Expected --dimension-names to have one name for each of the 2 dimensions, found",
+  ],
+  ["DIR --template t{0*0}_{1}.tif", 'holds a single "{"'],
+  [
+    "DIR --template t{1}_{2}.tif",
+    'File "/t1_10.tif" is at [0, 1, 10], where an array of it has the dimensions ["y", "x"]',
+  ],
+];
+
+Deno.test("adopt names files that do not fit a template, and the nearest names that do", async () => {
+  await inTempDir(async (folder) => {
+    await writeFiles(folder, ["t1_10.tif", "t1_20.tif", "t2_20.tif"]);
+    const before = await treeOf(folder);
+    for (const [line, message] of MISFITS) {
+      const [given, ...args] = line.replace("DIR", folder).split(" ");
+      const { code, err } = await runCli(
+        ...["adopt", given!, "--into", folder, ...args],
+      );
+      assertEquals(code, 2, err);
+      assertStringIncludes(err.replaceAll(folder, "DIR"), message, line);
+    }
+    assertEquals(await treeOf(folder), before);
+  });
+});
+
+/** Tables of places, further arguments, and the grid, the elements and the names of the dimensions. */
+const TABLES: [string, string[], number[], number[], (string | null)[]][] = [
+  ["a.tif,0,0\nb.tif,0,1\n", [], [1, 2], [1, 2], ["y", "x"]],
+  ["a.tif;0;0\r\nb.tif;0;1\r\n", [], [1, 2], [1, 2], ["y", "x"]],
+  ["0\t1\ta.tif\n0\t0\tb.tif", [], [1, 2], [2, 1], ["y", "x"]],
+  ["\ufefffile,y,x\na.tif,1,0\nb.tif,0,0", [], [2, 1], [2, 1], ["y", "x"]],
+  ["X,Y,FILE\n1,0,a.tif\n0,0,b.tif", [], [1, 2], [2, 1], ["Y", "X"]],
+  ["path,row,column\na.tif,0,0\nb.tif,0,1", [], [1, 2], [1, 2], [
+    "row",
+    "column",
+  ]],
+  ["file,x\na.tif,0\nb.tif,1", [], [1, 2], [1, 2], ["y", "x"]],
+  ["scene,time\na.tif,1\nb.tif,0", ["--stack"], [2, 1, 1], [2, 1], [
+    "time",
+    "y",
+    "x",
+  ]],
+  ["file,x,time\na.tif,1,0\nb.tif,0,1", ["--stack"], [2, 1, 2], [0, 1, 2, 0], [
+    "time",
+    "y",
+    "x",
+  ]],
+  [
+    "file,lon,lat\na.tif,1,0\nb.tif,0,0",
+    ["--dimension-names", "lat,lon"],
+    [1, 2],
+    [2, 1],
+    ["lat", "lon"],
+  ],
+  [
+    "a.tif,0,1\nb.tif,0,0",
+    ["--dimension-names", ",x"],
+    [1, 2],
+    [2, 1],
+    [null, "x"],
+  ],
+  [
+    '"file",y,x\n"sub/c, ""d"".tif", 0 ,0\n\n,,\n"a.tif",0,2\n',
+    [],
+    [1, 3],
+    [3, 0, 1],
+    ["y", "x"],
+  ],
+  ["FOLDER/a.tif,0,0\n../files/b.tif,1,0", [], [2, 1], [1, 2], ["y", "x"]],
+  ["a.zip,0,0\nb.zip,1,0", [], [2, 1], [5, 6], [null, null]],
+  ["file,day\na.zip,0\nb.zip,1", [], [2, 1], [5, 6], ["day", null]],
+  ["a.zip,1\nb.zip,0", [], [2, 1], [6, 5], [null, null]],
+];
+
+const TABLE_FILES = [
+  "a.tif",
+  "b.tif",
+  'sub/c, "d".tif',
+  "T32.tif",
+  "a.zip",
+  "b.zip",
+];
+
+Deno.test("adopt takes the places of files from a table", async () => {
+  await inTempDir(async (folder) => {
+    await writeFiles(`${folder}/files`, TABLE_FILES);
+    const before = await treeOf(`${folder}/files`);
+    for (const [i, [text, args, grid, values, names]] of TABLES.entries()) {
+      const table = `${folder}/files/places.csv`;
+      await Deno.writeTextFile(
+        table,
+        text.replaceAll("FOLDER", `${folder}/files`),
+      );
+      const place = `${folder}/arrays/${i}`;
+      const { code, err } = await runCli(
+        ...["adopt", "--places", table, "--into", place, ...args],
+      );
+      assertEquals([code, err], [0, ""], text);
+      const found = await gridOf(place);
+      assertEquals([found.grid, found.values], [grid, values], text);
+      const isNamed = names.some((name) => name !== null);
+      assertEquals(found.names, isNamed ? names : undefined, text);
+    }
+    await Deno.remove(`${folder}/files/places.csv`);
+    assertEquals(await treeOf(`${folder}/files`), before);
+  });
+});
+
+/** Tables that are refused, further arguments, and what the message says. */
+const WRONG_TABLES: [string | Uint8Array, string, string[]?][] = [
+  ["", "it has no line with a file; expected lines such as tile.tif,0,1"],
+  ["\n \n", "it has no line with a file"],
+  ["file,y,x\n", "it has no line with a file"],
+  ["a.tif\nb.tif", 'line 2 has the cells "b.tif"; expected the path of'],
+  ["file,y,x\na.tif,0", "line 2 has 2 cells, where line 1 has 3"],
+  ["a.tif,0,0\nb.tif,1,0,", "line 2 has 4 cells, where line 1 has 3"],
+  [
+    "file,y,x\na.tif,0,-1",
+    'line 2 has "-1" in the column "x"; expected a grid',
+  ],
+  [
+    "a.tif,0,1.0",
+    'line 1 has the cells "a.tif", "0", "1.0"; expected the path',
+  ],
+  ["a.tif,0,1\nb.tif,0,", 'line 2 has "" in the column 3'],
+  ["file,y,x\na.tif,0,9007199254740992", 'has "9007199254740992" in the'],
+  ["file,y,x,date\na.tif,0,1,May", "leave out other columns"],
+  ["file,path,y\na.tif,b.tif,0", "expected the path of one file"],
+  ["file,y,x\nc.tif,0,0", 'line 2 names "c.tif", where there is no file'],
+  ["file,y,x\nT23.tif,0,0", 'did you mean "T32.tif"?'],
+  ["file,y,x\nsub,0,0", 'line 2 names "sub", which is a folder'],
+  ["file,y,x\n,0,0", 'line 2 names "", which is a folder'],
+  ["file,y,x\nhttps://a.b/c.tif,0,0", "expected a path, found a URL"],
+  ["file,y,x\na.tif,0,0\nb.tif,0,0", "lines 2 and 3 have the same place, 0, 0"],
+  ['file,y,x\n"a.tif,0,0', "it is not CSV: Quote Not Closed"],
+  [new Uint8Array([0xff, 0xfe, 0x61, 0]), "it is not text in UTF-8"],
+  ["file,y,y\na.tif,0,0", 'columns of grid coordinates, "y", "y", where'],
+  ["file,time\na.tif,0\nb.tif,1", '"time", where an array of the files has'],
+  ["file,time\na.tif,0\nb.tif,1", "or --stack for a new first dimension"],
+  ["file,a,b,c\na.tif,0,0,0", "it has 3 columns of grid coordinates"],
+  ["a.tif,0\nb.tif,1", "it has 1 column of grid coordinates, where an array"],
+  ["a.tif,0,0,0", 'dimensions "y", "x"; expected one column for each'],
+  ["a.tif,0,0\nb.zip,0,1", "Expected files of one format, found"],
+  ["a.zip,0,0,0", "it has 3 columns of grid coordinates"],
+  [
+    "a.tif,0,0",
+    "Expected --dimension-names to have one name for each of the 2 dimensions, found",
+    ["--dimension-names", "y"],
+  ],
+  ["a.tif,0,0", "Expected --places or --template, found both", [
+    "--template",
+    "{0}.tif",
+  ]],
+  ["a.tif,0,0", "Expected nothing but options with --places, found", ["a.tif"]],
+];
+
+Deno.test("adopt refuses tables that do not say places, and writes nothing", async () => {
+  await inTempDir(async (folder) => {
+    await writeFiles(folder, TABLE_FILES);
+    const table = `${folder}/places.csv`;
+    const adopt = (...args: string[]) =>
+      runCli("adopt", "--places", ...args, "--into", `${folder}/new`);
+    for (const [text, message, args = []] of WRONG_TABLES) {
+      if (typeof text === "string") await Deno.writeTextFile(table, text);
+      else await Deno.writeFile(table, text);
+      const { code, out, err } = await adopt(table, ...args);
+      assertEquals([code, out], [2, ""], `${text}: ${err}`);
+      assertStringIncludes(err, message);
+    }
+    for (
+      const [path, message] of [
+        [`${folder}/none.csv`, "there is no such file"],
+        [folder, "it is a folder, expected a CSV file"],
+        ["https://a.b/c.csv", "expected a path, found a URL"],
+      ] as const
+    ) {
+      const { code, err } = await adopt(path);
+      assertEquals(code, 2);
+      assertStringIncludes(err, message);
+    }
+    assertEquals(await present(`${folder}/new`), false);
+  });
+});
+
+Deno.test("adopt divides the files of a table among shares", async () => {
+  await inTempDir(async (folder) => {
+    const names = Array.from({ length: 40 }, (_, i) => `scene ${i * i}.tif`);
+    await writeFiles(folder, names);
+    const lines = names.map((name, i) => `${name},${39 - i}\n`);
+    await Deno.writeTextFile(`${folder}/t.csv`, `file,time\n${lines.join("")}`);
+    const args = ["adopt", "--places", `${folder}/t.csv`, "--stack"];
+    args.push("--into", `${folder}/new`);
+    for (const share of ["1/3", "2/3", "3/3"]) {
+      assertEquals((await runCli(...args, "--share", share)).code, 0);
+    }
+    assertEquals((await runCli(...args, "--finish")).code, 0);
+    const { values } = await gridOf(`${folder}/new`);
+    assertEquals(values, Array.from({ length: 40 }, (_, i) => 40 - i));
+  });
+});
