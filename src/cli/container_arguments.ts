@@ -179,12 +179,12 @@ function adviceOf(
   }
   if (fitting === undefined) return "";
   const { codecs, chunks, shards } = fitting;
-  const names = Array.isArray(codecs)
-    ? codecs.map((codec) => typeof codec === "string" ? codec : codec.name)
-    : [codecs];
-  return `; --recode encodes the array anew with the codecs ${
-    names.join(", ")
-  }, inner chunks of ${chunks?.join(" × ")} and shards of ${
+  const names = typeof codecs === "string"
+    ? [codecs]
+    : codecs?.map((codec) => typeof codec === "string" ? codec : codec.name);
+  return `; --recode encodes the array anew with ${
+    names ? `the codecs ${names.join(", ")}, ` : ""
+  }inner chunks of ${chunks?.join(" × ")} and shards of ${
     shards?.join(" × ")
   }, which fit`;
 }

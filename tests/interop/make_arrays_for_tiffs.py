@@ -125,13 +125,24 @@ GEOZARR = {
     "spatial:transform": TRANSFORM,
     "proj:wkt2": CRS.to_wkt(),
 }
-case("geozarr", (70, 90), "uint16", (30, 40), attributes=GEOZARR, names=("y", "x"), place=TRANSFORM)
+PARTS = ["--shards", "32,48"]
+case(
+    "geozarr",
+    (70, 90),
+    "uint16",
+    (30, 40),
+    options=PARTS,
+    attributes=GEOZARR,
+    names=("y", "x"),
+    place=TRANSFORM,
+)
 turned = [30.0, 5.0, 399960.0, -3.0, 20.0, 5300040.0]
 case(
     "turned",
     (70, 90),
     "uint16",
     (30, 40),
+    options=PARTS,
     attributes={**GEOZARR, "spatial:transform": turned},
     names=("y", "x"),
     place=turned,
