@@ -9,7 +9,8 @@ import {
   inflatePieces,
 } from "./inflate.ts";
 import type { ArchiveState } from "./open_archive.ts";
-import { headerEnd, localExtraSize, type PlacedEntry } from "./zip_entries.ts";
+import type { ListedEntry } from "./entry_table.ts";
+import { headerEnd, localExtraSize } from "./zip_entries.ts";
 import type { Extent } from "./zip_records.ts";
 
 /** The compression methods that are read. */
@@ -33,13 +34,13 @@ const ENCRYPTED = 1;
 const PATCHED = 1 << 5;
 
 /** Whether the bytes of an entry are deflated. */
-export function isDeflated({ method }: PlacedEntry): boolean {
+export function isDeflated({ method }: ListedEntry): boolean {
   return method === DEFLATED;
 }
 
 /** What prevents an entry from being read; `undefined` if nothing does. */
 export function obstacleOf(
-  { flags, method }: PlacedEntry,
+  { flags, method }: ListedEntry,
 ): string | undefined {
   if ((flags & ENCRYPTED) !== 0) return "is encrypted";
   if ((flags & PATCHED) !== 0) return "is a patch of another file";
@@ -61,13 +62,13 @@ const NEAR_START = 32 * 1024;
 /** Reads the bytes of the entries of an archive in one state. */
 export class EntryBytes {
   readonly #state: ArchiveState;
-  /** The lengths of the extra fields in local headers that were read. */
-  readonly #extraSizes = new WeakMap<PlacedEntry, number>();
-  /** Inflated entries, in the order of their use. */
-  readonly #inflated = new Map<PlacedEntry, Uint8Array>();
+  /** The lengths of the extra fields in local headers that were read, by the places of the entries. */
+  readonly #extraSizes = new Map<number, number>();
+  /** Inflated entries by their places, in the order of their use. */
+  readonly #inflated = new Map<number, Uint8Array>();
   #inflatedSize = 0;
-  /** The entries that are being inflated. */
-  readonly #inflating = new Map<PlacedEntry, Promise<Uint8Array>>();
+  /** The entries that are being inflated, by their places. */
+  readonly #inflating = new Map<number, Promise<Uint8Array>>();
 
   constructor(state: ArchiveState) {
     this.#state = state;
@@ -79,7 +80,7 @@ export class EntryBytes {
    * @throws {Error} If the entry cannot be read.
    * @throws {DamageError} If its numbers contradict each other.
    */
-  size(entry: PlacedEntry): number {
+  size(entry: ListedEntry): number {
     const { name, method, size, storedSize } = entry;
     const obstacle = obstacleOf(entry);
     if (obstacle !== undefined) {
@@ -107,12 +108,12 @@ export class EntryBytes {
   /** Reads all bytes of an entry, and checks their CRC-32. */
   async get(
     key: StoreKey,
-    entry: PlacedEntry,
+    entry: ListedEntry,
     { limit, ...options }: GetOptions,
   ): Promise<Uint8Array> {
     const size = this.size(entry);
     assertSizeLimit(key, limit, size);
-    const kept = this.#inflated.get(entry);
+    const kept = this.#inflated.get(entry.place);
     if (kept !== undefined) return kept.slice();
     const stored = await this.#readStored(entry, 0, entry.storedSize, options);
     const bytes = isDeflated(entry)
@@ -124,7 +125,7 @@ export class EntryBytes {
 
   /** Reads the bytes of an entry from `start` to `end`. */
   async getRange(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     start: number,
     end: number,
     options: StoreOptions,
@@ -151,7 +152,7 @@ export class EntryBytes {
    * bytes, an error follows the last one if their CRC-32 is wrong.
    */
   async *pieces(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     start: number,
     end: number,
     options: StoreOptions,
@@ -176,7 +177,7 @@ export class EntryBytes {
 
   /** The stored bytes of a range, or the inflated bytes from the first one. */
   async *#piecesFrom(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     start: number,
     end: number,
     options: StoreOptions,
@@ -202,14 +203,14 @@ export class EntryBytes {
    * Returns where the bytes of a stored entry lie in the file, if this is known without a
    * request.
    */
-  knownOffset(entry: PlacedEntry): number | undefined {
-    const extraSize = entry.slack === 0 ? 0 : this.#extraSizes.get(entry);
+  knownOffset(entry: ListedEntry): number | undefined {
+    const extraSize = entry.slack === 0 ? 0 : this.#extraSizes.get(entry.place);
     return extraSize === undefined ? undefined : headerEnd(entry) + extraSize;
   }
 
   /** Reads bytes of an entry as they are stored. */
   async #readStored(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     start: number,
     end: number,
     options: StoreOptions,
@@ -242,7 +243,7 @@ export class EntryBytes {
   }
 
   /** Finds where the bytes of an entry begin in the file. */
-  async #offset(entry: PlacedEntry, options: StoreOptions): Promise<number> {
+  async #offset(entry: ListedEntry, options: StoreOptions): Promise<number> {
     const known = this.knownOffset(entry);
     if (known !== undefined) return known;
     const { offset } = entry;
@@ -252,37 +253,37 @@ export class EntryBytes {
   }
 
   /** Notes the length of the extra field in a local header. */
-  #note(entry: PlacedEntry, header: Uint8Array): number {
+  #note(entry: ListedEntry, header: Uint8Array): number {
     const size = localExtraSize(this.#state, entry, header);
-    this.#extraSizes.set(entry, size);
+    this.#extraSizes.set(entry.place, size);
     return size;
   }
 
   /** Inflates an entry, once for all that wait, and keeps it for further ranges. */
   async #inflateOnce(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     { signal }: StoreOptions,
   ): Promise<Uint8Array> {
-    const kept = this.#inflated.get(entry);
+    const kept = this.#inflated.get(entry.place);
     if (kept !== undefined) {
-      this.#inflated.delete(entry);
-      this.#inflated.set(entry, kept);
+      this.#inflated.delete(entry.place);
+      this.#inflated.set(entry.place, kept);
       return kept;
     }
-    let inflating = this.#inflating.get(entry);
+    let inflating = this.#inflating.get(entry.place);
     if (inflating === undefined) {
       inflating = this.#inflateToKeep(entry)
-        .finally(() => this.#inflating.delete(entry));
-      this.#inflating.set(entry, inflating);
+        .finally(() => this.#inflating.delete(entry.place));
+      this.#inflating.set(entry.place, inflating);
     }
     return await rejectOnAbort(inflating, signal);
   }
 
-  async #inflateToKeep(entry: PlacedEntry): Promise<Uint8Array> {
+  async #inflateToKeep(entry: ListedEntry): Promise<Uint8Array> {
     const stored = await this.#readStored(entry, 0, entry.storedSize, {});
     const bytes = await this.#inflate(entry, stored);
     this.#check(entry, crc32(bytes));
-    this.#inflated.set(entry, bytes);
+    this.#inflated.set(entry.place, bytes);
     this.#inflatedSize += bytes.length;
     for (const [oldest, { length }] of this.#inflated) {
       if (this.#inflatedSize <= MOST_KEPT) break;
@@ -293,7 +294,7 @@ export class EntryBytes {
   }
 
   async #inflate(
-    entry: PlacedEntry,
+    entry: ListedEntry,
     deflated: Uint8Array,
   ): Promise<Uint8Array> {
     try {
@@ -303,7 +304,7 @@ export class EntryBytes {
     }
   }
 
-  #inflateError(entry: PlacedEntry, error: unknown): unknown {
+  #inflateError(entry: ListedEntry, error: unknown): unknown {
     if (!(error instanceof InflateError)) return error;
     return this.#damaged(
       entry,
@@ -311,7 +312,7 @@ export class EntryBytes {
     );
   }
 
-  #check(entry: PlacedEntry, crc: number): void {
+  #check(entry: ListedEntry, crc: number): void {
     if (crc === entry.checksum) return;
     const hex = (number: number) => number.toString(16).padStart(8, "0");
     throw this.#damaged(
@@ -322,7 +323,7 @@ export class EntryBytes {
     );
   }
 
-  #damaged({ name }: PlacedEntry, problem: string): DamageError {
+  #damaged({ name }: ListedEntry, problem: string): DamageError {
     const { key, folder: { path } } = this.#state;
     return new DamageError(
       `Entry ${describe(name)} of archive ${describe(key)} ${problem}`,

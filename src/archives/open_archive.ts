@@ -13,7 +13,7 @@ import {
 } from "../stores/mod.ts";
 import { type ArchiveFolder, findFolder } from "./archive_folder.ts";
 import { openZipFile, readZipDirectory, wholeRange } from "./zip_directory.ts";
-import { type PlacedEntry, placeEntries } from "./zip_entries.ts";
+import { EntryTable, type ListedEntry } from "./entry_table.ts";
 import type { Extent } from "./zip_records.ts";
 
 /** How long the directory of an archive that is followed is used without a look at the file, in milliseconds. */
@@ -31,11 +31,9 @@ export class ArchiveState {
   /** The length of the file in bytes. */
   readonly size: number;
   /** The entries by name. */
-  readonly entries: ReadonlyMap<string, PlacedEntry>;
+  readonly entries: EntryTable;
   readonly folder: ArchiveFolder;
   readonly comment: Uint8Array;
-  /** The number of entries that later ones of the same name replace. */
-  readonly replaced: number;
   /** A text that no other directory has. */
   readonly digest: string;
   /** The version of the file, if the store tells one and the state is in use. */
@@ -52,7 +50,7 @@ export class ArchiveState {
     key: StoreKey,
     found: Pick<
       ArchiveState,
-      "size" | "entries" | "folder" | "comment" | "replaced" | "digest"
+      "size" | "entries" | "folder" | "comment" | "digest"
     >,
   ) {
     this.#store = store;
@@ -61,12 +59,11 @@ export class ArchiveState {
     this.entries = found.entries;
     this.folder = found.folder;
     this.comment = found.comment;
-    this.replaced = found.replaced;
     this.digest = found.digest;
   }
 
   /** Finds the entry of a key of the folder that is shown. */
-  find(key: StoreKey): PlacedEntry | undefined {
+  find(key: StoreKey): ListedEntry | undefined {
     return this.entries.get(this.folder.path + key.slice(1));
   }
 
@@ -283,13 +280,12 @@ export class OpenArchive {
       const digest = await digestOf(directory.bytes);
       let state = known;
       if (known?.digest !== digest || known.size !== file.size) {
-        const entries = placeEntries(file, directory);
+        const entries = new EntryTable(file, directory);
         state = new ArchiveState(store, this.key, {
           size: file.size,
           entries,
-          folder: findFolder(this.key, entries.keys(), this.#path),
+          folder: findFolder(this.key, entries.names(), this.#path),
           comment: new Uint8Array(directory.comment),
-          replaced: directory.count - entries.size,
           digest,
         });
       }

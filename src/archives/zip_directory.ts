@@ -1,5 +1,4 @@
-import { crc32 } from "../checksum/mod.ts";
-import { type DamageError, describe } from "../errors/mod.ts";
+import type { DamageError } from "../errors/mod.ts";
 import {
   readRange,
   readSize,
@@ -8,7 +7,6 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
-  CENTRAL_SIGNATURE,
   CENTRAL_SIZE,
   damaged,
   END_64_SIGNATURE,
@@ -16,37 +14,14 @@ import {
   END_MARK,
   END_SIZE,
   type Extent,
-  EXTRA_SIZE,
   LOCATOR_SIGNATURE,
   LOCATOR_SIZE,
   MOST_16,
   MOST_32,
   readNumber,
-  UTF_8,
   viewOf,
   type ZipFile,
 } from "./zip_records.ts";
-
-/** An entry as the central directory lists it. */
-export interface ListedEntry {
-  readonly name: string;
-  /** The name as headers have it: another one than `name` if there is an extra field with the name. */
-  readonly headerName: string;
-  /** The length of the name in the headers, in bytes. */
-  readonly nameSize: number;
-  /** The flags: bit 0 is set if the entry is encrypted. */
-  readonly flags: number;
-  /** The compression method; 0 if the bytes are stored as they are. */
-  readonly method: number;
-  /** The CRC-32 of the decompressed bytes. */
-  readonly checksum: number;
-  /** The number of bytes in the file. */
-  readonly storedSize: number;
-  /** The number of bytes once they are decompressed. */
-  readonly size: number;
-  /** The offset of the local header in the file. */
-  readonly offset: number;
-}
 
 /** The central directory of a zip, as it is stored. */
 export interface StoredDirectory {
@@ -90,155 +65,6 @@ export async function readZipDirectory(
   return { bytes, start, count, comment };
 }
 
-/**
- * Parses the central directory of a zip.
- *
- * @returns The entries in the order of the directory.
- * @throws {DamageError} If the directory is damaged.
- */
-export function parseZipDirectory(
-  file: Pick<ZipFile, "key">,
-  { bytes, count }: StoredDirectory,
-): ListedEntry[] {
-  const view = viewOf(bytes);
-  const entries: ListedEntry[] = [];
-  let at = 0;
-  const assertRoom = (size: number) => {
-    if (at + size <= bytes.length) return;
-    throw damaged(file, `has a directory that ends within an entry`);
-  };
-  while (at < bytes.length) {
-    assertRoom(CENTRAL_SIZE);
-    if (view.getUint32(at, true) !== CENTRAL_SIGNATURE) {
-      throw damaged(
-        file,
-        `has no entry at byte ${at} of its directory: it is damaged`,
-      );
-    }
-    const nameSize = view.getUint16(at + 28, true);
-    const extraSize = view.getUint16(at + 30, true);
-    const nameEnd = at + CENTRAL_SIZE + nameSize;
-    const next = CENTRAL_SIZE + nameSize + extraSize +
-      view.getUint16(at + 32, true);
-    assertRoom(next);
-    const flags = view.getUint16(at + 8, true);
-    const nameBytes = bytes.subarray(at + CENTRAL_SIZE, nameEnd);
-    const headerName = decodeName(nameBytes, flags);
-    const extra = bytes.subarray(nameEnd, nameEnd + extraSize);
-    const numbers = [24, 20, 42].map((field) =>
-      view.getUint32(at + field, true)
-    );
-    const [size, storedSize, offset] = withZip64(
-      file,
-      numbers,
-      extra,
-      headerName,
-    );
-    entries.push({
-      name: unicodeName(nameBytes, extra) ?? headerName,
-      headerName,
-      nameSize,
-      flags,
-      method: view.getUint16(at + 10, true),
-      checksum: view.getUint32(at + 16, true),
-      storedSize: storedSize!,
-      size: size!,
-      offset: offset!,
-    });
-    at += next;
-  }
-  if (entries.length === count) return entries;
-  throw damaged(
-    file,
-    `has ${entries.length} entries in its directory, where its last record says ${count}`,
-  );
-}
-
-const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
-const strictUtf8 = /* @__PURE__ */ new TextDecoder("utf-8", {
-  fatal: true,
-  ignoreBOM: true,
-});
-
-/** The characters from 128 on of code page 437, in which names without a flag are encoded. */
-const CODE_PAGE_437 =
-  "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
-
-/**
- * Decodes the name of an entry. Names without the flag for UTF-8 are nevertheless in UTF-8
- * if they can be: some programs leave the flag out.
- *
- * Source: APPNOTE.TXT, appendix D.
- */
-export function decodeName(bytes: Uint8Array, flags: number): string {
-  if ((flags & UTF_8) !== 0) return utf8.decode(bytes);
-  try {
-    return strictUtf8.decode(bytes);
-  } catch {
-    return Array.from(
-      bytes,
-      (byte) =>
-        byte < 128 ? String.fromCharCode(byte) : CODE_PAGE_437[byte - 128],
-    ).join("");
-  }
-}
-
-/** The identifier of the extra field with a name in UTF-8, which Info-ZIP writes. */
-const UNICODE_PATH = 0x7075;
-
-/** The name of an entry in its extra field, if the field is of the name in the header. */
-function unicodeName(
-  name: Uint8Array,
-  extra: Uint8Array,
-): string | undefined {
-  const field = extraField(extra, UNICODE_PATH);
-  if (field === undefined || field.length < 5 || field[0] !== 1) {
-    return undefined;
-  }
-  const isCurrent = viewOf(field).getUint32(1, true) === crc32(name);
-  return isCurrent ? utf8.decode(field.subarray(5)) : undefined;
-}
-
-/** The bytes of an extra field, or those of it that are there; `undefined` without the field. */
-function extraField(
-  extra: Uint8Array,
-  identifier: number,
-): Uint8Array | undefined {
-  if (extra.length < EXTRA_SIZE) return undefined;
-  const view = viewOf(extra);
-  for (let at = 0; at + EXTRA_SIZE <= extra.length;) {
-    const end = at + EXTRA_SIZE + view.getUint16(at + 2, true);
-    if (view.getUint16(at, true) === identifier) {
-      return extra.subarray(at + EXTRA_SIZE, end);
-    }
-    at = end;
-  }
-}
-
-/** Replaces the numbers that are `MOST_32` by those in the zip64 field, which are in the same order. */
-function withZip64(
-  file: Pick<ZipFile, "key">,
-  numbers: readonly number[],
-  extra: Uint8Array,
-  name: string,
-): readonly number[] {
-  if (!numbers.includes(MOST_32)) return numbers;
-  const field = extraField(extra, ZIP_64) ?? new Uint8Array();
-  const view = viewOf(field);
-  let at = 0;
-  return numbers.map((number) => {
-    if (number !== MOST_32) return number;
-    at += 8;
-    if (at <= field.length) return readNumber(view, at - 8, file);
-    throw damaged(
-      file,
-      `lacks a number of zip64 for its entry ${describe(name)}`,
-    );
-  });
-}
-
-/** The identifier of the extra field with numbers of 64 bits. */
-const ZIP_64 = 1;
 /** The most bytes of an entry in the directory, with name, extra fields and comment. */
 const LARGEST_ENTRY = CENTRAL_SIZE + 3 * MOST_16;
 /** The most bytes from the last record to the end of a zip. */

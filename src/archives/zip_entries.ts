@@ -6,13 +6,8 @@ import {
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
-import {
-  decodeName,
-  type ListedEntry,
-  parseZipDirectory,
-  readZipDirectory,
-  type StoredDirectory,
-} from "./zip_directory.ts";
+import { decodeName, EntryTable, type ListedEntry } from "./entry_table.ts";
+import { readZipDirectory } from "./zip_directory.ts";
 import {
   damaged,
   type Extent,
@@ -29,62 +24,12 @@ const LARGEST_READ = 1024 * 1024;
 /** The number of requests for local headers at the same time. */
 const READS_AT_ONCE = 8;
 
-/** An entry, and the room around its bytes. */
-export interface PlacedEntry extends ListedEntry {
-  /** The number of bytes up to the next local header or the directory that belong to neither the header, the name nor the contents. */
-  readonly slack: number;
-  readonly isTwice: boolean;
-}
-
-/**
- * Finds out where entries end. Of entries with one name, the last one in the directory
- * counts, as in other programs: those that change an entry write it once more.
- *
- * @returns The entries by name.
- * @throws {DamageError} If entries overlap, as only damaged and hostile zips have them.
- */
-export function placeEntries(
-  file: Pick<ZipFile, "key">,
-  directory: StoredDirectory,
-): Map<string, PlacedEntry> {
-  const entries = parseZipDirectory(file, directory);
-  const byOffset = entries.toSorted((a, b) => a.offset - b.offset);
-  const slacks = new Map<ListedEntry, number>();
-  byOffset.forEach((entry, i) => {
-    const following = byOffset[i + 1];
-    const next = following?.offset ?? directory.start;
-    const { name, nameSize, offset, storedSize } = entry;
-    const slack = next - offset - LOCAL_SIZE - nameSize - storedSize;
-    if (slack < 0) {
-      throw damaged(
-        file,
-        `has an entry ${
-          describe(name)
-        } of ${storedSize} bytes at ${offset}, which overlaps ${
-          following ? `the entry ${describe(following.name)}` : "the directory"
-        } at ${next}`,
-      );
-    }
-    slacks.set(entry, slack);
-  });
-  const placed = new Map<string, PlacedEntry>();
-  for (const entry of entries) {
-    const { name } = entry;
-    const [slack, isTwice] = [slacks.get(entry)!, placed.has(name)];
-    placed.set(name, { ...entry, slack, isTwice });
-  }
-  return placed;
-}
-
 /** The entries of a zip as a read-only store, whose keys are the names after `/`. */
 export class ZipEntries implements Store {
   readonly #file: ZipFile;
-  readonly #entries: ReadonlyMap<string, PlacedEntry>;
+  readonly #entries: EntryTable;
 
-  private constructor(
-    file: ZipFile,
-    entries: ReadonlyMap<string, PlacedEntry>,
-  ) {
+  private constructor(file: ZipFile, entries: EntryTable) {
     this.#file = file;
     this.#entries = entries;
   }
@@ -96,7 +41,7 @@ export class ZipEntries implements Store {
    */
   static async open(file: ZipFile): Promise<ZipEntries> {
     const directory = await readZipDirectory(file);
-    return new ZipEntries(file, placeEntries(file, directory));
+    return new ZipEntries(file, new EntryTable(file, directory));
   }
 
   /** Returns the bytes of an entry. */
@@ -117,12 +62,15 @@ export class ZipEntries implements Store {
 
   /** An entry whose name has a backslash, as some programs for Windows write instead of `/`. */
   get backslashed(): string | undefined {
-    return this.#entries.keys().find((name) => name.includes("\\"));
+    for (const name of this.#entries.names()) {
+      if (name.includes("\\")) return name;
+    }
+    return undefined;
   }
 
   /** Lists the entries, without those that are folders. */
   async *list(prefix: StoreKey = "/"): AsyncGenerator<StoreKey> {
-    for (const name of this.#entries.keys()) {
+    for (const name of this.#entries.names()) {
       const key: StoreKey = `/${name}`;
       if (key.startsWith(prefix) && keyProblem(name) === undefined) yield key;
     }
@@ -156,9 +104,9 @@ export class ZipEntries implements Store {
   }
 
   #assertStored(
-    { name, method, flags, size, storedSize, isTwice }: PlacedEntry,
+    { name, method, flags, size, storedSize }: ListedEntry,
   ) {
-    const problem = isTwice
+    const problem = this.#entries.isTwice(name)
       ? `twice: write the file again, with each entry once`
       : (flags & 1) !== 0
       ? `encrypted: unpack the file, and pack it by zip -0 without a password`
@@ -185,9 +133,9 @@ export class ZipEntries implements Store {
 
   /** Reads the lengths of the extra fields in local headers, neighbouring ones by one request. */
   async #localExtras(
-    entries: readonly PlacedEntry[],
-  ): Promise<Map<PlacedEntry, number>> {
-    const lengths = new Map<PlacedEntry, number>();
+    entries: readonly ListedEntry[],
+  ): Promise<Map<ListedEntry, number>> {
+    const lengths = new Map<ListedEntry, number>();
     const groups = groupsOf(entries);
     await runConcurrently(groups, READS_AT_ONCE, async (group) => {
       const { offset } = group[0]!;
@@ -214,7 +162,7 @@ export class ZipEntries implements Store {
  */
 export function localExtraSize(
   file: Pick<ZipFile, "key">,
-  entry: PlacedEntry,
+  entry: ListedEntry,
   header: Uint8Array,
 ): number {
   const view = viewOf(header);
@@ -239,8 +187,8 @@ export function headerEnd({ offset, nameSize }: ListedEntry): number {
 }
 
 /** Puts entries together whose local headers are close to each other. */
-function groupsOf(entries: readonly PlacedEntry[]): PlacedEntry[][] {
-  const groups: PlacedEntry[][] = [];
+function groupsOf(entries: readonly ListedEntry[]): ListedEntry[][] {
+  const groups: ListedEntry[][] = [];
   for (const entry of entries.toSorted((a, b) => a.offset - b.offset)) {
     const group = groups.at(-1);
     const isClose = group !== undefined &&

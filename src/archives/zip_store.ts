@@ -28,7 +28,7 @@ import {
   OpenArchive,
   StateChangedError,
 } from "./open_archive.ts";
-import type { PlacedEntry } from "./zip_entries.ts";
+import type { ListedEntry } from "./entry_table.ts";
 
 /**
  * A read-only store of the entries of a zip archive, such as `x.zarr.zip` or the `.ozx` of
@@ -250,7 +250,7 @@ export class ZipStore implements Store {
     assertStorePrefix(prefix);
     const { entries, folder: { path } } = await this.#archive
       .use(options, (state) => state);
-    for (const name of entries.keys()) {
+    for (const name of entries.names()) {
       const key: StoreKey = `/${name.slice(path.length)}`;
       if (!name.startsWith(path) || !key.startsWith(prefix)) continue;
       if (keyProblem(key.slice(1)) !== undefined) continue;
@@ -422,7 +422,7 @@ export class ZipStore implements Store {
   /** Streams bytes of an entry. The state is kept until the end. */
   #stream(
     state: ArchiveState,
-    entry: PlacedEntry,
+    entry: ListedEntry,
     start: number,
     end: number,
     options: StoreOptions,
@@ -525,7 +525,7 @@ class ZipVersion implements StoreVersion {
   readonly archive: OpenArchive;
   readonly state: ArchiveState;
   readonly key: StoreKey;
-  readonly #entry: PlacedEntry;
+  readonly #entry: ListedEntry;
   readonly #bytes: EntryBytes;
   readonly #below: StoreVersion;
   #isKept = true;
@@ -535,7 +535,7 @@ class ZipVersion implements StoreVersion {
       archive: OpenArchive;
       state: ArchiveState;
       key: StoreKey;
-      entry: PlacedEntry;
+      entry: ListedEntry;
       bytes: EntryBytes;
     },
   ) {
@@ -581,20 +581,25 @@ class ZipVersion implements StoreVersion {
 
 /** Returns what a state of an archive is. */
 function descriptionOf(
-  { key, size, entries, folder, comment, replaced }: ArchiveState,
+  { key, size, entries, folder, comment }: ArchiveState,
 ): ZipDescription {
-  const found = [...entries.values()].filter(({ name }) => !name.endsWith("/"));
   const omeVersion = omeVersionOf(comment);
+  const counts = { entries: 0, deflated: 0, unreadable: 0, unnamed: 0 };
+  for (const name of entries.names()) {
+    if (name.endsWith("/")) continue;
+    const entry = entries.get(name)!;
+    counts.entries++;
+    if (isDeflated(entry)) counts.deflated++;
+    if (obstacleOf(entry) !== undefined) counts.unreadable++;
+    if (keyProblem(name) !== undefined) counts.unnamed++;
+  }
   return {
     key,
     size,
     folder: folder.path.replace(/\/$/, ""),
     nodes: folder.nodes.map((node) => node.slice(0, -1)),
-    entries: found.length,
-    deflated: found.filter(isDeflated).length,
-    unreadable: found.filter((entry) => obstacleOf(entry) !== undefined).length,
-    unnamed: found.filter(({ name }) => keyProblem(name) !== undefined).length,
-    replaced,
+    ...counts,
+    replaced: entries.replaced,
     comment: new TextDecoder().decode(comment),
     ...omeVersion !== undefined && { omeVersion },
   };
