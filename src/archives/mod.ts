@@ -1,4 +1,5 @@
 /** Zip archives: their records and directories, and the store of what they hold. */
+export type { ZipDescription } from "./describe_archive.ts";
 export { openZipFile } from "./zip_directory.ts";
 export { ZipEntries } from "./zip_entries.ts";
 export {
@@ -10,8 +11,4 @@ export {
   type WrittenEntry,
   type ZipEntry,
 } from "./zip_records.ts";
-export {
-  type ZipDescription,
-  ZipStore,
-  type ZipStoreOptions,
-} from "./zip_store.ts";
+export { ZipStore, type ZipStoreOptions } from "./zip_store.ts";

@@ -22,7 +22,8 @@ import {
   type StoreOptions,
   type StoreVersion,
 } from "../stores/mod.ts";
-import { EntryBytes, isDeflated, obstacleOf } from "./entry_bytes.ts";
+import { describeArchive, type ZipDescription } from "./describe_archive.ts";
+import { EntryBytes, isDeflated } from "./entry_bytes.ts";
 import {
   type ArchiveState,
   OpenArchive,
@@ -376,7 +377,7 @@ export class ZipStore implements Store {
    * ```
    */
   async describe(options: StoreOptions = {}): Promise<ZipDescription> {
-    return await this.#archive.use(options, (state) => descriptionOf(state));
+    return await this.#archive.use(options, (state) => describeArchive(state));
   }
 
   /**
@@ -577,79 +578,6 @@ class ZipVersion implements StoreVersion {
     if (this.#isKept) this.archive.leave(this.state);
     this.#isKept = false;
   }
-}
-
-/** Returns what a state of an archive is. */
-function descriptionOf(
-  { key, size, entries, folder, comment }: ArchiveState,
-): ZipDescription {
-  const omeVersion = omeVersionOf(comment);
-  const counts = { entries: 0, deflated: 0, unreadable: 0, unnamed: 0 };
-  for (const name of entries.names()) {
-    if (name.endsWith("/")) continue;
-    const entry = entries.get(name)!;
-    counts.entries++;
-    if (isDeflated(entry)) counts.deflated++;
-    if (obstacleOf(entry) !== undefined) counts.unreadable++;
-    if (keyProblem(name) !== undefined) counts.unnamed++;
-  }
-  return {
-    key,
-    size,
-    folder: folder.path.replace(/\/$/, ""),
-    nodes: folder.nodes.map((node) => node.slice(0, -1)),
-    ...counts,
-    replaced: entries.replaced,
-    comment: new TextDecoder().decode(comment),
-    ...omeVersion !== undefined && { omeVersion },
-  };
-}
-
-/** The version of OME-Zarr in the comment of an archive, as RFC-9 of NGFF recommends it. */
-function omeVersionOf(comment: Uint8Array): string | undefined {
-  // The text ends with a byte of zero, or with the comment.
-  const [text] = new TextDecoder().decode(comment).split("\0", 1);
-  try {
-    const version = JSON.parse(text!)?.ome?.version;
-    return typeof version === "string" ? version : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * What a zip archive is, as `ZipStore.describe` tells it.
- *
- * @example
- * ```ts
- * import type { ZipDescription } from "@zarr-parts/zarr-parts/zip";
- *
- * const isSlow = ({ deflated }: ZipDescription) => deflated > 0;
- * ```
- */
-export interface ZipDescription {
-  /** The key of the archive. */
-  readonly key: StoreKey;
-  /** Its length in bytes. */
-  readonly size: number;
-  /** The path of the folder in the archive that is shown; empty for the root of the archive. */
-  readonly folder: string;
-  /** The folders at the root of the archive that hold a node, if no node is at the root. */
-  readonly nodes: readonly string[];
-  /** The number of entries, without folders and without entries that others replace. */
-  readonly entries: number;
-  /** How many of the entries are deflated. */
-  readonly deflated: number;
-  /** How many cannot be read, since they are encrypted or compressed by another method. */
-  readonly unreadable: number;
-  /** How many are not shown, since their names are no keys. */
-  readonly unnamed: number;
-  /** The number of further entries that are replaced by later ones of the same name. */
-  readonly replaced: number;
-  /** The comment of the archive. */
-  readonly comment: string;
-  /** The version of OME-Zarr in the comment, which follows RFC-9 then. */
-  readonly omeVersion?: string;
 }
 
 /**

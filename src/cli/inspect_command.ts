@@ -1,3 +1,4 @@
+import { type ZipDescription, ZipStore } from "../archives/mod.ts";
 import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -38,8 +39,12 @@ export const INSPECT: Command = {
       sizes: args.has("sizes"),
       signal: io.signal,
     });
+    const archive = store instanceof ZipStore
+      ? await store.describe({ signal: io.signal })
+      : undefined;
     if (args.has("json")) {
-      printJson(io, "inspect", inspection);
+      const found = archive ? { ...inspection, archive } : inspection;
+      printJson(io, "inspect", found);
       return 0;
     }
     if (inspection.unfinished !== undefined) {
@@ -48,6 +53,7 @@ export const INSPECT: Command = {
       );
     }
     if (args.has("quiet")) return 0;
+    if (archive !== undefined) io.print(archiveText(archive));
     if (inspection.nodes[0]!.kind === "group" && text === undefined) {
       for (const line of drawTree(inspection, place)) io.print(line);
       return 0;
@@ -62,6 +68,22 @@ export const INSPECT: Command = {
     return 0;
   },
 };
+
+/** The line about a zip archive. */
+function archiveText(
+  { entries, size, folder, deflated, unreadable, omeVersion }: ZipDescription,
+): string {
+  return [
+    `zip archive of ${countText(entries)} ${
+      entries === 1 ? "entry" : "entries"
+    }`,
+    bytesText(size),
+    ...folder === "" ? [] : [`folder ${folder}`],
+    ...deflated === 0 ? [] : [`${countText(deflated)} deflated`],
+    ...unreadable === 0 ? [] : [`${countText(unreadable)} not readable`],
+    ...omeVersion === undefined ? [] : [`OME-Zarr ${omeVersion} by RFC-9`],
+  ].join(", ");
+}
 
 /** Shades from few bytes to many. */
 const SHADES = "░▒▓█";

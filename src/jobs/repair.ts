@@ -301,6 +301,7 @@ const FROM_COPY =
   "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";
 const PART =
   "its right bytes are stored nowhere else; restore the chunk from a copy of the array, write it again, or adopt its file again";
+const ARCHIVE = "zip archives are only read; pack the files anew";
 const LEFTOVER = "it may still be wanted; remove it if it is not";
 
 /** For each rule: why a finding is not repaired, and what to do. */
@@ -339,4 +340,8 @@ const REASONS: Readonly<Record<Rule, string>> = {
   "chunk-outside-grid": LEFTOVER,
   "stray-object": LEFTOVER,
   "unknown-file": LEFTOVER,
+  "archive-entry": ARCHIVE,
+  "archive-layout": ARCHIVE,
+  "archive-leftovers": ARCHIVE,
+  "archive-deflated": ARCHIVE,
 };

@@ -39,7 +39,12 @@ Deno.test("inspect, verify and convert read archives as the folders that were pa
       const path = `${folder}/${file}`;
       await Deno.writeFile(path, archiveOf(await demValues(inside)));
       const inspected = await runCli("inspect", path + node, "--json");
-      assertEquals(inspected.out, plain.out);
+      const { archive, ...inspection } = JSON.parse(inspected.out);
+      assertEquals(inspection, JSON.parse(plain.out));
+      assertEquals([archive.entries, archive.deflated], [13, 6]);
+      const { out } = await runCli("inspect", path + node);
+      assertStringIncludes(out, "zip archive of 13 entries, ");
+      assertStringIncludes(out, ", 6 deflated\n");
       assertEquals(
         inspected.err,
         file === "dem.ozx"
@@ -47,7 +52,8 @@ Deno.test("inspect, verify and convert read archives as the folders that were pa
           : "",
       );
       const verified = await runCli("verify", "--deep", path + node);
-      assertStringIncludes(verified.out, "12 chunks verified, nothing found");
+      assertStringIncludes(verified.out, "note archive-deflated: Archive ");
+      assertStringIncludes(verified.out, "12 chunks verified, ");
       assertEquals(verified.code, 0);
       const target = `${folder}/copy ${i}`;
       const converted = await runCli("convert", path + node, target, "-q");
@@ -158,7 +164,7 @@ Deno.test("archives are read over HTTP by their URLs, with a query and a path in
         `${server.url}/data/my%20dem.zarr.zip${inside}?token=1`,
       );
       assertEquals(code, 0, err);
-      assertStringIncludes(out, "12 chunks verified, nothing found");
+      assertStringIncludes(out, "12 chunks verified, 1 found");
     }
     assertEquals(new Set(urls), new Set(["/data/my%20dem.zarr.zip?token=1"]));
     const { err, code } = await runCli("inspect", `${server.url}/none.ozx`);

@@ -44,6 +44,10 @@ import { CONCURRENCY } from "../convert/convert_options.ts";
  *   encoding or of other parts, so that readers get the fill value
  * - `stray-object`: an object at the key of a chunk that is stored in other parts
  * - `unknown-file`: a file in an array that belongs to no chunk
+ * - `archive-entry`: an entry of a zip archive that is damaged or cannot be read
+ * - `archive-layout`: an archive of OME-Zarr that is not as RFC-9 of NGFF wants it
+ * - `archive-leftovers`: entries of a zip archive that nobody reads
+ * - `archive-deflated`: deflated entries in a zip archive
  *
  * @example
  * ```ts
@@ -76,7 +80,11 @@ export type Rule =
   | "chunk-misplaced"
   | "chunk-outside-grid"
   | "stray-object"
-  | "unknown-file";
+  | "unknown-file"
+  | "archive-entry"
+  | "archive-layout"
+  | "archive-leftovers"
+  | "archive-deflated";
 
 /**
  * Something that {@linkcode verify} has found.
@@ -128,6 +136,10 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "chunk-outside-grid": "warning",
   "stray-object": "warning",
   "unknown-file": "note",
+  "archive-entry": "error",
+  "archive-layout": "warning",
+  "archive-leftovers": "note",
+  "archive-deflated": "note",
 };
 
 /** Creates a finding, whose message names the key. */

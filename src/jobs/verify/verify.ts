@@ -4,6 +4,7 @@ import {
   isInShare,
   type Share,
 } from "../../arrays/mod.ts";
+import { ZipStore } from "../../archives/mod.ts";
 import { isAdopted } from "../../containers/mod.ts";
 import { MetadataError } from "../../errors/mod.ts";
 import {
@@ -24,6 +25,7 @@ import {
   rootIn,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import { verifyArchive } from "./archive_entries.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
 import { staleMetadata } from "./consolidated_metadata.ts";
 import {
@@ -90,6 +92,9 @@ export interface Verification {
  * that were adopted, and that nothing is left over. Nodes of Zarr v2 are verified as `v2View`
  * shows them.
  *
+ * Of a `ZipStore`, the archive is verified too: that its entries can be read and, with
+ * `deep`, that they have the CRC-32 that its directory says.
+ *
  * The chunks are those that the store lists. If it cannot list, each chunk of the grid is
  * asked for, and nothing that is left over is found.
  *
@@ -134,6 +139,7 @@ export async function verify(
   const place = placeOf({ store, path });
   const { share } = options;
   const findings = new Findings(options);
+  if (store instanceof ZipStore) await verifyArchive(store, findings, options);
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
   const verifyAll = (decoding?: ChunkDecoding) =>
     verifyChunks(place, arrays, findings, options, decoding);
