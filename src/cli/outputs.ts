@@ -1,3 +1,4 @@
+import type { ZipDescription } from "../archives/mod.ts";
 import type { AdoptionReport } from "../containers/mod.ts";
 import type {
   Conversion,
@@ -16,7 +17,7 @@ import { jsonText } from "./format.ts";
  * these types into `docs/schemas/`.
  */
 export interface Outputs {
-  readonly inspect: Inspection;
+  readonly inspect: InspectOutput;
   readonly convert: Conversion;
   readonly adopt: AdoptOutput | AdoptLevelsOutput;
   readonly verify: Verification;
@@ -25,6 +26,12 @@ export interface Outputs {
   readonly join: PartsOutput;
   readonly serve: ServeOutput;
   readonly error: ErrorOutput;
+}
+
+/** The nodes that were inspected. */
+export interface InspectOutput extends Inspection {
+  /** The zip archive that holds the nodes. */
+  readonly archive?: ZipDescription;
 }
 
 /** An array of adopted files. */

@@ -2,7 +2,6 @@ import { isInShare } from "../../arrays/mod.ts";
 import type { ZipStore } from "../../archives/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import type { StoreKey } from "../../stores/mod.ts";
 import { finding, type Findings, type VerifyOptions } from "./findings.ts";
 
 /**
