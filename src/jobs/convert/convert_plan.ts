@@ -28,6 +28,7 @@ import {
   shardIndexSize,
 } from "../../shards/mod.ts";
 import { describeStore, type StoreOptions } from "../../stores/mod.ts";
+import { v2View } from "../../views/mod.ts";
 import { chunkLevel, type ShardLevel } from "../chunk_checks.ts";
 import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
@@ -218,7 +219,8 @@ async function containerFor(
   if (where?.(from.metadata, path) === false) return undefined;
   try {
     return await container?.(to.metadata, path, {
-      store: source.store,
+      // Attributes of groups of Zarr v2 tell the place of an array, too.
+      store: v2View(source.store),
       path: pathIn(source, path),
     });
   } catch (error) {
