@@ -638,3 +638,57 @@ Deno.test("convert refuses a target in a node of the source that is left out", a
   }
   assertEquals(await contentsOf(source), before);
 });
+
+Deno.test("convert chooses nodes of Zarr v2, and leaves them out of multiscales", async () => {
+  const group = encodeJson({ zarr_format: 2 });
+  const array = (shape: number[]) =>
+    encodeJson({
+      ...{ zarr_format: 2, shape, chunks: [4, 4], dtype: "|u1", order: "C" },
+      ...{ compressor: null, filters: null, fill_value: 0 },
+    });
+  const documents: Record<StoreKey, Uint8Array> = {
+    "/.zgroup": group,
+    "/.zattrs": utf8(
+      '{"multiscales":[{"datasets":[{"path":"0"},{"path":"1","s":1.50}]}]}',
+    ),
+    "/0/.zarray": array([8, 8]),
+    "/1/.zarray": array([4, 4]),
+    "/labels/.zgroup": group,
+    "/labels/.zattrs": encodeJson({ labels: ["a", "b"] }),
+    "/labels/a/.zarray": array([4, 4]),
+    "/labels/b/.zarray": array([4, 4]),
+  };
+  const metadata = Object.fromEntries(
+    Object.entries(documents).map((
+      [key, bytes],
+    ) => [key.slice(1), JSON.parse(new TextDecoder().decode(bytes))]),
+  );
+  const source = new MemoryStore([
+    ...Object.entries(documents) as [StoreKey, Uint8Array][],
+    ["/.zmetadata", encodeJson({ zarr_consolidated_format: 1, metadata })],
+    ["/0/1.1", new Uint8Array(16)],
+    ["/1/0.0", new Uint8Array(16)],
+    ["/labels/b/0.0", new Uint8Array(16)],
+    ["/readme.txt", utf8("x")],
+  ]);
+  const target = new MemoryStore();
+  const { excluded } = await convert(source, target, {
+    exclude: ["0", "labels/a"],
+  });
+  assertEquals(excluded, ["0", "labels/a"]);
+  const keys = await keysOf(target);
+  assertEquals(keys.filter((key) => /^\/0|^\/labels\/a/.test(key)), []);
+  assertEquals(
+    keys.filter((key) => key.endsWith("/zarr.json")),
+    ["/1", "/labels/b", "/labels", ""].map((path) => `${path}/zarr.json`),
+  );
+  const text = await readText(target, "/zarr.json");
+  assertEquals(text.includes('"s": 1.50'), true, text);
+  assertEquals((await readJson(target, "/zarr.json")).attributes, {
+    multiscales: [{ datasets: [{ path: "1", s: 1.5 }] }],
+  });
+  const { attributes } = await readJson(target, "/labels/zarr.json");
+  assertEquals(attributes, { labels: ["b"] });
+  assertEquals(text.includes("labels/a") || text.includes('"0"'), false, text);
+  await assertSound(target);
+});
