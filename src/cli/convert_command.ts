@@ -19,6 +19,8 @@ import { bytesText, countText, ProgressLine } from "./format.ts";
 import {
   chosenNodes,
   layoutOf,
+  NODE_OPTION_NAMES,
+  NODE_OPTIONS,
   othersOf,
   withUsage,
 } from "./layout_arguments.ts";
@@ -69,10 +71,7 @@ export const CONVERT: Command = {
     "--plain": "plain Zarr, for any other program",
     ...RECODE_OPTIONS,
     "--metadata <FILE>": "a zarr.json with any other layout, for one array",
-    "--only <GLOB>":
-      "copy these nodes of a group and what is below them, such as 0 or 'labels/**'; may be repeated",
-    "--exclude <GLOB>":
-      "leave these nodes of a group out, and what is below them; may be repeated",
+    ...NODE_OPTIONS,
     "--others <WHAT>":
       "copy: copy arrays of a group as they are that cannot get the layout, and list them",
     "--in-place":
@@ -87,7 +86,7 @@ export const CONVERT: Command = {
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,
   },
-  repeatable: ["only", "exclude"],
+  repeatable: NODE_OPTION_NAMES,
   exclusive: [
     ["template", "encoding"],
     ["resume", "overwrite"],

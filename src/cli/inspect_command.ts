@@ -3,6 +3,11 @@ import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode, nameOf, storedText } from "./draw_array.ts";
+import {
+  chosenNodes,
+  NODE_OPTION_NAMES,
+  NODE_OPTIONS,
+} from "./layout_arguments.ts";
 import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { printJson } from "./outputs.ts";
@@ -16,7 +21,9 @@ export const INSPECT: Command = {
   options: {
     "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
     "--sizes": "sum up the lengths of all chunks",
+    ...NODE_OPTIONS,
   },
+  repeatable: NODE_OPTION_NAMES,
   examples: [
     "zarr-parts inspect data.zarr",
     "zarr-parts inspect https://example.com/data.zarr --chunk 0,1",
@@ -36,6 +43,7 @@ export const INSPECT: Command = {
       ...text !== undefined && {
         chunk: text === "" ? [] : text.split(",").map(Number),
       },
+      ...chosenNodes(args),
       sizes: args.has("sizes"),
       signal: io.signal,
     });

@@ -6,7 +6,7 @@ import {
   type NamedConfiguration,
   parseZarrJson,
 } from "../metadata/mod.ts";
-import { type Arguments, UsageError } from "./command.ts";
+import { type Arguments, type Command, UsageError } from "./command.ts";
 
 /** The layout that the arguments say, but for the container. */
 export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
@@ -88,6 +88,17 @@ function forOneArray(metadata: ArrayMetadata): LayoutOptions["metadata"] {
     );
   };
 }
+
+/** The options that choose nodes of a group, which may be repeated. */
+export const NODE_OPTIONS: Command["options"] = {
+  "--only <GLOB>":
+    "these nodes of a group alone, and what is below them, such as 0 or 'labels/**'; may be repeated",
+  "--exclude <GLOB>":
+    "not these nodes of a group, nor what is below them; may be repeated",
+};
+
+/** The names of {@linkcode NODE_OPTIONS}. */
+export const NODE_OPTION_NAMES: readonly string[] = ["only", "exclude"];
 
 /** The nodes that `--only` and `--exclude` choose. */
 export function chosenNodes(

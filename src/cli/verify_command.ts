@@ -14,6 +14,11 @@ import {
 import { countText, existing, ProgressLine, unitsText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { withOptionNames } from "./messages.ts";
+import {
+  chosenNodes,
+  NODE_OPTION_NAMES,
+  NODE_OPTIONS,
+} from "./layout_arguments.ts";
 import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 import { printJson } from "./outputs.ts";
@@ -89,13 +94,16 @@ export const VERIFY: Command = {
     "Checks the documents, parts, checksums and shard indexes of an array or a group, and prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
     "--deep": "decode all chunks and inner chunks",
+    ...NODE_OPTIONS,
     "--keep-going": "go on after what the store fails to read",
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
     ...THREADS_OPTION,
   },
+  repeatable: NODE_OPTION_NAMES,
   examples: [
     "zarr-parts verify data.zarr",
+    "zarr-parts verify image.ome.zarr --exclude 0",
     "zarr-parts verify https://example.com/data.zarr --deep --json",
   ],
   async run(args, io) {
@@ -108,6 +116,7 @@ export const VERIFY: Command = {
     const isText = !args.has("json");
     let hasFailed = false;
     const result = await verify(store, "", {
+      ...chosenNodes(args),
       deep: args.has("deep"),
       codecs: CODECS,
       keepGoing: args.has("keep-going"),

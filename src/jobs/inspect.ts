@@ -43,6 +43,7 @@ import {
   rootIn,
 } from "./hierarchy/node_location.ts";
 import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
+import { nodeChooser } from "./hierarchy/select_nodes.ts";
 
 /**
  * Describes an array, or a group with all nodes in it: how it is laid out, how many chunks
@@ -51,7 +52,8 @@ import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
  * @param store The store.
  * @param path The path of the array or the group; empty for the root.
  * @param options `chunk`: the chunk that is described; `count`: whether chunks are counted;
- * `sizes`: whether their lengths are summed up; `signal`.
+ * `sizes`: whether their lengths are summed up; `only` and `exclude`: the nodes of a group;
+ * `signal`.
  * @returns The node at `path` and all nodes below it.
  * @throws {MetadataError} If no node is at `path`, or the metadata of that node is not
  * valid. Other nodes that are not valid are shown as such.
@@ -60,7 +62,7 @@ import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
  * @throws {DamageError} If the chunk that is described is damaged.
  * @throws {TypeError} If `store` is not a store.
  * @throws {RangeError} If `path` is not names joined by `/`, or `chunk` is outside of the
- * chunk grid.
+ * chunk grid, or a glob matches no node.
  *
  * @example
  * ```ts
@@ -115,6 +117,14 @@ export interface InspectOptions extends StoreOptions {
    * one that is stored, or the first one of the grid. `null` describes none.
    */
   readonly chunk?: readonly number[] | null | undefined;
+  /**
+   * Globs of the nodes of a group that are described, by their paths below the group, such as
+   * `"0"` or `"labels/**"`. With a node, all nodes below it and the documents of the groups
+   * above it are described. Default: all nodes.
+   */
+  readonly only?: string | readonly string[] | undefined;
+  /** Globs of the nodes of a group that are left out, as are the nodes below them. */
+  readonly exclude?: string | readonly string[] | undefined;
   /** Whether the stored chunks are counted, by listing the store. Default: `true`. */
   readonly count?: boolean | undefined;
   /** Whether the lengths of all stored chunks are summed up, each by a request. */
@@ -302,7 +312,10 @@ async function inspectNodes(
     if (path === "") throw error;
     invalid.set(path, error.message);
   };
-  const found = await readNodes(place, storeOptions, { onInvalid });
+  const found = await readNodes(place, storeOptions, {
+    onInvalid,
+    choose: nodeChooser(options, () => {}),
+  });
   const arrays = new Map<string, OpenArray>();
   for (const node of found) {
     if (!isArrayDocument(node.document)) continue;

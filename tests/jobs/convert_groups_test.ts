@@ -5,6 +5,7 @@ import {
   convert,
   convertInPlace,
   type ConvertOptions,
+  inspect,
   verify,
 } from "../../jobs.ts";
 import {
@@ -691,4 +692,44 @@ Deno.test("convert chooses nodes of Zarr v2, and leaves them out of multiscales"
   assertEquals(attributes, { labels: ["b"] });
   assertEquals(text.includes("labels/a") || text.includes('"0"'), false, text);
   await assertSound(target);
+});
+
+Deno.test("verify and inspect take the nodes that only and exclude choose", async () => {
+  const source = await createImage();
+  await source.set("/labels/nuclei/zarr.json", utf8("<html>"));
+  await source.set("/0/c/1/1", new Uint8Array(3));
+  await source.set("/0/c/9/9", new Uint8Array(3));
+  const all = await verify(source);
+  assertEquals(all.isSound, false);
+  const { isSound, findings, arrays, otherValues } = await verify(source, "", {
+    exclude: ["0", "labels/nuclei"],
+  });
+  assertEquals([isSound, findings, arrays], [true, [], 4]);
+  assertEquals(otherValues, 3); // Without that in the array 0.
+  const labels = await verify(source, "", { only: "labels/cells/*" });
+  assertEquals([labels.isSound, labels.arrays, labels.chunks], [true, 2, 2]);
+  assertEquals(labels.otherValues, 2);
+  const bad = await verify(source, "", { only: ["0", "1"] });
+  assertEquals([bad.isSound, bad.arrays], [false, 2]);
+  assertEquals(
+    bad.findings.map(({ key }) => key).sort(),
+    all.findings.map(({ key }) => key).filter((key) => key.startsWith("/0/"))
+      .sort(),
+  );
+  const { nodes } = await inspect(source, "", {
+    only: "labels",
+    exclude: "**/0",
+  });
+  assertEquals(
+    nodes.map(({ path, kind }) => `${path} ${kind}`),
+    [" group", "labels group", "labels/cells group", "labels/cells/1 array"]
+      .concat("labels/nuclei invalid"),
+  );
+  for (const job of [verify, inspect]) {
+    await assertRejects(
+      () => job(source, "", { only: "labels/x" }),
+      RangeError,
+      'The glob "labels/x" of the option "only" matches no node',
+    );
+  }
 });

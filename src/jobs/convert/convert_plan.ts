@@ -35,9 +35,9 @@ import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
 import {
   ALL_NODES,
   isIn,
+  nodeChooser,
   type NodeSelection,
   type SelectedNodes,
-  selectNodes,
 } from "../hierarchy/select_nodes.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
 import {
@@ -316,10 +316,7 @@ async function readUsable(
   const found = await readNodes(source, signal ? { signal } : {}, {
     onInvalid: leaveOut,
     withoutV2,
-    async choose(paths) {
-      selected = await selectNodes(paths, { only, exclude });
-      return paths.filter((path) => !selected.excluded.has(path));
-    },
+    choose: nodeChooser({ only, exclude }, (chosen) => selected = chosen),
   });
   const nodes = found.filter(({ path, document }) => {
     if (!isArrayDocument(document)) return true;

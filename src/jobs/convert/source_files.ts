@@ -18,6 +18,7 @@ import {
   type Place,
   rootIn,
 } from "../hierarchy/node_location.ts";
+import { keysLeftOut } from "../hierarchy/select_nodes.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
 import { MARKER } from "./unfinished_marker.ts";
@@ -110,28 +111,16 @@ export function keysOf(
   ]));
 }
 
-/**
- * Returns a function that says whether a key belongs to a node that is left out. A group that is
- * taken only since nodes below it are keeps the files of its own folder, and no other folder.
- */
+/** Returns a function that says whether a key belongs to a node that is left out. */
 function ignoredKeys(
-  { source, nodes, leftOut, selected: { excluded, around } }: ConvertPlan,
+  { source, nodes, leftOut, selected }: ConvertPlan,
 ): (key: string) => boolean {
-  const rootsOf = (paths: Iterable<string>) =>
-    new Set<string>(Array.from(paths, (path) => rootIn(source, path)));
-  const roots = rootsOf(nodes.map(({ path }) => path));
-  const left = rootsOf([...leftOut.map(({ path }) => path), ...excluded]);
-  const outer = rootsOf(around);
-  const isAll = left.size === 0 && outer.size === 0;
-  return (key) => {
-    let folder = isAll ? "" : key;
-    for (let depth = 0; folder !== ""; depth++) {
-      folder = folder.slice(0, folder.lastIndexOf("/"));
-      if (left.has(folder)) return true;
-      if (roots.has(folder)) return depth > 0 && outer.has(folder);
-    }
-    return false;
-  };
+  return keysLeftOut(
+    source,
+    nodes.map(({ path }) => path),
+    selected,
+    leftOut.map(({ path }) => path),
+  );
 }
 
 /** Returns a function that says whether a document of Zarr v2 lies beside the `zarr.json` of a node. */

@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { describe, type OptionRule } from "../../errors/mod.ts";
+import { type Place, rootIn } from "./node_location.ts";
 
 /** The options that choose nodes of a group. */
 export interface NodeSelection {
@@ -80,6 +81,52 @@ export async function selectNodes(
   }
   const excluded = paths.filter((path) => !kept.has(path) && !around.has(path));
   return { excluded: new Set(excluded), around };
+}
+
+/**
+ * Makes a function that chooses nodes for `readNodes`, and keeps the choice.
+ *
+ * @param onSelected Called with the nodes that were chosen.
+ */
+export function nodeChooser(
+  selection: NodeSelection,
+  onSelected: (selected: SelectedNodes) => void,
+): (paths: readonly string[]) => Promise<readonly string[]> {
+  return async (paths) => {
+    const selected = await selectNodes(paths, selection);
+    onSelected(selected);
+    return paths.filter((path) => !selected.excluded.has(path));
+  };
+}
+
+/**
+ * Returns a function that says whether a key belongs to a node that is left out. A group that is
+ * taken only since nodes below it are keeps the files of its own folder, and no other folder.
+ *
+ * @param nodes The paths of the nodes that are taken.
+ * @param leftOut The paths of nodes that are left out for other reasons.
+ */
+export function keysLeftOut(
+  place: Place,
+  nodes: Iterable<string>,
+  { excluded, around }: SelectedNodes,
+  leftOut: readonly string[] = [],
+): (key: string) => boolean {
+  const rootsOf = (paths: Iterable<string>) =>
+    new Set<string>(Array.from(paths, (path) => rootIn(place, path)));
+  const roots = rootsOf(nodes);
+  const left = rootsOf([...leftOut, ...excluded]);
+  const outer = rootsOf(around);
+  const isAll = left.size === 0 && outer.size === 0;
+  return (key) => {
+    let folder = isAll ? "" : key;
+    for (let depth = 0; folder !== ""; depth++) {
+      folder = folder.slice(0, folder.lastIndexOf("/"));
+      if (left.has(folder)) return true;
+      if (roots.has(folder)) return depth > 0 && outer.has(folder);
+    }
+    return false;
+  };
 }
 
 /** Whether a set has a path, or one above it but for the outermost node. */

@@ -12,6 +12,7 @@ import {
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import { CONCURRENCY } from "../convert/convert_options.ts";
+import { GLOBS } from "../hierarchy/select_nodes.ts";
 
 /**
  * The stable name of a kind of finding.
@@ -189,6 +190,14 @@ export interface VerifyOptions extends StoreOptions {
    * processor, which start once 16 MiB of such chunks are decoded.
    */
   readonly threads?: ThreadPool | number | undefined;
+  /**
+   * Globs of the nodes of a group that are verified, by their paths below the group, such as
+   * `"0"` or `"labels/**"`. With a node, all nodes below it and the documents of the groups
+   * above it are verified. Default: all nodes.
+   */
+  readonly only?: string | readonly string[] | undefined;
+  /** Globs of the nodes of a group that are left out, as are the nodes below them. */
+  readonly exclude?: string | readonly string[] | undefined;
   /** Verifies one share of the chunks and documents. */
   readonly share?: Share | undefined;
   /**
@@ -213,6 +222,8 @@ const OPTIONS: OptionRules<VerifyOptions> = {
   codecs: objectRule("a registry of codecs"),
   concurrency: CONCURRENCY,
   threads: THREADS,
+  only: GLOBS,
+  exclude: GLOBS,
   share: objectRule("a share"),
   keepGoing: BOOLEAN,
   onFinding: FUNCTION,

@@ -25,6 +25,12 @@ import {
   rootIn,
 } from "../hierarchy/node_location.ts";
 import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
+import {
+  ALL_NODES,
+  keysLeftOut,
+  nodeChooser,
+  type SelectedNodes,
+} from "../hierarchy/select_nodes.ts";
 import { verifyArchive } from "./archive_entries.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
 import { staleMetadata } from "./consolidated_metadata.ts";
@@ -101,11 +107,12 @@ export interface Verification {
  * @param store The store.
  * @param path The path of the array or the group; empty for the root.
  * @param options `deep`: decodes all chunks; `threads`, `codecs`, `onFinding`, `onProgress`, `share`,
- * `keepGoing`, `concurrency` and `signal`.
+ * `keepGoing`, `only`, `exclude`, `concurrency` and `signal`.
  * @returns The findings, and the numbers of chunks and arrays.
  * @throws {MetadataError} If no node is at `path`.
  * @throws {TypeError} If `store` is not a store, or an option is unknown.
- * @throws {RangeError} If `path` is not names joined by `/`, or an option is out of range.
+ * @throws {RangeError} If `path` is not names joined by `/`, an option is out of range, or a
+ * glob matches no node.
  * @throws {Error} If the store cannot be read, or a thread ends before it has decoded its
  * chunks.
  *
@@ -176,12 +183,14 @@ async function verifyNodes(
     invalid.push(finding(rule, documentKey(place, path), messageOf(error)));
   };
   const addInvalid = add("metadata-invalid");
+  let selected = ALL_NODES;
   const nodes = await readNodes(
     place,
     signal ? { signal } : {},
     {
       onInvalid: addInvalid,
       onUnreadable: keepGoing ? add("unreadable") : undefined,
+      choose: nodeChooser(options, (chosen) => selected = chosen),
     },
   );
   for (const { path, bytes, v2Documents } of nodes) {
@@ -195,9 +204,11 @@ async function verifyNodes(
   const arrays = openArrays(place, nodes, addInvalid);
   const broken = new Set(invalid.map(({ key }) => key));
   const otherValues = typeof place.store.list === "function"
-    ? await listAll(place, nodes, arrays, broken, findings, options)
+    ? await listAll(place, nodes, arrays, broken, selected, findings, options)
     : undefined;
-  for (const each of [...invalid, ...staleMetadata(place, nodes, broken)]) {
+  const reported = new Set<string>(broken);
+  for (const path of selected.excluded) reported.add(documentKey(place, path));
+  for (const each of [...invalid, ...staleMetadata(place, nodes, reported)]) {
     findings.addShared(each);
   }
   return { arrays, otherValues };
@@ -358,6 +369,7 @@ function elementType(dataType: string | NamedConfiguration): string {
  * Lists the store: fills the lists of chunks, and adds findings about other values.
  *
  * @param broken The keys of the documents that are not valid.
+ * @param selected The nodes that are verified.
  * @returns The number of values that are no documents, chunks or parts.
  */
 async function listAll(
@@ -365,6 +377,7 @@ async function listAll(
   nodes: readonly Node[],
   arrays: readonly OpenedArray[],
   broken: ReadonlySet<StoreKey>,
+  selected: SelectedNodes,
   findings: Findings,
   { share, signal }: VerifyOptions,
 ): Promise<number> {
@@ -390,6 +403,7 @@ async function listAll(
       if (isCounted(key)) count++;
       if (!broken.has(key)) leftovers.file(key, path);
     },
+    isIgnored: keysLeftOut(place, valid, selected),
   }, signal ? { signal } : {});
   leftovers.finish();
   return count;
