@@ -1,5 +1,8 @@
-/** `zstd`, `gzip` and `zlib` of `registerCodecs` beside zarrita's: `deno task bench codecs` */
+/** Compressors of `registerCodecs` beside zarrita's: `deno task bench codecs` */
+import { bloscEntry } from "../src/codecs/blosc_codec.ts";
+import type { ChunkMetadata } from "../src/codecs/codec.ts";
 import { deflateEntry } from "../src/codecs/deflate_codec.ts";
+import { lz4Entry } from "../src/codecs/lz4_codec.ts";
 import { zstdEntry } from "../src/codecs/zstd_codec.ts";
 import { GIGABYTES, type Goal, type Report, type Row } from "./comparison.ts";
 import { type Contestant, measure } from "./measure.ts";
@@ -14,10 +17,53 @@ const ZARRITA = "zarrita";
 /** The length of a chunk of 64³ elements of uint16. */
 const SIZE = 2 * 64 ** 3;
 
-/** The level of zarr-python and numcodecs if none is given. */
-const LEVELS = { zstd: 3, gzip: 5, zlib: 1 } as const;
+interface Work {
+  readonly label: string;
+  readonly name: string;
+  readonly configuration: object;
+  /** Whether zarrita encodes it. */
+  readonly isWritten: boolean;
+  /** Whether this package is to be as fast as zarrita in both directions. */
+  readonly hasGoal: boolean;
+}
 
-type Name = keyof typeof LEVELS;
+function blosc(cname: string, shuffle: number): Work {
+  return {
+    label: `blosc, ${cname}, ${shuffle === 1 ? "shuffled" : "bits shuffled"}`,
+    name: "blosc",
+    configuration: { cname, clevel: 5, shuffle, blocksize: 0 },
+    isWritten: true,
+    hasGoal: true,
+  };
+}
+
+/** The levels are those of zarr-python and numcodecs if none is given. */
+const WORKS: readonly Work[] = [
+  {
+    label: "zstd, level 3",
+    name: "zstd",
+    configuration: { level: 3 },
+    isWritten: true,
+    hasGoal: true,
+  },
+  ...[["gzip", 5] as const, ["zlib", 1] as const].map(([name, level]) => ({
+    label: `${name}, level ${level}`,
+    name,
+    configuration: { level },
+    isWritten: false,
+    hasGoal: false,
+  })),
+  blosc("zstd", 1),
+  blosc("lz4", 1),
+  blosc("lz4", 2),
+  {
+    label: "lz4",
+    name: "lz4",
+    configuration: { acceleration: 1 },
+    isWritten: true,
+    hasGoal: true,
+  },
+];
 
 interface Coder {
   encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
@@ -29,33 +75,34 @@ export async function benchCodecs(options: Options): Promise<Report> {
   const { data } = makeVolume(true);
   const bytes = new Uint8Array(data.buffer, data.byteLength / 2, SIZE);
   const rows: Row[] = [];
-  for (const name of ["zstd", "gzip", "zlib"] as const) {
-    const coders = await codersOf(name);
+  for (const work of WORKS) {
+    const coders = await codersOf(work);
     const encoded = await coders[NATIVE].encode(bytes);
     const all = Object.entries(coders);
+    const goals = [atLeast(NATIVE, ZARRITA)];
     rows.push({
-      labels: [`decode ${name}`],
+      labels: [`decode ${work.label}`],
       timings: await measure(
         all.map(([label, coder]) =>
           contestant(label, () => coder.decode(encoded), lastByte)
         ),
         options,
       ),
-      goals: [atLeast(NATIVE, ZARRITA)],
+      goals,
     });
-    // zarrita encodes zstd alone. Encoded bytes differ between libraries.
+    // Encoded bytes differ between libraries.
     const encoders = all.filter(([label]) =>
-      name === "zstd" || label !== ZARRITA
+      work.isWritten || label !== ZARRITA
     );
     rows.push({
-      labels: [`encode ${name}, level ${LEVELS[name]}`],
+      labels: [`encode ${work.label}`],
       timings: await measure(
         encoders.map(([label, coder]) =>
           contestant(label, () => coder.encode(bytes), () => 0)
         ),
         options,
       ),
-      goals: name === "zstd" ? [atLeast(NATIVE, ZARRITA)] : [],
+      goals: work.hasGoal ? goals : [],
     });
   }
   return {
@@ -66,7 +113,7 @@ export async function benchCodecs(options: Options): Promise<Report> {
       rows,
     }],
     note:
-      `A chunk of 64³ elements of uint16, 512 KiB, which zstd halves, and GB of decoded bytes. \`${NATIVE}\` is what Deno and Node use, and \`${PORTABLE}\` what browsers use: zarrita's zstd, and the streams of the web for gzip and zlib, which have one level.`,
+      `A chunk of 64³ elements of uint16, 512 KiB, which zstd halves, and GB of decoded bytes. \`${NATIVE}\` is what Deno and Node use, and \`${PORTABLE}\` what browsers use: zarrita's zstd, and the streams of the web for gzip and zlib, which have one level. lz4 is the same in both. zarrita's blosc takes all elements for those of 4 bytes.`,
   };
 }
 
@@ -74,21 +121,25 @@ function atLeast(of: string, against: string): Goal {
   return { of, against: [against], least: 1 };
 }
 
-async function codersOf(name: Name) {
-  const configuration = { level: LEVELS[name] };
-  const metadata = {
-    dataType: "uint8",
-    shape: [SIZE],
+async function codersOf({ name, configuration }: Work) {
+  const metadata: ChunkMetadata = {
+    dataType: "uint16",
+    shape: [SIZE / 2],
     codecs: [{ name: "bytes" }, { name }],
   };
   const loadTheirs = ZARRITA_CODECS.get(name)!;
+  const loadZstd = ZARRITA_CODECS.get("zstd")!;
   const ours = (...native: [] | [null]): Coder =>
     (name === "zstd"
-      ? zstdEntry(name, loadTheirs, ...native)
+      ? zstdEntry(name, loadZstd, ...native)
+      : name === "blosc"
+      ? bloscEntry(name, loadZstd, ...native)
+      : name === "lz4"
+      ? lz4Entry(name)
       : deflateEntry(name, ...native))
-      .fromConfig(configuration, metadata);
+      .fromConfig(configuration, metadata) as Coder;
   const theirs = await loadTheirs() as {
-    fromConfig(configuration: { level: number }): Coder;
+    fromConfig(configuration: object): Coder;
   };
   return {
     [NATIVE]: ours(),

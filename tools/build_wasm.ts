@@ -11,13 +11,16 @@ const SOURCES = new URL("../wasm/", import.meta.url);
 interface Target {
   /** The module's entry in `wasm/`, without its extension. */
   readonly entry: string;
+  /** The room in `src/`. */
+  readonly room: string;
   /** The memory that the module starts with, in pages of 64 KiB: `wasm/memory.ts`. */
   readonly pages: number;
 }
 
 const TARGETS: readonly Target[] = [
-  { entry: "checksum", pages: 2 },
-  { entry: "splitter", pages: 8 },
+  { entry: "blocks", room: "codecs", pages: 1 },
+  { entry: "checksum", room: "checksum", pages: 2 },
+  { entry: "splitter", room: "splitter", pages: 8 },
 ];
 
 /** Keep the modules small. */
@@ -28,8 +31,8 @@ const OPTIONS = [
   "-O3",
 ];
 
-function urlOf({ entry }: Target): URL {
-  return new URL(`../src/${entry}/${entry}_wasm.ts`, import.meta.url);
+function urlOf({ entry, room }: Target): URL {
+  return new URL(`../src/${room}/${entry}_wasm.ts`, import.meta.url);
 }
 
 /** The text of the TypeScript module that holds the binary, and the binary's size in bytes. */

@@ -1,12 +1,7 @@
 import { DamageError } from "../errors/mod.ts";
 import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
-import { type NativeZlib, nativeZlib } from "../runtime/mod.ts";
-import {
-  bitShuffle,
-  bitUnshuffle,
-  shuffle,
-  unshuffle,
-} from "./byte_shuffle.ts";
+import { copyBytes, type NativeZlib, nativeZlib } from "../runtime/mod.ts";
+import { blockEngine, type Order } from "./block_engine.ts";
 import {
   checkLevel,
   type ChunkMetadata,
@@ -21,7 +16,7 @@ import {
   wholeChunk,
 } from "./decoded_length.ts";
 import { DeflateCodec } from "./deflate_codec.ts";
-import { decodeLz4, encodeLz4, findMatches, repeat } from "./lz4_codec.ts";
+import { encodeLz4, findMatches, repeat } from "./lz4_block.ts";
 import { ZstdCodec } from "./zstd_codec.ts";
 
 /**
@@ -218,30 +213,50 @@ export class BloscCodec {
   ): Promise<Uint8Array[] | undefined> {
     const { cname, clevel } = this.#configuration;
     const frame = readHeader(header);
-    const coder = new StreamCoder(this.#libraries, frame.blocksize);
+    const { blocksize, order, typesize } = frame;
+    const coder = new StreamCoder(this.#libraries, blocksize);
     const table = new Uint8Array(4 * frame.blocks);
     const starts = new DataView(table.buffer);
     const pieces: Uint8Array[] = [table];
     let size = HEADER_SIZE + table.length;
-    const temporary = new Uint8Array(frame.isShuffled ? frame.blocksize : 0);
     for (let block = 0; block < frame.blocks; block++) {
       starts.setUint32(4 * block, size, true);
-      const start = block * frame.blocksize;
-      const plain = bytes.subarray(start, start + frame.blocksize);
-      let ordered = plain;
-      if (frame.isShuffled) {
-        ordered = temporary.subarray(0, plain.length);
-        const order = frame.flags & SHUFFLED ? shuffle : bitShuffle;
-        order(plain, ordered, frame.typesize);
-      }
+      const start = block * blocksize;
+      const plain = bytes.subarray(start, start + blocksize);
       const streams = streamsOf(frame, plain.length);
       const length = plain.length / streams;
-      for (let stream = 0; stream < streams; stream++) {
-        const part = ordered.subarray(stream * length, (stream + 1) * length);
-        const encoded = await coder.encode(part, cname, clevel);
-        const kept = encoded.length < length ? encoded : part.slice();
-        pieces.push(uint32(kept.length), kept);
-        size += 4 + kept.length;
+      let encoded: Uint8Array[];
+      let ordered = plain;
+      if (cname === "lz4") {
+        encoded = blockEngine().encodeBlock(
+          ...[plain, streams, order, typesize, 10 - clevel] as const,
+        );
+      } else {
+        if (order !== "noshuffle") {
+          ordered = new Uint8Array(plain.length);
+          blockEngine().order(plain, ordered, order, typesize);
+        }
+        encoded = [];
+        for (let i = 0; i < streams; i++) {
+          const part = ordered.subarray(i * length, (i + 1) * length);
+          encoded.push(await coder.encode(part, cname, clevel));
+        }
+      }
+      if (encoded.some((stream) => stream.length >= length)) {
+        // Pieces that do not become shorter are stored.
+        if (ordered === plain && order !== "noshuffle") {
+          ordered = new Uint8Array(plain.length);
+          blockEngine().order(plain, ordered, order, typesize);
+        }
+        encoded = encoded.map((stream, i) =>
+          stream.length < length
+            ? stream
+            : ordered.slice(i * length, (i + 1) * length)
+        );
+      }
+      for (const stream of encoded) {
+        pieces.push(uint32(stream.length), stream);
+        size += 4 + stream.length;
       }
       if (size >= HEADER_SIZE + bytes.length) return undefined;
     }
@@ -267,7 +282,7 @@ export class BloscCodec {
 
   async #decodeFrame(encoded: Uint8Array): Promise<Uint8Array> {
     const frame = readHeader(encoded);
-    const { length, blocksize, flags, typesize } = frame;
+    const { length, blocksize, flags, typesize, order } = frame;
     if (length > this.#length.limit) throw new TooLong();
     if (frame.size !== encoded.length) {
       throw new SyntaxError(
@@ -291,17 +306,14 @@ export class BloscCodec {
     const view = new DataView(encoded.buffer, encoded.byteOffset);
     const coder = new StreamCoder(this.#libraries, blocksize);
     const decoded = allocate(length);
-    const temporary = allocate(frame.isShuffled ? blocksize : 0);
     for (let block = 0; block < frame.blocks; block++) {
       const start = block * blocksize;
       const plain = decoded.subarray(start, start + blocksize);
-      const ordered = frame.isShuffled
-        ? temporary.subarray(0, plain.length)
-        : plain;
-      const streams = streamsOf(frame, plain.length);
-      const part = plain.length / streams;
+      const count = streamsOf(frame, plain.length);
+      const part = plain.length / count;
+      const streams: Uint8Array[] = [];
       let at = view.getUint32(HEADER_SIZE + 4 * block, true);
-      for (let stream = 0; stream < streams; stream++) {
+      for (let i = 0; i < count; i++) {
         if (at < tableEnd || at + 4 > encoded.length) {
           throw new SyntaxError(`A stream of block ${block} starts at ${at}`);
         }
@@ -314,16 +326,17 @@ export class BloscCodec {
             } are left`,
           );
         }
-        const bytes = encoded.subarray(at, at + size);
-        const to = ordered.subarray(stream * part, (stream + 1) * part);
-        if (size === part) to.set(bytes);
-        else await coder.decode(bytes, to, frame.format);
+        const stream = encoded.subarray(at, at + size);
         at += size;
+        if (size === part || frame.format === "lz4") streams.push(stream);
+        else {
+          const bytes = await coder.decode(stream, part, frame.format);
+          streams.push(count === 1 ? bytes : copyBytes(bytes));
+        }
       }
-      if (frame.isShuffled) {
-        const order = flags & SHUFFLED ? unshuffle : bitUnshuffle;
-        order(ordered, plain, typesize);
-      }
+      if (streams[0]!.length === plain.length && order === "noshuffle") {
+        plain.set(streams[0]!);
+      } else blockEngine().decodeBlock(streams, plain, order, typesize);
     }
     return decoded;
   }
@@ -333,7 +346,7 @@ export class BloscCodec {
 interface Frame {
   readonly flags: number;
   readonly format: typeof FORMATS[number];
-  readonly isShuffled: boolean;
+  readonly order: Order;
   readonly typesize: number;
   /** The number of decoded bytes. */
   readonly length: number;
@@ -370,9 +383,9 @@ function readHeader(bytes: Uint8Array): Frame {
   const isBytes = flags! & SHUFFLED && typesize! > 1;
   const isBits = flags! & BIT_SHUFFLED && blocksize >= typesize!;
   return {
-    flags: isBytes ? flags! : flags! & ~SHUFFLED,
+    flags: flags!,
     format,
-    isShuffled: Boolean(isBytes || isBits),
+    order: isBytes ? "shuffle" : isBits ? "bitshuffle" : "noshuffle",
     typesize: typesize!,
     length,
     blocksize,
@@ -441,23 +454,21 @@ class StreamCoder {
     this.#blocksize = blocksize;
   }
 
-  /** @param to Takes the decoded bytes, which are exactly as many. */
-  async decode(
+  /** Decodes a stream to its length, in memory that the next stream may use again. */
+  decode(
     bytes: Uint8Array,
-    to: Uint8Array,
+    length: number,
     format: Frame["format"],
-  ): Promise<void> {
+  ): Uint8Array | Promise<Uint8Array> {
     switch (format) {
-      case "blosclz":
-        return decodeBlosclz(bytes, to);
-      case "lz4":
-        return decodeLz4(bytes, to);
-      case "snappy":
-        return decodeSnappy(bytes, to);
       case "zlib":
-        return to.set(await this.#zlib(1, to.length).decode(bytes));
+        return this.#zlib(1, length).decode(bytes);
       case "zstd":
-        return to.set(await this.#zstdOf(1, to.length).decode(bytes));
+        return this.#zstdOf(1, length).decode(bytes);
+      case "snappy":
+        return decodeSnappy(bytes, allocate(length));
+      default:
+        return decodeBlosclz(bytes, allocate(length));
     }
   }
 
@@ -468,8 +479,6 @@ class StreamCoder {
     level: number,
   ): Uint8Array | Promise<Uint8Array> {
     switch (cname) {
-      case "lz4":
-        return encodeLz4(bytes, { acceleration: 10 - level });
       case "lz4hc":
         return encodeLz4(bytes, { acceleration: 1, depth: 2 ** (level - 1) });
       case "zlib":
@@ -535,7 +544,7 @@ const FAR = 8191;
  *
  * @param to Takes the decoded bytes, which are exactly as many.
  */
-function decodeBlosclz(bytes: Uint8Array, to: Uint8Array): void {
+function decodeBlosclz(bytes: Uint8Array, to: Uint8Array): Uint8Array {
   let at = 0;
   let done = 0;
   const next = () => {
@@ -573,7 +582,7 @@ function decodeBlosclz(bytes: Uint8Array, to: Uint8Array): void {
     repeat(to, done, distance, length);
     done += length;
   }
-  if (done === to.length) return;
+  if (done === to.length) return to;
   throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
 }
 
@@ -623,7 +632,7 @@ function encodeBlosclz(
  *
  * @param to Takes the decoded bytes, which are exactly as many.
  */
-function decodeSnappy(bytes: Uint8Array, to: Uint8Array): void {
+function decodeSnappy(bytes: Uint8Array, to: Uint8Array): Uint8Array {
   let at = 0;
   let done = 0;
   const next = (count: number) => {
@@ -671,6 +680,6 @@ function decodeSnappy(bytes: Uint8Array, to: Uint8Array): void {
     repeat(to, done, distance, count);
     done += count;
   }
-  if (done === to.length) return;
+  if (done === to.length) return to;
   throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
 }

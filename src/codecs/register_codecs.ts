@@ -212,7 +212,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
     return (await import("./lzma_codec.ts")).LZMA;
   },
   async "numcodecs.shuffle"() {
-    return (await import("./byte_shuffle.ts")).SHUFFLE;
+    return (await import("./shuffle_codec.ts")).SHUFFLE;
   },
   "numcodecs.crc32": loadChecksum,
   "numcodecs.crc32c": loadChecksum,

@@ -1,0 +1,55 @@
+import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import { blockEngine } from "./block_engine.ts";
+import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import { bytesCodec, decodedLength } from "./decoded_length.ts";
+
+/**
+ * The codec `numcodecs.shuffle`. Its `elementsize` is that of the data type if the
+ * configuration has none, as in zarr-python.
+ *
+ * Source: https://numcodecs.readthedocs.io/en/stable/filter/shuffle.html
+ */
+export const SHUFFLE: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "numcodecs.shuffle";
+    const { elementsize } = parseCodecConfiguration(
+      name,
+      ["elementsize"],
+      configuration,
+    );
+    const bits = coreDataType(metadata.dataType)?.bits;
+    const size = elementsize ?? (bits === undefined ? 4 : bits / 8);
+    if (!isWhole(size)) {
+      refuse(
+        `elementsize of ${name} to be a whole number from 0`,
+        elementsize,
+        "/configuration/elementsize",
+      );
+    }
+    const change = (bytes: Uint8Array, direction: "order" | "restore") => {
+      if (size <= 1) return copyBytes(bytes);
+      const changed = new Uint8Array(bytes.length);
+      blockEngine()[direction](bytes, changed, "shuffle", size);
+      return changed;
+    };
+    return bytesCodec(name, decodedLength(name, metadata), {
+      encode(bytes) {
+        if (size <= 1 || bytes.length % size === 0) {
+          return change(bytes, "order");
+        }
+        throw new RangeError(
+          `Expected a multiple of ${size} bytes, the elementsize of ${name}, found ${bytes.length}`,
+        );
+      },
+      decode(encoded) {
+        if (size <= 1 || encoded.length % size === 0) {
+          return change(encoded, "restore");
+        }
+        throw new SyntaxError(
+          `It has ${encoded.length} bytes, no multiple of its elementsize, ${size}`,
+        );
+      },
+    });
+  },
+};
