@@ -131,8 +131,10 @@ const FITTING = {
           ...options,
           bands,
           ...place && { georeference: place },
-          ...told.ome && options.description === undefined &&
-            { ome: told.ome },
+          ...told.ome && options.description === undefined && {
+            ome: told.ome,
+            ...Object.hasOwn(told, "bands") && { bands: told.bands },
+          },
         });
       },
     };

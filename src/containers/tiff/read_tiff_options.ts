@@ -51,7 +51,8 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * @param path The path of the array.
  * @param options `bands`: the place of the bands, as `tiffContainer` takes it; `georeference`:
  * whether the place on the earth is read, `true` by default.
- * @returns Options of `tiffContainer`; none that the attributes do not tell.
+ * @returns Options of `tiffContainer`; none that the attributes do not tell. With OME-XML,
+ * `bands: "auto"` takes no channels before y and x for bands.
  * @throws {MetadataError} If the array has no valid metadata.
  * @throws {RangeError} If the coordinate reference system of the array has no code of EPSG.
  * @throws {TypeError} If an option is unknown or of a wrong type.
@@ -88,7 +89,7 @@ export async function readTiffOptions(
     bands?: TiffOptions["bands"];
     georeference?: boolean | undefined;
   } = {},
-): Promise<Pick<TiffOptions, "georeference" | "ome">> {
+): Promise<Pick<TiffOptions, "bands" | "georeference" | "ome">> {
   assertStore(store);
   checkOptions(
     { bands, ...options },
@@ -102,7 +103,16 @@ export async function readTiffOptions(
   const array: ArrayPlace = { path, metadata, axes };
   const ome = await omeOf(nodes, array);
   const place = georeference ? await placeOf(nodes, array) : undefined;
-  return { ...place && { georeference: place }, ...ome && { ome } };
+  return {
+    ...place && { georeference: place },
+    // OME-TIFF has a page for each channel, and only colors as bands of one page.
+    ...ome && {
+      ome,
+      ...bands === "auto" && axes.bands !== undefined && {
+        bands: axes.bands > axes.x ? "last" : undefined,
+      },
+    },
+  };
 }
 
 /** An array in a store. */

@@ -248,6 +248,33 @@ Deno.test("readTiffOptions finds the dimensions of the levels of OME-Zarr 0.4 an
   }
 });
 
+Deno.test("readTiffOptions takes no channels of OME-Zarr before y and x for bands, unless asked", async () => {
+  const of = (names: string[], shape: number[]) =>
+    storeWith(
+      {
+        multiscales: [{
+          axes: names.map((name) => AXES.find((axis) => axis.name === name)),
+          datasets: [{ path: "0" }],
+        }],
+      },
+      {},
+      { path: "0", names: names.map(() => null) as never, shape },
+    );
+  const cyx = await of(["c", "y", "x"], [3, 40, 50]);
+  const yxc = await of(["y", "x", "c"], [40, 50, 3]);
+  const zyx = await of(["z", "y", "x"], [7, 40, 50]);
+  const found = async (...args: Parameters<typeof readTiffOptions>) => {
+    const { ome, ...others } = await readTiffOptions(...args);
+    return [ome?.axes.join(""), others];
+  };
+  const auto = { bands: "auto" as const };
+  assertEquals(await found(cyx, "0", auto), ["cyx", { bands: undefined }]);
+  assertEquals(await found(yxc, "0", auto), ["yxc", { bands: "last" }]);
+  assertEquals(await found(zyx, "0", auto), ["zyx", {}]);
+  assertEquals(await found(cyx, "0", { bands: "first" }), ["cyx", {}]);
+  assertEquals(await found(cyx, "0"), ["cyx", {}]);
+});
+
 Deno.test("readTiffOptions leaves out dimensions that OME-XML cannot say, and documents that are not valid", async () => {
   const of = (changes: Attributes) => ({
     multiscales: [{ ...MULTISCALES[0], ...changes }],
