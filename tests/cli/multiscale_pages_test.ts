@@ -302,6 +302,8 @@ Deno.test("a page of a group says that the smallest level is too large for a pic
       [500, 500],
       "is larger than a picture, which shows a part of it",
     ],
+    [[4096, 8192], [4096, 8192], "is larger than a picture"],
+    [[4096, 8193], [4096, 8193], "since 33,558,528 elements would be decoded"],
     [[1024, 1024], [1024, 1024], "The only level, 0 ."],
     [[9000, 9000], [9000, 9000], "since 81,000,000 elements would be decoded"],
     [[2 ** 52, 2 ** 52], [2 ** 52, 2 ** 52], "elements would be decoded"],

@@ -23,7 +23,7 @@ const AT_ONCE = 8;
 /** The most elements along a side of a picture, as the script of pages draws them. */
 const LONGEST_SIDE = 1024;
 /** The most elements that are decoded for the picture of a group, which nobody asked for. */
-const MOST_ELEMENTS = 2 ** 26;
+const MOST_ELEMENTS = 2 ** 25;
 
 /** What the page of a group shows about its levels. */
 export interface DescribedMultiscales {
