@@ -1,7 +1,6 @@
 import type { ShardIndex } from "../../shards/mod.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
-import { omeXml } from "./ome_xml.ts";
 import { sizeOfType, TAG, TYPE, UNREAD_TAG } from "./tiff_tags.ts";
 
 /**
@@ -229,9 +228,10 @@ export function tilePlaces(
     .map((page) => placesFrom(first, counts.length, [page]));
 }
 
-/** The options of pages, with a georeference in tags. */
-export interface PageOptions extends Omit<TiffOptions, "georeference"> {
+/** The options of pages, with a georeference in tags, and the OME-XML of the picture. */
+export interface PageOptions extends Omit<TiffOptions, "georeference" | "ome"> {
   readonly georeference?: TiffGeoreference | undefined;
+  readonly omeXml?: string | undefined;
 }
 
 /** The fields of each page of a picture. */
@@ -241,7 +241,7 @@ export function pageFields(
   options: PageOptions,
   tiles: readonly (readonly Tile[])[],
 ): Field[][] {
-  const ome = options.ome && omeXml(array, picture, options.ome);
+  const { omeXml } = options;
   const shared: Field[] = [
     ...pictureFields(array, picture),
     ...descriptiveFields(array, options),
@@ -252,8 +252,8 @@ export function pageFields(
   return tiles.map((page, place) => [
     ...shared,
     // Readers look for OME-XML in the first page alone.
-    ...ome !== undefined && place === 0
-      ? [[TAG.description, "ascii", ome] as const]
+    ...omeXml !== undefined && place === 0
+      ? [[TAG.description, "ascii", omeXml] as const]
       : [],
     // The value says "page of a document", as opposed to a smaller version of another page.
     ...tiles.length > 1 ? [[TAG.newSubfileType, "long", [2]] as const] : [],

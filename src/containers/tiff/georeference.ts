@@ -193,13 +193,16 @@ function codeOfText(text: string): FoundCode | undefined {
 
 function codeOfProjjson(
   { id, type, components, source_crs }: Readonly<Record<string, unknown>>,
+  depth = 0,
 ): FoundCode | undefined {
   const inner = type === "CompoundCRS" && Array.isArray(components)
     ? components[0]
     : type === "BoundCRS"
     ? source_crs
     : undefined;
-  if (isMembers(inner)) return codeOfProjjson(inner);
+  if (isMembers(inner) && depth < DEEPEST) {
+    return codeOfProjjson(inner, depth + 1);
+  }
   const isEpsg = isMembers(id) && id.authority === "EPSG";
   return isEpsg ? { code: short(id.code) } : undefined;
 }
@@ -211,6 +214,9 @@ function short(code: unknown): number | undefined {
     ? number
     : undefined;
 }
+
+/** The most systems in one another, and the most brackets in one another; no real system has as many. */
+const DEEPEST = 50;
 
 /** A node of well-known text: `KEYWORD[value, …]`. */
 interface WktNode {
@@ -264,6 +270,7 @@ function parseWkt(text: string): WktNode | undefined {
       const node = { keyword: keyword.toUpperCase(), values: [] };
       values.push(node);
       open.push(node);
+      if (open.length > DEEPEST) return undefined;
     } else if (token === "]" || token === ")") {
       open.pop();
       if (open.length === 0) return undefined;

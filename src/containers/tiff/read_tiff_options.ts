@@ -3,6 +3,7 @@ import { checkOptions, MetadataError, SIGNAL } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isMembers,
+  isWhole,
   type Members,
   namedCodecs,
   parseZarrJson,
@@ -167,7 +168,8 @@ class Nodes {
     const [length = 0] = shape;
     const [, bits] = /^(?:u?int|float)(16|32|64)$/.exec(String(data_type)) ??
       [];
-    const isLine = shape.length === 1 && length > 1 && length <= LONGEST_LINE;
+    const isLine = shape.length === 1 && length > 1 &&
+      Math.max(length, chunks.chunkShape[0]!) <= LONGEST_LINE;
     if (!isLine || bits === undefined || bits === "16") return undefined;
     const format: ChunkFormat = {
       dataType: data_type as string,
@@ -312,8 +314,8 @@ function numbersOf(value: unknown, count: number): number[] | undefined {
 /** The coordinate reference system that attributes of GeoZarr or GDAL tell. */
 function systemOf(attributes: Members): GeoKeys | undefined {
   const { geotiff, _CRS: gdal } = attributes;
-  const tags = isMembers(geotiff) ? geotiff : {};
-  if (Array.isArray(tags.geoKeyDirectory)) return tags as GeoKeys;
+  const keys = isMembers(geotiff) ? adoptedKeys(geotiff) : undefined;
+  if (keys !== undefined) return keys;
   const given = [
     ...["proj:code", "proj:wkt2", "proj:projjson"].map((name) =>
       attributes[name]
@@ -321,6 +323,23 @@ function systemOf(attributes: Members): GeoKeys | undefined {
     ...isMembers(gdal) ? [gdal.wkt, gdal.projjson, gdal.url] : [],
   ];
   return firstSystem(given);
+}
+
+/** The GeoKeys that the adoption of files has put into an attribute. */
+function adoptedKeys(
+  { geoKeyDirectory, geoDoubleParams, geoAsciiParams }: Members,
+): GeoKeys | undefined {
+  const isDirectory = Array.isArray(geoKeyDirectory) &&
+    geoKeyDirectory.every((key) => isWhole(key) && key <= 0xffff);
+  if (!isDirectory) return undefined;
+  const doubles = Array.isArray(geoDoubleParams)
+    ? numbersOf(geoDoubleParams, geoDoubleParams.length)
+    : undefined;
+  return {
+    geoKeyDirectory,
+    ...doubles && { geoDoubleParams: doubles },
+    ...typeof geoAsciiParams === "string" && { geoAsciiParams },
+  };
 }
 
 /** The GeoKeys of the first of several descriptions of a system that has a code. */

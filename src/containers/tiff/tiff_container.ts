@@ -4,7 +4,7 @@ import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../shard_files.ts";
 import { tagsOf } from "./georeference.ts";
-import { assertOme } from "./ome_xml.ts";
+import { assertOme, omeXml } from "./ome_xml.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
 import {
@@ -112,9 +112,16 @@ export function tiffContainer(
 function containerOf(
   array: TiffArray,
   shard: readonly number[],
-  { fill, ...options }: PageOptions & { fill: () => Uint8Array },
+  { fill, ome, ...others }:
+    & Omit<PageOptions, "omeXml">
+    & Pick<TiffOptions, "ome">
+    & { fill: () => Uint8Array },
 ): ShardContainer {
   const picture = pictureOf(array, shard);
+  const options: PageOptions = {
+    ...others,
+    omeXml: ome && omeXml(array, picture, ome),
+  };
   const places = tilePlaces(array, picture);
   /** The fill tile and the directories, for an offset in the file. */
   const describeFrom = (

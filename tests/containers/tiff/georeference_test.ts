@@ -98,6 +98,15 @@ Deno.test("geoKeysOf finds the code of a system in all notations", () => {
   }
 });
 
+/** PROJJSON of systems in one another. */
+function nested(depth: number): unknown {
+  let system: unknown = { id: { authority: "EPSG", code: 4326 } };
+  for (let i = 0; i < depth; i++) {
+    system = { type: "BoundCRS", source_crs: system };
+  }
+  return system;
+}
+
 Deno.test("geoKeysOf refuses systems without a code that GeoTIFF takes", () => {
   const refused: [unknown, string][] = [
     ["", 'found ""'],
@@ -112,6 +121,8 @@ Deno.test("geoKeysOf refuses systems without a code that GeoTIFF takes", () => {
     [`${PROJECTED}]]]]`, "found"],
     ['VERTCRS["h",ID["EPSG",5773]]', 'found "h"'],
     ["[[[", "found"],
+    [`${"COMPD_CS[".repeat(1e5)}${PROJECTED}${"]".repeat(1e5)}`, "found"],
+    [nested(1e4), "found"],
     [{ name: "my own", type: "ProjectedCRS" }, 'found "my own"'],
     [{ id: { authority: "EPSG", code: 1.5 } }, "found"],
     [4326, "found 4326"],

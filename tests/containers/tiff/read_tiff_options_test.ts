@@ -118,6 +118,8 @@ const PLACES: Case[] = [
   ["well-known text", {}, { ...spatial, "proj:code": null, "proj:wkt2": WKT }, {}, PLACED],
   ["PROJJSON", {}, { ...spatial, "proj:projjson": { id: { authority: "EPSG", code: 32632 } } }, {}, PLACED],
   ["GeoKeys of adopted files", {}, { ...spatial, geotiff: { geoKeyDirectory: UTM } }, {}, PLACED],
+  ["GeoKeys that are none", {}, { ...spatial, ...code, geotiff: { geoKeyDirectory: [1, 1, 0, "x"] } }, {}, PLACED],
+  ["GeoKeys beside points of adopted files", {}, { ...spatial, geotiff: { geoKeyDirectory: UTM, modelTiepoint: [1] } }, {}, PLACED],
   ["points", {}, { ...spatial, ...code, "spatial:registration": "node" }, {}, { ...PLACED, geoKeyDirectory: UTM.with(11, 2) }],
   ["a box", {}, { "spatial:bbox": [500, 100, 2000, 900], ...code }, {}, PLACED],
   ["a place of the group", { ...spatial, ...code }, {}, {}, PLACED],
