@@ -295,6 +295,38 @@ Deno.test("a page of a group says which levels cannot be shown, and why", async 
   assert(without.text.includes("No level can be read"), without.text);
 });
 
+Deno.test("a page of a group draws the first image of which a level can be read", async () => {
+  const { pictured, text } = await pageOf(
+    await storeOf({ "b": [8, 8] }, {
+      multiscales: [{ datasets: [{ path: "a" }] }, {
+        datasets: [{ path: "b" }],
+      }],
+    }),
+  );
+  assertEquals(pictured.path, "b");
+  assert(text.includes("a there is no such node"), text);
+});
+
+Deno.test("a page of a group counts only the channels that it draws", async () => {
+  const store = new MemoryStore([[
+    "/zarr.json",
+    group({
+      multiscales: [{
+        axes: [CZYX[0], ...CZYX.slice(2)],
+        datasets: [{ path: "0" }],
+      }],
+      omero: { channels: [{ color: "FF0000" }, {}] },
+    }),
+  ]]);
+  const metadata = arrayMetadata({
+    ...{ shape: [10_000, 1024, 1024], dataType: "uint8" },
+    chunkShape: [1, 1024, 1024],
+  });
+  await createArrayChunks(store, "0", metadata);
+  const { pictured } = await pageOf(store);
+  assertEquals(pictured.channels.length, 2);
+});
+
 Deno.test("a page of a group says that the smallest level is too large for a picture", async () => {
   const cases: readonly [number[], number[], string][] = [
     [

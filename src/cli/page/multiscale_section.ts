@@ -89,8 +89,10 @@ export async function describeMultiscales(
         : read.get(level.path)!,
     })),
   }));
-  const [first] = described as [typeof described[number]];
-  const { picture, pictured } = describePicture(page, first);
+  const shown = described.find(({ levels }) =>
+    levels.some(({ array }) => typeof array !== "string")
+  );
+  const { picture, pictured } = describePicture(page, shown ?? described[0]!);
   return {
     picture,
     pictured,
@@ -229,13 +231,13 @@ function pictureOf(
 
 /** The number of elements that are decoded for a picture. */
 function elementsOf(
-  { shape, axes, chunkShape, innerChunkShape }: PicturedLevel,
+  { shape, axes, chunkShape, innerChunkShape, channels }: PicturedLevel,
 ): number {
   const { rows, columns, colors } = axes;
   return shape.reduce((product, length, i) => {
     const chunk = (innerChunkShape ?? chunkShape)[i]!;
     const shown = i === colors
-      ? length
+      ? channels.length || length
       : i === rows || i === columns
       ? Math.min(length, LONGEST_SIDE)
       : 1;
