@@ -101,6 +101,10 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
   ["or convertInPlace, which", "or convert --in-place, which"],
   ["by adoptV2 or zarr-parts adopt", "by zarr-parts adopt"],
+  [
+    "; v2View shows it as Zarr v3, and adoptV2 or zarr-parts adopt gives it a zarr.json",
+    "; zarr-parts adopt gives it a zarr.json",
+  ],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
   ["Expected dimensionNames to have", "Expected --dimension-names to have"],

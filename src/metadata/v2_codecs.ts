@@ -304,7 +304,8 @@ const ARRAY_FILTERS: Readonly<
     };
   },
   bitround(members, type) {
-    if (type.numpy[1] !== "f") {
+    // numcodecs decodes unsigned integers, too, which other programs write.
+    if (!/^.[fu]/.test(type.numpy)) {
       throw new MetadataError(
         `The filter "bitround" is for floats, found the data type ${
           describe(type.numpy)

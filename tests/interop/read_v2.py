@@ -1,7 +1,8 @@
 """Compares arrays of Zarr v2 with their zarr.json, through zarr-python and TensorStore.
 
-Usage: read_v2.py FOLDER REPORT
+Usage: read_v2.py FOLDER REPORT [elements]
 Writes a JSON object with an outcome for each array: "equal", or what differs or fails.
+With `elements`, the elements of Zarr v2 as texts.
 """
 
 import json
@@ -23,12 +24,12 @@ def read(path, version):
 
 
 def text(error):
-    return f"{type(error).__name__}: {error}".split("\n")[0][:300]
+    return f"{type(error).__name__}: {error}".split("\n")[0][:600]
 
 
 def same(a, b):
-    if a.dtype.kind == "V" and b.shape == (*a.shape, a.dtype.itemsize):
-        b = np.ascontiguousarray(b).view(a.dtype)[..., 0]  # TensorStore has a dimension for the bytes of an element.
+    if b.dtype.itemsize == 0:
+        return "no NumPy elements"  # What TensorStore gives for bytes.
     if a.shape != b.shape:
         return f"shapes {a.shape} and {b.shape}"
     is_object = a.dtype.kind in "OT" and b.dtype.kind in "OT"
@@ -75,10 +76,40 @@ def outcome(path):
     return found
 
 
-def main(folder, report):
+def number(value):
+    """A number as JavaScript writes it."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    is_whole = value == int(value) and abs(value) < 1e21
+    return str(int(value)) if is_whole else repr(float(value))
+
+
+def element(value):
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return str(value)
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return number(float(value))
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"{number(float(value.real))} {number(float(value.imag))}"
+    return str(value)
+
+
+def elements(path):
+    data, _, _ = read(path, 2)
+    return [element(value) for value in data.ravel()]
+
+
+def main(folder, report, what="outcomes"):
     folder = Path(folder)
+    task = elements if what == "elements" else outcome
     outcomes = {
-        path.parent.relative_to(folder).as_posix(): outcome(path.parent)
+        path.parent.relative_to(folder).as_posix(): task(path.parent)
         for path in sorted(folder.rglob(".zarray"))
     }
     Path(report).write_text(json.dumps(outcomes, indent=1))

@@ -296,6 +296,23 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
 });
 
+Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot say", async () => {
+  const store = new MemoryStore([
+    ...valuesOfGroup(),
+    ["/bad/.zarray", encodeJson({ ...V2_ARRAY, filters: [{ id: "pickle" }] })],
+    ["/bad/.zattrs", encodeJson({})],
+    ["/bad/0.0", CHUNK],
+  ]);
+  const { findings, otherValues } = await verify(store);
+  assertEquals(findings.map(({ rule, key }) => [rule, key]), [
+    ["values-unexplained", "/bad/0.0"],
+    ["metadata-invalid", "/bad/.zarray"],
+  ]);
+  assert(findings[0]!.message.includes('the document "/bad/.zarray" is not'));
+  assert(findings[1]!.message.startsWith('"/bad/.zarray": '));
+  assertEquals(otherValues, 2);
+});
+
 Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(folder);

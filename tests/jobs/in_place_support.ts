@@ -12,6 +12,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
+import { v2Folders, withoutV2Nodes } from "../../src/metadata/mod.ts";
 import { fileChangesOf } from "../../src/stores/file_system/file_changes.ts";
 import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";
@@ -127,18 +128,32 @@ export async function stateOf(
   return Object.fromEntries(Object.entries(state).sort());
 }
 
-/** The state of a folder after a conversion to another place. */
+/** The state of a folder after a conversion to another place. Nodes of Zarr v2 stay as they are. */
 export async function convertedState(
   folder: string,
   options: ConvertInPlaceOptions,
 ): Promise<Record<string, string>> {
   const target = await memoryFolder();
   try {
-    await convert(
-      new FileSystemStore(folder),
-      new FileSystemStore(target),
-      options,
-    );
+    const [from, to] = [folder, target].map((each) =>
+      new FileSystemStore(each)
+    ) as [FileSystemStore, FileSystemStore];
+    const { v2Nodes } = await convert(from, to, options);
+    for (const path of v2Nodes) {
+      await to.delete(`/${path}/zarr.json`);
+      for (const name of [".zarray", ".zgroup", ".zattrs", ".zmetadata"]) {
+        const key: StoreKey = `/${path}/${name}`;
+        const bytes = await from.get(key);
+        if (bytes === undefined) continue;
+        // Nodes of Zarr v3 have other chunks now.
+        const isV3 = new Set<string>();
+        for (const below of v2Folders(bytes)) {
+          const own: StoreKey = `/${path}/${below}zarr.json`;
+          if (await from.size(own) !== undefined) isV3.add(below);
+        }
+        await to.set(key, withoutV2Nodes(bytes, (below) => isV3.has(below)));
+      }
+    }
     return await stateOf(target);
   } finally {
     await Deno.remove(target, { recursive: true });

@@ -327,6 +327,10 @@ const CODECS: Record<string, [changes: Json, codecs: unknown[]]> = {
       numcodecs("bz2", { level: 1 }),
     ],
   ],
+  "bitround of unsigned integers": [
+    { dtype: "<u2", filters: [{ id: "bitround", keepbits: 3 }] },
+    [numcodecs("bitround", { keepbits: 3 }), LITTLE],
+  ],
   bitround: [{ filters: [{ id: "bitround", keepbits: 3 }] }, [
     numcodecs("bitround", { keepbits: 3 }),
     LITTLE,
@@ -499,6 +503,11 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
     "follows one that turns elements into bytes",
   ],
   [{ filters: [{ id: "packbits" }] }, "/filters/0", 'data type "|b1"'],
+  [
+    { dtype: "<i2", filters: [{ id: "bitround", keepbits: 3 }] },
+    "/filters/0",
+    'found the data type "<i2"',
+  ],
   [
     {
       filters: [{ id: "fixedscaleoffset", scale: 0, offset: 1, dtype: "<f4" }],

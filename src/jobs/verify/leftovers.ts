@@ -39,14 +39,14 @@ export class Leftovers {
   readonly #place: Place;
   readonly #arrays: ReadonlyMap<string, ListedArray>;
   readonly #valid: ReadonlySet<string>;
-  readonly #broken: ReadonlySet<StoreKey>;
+  readonly #broken: ReadonlyMap<StoreKey, StoreKey>;
   readonly #add: (finding: Finding) => void;
   readonly #candidates: Candidate[] = [];
   readonly #unexplained = new Map<string, Unexplained>();
 
   /**
    * @param valid The paths of all nodes with valid documents.
-   * @param broken The keys of the documents that are not valid.
+   * @param broken The keys of the documents that are not valid, by those of `zarr.json`.
    * @param add Takes each finding.
    */
   constructor(
@@ -54,7 +54,7 @@ export class Leftovers {
     arrays: ReadonlyMap<string, ListedArray>,
     { valid, broken }: {
       valid: ReadonlySet<string>;
-      broken: ReadonlySet<StoreKey>;
+      broken: ReadonlyMap<StoreKey, StoreKey>;
     },
     add: (finding: Finding) => void,
   ) {
@@ -83,6 +83,8 @@ export class Leftovers {
       const message =
         'A conversion is not finished: run it again, with the option "resume" unless it is one in place';
       this.#add(finding("conversion-unfinished", key, message));
+    } else if (this.#isBesideBroken(key)) {
+      // The document of the node is reported.
     } else if (this.#isBesideDocument(key)) {
       const message = `${
         describe(key)
@@ -131,6 +133,13 @@ export class Leftovers {
     return isV2Document(key) && this.#isNode(path);
   }
 
+  /** Whether a key is that of a document of Zarr v2 beside one that is not valid. */
+  #isBesideBroken(key: StoreKey): boolean {
+    const document = `${key.slice(0, key.lastIndexOf("/"))}/zarr.json`;
+    const broken = this.#broken.get(document as StoreKey);
+    return isV2Document(key) && broken !== undefined && broken !== document;
+  }
+
   #takeInside(key: StoreKey, array: ListedArray): void {
     const { gridShape, keys } = array;
     if (keys.isOutsideGrid(key)) {
@@ -161,7 +170,9 @@ export class Leftovers {
     const { root } = this.#place;
     const path = this.#nodeOf(key);
     if (path !== undefined && this.#isBroken(path)) {
-      const document = describe(documentKey(this.#place, path));
+      const document = describe(
+        this.#broken.get(documentKey(this.#place, path)),
+      );
       return this.#count(path, key, `the document ${document} is not valid`);
     }
     const relative = key.slice(root.length);

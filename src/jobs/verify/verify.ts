@@ -6,14 +6,19 @@ import {
 } from "../../arrays/mod.ts";
 import { ZipStore } from "../../archives/mod.ts";
 import { isAdopted } from "../../containers/mod.ts";
-import { MetadataError } from "../../errors/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   hasNonFinite,
   isArrayDocument,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
-import type { Store, StoreKey } from "../../stores/mod.ts";
+import {
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
 import { chunkLevel } from "../chunk_checks.ts";
 import { chunksToDo, countToDo } from "../hierarchy/chunks_to_do.ts";
 import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
@@ -202,16 +207,56 @@ async function verifyNodes(
     );
   }
   const arrays = openArrays(place, nodes, addInvalid);
-  const broken = new Set(invalid.map(({ key }) => key));
+  const broken: BrokenDocuments = new Map();
+  const storeOptions: StoreOptions = signal ? { signal } : {};
+  for (const { key } of invalid) {
+    broken.set(key, await brokenKey(place, key, storeOptions));
+  }
   const otherValues = typeof place.store.list === "function"
     ? await listAll(place, nodes, arrays, broken, selected, findings, options)
     : undefined;
-  const reported = new Set<string>(broken);
+  for (const each of invalid) {
+    const { rule, message, key } = each;
+    const [shown, stored] = [key, broken.get(key)!].map(describe);
+    findings.addShared(
+      finding(
+        rule,
+        broken.get(key)!,
+        // Messages name the document that would be read in Zarr v3.
+        message.startsWith(shown!)
+          ? message.replace(shown!, () => stored!)
+          : message,
+      ),
+    );
+  }
+  const reported = new Set<string>(broken.keys());
   for (const path of selected.excluded) reported.add(documentKey(place, path));
-  for (const each of [...invalid, ...staleMetadata(place, nodes, reported)]) {
+  for (const each of staleMetadata(place, nodes, reported)) {
     findings.addShared(each);
   }
   return { arrays, otherValues };
+}
+
+/** The keys of documents that are not valid, by the keys of the `zarr.json` of their nodes. */
+type BrokenDocuments = Map<StoreKey, StoreKey>;
+
+/** The key of the document of Zarr v2 of a node that is not valid, or of its `zarr.json`. */
+async function brokenKey(
+  { store }: Place,
+  document: StoreKey,
+  options: StoreOptions,
+): Promise<StoreKey> {
+  const folder = document.slice(0, -"/zarr.json".length);
+  for (const name of ["zarr.json", ".zarray", ".zgroup"]) {
+    const key = `${folder}/${name}` as StoreKey;
+    try {
+      if (await readSize(store, key, options) !== undefined) return key;
+    } catch {
+      options.signal?.throwIfAborted();
+      return document; // The store fails to read the node.
+    }
+  }
+  return document;
 }
 
 /** Verifies the chunks of the arrays, or those of a share. Returns the number of present ones. */
@@ -229,7 +274,7 @@ async function verifyChunks(
     ({ array, undecoded, findings: found }) => {
       for (const [unknown, count] of undecoded) {
         findings.addUndecoded(
-          documentKey(place, array.path),
+          array.document,
           array.level.shards ? "inner chunk" : "chunk",
           unknown,
           count,
@@ -306,6 +351,8 @@ function messageOf(error: unknown): string {
 /** An array that is verified. */
 interface OpenedArray extends VerifiedArray {
   readonly path: string;
+  /** The key of the document. */
+  readonly document: StoreKey;
   readonly gridShape: readonly number[];
   readonly keys: ArrayKeys;
   readonly stored: ChunkList | undefined;
@@ -329,7 +376,7 @@ function openArrays(
   onInvalid: (path: string, error: MetadataError) => void,
 ): OpenedArray[] {
   const { store } = place;
-  return nodes.flatMap(({ path, document }) => {
+  return nodes.flatMap(({ path, document, v2Documents }) => {
     if (!isArrayDocument(document)) return [];
     try {
       const chunks = new ArrayChunks(store, pathIn(place, path), document);
@@ -340,6 +387,7 @@ function openArrays(
       const keys = new ArrayKeys(metadata, rootIn(place, path));
       return [{
         path,
+        document: v2Documents[0] ?? documentKey(place, path),
         store,
         chunks,
         gridShape,
@@ -368,7 +416,6 @@ function elementType(dataType: string | NamedConfiguration): string {
 /**
  * Lists the store: fills the lists of chunks, and adds findings about other values.
  *
- * @param broken The keys of the documents that are not valid.
  * @param selected The nodes that are verified.
  * @returns The number of values that are no documents, chunks or parts.
  */
@@ -376,7 +423,7 @@ async function listAll(
   place: Place,
   nodes: readonly Node[],
   arrays: readonly OpenedArray[],
-  broken: ReadonlySet<StoreKey>,
+  broken: BrokenDocuments,
   selected: SelectedNodes,
   findings: Findings,
   { share, signal }: VerifyOptions,
@@ -391,8 +438,9 @@ async function listAll(
     (found) => findings.addShared(found),
   );
   let count = 0;
+  const documents = new Set(broken.values());
   const isCounted = (key: StoreKey) =>
-    !broken.has(key) && (share === undefined || isInShare(share, key));
+    !documents.has(key) && (share === undefined || isInShare(share, key));
   await listHierarchy(place, nodes, keys, {
     chunk: (path, coordinates) => byPath.get(path)!.stored!.push(coordinates),
     stray(key, path) {
@@ -401,7 +449,7 @@ async function listAll(
     },
     file(key, path) {
       if (isCounted(key)) count++;
-      if (!broken.has(key)) leftovers.file(key, path);
+      if (!documents.has(key)) leftovers.file(key, path);
     },
     isIgnored: keysLeftOut(place, valid, selected),
   }, signal ? { signal } : {});

@@ -328,7 +328,7 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       ]],
       {},
       MetadataError,
-      "found a Zarr v2 array (.zarray); convert it to Zarr v3 first",
+      "found a Zarr v2 array (.zarray); v2View shows it as Zarr v3",
     ],
     [
       [[
