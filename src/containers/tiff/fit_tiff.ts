@@ -62,7 +62,8 @@ export interface FitTiffOptions {
    * The dimensions before y and x whose elements are pages of one file, by their names or
    * their numbers from 0. Each element of the others then has files of its own. By default,
    * the pages of a file are those of a shard, or of a chunk of an array without shards; in
-   * the latter, all of `z` and `c` are, too, as far as a file keeps below 64 MiB.
+   * the latter, all of `z` and `c` are, too, as far as a file keeps below 64 MiB, and of the
+   * last two of several dimensions where none has a name.
    */
   readonly pages?: readonly (string | number)[] | undefined;
   /** Codecs that are taken as they are, in place of those found. */
@@ -335,8 +336,15 @@ function pagesOf(
   given: FitTiffOptions["pages"],
 ): Pages {
   if (given === undefined) {
+    const hasNames = dimension_names?.some((name) => name !== null);
+    // Images of Zarr v2, whose dimensions have no names, end in c, z, y and x.
+    const firstPlane = hasNames || pages.length < 2
+      ? Infinity
+      : pages.length - 2;
     return pages.map((axis) =>
-      PLANES.test(dimension_names?.[axis] ?? "") ? "all" : "chunk"
+      axis >= firstPlane || PLANES.test(dimension_names?.[axis] ?? "")
+        ? "all"
+        : "chunk"
     );
   }
   const chosen = given.map((each) => {

@@ -85,6 +85,8 @@ const FITS: Fit[] = [
   ["chunks of several planes become pages", { shape: [365, 721, 1440], chunkShape: [365, 10, 10] }, {}, [], [1, 192, 192], [365, 192, 192]],
   ["pages are all of a dimension", TIMES, { pages: [0] }, [], [1, 736, 720], [365, 736, 1440]],
   ["slices and channels are pages of one file", CELLS, {}, [], [1, 1, 1, 208, 256], [1, 3, 50, 208, 256]],
+  ["the last two dimensions without names are pages of one file", { ...CELLS, dimensionNames: undefined }, {}, [], [1, 1, 1, 208, 256], [1, 3, 50, 208, 256]],
+  ["a first dimension without a name is not", { shape: [50, 200, 250], chunkShape: [1, 200, 250] }, {}, [], [1, 208, 256], [1, 208, 256]],
   ["no dimension has pages", CELLS, { pages: [] }, [], [1, 1, 1, 208, 256], [1, 1, 1, 208, 256]],
   ["named dimensions have pages", CELLS, { pages: ["t"] }, [], [1, 1, 1, 208, 256], [10, 1, 1, 208, 256]],
   ["slices are shared out evenly", { ...CELLS, shape: [1, 1, 1000, 200, 250] }, {}, [], [1, 1, 1, 208, 256], [1, 1, 250, 208, 256]],
