@@ -1,4 +1,4 @@
-"""Writes arrays with codecs, chunks and attributes that TIFF does not have, and says what is in them."""
+"""Writes arrays of any codecs, chunks and attributes, and says where their places on the earth are."""
 
 import json
 import sys
