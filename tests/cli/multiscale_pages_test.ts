@@ -1,5 +1,6 @@
 /** Pages about groups whose attributes name levels. */
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -9,6 +10,7 @@ import {
 import { paintChannels } from "../../page/colors.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { channelsOf, multiscalesOf } from "../../src/cli/page/multiscales.ts";
+import { withoutNamedNodes } from "../../src/metadata/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
 
 function group(attributes: unknown): Uint8Array {
@@ -541,4 +543,91 @@ Deno.test("a page of a group that cannot list finds its levels by their paths", 
   const { text, pictured } = await pageOf(blind);
   assertEquals(pictured.path, "0");
   assert(text.includes("1 /1/zarr.json: "), text);
+});
+
+/** Attributes that use all members that pages and conversions read. */
+const RICH = {
+  ...CASES["GeoZarr with groups"]!.attributes as Record<string, unknown>,
+  ome: {
+    ...(CASES["OME-Zarr 0.5 with channels"]!.attributes as { ome: object }).ome,
+    labels: ["a"],
+    plate: { wells: [{ path: "0" }] },
+    well: { images: [{ path: "0" }] },
+    series: ["0"],
+  },
+  omero: { channels: [{ color: "FF0000", window: { start: 0, end: 1 } }] },
+};
+
+const anyValue = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    1e300,
+    2n ** 70n,
+    "",
+    "..",
+    "0",
+  ),
+  fc.jsonValue(),
+);
+
+/** A value with one of its inner values replaced: by numbers that lead to the inner value. */
+function replaced(
+  value: unknown,
+  steps: readonly number[],
+  by: unknown,
+): unknown {
+  const [step, ...rest] = steps;
+  if (step === undefined || typeof value !== "object" || value === null) {
+    return by;
+  }
+  const members = Object.entries(value);
+  if (members.length === 0) return by;
+  const [name, inner] = members[step % members.length]!;
+  const changed = replaced(inner, rest, by);
+  return Array.isArray(value)
+    ? value.with(Number(name), changed)
+    : { ...value, [name]: changed };
+}
+
+const anyAttributes = fc.array(
+  fc.tuple(fc.array(fc.nat(), { maxLength: 7 }), anyValue),
+  { minLength: 1, maxLength: 3 },
+).map((changes) =>
+  changes.reduce<unknown>(
+    (value, [steps, by]) => replaced(value, steps, by),
+    RICH,
+  )
+);
+
+Deno.test("a page of a group comes for any attributes", async () => {
+  let images = 0;
+  await fc.assert(
+    fc.asyncProperty(anyAttributes, async (attributes) => {
+      withoutNamedNodes({ attributes }, "a", (path) => path.length % 2 === 0);
+      const store = new MemoryStore();
+      const json = JSON.stringify(
+        { zarr_format: 3, node_type: "group", attributes },
+        (_, value) => typeof value === "bigint" ? `BIG${value}` : value,
+      ).replaceAll(/"BIG(\d+)"/g, "$1");
+      await store.set("/zarr.json", utf8(json));
+      const metadata = arrayMetadata({
+        ...{ shape: [4, 6], dataType: "uint8", chunkShape: [4, 6] },
+      });
+      for (const path of ["0", "1"]) {
+        await createArrayChunks(store, path, metadata);
+      }
+      const { status, problems, html } = await pageOf(store);
+      const isValid = typeof attributes === "object" && attributes !== null &&
+        !Array.isArray(attributes);
+      assertEquals(status, isValid || attributes === null ? 200 : 502, json);
+      if (status === 200) assertEquals(problems, [], json);
+      if (html.includes('class="levels"')) images++;
+    }),
+    { numRuns: 120 },
+  );
+  assert(images > 20, `${images} images`);
 });

@@ -248,7 +248,8 @@ Deno.test("convert with only and exclude works in shares, resumes with the same 
   for (
     const other of [{ suffix: ".s" }, { ...options, exclude: "labels/cells" }]
   ) {
-    for (const way of [{ resume: true }, { finish: true }]) {
+    const share = { index: 0, count: 2 };
+    for (const way of [{ resume: true }, { finish: true }, { share }]) {
       await assertRejects(
         () => convert(source, target, { ...other, ...way }),
         Error,
@@ -732,4 +733,19 @@ Deno.test("verify and inspect take the nodes that only and exclude choose", asyn
       'The glob "labels/x" of the option "only" matches no node',
     );
   }
+});
+
+Deno.test("convert with keepGoing leaves levels out of multiscales that are not valid", async () => {
+  const source = await createImage();
+  await source.set("/1/zarr.json", utf8("<html>"));
+  await source.set("/labels/nuclei/zarr.json", utf8("<html>"));
+  const target = new MemoryStore();
+  const { leftOut } = await convert(source, target, { keepGoing: true });
+  assertEquals(leftOut.map(({ path }) => path).sort(), ["1", "labels/nuclei"]);
+  assertEquals(await namedLevels(target), {
+    "": ["0", "2"],
+    "labels/cells": ["0", "1"],
+  });
+  const { attributes } = await readJson(target, "/labels/zarr.json");
+  assertEquals(attributes.ome.labels, ["cells"]);
 });
