@@ -1,37 +1,26 @@
 import { describe } from "../errors/mod.ts";
+import { type CodecKind, codecKind } from "./codec_kinds.ts";
 import type { DataType } from "./data_type.ts";
 import { isMembers } from "./json.ts";
 import type { NamedConfiguration } from "./schema.ts";
 
-/** The stages of a codec pipeline, in the order in which chunks are encoded. */
-const STAGES = ["array to array", "array to bytes", "bytes to bytes"] as const;
+/** The kinds of codecs, in the order in which chunks are encoded. */
+const STAGES: readonly CodecKind[] = [
+  "array_to_array",
+  "array_to_bytes",
+  "bytes_to_bytes",
+];
 
-/** The index of each known codec's stage. */
-const STAGE_OF: ReadonlyMap<string, number> = new Map([
-  ["imagecodecs_delta", 0],
-  ["imagecodecs_floatpred", 0],
-  ["transpose", 0],
-  ["bytes", 1],
-  ["imagecodecs_jpeg", 1],
-  ["imagecodecs_packints", 1],
-  ["packbits", 1],
-  ["sharding_indexed", 1],
-  ["vlen-bytes", 1],
-  ["vlen-utf8", 1],
-  ["blosc", 2],
-  ["crc32c", 2],
-  ["gzip", 2],
-  ["imagecodecs_deflate", 2],
-  ["imagecodecs_lzw", 2],
-  ["imagecodecs_packbits", 2],
-  ["imagecodecs_zlib", 2],
-  ["imagecodecs_zstd", 2],
-  ["numcodecs.gzip", 2],
-  ["numcodecs.zlib", 2],
-  ["numcodecs.zstd", 2],
-  ["zlib", 2],
-  ["zstd", 2],
-]);
+/** The place of a codec's kind among the stages; `undefined` for an unknown codec. */
+function stageOf(name: string): number | undefined {
+  const kind = codecKind(name);
+  return kind && STAGES.indexOf(kind);
+}
+
+/** The stage in words. */
+function describeStage(stage: number): string {
+  return STAGES[stage]!.replaceAll("_", " ");
+}
 
 /** The part of a data type that codecs depend on. */
 export type Elements = Pick<DataType, "bits" | "toBytes">;
@@ -76,7 +65,7 @@ export function completeCodecs(
       } to be an object, found ${describe(configuration)}`,
     );
   });
-  const stages = named.map(({ name }) => STAGE_OF.get(name));
+  const stages = named.map(({ name }) => stageOf(name));
   if (!stages.includes(1) && !stages.includes(undefined)) {
     const first = stages.indexOf(2);
     const place = first < 0 ? named.length : first;
@@ -92,9 +81,9 @@ function assertOrder(
 ): void {
   let previous: NamedConfiguration | undefined;
   for (const codec of codecs) {
-    const stage = STAGE_OF.get(codec.name);
+    const stage = stageOf(codec.name);
     if (stage === undefined) continue;
-    const earlier = previous && STAGE_OF.get(previous.name)!;
+    const earlier = previous && stageOf(previous.name)!;
     if (previous !== undefined && earlier !== undefined) {
       if (earlier === 1 && stage === 1) {
         throw new RangeError(
@@ -105,10 +94,10 @@ function assertOrder(
       }
       if (earlier > stage) {
         throw new RangeError(
-          `Codec ${describe(codec.name)} (${STAGES[stage]}) follows ${
+          `Codec ${describe(codec.name)} (${describeStage(stage)}) follows ${
             describe(previous.name)
           } (${
-            STAGES[earlier]
+            describeStage(earlier)
           }) in ${option}; expected codecs from array to array first, then one from array to bytes, then those from bytes to bytes`,
         );
       }

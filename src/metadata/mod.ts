@@ -8,6 +8,7 @@ export {
   parseArrayMetadata,
   type RegularChunkGrid,
 } from "./array_metadata.ts";
+export { codecKind } from "./codec_kinds.ts";
 export { completeCodecs, type Elements } from "./complete_codecs.ts";
 export {
   checkDataType,

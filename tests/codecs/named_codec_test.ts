@@ -1,11 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
-import {
-  type CodecKind,
-  codecKind,
-  namedCodec,
-  SHORT_NAMES,
-} from "../../src/codecs/named_codec.ts";
+import { namedCodec, SHORT_NAMES } from "../../src/codecs/named_codec.ts";
+import { type CodecKind, codecKind } from "../../src/metadata/codec_kinds.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 
 interface Codec {
@@ -121,6 +117,7 @@ Deno.test("codecKind tells codecs with and without numcodecs. apart", () => {
   assertEquals(codecKind("numcodecs.delta"), "array_to_array");
   assertEquals(codecKind("numcodecs.fletcher32"), "bytes_to_bytes");
   assertEquals(codecKind("sharding_indexed"), "array_to_bytes");
+  assertEquals(codecKind("delta"), undefined);
   assertEquals(codecKind("nothing"), undefined);
   assertEquals(codecKind("numcodecs."), undefined);
 });

@@ -61,6 +61,16 @@ const BYTES_CODECS = [
   [named("imagecodecs_zstd")],
 ];
 
+/** Codecs from array to array that are written, with their configuration. */
+const FILTERS: Readonly<Record<string, object>> = {
+  imagecodecs_delta: {},
+  imagecodecs_floatpred: {},
+  "numcodecs.delta": {},
+  "numcodecs.astype": { encode_dtype: "<i4" },
+  "numcodecs.fixedscaleoffset": { offset: 1, scale: 2, astype: "<i2" },
+  "numcodecs.packbits": {},
+};
+
 /** Texts of fill values in documents. */
 function fillsOf(type: string): string[] {
   if (type === "bool") return ["false", "true"];
@@ -109,6 +119,9 @@ const anyCase: fc.Arbitrary<Case> = fc.tuple(fc.nat(3), fc.nat(2)).chain((
       "imagecodecs_delta",
       "imagecodecs_floatpred",
       "numcodecs.delta",
+      "numcodecs.astype",
+      "numcodecs.fixedscaleoffset",
+      "numcodecs.packbits",
       "scale_offset",
       "cast_value",
       "numcodecs.bitround",
@@ -126,7 +139,10 @@ const anyCase: fc.Arbitrary<Case> = fc.tuple(fc.nat(3), fc.nat(2)).chain((
   const isPossible: Record<string, boolean> = {
     imagecodecs_delta: given.type !== "bool",
     imagecodecs_floatpred: isFloat,
-    "numcodecs.delta": given.type !== "bool" && orders.length === 0,
+    "numcodecs.delta": given.type !== "bool",
+    "numcodecs.astype": given.type !== "bool",
+    "numcodecs.fixedscaleoffset": given.type !== "bool",
+    "numcodecs.packbits": given.type === "bool",
     scale_offset: isFloat,
     cast_value: given.type !== "bool" && given.type !== "uint8",
     "numcodecs.bitround": given.type.startsWith("float"),
@@ -145,7 +161,8 @@ const anyCase: fc.Arbitrary<Case> = fc.tuple(fc.nat(3), fc.nat(2)).chain((
     codec === "packbits" ? named("packbits") : named("bytes", { endian }),
     ...bytesCodecs,
   ];
-  const writes = /delta|floatpred/.test(codec) ? [named(codec)] : [];
+  const filter = FILTERS[codec];
+  const writes = filter === undefined ? [] : [named(codec, filter)];
   const reads = codec === "scale_offset"
     ? [named(codec, { scale: 2, offset: 1 })]
     : codec === "cast_value"

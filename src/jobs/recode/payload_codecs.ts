@@ -1,12 +1,15 @@
 import {
   type CodecEntry,
-  codecKind,
   type Codecs,
   loadCodec,
   noteKey,
 } from "../../codecs/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
-import { isSameJson, type NamedConfiguration } from "../../metadata/mod.ts";
+import {
+  codecKind,
+  isSameJson,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
 import { ownBytes } from "../../runtime/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 

@@ -1,4 +1,4 @@
-import { codecKind, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
+import { namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
 import {
   ANY,
   checkOptions,
@@ -9,6 +9,7 @@ import {
 } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
+  codecKind,
   completeCodecs,
   coreDataType,
   isMembers,
