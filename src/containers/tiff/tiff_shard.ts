@@ -2,6 +2,7 @@ import { DamageError, describe } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import { greatestDivisor } from "../adoption/mosaic.ts";
+import { MOST_TILES } from "./page_tiles.ts";
 import type { TiffSeries } from "./ome_axes.ts";
 import type { TiffPage } from "./tiff_page.ts";
 
@@ -29,7 +30,7 @@ export function shardOf(
   name: string,
   key: string,
 ): TiffShard {
-  const shards = pages.map((page): TiffShard => {
+  const shards = withSameRows(pages.map((page): TiffShard => {
     const { problem, isDamaged, axes, dataType, codecs } = page;
     if (isDamaged) {
       throw new DamageError(`${name} is damaged: ${problem}`, { key });
@@ -40,7 +41,7 @@ export function shardOf(
       throw new RangeError(`${name} cannot be part of an array: ${problem}`);
     }
     return { ...page, dimensionNames: axes, dataType, codecs };
-  });
+  }));
   const [first, ...others] = shards;
   if (others.length === 0) return first!;
   for (const [i, other] of others.entries()) {
@@ -62,6 +63,19 @@ export function shardOf(
     tileShape: [1, ...first!.tileShape],
     tiles: shards.flatMap(({ tiles }) => tiles),
   };
+}
+
+/** Divides pages of one shape, whose strips without compression differ, into tiles of one shape. */
+function withSameRows(shards: readonly TiffShard[]): readonly TiffShard[] {
+  const [first] = shards as readonly [TiffShard];
+  const isFirst = (member: "shape" | "tileShape") => (shard: TiffShard) =>
+    isSame(shard[member], first[member]);
+  const areDivided = shards.every(isFirst("shape")) &&
+    !shards.every(isFirst("tileShape"));
+  const rows = areDivided ? commonRows(shards) : undefined;
+  return rows === undefined
+    ? shards
+    : shards.map((shard) => withRows(shard, rows)!);
 }
 
 /**
@@ -224,38 +238,125 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
 /** The codecs that store rows of elements one after another. */
 const UNCOMPRESSED = ["bytes", "imagecodecs_packints"];
 
-/**
- * The greatest number of rows that tiles of all shards can have; `undefined` unless all
- * tiles are whole rows of elements without compression.
- */
-export function commonRows(shards: readonly TiffShard[]): number | undefined {
-  const rows = shards.map(({ dimensionNames, tileShape, shape, codecs }) => {
-    const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name));
-    const isRows = tileShape[x!] === shape[x!] &&
-      codecs.every(({ name }) => UNCOMPRESSED.includes(name));
-    return isRows ? tileShape[y!]! : undefined;
-  });
-  return rows.reduce((common, own) =>
-    common === undefined || own === undefined
-      ? undefined
-      : greatestDivisor(common, own)
-  );
+/** The length in bytes of inner chunks of rows, up to which they are not divided, and to about which others are. */
+const LARGEST_PIECE = 2 ** 22;
+const PIECE = 2 ** 20;
+
+/** The rows of the tiles of a shard, which are whole rows of elements without compression. */
+interface Rows {
+  /** The place of the dimension of rows. */
+  readonly y: number;
+  /** The number of rows of a plane. */
+  readonly height: number;
+  /** The number of rows of a tile, and of tiles of a plane. */
+  readonly perTile: number;
+  readonly tiles: number;
+  /** The length of a row in bytes. */
+  readonly size: number;
+  /** Whether all rows of a plane lie one after another. */
+  readonly areJoined: boolean;
 }
 
-/** Divides tiles of whole rows without compression into tiles of fewer rows. */
-export function withRows(shard: TiffShard, rows: number): TiffShard {
-  const { dimensionNames, tileShape, tiles } = shard;
-  const y = dimensionNames.indexOf("y");
-  const count = tileShape[y]! / rows;
+/** Finds the rows of a shard; `undefined` unless all tiles are whole rows of elements without compression. */
+function rowsOf(
+  { dimensionNames, tileShape, shape, codecs, tiles }: TiffShard,
+): Rows | undefined {
+  const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name)) as [
+    number,
+    number,
+  ];
+  const isRows = tileShape[x] === shape[x] &&
+    codecs.every(({ name }) => UNCOMPRESSED.includes(name));
+  if (!isRows) return undefined;
+  const [height, perTile] = [shape[y]!, tileShape[y]!];
+  const count = Math.ceil(height / perTile);
+  const areJoined = height % perTile === 0 && tiles.every((tile, i) => {
+    const next = i % count === count - 1 ? undefined : tiles[i + 1];
+    return tile !== undefined &&
+      (i % count === count - 1 || next?.offset === tile.offset + tile.length);
+  });
+  const length = tiles.find((tile) => tile !== undefined)?.length ?? 0;
+  return {
+    y,
+    height,
+    perTile,
+    tiles: count,
+    size: length / perTile,
+    areJoined,
+  };
+}
+
+/**
+ * Chooses the number of rows of the inner chunks of shards whose tiles are rows without
+ * compression, which can be cut anywhere between two rows, and joined where they lie one
+ * after another. One number for all shards divides them without a rest, and gives inner
+ * chunks of up to 4 MiB, or else of about 1 MiB.
+ *
+ * @returns `undefined` if tiles of a shard are no such rows.
+ */
+export function commonRows(shards: readonly TiffShard[]): number | undefined {
+  const all = shards.map(rowsOf);
+  const rows = all.filter((each) => each !== undefined);
+  if (rows.length < all.length) return undefined;
+  const most = rows.reduce(
+    (common, { areJoined, height, perTile }) =>
+      greatestDivisor(common, areJoined ? height : perTile),
+    0,
+  );
+  const size = Math.max(...rows.map(({ size }) => size));
+  if (most * size <= LARGEST_PIECE) return most;
+  const distance = (count: number) => Math.abs(Math.log(count * size / PIECE));
+  // Tiles of a TIFF have multiples of 16 rows, so that such a file can be written anew.
+  const areTiles = rows.every(({ perTile }) => perTile % 16 === 0);
+  const isFew = (count: number) =>
+    rows.every(({ height, tiles }, i) =>
+      shards[i]!.tiles.length / tiles * Math.ceil(height / count) <= MOST_TILES
+    );
+  return divisorsOf(most)
+    .filter((count) => isFew(count) && (!areTiles || count % 16 === 0))
+    .reduce(
+      (best, count) => distance(count) < distance(best) ? count : best,
+      most,
+    );
+}
+
+function divisorsOf(number: number): number[] {
+  const divisors: number[] = [];
+  for (let i = 1; i * i <= number; i++) {
+    if (number % i === 0) divisors.push(i, number / i);
+  }
+  return divisors;
+}
+
+/**
+ * Divides a shard into tiles of other numbers of rows.
+ *
+ * @param count A number of rows that divides those of a tile, or those of a plane where
+ * these lie one after another.
+ * @returns `undefined` if the shard cannot be divided so.
+ */
+export function withRows(
+  shard: TiffShard,
+  count: number,
+): TiffShard | undefined {
+  const rows = rowsOf(shard);
+  if (rows === undefined) return undefined;
+  const { y, height, perTile, size, areJoined } = rows;
+  const run = areJoined ? height : perTile;
+  if (!(count > 0 && run % count === 0)) return undefined;
+  const perPlane = Math.ceil(height / count);
+  const planes = shard.tiles.length / rows.tiles;
   return {
     ...shard,
-    tileShape: tileShape.with(y, rows),
-    tiles: tiles.flatMap((tile) =>
-      Array.from({ length: count }, (_, i) =>
-        tile && {
-          offset: tile.offset + i * tile.length / count,
-          length: tile.length / count,
-        })
-    ),
+    tileShape: shard.tileShape.with(y, count),
+    tiles: Array.from({ length: planes * perPlane }, (_, i) => {
+      const row = i % perPlane * count;
+      const plane = Math.floor(i / perPlane);
+      const tile = shard.tiles[plane * rows.tiles + Math.floor(row / perTile)];
+      return tile && {
+        offset: tile.offset + row % perTile * size,
+        length: count * size,
+      };
+    }),
   };
 }

@@ -232,12 +232,12 @@ function withFillValue(
   return { ...shard, fillValue };
 }
 
-/** Refuses files that differ. Tiles of rows without compression are divided, so that all files have as many rows in a tile. */
+/** Refuses files that differ. Tiles of rows without compression are divided or joined, so that all files have as many rows in a tile. */
 function fitted(files: readonly PlacedShard[]): readonly PlacedShard[] {
   const rows = commonRows(files.map(({ shard }) => shard));
   const fitted = rows === undefined ? files : files.map((file) => ({
     ...file,
-    shard: withRows(file.shard, rows),
+    shard: withRows(file.shard, rows)!,
   }));
   const [first, ...others] = fitted;
   for (const { name, shard } of others) {

@@ -9,13 +9,7 @@ import {
   verifyFiles,
 } from "../adoption/verify_adoption.ts";
 import { decodeSelection, readShard } from "./read_tiff.ts";
-import {
-  bandsFirst,
-  commonRows,
-  stacked,
-  type TiffShard,
-  withRows,
-} from "./tiff_shard.ts";
+import { bandsFirst, stacked, type TiffShard, withRows } from "./tiff_shard.ts";
 import { indexOf, metadataOf } from "./tiffs_to_adopt.ts";
 
 /**
@@ -96,10 +90,7 @@ function fitted(
     ? stacked(shard)
     : shard;
   const y = placed.dimensionNames.indexOf("y");
-  const rows = innerChunkShape?.[y] ?? 0;
-  const isDivided = commonRows([placed]) !== undefined && rows > 0 &&
-    placed.tileShape[y]! % rows === 0;
-  const fitted = isDivided ? withRows(placed, rows) : placed;
+  const fitted = withRows(placed, innerChunkShape?.[y] ?? 0) ?? placed;
   // No codec of a TIFF is `transpose`.
   const areBandsFirst = innerCodecsOf(metadata)[0]?.name === "transpose";
   return areBandsFirst ? bandsFirst(fitted) ?? fitted : fitted;

@@ -38,11 +38,12 @@ export function tiffOf(value: number, start = START): Uint8Array<ArrayBuffer> {
   return file;
 }
 
-/** A TIFF of 12 × 16 bytes in strips of some rows. */
+/** A TIFF of 12 × 16 bytes in strips of some rows, between which there are other bytes. */
 export function stripsOf(rows: number): Uint8Array<ArrayBuffer> {
+  const count = 12 / rows;
   const starts = Array.from(
-    { length: 12 / rows },
-    (_, i) => START + i * rows * 16,
+    { length: count },
+    (_, i) => START + i * (rows * 16 + 1),
   );
   const head = buildTiff({
     directories: [{
@@ -56,7 +57,7 @@ export function stripsOf(rows: number): Uint8Array<ArrayBuffer> {
       ],
     }],
   });
-  const file = new Uint8Array(START + 12 * 16);
+  const file = new Uint8Array(START + 12 * 16 + count);
   file.set(head);
   return file;
 }
