@@ -11,10 +11,10 @@ import {
   hasNonFinite,
   isArrayDocument,
   isV2Document,
-  type Members,
   parseExactZarrJson,
   parseZarrJson,
   V2_DOCUMENTS,
+  withoutConsolidated,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -281,7 +281,10 @@ async function planAdoption(
     const inside = new Map<string, unknown>();
     for (const [other, bytes] of all) {
       if (other === path || !other.startsWith(below)) continue;
-      inside.set(other.slice(below.length), withoutNodes(bytes));
+      inside.set(
+        other.slice(below.length),
+        withoutConsolidated(parseExactZarrJson(bytes)),
+      );
     }
     const root = rootIn(place, path);
     const composed = await composeV2Document(store, root, options, inside);
@@ -316,14 +319,6 @@ async function kindOfV2(
 function assertOpens(bytes: Uint8Array): void {
   const document = parseZarrJson(bytes);
   if (isArrayDocument(document)) storageOf(document);
-}
-
-/** A document with exact numbers, without the nodes that it consolidates. */
-function withoutNodes(bytes: Uint8Array): unknown {
-  const { consolidated_metadata: _, ...rest } = parseExactZarrJson(
-    bytes,
-  ) as Members;
-  return rest;
 }
 
 /** The most refused nodes that a message names. */

@@ -38,6 +38,7 @@ export {
   isArrayDocument,
   isGroupDocument,
   nodePaths,
+  withoutConsolidated,
 } from "./node_documents.ts";
 export {
   assertMember,

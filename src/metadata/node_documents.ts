@@ -120,6 +120,13 @@ function memberPath(path: string, name: string): string {
   return path === "" ? name : `${path}/${name}`;
 }
 
+/** Returns a document without the nodes that it consolidates. */
+export function withoutConsolidated(document: unknown): unknown {
+  if (!isMembers(document)) return document;
+  const { consolidated_metadata: _, ...rest } = document;
+  return rest;
+}
+
 /** Returns the documents in a group's consolidated metadata, by their paths in the group. */
 function consolidated(document: unknown): Members | undefined {
   if (!isMembers(document)) return undefined;

@@ -1,5 +1,5 @@
 import { readDocument } from "../arrays/mod.ts";
-import { describe, inDocument } from "../errors/mod.ts";
+import { describe, inDocument, MetadataError } from "../errors/mod.ts";
 import {
   checkV2Attributes,
   convertV2Array,
@@ -10,7 +10,9 @@ import {
   type Members,
   parseExactZarrJson,
   showZarrJson,
+  withoutConsolidated,
 } from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   assertInGroup,
   assertStore,
@@ -20,6 +22,7 @@ import {
   forwardingStore,
   type GroupValues,
   hasGroups,
+  keyProblem,
   readRange,
   readSize,
   readStream,
@@ -193,10 +196,9 @@ export async function composeV2Document(
       () => convertV2Array(array.document, attributes),
     );
   } else {
-    const consolidated = await take(
-      ".zmetadata",
-      (document) => nodes ?? convertV2Consolidated(document),
-    );
+    const found = await take(".zmetadata", convertV2Consolidated);
+    const consolidated = found &&
+      (nodes ?? await withOwnDocuments(store, root, found, options));
     composed = inDocument(
       `${root}/${kind}`,
       storeName,
@@ -204,6 +206,37 @@ export async function composeV2Document(
     );
   }
   return { bytes: formatZarrJson(composed), keys };
+}
+
+/** The number of nodes whose `zarr.json` is looked for at the same time. */
+const AT_ONCE = 16;
+
+/**
+ * Puts the documents of nodes with a `zarr.json` in place of those that were composed of
+ * consolidated metadata of Zarr v2, which may say where the chunks were before.
+ */
+async function withOwnDocuments(
+  store: Store,
+  root: "" | StoreKey,
+  nodes: ReadonlyMap<string, unknown>,
+  options: StoreOptions | undefined,
+): Promise<Map<string, unknown>> {
+  const documents = new Map(nodes);
+  await runConcurrently(nodes.keys(), AT_ONCE, async (path, signal) => {
+    const key = `${root}/${path}${DOCUMENT}`;
+    if (keyProblem(key.slice(1)) !== undefined) {
+      return void documents.delete(path);
+    }
+    const bytes = await readDocument(store, key as StoreKey, { signal });
+    if (bytes === undefined) return;
+    try {
+      documents.set(path, withoutConsolidated(parseExactZarrJson(bytes)));
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      documents.delete(path); // The node's own document is read, and refused.
+    }
+  }, options?.signal);
+  return documents;
 }
 
 /** Lists a store: one `zarr.json` for each node of Zarr v2, and no documents of Zarr v2. */

@@ -1,12 +1,15 @@
 """Compares arrays of Zarr v2 with their zarr.json, through zarr-python and TensorStore.
 
-Usage: read_v2.py FOLDER REPORT [elements]
+Usage: read_v2.py FOLDER REPORT [elements|migrate]
 Writes a JSON object with an outcome for each array: "equal", or what differs or fails.
-With `elements`, the elements of Zarr v2 as texts.
+With `elements`, the elements of Zarr v2 as texts. With `migrate`, the outcomes of
+`zarr migrate v3`, and whether its metadata says the same as the zarr.json that is there.
 """
 
 import json
+import shutil
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -105,9 +108,54 @@ def elements(path):
     return [element(value) for value in data.ravel()]
 
 
+def meaning(metadata, has_fill):
+    """What metadata says, without what depends on the program that wrote it."""
+    document = metadata.to_dict()
+    codecs = []
+    for codec in document["codecs"]:
+        configuration = dict(codec.get("configuration", {}))
+        if codec["name"] == "blosc":
+            configuration.pop("typesize")  # Of elements before or after the filters.
+        if codec["name"] == "bytes":
+            configuration.pop("endian", None)  # Likewise.
+        if codec["name"] == "transpose" and len(configuration["order"]) < 2:
+            continue
+        codecs.append((codec["name"], configuration))
+    names = ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "attributes"]
+    if has_fill:
+        names.append("fill_value")
+    return json.dumps([{name: document[name] for name in names}, codecs], default=str)
+
+
+def migrated(path):
+    from zarr.metadata.migrate_v3 import migrate_v2_to_v3
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "array"
+        shutil.copytree(path, copy)
+        ours = zarr.open_array(str(copy), mode="r", zarr_format=3).metadata
+        (copy / "zarr.json").unlink()
+        try:
+            migrate_v2_to_v3(input_store=str(copy))
+        except Exception as error:
+            return {"migrate": "refused", "problem": text(error)}
+        two, _, old = read(path, 2)
+        try:
+            three, _, array = read(copy, 3)
+        except Exception as error:
+            return {"migrate": "unreadable", "problem": text(error)}
+        problem = same(two, three)
+        if problem is not None:
+            return {"migrate": "differs", "problem": problem}
+        # What migrate writes for null is wrong for some data types.
+        has_fill = old.metadata.fill_value is not None
+        said = [meaning(each, has_fill) for each in (ours, array.metadata)]
+        return {"migrate": "equal", "metadata": "equal" if said[0] == said[1] else said}
+
+
 def main(folder, report, what="outcomes"):
     folder = Path(folder)
-    task = elements if what == "elements" else outcome
+    task = {"elements": elements, "migrate": migrated}.get(what, outcome)
     outcomes = {
         path.parent.relative_to(folder).as_posix(): task(path.parent)
         for path in sorted(folder.rglob(".zarray"))

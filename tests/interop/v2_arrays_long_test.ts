@@ -66,7 +66,17 @@ testWith(
         compared++;
       }
       assert(compared > 300, `${compared}`);
+      // `zarr migrate v3` says the same, where it says anything and is right.
+      await runScript(python, "read_v2.py", folder, report, "migrate");
+      const migrated: Record<string, { migrate: string; metadata?: unknown }> =
+        await readJson(store, "/report");
       await Deno.remove(report);
+      const right = Object.entries(migrated)
+        .filter(([, { migrate }]) => migrate === "equal");
+      assert(right.length > 200, `${right.length}`);
+      for (const [path, { metadata }] of right) {
+        assertEquals(metadata, "equal", path);
+      }
       const { counts } = await verify(store, "", { deep: true });
       assertEquals(
         Object.keys(counts).sort(),

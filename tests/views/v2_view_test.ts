@@ -59,6 +59,8 @@ async function valuesOfGroup(): Promise<Map<StoreKey, Uint8Array>> {
           "both/.zarray": V2_ARRAY,
           "bad/.zarray": { ...V2_ARRAY, dtype: "|O" },
           "g/.zgroup": V2_GROUP,
+          "new/.zarray": V2_ARRAY,
+          "../outside/.zarray": V2_ARRAY,
         },
       }),
     ],
@@ -111,7 +113,12 @@ for (const [name, { lacks, open }] of Object.entries(STORES)) {
       const root = JSON.parse(text);
       assertEquals(
         Object.keys(root.consolidated_metadata.metadata),
-        ["a", "both", "g"],
+        ["a", "both", "g", "new"],
+      );
+      // The .zmetadata may say where the chunks were before.
+      assertEquals(
+        root.consolidated_metadata.metadata.new,
+        await readJson(view, "/new/zarr.json"),
       );
       assertEquals(
         (await readJson(view, "/both/zarr.json")).node_type,

@@ -1,5 +1,9 @@
 import { describe } from "../../errors/mod.ts";
-import { changeNodes, isMembers } from "../../metadata/mod.ts";
+import {
+  changeNodes,
+  isMembers,
+  withoutConsolidated,
+} from "../../metadata/mod.ts";
 import { describeStore, type StoreKey } from "../../stores/mod.ts";
 import { documentKey, type Place } from "../hierarchy/node_location.ts";
 import type { Node } from "../hierarchy/read_nodes.ts";
@@ -59,7 +63,7 @@ export function withFreshMetadata(
   return changeStale(place, nodes, reported, (_group, _path, own, node) => {
     if (!isMembers(own)) return node;
     const inner = isMembers(node) ? node.consolidated_metadata : undefined;
-    const fresh = withoutNodes(own) as Record<string, unknown>;
+    const fresh = withoutConsolidated(own) as Record<string, unknown>;
     return inner === undefined
       ? fresh
       : { ...fresh, consolidated_metadata: inner };
@@ -87,15 +91,8 @@ function changeStale(
       const path = [group.path, below].filter((name) => name !== "").join("/");
       const own = documents.get(path);
       const isSame = below === "" || reported.has(documentKey(place, path)) ||
-        isSameDocument(withoutNodes(node), withoutNodes(own));
+        isSameDocument(withoutConsolidated(node), withoutConsolidated(own));
       return isSame ? node : change(group.path, path, own, node);
     }),
   }));
-}
-
-/** A document without the nodes that it consolidates. */
-function withoutNodes(document: unknown): unknown {
-  if (!isMembers(document)) return document;
-  const { consolidated_metadata: _, ...rest } = document;
-  return rest;
 }
