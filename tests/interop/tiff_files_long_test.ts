@@ -47,7 +47,8 @@ async function stored(
 }
 
 function dtypeOf(dataType: string): string {
-  const [, kind, bits] = /^(u?int|float)(\d+)$/.exec(dataType)!;
+  if (dataType === "bool") return "<u1";
+  const [, kind, bits] = /^(u?int|float|complex)(\d+)$/.exec(dataType)!;
   return `<${kind![0]}${Number(bits) / 8}`;
 }
 

@@ -71,12 +71,16 @@ export function elementsOf(
   lengths: Place,
 ): Uint8Array<ArrayBuffer> {
   const { metadata, options } = tiffCase;
-  const { tileShape, bits, isLittleEndian, fillBytes } = parseTiffArray(
+  const { tileShape, kind, bits, isLittleEndian, fillBytes } = parseTiffArray(
     metadata,
     options,
   );
   const size = bits / 8;
-  const fill = isLittleEndian ? fillBytes : fillBytes.toReversed();
+  const half = kind === "complex" ? size / 2 : size;
+  const fill = isLittleEndian ? fillBytes : new Uint8Array([
+    ...fillBytes.subarray(0, half).toReversed(),
+    ...fillBytes.subarray(half).toReversed(),
+  ]);
   const elements = new Uint8Array(
     lengths.reduce((product, n) => product * n, size),
   );
@@ -112,6 +116,15 @@ function elementAt(place: Place, dataType: string): Uint8Array {
     7,
   );
   const view = new DataView(new ArrayBuffer(8));
+  const [, parts] = /^complex(\d+)$/.exec(dataType) ?? [];
+  if (parts !== undefined) {
+    const half = `float${Number(parts) / 2}`;
+    return new Uint8Array([
+      ...elementAt(place, half),
+      ...elementAt([...place, 1], half),
+    ]);
+  }
+  if (dataType === "bool") return new Uint8Array([number % 2]);
   if (dataType === "float64") view.setFloat64(0, number / 7 - 999, true);
   else if (dataType === "float32") view.setFloat32(0, number / 7 - 999, true);
   else if (dataType === "float16") view.setUint16(0, number % 0x7c00, true);
@@ -122,10 +135,12 @@ function elementAt(place: Place, dataType: string): Uint8Array {
 /** Applies the predictor of an array to a tile, and its byte order. */
 function predict(
   bytes: Uint8Array,
-  { predictor, isLittleEndian, bits, axes, tileShape }: ReturnType<
+  { predictor, isLittleEndian, kind, bits: whole, axes, tileShape }: ReturnType<
     typeof parseTiffArray
   >,
 ): Uint8Array {
+  // A complex number is two numbers.
+  const bits = kind === "complex" ? whole / 2 : whole;
   const size = bits / 8;
   const samples = axes.bands === axes.x + 1 ? tileShape[axes.bands]! : 1;
   const perRow = tileShape[axes.x]! * samples;

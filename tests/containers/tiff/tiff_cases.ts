@@ -106,6 +106,17 @@ export const TIFF_CASES: readonly TiffCase[] = [
       caseOf({ dataType, endian, options: { bigTiff: true } }),
     ])
   ),
+  ...(["little", "big"] as const).flatMap((endian) => [
+    caseOf({
+      ...{ dataType: "complex64", endian, compression: "zstd" },
+      ...{ hasAbsent: true, fillValue: [1.5, -2] },
+    }),
+    caseOf({
+      ...{ dataType: "complex128", endian, compression: "deflate" },
+      ...{ hasAbsent: true, fillValue: [0, "NaN"] },
+    }),
+  ]),
+  caseOf({ dataType: "bool", hasAbsent: true, fillValue: true }),
   ...Object.keys(COMPRESSIONS).flatMap((compression) =>
     (["start", "end"] as const).flatMap((directory) => [
       caseOf({ compression, options: { directory }, isBeside: false }),

@@ -66,14 +66,58 @@ Deno.test("elementBytes encodes integers in all notations, and refuses other val
     0,
     1,
   ]);
-  for (const value of [undefined, null, "1", true, {}, [], 0.5, NaN, 32768]) {
+  for (const value of ["1", true, {}, [], 0.5, NaN, 32768]) {
     assertThrows(
       () => elementBytes("int", 16, value, true),
       RangeError,
       'Expected a fill value of the data type "int16"',
     );
   }
-  for (const value of [undefined, null, "1", {}, true]) {
+  for (const value of ["1", {}, true]) {
     assertThrows(() => elementBytes("float", 16, value, true), RangeError);
+  }
+});
+
+Deno.test("elementBytes encodes booleans and complex numbers, and zeros where there is no fill value", () => {
+  assertEquals([...elementBytes("bool", 8, true, true)], [1]);
+  assertEquals([...elementBytes("bool", 8, false, true)], [0]);
+  const halves = [[0x3f, 0xc0, 0, 0], [0xc0, 0, 0, 0]]; // 1.5 and −2
+  assertEquals(
+    [...elementBytes("complex", 64, [1.5, -2], false)],
+    halves.flat(),
+  );
+  assertEquals(
+    [...elementBytes("complex", 64, [1.5, "-Infinity"], true)],
+    [0, 0, 0xc0, 0x3f, 0, 0, 0x80, 0xff],
+  );
+  assertEquals(elementBytes("complex", 128, [0, 0], true), new Uint8Array(16));
+  for (const value of [null, undefined]) {
+    for (
+      const [kind, bits] of [["int", 16], ["complex", 128], [
+        "bool",
+        8,
+      ]] as const
+    ) {
+      assertEquals(
+        elementBytes(kind, bits, value, false),
+        new Uint8Array(bits / 8),
+      );
+    }
+  }
+  for (
+    const [kind, bits, value] of [
+      ...["bool", "bool"].map((kind, i) => [kind, 8, i] as const),
+      ["bool", 8, "true"],
+      ["complex", 64, 1],
+      ["complex", 64, [1]],
+      ["complex", 64, [1, 2, 3]],
+      ["complex", 64, [1, true]],
+    ] as const
+  ) {
+    assertThrows(
+      () => elementBytes(kind, bits, value, true),
+      RangeError,
+      "Expected a fill value of the data type",
+    );
   }
 });
