@@ -1,5 +1,5 @@
 import { assertShare, type Share } from "../../arrays/mod.ts";
-import type { Codecs } from "../../codecs/mod.ts";
+import type { CodecRegistry } from "../../codecs/mod.ts";
 import {
   BOOLEAN,
   checkExclusive,
@@ -70,7 +70,7 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    * A registry of codecs for `recode`, such as `zarr.registry` of zarrita, for arrays with
    * codecs that this package does not have.
    */
-  readonly codecs?: Codecs | undefined;
+  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /**
    * Continues a conversion that was not finished. Chunks that the target has with all
    * parts and the length of the source's chunk are skipped; `"compare"` compares all
