@@ -5,6 +5,7 @@ import {
   TEXT,
 } from "../errors/mod.ts";
 import {
+  abortable,
   assertByteRange,
   assertInGroup,
   assertStore,
@@ -436,10 +437,9 @@ export class ZipStore implements Store {
       isKept = false;
     };
     archive.keep(state);
-    return new ReadableStream<Uint8Array>({
+    const stream = new ReadableStream<Uint8Array>({
       async pull(controller) {
         try {
-          options.signal?.throwIfAborted();
           const { done, value } = await pieces.next();
           if (!done) return controller.enqueue(value);
         } catch (error) {
@@ -457,6 +457,7 @@ export class ZipStore implements Store {
         leave();
       },
     }, { highWaterMark: 0 });
+    return abortable(stream, options.signal);
   }
 
   #valuesOf(state: ArchiveState, keys: readonly StoreKey[]): GroupValues {

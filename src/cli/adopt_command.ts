@@ -129,6 +129,11 @@ export const ADOPT: Command = {
             "The new indexes are removed: run the same command again to start over\n",
           );
         }
+        if (isZip && found.files.length === 1 && !io.signal.aborted) {
+          io.note(
+            "adopt takes zip files that are shards of one array; inspect, verify, convert and serve read an archive of whole arrays as it is\n",
+          );
+        }
         throw withFolder(error, found.root);
       })
       .finally(() => progress.clear());

@@ -339,6 +339,14 @@ export async function listFiles(
 function formatOf(paths: readonly string[]): "tiff" | "zip" {
   const isZip = (path: string) => FORMATS[0].extension.test(path);
   const zip = paths.find(isZip);
+  const ozx = paths.find((path) => /\.ozx$/i.test(path));
+  if (ozx !== undefined) {
+    throw new UsageError(
+      `File ${
+        JSON.stringify(ozx)
+      } is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
+    );
+  }
   if (zip === undefined) return "tiff";
   const other = paths.find((path) => !isZip(path));
   if (other === undefined) return "zip";

@@ -146,6 +146,31 @@ Deno.test("nothing is written into archives", async () => {
   });
 });
 
+Deno.test("adopt tells archives from zip files that are shards", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.writeFile(`${folder}/dem.ozx`, archiveOf(await demValues()));
+    const ozx = await runCli("adopt", `${folder}/dem.ozx`, "--into", folder);
+    assertEquals(ozx.code, 2);
+    assertStringIncludes(
+      ozx.err,
+      `File "${folder}/dem.ozx" is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
+    );
+    await Deno.rename(`${folder}/dem.ozx`, `${folder}/dem.zip`);
+    const into = `${folder}/new`;
+    const zip = await runCli(
+      "adopt",
+      `${folder}/dem.zip`,
+      "--into",
+      into,
+      "--link",
+    );
+    assertEquals(zip.code, 2);
+    assertStringIncludes(zip.err, "compressed by deflate");
+    assertStringIncludes(zip.err, "read an archive of whole arrays as it is");
+    assertEquals(await listFiles(folder), ["/dem.zip"]);
+  });
+});
+
 Deno.test("archives are read over HTTP by their URLs, with a query and a path inside", async () => {
   const archive = archiveOf(await demValues("dem.zarr/"));
   const handler = storeHandler(

@@ -15,6 +15,7 @@ import {
   splitStream,
 } from "@zarr-parts/zarr-parts";
 import { createHandler } from "@zarr-parts/zarr-parts/serve";
+import { ZipStore } from "@zarr-parts/zarr-parts/zip";
 import { answerFromMemory } from "./answer_from_memory.ts";
 
 const memory = new MemoryStore();
@@ -88,6 +89,32 @@ results.served = {
   range: served.headers.get("content-range"),
   body: await bytesOf(served.body!),
 };
+
+/** An archive of the stored entry `notes.txt` and the deflated entry `c/0`. */
+const ARCHIVE = Uint8Array.from(
+  atob(
+    "UEsDBBQAAAAAAAAAIQAL+UNWBgAAAAYAAAAJAAAAbm90ZXMudHh0c3RvcmVkUEsDBBQAAAAIAAAAIQC2RrGmFAAAAIQDAAADAAAAYy8wS0lNy0ksSU1RSBlljDJGGQPBAABQSwECFAMUAAAAAAAAACEAC/lDVgYAAAAGAAAACQAAAAAAAAAAAAAAgAEAAAAAbm90ZXMudHh0UEsBAhQDFAAAAAgAAAAhALZGsaYUAAAAhAMAAAMAAAAAAAAAAAAAAIABLQAAAGMvMFBLBQYAAAAAAgACAGgAAABiAAAAAAA=",
+  ),
+  (character) => character.charCodeAt(0),
+);
+for (const damaged of [-1, 85]) {
+  const archive = ARCHIVE.map((byte, i) => i === damaged ? byte ^ 1 : byte);
+  const zip = new ZipStore(new MemoryStore([["/x.zip", archive]]), "/x.zip");
+  const read = async (task: Promise<number[]>) => {
+    try {
+      return new TextDecoder().decode(Uint8Array.from(await task));
+    } catch (error) {
+      return String(error).split(" has ")[0];
+    }
+  };
+  const range = { offset: 9, length: 12 };
+  const name = damaged < 0 ? "archive" : "damaged archive";
+  results[name] = [
+    await read(zip.get("/notes.txt").then((bytes) => Array.from(bytes!))),
+    await read(zip.getRange("/c/0", range).then((bytes) => Array.from(bytes!))),
+    await read(zip.stream("/c/0").then((stream) => bytesOf(stream!))),
+  ];
+}
 const keys: string[] = [];
 for await (const key of memory.list()) keys.push(key);
 results.keys = keys.sort();

@@ -27,6 +27,13 @@ Deno.test("the library works in Deno without any permission", async () => {
     range: "bytes 3-5/6",
     body: [4, 5, 6],
   });
+  assertEquals(results.archive, [
+    "stored",
+    "deflated def",
+    "deflated ".repeat(100),
+  ]);
+  const damage = 'DamageError: Entry "c/0" of archive "/x.zip"';
+  assertEquals(results["damaged archive"], ["stored", damage, damage]);
   assertStringIncludes(results.missing, 'lacks "/a/c/0/1.bin.tail"');
   assertStringIncludes(results.size, "PartSizeError: Chunk is 2 bytes long");
   for (const engine of ["native", "wasm", "auto"]) {

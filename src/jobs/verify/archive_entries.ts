@@ -66,7 +66,7 @@ export async function verifyArchive(
       if (share !== undefined && !isInShare(share, key)) return;
       try {
         const stream = await archive.stream(key, { signal });
-        for await (const _ of stream ?? []);
+        await stream?.pipeTo(new WritableStream());
       } catch (error) {
         const isDamage = error instanceof DamageError;
         if (!isDamage && (!keepGoing || signal.aborted)) throw error;
