@@ -44,6 +44,23 @@ const ARRAYS = {
   float64: Float64Array,
 } as const;
 
+/** Views bytes as integers of at most 32 bits; `undefined` for other data types. */
+export function smallIntegers(
+  { buffer }: Uint8Array,
+  type: NumberType,
+): Int32Array | undefined {
+  if (type.startsWith("float") || type.endsWith("64")) return undefined;
+  // Of the arrays, only the common members are used.
+  return new ARRAYS[type as "int32"](buffer as ArrayBuffer);
+}
+
+/** Missing in Node 20. */
+const { Float16Array: Halves } = globalThis as {
+  Float16Array?: new (
+    values: ArrayBufferLike | Float64Array,
+  ) => ArrayLike<number> & ArrayBufferView;
+};
+
 /** Reads elements from bytes in the byte order of the machine. */
 export function readValues(bytes: Uint8Array, type: NumberType): Values {
   const { buffer } = bytes.slice();
@@ -52,59 +69,72 @@ export function readValues(bytes: Uint8Array, type: NumberType): Values {
       return new BigInt64Array(buffer);
     case "uint64":
       return new BigUint64Array(buffer);
-    case "float16":
-      return Float64Array.from(new Uint16Array(buffer), halfToNumber);
     case "float64":
       return new Float64Array(buffer);
+    case "float16":
+      return Halves
+        ? new Float64Array(new Halves(buffer))
+        : Float64Array.from(new Uint16Array(buffer), halfToNumber);
     default:
-      return Float64Array.from(new ARRAYS[type](buffer));
+      return new Float64Array(new ARRAYS[type](buffer));
   }
 }
 
-/** Writes elements that are of the data type already. */
-export function writeValues(values: Values, type: NumberType): Uint8Array {
-  const elements = type === "float16"
-    ? Uint16Array.from(values as Float64Array, numberToHalf)
-    : type === "int64" || type === "uint64" || type === "float64"
-    ? values
-    : new ARRAYS[type](values as Float64Array);
-  return new Uint8Array(
-    elements.buffer,
-    elements.byteOffset,
-    elements.byteLength,
-  );
+/** Casts elements to a data type, and writes them in the byte order of the machine. */
+export function writeValues(values: Values, to: NumberType): Uint8Array {
+  const { buffer, byteOffset, byteLength } = castElements(values, to);
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Casts elements to a data type. */
 export function castValues(values: Values, to: NumberType): Values {
-  if (to === "int64" || to === "uint64") {
-    const wrap = to === "int64" ? BigInt.asIntN : BigInt.asUintN;
-    const casted = to === "int64"
-      ? new BigInt64Array(values.length)
-      : new BigUint64Array(values.length);
+  if (to === "float64" && values instanceof Float64Array) return values;
+  const { buffer } = castElements(values, to);
+  return readValues(new Uint8Array(buffer), to);
+}
+
+/** The elements of a data type, in an array of its own. */
+function castElements(values: Values, to: NumberType): ArrayBufferView {
+  if (to === "int64" || to === "uint64") return castToBigints(values, to);
+  const numbers = values instanceof Float64Array
+    ? values
+    : bigintsToNumbers(values, to);
+  // The arrays wrap integers around, and round floats, as the casts do.
+  if (to !== "float16") return new ARRAYS[to](numbers);
+  return Halves ? new Halves(numbers) : Uint16Array.from(numbers, numberToHalf);
+}
+
+function castToBigints(
+  values: Values,
+  to: "int64" | "uint64",
+): BigInt64Array | BigUint64Array {
+  const casted = to === "int64"
+    ? new BigInt64Array(values.length)
+    : new BigUint64Array(values.length);
+  // The arrays wrap bigints around.
+  if (values instanceof Float64Array) {
     for (let i = 0; i < values.length; i++) {
-      const value = values[i]!;
-      casted[i] = wrap(
-        64,
-        typeof value === "bigint" ? value : toBigint(value, to),
-      );
+      casted[i] = toBigint(values[i]!, to);
     }
-    return casted;
-  }
-  const convert = converterTo(to);
-  const casted = new Float64Array(values.length);
-  const isFloat = to.startsWith("float");
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    casted[i] = convert(
-      typeof value === "number"
-        ? value
-        : isFloat
-        ? bigintToNumber(value, to)
-        : Number(BigInt.asIntN(32, value)),
-    );
+  } else {
+    for (let i = 0; i < values.length; i++) casted[i] = values[i]!;
   }
   return casted;
+}
+
+/** Numbers that become the elements of a data type. */
+function bigintsToNumbers(
+  values: BigInt64Array | BigUint64Array,
+  to: NumberType,
+): Float64Array {
+  const numbers = new Float64Array(values.length);
+  const isFloat = to.startsWith("float");
+  for (let i = 0; i < values.length; i++) {
+    numbers[i] = isFloat
+      ? bigintToNumber(values[i]!, to)
+      : Number(BigInt.asIntN(32, values[i]!));
+  }
+  return numbers;
 }
 
 /** The integer of a float; where it has none, what processors of the x86 family make of it. */
@@ -124,28 +154,15 @@ function bigintToNumber(value: bigint, to: NumberType): number {
   return Number(high === value ? value : high | 1n << 11n);
 }
 
-/** The function that makes a number one of a data type that has no bigints. */
-export function converterTo(type: NumberType): (value: number) => number {
-  switch (type) {
-    case "int8":
-      return (value) => value << 24 >> 24;
-    case "int16":
-      return (value) => value << 16 >> 16;
-    case "int32":
-      return (value) => value | 0;
-    case "uint8":
-      return (value) => value & 0xff;
-    case "uint16":
-      return (value) => value & 0xffff;
-    case "uint32":
-      return (value) => value >>> 0;
-    case "float16":
-      return (value) => halfToNumber(numberToHalf(value));
-    case "float32":
-      return Math.fround;
-    default:
-      return (value) => value;
-  }
+/** The function that rounds a number to a data type of floats. */
+export function rounderTo(
+  type: "float16" | "float32" | "float64",
+): (value: number) => number {
+  return type === "float64"
+    ? (value) => value
+    : type === "float32"
+    ? Math.fround
+    : (value) => halfToNumber(numberToHalf(value));
 }
 
 /** The number of the bits of a float16, which Node 20 has no arrays for. */

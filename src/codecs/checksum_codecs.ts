@@ -155,7 +155,7 @@ function hex(checksum: number): string {
   return checksum.toString(16).padStart(8, "0");
 }
 
-/** The sums of this many pairs of bytes stay below 2^53. */
+/** The sums of this many pairs of bytes stay below 2^32. */
 const FLETCHER_PIECE = 360;
 
 /**
@@ -174,8 +174,8 @@ function fletcher32(bytes: Uint8Array): number {
   for (let start = 0; start < even; start += 2 * FLETCHER_PIECE) {
     const end = Math.min(start + 2 * FLETCHER_PIECE, even);
     for (let i = start; i < end; i += 2) {
-      low = low + (bytes[i]! << 8 | bytes[i + 1]!) >>> 0;
-      high = high + low >>> 0;
+      low = low + (bytes[i]! << 8 | bytes[i + 1]!) | 0;
+      high = high + low | 0;
     }
     fold();
   }
@@ -198,14 +198,12 @@ function jenkinsLookup3(bytes: Uint8Array, initval: number): number {
   let b = a;
   let c = a;
   if (bytes.length === 0) return c >>> 0;
-  const word = (at: number) =>
-    (bytes[at] ?? 0) | (bytes[at + 1] ?? 0) << 8 | (bytes[at + 2] ?? 0) << 16 |
-    (bytes[at + 3] ?? 0) << 24;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
   for (; bytes.length - at > 12; at += 12) {
-    a = a + word(at) | 0;
-    b = b + word(at + 4) | 0;
-    c = c + word(at + 8) | 0;
+    a = a + view.getInt32(at, true) | 0;
+    b = b + view.getInt32(at + 4, true) | 0;
+    c = c + view.getInt32(at + 8, true) | 0;
     a = a - c ^ rotate(c, 4);
     c = c + b | 0;
     b = b - a ^ rotate(a, 6);
@@ -219,9 +217,13 @@ function jenkinsLookup3(bytes: Uint8Array, initval: number): number {
     c = c - b ^ rotate(b, 4);
     b = b + a | 0;
   }
-  a = a + word(at) | 0;
-  b = b + word(at + 4) | 0;
-  c = c + word(at + 8) | 0;
+  // The last bytes, up to 12, with zeros after them.
+  const last = new Uint8Array(12);
+  last.set(bytes.subarray(at));
+  const words = new DataView(last.buffer);
+  a = a + words.getInt32(0, true) | 0;
+  b = b + words.getInt32(4, true) | 0;
+  c = c + words.getInt32(8, true) | 0;
   c = (c ^ b) - rotate(b, 14) | 0;
   a = (a ^ c) - rotate(c, 11) | 0;
   b = (b ^ a) - rotate(a, 25) | 0;

@@ -252,8 +252,8 @@ function checksumOf(decoded: Uint8Array): Uint8Array {
 }
 
 const MODULUS = 65521;
-/** The sums of this many bytes stay below 2^53. */
-const ADLER32_PIECE = 2 ** 16;
+/** The sums of this many bytes stay below 2^31. */
+const ADLER32_PIECE = 3800;
 
 /** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
 export function adler32(bytes: Uint8Array): number {
@@ -261,7 +261,10 @@ export function adler32(bytes: Uint8Array): number {
   let high = 0;
   for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
     const end = Math.min(start + ADLER32_PIECE, bytes.length);
-    for (let i = start; i < end; i++) high += low += bytes[i]!;
+    for (let i = start; i < end; i++) {
+      low = low + bytes[i]! | 0;
+      high = high + low | 0;
+    }
     low %= MODULUS;
     high %= MODULUS;
   }

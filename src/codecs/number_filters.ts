@@ -9,12 +9,13 @@ import { DamageError, describe, MetadataError } from "../errors/mod.ts";
 import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
 import {
   castValues,
-  converterTo,
   isNumberType,
   type NumberType,
   readValues,
+  rounderTo,
   roundHalfEven,
   sizeOfType,
+  smallIntegers,
   type Values,
   writeValues,
 } from "./cast_elements.ts";
@@ -26,7 +27,6 @@ import {
   parseCodecConfiguration,
 } from "./codec.ts";
 import { denseStrides, elementBytes, stridesOf } from "./element_bytes.ts";
-import { addElements, subtractElements } from "./predictor_codecs.ts";
 import { fromNumpy, packedShape } from "./stored_form.ts";
 
 /** The names of the filters. */
@@ -198,54 +198,71 @@ function parseDelta(
   );
   const type = checkDecoded(name, "dtype", members.dtype, dataType);
   const stored = checkType(name, "astype", members.astype, type);
-  if (stored === type && !type.startsWith("float")) return integerDelta(type);
+  const isSame = stored === type;
   return {
     stored,
     encode(bytes) {
+      const own = bytes.slice();
+      const integers = isSame ? smallIntegers(own, type) : undefined;
+      if (integers !== undefined) {
+        for (let i = integers.length - 1; i > 0; i--) {
+          integers[i]! -= integers[i - 1]!;
+        }
+        return own;
+      }
       const values = readValues(bytes, type);
-      const differences = values.slice();
-      if (differences instanceof Float64Array) {
-        const convert = converterTo(type);
-        for (let i = differences.length - 1; i > 0; i--) {
-          differences[i] = convert(
-            differences[i]! - (differences[i - 1] as number),
-          );
+      if (values instanceof Float64Array) {
+        for (let i = values.length - 1; i > 0; i--) {
+          values[i]! -= values[i - 1]!;
         }
       } else {
-        for (let i = differences.length - 1; i > 0; i--) {
-          differences[i]! -= differences[i - 1]!;
+        for (let i = values.length - 1; i > 0; i--) {
+          values[i]! -= values[i - 1]!;
         }
       }
-      return writeValues(castValues(differences, stored), stored);
+      // Differences are of the type of the elements before they are cast.
+      return writeValues(isSame ? values : castValues(values, type), stored);
     },
     decode(bytes) {
-      const sums = castValues(readValues(bytes, stored), type);
-      if (sums instanceof Float64Array) {
-        const convert = converterTo(type);
-        for (let i = 1; i < sums.length; i++) {
-          sums[i] = convert(sums[i]! + sums[i - 1]!);
+      const own = bytes.slice();
+      const integers = isSame ? smallIntegers(own, type) : undefined;
+      if (integers !== undefined) {
+        let sum = 0;
+        for (let i = 0; i < integers.length; i++) {
+          integers[i] = sum = sum + integers[i]! | 0;
         }
-      } else {
-        for (let i = 1; i < sums.length; i++) sums[i]! += sums[i - 1]!;
+        return own;
       }
-      return writeValues(sums, type);
+      const values = castValues(readValues(bytes, stored), type);
+      return writeValues(sumUp(values, type), type);
     },
   };
 }
 
-/** `numcodecs.delta` of integers that are stored as the same ones, computed in place. */
-function integerDelta(type: NumberType): Filter {
-  const size = sizeOfType(type);
-  const change = (bytes: Uint8Array, by: typeof addElements) => {
-    const changed = bytes.slice();
-    by(changed, { size, count: changed.length / size, distance: 1 });
-    return changed;
-  };
-  return {
-    stored: type,
-    encode: (bytes) => change(bytes, subtractElements),
-    decode: (bytes) => change(bytes, addElements),
-  };
+/** Sums values up in place, in the arithmetic of a data type. */
+function sumUp(values: Values, type: NumberType): Values {
+  if (!(values instanceof Float64Array)) {
+    for (let i = 1; i < values.length; i++) values[i]! += values[i - 1]!;
+  } else if (type === "float64") {
+    for (let i = 1; i < values.length; i++) values[i]! += values[i - 1]!;
+  } else if (type === "float32") {
+    let sum = -0;
+    for (let i = 0; i < values.length; i++) {
+      values[i] = sum = Math.fround(sum + values[i]!);
+    }
+  } else if (type === "float16") {
+    const round = rounderTo(type);
+    for (let i = 1; i < values.length; i++) {
+      values[i] = round(values[i]! + values[i - 1]!);
+    }
+  } else {
+    // Sums of 32 bits end with the bits of those of the data type.
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) {
+      values[i] = sum = sum + values[i]! | 0;
+    }
+  }
+  return values;
 }
 
 /** `numcodecs.fixedscaleoffset`: `(x - offset) * scale`, rounded to an integer. */
@@ -266,40 +283,44 @@ function parseScaleOffset(
   return {
     stored,
     encode(bytes) {
-      const convert = floatConverter(type);
-      const [minus, times] = [convert(offset), convert(scale)];
-      const scaled = mapNumbers(
-        readValues(bytes, type),
-        (x) => roundHalfEven(convert(convert(x - minus) * times)),
-      );
-      return writeValues(castValues(scaled, stored), stored);
+      const values = toFloats(readValues(bytes, type));
+      changeFloats(values, type, (round) => {
+        const [minus, times] = [round(offset), round(scale)];
+        return (x) => roundHalfEven(round(round(x - minus) * times));
+      });
+      return writeValues(values, stored);
     },
     decode(bytes) {
-      const convert = floatConverter(stored);
-      const [plus, by] = [convert(offset), convert(scale)];
-      const unscaled = mapNumbers(
-        readValues(bytes, stored),
-        (x) => convert(convert(x / by) + plus),
-      );
-      return writeValues(castValues(unscaled, type), type);
+      const values = toFloats(readValues(bytes, stored));
+      changeFloats(values, stored, (round) => {
+        const [plus, by] = [round(offset), round(scale)];
+        return (x) => round(round(x / by) + plus);
+      });
+      return writeValues(values, type);
     },
   };
 }
 
-/** NumPy computes with floats of the type of the elements, and with float64 for integers. */
-function floatConverter(type: NumberType): (value: number) => number {
-  return converterTo(type.startsWith("float") ? type : "float64");
+function toFloats(values: Values): Float64Array {
+  return values instanceof Float64Array
+    ? values
+    : Float64Array.from(values, Number);
 }
 
-function mapNumbers(
-  values: Values,
-  change: (value: number) => number,
-): Float64Array {
-  const changed = new Float64Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    changed[i] = change(Number(values[i]));
-  }
-  return changed;
+/**
+ * Changes floats in place. NumPy computes with floats of the type of the elements, and with
+ * float64 for integers.
+ *
+ * @param makeChange Makes the change of the function that rounds after each step.
+ */
+function changeFloats(
+  values: Float64Array,
+  type: NumberType,
+  makeChange: (round: (x: number) => number) => (x: number) => number,
+): void {
+  const isFloat = type === "float16" || type === "float32";
+  const change = makeChange(rounderTo(isFloat ? type : "float64"));
+  for (let i = 0; i < values.length; i++) values[i] = change(values[i]!);
 }
 
 /** `numcodecs.quantize`: floats rounded to a number of decimal digits. */
@@ -334,16 +355,14 @@ function parseQuantize(
   return {
     stored,
     encode(bytes) {
-      const convert = converterTo(type);
-      const scale = convert(2 ** Math.ceil(Math.log2(10 ** digits)));
-      const rounded = mapNumbers(
-        readValues(bytes, type),
-        (x) => convert(roundHalfEven(convert(scale * x)) / scale),
-      );
-      return writeValues(castValues(rounded, stored), stored);
+      const values = toFloats(readValues(bytes, type));
+      changeFloats(values, type, (round) => {
+        const scale = round(2 ** Math.ceil(Math.log2(10 ** digits)));
+        return (x) => round(roundHalfEven(round(scale * x)) / scale);
+      });
+      return writeValues(values, stored);
     },
-    decode: (bytes) =>
-      writeValues(castValues(readValues(bytes, stored), type), type),
+    decode: (bytes) => writeValues(readValues(bytes, stored), type),
   };
 }
 
@@ -362,10 +381,8 @@ function parseAsType(
   const stored = checkType(name, "encode_dtype", encode_dtype ?? "", "");
   return {
     stored,
-    encode: (bytes) =>
-      writeValues(castValues(readValues(bytes, type), stored), stored),
-    decode: (bytes) =>
-      writeValues(castValues(readValues(bytes, stored), type), type),
+    encode: (bytes) => writeValues(readValues(bytes, type), stored),
+    decode: (bytes) => writeValues(readValues(bytes, stored), type),
   };
 }
 

@@ -146,7 +146,7 @@ interface Rows {
 }
 
 /** Subtracts from each element of a row the one before it, as unsigned integers, in place. */
-export function subtractElements(bytes: Uint8Array, rows: Rows): void {
+function subtractElements(bytes: Uint8Array, rows: Rows): void {
   const elements = unsigned(bytes, rows.size);
   const { count, distance } = rows;
   for (let end = elements.length; end > 0; end -= count) {
@@ -158,7 +158,7 @@ export function subtractElements(bytes: Uint8Array, rows: Rows): void {
 }
 
 /** Reverses {@linkcode subtractElements}. */
-export function addElements(bytes: Uint8Array, rows: Rows): void {
+function addElements(bytes: Uint8Array, rows: Rows): void {
   const elements = unsigned(bytes, rows.size);
   const { count, distance } = rows;
   for (let start = 0; start < elements.length; start += count) {
