@@ -8,6 +8,7 @@ import {
   TAG,
   type TagValues,
   TiffError,
+  TYPE,
 } from "./tiff_tags.ts";
 
 /** The most directories that a file may have. */
@@ -80,6 +81,15 @@ export async function readDirectories(
 const WANTED_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set(
   /* @__PURE__ */ Object.values(TAG),
 );
+
+/** The tags of GeoTIFF that are numbers. */
+const PLACE_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set([
+  TAG.modelPixelScale,
+  TAG.modelTiepoint,
+  TAG.modelTransformation,
+  TAG.geoKeyDirectory,
+  TAG.geoDoubleParams,
+]);
 
 /** An entry of a directory. */
 interface Entry {
@@ -196,6 +206,8 @@ class DirectoryReader {
       const tag = view.getUint16(at, this.isLittleEndian);
       const type = view.getUint16(at + 2, this.isLittleEndian);
       if (!WANTED_TAGS.has(tag) || sizeOfType(type) === 0) continue;
+      // Some programs write the numbers of GeoTIFF as texts, which no program reads.
+      if (PLACE_TAGS.has(tag) && type === TYPE.ascii) continue;
       const values = this.#offset(view, at + 4);
       if (tag === TAG.uic2) { // Each plane has six numbers, which count as one value.
         planes = values;

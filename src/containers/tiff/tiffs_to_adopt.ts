@@ -130,11 +130,12 @@ async function readFile(
   for (const [i, number] of numbers.entries()) {
     try {
       const shard = tiff.shardOf(number);
-      assertTiles(shard, name, key, size);
+      assertTiles(shard, name, key, size, i > 0);
       if (shard.codecs.some(({ name }) => name === "imagecodecs_jpeg")) {
         await assertJpeg(store, key, shard, storeOptions);
       }
       const placed = stack ? stacked(shard) : shard;
+      if (i > 0) assertLike(levels[0]!.shard, placed, number!, name);
       assertCoordinates(coordinates, placed, name, stack);
       levels.push({
         shard: withFillValue(placed, fillValue, name),
@@ -168,12 +169,35 @@ export function leftOut(level: number, { message }: RangeError): string {
   return `The levels from ${level} on are left out: ${message}`;
 }
 
-/** Refuses a file that is cut short, or that has no tile. */
+/** Refuses an overview that is no smaller version of its page. */
+function assertLike(
+  page: TiffShard,
+  overview: TiffShard,
+  number: number,
+  name: string,
+): void {
+  const told = ({ dimensionNames, dataType }: TiffShard) =>
+    `the dimensions ${describe(dimensionNames)} and the data type ${
+      describe(dataType)
+    }`;
+  const [expected, found] = [told(page), told(overview)];
+  if (expected === found) return;
+  throw new RangeError(
+    `${name} has an overview ${number} with ${found}, where the page itself has ${expected}`,
+  );
+}
+
+/**
+ * Refuses a file that is cut short, or that has no tile.
+ *
+ * @param mayBeSparse Whether the file may have no tile, as overviews of few elements have.
+ */
 function assertTiles(
   { tiles, dimensionNames }: TiffShard,
   name: string,
   key: StoreKey,
   size: number,
+  mayBeSparse: boolean,
 ): void {
   const end = tiles.reduce(
     (most, tile) => tile ? Math.max(most, tile.offset + tile.length) : most,
@@ -189,7 +213,7 @@ function assertTiles(
       { key },
     );
   }
-  if (!tiles.some((tile) => tile !== undefined)) {
+  if (!mayBeSparse && !tiles.some((tile) => tile !== undefined)) {
     throw new RangeError(
       `${name} adds no chunk to the array, since all its tiles are left out (sparse): leave out the file, whose elements have the fill value then`,
     );

@@ -90,9 +90,11 @@ function fitted(
     ? stacked(shard)
     : shard;
   const y = placed.dimensionNames.indexOf("y");
-  const fitted = withRows(placed, innerChunkShape?.[y] ?? 0) ?? placed;
-  // No codec of a TIFF is `transpose`.
-  const areBandsFirst = innerCodecsOf(metadata)[0]?.name === "transpose";
+  // No codec of a TIFF is `transpose`, which puts bands before rows.
+  const areBandsFirst = placed.dimensionNames.at(-1) === "band" &&
+    innerCodecsOf(metadata)[0]?.name === "transpose";
+  const rows = innerChunkShape?.[areBandsFirst ? y + 1 : y] ?? 0;
+  const fitted = withRows(placed, rows) ?? placed;
   return areBandsFirst ? bandsFirst(fitted) ?? fitted : fitted;
 }
 

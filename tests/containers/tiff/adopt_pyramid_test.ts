@@ -90,6 +90,28 @@ function expectedOf(
   });
 }
 
+Deno.test("adoptPyramid takes the overviews of several pages that follow all of them", async () => {
+  const sizes: Size[] = [[32, 48], [32, 48], [16, 24], [16, 24], [8, 12]];
+  const kinds = [0, 0, 1, 1, 1];
+  await adopted(
+    { "a.tif": pyramidFile(sizes, { kinds }) },
+    { "a.tif": [0, 0, 0] },
+    {},
+    async (store, { levels }) => {
+      // The last one is of one page alone, as thumbnails are.
+      assertEquals(levels.length, 2);
+      for (const level of [0, 1]) {
+        const { data } = await read(store, `group/${level}`);
+        const pages = [2 * level, 2 * level + 1];
+        assertEquals(
+          data,
+          pages.flatMap((page) => expectedOf(page, sizes[page]!)),
+        );
+      }
+    },
+  );
+});
+
 for (const isPlanar of [false, true]) {
   for (const bands of [1, 3]) {
     Deno.test(`adoptPyramid makes an array of each level of ${bands} bands, planar ${isPlanar}, with the elements of its page`, async () => {
@@ -235,6 +257,50 @@ Deno.test("adoptPyramid leaves out levels that do not fit together, with a note"
       },
     );
   }
+});
+
+Deno.test("adoptPyramid takes an overview without tiles, and no overview of another kind", async () => {
+  await adopted(
+    {
+      "a.tif": pyramidFile(SIZES, { sparse: [2] }),
+      "b.tif": pyramidFile(SIZES, { seed: 1 }),
+    },
+    { "a.tif": [0, 0, 0], "b.tif": [1, 0, 0] },
+    { stack: true },
+    async (store, { levels }) => {
+      const { data } = await read(store, "group/2");
+      const size = SIZES[2]![0] * SIZES[2]![1];
+      assertEquals(data.slice(0, size), new Array(size).fill(0));
+      assertEquals(data.slice(size), expectedOf(2, SIZES[2]!, 1, 1));
+      assertEquals(levels[2]!.report.innerChunks, 2);
+      const { findings } = await verify(store, "group", { deep: true });
+      assertEquals(findings, []);
+    },
+  );
+  const file = pyramidFile(SIZES);
+  // The second overview becomes one of elements with a sign.
+  const view = new DataView(file.buffer);
+  const directories = [8];
+  for (let i = 0; i < 2; i++) {
+    const count = view.getUint16(directories[i]!, true);
+    directories.push(view.getUint32(directories[i]! + 2 + 12 * count, true));
+  }
+  const planarConfiguration = directories[2]! + 2 + 5 * 12;
+  view.setUint16(planarConfiguration, 339, true);
+  view.setUint16(planarConfiguration + 8, 2, true);
+  await adopted(
+    { "a.tif": file },
+    { "a.tif": [0, 0] },
+    {},
+    (_, { levels, notes }) => {
+      assertEquals(levels.length, 2);
+      assertStringIncludes(
+        notes[0]!,
+        'an overview 2 with the dimensions ["y", "x"] and the data type "int8", where the page itself',
+      );
+      return Promise.resolve();
+    },
+  );
 });
 
 Deno.test("adoptPyramid refuses a store that cannot link, and writes nothing", async () => {

@@ -18,13 +18,22 @@ export function elementAt(
 /** A TIFF of bytes in tiles of 16 × 16: a page and its overviews, which follow it. */
 export function pyramidFile(
   sizes: readonly (readonly [height: number, width: number])[],
-  { bands = 1, isPlanar = false, entries = [], kinds = [], seed = 0 }: {
+  {
+    bands = 1,
+    isPlanar = false,
+    entries = [],
+    kinds = [],
+    sparse = [],
+    seed = 0,
+  }: {
     bands?: number;
     isPlanar?: boolean;
     /** More entries of the first page. */
     entries?: readonly TiffEntry[];
     /** The values of NewSubfileType. */
     kinds?: readonly number[];
+    /** The levels without tiles. */
+    sparse?: readonly number[];
     seed?: number;
   } = {},
 ): Uint8Array<ArrayBuffer> {
@@ -36,6 +45,10 @@ export function pyramidFile(
     for (let plane = 0; plane < planes; plane++) {
       for (let y = 0; y < height; y += TILE) {
         for (let x = 0; x < width; x += TILE) {
+          if (sparse.includes(level)) {
+            offsets.push(0);
+            continue;
+          }
           const tile = Uint8Array.from(
             { length: TILE * TILE * samples },
             (_, i) => {
@@ -63,7 +76,7 @@ export function pyramidFile(
         [322, "short", [TILE]],
         [323, "short", [TILE]],
         [324, "long", offsets],
-        [325, "long", offsets.map(() => size)],
+        [325, "long", offsets.map((offset) => offset === 0 ? 0 : size)],
         ...level === 0 ? entries : [],
       ] as TiffEntry[],
     };
