@@ -190,24 +190,25 @@ function reportLevels(
   io: Io,
 ): void {
   if (args.has("json")) {
-    const arrays = levels.map(({ chunks: { metadata }, report }) => ({
+    const arrays = levels.map(({ path, chunks: { metadata }, report }) => ({
+      path,
       ...report,
       metadata,
     }));
     return printJson(io, "adopt", { levels: arrays, attributes, notes });
   }
   if (args.has("quiet")) return;
-  const [{ report }] = levels as [AdoptedArray];
+  const { report } = levels[0]!;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
   io.print(
     `${unitsText(report.files, "file")} ${done} into ${into}, with ${
       unitsText(levels.length, "level")
     }`,
   );
-  for (const [i, { chunks, report }] of levels.entries()) {
+  for (const { path, chunks, report } of levels) {
     const { innerChunks, indexBytes, missingFiles } = report;
     io.print(
-      `  ${i}: ${shapeText(chunks.metadata.shape)} elements, ${
+      `  ${path}: ${shapeText(chunks.metadata.shape)} elements, ${
         unitsText(innerChunks, "inner chunk")
       }, indexes of ${bytesText(indexBytes)}`,
     );

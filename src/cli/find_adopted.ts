@@ -207,7 +207,8 @@ function isChunk(folder: string, path: string): boolean {
 /** Whether a file in the folder of an array, or of a group of levels, has a name that `--link` or `--multiscale` gives. */
 function isLink(folder: string, path: string): boolean {
   const name = slashed(relative(folder, path));
-  return isChunkName(name) || isChunkName(name.replace(/^\d+\//, ""));
+  return isChunkName(name) ||
+    isChunkName(name.replace(/^\d+\/(?:data\/)?/, ""));
 }
 
 function isChunkName(name: string): boolean {

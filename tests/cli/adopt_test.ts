@@ -261,9 +261,9 @@ Deno.test("adopt --multiscale makes a group of a file and its overviews", async 
     const place = `${folder}/scene.zarr`;
     const adopt = ["adopt", folder, "--into", place, "--multiscale"];
     const levels = `with 3 levels
-  0: 128 × 128 elements, 4 inner chunks, indexes of 100 B
-  1: 64 × 64 elements, 1 inner chunk, indexes of 52 B
-  2: 32 × 32 elements, 1 inner chunk, indexes of 52 B
+  0/data: 128 × 128 elements, 4 inner chunks, indexes of 100 B
+  1/data: 64 × 64 elements, 1 inner chunk, indexes of 52 B
+  2/data: 32 × 32 elements, 1 inner chunk, indexes of 52 B
 `;
     const dry = await runCli(...adopt, "--dry-run");
     assertEquals(dry.out, `1 file would be adopted into ${place}, ${levels}`);

@@ -35,6 +35,7 @@ import {
   type StoreKey,
   type StoreOptions,
   write,
+  writeNew,
 } from "../../stores/mod.ts";
 import {
   encodeIndexPart,
@@ -118,6 +119,14 @@ export interface PlannedAdoption {
   readonly all: readonly Pick<FileToAdopt, "coordinates" | "key">[];
 }
 
+/** The document of a group that is not written yet. */
+export interface PlannedGroup {
+  readonly document: StoreKey;
+  readonly bytes: Uint8Array;
+  /** Whether the store has a document of the group. */
+  readonly hasDocument: boolean;
+}
+
 /**
  * Checks all that can be checked before files are adopted as one array.
  *
@@ -175,7 +184,8 @@ type AdoptionCounts = Omit<AdoptionReport, "notes">;
  *
  * @param path The path of the array, or of the group of all arrays.
  * @param onStep Called after each index that is written or checked.
- * @param writeGroup Writes the document of the group, once those of its arrays are there.
+ * @param groups The groups whose documents are written after those of the arrays, the
+ * outermost one last.
  * @returns The counts of each array.
  */
 export async function writeAdoption(
@@ -184,7 +194,7 @@ export async function writeAdoption(
   planned: readonly PlannedAdoption[],
   options: AdoptionOptions,
   onStep: () => void,
-  writeGroup?: () => Promise<void>,
+  groups: readonly PlannedGroup[] = [],
 ): Promise<AdoptionCounts[]> {
   const { overwrite = false, finish, share, signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
@@ -222,7 +232,14 @@ export async function writeAdoption(
         } else await createArrayChunks(store, path, metadata, storeOptions);
         if (!hasDocument) added.push(document);
       }
-      if (share === undefined) await writeGroup?.();
+      for (const { document, bytes, hasDocument } of groups) {
+        if (share !== undefined || hasDocument && !overwrite) continue;
+        if (overwrite) await write(store, document, bytes, storeOptions);
+        else if (!await writeNew(store, document, bytes, storeOptions)) {
+          refuse(store, document, document);
+        }
+        if (!hasDocument) added.push(document);
+      }
     } catch (error) {
       // Documents are removed before the indexes and files that they need.
       for (const key of added.reverse()) {

@@ -7,6 +7,7 @@ import {
   isGroupDocument,
   parseZarrJson,
 } from "../../metadata/mod.ts";
+import { isSameBytes } from "../../runtime/mod.ts";
 import {
   assertStore,
   assertWritable,
@@ -14,12 +15,11 @@ import {
   type Store,
   type StoreKey,
   type StoreOptions,
-  write,
-  writeNew,
 } from "../../stores/mod.ts";
 import {
   planAdoption,
   type PlannedAdoption,
+  type PlannedGroup,
   refuse,
   writeAdoption,
 } from "../adoption/adopt_files.ts";
@@ -29,7 +29,11 @@ import {
   type AdoptPyramidOptions,
   assertAdoptPyramid,
 } from "./adopt_tiffs_options.ts";
-import { geoArrayAttributes, joinAttributes } from "./geo_attributes.ts";
+import {
+  geoArrayAttributes,
+  type GeoPlace,
+  joinAttributes,
+} from "./geo_attributes.ts";
 import { pyramidAttributes } from "./pyramid_attributes.ts";
 import { bandsFirst, withBandsFirst } from "./tiff_shard.ts";
 import {
@@ -52,11 +56,15 @@ import {
  * array by a hard link, which takes no space, and an index beside it. The `zarr.json` of
  * the group is written last.
  *
+ * Files with a place on the earth become arrays `0/data`, `1/data` and so on, since GDAL
+ * reads levels as overviews only if each is in a group of its own.
+ *
  * The attributes of the group tell the levels by two conventions: `multiscales` of the
  * [Zarr conventions](https://github.com/zarr-conventions/multiscales), with the place on
  * the earth as `spatial:` and `proj:` attributes if the files have tags of GeoTIFF; and
  * `ome` of [OME-Zarr 0.5](https://ngff.openmicroscopy.org/0.5/), if it has such
- * dimensions. Bands come before the dimensions of a picture, as OME-Zarr has them.
+ * dimensions. Without a place on the earth, bands come before the dimensions of a
+ * picture, as OME-Zarr has them.
  *
  * Several files make a mosaic or a stack, as with `adoptTiffs`. Levels that not all files
  * have, or whose pictures do not fit together, are left out with a note.
@@ -117,16 +125,27 @@ export async function adoptPyramid(
     progress.step,
     storeOptions,
   );
-  const { levels, areBandsFirst, notes } = levelsOf(read);
+  const { place, notes: placeNotes } = geoPlaceOfTiffs(read);
+  const { levels, areBandsFirst, notes } = levelsOf(read, place === undefined);
   progress.total = toRead.length + levels.length * written;
-  const { arrays, group, notes: ownNotes } = documentsOf(
-    read,
-    levels,
-    encoding,
-    path.split("/").at(-1)!,
-    options,
+  const paths = levels.map((_, i) =>
+    place === undefined ? `${i}` : `${i}/${VARIABLE}`
   );
-  await assertGroup(store, document, overwrite, storeOptions);
+  const documents = documentsOf(read, levels, place, paths, {
+    ...options,
+    encoding,
+    name: options.name ?? read[0]!.series?.name ?? path.split("/").at(-1)!,
+  });
+  const groupOptions = { overwrite, ...storeOptions };
+  const groups = [
+    await planGroup(store, document, documents.group, false, groupOptions),
+  ];
+  if (place !== undefined) {
+    for (const i of levels.keys()) {
+      const key: StoreKey = `${root}/${i}/zarr.json`;
+      groups.unshift(await planGroup(store, key, {}, true, groupOptions));
+    }
+  }
   const { dimensionNames } = read[0]!.levels[0]!.shard;
   const y = dimensionNames.indexOf("y");
   const all = files.map(({ key, coordinates }) => ({
@@ -137,9 +156,9 @@ export async function adoptPyramid(
   }));
   const planned: PlannedAdoption[] = [];
   for (const [i, { files: own }] of levels.entries()) {
-    const level = `${root}/${i}`.slice(1);
+    const level = `${root}/${paths[i]}`.slice(1);
     planned.push(
-      await planAdoption(store, level, arrays[i]!, own, {
+      await planAdoption(store, level, documents.arrays[i]!, own, {
         ...options,
         link: true,
         isLevel: true,
@@ -147,29 +166,32 @@ export async function adoptPyramid(
       }),
     );
   }
-  const bytes = formatZarrJson(group);
   const reports = await writeAdoption(
     store,
     path,
     planned,
     options,
     progress.step,
-    async () => {
-      if (overwrite) await write(store, document, bytes, storeOptions);
-      else if (!await writeNew(store, document, bytes, storeOptions)) {
-        refuse(store, document, document);
-      }
-    },
+    groups,
   );
   return {
     levels: planned.map(({ chunks }, i) => ({
+      path: paths[i]!,
       chunks,
       report: { ...reports[i]!, notes: [] },
     })),
-    attributes: group.attributes,
-    notes: [...notesOnStarts(files, encoding), ...notes, ...ownNotes],
+    attributes: documents.group,
+    notes: [
+      ...notesOnStarts(files, encoding),
+      ...notes,
+      ...placeNotes,
+      ...documents.notes,
+    ],
   };
 }
+
+/** The name of the arrays in the groups of levels. */
+const VARIABLE = "data";
 
 /**
  * A group whose arrays are the levels of files.
@@ -183,8 +205,8 @@ export async function adoptPyramid(
  * ```
  */
 export interface AdoptedPyramid {
-  /** The arrays `0`, `1` and so on, from the largest to the smallest. */
-  readonly levels: readonly AdoptedArray[];
+  /** The arrays from the largest to the smallest, with their paths in the group. */
+  readonly levels: readonly (AdoptedArray & { readonly path: string })[];
   /** The attributes of the group. */
   readonly attributes: Readonly<Record<string, unknown>>;
   /** Notes on unusual properties, such as levels that are left out. */
@@ -210,6 +232,7 @@ class Progress {
 /** Makes the arrays of all levels that all files have, and that fit together. */
 function levelsOf(
   files: readonly ReadFile[],
+  mayMoveBands: boolean,
 ): { levels: TiffLevel[]; areBandsFirst: boolean; notes: string[] } {
   const counts = files.map(({ levels }) => levels.length);
   const count = Math.min(...counts);
@@ -222,9 +245,12 @@ function levelsOf(
       }: those that other files have beyond are left out`,
     );
   }
-  const areBandsFirst = files.every(({ levels }) =>
-    levels.slice(0, count).every(({ shard }) => bandsFirst(shard) !== undefined)
-  );
+  const areBandsFirst = mayMoveBands &&
+    files.every(({ levels }) =>
+      levels.slice(0, count).every(({ shard }) =>
+        bandsFirst(shard) !== undefined
+      )
+    );
   const levels: TiffLevel[] = [];
   for (let i = 0; i < count; i++) {
     try {
@@ -238,65 +264,76 @@ function levelsOf(
   return { levels, areBandsFirst, notes };
 }
 
-/** Composes the documents of the arrays and of the group. */
+/** Composes the metadata of the arrays and the attributes of the group. */
 function documentsOf(
   files: readonly ReadFile[],
   levels: readonly TiffLevel[],
-  encoding: ChunkKeyEncoding,
-  name: string,
-  options: AdoptPyramidOptions,
+  place: GeoPlace | undefined,
+  paths: readonly string[],
+  options: AdoptPyramidOptions & { encoding: ChunkKeyEncoding; name: string },
 ): {
   arrays: ArrayMetadata[];
-  group: {
-    zarr_format: 3;
-    node_type: "group";
-    attributes: Record<string, unknown>;
-  };
-  notes: string[];
+  group: Record<string, unknown>;
+  notes: readonly string[];
 } {
-  const { place, notes } = geoPlaceOfTiffs(files);
+  const { encoding, name, dimensionNames, attributes } = options;
+  const { series } = files[0]!;
   const [{ shard }] = levels as [TiffLevel];
   const dimensions = pictureNames(shard, options);
-  const { dimensionNames = shard.dimensionNames } = options;
-  const [{ series }] = files as [ReadFile];
   const pyramid = pyramidAttributes({
-    name: options.name ?? series?.name ?? name,
-    axes: dimensionNames.map((name, i) => ({
+    name,
+    axes: (dimensionNames ?? shard.dimensionNames).map((name, i) => ({
       name: name ?? "",
       ...series?.scales[shard.dimensionNames[i]!],
     })),
     channels: shard.dimensionNames.includes("c") ? series?.channels : undefined,
     dataType: shard.dataType,
-    levels: levels.map(({ geo }, i) => ({ path: `${i}`, ...geo })),
+    levels: levels.map(({ geo }, i) => ({ path: paths[i]!, ...geo })),
     place: dimensions && place,
     dimensions: dimensions ?? ["y", "x"],
   });
-  const attributes = joinAttributes(pyramid.attributes, options.attributes);
   return {
     arrays: levels.map(({ shard, mosaic, geo }) =>
       metadataOf(shard, mosaic, encoding, {
-        ...options,
+        dimensionNames,
         attributes: dimensions && geoArrayAttributes(place, geo, dimensions),
       })
     ),
-    group: { zarr_format: 3, node_type: "group", attributes },
-    notes: [...notes, ...pyramid.notes],
+    group: joinAttributes(pyramid.attributes, attributes),
+    notes: pyramid.notes,
   };
 }
 
-/** Refuses to replace a document without `overwrite`, and any document but that of a group. */
-async function assertGroup(
+/**
+ * Plans the document of a group.
+ *
+ * @param isLevel Whether the store may have the same document already.
+ * @throws {MetadataError} If there is a document already, without `overwrite`, or with it
+ * one that is not that of a group.
+ */
+async function planGroup(
   store: Store,
   document: StoreKey,
-  overwrite: boolean,
-  options: StoreOptions,
-): Promise<void> {
+  attributes: Readonly<Record<string, unknown>>,
+  isLevel: boolean,
+  { overwrite, ...options }: StoreOptions & { overwrite: boolean },
+): Promise<PlannedGroup> {
+  const bytes = formatZarrJson({
+    zarr_format: 3,
+    node_type: "group",
+    attributes,
+  });
   const found = await readDocument(store, document, options);
-  if (found === undefined) return;
-  if (!overwrite) refuse(store, document, document);
+  if (found === undefined) return { document, bytes, hasDocument: false };
+  if (!overwrite) {
+    if (isLevel && isSameBytes(found, bytes)) {
+      return { document, bytes, hasDocument: true };
+    }
+    refuse(store, document, document);
+  }
   const storeName = describeStore(store);
   const node = inDocument(document, storeName, () => parseZarrJson(found));
-  if (isGroupDocument(node)) return;
+  if (isGroupDocument(node)) return { document, bytes, hasDocument: true };
   throw new MetadataError(
     `Cannot adopt files as a group: ${
       describe(document)

@@ -78,7 +78,8 @@ export function pyramidAttributes(
         ...place ? geoConventions(place) : [],
       ],
     },
-    notes: typeof ome === "string" ? [ome] : [],
+    // Programs for maps read the other conventions.
+    notes: typeof ome === "string" && place === undefined ? [ome] : [],
   };
 }
 

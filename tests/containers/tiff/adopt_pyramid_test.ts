@@ -181,8 +181,12 @@ Deno.test("adoptPyramid tells the place of a mosaic, and that of each level", as
         levels.map(({ chunks: { metadata: { shape } } }) => shape),
         [[64, 96], [32, 48], [16, 24]],
       );
+      assertEquals(
+        levels.map(({ path }) => path),
+        ["0/data", "1/data", "2/data"],
+      );
       for (const level of [0, 1, 2]) {
-        const { data, shape } = await read(store, `group/${level}`);
+        const { data, shape } = await read(store, `group/${level}/data`);
         const [one, other] = [sizes, edge].map((sizes, seed) =>
           expectedOf(level, sizes[level]!, 1, seed)
         );
@@ -214,6 +218,8 @@ Deno.test("adoptPyramid tells the place of a mosaic, and that of each level", as
         "spatial:",
         "own",
       ]);
+      assertEquals(multiscales.layout[2].asset, "2/data");
+      assertEquals(multiscales.layout[2].derived_from, "1/data");
       assertEquals(multiscales.layout[2]["spatial:shape"], [16, 24]);
       const transform = [40, 0, 500_000, 0, -80, 5_300_000];
       assertEquals(multiscales.layout[2]["spatial:transform"], transform);
@@ -344,12 +350,15 @@ Deno.test("adoptPyramid writes the document of the group last, and removes what 
       if (done !== undefined) break;
       assertEquals(await filesOf(), before);
     }
-    assertEquals(written.length, 7);
-    assertEquals(written.at(-1), "/group/zarr.json");
-    assertEquals(written.slice(3, 6), [
-      "/group/0/zarr.json",
-      "/group/1/zarr.json",
+    assertEquals(written.length, 10);
+    assertEquals(written.slice(3), [
+      "/group/0/data/zarr.json",
+      "/group/1/data/zarr.json",
+      "/group/2/data/zarr.json",
       "/group/2/zarr.json",
+      "/group/1/zarr.json",
+      "/group/0/zarr.json",
+      "/group/zarr.json",
     ]);
     // A run that was killed before the end is run again.
     const complete = await treeOf(folder);
@@ -357,7 +366,7 @@ Deno.test("adoptPyramid writes the document of the group last, and removes what 
       const missing of [["/group/zarr.json"], [
         "/group/zarr.json",
         "/group/2/zarr.json",
-        "/group/2/c/0/0.tif",
+        "/group/2/data/c/0/0.tif",
       ]]
     ) {
       for (const key of missing) await Deno.remove(`${folder}${key}`);
