@@ -135,6 +135,8 @@ export async function adoptPyramid(
     ...options,
     encoding,
     name: options.name ?? read[0]!.series?.name ?? path.split("/").at(-1)!,
+    dimensionNames: options.dimensionNames ??
+      (place && namesForGdal(levels[0]!.shard.dimensionNames)),
   });
   const groupOptions = { overwrite, ...storeOptions };
   const groups = [
@@ -188,6 +190,17 @@ export async function adoptPyramid(
       ...documents.notes,
     ],
   };
+}
+
+/**
+ * Names of dimensions by which GDAL finds rows and columns that are not the last dimensions;
+ * `undefined` if they are.
+ */
+function namesForGdal(names: readonly string[]): string[] | undefined {
+  if (names.at(-1) !== "band") return undefined;
+  return names.map((name) =>
+    ["y", "x"].includes(name) ? name.toUpperCase() : name
+  );
 }
 
 /** The name of the arrays in the groups of levels. */

@@ -230,6 +230,28 @@ Deno.test("adoptPyramid tells the place of a mosaic, and that of each level", as
   );
 });
 
+Deno.test("adoptPyramid names rows and columns as GDAL does where bands with a place come last", async () => {
+  const entries = geoEntries(0, 0);
+  await adopted(
+    { "a.tif": pyramidFile(SIZES, { bands: 3, entries }) },
+    { "a.tif": [0, 0, 0] },
+    {},
+    async (store, { levels, attributes, notes }) => {
+      assertEquals(notes, []);
+      assertEquals(attributes["spatial:dimensions"], ["Y", "X"]);
+      assertEquals(attributes.ome, undefined);
+      // deno-lint-ignore no-explicit-any
+      const { layout } = attributes.multiscales as any;
+      assertEquals(layout[1].transform.scale, [2, 2, 1]);
+      const { metadata } = levels[1]!.chunks;
+      assertEquals(metadata.dimension_names, ["Y", "X", "band"]);
+      assertEquals(metadata.shape, [40, 24, 3]);
+      assertEquals(metadata.attributes?.["spatial:dimensions"], ["Y", "X"]);
+      assertEquals((await verify(store, "group", { deep: true })).findings, []);
+    },
+  );
+});
+
 Deno.test("adoptPyramid leaves out levels that do not fit together, with a note", async () => {
   const sizes: Size[] = [[32, 32], [16, 16], [8, 8]];
   const cases: [string, Record<string, Size[]>, number, string][] = [
