@@ -35,8 +35,9 @@ import {
   joinAttributes,
 } from "./geo_attributes.ts";
 import { pyramidAttributes } from "./pyramid_attributes.ts";
-import { bandsFirst, withBandsFirst } from "./tiff_shard.ts";
+import { withBandsFirst } from "./tiff_shard.ts";
 import {
+  canMoveBands,
   findTiffs,
   geoPlaceOfTiffs,
   leftOut,
@@ -259,11 +260,8 @@ function levelsOf(
     );
   }
   const areBandsFirst = mayMoveBands &&
-    files.every(({ levels }) =>
-      levels.slice(0, count).every(({ shard }) =>
-        bandsFirst(shard) !== undefined
-      )
-    );
+    Array.from({ length: count }, (_, level) => level)
+      .every((level) => resultOf(() => canMoveBands(files, level)) !== false);
   const levels: TiffLevel[] = [];
   for (let i = 0; i < count; i++) {
     try {
@@ -275,6 +273,16 @@ function levelsOf(
     }
   }
   return { levels, areBandsFirst, notes };
+}
+
+/** The result of a task; `undefined` for files that do not fit together. */
+function resultOf(task: () => boolean): boolean | undefined {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** Composes the metadata of the arrays and the attributes of the group. */

@@ -350,10 +350,8 @@ export function levelOf(
   level: number,
   areBandsFirst = false,
 ): TiffLevel {
-  const placed = fitted(files.map(({ name, coordinates, levels }) => {
-    const { shard } = levels[level]!;
-    return { name, coordinates, shape: shard.shape, shard };
-  })).map((file) => areBandsFirst ? withBands(file) : file);
+  const placed = fitted(placedAt(files, level))
+    .map((file) => areBandsFirst ? withBands(file) : file);
   const mosaic = mosaicOfTiffs(placed);
   const { shard } = placed[0]!;
   const [height, width] = picture(shard.dimensionNames, mosaic.shape);
@@ -377,6 +375,22 @@ export function levelOf(
       return [{ key, coordinates, size, index, contents }];
     }),
   };
+}
+
+function placedAt(files: readonly ReadFile[], level: number): PlacedShard[] {
+  return files.map(({ name, coordinates, levels }) => {
+    const { shard } = levels[level]!;
+    return { name, coordinates, shape: shard.shape, shard };
+  });
+}
+
+/** Whether the bands of all files can come before rows, or are there. */
+export function canMoveBands(
+  files: readonly ReadFile[],
+  level: number,
+): boolean {
+  return fitted(placedAt(files, level))
+    .every(({ shard }) => bandsFirst(shard) !== undefined);
 }
 
 /** Puts the bands of a file before its rows. */
