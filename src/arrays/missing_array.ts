@@ -109,17 +109,20 @@ async function findNodes(
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): Promise<{ nodes: string[]; isEmpty: boolean }> {
-  const nodes: string[] = [];
+  const nodes = new Set<string>();
   let count = 0;
   try {
     for await (const key of store.list?.(prefix, options) ?? []) {
-      const root = key.slice(0, -DOCUMENT.length);
-      if (key.endsWith(DOCUMENT) && `${root}/` !== prefix) nodes.push(root);
+      const [document] = /\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ?? [];
+      if (document !== undefined) {
+        const root = key.slice(0, -document.length);
+        if (`${root}/` !== prefix) nodes.add(root);
+      }
       if (++count === MOST_KEYS) break;
     }
   } catch {
     options?.signal?.throwIfAborted();
     return { nodes: [], isEmpty: false }; // The message names no nodes.
   }
-  return { nodes: nodes.sort(), isEmpty: count === 0 };
+  return { nodes: [...nodes].sort(), isEmpty: count === 0 };
 }

@@ -81,19 +81,19 @@ const MISTAKES: Mistake[] = [
     "a path without a node",
     () => open(STORE, "g/b"),
     "MetadataError",
-    'No Zarr node at "/g/b" in MemoryStore(4): there is no "/g/b/zarr.json"; there are nodes at "/g" and "/g/a"',
+    'No Zarr node at "/g/b" in MemoryStore(4): there is no "/g/b/zarr.json"; there are nodes at "/g", "/g/a" and "/old"',
   ],
   [
     "a store that holds the array deeper",
     () => open(STORE),
     "MetadataError",
-    'No Zarr node at "/" in MemoryStore(4): there is no "/zarr.json"; there are nodes at "/g" and "/g/a"',
+    'No Zarr node at "/" in MemoryStore(4): there is no "/zarr.json"; there are nodes at "/g", "/g/a" and "/old"',
   ],
   [
     "a path inside an array",
     () => open(STORE, "g/a/c/0"),
     "MetadataError",
-    'No Zarr node at "/g/a/c/0" in MemoryStore(4): there is no "/g/a/c/0/zarr.json"; there are nodes at "/g" and "/g/a"',
+    'No Zarr node at "/g/a/c/0" in MemoryStore(4): there is no "/g/a/c/0/zarr.json"; there are nodes at "/g", "/g/a" and "/old"',
   ],
   [
     "a path inside an array, in a store that cannot list",
@@ -111,7 +111,7 @@ const MISTAKES: Mistake[] = [
     "a path without a node in a plain view",
     () => open(plainView(STORE), "b"),
     "MetadataError",
-    'No Zarr node at "/b" in plainView(MemoryStore(4)): there is no "/b/zarr.json"; there are nodes at "/g" and "/g/a"',
+    'No Zarr node at "/b" in plainView(MemoryStore(4)): there is no "/b/zarr.json"; there are nodes at "/g", "/g/a" and "/old"',
   ],
   [
     "a URL without an array",

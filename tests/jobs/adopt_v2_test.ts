@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { adoptV2, convert, inspect, verify } from "../../jobs.ts";
+import { adoptV2, convert, inspect, repair, verify } from "../../jobs.ts";
 import {
   FileSystemStore,
   MemoryStore,
@@ -228,6 +228,15 @@ Deno.test("adoptV2 refuses places without Zarr v2, read-only stores and unknown 
     MetadataError,
     "No Zarr node",
   );
+  const folders = new MemoryStore([
+    ["/a/.zgroup", encodeJson(V2_GROUP)],
+    ["/b/.zarray", encodeJson(V2_ARRAY)],
+  ]);
+  await assertRejects(
+    () => adoptV2(folders),
+    MetadataError,
+    'there are nodes at "/a" and "/b"',
+  );
   const values = valuesOfGroup();
   const readOnly: Store = { get: (key) => Promise.resolve(values.get(key)) };
   await assertRejects(() => adoptV2(readOnly), TypeError, "read-only");
@@ -294,6 +303,20 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   const plain = new MemoryStore();
   await convert(v2View(store), plain, { plain: true });
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
+});
+
+Deno.test("repair leaves documents of Zarr v2 as they are", async () => {
+  const values = valuesOfGroup();
+  const stale = { ...V2_ARRAY, shape: [9, 9] };
+  values.set("/.zmetadata", encodeJson({ metadata: { "a/.zarray": stale } }));
+  const store = new MemoryStore(values);
+  const { repaired, unrepaired } = await repair(store);
+  assertEquals(repaired, []);
+  assertEquals(
+    unrepaired.map(({ finding: { rule, key } }) => [rule, key]),
+    [["consolidated-metadata-differs", "/.zmetadata"]],
+  );
+  assertEquals(await valuesIn(store), values);
 });
 
 Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot say", async () => {
