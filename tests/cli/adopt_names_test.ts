@@ -425,6 +425,10 @@ const WRONG_TABLES: [string | Uint8Array, string, string[]?][] = [
     "Expected --dimension-names to have one name for each of the 2 dimensions, found",
     ["--dimension-names", "y"],
   ],
+  ["a.zip,0,0", "Expected --dimension-names to have one name for each of", [
+    "--dimension-names",
+    "y,x,z",
+  ]],
   ["a.tif,0,0", "Expected --places or --template, found both", [
     "--template",
     "{0}.tif",

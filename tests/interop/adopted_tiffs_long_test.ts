@@ -11,6 +11,6 @@ testWith(
     assertAdopted(python, "make_tiffs.py", {
       adopt: adoptTiffs,
       verify: verifyAdopted,
-      least: 295,
+      least: 304,
     }),
 );

@@ -11,6 +11,6 @@ testWith(
     assertAdopted(python, "make_zips.py", {
       adopt: adoptZip,
       verify: verifyAdoptedZip,
-      least: 30,
+      least: 32,
     }),
 );

@@ -508,6 +508,45 @@ def bits():
             one(f"bits-{count}-{name}", lambda path: write(path, data), 3, read_bands)
 
 
-for make in [mosaics, bits, jpegs, strips, stacks, overviews, special, refusals]:
+def names():
+    """Names whose numbers start at 1, count by 10 or down, or do not number a dimension."""
+
+    def template(format):
+        return {"chunkKeyEncoding": {"name": "template", "configuration": {"format": format}}}
+
+    def named(name, format, paths, expected, **options):
+        for path, data in paths.items():
+            path = ROOT / name / path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            tifffile.imwrite(path, data, metadata=None, **WRITE)
+        case(name, {**template(format), **options}, expected)
+
+    WRITE = dict(tile=(16, 16), compression="zlib", photometric="minisblack")
+    data = elements((80, 96), "uint16")
+    places = list(blocks(data, (32, 32)))
+    schemes = {
+        "from-1": ("y{0+1:02}_x{1+1}.tif", lambda y, x: f"y{y + 1:02}_x{x + 1}.tif"),
+        "pixels": ("{1*32}/{0*32:03}.tif", lambda y, x: f"{x * 32}/{y * 32:03}.tif"),
+        "north": ("N{0*-1+47}E{1*10+5:03}.tif", lambda y, x: f"N{47 - y}E{x * 10 + 5:03}.tif"),
+    }
+    for name, (format, path) in schemes.items():
+        named(f"names-{name}", format, {path(y, x): block for y, x, block in places}, data)
+    holed = data.copy()
+    holed[32:64, 32:64] = 0
+    present = {f"y{y + 1}_x{x + 1}.tif": block for y, x, block in places if (y, x) != (1, 1)}
+    named("names-missing", "y{0+1}_x{1+1}.tif", present, holed)
+    months = np.stack([elements((40, 64), "int16") for _ in range(12)])
+    months_by_name = {f"prec_{i + 1:02}.tif": month for i, month in enumerate(months)}
+    named("names-months", "prec_{0+1:02}.tif", months_by_name, months, stack=True, dimensionNames=["month", "y", "x"])
+    scans = {f"scan_{i + 1}.tif": months[3 * i : 3 * i + 3] for i in range(4)}
+    named("names-pages", "scan_{0+1}.tif", scans, months)
+    WRITE = dict(tile=(16, 16), photometric="rgb")
+    colors = elements((64, 32, 3), "uint8")
+    named("names-bands", "{0*32}_{1}.tif", {"0_0.tif": colors[:32], "32_0.tif": colors[32:]}, colors)
+    WRITE = dict(rowsperstrip=7, photometric="minisblack")
+    named("names-strips", "row{0+1}_{1}.tif", {"row1_0.tif": data[:45], "row2_0.tif": data[45:]}, data)
+
+
+for make in [mosaics, names, bits, jpegs, strips, stacks, overviews, special, refusals]:
     make()
 (ROOT / "cases.json").write_text(json.dumps(CASES), "utf-8")

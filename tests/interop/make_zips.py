@@ -117,6 +117,17 @@ def zip_stores():
     case("version-2", refused="found a Zarr v2 array")
 
 
+def names():
+    """Names that do not number all dimensions, and whose numbers start at 1 or count by 10."""
+    days = elements((6, 20, 30), "float32")
+    for name, format, first, step in [("days", "day_{0+1:03}.zip", 1, 1), ("tens", "day_{0*10:03}.zip", 0, 10)]:
+        for i in range(3):
+            path = file(name, f"day_{first + i * step:03}.zip")
+            zip_store(path, days[2 * i : 2 * i + 2], chunks=(1, 10, 15))
+        encoding = {"name": "template", "configuration": {"format": format}}
+        case(name, days, options={"chunkKeyEncoding": encoding, "dimensionNames": ["day", None, "x"]})
+
+
 def folder_of(name, data):
     """Writes an array into a folder, for programs that pack folders."""
     folder = ROOT / f"{name}.folder"
@@ -251,6 +262,6 @@ def mosaics():
     case("links", data, options={"files": files, "link": True})
 
 
-for make in [zip_stores, info_zip, by_zipfile, many, mosaics]:
+for make in [zip_stores, names, info_zip, by_zipfile, many, mosaics]:
     make()
 (ROOT / "cases.json").write_text(json.dumps(CASES), "utf-8")

@@ -235,3 +235,38 @@ Deno.test("FileSystemStore.link gives a file another key", () =>
       await assertRejects(() => store.link(key, "/f"), Error);
     }
   }));
+
+/** The device of a folder; 0 if there is no such folder. */
+async function deviceOf(folder: string): Promise<number> {
+  return (await Deno.stat(folder).catch(() => undefined))?.dev ?? 0;
+}
+
+const SHARED_MEMORY = "/dev/shm";
+const TEMPORARY = await Deno.makeTempDir();
+const devices = await Promise.all([SHARED_MEMORY, TEMPORARY].map(deviceOf));
+await Deno.remove(TEMPORARY);
+
+Deno.test({
+  name: "FileSystemStore.link refuses another file system, and says what to do",
+  ignore: devices[0] === 0 || devices[0] === devices[1],
+  async fn() {
+    await inTempDir(async (folder) => {
+      await Deno.writeTextFile(`${folder}/a`, "a");
+      const other = await Deno.makeTempDir({ dir: SHARED_MEMORY });
+      try {
+        await assertRejects(
+          () =>
+            new FileSystemStore("/").link(
+              `${folder}/a` as "/",
+              `${other}/b` as "/",
+            ),
+          Error,
+          `they are on different file systems, and a hard link is on that of its file`,
+        );
+        assertEquals(await Array.fromAsync(Deno.readDir(other)), []);
+      } finally {
+        await Deno.remove(other, { recursive: true });
+      }
+    });
+  },
+});

@@ -166,6 +166,14 @@ export async function adoptZip(
   }));
   const notes = [...compare(zips), ...notesOnStarts(all, encoding)];
   const { metadata, chunkShape } = zips[0]!;
+  const rank = metadata.shape.length;
+  if (dimensionNames !== undefined && dimensionNames.length !== rank) {
+    throw new RangeError(
+      `Expected dimensionNames to have one name for each of the ${rank} dimensions, found ${
+        describe(dimensionNames)
+      }`,
+    );
+  }
   const mosaic = mosaicOf(zips, chunkShape, "chunks");
   const layout = adoptedLayout(mosaic.chunksPerShard);
   const adopted: ArrayMetadata = {

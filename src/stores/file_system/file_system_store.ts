@@ -477,7 +477,14 @@ export class FileSystemStore implements Store {
     const { folder, name } = splitPath(other);
     if (await this.#root.isSameFile(key, other, options)) return;
     const path = await this.#root.ensureFolder(folder, other);
-    await fileSystem().link(file.path, `${path}/${name}`);
+    const link = `${path}/${name}`;
+    await fileSystem().link(file.path, link).catch((error) => {
+      if (error?.code !== "EXDEV") throw error;
+      throw new Error(
+        `Cannot link ${file.path} to ${link}: they are on different file systems, and a hard link is on that of its file; choose a folder there, or copy the files`,
+        { cause: error },
+      );
+    });
     if (this.#isSynced) await this.#root.files.syncFolder(path);
   }
 
