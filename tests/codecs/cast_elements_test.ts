@@ -1,0 +1,185 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  castValues,
+  halfToNumber,
+  numberToHalf,
+  type NumberType,
+  readValues,
+  roundHalfEven,
+  sizeOfType,
+  writeValues,
+} from "../../src/codecs/cast_elements.ts";
+import { fromNumpy, storedForm } from "../../src/codecs/stored_form.ts";
+
+const INTEGERS = [8, 16, 32, 64].flatMap((bits) =>
+  [`int${bits}`, `uint${bits}`] as NumberType[]
+);
+const TYPES: NumberType[] = [...INTEGERS, "float16", "float32", "float64"];
+
+/** The number of the bits of a float16, by the definition of the format. */
+function halfSlowly(half: number): number {
+  const sign = half >> 15 ? -1 : 1;
+  const exponent = half >> 10 & 31;
+  const fraction = (half & 1023) / 1024;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent === 0
+    ? sign * 2 ** -14 * fraction
+    : sign * 2 ** (exponent - 15) * (1 + fraction);
+}
+
+Deno.test("halfToNumber and numberToHalf know all floats of 16 bits", () => {
+  for (let half = 0; half < 65536; half++) {
+    const number = halfToNumber(half);
+    assertEquals(number, halfSlowly(half));
+    if (!Number.isNaN(number)) assertEquals(numberToHalf(number), half);
+  }
+});
+
+Deno.test("numberToHalf rounds to the nearest half, and to even ones between two", () => {
+  for (let half = 0; half < 0x7bff; half++) {
+    const [low, high] = [halfSlowly(half), halfSlowly(half + 1)];
+    const middle = (low + high) / 2;
+    const even = half % 2 === 0 ? half : half + 1;
+    const step = (high - low) / 1e6;
+    for (const sign of [1, -1]) {
+      const bit = sign < 0 ? 0x8000 : 0;
+      assertEquals(numberToHalf(sign * middle), bit | even);
+      assertEquals(numberToHalf(sign * (middle - step)), bit | half);
+      assertEquals(numberToHalf(sign * (middle + step)), bit | half + 1);
+    }
+  }
+  assertEquals(numberToHalf(65519.999), 0x7bff);
+  assertEquals(numberToHalf(65520), 0x7c00);
+  assertEquals(numberToHalf(-Infinity), 0xfc00);
+  assertEquals(numberToHalf(2 ** -26), 0);
+});
+
+Deno.test("readValues and writeValues keep the elements of all data types", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...TYPES),
+      fc.uint8Array({ maxLength: 64 }),
+      (type, given) => {
+        const size = sizeOfType(type);
+        const bytes = given.slice(0, given.length - given.length % size);
+        const values = readValues(bytes, type);
+        const written = writeValues(values, type);
+        // NaN may lose its bits.
+        const again = readValues(written, type);
+        assertEquals([...again], [...values]);
+        assertEquals(written.length, bytes.length);
+      },
+    ),
+  );
+});
+
+Deno.test("castValues wraps integers around, as bigints do", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...INTEGERS),
+      fc.constantFrom(...INTEGERS),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
+      (from, to, any) => {
+        const bits = (type: NumberType) => 8 * sizeOfType(type);
+        const wrap = (type: NumberType, value: bigint) =>
+          type.startsWith("u")
+            ? BigInt.asUintN(bits(type), value)
+            : BigInt.asIntN(bits(type), value);
+        const value = wrap(from, any);
+        const bytes = new Uint8Array(8);
+        new DataView(bytes.buffer).setBigInt64(
+          0,
+          BigInt.asIntN(64, value),
+          true,
+        );
+        const [read] = readValues(bytes.slice(0, sizeOfType(from)), from);
+        assertEquals(BigInt(read!), value);
+        const casted = castValues(
+          readValues(bytes.slice(0, sizeOfType(from)), from),
+          to,
+        );
+        assertEquals(BigInt(casted[0]!), wrap(to, value));
+      },
+    ),
+  );
+});
+
+Deno.test("castValues makes floats integers without their fraction, and rounds bigints once", () => {
+  const floats = Float64Array.of(1.9, -1.9, 0.5, -0.5);
+  assertEquals([...castValues(floats, "int8")], [1, -1, 0, 0]);
+  assertEquals([...castValues(floats, "uint64")], [1n, 2n ** 64n - 1n, 0n, 0n]);
+  // Halfway between two floats of 32 bits, and one more: by way of 64 bits, both are even.
+  const middle = 2n ** 60n + 2n ** 36n;
+  const [even, above] = castValues(
+    BigInt64Array.of(middle, middle + 1n),
+    "float32",
+  );
+  assertEquals([even, above], [2 ** 60, 2 ** 60 + 2 ** 37]);
+});
+
+Deno.test("roundHalfEven rounds halves to even numbers, and keeps the sign of 0", () => {
+  const cases = [
+    [0.5, 0],
+    [1.5, 2],
+    [2.5, 2],
+    [-0.5, -0],
+    [-1.5, -2],
+    [-2.5, -2],
+    [0.49999999999999994, 0],
+    [2.4, 2],
+    [2.6, 3],
+    [-2.6, -3],
+    [-0.2, -0],
+    [4503599627370497.5, 4503599627370498],
+    [2 ** 53, 2 ** 53],
+    [Infinity, Infinity],
+  ] as const;
+  for (const [value, rounded] of cases) {
+    assert(Object.is(roundHalfEven(value), rounded), `${value}`);
+  }
+  assert(Number.isNaN(roundHalfEven(NaN)));
+});
+
+Deno.test("fromNumpy reads the data types of NumPy", () => {
+  const known = {
+    "<u2": "uint16",
+    ">u2": "uint16",
+    "|u1": "uint8",
+    "u1": "uint8",
+    "<f2": "float16",
+    "=f8": "float64",
+    "<i8": "int64",
+    "|b1": "bool",
+    uint16: "uint16",
+    bool: "bool",
+    float32: "float32",
+  };
+  for (const [dtype, name] of Object.entries(known)) {
+    assertEquals(fromNumpy(dtype), name);
+  }
+  for (const dtype of ["<u3", "S3", "<U2", "<M8[s]", "", 2, null]) {
+    assertEquals(fromNumpy(dtype), undefined);
+  }
+});
+
+Deno.test("storedForm follows the data types and shapes of filters", () => {
+  const form = { dataType: "bool", shape: [3, 7] };
+  const formOf = (...codecs: { name: string; configuration?: unknown }[]) =>
+    storedForm(codecs, form);
+  assertEquals(formOf({ name: "transpose" }), form);
+  assertEquals(formOf({ name: "numcodecs.packbits" }), {
+    dataType: "uint8",
+    shape: [4],
+  });
+  assertEquals(
+    formOf(
+      { name: "numcodecs.astype", configuration: { encode_dtype: "<f4" } },
+      { name: "numcodecs.fixedscaleoffset", configuration: { astype: ">i2" } },
+      { name: "numcodecs.delta", configuration: { astype: null } },
+    ).dataType,
+    "int16",
+  );
+  const unknown = { name: "numcodecs.delta", configuration: { astype: "<M8" } };
+  assertEquals(formOf(unknown).dataType, "");
+});
