@@ -2,7 +2,7 @@
 
 /** The latest place of the bytes of each hash, plus 1, at the start of the memory. */
 const TABLE: usize = 0;
-const HASH_BITS: u32 = 13;
+const HASH_BITS: u32 = 12;
 const TABLE_SIZE: usize = 4 << HASH_BITS;
 
 const LEAST_MATCH: u32 = 4;
@@ -127,8 +127,8 @@ export function encodeLz4(
       let match = base + load<u32>(place);
       store<u32>(place, <u32> (at - base));
       if (
-        match == base || at - match > LARGEST_DISTANCE ||
-        load<u32>(match) != word
+        load<u32>(match) != word || match == base ||
+        at - match > LARGEST_DISTANCE
       ) {
         at += tries++ >> 6;
         continue;
