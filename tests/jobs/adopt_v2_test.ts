@@ -8,8 +8,10 @@ import {
   type StoreKey,
   v2View,
 } from "../../mod.ts";
+import { S3Store } from "../../s3.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
 import { listed } from "../stores/store_values.ts";
 import {
   encodeJson,
@@ -303,6 +305,21 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   const plain = new MemoryStore();
   await convert(v2View(store), plain, { plain: true });
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
+});
+
+Deno.test("adoptV2 adopts a group in a bucket", async () => {
+  const bucket = new SimulatedBucket();
+  const store = new S3Store("s3://bucket/data", {
+    endpoint: "http://bucket.test",
+    fetch: async (request) =>
+      bucket.answer(request, new Uint8Array(await request.arrayBuffer())),
+  });
+  for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
+  const { written } = await adoptV2(store, { removeV2: true });
+  assertEquals(written, WRITTEN);
+  const expected = new MemoryStore(valuesOfGroup());
+  await adoptV2(expected, { removeV2: true });
+  assertEquals(await valuesIn(store), await valuesIn(expected));
 });
 
 Deno.test("repair leaves documents of Zarr v2 as they are", async () => {
