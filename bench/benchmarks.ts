@@ -1,5 +1,6 @@
 import type { Report } from "./comparison.ts";
 import { benchAdopt } from "./adopt.ts";
+import { benchArchives } from "./archives.ts";
 import { benchChunks } from "./chunks.ts";
 import { benchCodecs } from "./codecs.ts";
 import { benchConvert } from "./convert.ts";
@@ -36,6 +37,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },
   adopt: { title: "Adopting TIFF files", run: benchAdopt },
+  archives: { title: "Archives", run: benchArchives },
   convert: { title: "Converting", run: benchConvert },
   serve: { title: "Serving", run: benchServe },
 };
