@@ -6,6 +6,7 @@
  */
 import { describe } from "../../errors/mod.ts";
 import { isMembers } from "../../metadata/mod.ts";
+import { customKeys, wktOfProjjson } from "./custom_system.ts";
 import { type CrsKind, kindOfEpsg } from "./epsg_codes.ts";
 import type { Affine } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
@@ -14,6 +15,7 @@ import {
   type TiffGeoreference,
   type TiffMapPlace,
 } from "./tiff_options.ts";
+import { DEEPEST, epsgOf, parseWkt, type WktNode } from "./well_known_text.ts";
 
 /** The GeoKeys of a coordinate reference system, without the one for areas and points. */
 export type GeoKeys = Pick<
@@ -132,12 +134,13 @@ function withRasterType(
 }
 
 /**
- * Finds the GeoKeys of a coordinate reference system.
+ * Finds the GeoKeys of a coordinate reference system: those of its code or, if it has none, of
+ * its ellipsoid and its projection.
  *
- * @param system A code such as `EPSG:32632`, also as a URN or a URL, well-known text with such
- * a code, or PROJJSON with one.
- * @throws {RangeError} If the system has no code of EPSG, or is neither geographic nor
- * projected.
+ * @param system A code such as `EPSG:32632`, also as a URN or a URL, well-known text, or
+ * PROJJSON.
+ * @throws {RangeError} If the system is neither geographic nor projected, or has no code and a
+ * projection or units that GeoTIFF does not have.
  */
 export function geoKeysOf(system: unknown): GeoKeys {
   const found = typeof system === "string"
@@ -147,9 +150,19 @@ export function geoKeysOf(system: unknown): GeoKeys {
     : undefined;
   const code = found?.code;
   const kind = code === undefined ? undefined : found?.kind ?? kindOfEpsg(code);
+  if (code === undefined) {
+    const node = typeof system === "string"
+      ? parseWkt(system)
+      : isMembers(system)
+      ? wktOfProjjson(system)
+      : undefined;
+    const horizontal = node && horizontalOf(node);
+    const keys = horizontal && customKeys(horizontal);
+    if (keys !== undefined) return keys;
+  }
   if (code === undefined || kind === undefined) {
     throw new RangeError(
-      `Expected a coordinate reference system that is geographic or projected and has a code of EPSG, such as "EPSG:32632", found ${
+      `Expected a coordinate reference system that is geographic or projected, with a code of EPSG such as "EPSG:32632" or by a method that GeoTIFF has, found ${
         code === undefined ? describe(nameOf(system)) : `"EPSG:${code}"`
       }: give the georeference of a GeoTIFF with this system, or none`,
     );
@@ -215,15 +228,6 @@ function short(code: unknown): number | undefined {
     : undefined;
 }
 
-/** The most systems in one another, and the most brackets in one another; no real system has as many. */
-const DEEPEST = 50;
-
-/** A node of well-known text: `KEYWORD[value, …]`. */
-interface WktNode {
-  readonly keyword: string;
-  readonly values: (string | WktNode)[];
-}
-
 /** The keywords of systems whose code GeoTIFF takes, in all versions of well-known text. */
 const KINDS: Readonly<Record<string, CrsKind>> = {
   GEOGCS: "geographic",
@@ -236,52 +240,21 @@ const KINDS: Readonly<Record<string, CrsKind>> = {
 /** The keywords of systems that hold another one, whose place counts. */
 const HOLDERS = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
 
-function codeOfWkt(node: WktNode | undefined): FoundCode | undefined {
-  if (node === undefined) return undefined;
-  const nodes = node.values.filter((value) => typeof value !== "string");
-  if (HOLDERS.includes(node.keyword)) {
-    return codeOfWkt(
-      nodes.find(({ keyword }) =>
-        Object.hasOwn(KINDS, keyword) || HOLDERS.includes(keyword)
-      ),
+/** The system that tells the place in x and y, among those that a node holds. */
+function horizontalOf(node: WktNode): WktNode | undefined {
+  if (Object.hasOwn(KINDS, node.keyword)) return node;
+  if (!HOLDERS.includes(node.keyword)) return undefined;
+  const inner = node.values.filter((value) => typeof value !== "string")
+    .find(({ keyword }) =>
+      Object.hasOwn(KINDS, keyword) || HOLDERS.includes(keyword)
     );
-  }
-  const kind = Object.hasOwn(KINDS, node.keyword)
-    ? KINDS[node.keyword]
-    : undefined;
-  const id = nodes.find(({ keyword, values }) =>
-    (keyword === "ID" || keyword === "AUTHORITY") &&
-    String(values[0]).toUpperCase() === "EPSG"
-  );
-  return kind && id && { code: short(id.values[1]), kind };
+  return inner && horizontalOf(inner);
 }
 
-/** Parses well-known text; `undefined` if it is none. */
-function parseWkt(text: string): WktNode | undefined {
-  const root: WktNode = { keyword: "", values: [] };
-  const open = [root];
-  for (
-    const [token] of text.matchAll(/"(?:[^"]|"")*"|[[\](),]|[^\s[\](),"]+/g)
-  ) {
-    const { values } = open.at(-1)!;
-    if (token === "[" || token === "(") {
-      const keyword = values.pop();
-      if (typeof keyword !== "string") return undefined;
-      const node = { keyword: keyword.toUpperCase(), values: [] };
-      values.push(node);
-      open.push(node);
-      if (open.length > DEEPEST) return undefined;
-    } else if (token === "]" || token === ")") {
-      open.pop();
-      if (open.length === 0) return undefined;
-    } else if (token !== ",") {
-      values.push(
-        token.startsWith('"')
-          ? token.slice(1, -1).replaceAll('""', '"')
-          : token,
-      );
-    }
-  }
-  const [node] = root.values;
-  return open.length === 1 && typeof node === "object" ? node : undefined;
+function codeOfWkt(node: WktNode | undefined): FoundCode | undefined {
+  const system = node && horizontalOf(node);
+  const code = system && short(epsgOf(system));
+  return code === undefined
+    ? undefined
+    : { code, kind: KINDS[system!.keyword] };
 }

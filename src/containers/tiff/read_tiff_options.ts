@@ -55,7 +55,7 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * @returns Options of `tiffContainer`; none that the attributes do not tell. With OME-XML,
  * `bands: "auto"` takes no channels before y and x for bands.
  * @throws {MetadataError} If the array has no valid metadata.
- * @throws {RangeError} If the coordinate reference system of the array has no code of EPSG.
+ * @throws {RangeError} If GeoTIFF cannot say the coordinate reference system of the array.
  * @throws {TypeError} If an option is unknown or of a wrong type.
  *
  * @example

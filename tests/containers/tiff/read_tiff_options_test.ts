@@ -168,7 +168,7 @@ Deno.test("readTiffOptions finds the place of an array in evenly spaced coordina
   }
 });
 
-Deno.test("readTiffOptions refuses a system without a code, with the ways out", async () => {
+Deno.test("readTiffOptions refuses a system that GeoTIFF cannot say, with the ways out", async () => {
   const store = await storeWith({}, {
     ...spatial,
     "proj:wkt2": 'PROJCRS["my own"]',

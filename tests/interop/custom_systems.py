@@ -1,0 +1,70 @@
+"""Writes coordinate reference systems without a code, or compares those of TIFF files with them."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import rasterio
+from pyproj import CRS, Transformer
+
+warnings.filterwarnings("ignore")
+# The definition, and longitudes and latitudes of some places.
+EUROPE = [(2.0, 41.0), (10.5, 52.25), (24.0, 60.0)]
+SYSTEMS = {
+    "+proj=longlat +a=6371229 +b=6371229": EUROPE,
+    "+proj=longlat +ellps=bessel": EUROPE,
+    "+proj=tmerc +lat_0=10 +lon_0=11 +k=0.9997 +x_0=5000 +y_0=-300 +ellps=GRS80": EUROPE,
+    "+proj=tmerc +lon_0=9 +k=0.9996 +x_0=500000 +datum=WGS84 +units=us-ft": EUROPE,
+    "+proj=merc +lon_0=5 +k=0.98 +x_0=100 +datum=WGS84": EUROPE,
+    "+proj=merc +lat_ts=42 +lon_0=5 +a=6371200 +b=6371200": EUROPE,
+    "+proj=lcc +lat_1=35 +lat_2=65 +lat_0=52 +lon_0=10 +x_0=4000000 +y_0=2800000 +ellps=GRS80": EUROPE,
+    "+proj=lcc +lat_1=48.2 +lat_0=48.2 +lon_0=9.5 +R=6371229": EUROPE,
+    "+proj=laea +lat_0=50 +lon_0=11 +x_0=432100 +y_0=321000 +ellps=GRS80": EUROPE,
+    "+proj=laea +lat_0=50 +lon_0=11 +R=6370997": EUROPE,
+    "+proj=aea +lat_1=43 +lat_2=62 +lat_0=30 +lon_0=10 +ellps=intl": EUROPE,
+    "+proj=aeqd +lat_0=53 +lon_0=24 +x_0=5837287 +y_0=2121415 +datum=WGS84": EUROPE,
+    "+proj=stere +lat_0=90 +lat_ts=71 +lon_0=-40 +datum=WGS84": EUROPE,
+    "+proj=stere +lat_0=90 +k=0.95 +lon_0=10 +ellps=bessel": EUROPE,
+    "+proj=stere +lat_0=-90 +lat_ts=-71 +lon_0=7 +datum=WGS84": [(2.0, -70.0), (90.0, -80.0)],
+    "+proj=sterea +lat_0=52 +lon_0=5 +k=0.9999 +x_0=155000 +y_0=463000 +ellps=bessel": EUROPE,
+    "+proj=ortho +lat_0=45 +lon_0=10 +ellps=WGS84": EUROPE,
+    "+proj=sinu +lon_0=3 +R=6371007.181": EUROPE,
+}
+
+folder = Path(sys.argv[1])
+texts = folder / "systems.json"
+if not texts.exists():
+    written = []
+    for definition in SYSTEMS:
+        crs = CRS.from_user_input(definition)
+        forms = {"WKT2": crs.to_wkt(), "PROJJSON": crs.to_json_dict()}
+        # The old form has none of some methods.
+        try:
+            forms["WKT1"] = crs.to_wkt("WKT1_GDAL")
+        except Exception:
+            pass
+        for form, system in forms.items():
+            written.append({"definition": definition, "form": form, "system": system})
+    texts.write_text(json.dumps(written))
+    sys.exit()
+problems = []
+for i, case in enumerate(json.loads(texts.read_text())):
+    name = f"{case['form']} of {case['definition']}"
+    with rasterio.open(folder / f"{i}.tif") as dataset:
+        found = dataset.crs
+    if found is None:
+        problems.append(f"{name}: no system")
+        continue
+    expected = CRS.from_user_input(case["definition"])
+    sphere = expected.geodetic_crs
+    for point in SYSTEMS[case["definition"]]:
+        places = [
+            Transformer.from_crs(crs.geodetic_crs, crs, always_xy=True).transform(*point)
+            for crs in (expected, CRS.from_wkt(found.to_wkt()))
+        ]
+        if max(abs(a - b) for a, b in zip(*places)) > 1e-3:
+            problems.append(f"{name}: {places[1]} and not {places[0]} in {found.to_wkt()}")
+            break
+if problems:
+    sys.exit("\n".join(problems))

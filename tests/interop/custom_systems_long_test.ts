@@ -1,0 +1,47 @@
+/** Coordinate reference systems without a code, in TIFFs that GDAL reads. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  arrayMetadata,
+  encodeShard,
+  parseShardLayout,
+  type ShardContainer,
+} from "../../mod.ts";
+import { tiffContainer } from "../../tiff.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith } from "../support/tools.ts";
+import { PYTHON, runScript } from "./python.ts";
+
+testWith(
+  PYTHON,
+  "GDAL finds the ellipsoids and projections of systems without a code, in all notations",
+  (python) =>
+    inTempDir(async (folder) => {
+      await runScript(python, "custom_systems.py", folder);
+      const systems: { definition: string; system: string }[] = JSON.parse(
+        await Deno.readTextFile(`${folder}/systems.json`),
+      );
+      assert(systems.length > 40, `${systems.length} systems`);
+      const metadata = arrayMetadata({
+        shape: [16, 16],
+        dataType: "uint8",
+        shardShape: [16, 16],
+        chunkShape: [16, 16],
+      });
+      const layout = parseShardLayout(metadata.codecs[0], [16, 16]);
+      const refused: string[] = [];
+      for (const [i, { definition, system }] of systems.entries()) {
+        const georeference = { bbox: [0, 0, 10, 10], crs: system };
+        let container: ShardContainer;
+        try {
+          container = tiffContainer(metadata, { georeference })([0, 0]);
+        } catch (error) {
+          refused.push(`${definition}: ${JSON.stringify(system)}: ${error}`);
+          continue;
+        }
+        const tiff = encodeShard([new Uint8Array(256)], layout, { container });
+        await Deno.writeFile(`${folder}/${i}.tif`, tiff);
+      }
+      assertEquals(refused, []);
+      await runScript(python, "custom_systems.py", folder);
+    }),
+);
