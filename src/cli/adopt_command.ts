@@ -12,7 +12,11 @@ import {
   UsageError,
   wholeNumber,
 } from "./command.ts";
-import { adoptV2Place, isV2Place } from "./adopt_v2_command.ts";
+import {
+  adoptV2Place,
+  assertNoV2Place,
+  isV2Place,
+} from "./adopt_v2_command.ts";
 import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
 import {
   findFiles,
@@ -92,7 +96,7 @@ export const ADOPT: Command = {
         return await adoptV2Place(args, names, io);
       }
       throw new UsageError(
-        "Expected --into=PATH with the folder of the array, or the folder of a Zarr v2 array or group without --into, found neither",
+        "Expected --into=PATH with the folder of the array, or one folder of a Zarr v2 array or group without --into, found neither",
       );
     }
     for (const name of ["remove-v2", "keep-going"]) {
@@ -100,6 +104,7 @@ export const ADOPT: Command = {
         throw new UsageError(`--${name} is for Zarr v2, without --into`);
       }
     }
+    await assertNoV2Place(args.operands);
     const isMultiscale = args.has("multiscale");
     const found = await findFiles(args, into);
     const progress = new ProgressLine(io, args.has("quiet"));

@@ -1,9 +1,14 @@
 import { adoptV2, type V2Adoption } from "../jobs/mod.ts";
-import { readSize, type StoreKey } from "../stores/mod.ts";
+import { readSize, type Store, type StoreKey } from "../stores/mod.ts";
 import { type Arguments, type Io, UsageError } from "./command.ts";
 import { jsonText, unitsText } from "./format.ts";
 import { withOptionNames } from "./messages.ts";
-import { assertSource, openStore, openWritableStore } from "./open_store.ts";
+import {
+  assertSource,
+  openStore,
+  openWritableStore,
+  stateOf,
+} from "./open_store.ts";
 
 /** The options of `zarr-parts adopt` for arrays and groups of Zarr v2. */
 const OPTIONS: readonly string[] = [
@@ -15,22 +20,49 @@ const OPTIONS: readonly string[] = [
   "quiet",
 ];
 
+const V2_NAMES = [".zarray", ".zgroup"];
+
 /**
- * Whether the operands of `zarr-parts adopt` are one array or group of Zarr v2: a folder or a
- * URL with a document of Zarr v2 or, for a run that is continued, with a `zarr.json`.
+ * Whether the operands of `zarr-parts adopt` without `--into` are one array or group of Zarr
+ * v2: a folder or a URL with a document of Zarr v2 or, for a run that is continued, with a
+ * `zarr.json`.
+ *
+ * @throws {Error} If the place does not exist, or cannot be written.
  */
 export async function isV2Place(operands: readonly string[]): Promise<boolean> {
   const [place] = operands;
   if (place === undefined || operands.length > 1) return false;
-  if (/^https?:/i.test(place)) return false;
-  let store;
-  try {
-    await assertSource(place);
-    store = openStore(place);
-  } catch {
-    return false; // The search for files tells what is wrong with the place.
-  }
-  for (const name of [".zarray", ".zgroup", "zarr.json"]) {
+  const isUrl = /^[a-z][a-z\d+.-]+:/i.test(place);
+  const info = isUrl ? undefined : await stateOf(place);
+  const isFile = info?.isFile && !/[/\\](?:zarr\.json|\.z[a-z]+)$/.test(place);
+  if (isFile) return false;
+  await assertSource(place);
+  return await hasDocument(openWritableStore(place), [
+    ...V2_NAMES,
+    "zarr.json",
+  ]);
+}
+
+/** Refuses an array or a group of Zarr v2 with `--into`. */
+export async function assertNoV2Place(
+  operands: readonly string[],
+): Promise<void> {
+  const [place] = operands;
+  if (place === undefined || operands.length > 1) return;
+  const isFolder = (await stateOf(place))?.isDirectory;
+  if (!isFolder || !await hasDocument(openStore(place), V2_NAMES)) return;
+  throw new UsageError(
+    `Expected no --into for ${
+      JSON.stringify(place)
+    }, an array or a group of Zarr v2, which is adopted where it is`,
+  );
+}
+
+async function hasDocument(
+  store: Store,
+  names: readonly string[],
+): Promise<boolean> {
+  for (const name of names) {
     const key: StoreKey = `/${name}`;
     if (await readSize(store, key) !== undefined) return true;
   }

@@ -368,6 +368,9 @@ Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
 `,
     });
     assertEquals(await valuesIn(store), valuesOfGroup());
+    const into = await runCli("adopt", folder, "--into", `${folder}/new`);
+    assertEquals(into.code, 2);
+    assert(into.err.includes("Expected no --into"), into.err);
     const { out, code } = await runCli("adopt", folder);
     assertEquals(code, 0);
     assertEquals(
@@ -377,6 +380,17 @@ Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
     const again = await runCli("adopt", folder, "--json", "--remove-v2");
     const { removed, kept } = JSON.parse(again.out);
     assertEquals([removed.length, kept.length], [7, 4]);
+    for (
+      const [place, message] of [
+        [`${folder}/nothing`, "There is no folder"],
+        [`${folder}/zarr.json`, "found that of its document"],
+        ["http://127.0.0.1:1/old.zarr", "a web server"],
+        [`${folder}/a/0.0`, "Expected --into=PATH"],
+      ] as const
+    ) {
+      const { code, err } = await runCli("adopt", place);
+      assert(code !== 0 && err.includes(message), err);
+    }
     for (
       const [args, message] of [
         [["--template", "{0}"], "--template is for TIFF and zip files"],
