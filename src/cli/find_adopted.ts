@@ -69,7 +69,7 @@ export async function findAdopted(
         given.map(quoted).join(", ")
       }${
         isSearched
-          ? ` with names such as c/0/1.tif; --template says other names${suggestion}`
+          ? ` with names such as c/0/1.tif; --template says other names${suggestion}, and --places or --link with --stack take any names`
           : ""
       }`,
     );

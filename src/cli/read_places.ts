@@ -103,7 +103,8 @@ async function readText(table: string): Promise<string> {
 
 /** Parses the records of a table, without those whose cells are all empty. */
 function parseTable(text: string, table: string): Row[] {
-  const [line = ""] = text.trimStart().split(/[\r\n]/, 1);
+  const [line = ""] = text.trimStart().replaceAll(/"[^"]*"/g, "")
+    .split(/[\r\n]/, 1);
   const countOf = (each: string) => line.split(each).length;
   const delimiter = [";", "\t"].reduce(
     (most, each) => countOf(each) > countOf(most) ? each : most,
@@ -159,7 +160,8 @@ function pathOf(file: string, table: string, line: number): string {
   const path = resolve(dirname(table), file);
   const info = statOf(path);
   if (info?.isFile) return path;
-  const nearest = info ? undefined : nearestName(path, filesBeside(path));
+  const others = info ? [] : filesBeside(path);
+  const nearest = others.length > 0 ? nearestName(path, others) : undefined;
   throw problem(
     table,
     `line ${line} names ${quoted(file)}, ${
@@ -237,9 +239,12 @@ export function placeByColumns(
     each >= 0 && dimensions.indexOf(each) < i
   );
   const taken = dimensions.map((each) => each < 0 ? free.shift() ?? -1 : each);
-  const isGuess = isPicture && count < rank &&
-    taken.some((each, i) =>
-      dimensions[i] === -1 && ["y", "x"].includes(defaults[each] ?? "")
+  const [y, x] = ["y", "x"].map((name) => defaults.indexOf(name));
+  // Names say one of rows and columns alone, or the place in a stack.
+  const isGuess = isPicture &&
+    [[y, x], [x, y]].some(([one, other]) =>
+      taken.includes(one!) && !taken.includes(other!) &&
+      !dimensions.includes(one!)
     );
   if (twice || isGuess || taken.includes(-1)) {
     throw problem(

@@ -5,8 +5,12 @@ import {
 import { ChunkKeyError, describe } from "../../errors/mod.ts";
 import { greatestDivisor, type MosaicFile } from "./mosaic.ts";
 
-/** The most places for each file that numbers in a row may have, so that dates and other sparse numbers are none. */
-const MOST_PLACES = 4;
+/**
+ * The most places for each number that numbers in a row may have, and the number of places
+ * that is always few, so that dates and other sparse numbers are none.
+ */
+const MOST_PLACES = 2;
+const FEW_PLACES = 16;
 
 /** The most names that are looked at. */
 const MOST_NAMES = 10_000;
@@ -71,10 +75,10 @@ function mostAlike(names: readonly string[]): string[] {
   );
 }
 
-/** Words beside numbers of rows and of columns, and those of numbers that count down. */
-const ROWS = "y|rows?|lat|n|s";
-const COLUMNS = "x|col|columns?|lon|e|w";
-const DOWN = "n|w";
+/** Words beside numbers of rows and of columns, and letters beside degrees, of which some count down. */
+const ROWS = { words: "y|rows?|lat", letters: "n|s" };
+const COLUMNS = { words: "x|col|columns?|lon", letters: "e|w" };
+const DOWN = { words: "", letters: "n|w" };
 
 /** The places of the numbers of rows and columns, and which numbers count down. */
 interface Meaning {
@@ -86,11 +90,19 @@ interface Meaning {
 
 /** Finds out what numbers mean by the words before them, as in `N47E007`, or those after them, as in `47N_007E`. */
 function meaningOf(runs: readonly Run[]): Meaning {
-  const meanings = [isAfter, isBefore].map((isBeside): Meaning => ({
-    row: runs.findIndex((run) => isBeside(run, ROWS)),
-    column: runs.findIndex((run) => isBeside(run, COLUMNS)),
-    isDown: (run) => isBeside(run, DOWN),
-  }));
+  const meanings = [isAfter, isBefore].map((isBeside): Meaning => {
+    const means = (run: Run, { words, letters }: typeof ROWS) => {
+      // Degrees have two digits or more, unlike series and wavelengths (s1_w2).
+      const areDegrees = run.digits.every(({ length }) => length > 1);
+      return words !== "" && isBeside(run, words) ||
+        areDegrees && isBeside(run, letters);
+    };
+    return {
+      row: runs.findIndex((run) => means(run, ROWS)),
+      column: runs.findIndex((run) => means(run, COLUMNS)),
+      isDown: (run) => means(run, DOWN),
+    };
+  });
   return meanings.find(({ row, column }) => row >= 0 && column >= 0) ??
     meanings.find(({ row, column }) => row >= 0 || column >= 0) ??
     meanings[0]!;
@@ -128,7 +140,8 @@ function placeholder(
   // Two numbers do not tell whether those between them are left out.
   const step = numbers.length === 2 && least % gap !== 0 ? 1 : gap;
   const places = (most - least) / step + 1;
-  if (!isSame || places > MOST_PLACES * numbers.length) return undefined;
+  const isSparse = places > Math.max(MOST_PLACES * numbers.length, FEW_PLACES);
+  if (!isSame || isSparse) return undefined;
   const [first, signed] = isDown ? [most, -step] : [least, step];
   return `{${dimension}${signed === 1 ? "" : `*${signed}`}${
     first === 0 ? "" : `+${first}`

@@ -270,6 +270,13 @@ Deno.test("adoptTiffs refuses two files at one place, by names and by links", as
   });
 });
 
+/** The names of files of some days from the start of 2024 on. */
+const daysOf2024 = (count: number) =>
+  Array.from({ length: count }, (_, day) => {
+    const date = new Date(Date.UTC(2024, 0, day + 1)).toISOString();
+    return `prec_${date.slice(0, 10).replaceAll("-", "")}.tif`;
+  });
+
 /** Names, and the format that is suggested for them. */
 const SUGGESTIONS: [string[], string | undefined][] = [
   [["a0.tif", "a1.tif"], "a{0}.tif"],
@@ -284,6 +291,9 @@ const SUGGESTIONS: [string[], string | undefined][] = [
   [[], undefined],
   [["2024.tif", "2025.tif", "2027.tif"], "{0+2024}.tif"],
   [["20240131.tif", "20240229.tif", "20240331.tif"], undefined],
+  [daysOf2024(31), "prec_{0+20240101}.tif"],
+  [daysOf2024(60), undefined],
+  [daysOf2024(366), undefined],
   [["v2_1.tif", "v2_2.tif"], "v2_{0+1}.tif"],
   [["a{1}.tif", "a{2}.tif"], "a{{{0+1}}}.tif"],
   [["0/1.tif", "1/0.tif"], "{0}/{1}.tif"],
@@ -292,6 +302,8 @@ const SUGGESTIONS: [string[], string | undefined][] = [
   [["col3_row1.tif", "col4_row2.tif"], "col{1+3}_row{0+1}.tif"],
   [["z0_x0_y1.tif", "z1_x1_y0.tif"], "z{0}_x{2}_y{1}.tif"],
   [["max0_1.tif", "max1_0.tif"], "max{0}_{1}.tif"],
+  [["s1_w1.tif", "s2_w1.tif", "s3_w1.tif"], "s{0+1}_w1.tif"],
+  [["s1_w1.tif", "s2_w2.tif"], "s{0+1}_w{1+1}.tif"],
   [["S10W071.tif", "S11W072.tif"], "S{0+10}W{1*-1+72:03}.tif"],
   [["n10_w071.tif", "n11_w072.tif"], "n{0*-1+11}_w{1*-1+72:03}.tif"],
   [
