@@ -18,6 +18,8 @@ export interface ZipDescription {
   readonly key: StoreKey;
   /** Its length in bytes. */
   readonly size: number;
+  /** A text that an archive with other entries does not have: a digest of the directory. */
+  readonly digest: string;
   /** The path of the folder in the archive that is shown; empty for the root of the archive. */
   readonly folder: string;
   /** The folders at the root of the archive that hold a node, if no node is at the root. */
@@ -42,7 +44,7 @@ export interface ZipDescription {
 
 /** Describes a state of an archive. */
 export function describeArchive(
-  { key, size, entries, folder, comment }: ArchiveState,
+  { key, size, entries, folder, comment, digest }: ArchiveState,
 ): ZipDescription {
   const omeVersion = omeVersionOf(comment);
   const counts = { entries: 0, deflated: 0, unreadable: 0, unnamed: 0 };
@@ -57,6 +59,7 @@ export function describeArchive(
   return {
     key,
     size,
+    digest,
     folder: folder.path.replace(/\/$/, ""),
     nodes: folder.nodes.map((node) => node.slice(0, -1)),
     ...counts,

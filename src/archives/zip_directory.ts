@@ -61,10 +61,18 @@ export async function readZipDirectory(
       `has a directory of ${size} bytes, which is not that of ${count} entries, as its last record says`,
     );
   }
+  if (size > LARGEST_DIRECTORY) {
+    throw damaged(
+      file,
+      `has a directory of ${size} bytes, more than the ${LARGEST_DIRECTORY} that can be read`,
+    );
+  }
   const bytes = await readFrom(file, { offset: start, length: size });
   return { bytes, start, count, comment };
 }
 
+/** The longest directory that is read, in bytes: that of some ten million entries. */
+const LARGEST_DIRECTORY = 2 ** 30;
 /** The most bytes of an entry in the directory, with name, extra fields and comment. */
 const LARGEST_ENTRY = CENTRAL_SIZE + 3 * MOST_16;
 /** The most bytes from the last record to the end of a zip. */

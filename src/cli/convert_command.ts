@@ -59,7 +59,7 @@ export const CONVERT: Command = {
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and gives its arrays other chunk keys and parts, or other codecs, chunks and shards. What no option names stays as it is. SOURCE is a path or a URL, and TARGET a path or the URL of a bucket.",
+    "Copies an array or a group, and gives its arrays other chunk keys and parts, or other codecs, chunks and shards. What no option names stays as it is. SOURCE is a path or a URL, also of a zip archive, and TARGET a path or the URL of a bucket.",
   options: {
     "--suffix <TEXT>": "the end of all chunk keys, such as .tiff; none with ''",
     "--encoding <NAME>": "the chunk key encoding: default, v2 or fanout",

@@ -17,7 +17,7 @@ export const INSPECT: Command = {
   name: "inspect",
   operands: ["PATH|URL"],
   summary:
-    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many chunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes.",
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many chunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes. PATH or URL may be a zip archive.",
   options: {
     "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
     "--sizes": "sum up the lengths of all chunks",

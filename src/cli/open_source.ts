@@ -52,16 +52,18 @@ export async function openSource(
   try {
     description = await zip.describe({ signal: io.signal });
   } catch (error) {
-    // A folder of a server may have the name of an archive.
+    io.signal.throwIfAborted();
     const isAbsent = error instanceof RangeError &&
       await readSize(store, key) === undefined;
-    if (!isAbsent) throw error;
-    if (pathOf(place) !== undefined) {
+    if (isAbsent && pathOf(place) !== undefined) {
       throw new Error(`There is no file ${JSON.stringify(place)}`);
     }
-    const folder = openStore(place);
-    if (await isNode(folder)) return folder;
-    throw new Error(error.message);
+    if (pathOf(place) === undefined) {
+      // A folder of a server may have the name of an archive.
+      const folder = openStore(place);
+      if (await isNode(folder)) return folder;
+    }
+    throw isAbsent ? new Error(error.message) : error;
   }
   assertOneNode(description, place);
   const { folder } = description;
@@ -183,10 +185,10 @@ function assertOneNode(
   );
 }
 
-/** Whether a store holds a node at its root. */
+/** Whether a store holds a node at its root, as far as it can be read. */
 async function isNode(store: Store): Promise<boolean> {
   for (const document of ["zarr.json", ".zgroup", ".zarray"]) {
-    const size = await readSize(store, `/${document}`);
+    const size = await readSize(store, `/${document}`).catch(() => undefined);
     if (size !== undefined) return true;
   }
   return false;

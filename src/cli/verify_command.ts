@@ -91,7 +91,7 @@ export const VERIFY: Command = {
   name: "verify",
   operands: ["PATH|URL"],
   summary:
-    "Checks the documents, parts, checksums and shard indexes of an array or a group, and prints a line for each finding. The exit status is 1 if there are errors.",
+    "Checks the documents, parts, checksums and shard indexes of an array or a group, also in a zip archive, and prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
     "--deep": "decode all chunks and inner chunks",
     ...NODE_OPTIONS,

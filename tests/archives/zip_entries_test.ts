@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import {
+  type ByteRange,
   DamageError,
   MemoryStore,
   SizeLimitError,
@@ -287,6 +288,34 @@ Deno.test("ZipEntries finds files that were cut, joined or damaged", async () =>
     );
     assertEquals(error.key, "/a.zip");
   }
+});
+
+Deno.test("ZipEntries reads no directory of more than 1 GiB", async () => {
+  const length = 2 ** 30 + 1;
+  const size = length + 22;
+  let read = 0;
+  const values = {
+    get: () => Promise.reject(new Error("The file is too long")),
+    size: () => Promise.resolve(size),
+    getRange(_: StoreKey, range: ByteRange) {
+      const bytes = new Uint8Array(
+        "suffixLength" in range ? range.suffixLength : range.length,
+      );
+      read += bytes.length;
+      const end = new DataView(bytes.buffer, bytes.length - 22);
+      end.setUint32(0, 0x06054b50, true);
+      for (const at of [8, 10]) end.setUint16(at, 60_000, true);
+      end.setUint32(12, length, true);
+      return Promise.resolve(bytes);
+    },
+  };
+  const file = await openZipFile(values, "/a.zip", {});
+  await assertRejects(
+    () => ZipEntries.open(file!),
+    DamageError,
+    "has a directory of 1073741825 bytes, more than the 1073741824 that can be read",
+  );
+  assert(read < 2 ** 20);
 });
 
 Deno.test("ZipEntries finds local headers that contradict the directory", async () => {

@@ -317,8 +317,9 @@ Deno.test("ZipStore tells what an archive is", async () => {
     ], { comment: '{"ome": {"version": "0.5"}}\0' })),
     KEY,
   );
-  const { size, comment, ...found } = await store.describe();
+  const { size, comment, digest, ...found } = await store.describe();
   assert(size > 100);
+  assertEquals(digest.length, 32);
   assertEquals(comment, '{"ome": {"version": "0.5"}}\0');
   assertEquals(found, {
     key: KEY,

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -167,4 +167,14 @@ Deno.test("convert of an archive that is replaced is an error, and not a mixture
     'Archive "/x.zip" of MemoryStore(1) was changed after it was opened',
   );
   assertEquals(await target.get("/zarr.json"), undefined);
+  // The new archive is another source, although its documents are the same.
+  const changed = new ZipStore(files, "/x.zip");
+  await assertRejects(
+    () => convert(changed, target, { resume: true }),
+    Error,
+    "it was begun from another source",
+  );
+  await files.set("/x.zip", makeArchive(entries));
+  await convert(new ZipStore(files, "/x.zip"), target, { resume: true });
+  assert(await target.get("/zarr.json") !== undefined);
 });

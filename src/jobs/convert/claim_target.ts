@@ -1,3 +1,4 @@
+import { ZipStore } from "../../archives/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
@@ -315,12 +316,15 @@ function unfinishedError(target: Place): Error {
 
 /**
  * A digest of the documents of the source and of the target, which is the same in all
- * processes. Equal digests mean equal keys and parts of all chunks.
+ * processes. Equal digests mean equal keys and parts of all chunks, and the same archive.
  */
 async function planDigest(
-  { nodes, documents, arrays }: ConvertPlan,
+  { source, nodes, documents, arrays }: ConvertPlan,
 ): Promise<string> {
   const texts: string[] = [];
+  if (source.store instanceof ZipStore) {
+    texts.push((await source.store.describe()).digest);
+  }
   const decoder = new TextDecoder();
   for (const { path, bytes } of nodes) {
     texts.push(path, decoder.decode(bytes));
