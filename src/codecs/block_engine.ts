@@ -322,3 +322,23 @@ let engine: BlockEngine | undefined;
 export function blockEngine(): BlockEngine {
   return engine ??= openWasmEngine() ?? PORTABLE_ENGINE;
 }
+
+let reused = new Uint8Array();
+
+/**
+ * Memory for decoded bytes.
+ *
+ * @param reuses Whether the next call may return the same memory.
+ * @param encoded Bytes that are still read, which may lie in that memory.
+ */
+export function decodedMemory(
+  length: number,
+  reuses: boolean,
+  encoded: Uint8Array,
+): Uint8Array {
+  if (!reuses || encoded.buffer === reused.buffer) {
+    return new Uint8Array(length);
+  }
+  if (reused.length < length) reused = new Uint8Array(length);
+  return reused.subarray(0, length);
+}

@@ -1,7 +1,7 @@
 import { DamageError } from "../errors/mod.ts";
 import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
 import { copyBytes, type NativeZlib, nativeZlib } from "../runtime/mod.ts";
-import { blockEngine, type Order } from "./block_engine.ts";
+import { blockEngine, decodedMemory, type Order } from "./block_engine.ts";
 import {
   checkLevel,
   type ChunkMetadata,
@@ -305,7 +305,10 @@ export class BloscCodec {
     }
     const view = new DataView(encoded.buffer, encoded.byteOffset);
     const coder = new StreamCoder(this.#libraries, blocksize);
-    const decoded = allocate(length);
+    const decoded = allocate(
+      length,
+      () => decodedMemory(length, this.#libraries.reusesMemory, encoded),
+    );
     for (let block = 0; block < frame.blocks; block++) {
       const start = block * blocksize;
       const plain = decoded.subarray(start, start + blocksize);
@@ -520,9 +523,12 @@ function exactly(length: number): DecodedLength {
 }
 
 /** Memory for a length that a header tells, which may be damaged. */
-function allocate(length: number): Uint8Array {
+function allocate(
+  length: number,
+  make: () => Uint8Array = () => new Uint8Array(length),
+): Uint8Array {
   try {
-    return new Uint8Array(length);
+    return make();
   } catch {
     throw new SyntaxError(`Its header says ${length} bytes`);
   }

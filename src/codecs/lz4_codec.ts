@@ -1,5 +1,5 @@
 import { isWhole, refuse } from "../metadata/mod.ts";
-import { blockEngine } from "./block_engine.ts";
+import { blockEngine, decodedMemory } from "./block_engine.ts";
 import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 
@@ -64,7 +64,8 @@ export function lz4Entry(name: string): CodecEntry {
               `Its ${block.length} bytes hold no ${size} bytes, which its header says`,
             );
           }
-          const decoded = new Uint8Array(size);
+          const { reusesMemory = false } = metadata;
+          const decoded = decodedMemory(size, reusesMemory, encoded);
           blockEngine().decodeLz4(block, decoded);
           return decoded;
         },

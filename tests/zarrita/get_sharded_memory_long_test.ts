@@ -24,6 +24,12 @@ LEAST_BYTES.toUse = 0;
 
 const BYTES = named("bytes", { endian: "little" });
 const GZIP = named("gzip", { level: 1 });
+const BLOSC = named("blosc", {
+  cname: "lz4",
+  clevel: 5,
+  shuffle: 1,
+  blocksize: 0,
+});
 const ZSTD = named("zstd", { level: 1, checksum: true });
 
 /** Chunks of 128 KiB of noise, whose encoded bytes are about as long. */
@@ -45,6 +51,9 @@ for (
       BYTES,
       named("blosc", { cname: "zstd", clevel: 1, shuffle: 1, blocksize: 0 }),
     ],
+    "blosc twice": [BYTES, BLOSC, BLOSC],
+    "LZ4 and blosc": [BYTES, named("numcodecs.lz4"), BLOSC],
+    "blosc and a filter": [named("numcodecs.delta"), BYTES, BLOSC],
   })
 ) {
   Deno.test(`getSharded returns elements that later reads do not change, with ${name}`, async () => {
