@@ -63,6 +63,8 @@ export const ADOPT: Command = {
     "--array <PATH>": "the path of the array inside the zips",
     "--remove-v2":
       "of Zarr v2: remove its documents once the documents of Zarr v3 are written",
+    "--fill-value-attribute":
+      "of Zarr v2: give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
     "--keep-going":
       "of Zarr v2: leave nodes as they are that Zarr v3 cannot say",
     "--overwrite": "replace indexes and zarr.json",
@@ -99,7 +101,9 @@ export const ADOPT: Command = {
         "Expected --into=PATH with the folder of the array, or one folder of a Zarr v2 array or group without --into, found neither",
       );
     }
-    for (const name of ["remove-v2", "keep-going"]) {
+    for (
+      const name of ["remove-v2", "fill-value-attribute", "keep-going"]
+    ) {
       if (args.has(name)) {
         throw new UsageError(`--${name} is for Zarr v2, without --into`);
       }

@@ -13,6 +13,7 @@ import {
 /** The options of `zarr-parts adopt` for arrays and groups of Zarr v2. */
 const OPTIONS: readonly string[] = [
   "remove-v2",
+  "fill-value-attribute",
   "keep-going",
   "overwrite",
   "dry-run",
@@ -92,6 +93,7 @@ export async function adoptV2Place(
     overwrite: args.has("overwrite"),
     dryRun: args.has("dry-run"),
     removeV2: args.has("remove-v2"),
+    fillValueAttribute: args.has("fill-value-attribute"),
     keepGoing: args.has("keep-going"),
     signal: io.signal,
   });
@@ -106,7 +108,8 @@ export async function adoptV2Place(
 const MOST_NAMED = 3;
 
 function report(
-  { arrays, groups, written, kept, removed, leftOut, notJson }: V2Adoption,
+  { arrays, groups, written, kept, removed, leftOut, masked, notJson }:
+    V2Adoption,
   { isDryRun, place }: { isDryRun: boolean; place: string },
   io: Io,
 ): void {
@@ -129,6 +132,14 @@ function report(
   if (removed.length > 0) {
     io.print(
       `  ${unitsText(removed.length, "document")} of Zarr v2 ${were}removed`,
+    );
+  }
+  if (masked.length > 0) {
+    const paths = named(masked.map((path) => `/${path}`));
+    io.print(
+      `  xarray takes the fill values of ${
+        unitsText(masked.length, "array")
+      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}; --fill-value-attribute gives them the attribute _FillValue, with --overwrite where they have a zarr.json`,
     );
   }
   if (notJson.length > 0) {

@@ -124,6 +124,7 @@ export async function adoptV2(
     kept: plan.kept.map((path) => documentKey(at, path)),
     removed,
     leftOut: plan.leftOut,
+    masked: plan.masked,
     notJson: documents.filter(([, bytes]) => hasNonFinite(bytes))
       .map(([path]) => documentKey(at, path)),
   };
@@ -145,6 +146,12 @@ export interface AdoptV2Options extends StoreOptions {
   /** Whether the `zarr.json` of nodes that also have documents of Zarr v2 is replaced. */
   readonly overwrite?: boolean | undefined;
   /**
+   * Whether arrays that xarray has written get the attribute `_FillValue`, by which xarray finds
+   * missing elements in Zarr v3. In Zarr v2, it takes the fill value for them. By default,
+   * attributes stay as they are.
+   */
+  readonly fillValueAttribute?: boolean | undefined;
+  /**
    * Whether the documents of Zarr v2 of all nodes that have a `zarr.json` are removed at the
    * end. Programs that read only Zarr v2 do not find the nodes any more.
    */
@@ -160,6 +167,7 @@ const OPTIONS: OptionRules<AdoptV2Options> = {
   dryRun: BOOLEAN,
   overwrite: BOOLEAN,
   removeV2: BOOLEAN,
+  fillValueAttribute: BOOLEAN,
   keepGoing: BOOLEAN,
   signal: SIGNAL,
 };
@@ -189,6 +197,11 @@ export interface V2Adoption {
   /** The nodes that stay as they are, with `keepGoing`, since Zarr v3 cannot say what they are. */
   readonly leftOut: readonly LeftOutNode[];
   /**
+   * The paths of arrays whose fill value xarray takes for missing elements in Zarr v2, and not
+   * in Zarr v3: the option `fillValueAttribute` says it to xarray.
+   */
+  readonly masked: readonly string[];
+  /**
    * The keys of written documents with `NaN` or an infinity in attributes, as they were: JSON
    * has no such numbers, so that some programs cannot read these documents.
    */
@@ -206,6 +219,8 @@ interface AdoptionPlan {
   readonly documents: ReadonlyMap<string, Uint8Array>;
   /** The paths of the nodes with documents of Zarr v2 that keep their `zarr.json`. */
   readonly kept: readonly string[];
+  /** The paths of arrays with missing elements that xarray does not find in Zarr v3. */
+  readonly masked: readonly string[];
   /** The paths of all nodes that have a `zarr.json` in the end. */
   readonly nodes: ReadonlySet<string>;
   readonly leftOut: readonly LeftOutNode[];
@@ -218,13 +233,14 @@ interface AdoptionPlan {
  */
 async function planAdoption(
   place: Place,
-  { overwrite = false, keepGoing = false }: AdoptV2Options,
+  { overwrite = false, keepGoing = false, fillValueAttribute }: AdoptV2Options,
   options: StoreOptions,
 ): Promise<AdoptionPlan> {
   const { store } = place;
   const arrays: string[] = [];
   const groups: string[] = [];
   const kept: string[] = [];
+  const masked: string[] = [];
   const refused: { path: string; error: MetadataError }[] = [];
   /** The documents that the nodes have in the end, by path. */
   const all = new Map<string, Uint8Array>();
@@ -242,9 +258,10 @@ async function planAdoption(
     all.set(path, bytes);
     if (kind === undefined) return;
     const isNew = v2Documents.length > 0;
-    const composed = !isNew && overwrite
-      ? (await composeV2Document(store, root, { signal }))!.bytes
-      : bytes;
+    const found = isNew || overwrite
+      ? await composeV2Document(store, root, { signal }, { fillValueAttribute })
+      : undefined;
+    const composed = found?.bytes ?? bytes;
     inDocument(
       isNew ? v2Documents[0]! : documentKey(place, path),
       describeStore(store),
@@ -255,6 +272,7 @@ async function planAdoption(
     const isSame = !isNew && isSameDocument(document, parseZarrJson(composed));
     if (isSame) kept.push(path);
     else written.add(path);
+    if (found?.isMasked) masked.push(path);
   };
   const nodes = await readNodes(place, options, { onInvalid: refuse });
   await runConcurrently(
@@ -287,7 +305,9 @@ async function planAdoption(
       );
     }
     const root = rootIn(place, path);
-    const composed = await composeV2Document(store, root, options, inside);
+    const composed = await composeV2Document(store, root, options, {
+      nodes: inside,
+    });
     if (composed !== undefined) all.set(path, composed.bytes);
   }
   return {
@@ -297,6 +317,7 @@ async function planAdoption(
       [...written].sort().map((path) => [path, all.get(path)!]),
     ),
     kept: kept.sort(),
+    masked: masked.sort(),
     nodes: new Set(all.keys()),
     leftOut: refused.map(({ path, error: { message } }) => ({ path, message })),
   };

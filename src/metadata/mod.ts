@@ -62,4 +62,5 @@ export {
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
+  xarrayFillValue,
 } from "./v2_nodes.ts";

@@ -114,6 +114,30 @@ export function checkV2Attributes(attributes: unknown): Members {
   refuse("attributes to be an object", attributes);
 }
 
+/**
+ * Returns the attribute `_FillValue` by which xarray finds missing elements in a Zarr v3 array,
+ * in the form that xarray writes. In a Zarr v2 array, xarray takes the fill value for them.
+ *
+ * @param array The parsed `.zarray` of a valid array.
+ * @returns `undefined` for an array without a fill value, one that xarray has not written, and
+ * one whose attributes or data type have no such value.
+ */
+export function xarrayFillValue(
+  { dtype, fill_value = null }: Members,
+  attributes: Members,
+): unknown {
+  const isOfXarray = Array.isArray(attributes._ARRAY_DIMENSIONS) &&
+    !Object.hasOwn(attributes, "_FillValue");
+  const isNumber = typeof dtype === "string" && /^.[biuf]\d$/.test(dtype);
+  if (!isOfXarray || !isNumber || fill_value === null) return undefined;
+  const { numpy, fill } = parseV2DataType(dtype, undefined);
+  const value = fill(fill_value);
+  if (numpy[1] !== "f") return value;
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setFloat64(0, Number(numberOf(value)), true);
+  return btoa(String.fromCharCode(...bytes));
+}
+
 /** The documents of a node in consolidated metadata of Zarr v2. */
 interface V2Node {
   array?: unknown;

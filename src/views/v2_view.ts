@@ -11,6 +11,7 @@ import {
   parseExactZarrJson,
   showZarrJson,
   withoutConsolidated,
+  xarrayFillValue,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -149,14 +150,25 @@ export interface ComposedDocument {
   readonly bytes: Uint8Array;
   /** The keys of the documents of Zarr v2, the one that says the kind of the node first. */
   readonly keys: readonly StoreKey[];
+  /** Whether xarray takes the fill value of an array for missing elements in Zarr v2, and not in Zarr v3. */
+  readonly isMasked: boolean;
+}
+
+/** How {@linkcode composeV2Document} composes a document. */
+export interface ComposeSettings {
+  /**
+   * The documents of the nodes below a group, by path, for its consolidated metadata, if it has
+   * any. Default: those of its `.zmetadata`.
+   */
+  readonly nodes?: ReadonlyMap<string, unknown> | undefined;
+  /** Whether arrays of xarray get the attribute `_FillValue`. */
+  readonly fillValueAttribute?: boolean | undefined;
 }
 
 /**
  * Composes the `zarr.json` of a node of Zarr v2.
  *
  * @param root The prefix of the node's keys, without a last `/`.
- * @param nodes The documents of the nodes below a group, by path, for its consolidated
- * metadata, if it has any. By default, those of its `.zmetadata`.
  * @returns `undefined` if there is no node of Zarr v2.
  * @throws {MetadataError} If the node is not valid, or Zarr v3 cannot say what it is.
  */
@@ -164,7 +176,7 @@ export async function composeV2Document(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
-  nodes?: ReadonlyMap<string, unknown>,
+  { nodes, fillValueAttribute = false }: ComposeSettings = {},
 ): Promise<ComposedDocument | undefined> {
   const keys: StoreKey[] = [];
   const storeName = describeStore(store);
@@ -189,12 +201,17 @@ export async function composeV2Document(
   const attributes = await take(".zattrs", checkV2Attributes) ?? {};
   const kind = array ? ".zarray" : ".zgroup";
   let composed: Members;
+  let isMasked = false;
   if (array !== undefined) {
-    composed = inDocument(
-      `${root}/${kind}`,
-      storeName,
-      () => convertV2Array(array.document, attributes),
-    );
+    composed = inDocument(`${root}/${kind}`, storeName, () => {
+      const converted = convertV2Array(array.document, attributes);
+      const missing = xarrayFillValue(array.document as Members, attributes);
+      isMasked = missing !== undefined && !fillValueAttribute;
+      return missing === undefined || isMasked ? converted : {
+        ...converted,
+        attributes: { ...attributes, _FillValue: missing },
+      };
+    });
   } else {
     const found = await take(".zmetadata", convertV2Consolidated);
     const consolidated = found &&
@@ -205,7 +222,7 @@ export async function composeV2Document(
       () => convertV2Group(group!.document, attributes, consolidated),
     );
   }
-  return { bytes: formatZarrJson(composed), keys };
+  return { bytes: formatZarrJson(composed), keys, isMasked };
 }
 
 /** The number of nodes whose `zarr.json` is looked for at the same time. */

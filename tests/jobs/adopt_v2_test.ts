@@ -32,6 +32,8 @@ const V2_ARRAY = {
   order: "C",
   filters: null,
 };
+type Json = Record<string, unknown>;
+
 const V2_GROUP = { zarr_format: 2 };
 const CHUNK = new Uint8Array([1, 0, 2, 0, 3, 0, 4, 0]);
 
@@ -80,6 +82,7 @@ Deno.test("adoptV2 adds a document to each node, the outermost one last, and cha
     kept: [],
     removed: [],
     leftOut: [],
+    masked: [],
     notJson: ["/a/zarr.json", "/zarr.json"],
   });
   for (const [key, bytes] of valuesOfGroup()) {
@@ -305,6 +308,37 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   const plain = new MemoryStore();
   await convert(v2View(store), plain, { plain: true });
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
+});
+
+Deno.test("adoptV2 gives arrays of xarray the attribute _FillValue, if asked", async () => {
+  const dimensions = { _ARRAY_DIMENSIONS: ["y", "x"] };
+  const cases: [array: Json, attributes: Json, value: unknown][] = [
+    [{ fill_value: 7 }, dimensions, 7],
+    [{ dtype: "<i8", fill_value: "-5" }, dimensions, -5],
+    [{ dtype: "|b1", fill_value: 1 }, dimensions, true],
+    [{ dtype: ">f4", fill_value: -99.5 }, dimensions, "AAAAAADgWMA="],
+    [{ dtype: "<f8", fill_value: "NaN" }, dimensions, "AAAAAAAA+H8="],
+    [{ fill_value: null }, dimensions, undefined],
+    [{ fill_value: 7 }, {}, undefined],
+    [{ fill_value: 7 }, { ...dimensions, _FillValue: 3 }, 3],
+    [{ dtype: "<M8[s]", fill_value: 7 }, dimensions, undefined],
+  ];
+  for (const [array, attributes, value] of cases) {
+    const store = new MemoryStore([
+      ["/.zarray", encodeJson({ ...V2_ARRAY, ...array })],
+      ["/.zattrs", encodeJson(attributes)],
+    ]);
+    const { masked } = await adoptV2(store);
+    const isMasked = value !== undefined && !("_FillValue" in attributes);
+    assertEquals(masked, isMasked ? [""] : []);
+    assertEquals((await readJson(store, "/zarr.json")).attributes, attributes);
+    const again = { overwrite: true, fillValueAttribute: true };
+    assertEquals((await adoptV2(store, again)).masked, []);
+    assertEquals((await readJson(store, "/zarr.json")).attributes, {
+      ...attributes,
+      ...value === undefined ? {} : { _FillValue: value },
+    });
+  }
 });
 
 Deno.test("adoptV2 adopts a group in a bucket", async () => {

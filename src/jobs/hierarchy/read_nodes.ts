@@ -147,7 +147,7 @@ export async function readNodeDocument(
   path: string,
   withoutV2: boolean,
   options: StoreOptions,
-): Promise<ComposedDocument | undefined> {
+): Promise<Pick<ComposedDocument, "bytes" | "keys"> | undefined> {
   const key = documentKey(place, path);
   const bytes = await readDocument(place.store, key, options);
   if (bytes !== undefined) return { bytes, keys: [] };
