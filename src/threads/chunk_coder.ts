@@ -19,6 +19,8 @@ export interface ChunkFormat {
   /** The shape of a chunk in elements. */
   readonly shape: readonly number[];
   readonly codecs: readonly NamedConfiguration[];
+  /** The codecs by which jobs encode what they have decoded. */
+  readonly recoded?: readonly NamedConfiguration[] | undefined;
 }
 
 /** A chunk as codecs pass it. */

@@ -28,6 +28,7 @@ export {
   type JobResult,
   LEAST_TO_SEND,
   poolRunner,
+  type RecodeJob,
   type RunInPool,
 } from "./thread_jobs.ts";
 export {

@@ -13,6 +13,7 @@ import {
   stridesInOrder,
 } from "./chunk_coder.ts";
 import {
+  copyElements,
   copyFromChunk,
   copyIntoChunk,
   isRepeated,
@@ -25,6 +26,7 @@ import {
   type EncodeJob,
   type JobResult,
   memoryOfJobs,
+  type RecodeJob,
   type Request,
 } from "./thread_jobs.ts";
 
@@ -64,6 +66,8 @@ export function runChunkWorker(
         results.push(
           job.kind === "check"
             ? await check(job, known.format)
+            : job.kind === "recode"
+            ? await recode(job, known)
             : await run(job, await known.coder(), known.format),
         );
       } catch (error) {
@@ -90,6 +94,7 @@ class KnownFormat {
   readonly #registry: CodecRegistry | undefined;
   readonly #zarrita: readonly string[];
   #coder: Promise<ChunkCoder> | undefined;
+  #recoder: Promise<ChunkCoder> | undefined;
 
   constructor(
     format: ChunkFormat,
@@ -104,6 +109,16 @@ class KnownFormat {
   coder(): Promise<ChunkCoder> {
     return this.#coder ??= loadCoder(
       this.format,
+      this.#registry,
+      this.#zarrita,
+    );
+  }
+
+  /** The codecs that encode what the others have decoded. */
+  recoder(): Promise<ChunkCoder> {
+    const { recoded = [], ...format } = this.format;
+    return this.#recoder ??= loadCoder(
+      { ...format, codecs: recoded },
       this.#registry,
       this.#zarrita,
     );
@@ -154,9 +169,7 @@ async function run(
     if (leaveOut && isRepeated(elements, leaveOut)) return true;
     return await coder.encode({ bytes: elements, strides });
   }
-  const length = shape.reduce((product, n) => product * n, elementSize);
-  if (gathered.length !== length) gathered = new Uint8Array(length);
-  const bytes = gathered;
+  const bytes = memoryFor(shape, elementSize);
   if (fill !== undefined) {
     repeatElement({ bytes, offset: 0, strides }, fill, shape, elementSize);
   }
@@ -166,7 +179,33 @@ async function run(
   return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
 }
 
-/** The memory for elements that are gathered from shared memory. */
+/** Decodes a chunk, and encodes it by other codecs. */
+async function recode(
+  { bytes: stored, rows, counts, strides, fill, leaveOut }: RecodeJob,
+  known: KnownFormat,
+): Promise<JobResult> {
+  const { shape, elementSize } = known.format;
+  const decoded = await (await known.coder()).decode(stored, rows);
+  const bytes = memoryFor(shape, elementSize);
+  const to = { bytes, offset: 0, strides };
+  if (fill !== undefined) repeatElement(to, fill, shape, elementSize);
+  copyElements(to, { ...decoded, offset: 0 }, counts ?? shape, elementSize);
+  if (leaveOut && isRepeated(bytes, leaveOut)) return true;
+  const encoded = await (await known.recoder()).encode({ bytes, strides });
+  return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
+}
+
+/** Returns memory for the elements of a chunk, which the next chunk uses again. */
+function memoryFor(
+  shape: readonly number[],
+  elementSize: number,
+): Uint8Array<ArrayBuffer> {
+  const length = shape.reduce((product, n) => product * n, elementSize);
+  if (gathered.length !== length) gathered = new Uint8Array(length);
+  return gathered;
+}
+
+/** The memory for elements that are encoded. */
 let gathered = new Uint8Array();
 
 /** The most bytes that a result may leave unused in memory that goes to the pool. */

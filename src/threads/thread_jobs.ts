@@ -2,8 +2,8 @@ import type { ChunkRows } from "../codecs/mod.ts";
 import type { ChunkFormat } from "./chunk_coder.ts";
 import type { ChunkBlock, ChunkElements } from "./copy_elements.ts";
 
-/** A job of a worker: one chunk is decoded, checked or encoded. */
-export type Job = DecodeJob | CheckJob | EncodeJob;
+/** A job of a worker: one chunk is decoded, checked, encoded, or both decoded and encoded. */
+export type Job = DecodeJob | CheckJob | EncodeJob | RecodeJob;
 
 /** Decodes a chunk. */
 export interface DecodeJob {
@@ -33,6 +33,23 @@ export interface EncodeJob {
   /** The strides of the elements of the chunk, in elements. Those in shared memory are gathered so. Defaults to C order. */
   readonly strides?: readonly number[] | undefined;
   /** The element of the chunk outside of a block in shared memory. */
+  readonly fill?: Uint8Array | undefined;
+  /** A chunk of which each element has these bytes is not encoded: the result is `true`. */
+  readonly leaveOut?: Uint8Array | undefined;
+}
+
+/** Decodes a chunk, and encodes it by the codecs `recoded` of the format. */
+export interface RecodeJob {
+  readonly kind: "recode";
+  /** The encoded bytes. Their memory goes to the worker. */
+  readonly bytes: Uint8Array;
+  /** The rows of a chunk that extends past the end of its array. */
+  readonly rows?: ChunkRows | undefined;
+  /** The number of elements along each dimension that are in the array, if some are not. */
+  readonly counts?: readonly number[] | undefined;
+  /** The strides of the elements that are encoded, in elements. */
+  readonly strides: readonly number[];
+  /** The element of the chunk outside of the array. */
   readonly fill?: Uint8Array | undefined;
   /** A chunk of which each element has these bytes is not encoded: the result is `true`. */
   readonly leaveOut?: Uint8Array | undefined;

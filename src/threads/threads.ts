@@ -402,7 +402,7 @@ function isResultOf(
     results.every((result: Partial<ChunkElements & { failed: string }>, i) => {
       const job = jobs[i]!;
       if (typeof result?.failed === "string") return true;
-      if (job.kind === "encode") {
+      if (job.kind === "encode" || job.kind === "recode") {
         const isLeftOut = job.leaveOut !== undefined &&
           result as unknown === true;
         return isLeftOut || result instanceof Uint8Array;

@@ -16,6 +16,7 @@ import {
   type JobResult,
   NoThreadsError,
   ownCodecs,
+  type RecodeJob,
   repeatElement,
   stridesInOrder,
   type Threads,
@@ -58,6 +59,8 @@ export class ElementCodecs {
   readonly #strides: readonly number[];
   /** The length of a decoded chunk in bytes. */
   readonly chunkBytes: number;
+  /** The formats for chunks that are encoded by the codecs of others. */
+  readonly #recoded = new Map<ElementCodecs, ChunkFormat>();
   /** The last task in the calling thread, since codecs decode into the same memory again. */
   #latest: Promise<unknown> = Promise.resolve();
 
@@ -172,6 +175,68 @@ export class ElementCodecs {
   }
 
   /**
+   * Decodes chunks, and encodes each by other codecs for chunks of the same shape.
+   *
+   * @param chunks Chunks that may share memory. Their blocks have the elements that are in
+   * the array, and no memory.
+   * @param fill As for `encode`.
+   * @returns The encoded chunks, in the same order; `undefined` for those that are left out.
+   * @throws {DamageError} If a chunk is damaged.
+   */
+  async recode(
+    chunks: readonly EncodedChunk[],
+    encoder: ElementCodecs,
+    fill: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<(Uint8Array | undefined)[]> {
+    const isThreaded = this.isThreaded || encoder.isThreaded;
+    const results = isThreaded
+      ? await this.#recodeInThread(chunks, encoder, fill, signal)
+      : undefined;
+    const encoded: (Uint8Array | undefined)[] = [];
+    let memory: Uint8Array | undefined;
+    for (const [i, chunk] of chunks.entries()) {
+      const result = results?.[i];
+      if (result === true || result instanceof Uint8Array) {
+        encoded.push(result === true ? undefined : result);
+        continue;
+      }
+      signal.throwIfAborted();
+      const bytes = isThreaded ? await chunk.read() : chunk.bytes;
+      if (bytes === undefined) throw changedError(chunk);
+      memory ??= new Uint8Array(this.chunkBytes);
+      const block = { ...chunk.block, bytes: memory };
+      await this.#decodeHere({ ...chunk, block }, bytes);
+      encoded.push(await encoder.#encodeHere(block, fill));
+    }
+    return encoded;
+  }
+
+  #recodeInThread(
+    chunks: readonly EncodedChunk[],
+    encoder: ElementCodecs,
+    fill: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly JobResult[] | undefined> {
+    const format = this.#recoded.get(encoder) ??
+      { ...this.#format, recoded: encoder.#format.codecs };
+    this.#recoded.set(encoder, format);
+    const jobs = chunks.map(({ bytes, rows, block }): RecodeJob => {
+      const isWhole = this.#isWhole(block);
+      return {
+        kind: "recode",
+        bytes,
+        rows,
+        counts: isWhole ? undefined : block.counts,
+        strides: encoder.#strides,
+        fill: isWhole ? undefined : fill ?? this.#zero,
+        leaveOut: fill,
+      };
+    });
+    return this.#run(jobs, signal, format);
+  }
+
+  /**
    * Encodes chunks of a block.
    *
    * @param blocks The elements of each chunk that are in the array.
@@ -220,7 +285,7 @@ export class ElementCodecs {
         : this.#gather(block, fill, this.#use.threads),
       strides: this.#strides,
       fill: isShared(block) && !this.#isWhole(block)
-        ? fill ?? new Uint8Array(this.#format.elementSize)
+        ? fill ?? this.#zero
         : undefined,
       leaveOut: fill,
     }));
@@ -290,11 +355,16 @@ export class ElementCodecs {
       new Uint8Array(this.chunkBytes);
     const strides = this.#strides;
     if (!this.#isWhole(block)) {
-      const element = fill ?? new Uint8Array(elementSize);
-      repeatElement({ bytes, offset: 0, strides }, element, shape, elementSize);
+      const to = { bytes, offset: 0, strides };
+      repeatElement(to, fill ?? this.#zero, shape, elementSize);
     }
     copyIntoChunk(block, { bytes, strides }, elementSize);
     return bytes;
+  }
+
+  /** A number of only zero bits. */
+  get #zero(): Uint8Array {
+    return new Uint8Array(this.#format.elementSize);
   }
 
   /** Whether all elements of a chunk are in the array. */
@@ -304,12 +374,13 @@ export class ElementCodecs {
 
   /** Runs jobs in a thread; returns `undefined` if none can be started. */
   async #run(
-    jobs: readonly (DecodeJob | EncodeJob)[],
+    jobs: readonly (DecodeJob | EncodeJob | RecodeJob)[],
     signal: AbortSignal,
+    format = this.#format,
   ): Promise<readonly JobResult[] | undefined> {
     const bytes = jobs.length * this.chunkBytes;
     try {
-      return await this.#use.threads!.run(this.#format, jobs, bytes, signal);
+      return await this.#use.threads!.run(format, jobs, bytes, signal);
     } catch (error) {
       if (!(error instanceof NoThreadsError)) throw error;
       this.#use.threads = undefined;

@@ -70,6 +70,8 @@ type Way =
     readonly fill: Uint8Array | undefined;
     readonly decoder: ElementCodecs;
     readonly encoder: ElementCodecs;
+    /** Whether chunks keep their shape, so that each is made of one. */
+    readonly isSameShape: boolean;
   }
   /** Chunks of the same shape get other codecs from bytes to bytes; their elements may be of any length. */
   | { readonly kind: "payload"; readonly codecs: PayloadCodecs }
@@ -216,7 +218,9 @@ export class RecodedArray {
     ) as [ElementCodecs, ElementCodecs];
     await encoder.assertEncodes(form, codecs);
     const fill = fillBytes(metadata, form);
-    return create({ kind: "elements", form, fill, decoder, encoder });
+    return create({
+      ...{ kind: "elements", form, fill, decoder, encoder, isSameShape },
+    });
   }
 
   /** How often an innermost chunk of the source is decoded, on average; 0 if chunks stay encoded. */
@@ -621,7 +625,7 @@ class RecodeRun {
     const targets = this.#targetsIn(block);
     if (targets.length === 0) return;
     const { way } = this.#context;
-    if (way.kind === "elements") {
+    if (way.kind === "elements" && !way.isSameShape) {
       await this.#recodeElements(block, targets, way, signal);
     } else {
       await this.#recodeChunks(block, targets, way, signal);
@@ -715,30 +719,40 @@ class RecodeRun {
     this.#spare.push(elements().bytes.buffer);
   }
 
-  /** Passes chunks on as they are encoded, or with other codecs from bytes to bytes. */
+  /** Makes each chunk of one of the source: as it is encoded, or by other codecs. */
   async #recodeChunks(
     { box, objects, made }: Block,
     targets: readonly Target[],
-    way: Exclude<Way, { kind: "elements" }>,
+    way: Way,
     signal: AbortSignal,
   ): Promise<void> {
     const { source } = this.#context;
+    if (targets.length === 0) return;
     const byPlace = new Map(targets.map((target) => [
       String(target.coordinates),
       target,
     ]));
     const hasChecksum = source.encoding.codecs.at(-1)?.name === "crc32c";
-    const chunkBytes = this.#context.plan.blockBytes /
-      Math.max(1, targets.length);
+    const chunkBytes = way.kind === "elements"
+      ? way.decoder.chunkBytes
+      : this.#context.plan.blockBytes / targets.length;
     await this.#readAll(
       box,
       this.#neededBy(objects, made),
       chunkBytes,
       signal,
       {
-        allocate: false,
+        allocate: way.kind === "elements" && this.#isThreaded(way),
         absent() {},
         found: async (chunks) => {
+          if (way.kind === "elements") {
+            const encoded = await this.#recodeTogether(chunks, way, signal);
+            for (const [i, { coordinates }] of chunks.entries()) {
+              const { object, place } = byPlace.get(String(coordinates))!;
+              if (encoded[i]) await this.#give(object, place, encoded[i]);
+            }
+            return;
+          }
           for (const { coordinates, bytes } of chunks) {
             signal.throwIfAborted();
             const { what, key } = source.nameOf(coordinates);
@@ -753,6 +767,36 @@ class RecodeRun {
         },
       },
     );
+  }
+
+  #isThreaded(
+    { decoder, encoder }: Extract<Way, { kind: "elements" }>,
+  ): boolean {
+    return decoder.isThreaded || encoder.isThreaded;
+  }
+
+  /** Decodes chunks, and encodes each of them again. */
+  async #recodeTogether(
+    chunks: readonly SourceChunk[],
+    way: Extract<Way, { kind: "elements" }>,
+    signal: AbortSignal,
+  ): Promise<(Uint8Array | undefined)[]> {
+    const { source, chunkShape, planned } = this.#context;
+    const { form, fill, decoder, encoder } = way;
+    const { shape } = planned.target.metadata;
+    const encoded = chunks.map(({ coordinates, bytes, rows }) => {
+      const start = coordinates.map((c, i) => c * chunkShape[i]!);
+      const stop = start.map((n, i) => Math.min(n + chunkShape[i]!, shape[i]!));
+      const elements = new BlockMemory({ start, stop }, form, new Uint8Array());
+      return {
+        bytes,
+        rows,
+        block: elements.blockOf(coordinates, chunkShape),
+        ...source.nameOf(coordinates),
+        read: () => source.readOne(coordinates),
+      };
+    });
+    return await decoder.recode(encoded, encoder, fill, signal);
   }
 
   /** Returns a function that tells whether a chunk of the source is needed for chunks that are made. */
