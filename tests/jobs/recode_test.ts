@@ -1,0 +1,442 @@
+import {
+  type ArrayMetadata,
+  arrayMetadata,
+  DamageError,
+  FileSystemStore,
+  MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { convert, type ConvertOptions, verify } from "../../jobs.ts";
+import { tiffContainer } from "../../tiff.ts";
+import { zipContainer } from "../../zip.ts";
+import { ThreadPool } from "../../zarrita.ts";
+import { recodedCases } from "./recode_arbitraries.ts";
+import { type PlainArray, readPlain, storePlain } from "./recode_oracle.ts";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+} from "@std/assert";
+import fc from "fast-check";
+
+/** An array of 10 × 13 elements, of which some chunks have only fill values. */
+function plainArray(
+  options: Partial<Parameters<typeof arrayMetadata>[0]> = {},
+): PlainArray {
+  const metadata = arrayMetadata({
+    shape: [10, 13],
+    dataType: "uint16",
+    chunkShape: [3, 4],
+    codecs: ["zstd"],
+    fillValue: 9,
+    ...options,
+  });
+  const elements = new Uint8Array(2 * 130);
+  for (let i = 0; i < 130; i++) {
+    const isFilled = i < 52 && i % 13 < 8;
+    elements[2 * i] = isFilled ? 9 : i % 8;
+  }
+  return { metadata, size: 2, unit: 2, fill: new Uint8Array([9, 0]), elements };
+}
+
+const RECODE: ConvertOptions = {
+  recode: { codecs: "gzip", chunks: [2, 4], shards: [4, 8] },
+  threads: 0,
+};
+
+/** All values of a store by their keys. */
+async function valuesOf(store: MemoryStore): Promise<Map<string, Uint8Array>> {
+  const values = new Map<string, Uint8Array>();
+  for await (const key of store.list()) {
+    values.set(key, (await store.get(key))!);
+  }
+  return new Map([...values].sort());
+}
+
+/** A store that fails to write a value after some number of others. */
+class FailingStore extends MemoryStore {
+  left = Infinity;
+
+  override async set(
+    ...args: Parameters<MemoryStore["set"]>
+  ): ReturnType<MemoryStore["set"]> {
+    if (this.left-- <= 0) throw new Error("The disk is full");
+    return await super.set(...args);
+  }
+}
+
+async function target(
+  source: Store,
+  options: ConvertOptions = RECODE,
+): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await convert(source, store, options);
+  return store;
+}
+
+Deno.test("convert with resume continues a recoding that failed at any write", async () => {
+  const source = await storePlain(plainArray());
+  const options = { ...RECODE, parts: ["", ".index"] };
+  const expected = await valuesOf(await target(source, options));
+  for (let writes = 1;; writes++) {
+    const store = new FailingStore();
+    store.left = writes;
+    const isDone = await convert(source, store, options).then(
+      () => true,
+      (error) => {
+        assertEquals(error.message, "The disk is full");
+        return false;
+      },
+    );
+    if (isDone) break;
+    assertEquals(await store.get("/zarr.json"), undefined);
+    store.left = Infinity;
+    const { isFinished, total, copied, skipped, absent } = await convert(
+      source,
+      store,
+      { ...options, resume: true },
+    );
+    assert(isFinished);
+    assertEquals(copied + skipped + absent, total);
+    assertEquals(await valuesOf(store), expected);
+  }
+});
+
+Deno.test("convert with resume leaves chunks that are there, and with compare makes them again", async () => {
+  const source = await storePlain(plainArray());
+  for (const resume of [true, "compare"] as const) {
+    const store = await target(source);
+    const expected = await valuesOf(store);
+    const other = new Uint8Array((await store.get("/c/2/1"))!);
+    other[0]! ^= 1;
+    await store.set("/c/2/1", other);
+    const { skipped, copied } = await convert(source, store, {
+      ...RECODE,
+      resume,
+    });
+    const isRepaired = resume === "compare";
+    assertEquals([copied, skipped], isRepaired ? [1, 4] : [0, 5]);
+    const found = await store.get("/c/2/1");
+    assertEquals(found, isRepaired ? expected.get("/c/2/1") : other);
+  }
+});
+
+Deno.test("convert with resume removes chunks of which the source has no elements any more", async () => {
+  const array = plainArray();
+  const source = await storePlain(array) as MemoryStore;
+  const store = new FailingStore();
+  store.left = 6;
+  await assertRejects(() => convert(source, store, RECODE));
+  for await (const key of source.list()) {
+    if (key.startsWith("/c/0/")) await source.delete(key);
+  }
+  store.left = Infinity;
+  await convert(source, store, { ...RECODE, resume: "compare" });
+  assertEquals(await valuesOf(store), await valuesOf(await target(source)));
+});
+
+Deno.test("convert recodes in shares, and finish finds what is missing", async () => {
+  const source = await storePlain(plainArray());
+  const expected = await valuesOf(await target(source));
+  for (const count of [1, 2, 5]) {
+    const store = new MemoryStore();
+    const options = { ...RECODE, memory: 1 };
+    let made = 0;
+    for (let index = 0; index < count; index++) {
+      const share = { index, count };
+      const { copied, total, isFinished } = await convert(source, store, {
+        ...options,
+        share,
+      });
+      const again = await convert(source, store, { ...options, share });
+      assertEquals([again.copied, again.skipped], [0, copied]);
+      assert(!isFinished && copied <= total);
+      made += copied;
+    }
+    assertEquals(made, expected.size - 1);
+    const stored = (await store.get("/c/2/1"))!;
+    await store.delete("/c/2/1");
+    const error = await assertRejects(
+      () => convert(source, store, { ...options, finish: true }),
+      Error,
+    );
+    assert(error.message.includes(`it lacks 1 of 6 chunks`), error.message);
+    assert(error.message.includes(`"/c/2/1"`), error.message);
+    await store.set("/c/2/1", stored);
+    const { isFinished, skipped, absent } = await convert(source, store, {
+      ...options,
+      finish: true,
+    });
+    assertEquals([isFinished, skipped, absent], [true, 5, 1]);
+    assertEquals(await valuesOf(store), expected);
+  }
+});
+
+Deno.test("convert recodes sources that cannot list", async () => {
+  const source = await storePlain(plainArray());
+  const expected = await valuesOf(await target(source));
+  const readOnly: Store = { get: (key, options) => source.get(key, options) };
+  const found = await valuesOf(await target(readOnly));
+  assertEquals(found, expected);
+});
+
+Deno.test("convert with dryRun says how often chunks are decoded, and writes nothing", async () => {
+  const source = await storePlain(plainArray());
+  const store = new MemoryStore();
+  const dry = async (memory?: number) => {
+    const { arrays, total } = await convert(source, store, {
+      ...RECODE,
+      memory,
+      dryRun: true,
+    });
+    assertEquals(arrays[0]!.recoded!.chunks, total);
+    return arrays[0]!.recoded!.decodes;
+  };
+  assertEquals(await dry(), 1);
+  // Of the cuts at 2, 4, 6 and 8, three divide one of the four chunks each.
+  assertEquals(await dry(1), 1.75);
+  assertEquals((await valuesOf(store)).size, 0);
+});
+
+Deno.test("convert decodes each chunk as often as dryRun says", async () => {
+  await fc.assert(fc.asyncProperty(
+    recodedCases,
+    fc.constantFrom(1, 200, 2000, undefined),
+    async ({ array, recode }, memory) => {
+      const source = await storePlain(array, { leavesOut: false });
+      let reads = 0;
+      let chunks = 0;
+      for await (const key of source.list!("/")) {
+        if (key.startsWith("/c")) chunks++;
+      }
+      const counted: Store = {
+        list: (prefix, options) => source.list!(prefix, options),
+        get(key, options) {
+          if (key.startsWith("/c")) reads++;
+          return source.get(key, options);
+        },
+      };
+      const { arrays: [converted] } = await convert(
+        counted,
+        new MemoryStore(),
+        { recode, memory, threads: 0 },
+      );
+      const decodes = converted!.recoded?.decodes;
+      const [codec] = array.metadata.codecs as { name: string }[];
+      const isCounted = decodes !== undefined && decodes > 0 &&
+        codec!.name !== "sharding_indexed";
+      if (isCounted) {
+        assertEquals(Math.round(decodes * chunks * 1e6), reads * 1e6);
+      }
+    },
+  ));
+});
+
+/** Ways to damage a value. */
+const DAMAGES: Record<string, (bytes: Uint8Array) => Uint8Array> = {
+  "cut short": (bytes) => bytes.slice(0, -1),
+  longer: (bytes) => new Uint8Array([...bytes, 0]),
+  empty: () => new Uint8Array(),
+  "with other bits": (bytes) => bytes.map((byte) => byte ^ 0x55),
+};
+
+for (const [name, damage] of Object.entries(DAMAGES)) {
+  for (const shardShape of [undefined, [6, 8]]) {
+    for (const codecs of ["zstd:5", "none"]) {
+      const what = shardShape ? "shards" : "chunks";
+      Deno.test(`convert refuses ${what} ${name} that it recodes to ${codecs}`, async () => {
+        const array = plainArray({ ...shardShape && { shardShape } });
+        for (
+          const recode of [{ codecs }, {
+            codecs,
+            chunks: [5, 13],
+            shards: null,
+          }]
+        ) {
+          const source = await storePlain(array) as MemoryStore;
+          const key: StoreKey = "/c/1/1";
+          await source.set(key, damage((await source.get(key))!));
+          const store = new MemoryStore();
+          const error = await assertRejects(() =>
+            convert(source, store, { recode, threads: 0 })
+          );
+          assertInstanceOf(error, DamageError, String(error));
+          assertEquals(error.key, key);
+          assert(error.message.includes(key), error.message);
+          assertEquals(await store.get("/zarr.json"), undefined);
+        }
+      });
+    }
+  }
+}
+
+Deno.test("convert refuses a source that changes while it is recoded", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = new FileSystemStore(`${folder}/a`);
+    await storePlain(plainArray(), { store: files });
+    let isChanged = false;
+    const error = await assertRejects(
+      () =>
+        convert(files, new FileSystemStore(`${folder}/b`), {
+          ...RECODE,
+          onProgress() {
+            if (isChanged) return;
+            isChanged = true;
+            const path = `${folder}/a/c/3/3`;
+            const bytes = Deno.readFileSync(path);
+            Deno.removeSync(path);
+            Deno.writeFileSync(path, bytes);
+          },
+        }),
+      Error,
+    );
+    assert(error.message.includes("has changed"), error.message);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("convert puts containers around the shards that it makes", async () => {
+  const elements = new Uint8Array(64 * 64).map((_, i) => i % 251);
+  const metadata = arrayMetadata({
+    shape: [64, 64],
+    dataType: "uint8",
+    chunkShape: [20, 64],
+    codecs: ["gzip"],
+  });
+  const fill = new Uint8Array(1);
+  const array = { metadata, size: 1, unit: 1, fill, elements };
+  const source = await storePlain(array);
+  const cases = [
+    [(each: ArrayMetadata) => tiffContainer(each), "II*"],
+    [(each: ArrayMetadata) => zipContainer(each), "PK"],
+  ] as const;
+  for (const [container, magic] of cases) {
+    const recode = { codecs: "none", chunks: [16, 16], shards: [32, 64] };
+    const store = new MemoryStore();
+    const { arrays } = await convert(source, store, {
+      recode,
+      container,
+      parts: ["", ".index"],
+    });
+    const read = await readPlain(store, arrays[0]!.metadata, array);
+    assertEquals(read.elements, elements);
+    const head = (await store.get("/c/0/0"))!.subarray(0, magic.length);
+    assertEquals(new TextDecoder().decode(head), magic);
+    assert((await verify(store, "", { deep: true })).isSound);
+  }
+});
+
+Deno.test("convert keeps head parts of shards, which are zeros", async () => {
+  for (const memory of [1, undefined]) {
+    const array = plainArray();
+    const store = await target(await storePlain(array), {
+      ...RECODE,
+      parts: [".header:64", "", ".index"],
+      memory,
+    });
+    assertEquals(await store.get("/c/2/1.header"), new Uint8Array(64));
+    const { arrays } = await convert(store, new MemoryStore(), {
+      dryRun: true,
+    });
+    const read = await readPlain(store, arrays[0]!.metadata, array);
+    assertEquals(read.elements, array.elements);
+  }
+});
+
+Deno.test("convert recodes texts of any length, if their chunks keep their shape", async () => {
+  const source = new MemoryStore();
+  const text = new TextEncoder().encode("\x02\0\0\0\x01\0\0\0a\x02\0\0\0bc");
+  const plain = arrayMetadata({
+    shape: [4],
+    dataType: "string",
+    chunkShape: [2],
+  });
+  await source.set(
+    "/zarr.json",
+    new TextEncoder().encode(JSON.stringify(plain)),
+  );
+  await source.set("/c/1", text);
+  const zipped = await target(source, {
+    recode: { codecs: "gzip", shards: [4] },
+  });
+  const back = await target(zipped, {
+    recode: { codecs: "none", shards: null },
+  });
+  assertEquals(await back.get("/c/1"), text);
+  const error = await assertRejects(
+    () => target(source, { recode: { chunks: [4] } }),
+    TypeError,
+  );
+  assert(error.message.includes(`data type "string"`), error.message);
+});
+
+Deno.test("convert refuses codecs that are unknown or only decode", async () => {
+  const source = await storePlain(
+    plainArray({ dataType: "uint8", fillValue: 0 }),
+  );
+  const cases: [ConvertOptions["recode"], string][] = [
+    [{ codecs: [{ name: "wavelet" }] }, 'Unknown codec "wavelet"'],
+    [
+      { codecs: [{ name: "imagecodecs_jpeg", configuration: {} }] },
+      "Cannot encode by the codecs",
+    ],
+  ];
+  for (const [recode, message] of cases) {
+    const error = await assertRejects(
+      () => target(source, { recode, threads: 0 }),
+      TypeError,
+    );
+    assert(error.message.includes(message), error.message);
+  }
+});
+
+Deno.test("convert keeps arrays for which the function recode returns undefined", async () => {
+  const source = await storePlain(plainArray());
+  const { arrays } = await convert(source, new MemoryStore(), {
+    recode: () => undefined,
+  });
+  assertEquals(arrays[0]!.recoded, undefined);
+});
+
+Deno.test("convert recodes in threads as in the calling thread", async () => {
+  using threads = new ThreadPool({ threads: 2 });
+  await fc.assert(
+    fc.asyncProperty(
+      recodedCases,
+      fc.constantFrom(1, 1000, undefined),
+      async ({ array, recode, leavesOut }, memory) => {
+        const source = await storePlain(array, { leavesOut });
+        const store = new MemoryStore();
+        const { arrays: [converted] } = await convert(source, store, {
+          recode,
+          memory,
+          threads,
+        });
+        const { metadata, recoded } = converted!;
+        const read = await readPlain(store, metadata, array);
+        assertEquals(read.elements, array.elements);
+        const isDecoded = recoded !== undefined && recoded.decodes > 0;
+        if (isDecoded) assertEquals(read.pointless, 0);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("threads that fail on damaged chunks leave the error to the calling thread", async () => {
+  using threads = new ThreadPool({ threads: 2 });
+  const array = plainArray();
+  for (const recode of [{ codecs: "gzip" }, RECODE.recode]) {
+    const source = await storePlain(array) as MemoryStore;
+    await source.set("/c/1/3", (await source.get("/c/1/3"))!.slice(0, -2));
+    const error = await assertRejects(
+      () => target(source, { recode, threads }),
+      DamageError,
+    );
+    assertEquals(error.key, "/c/1/3");
+  }
+});
