@@ -49,7 +49,7 @@ export function describeArchive(
   const omeVersion = omeVersionOf(comment);
   const counts = { entries: 0, deflated: 0, unreadable: 0, unnamed: 0 };
   for (const name of entries.names()) {
-    if (name.endsWith("/")) continue;
+    if (name === "" || name.endsWith("/")) continue;
     const entry = entries.get(name)!;
     counts.entries++;
     if (isDeflated(entry)) counts.deflated++;
@@ -123,7 +123,7 @@ function hasDocumentsFirst(entries: EntryTable): boolean {
   let depth = 0;
   let isStart = true;
   for (const name of entries.names()) {
-    if (name.endsWith("/")) continue;
+    if (name === "" || name.endsWith("/")) continue;
     const names = name.split("/");
     const isDocument = names.at(-1) === DOCUMENT;
     if (isDocument && (!isStart || names.length < depth)) return false;

@@ -19,7 +19,7 @@ export interface ListedEntry {
   /** The place of the entry in the directory, from 0. */
   readonly place: number;
   readonly name: string;
-  /** The name as headers have it: another one than `name` if there is an extra field with the name. */
+  /** The name as headers have it: another one than `name` if there is an extra field with the name, or `./` before it. */
   readonly headerName: string;
   /** The length of the name in the headers, in bytes. */
   readonly nameSize: number;
@@ -167,7 +167,7 @@ export class EntryTable {
     }
     return {
       place,
-      name: unicodeName(nameBytes, extra) ?? headerName,
+      name: fromRoot(unicodeName(nameBytes, extra) ?? headerName),
       headerName,
       nameSize,
       flags,
@@ -253,6 +253,11 @@ export function decodeName(bytes: Uint8Array, flags: number): string {
         byte < 128 ? String.fromCharCode(byte) : CODE_PAGE_437[byte - 128],
     ).join("");
   }
+}
+
+/** Returns a name without the `./` that some programs write before names of a packed folder. */
+function fromRoot(name: string): string {
+  return name.startsWith("./") ? name.replace(/^(?:\.\/+)+/, "") : name;
 }
 
 /** The identifier of the extra field with a name in UTF-8, which Info-ZIP writes. */

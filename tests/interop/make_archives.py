@@ -126,9 +126,16 @@ def streamed(name, method):
     pipe.file.close()
 
 
-def by_jar(name):
+def by_program(name, program, *arguments):
+    """Packs the folder by a program that may be missing."""
+    if shutil.which(program) is None:
+        return
+    names = [path.name for path in sorted((ROOT / "x.zarr").iterdir())]
     subprocess.run(
-        ["jar", "-c", "-f", ROOT / name, "-C", ROOT / "x.zarr", "."], check=True
+        [program, *arguments, ROOT / name, *names],
+        cwd=ROOT / "x.zarr",
+        stdout=subprocess.DEVNULL,
+        check=True,
     )
 
 
@@ -147,10 +154,11 @@ by_info_zip("info_zip_stored.zip", "-0", folder=".")
 by_info_zip("info_zip_folder.zip")
 by_info_zip("info_zip_streamed.zip", "-fd", folder=".")
 by_info_zip("info_zip_comment.zip", "-0", "-fz", folder=".")
+by_program("jar.zip", "jar", "-c", "-f")
+by_program("bsdtar.zip", "bsdtar", "--format", "zip", "-c", "-f")
+by_program("7zip.zip", "7zz", "a", "-tzip")
+by_program("7zip_stored.zip", "7zz", "a", "-tzip", "-mx0")
 found = sorted(ROOT.glob("*.zip")) + sorted(ROOT.glob("*.ozx"))
-if shutil.which("jar"):
-    by_jar("jar.zip")
-    found.append(ROOT / "jar.zip")
 
 archives = []
 for path in found:
