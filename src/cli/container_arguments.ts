@@ -1,5 +1,6 @@
-import type { LayoutOptions, Recoding } from "../jobs/mod.ts";
+import type { LayoutOptions, NodeLocation, Recoding } from "../jobs/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
+import { v2View } from "../views/mod.ts";
 import { type Arguments, type Command, UsageError } from "./command.ts";
 import { parseGeoreference } from "./georeference_argument.ts";
 
@@ -44,10 +45,13 @@ export const CONTAINER_NAMES: readonly string[] = [
  * needs another one.
  *
  * @param recode The encoding that other options give to all arrays.
+ * @param around The source in the outermost group around it, whose attributes may describe the
+ * arrays; `undefined` where no groups can be around it.
  */
 export async function containerOf(
   args: Arguments,
   recode: LayoutOptions["recode"],
+  around: () => Promise<NodeLocation | undefined>,
 ): Promise<Pick<LayoutOptions, "container" | "recode">> {
   const format = args.text("container");
   const misplaced = [
@@ -70,6 +74,7 @@ export async function containerOf(
     );
   }
   const containers = await import("../containers/mod.ts");
+  const outer = await around();
   const { fit, container } = await FITTING[format as keyof typeof FITTING](
     args,
     containers,
@@ -79,7 +84,7 @@ export async function containerOf(
     ...args.has("recode") && { recode: fit },
     async container(metadata, path, source) {
       try {
-        return await container(metadata, source);
+        return await container(metadata, outer ? below(outer, path) : source);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         throw new RangeError(
@@ -91,13 +96,21 @@ export async function containerOf(
   };
 }
 
+/** The place of an array below a node. */
+function below({ store, path = "" }: NodeLocation, name: string): ArrayPlace {
+  const names = [path, name].filter((each) => each !== "");
+  return { store: v2View(store), path: names.join("/") };
+}
+
+type ArrayPlace = Parameters<NonNullable<LayoutOptions["container"]>>[2];
+
 /** How arrays become files of a format. */
 interface Fitting {
   /** Finds the nearest encoding that the format can hold; `undefined` for an array that it can hold as it is. */
   fit(metadata: ArrayMetadata, path: string): Recoding | undefined;
   container(
     metadata: ArrayMetadata,
-    source: Parameters<NonNullable<LayoutOptions["container"]>>[2],
+    source: ArrayPlace,
   ): ReturnType<NonNullable<LayoutOptions["container"]>>;
 }
 

@@ -24,12 +24,13 @@ import {
   othersOf,
   withUsage,
 } from "./layout_arguments.ts";
-import { assertNoArchive, openSource } from "./open_source.ts";
+import { assertNoArchive, isInArchive, openSource } from "./open_source.ts";
 import {
   assertPath,
   assertSource,
   assertTarget,
   openWritableStore,
+  pathOf,
 } from "./open_store.ts";
 import {
   RECODE_NAMES,
@@ -116,7 +117,7 @@ export const CONVERT: Command = {
     const layout = {
       ...await layoutOf(args),
       ...recoding,
-      ...await containerOf(args, recoding.recode),
+      ...await containerOf(args, recoding.recode, () => locateSource(from)),
     };
     const progress = new ProgressLine(io, args.has("quiet"));
     const share = shareOf(args, io);
@@ -235,6 +236,15 @@ async function convertFolder(
     await explain(location, path, text, io);
     throw withUsage(error);
   }
+}
+
+/** The location of a source on this machine in the outermost group around it. */
+async function locateSource(
+  place: string,
+): Promise<NodeLocation | undefined> {
+  const path = pathOf(place);
+  const isFolder = path !== undefined && !await isInArchive(place);
+  return isFolder ? await locate(path) : undefined;
 }
 
 /** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */

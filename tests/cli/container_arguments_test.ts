@@ -256,3 +256,30 @@ Deno.test("convert says which arrays of a group no TIFF can hold, and copies the
     assertEquals(copied.metadata.codecs, line.codecs);
   });
 });
+
+Deno.test("convert finds the place and the dimensions of one array in the groups around it", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.mkdir(`${folder}/g`);
+    const attributes = {
+      "proj:code": "EPSG:4326",
+      multiscales: [{
+        axes: ["t", "c", "z", "y", "x"],
+        datasets: [{ path: "0" }],
+      }],
+    };
+    const group = encodeJson({ ...groupMetadata(), attributes });
+    await Deno.writeFile(`${folder}/g/zarr.json`, group);
+    const transform = { "spatial:transform": [1, 0, 0, 0, -1, 0] };
+    await storeArray(`${folder}/g/0`, transform, [1, 2, 3, 40, 60]);
+    for (const place of [`${folder}/g/0`, `${folder}/g/0/`]) {
+      const { code, err } = await runCli(
+        ...["convert", place, `${folder}/b`, "--container", "tiff"],
+        ...["--recode", "--overwrite"],
+      );
+      assertEquals([code, err], [0, ""]);
+      const [page] = await pagesOf(`${folder}/b`);
+      assertStringIncludes(page?.description ?? "", 'SizeZ="3" SizeC="2"');
+      assertEquals(page?.place?.geoKeyDirectory?.slice(-4), [2048, 0, 1, 4326]);
+    }
+  });
+});

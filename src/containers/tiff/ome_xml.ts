@@ -296,7 +296,10 @@ function countOf(axes: readonly number[], shape: readonly number[]): number {
   return axes.reduce((product, axis) => product * shape[axis]!, 1);
 }
 
-/** An element of XML with escaped attributes; those that are `undefined` are left out. */
+/**
+ * An element of XML with escaped attributes; those that are `undefined` are left out. The
+ * library that reads XML is loaded on first use, which a container cannot wait for.
+ */
 function element(
   name: string,
   attributes: Attributes,
