@@ -1,5 +1,10 @@
 import { below, DamageError, describe } from "../errors/mod.ts";
-import { checkMembers, parseExtension, refuse } from "../metadata/mod.ts";
+import {
+  checkMembers,
+  parseExtension,
+  refuse,
+  withNumbers,
+} from "../metadata/mod.ts";
 
 /**
  * The metadata of chunks that zarrita passes to a codec. The interface has only the
@@ -70,8 +75,9 @@ export function parseCodecConfiguration<N extends string>(
   names: readonly N[],
   metadata: unknown,
 ): Partial<Record<N, unknown>> {
+  // Some documents are parsed with the text of their numbers.
   const { configuration } = parseExtension(
-    { name, configuration: metadata },
+    { name, configuration: withNumbers(metadata) },
     "codec",
   );
   return below(

@@ -23,8 +23,6 @@ import {
 /** The formats, at the numbers of Python's module `lzma`. */
 const FORMATS = ["auto", "xz", "alone", "raw"] as const;
 
-const CHECKS = [-1, 0, 1, 4, 10];
-
 const DELTA = 3;
 const LZMA2 = 0x21;
 const LZMA1 = 0x4000000000000001;
@@ -59,9 +57,10 @@ export const LZMA: CodecEntry = {
         "/configuration/format",
       );
     }
-    if (!CHECKS.includes((check ?? -1) as number)) {
+    // The chunks tell their check.
+    if (!isWhole(check ?? -1, -1)) {
       refuse(
-        `check of ${name} to be one of ${CHECKS.join(", ")}`,
+        `check of ${name} to be a whole number from -1`,
         check,
         "/configuration/check",
       );

@@ -178,6 +178,7 @@ function checkDecoded(
 
 function checkNumber(name: string, member: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (typeof value === "bigint") return Number(value);
   refuse(
     `${member} of ${name} to be a number`,
     value,
@@ -345,9 +346,9 @@ function parseQuantize(
     );
   }
   const { digits } = members;
-  if (!isWhole(digits, -300) || digits > 300) {
+  if (!isWhole(digits, -400) || digits > 400) {
     refuse(
-      `digits of ${name} to be a whole number from -300 to 300`,
+      `digits of ${name} to be a whole number from -400 to 400`,
       digits,
       "/configuration/digits",
     );
@@ -358,6 +359,11 @@ function parseQuantize(
       const values = toFloats(readValues(bytes, type));
       changeFloats(values, type, (round) => {
         const scale = round(2 ** Math.ceil(Math.log2(10 ** digits)));
+        if (!(scale > 0 && scale < Infinity)) {
+          throw new RangeError(
+            `Expected digits of ${name} that ${type} has, found ${digits}`,
+          );
+        }
         return (x) => round(roundHalfEven(round(scale * x)) / scale);
       });
       return writeValues(values, stored);

@@ -8,6 +8,7 @@ import * as zarr from "zarrita";
 import { ChecksumError, DamageError, MetadataError } from "../../mod.ts";
 import { type ChunkMetadata, noteKey } from "../../src/codecs/codec.ts";
 import { codecKind } from "../../src/metadata/codec_kinds.ts";
+import { JsonNumber } from "../../src/errors/mod.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 import { CODEC_FIXTURES } from "./codec_fixtures.ts";
 
@@ -62,7 +63,7 @@ const INVALID: [
   ["numcodecs.jenkins_lookup3", { initval: 2 ** 32 }, "/configuration/initval"],
   ["numcodecs.jenkins_lookup3", { prefix: [1] }, "/configuration/prefix"],
   ["numcodecs.lzma", { format: 4 }, "/configuration/format"],
-  ["numcodecs.lzma", { check: 2 }, "/configuration/check"],
+  ["numcodecs.lzma", { check: -2 }, "/configuration/check"],
   ["numcodecs.lzma", { preset: -1 }, "/configuration/preset"],
   ["numcodecs.lzma", { format: 3 }, "/configuration/filters"],
   ["numcodecs.lzma", { format: 3, filters: [] }, "/configuration/filters"],
@@ -323,6 +324,22 @@ Deno.test("codecs that are read alone say what is written", async () => {
   );
 });
 
+Deno.test("quantize refuses to write digits that its data type does not have", async () => {
+  const chunk = { data: new Float32Array(4), shape: [4], stride: [1] };
+  for (const digits of [-400, 40, 400]) {
+    const codec = await make("numcodecs.quantize", { digits }, "float32");
+    await assertRejects(
+      async () => await codec.encode(chunk),
+      RangeError,
+      `that float32 has, found ${digits}`,
+    );
+    assertEquals(
+      (await codec.decode(chunk) as { data: unknown }).data,
+      chunk.data,
+    );
+  }
+});
+
 Deno.test("filters refuse chunks of another length as damage", async () => {
   for (
     const [name, configuration] of [
@@ -347,7 +364,8 @@ Deno.test("a dictionary filter of LZMA is known by any number that JSON parsers 
     (configuration.filters as { id: number }[])[0]!.id === LZMA1
   )!;
   const [filter] = raw.configuration.filters as Record<string, unknown>[];
-  for (const id of [LZMA1, BigInt(LZMA1), BigInt(LZMA1) + 1n]) {
+  const exact = new JsonNumber(`${BigInt(LZMA1) + 1n}`);
+  for (const id of [LZMA1, BigInt(LZMA1), BigInt(LZMA1) + 1n, exact]) {
     const configuration = {
       ...raw.configuration,
       filters: [{ ...filter, id }],
