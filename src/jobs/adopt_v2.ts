@@ -295,6 +295,9 @@ async function planAdoption(
   }
   for (const path of groups) {
     if (!written.has(path)) continue;
+    const root = rootIn(place, path);
+    const consolidated: StoreKey = `${root as StoreKey}/.zmetadata`;
+    if (await readSize(store, consolidated, options) === undefined) continue;
     const below = path === "" ? "" : `${path}/`;
     const inside = new Map<string, unknown>();
     for (const [other, bytes] of all) {
@@ -304,7 +307,6 @@ async function planAdoption(
         withoutConsolidated(parseExactZarrJson(bytes)),
       );
     }
-    const root = rootIn(place, path);
     const composed = await composeV2Document(store, root, options, {
       nodes: inside,
     });
