@@ -118,7 +118,7 @@ export function convertV2Codecs(
           : undefined;
         if (convert === undefined) throw unknownCodec(id);
         toBytes ??= bytesCodec(state.type, codec);
-        bytesToBytes.push(convert(members, state));
+        bytesToBytes.push(convert(members, state, id));
         state = { type: undefined, size: 1 };
       }
       members.assertAllUsed();
@@ -388,6 +388,7 @@ const CNAMES: readonly unknown[] = [
 type ConvertByteCodec = (
   members: Configuration,
   encoded: Encoded,
+  id: string,
 ) => NamedConfiguration;
 
 /** The codecs of numcodecs that change bytes, with the defaults of numcodecs. */
@@ -471,19 +472,28 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
       prefix,
     });
   },
-  ...Object.fromEntries(
-    ["deflate", "zlib", "zstd", "lzw", "packbits"].map((name) => [
-      `imagecodecs_${name}`,
-      (members: Configuration) => {
-        const level = members.take("level");
-        return named(
-          `imagecodecs_${name}`,
-          level === undefined ? undefined : { level },
-        );
-      },
-    ]),
-  ),
+  imagecodecs_deflate: imagecodec,
+  imagecodecs_lzw: imagecodec,
+  imagecodecs_packbits: imagecodec,
+  imagecodecs_zlib: imagecodec,
+  imagecodecs_zstd: imagecodec,
 };
+
+/** The codecs of imagecodecs have the same names in both versions of Zarr. */
+function imagecodec(
+  members: Configuration,
+  _: Encoded,
+  id: string,
+): NamedConfiguration {
+  for (const name of ["raw", "axis"]) {
+    const value = members.take(name) ?? false;
+    if (value !== false) refuse(`no ${name}`, value, `/${name}`);
+  }
+  const level = members.take("level");
+  if (level === undefined) return named(id);
+  if (isWhole(numberOf(level))) return named(id, { level });
+  refuse("a whole number as level", level, "/level");
+}
 
 function locationOf(members: Configuration): { location?: string } {
   const location = members.take("location");

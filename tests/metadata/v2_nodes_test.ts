@@ -375,6 +375,17 @@ const CODECS: Record<string, [changes: Json, codecs: unknown[]]> = {
     { dtype: "|O", fill_value: null, compressor: { id: "vlen-bytes" } },
     [{ name: "vlen-bytes" }],
   ],
+  "codecs of imagecodecs": [
+    {
+      filters: [{ id: "imagecodecs_deflate", level: 6, raw: false }],
+      compressor: { id: "imagecodecs_lzw" },
+    },
+    [
+      LITTLE,
+      { name: "imagecodecs_deflate", configuration: { level: 6 } },
+      { name: "imagecodecs_lzw" },
+    ],
+  ],
   "no filter in a list": [{ filters: [] }, [LITTLE]],
 };
 
@@ -501,6 +512,11 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
     { filters: [{ id: "zlib" }, { id: "delta", dtype: "<f4" }] },
     "/filters/1/id",
     "follows one that turns elements into bytes",
+  ],
+  [
+    { compressor: { id: "imagecodecs_deflate", raw: true } },
+    "/compressor/raw",
+    "no raw",
   ],
   [{ filters: [{ id: "packbits" }] }, "/filters/0", 'data type "|b1"'],
   [
