@@ -236,3 +236,38 @@ Deno.test("convert leaves arrays as they are for which the option where says no"
     ["/zarr.json", "/b/zarr.json", ...keysOfA, ...keysOfB].sort(),
   );
 });
+
+Deno.test("convert tells a container the place of the array in the source, and waits for it", async () => {
+  const stored = await picture();
+  const source = new MemoryStore([[
+    "/g/zarr.json",
+    encodeJson(groupMetadata()),
+  ]]);
+  for await (const key of stored.list()) {
+    await source.set(`/g/a${key}`, (await stored.get(key))!);
+  }
+  const told: unknown[] = [];
+  const target = new MemoryStore();
+  await convert({ store: source, path: "g" }, target, {
+    parts: ["", ".index"],
+    container: async (metadata, path, place) => {
+      const { metadata: before } = await openArrayChunks(
+        place.store,
+        place.path,
+      );
+      told.push([path, place.path, before.storage_transformers]);
+      return tiffContainer(metadata);
+    },
+  });
+  assertEquals(told, [["a", "g/a", undefined]]);
+  assertEquals((await target.get("/a/c/0/0"))?.[0], 0x49);
+
+  const refused = await assertRejects(
+    () =>
+      convert({ store: source, path: "g" }, new MemoryStore(), {
+        container: () => Promise.reject(new RangeError("Expected a picture")),
+      }),
+    RangeError,
+  );
+  assertEquals(refused.message, 'Expected a picture (array "/a")');
+});

@@ -197,3 +197,30 @@ Deno.test("recode refuses members of wrong types", async () => {
     );
   }
 });
+
+Deno.test("recode gives named shards their index at the end, and no codecs behind", async () => {
+  const usual = arrayMetadata({
+    shape: [200, 200],
+    dataType: "uint16",
+    shardShape: [64, 64],
+    chunkShape: [32, 32],
+    codecs: ["zstd"],
+  });
+  const [sharding] = usual.codecs as unknown as [
+    { name: string; configuration: Record<string, unknown> },
+  ];
+  const atStart = {
+    ...sharding,
+    configuration: { ...sharding.configuration, index_location: "start" },
+  };
+  for (
+    const codecs of [[atStart], [sharding, { name: "crc32c" }], [sharding]]
+  ) {
+    const metadata = { ...usual, codecs } as unknown as ArrayMetadata;
+    const named = await recoded(metadata, { shards: [64, 64] });
+    assertEquals(named.codecs, usual.codecs);
+    // Shards that are not named stay as they are.
+    const kept = await recoded(metadata, { chunks: [32, 32] });
+    assertEquals(kept.codecs, codecs as typeof kept.codecs);
+  }
+});
