@@ -115,9 +115,9 @@ function omeAttributes(
   // Time, then one channel or dimension of the user's own, then two or three of space.
   const isOrdered = /^t?[c]?s{2,3}$/.test(order);
   if (!isOrdered) {
-    return `There is no attribute ome, since OME-Zarr has no dimensions such as ${
+    return `There is no attribute ome, since OME-Zarr has no dimensions ${
       axes.map(({ name }) => name).join(", ")
-    }`;
+    }: the option "dimensionNames", or --dimension-names, can name them t, c, z, y and x, in this order`;
   }
   return {
     version: "0.5",

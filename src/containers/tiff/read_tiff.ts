@@ -79,17 +79,18 @@ export async function readTiff(
   const selected = series === undefined
     ? selectPages(pages, page, name)
     : series.series.pages.map((place) => pages[place]!);
+  const overviews = new Overviews(pages);
   return {
     overviews: selected.reduce(
-      (least, picture) => Math.min(least, overviewsOf(pages, picture).length),
-      Infinity,
+      (least, picture) => Math.min(least, overviews.of(picture).length),
+      MOST_OVERVIEWS,
     ),
     picture: pictureOf(selected),
     series,
     hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
     shardOf: (overview = 0) => {
       const shown = selected.map((picture) =>
-        overview === 0 ? picture : overviewOf(pages, picture, overview, name)
+        overview === 0 ? picture : overviews.at(picture, overview, name)
       );
       return series === undefined
         ? shardOf(shown, name, key)
@@ -200,70 +201,103 @@ function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
   return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
 }
 
-/**
- * Returns a smaller version of a page.
- *
- * @throws {RangeError} If there is none.
- */
-function overviewOf(
-  pages: readonly TiffPage[],
-  picture: TiffPage,
-  overview: number,
-  name: string,
-): TiffPage {
-  const overviews = overviewsOf(pages, picture);
-  const found = overviews[overview - 1];
-  if (found !== undefined) return found;
-  throw new RangeError(
-    `${name} has no overview ${overview} of page ${
-      pages.indexOf(picture)
-    }, since it has ${overviews.length}`,
-  );
-}
+/** The smaller versions of the pages of a file. */
+class Overviews {
+  readonly #pages: readonly TiffPage[];
+  readonly #places: ReadonlyMap<TiffPage, number>;
+  /** The sub-directories of pages that are no masks, by the places of the pages. */
+  readonly #children = new Map<number, TiffPage[]>();
+  /** The runs of pictures in the chain of pages, by the places of their pages. */
+  readonly #runs = new Map<number, PictureRun>();
 
-/**
- * The smaller versions of a page, the largest first: among its sub-directories, and after
- * it in the chain. Several pictures one after another may have overviews after all of
- * them: one of each for each size.
- */
-function overviewsOf(
-  pages: readonly TiffPage[],
-  picture: TiffPage,
-): TiffPage[] {
-  const place = pages.indexOf(picture);
-  const own = pages.filter(({ kind, parent }) =>
-    parent === place && kind !== "mask"
-  );
-  return [...own, ...overviewsInChain(pages, place)]
-    .toSorted((a, b) => areaOf(b) - areaOf(a));
-}
-
-function overviewsInChain(
-  pages: readonly TiffPage[],
-  place: number,
-): TiffPage[] {
-  const chain = pages.filter(({ parent }) => parent === undefined);
-  if (place >= chain.length) return [];
-  const isPicture = (i: number) => chain[i]?.kind === "image";
-  const isLike = (i: number) =>
-    isPicture(i) && `${chain[i]!.shape}` === `${chain[place]!.shape}`;
-  let [first, end] = [place, place + 1];
-  while (isLike(first - 1)) first--;
-  while (isLike(end)) end++;
-  const count = end - first;
-  const next = chain.findIndex((_, i) => i >= end && isPicture(i));
-  const overviews = chain.slice(end, next < 0 ? undefined : next)
-    .filter(({ kind }) => kind === "overview");
-  // Overviews of a single picture, or of each picture in turn for each size.
-  const groups = new Map<string, TiffPage[]>();
-  for (const overview of overviews) {
-    const size = `${overview.shape}`;
-    groups.set(size, [...groups.get(size) ?? [], overview]);
+  constructor(pages: readonly TiffPage[]) {
+    this.#pages = pages;
+    this.#places = new Map(pages.map((page, i) => [page, i]));
+    let run: PictureRun | undefined;
+    for (const [place, page] of pages.entries()) {
+      const { kind, parent } = page;
+      if (parent !== undefined) {
+        if (kind === "mask") continue;
+        const children = this.#children.get(parent);
+        if (children === undefined) this.#children.set(parent, [page]);
+        else children.push(page);
+      } else if (kind === "image") {
+        const isNext = run !== undefined && run.followers.length === 0 &&
+          run.first + run.count === place &&
+          isSame(pages[place - 1]!.shape, page.shape);
+        if (isNext) run!.count++;
+        else run = { first: place, count: 1, followers: [] };
+      } else if (kind === "overview") run?.followers.push(page);
+      if (parent === undefined && run !== undefined) this.#runs.set(place, run);
+    }
   }
-  if (count === 1) return overviews;
-  return [...groups.values()]
-    .filter((group) => group.length === count)
-    .map((group) => group[place - first]!);
+
+  /** The smaller versions of a page, the largest first. */
+  of(picture: TiffPage): TiffPage[] {
+    const place = this.#places.get(picture)!;
+    const own = this.#children.get(place) ?? [];
+    return [...own, ...this.#inChain(place)]
+      .sort((a, b) => areaOf(b) - areaOf(a));
+  }
+
+  /**
+   * Returns a smaller version of a page.
+   *
+   * @param name The file, for messages.
+   * @throws {RangeError} If there is none.
+   */
+  at(picture: TiffPage, overview: number, name: string): TiffPage {
+    const overviews = this.of(picture);
+    const found = overviews[overview - 1];
+    if (found !== undefined) return found;
+    throw new RangeError(
+      `${name} has no overview ${overview} of page ${
+        this.#pages.indexOf(picture)
+      }, since it has ${overviews.length}`,
+    );
+  }
+
+  /**
+   * The smaller versions of a page that follow it in the chain. Several pictures one after
+   * another may have overviews after all of them: one of each for each size.
+   */
+  #inChain(place: number): readonly TiffPage[] {
+    const run = this.#runs.get(place);
+    if (run === undefined) return [];
+    const isPicture = place < run.first + run.count;
+    if (!isPicture) {
+      return run.followers.filter((page) => this.#places.get(page)! > place);
+    }
+    if (run.count === 1) return run.followers;
+    run.sizes ??= sizesOf(run);
+    return run.sizes.map((pages) => pages[place - run.first]!);
+  }
+}
+
+/** Pictures of one shape that follow each other in the chain of pages. */
+interface PictureRun {
+  readonly first: number;
+  count: number;
+  /** The overviews up to the next picture. */
+  readonly followers: TiffPage[];
+  /** The overviews of each size of which there is one for each picture. */
+  sizes?: TiffPage[][];
+}
+
+/** The overviews of each size of which there is one for each picture of a run. */
+function sizesOf({ followers, count }: PictureRun): TiffPage[][] {
+  const sizes = new Map<string, TiffPage[]>();
+  for (const page of followers) {
+    const size = `${page.shape}`;
+    const pages = sizes.get(size);
+    if (pages === undefined) sizes.set(size, [page]);
+    else pages.push(page);
+  }
+  return [...sizes.values()].filter(({ length }) => length === count);
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((length, i) => length === b[i]);
 }
 
 function areaOf({ shape }: TiffPage): number {
