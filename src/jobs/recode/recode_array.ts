@@ -61,6 +61,9 @@ const UNKNOWN_SIZE = 16;
 const CHUNKS_PER_THREAD = 3;
 const LEAST_BLOCKS = 3;
 
+/** The share of decoding for which blocks are larger. */
+const MUCH_LESS = 0.8;
+
 /** How an array gets from one encoding to another. */
 type Way =
   /** Elements are decoded, divided anew and encoded. */
@@ -151,13 +154,17 @@ export class RecodedArray {
       DEFAULT_MEMORY,
       4 * (settings.threads + 1) * largest,
     );
-    this.#plan = planBlocks({
+    const shapes = {
       shape,
       sourceShape: from.chunkShape,
       chunkShape: to.chunkShape,
       objectShape: to.objectShape,
       elementSize,
-    }, this.#memory / 4);
+    };
+    const plan = planBlocks(shapes, this.#memory / 4);
+    // Blocks one after another take longer, unless chunks are decoded more rarely for it.
+    const larger = planBlocks(shapes, this.#memory / 2);
+    this.#plan = larger.decodes < MUCH_LESS * plan.decodes ? larger : plan;
     this.#groupGrid = shape.map((length, i) =>
       Math.ceil(length / this.#plan.groupShape[i]!)
     );
