@@ -502,10 +502,30 @@ function locationOf(members: Configuration): { location?: string } {
   refuse('"start" or "end" as location', location, "/location");
 }
 
-/** Codecs of numcodecs that compress elements of given data types. */
+const NUMBER = /^(?:\|[biu]1|<[iufc]\d+)$/;
+
+/** Codecs that compress elements of given data types: those of numcodecs, and the images of imagecodecs. */
 const ARRAY_TO_BYTES: Readonly<Record<string, RegExp>> = {
   pcodec: /^<[iuf][248]$/,
   zfpy: /^<(?:i[48]|f[48])$/,
+  imagecodecs_apng: NUMBER,
+  imagecodecs_avif: NUMBER,
+  imagecodecs_bmp: NUMBER,
+  imagecodecs_gif: NUMBER,
+  imagecodecs_htj2k: NUMBER,
+  imagecodecs_jpeg: NUMBER,
+  imagecodecs_jpeg2k: NUMBER,
+  imagecodecs_jpegls: NUMBER,
+  imagecodecs_jpegxl: NUMBER,
+  imagecodecs_jpegxr: NUMBER,
+  imagecodecs_lerc: NUMBER,
+  imagecodecs_ljpeg: NUMBER,
+  imagecodecs_png: NUMBER,
+  imagecodecs_qoi: NUMBER,
+  imagecodecs_spng: NUMBER,
+  imagecodecs_tga: NUMBER,
+  imagecodecs_tiff: NUMBER,
+  imagecodecs_webp: NUMBER,
 };
 
 function arrayToBytes(
@@ -528,5 +548,19 @@ function arrayToBytes(
       "/id",
     );
   }
-  return named(`numcodecs.${id}`, configuration);
+  if (!id.startsWith("imagecodecs_")) {
+    return named(`numcodecs.${id}`, configuration);
+  }
+  for (const [name, value] of Object.entries(configuration)) {
+    // These members are for writing alone, or say what is so by default.
+    const isDefault = value === null || value === false ||
+      /^(?:squeeze|lossless|mct|level)$/.test(name);
+    if (isDefault) continue;
+    refuse(
+      `no ${name}, which imagecodecs configures otherwise in Zarr v3`,
+      value,
+      `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    );
+  }
+  return { name: id };
 }

@@ -386,6 +386,16 @@ const CODECS: Record<string, [changes: Json, codecs: unknown[]]> = {
       { name: "imagecodecs_lzw" },
     ],
   ],
+  "an image of imagecodecs": [
+    {
+      dtype: "<u2",
+      compressor: {
+        ...{ id: "imagecodecs_tiff", level: null, asrgb: false },
+        squeeze: true,
+      },
+    },
+    [{ name: "imagecodecs_tiff" }],
+  ],
   "no filter in a list": [{ filters: [] }, [LITTLE]],
 };
 
@@ -512,6 +522,21 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
     { filters: [{ id: "zlib" }, { id: "delta", dtype: "<f4" }] },
     "/filters/1/id",
     "follows one that turns elements into bytes",
+  ],
+  [
+    { dtype: "|u1", compressor: { id: "imagecodecs_jpeg", tables: "A" } },
+    "/compressor/tables",
+    "no tables",
+  ],
+  [
+    { dtype: ">u2", compressor: { id: "imagecodecs_png" } },
+    "/compressor/id",
+    'found the data type ">u2"',
+  ],
+  [
+    { dtype: "|u1", order: "F", compressor: { id: "imagecodecs_png" } },
+    "/compressor/id",
+    'the order "F"',
   ],
   [
     { compressor: { id: "imagecodecs_deflate", raw: true } },
