@@ -9,6 +9,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import imagecodecs.numcodecs as images
 import numcodecs
 import numpy as np
 
@@ -69,6 +70,14 @@ FILTERS = [
     ("lookup3", [numcodecs.JenkinsLookup3()], "<f8"),
     ("zlib_filter", [numcodecs.Zlib(1), numcodecs.CRC32()], "<f8"),
     ("blosc_filter", [numcodecs.Delta("<u2"), numcodecs.Blosc()], "<u2"),
+]
+#: Codecs of imagecodecs, with data types and shapes.
+IMAGES = [
+    *[("Deflate", "<u2", (20, 30)), ("Zlib", "<f4", (20, 30)), ("Zstd", "|u1", (20, 30))],
+    *[("Lzw", "|u1", (20, 30)), ("Packbits", "|u1", (20, 30)), ("Tiff", "<u2", (20, 30))],
+    *[("Jpeg", "|u1", (20, 30, 3)), ("Png", "<u2", (20, 30)), ("Jpeg2k", "<u2", (1, 20, 30))],
+    *[("Jpegxl", "|u1", (20, 30)), ("Webp", "|u1", (20, 30, 3)), ("Lerc", "<f4", (20, 30))],
+    *[("Jpegls", "|u1", (20, 30)), ("Jpegxr", "<u2", (20, 30))],
 ]
 #: Fill values as `.zarray` holds them, by data type.
 FILLS = {
@@ -188,7 +197,7 @@ def slug(dtype):
 
 def main():
     ROOT.mkdir(parents=True, exist_ok=True)
-    groups = ["", "types", "orders", "filters", "fills", "compressors", "deep", "deep/er"]
+    groups = ["", "types", "orders", "filters", "fills", "compressors", "images", "deep", "deep/er"]
     for group in groups:
         (ROOT / group).mkdir(exist_ok=True)
         (ROOT / group / ".zgroup").write_text('{"zarr_format": 2}')
@@ -221,6 +230,10 @@ def main():
         for i, fill in enumerate(fills):
             write(f"fills/{slug(dtype)}_{i}", FIELDS if dtype == "fields" else dtype, fill=fill,
                   absent=True)
+    images.register_codecs(verbose=False)
+    for name, dtype, shape in IMAGES:
+        codec = getattr(images, name)()
+        write(f"images/{name.lower()}", dtype, shape=shape, chunks=shape, compressor=codec)
     write("deep/er/array", "<f4", compressor=COMPRESSORS["lz4"], attributes={"nothing": None})
     write("deep/empty", "<f4", shape=(0, 3), chunks=(1, 3))
     write("deep/none", "<f4", shape=(4, 3), chunks=(5, 5))

@@ -13,10 +13,14 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import imagecodecs.numcodecs
+import imagecodecs.zarr
 import numpy as np
 import zarr
 
 warnings.simplefilter("ignore")
+imagecodecs.numcodecs.register_codecs(verbose=False)
+imagecodecs.zarr.register_codecs()
 
 
 def read(path, version):
