@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { crc32, deflateRawSync } from "node:zlib";
 import {
   type ByteRange,
   DamageError,
@@ -11,9 +12,11 @@ import {
 import { ZipStore } from "../../zip.ts";
 import { testStore } from "../stores/conformance.ts";
 import { readAll } from "../stores/store_values.ts";
+import { countingBytes } from "../support/bytes.ts";
 import { utf8 } from "../support/documents.ts";
 import { withoutVersions } from "../support/without_versions.ts";
 import { type ArchiveEntry, archiveOf, makeArchive } from "./archives.ts";
+import { makeZip } from "./make_zip.ts";
 
 const KEY = "/x.zarr.zip";
 
@@ -132,6 +135,66 @@ Deno.test("ZipStore reads values, ranges and streams of entries, however they ar
     ),
     { numRuns: 60 },
   );
+});
+
+Deno.test("ZipStore reads ranges far from the header of an entry, also if they are the first ones", async () => {
+  const content = countingBytes(100_000);
+  const offsets = [0, 1, 32_767, 32_768, 32_769, 65_000, 99_990, 100_000];
+  for (const localExtra of [0, 4, 28, 4092, 4096, 4100, 9000]) {
+    for (const hasDescriptor of [false, true]) {
+      const files = inMemory(makeArchive([
+        { name: "a", content: CONTENT },
+        { name: "c/0", content, localExtra, hasDescriptor },
+      ]));
+      for (const offset of offsets) {
+        const store = new ZipStore(files, KEY);
+        for (const length of [1, 10, 70_000]) {
+          assertEquals(
+            await store.getRange("/c/0", { offset, length }),
+            content.slice(offset, offset + length),
+            `${localExtra} ${hasDescriptor} ${offset} ${length}`,
+          );
+        }
+      }
+    }
+  }
+});
+
+Deno.test("ZipStore keeps inflated entries up to 64 MiB together", async () => {
+  const content = new Uint8Array(40 * 2 ** 20);
+  const checksum = crc32(content);
+  const bytes = new Uint8Array(deflateRawSync(content));
+  const { file } = makeZip(["a", "b", "c"].map((name, i) => {
+    const size = i < 2 ? content.length : 7;
+    return i < 2
+      ? { name, bytes, method: 8, listed: { size, checksum } }
+      : { name, bytes: CONTENT };
+  }));
+  const files = inMemory(file);
+  let requests = 0;
+  const counted = withoutVersions(files);
+  counted.getRange = (...args) => {
+    requests++;
+    return files.getRange(...args);
+  };
+  counted.size = (...args) => files.size(...args);
+  const store = new ZipStore(counted, KEY);
+  await store.size("/a");
+  const range = { suffixLength: 1 };
+  const steps: [StoreKey, number][] = [
+    ["/a", 1],
+    ["/a", 0],
+    ["/b", 1],
+    ["/b", 0],
+    ["/a", 1],
+    ["/a", 0],
+    ["/b", 1],
+  ];
+  for (const [i, [key, count]] of steps.entries()) {
+    requests = 0;
+    assertEquals(await store.getRange(key, range), new Uint8Array(1));
+    assertEquals(requests, count, `step ${i}`);
+  }
 });
 
 Deno.test("ZipStore reads the last one of entries with one name", async () => {
