@@ -382,6 +382,34 @@ Deno.test("ZipStore decodes names as other programs do", async () => {
   }
 });
 
+Deno.test("ZipStore takes names from the extra field of Info-ZIP if it is of the name in the header", async () => {
+  const name = utf8("c/0");
+  for (const isOfName of [true, false]) {
+    const extra = new Uint8Array([
+      ...[0x75, 0x70, 9, 0, 1, 0, 0, 0, 0],
+      ...utf8("c/é"),
+    ]);
+    new DataView(extra.buffer).setUint32(
+      5,
+      crc32(isOfName ? name : utf8("c/1")),
+      true,
+    );
+    const archive = makeArchive([
+      {
+        name: "c/0",
+        content: CONTENT,
+        localExtra: 6,
+        centralExtra: extra.length,
+      },
+    ]);
+    archive.set(extra, archive.length - 22 - extra.length);
+    const store = new ZipStore(inMemory(archive), KEY);
+    const key: StoreKey = isOfName ? "/c/é" : "/c/0";
+    assertEquals(await Array.fromAsync(store.list()), [key]);
+    assertEquals(await store.get(key), CONTENT);
+  }
+});
+
 Deno.test("ZipStore tells what an archive is", async () => {
   const store = new ZipStore(
     inMemory(makeArchive([
