@@ -79,6 +79,8 @@ const PREDICTORS = [
   "numcodecs.quantize",
   "numcodecs.astype",
   "numcodecs.packbits",
+  "cast_value",
+  "scale_offset",
 ];
 
 /**

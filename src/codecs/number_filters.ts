@@ -1,5 +1,5 @@
 /**
- * The filters of numcodecs, codecs from array to array. `dtype` and `astype` in their
+ * The filters of numcodecs and others, codecs from array to array. `dtype` and `astype` in their
  * configuration are data types of NumPy; their byte order does not matter, since the codec
  * `bytes` decides it.
  *
@@ -19,14 +19,14 @@ import {
   type Values,
   writeValues,
 } from "./cast_elements.ts";
+import { parseCastValue, parseScaleOffset } from "./cast_codecs.ts";
 import {
   type BytesEntry,
-  type Chunk,
   type ChunkMetadata,
   type CodecEntry,
   parseCodecConfiguration,
 } from "./codec.ts";
-import { denseStrides, elementBytes, stridesOf } from "./element_bytes.ts";
+import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
 import { fromNumpy, packedShape } from "./stored_form.ts";
 
 /** The names of the filters. */
@@ -38,6 +38,8 @@ export const FILTERS = [
   "numcodecs.quantize",
   "numcodecs.astype",
   "numcodecs.packbits",
+  "cast_value",
+  "scale_offset",
 ] as const;
 
 /** The name of a filter. */
@@ -62,82 +64,16 @@ export async function loadFilter(
   };
 }
 
-/** How elements are encoded. */
-interface Filter {
-  /** The data type of encoded elements. */
-  readonly stored: string;
-  /** The shape of an encoded chunk, if it is another one. */
-  readonly shape?: readonly number[];
-  /** @param bytes Elements of the array, which must not be changed. */
-  encode(bytes: Uint8Array): Uint8Array;
-  /** @param bytes As many encoded elements as there are. */
-  decode(bytes: Uint8Array): Uint8Array;
-}
-
-type ParseFilter = (
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-) => Filter;
-
-function filterCodec(
-  filter: Filter,
-  metadata: ChunkMetadata,
-  bytes: BytesEntry,
-) {
-  const { dataType, shape } = metadata;
-  const storedMetadata = {
-    ...metadata,
-    dataType: filter.stored,
-    shape: filter.shape ?? shape,
-  };
-  const chunkOf = async (
-    elements: Uint8Array,
-    form: ChunkMetadata,
-    like: Chunk,
-  ): Promise<Chunk> => {
-    const decoder = bytes.fromConfig({ endian: "little" }, form);
-    const { data } = await decoder.decode(elements);
-    const stride = filter.shape === undefined
-      ? like.stride
-      : stridesOf(form.shape);
-    return { data, shape: form.shape, stride };
-  };
-  return {
-    kind: "array_to_array",
-    getEncodedMeta: () => storedMetadata,
-    encode(chunk: Chunk): Promise<Chunk> {
-      const elements = elementBytes(chunk, sizeOf(dataType));
-      const like = { ...chunk, stride: denseStrides(chunk) };
-      return chunkOf(filter.encode(elements), storedMetadata, like);
-    },
-    decode(chunk: Chunk): Promise<Chunk> {
-      const { buffer, byteOffset, byteLength } = chunk.data;
-      const count = storedMetadata.shape.reduce((all, n) => all * n, 1);
-      const size = count * sizeOf(filter.stored);
-      if (byteLength !== size) {
-        throw new DamageError(
-          `The chunk has ${byteLength} bytes, where its ${count} elements of ${filter.stored} take ${size}`,
-        );
-      }
-      const elements = new Uint8Array(buffer, byteOffset, byteLength);
-      return chunkOf(filter.decode(elements), metadata, chunk);
-    },
-  };
-}
-
-function sizeOf(dataType: string): number {
-  return coreDataType(dataType)!.bits! / 8;
-}
-
 const PARSERS: Readonly<Record<FilterName, ParseFilter>> = {
   bitround: parseBitround,
   "numcodecs.bitround": parseBitround,
   "numcodecs.delta": parseDelta,
-  "numcodecs.fixedscaleoffset": parseScaleOffset,
+  "numcodecs.fixedscaleoffset": parseFixedScaleOffset,
   "numcodecs.quantize": parseQuantize,
   "numcodecs.astype": parseAsType,
   "numcodecs.packbits": parsePackBits,
+  cast_value: parseCastValue,
+  scale_offset: parseScaleOffset,
 };
 
 /** Checks a data type of the configuration; that of the array by default. */
@@ -267,7 +203,7 @@ function sumUp(values: Values, type: NumberType): Values {
 }
 
 /** `numcodecs.fixedscaleoffset`: `(x - offset) * scale`, rounded to an integer. */
-function parseScaleOffset(
+function parseFixedScaleOffset(
   name: string,
   configuration: unknown,
   { dataType }: ChunkMetadata,

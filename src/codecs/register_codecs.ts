@@ -51,6 +51,8 @@ export interface CodecRegistry {
  * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
  *   progressive, with the samples of libjpeg-turbo, bit for bit.
  *
+ * - `cast_value` and `scale_offset` in place of zarrita's, which do not write, or take
+ *   values that do not fit for others.
  * - `blosc`, `lz4`, `bitround` and `vlen-utf8` in place of zarrita's, `vlen-bytes`, these
  *   names with `numcodecs.`, and of numcodecs `shuffle`, `delta`, `fixedscaleoffset`,
  *   `quantize`, `astype`, `packbits`, `crc32`, `crc32c`, `adler32`, `fletcher32` and
@@ -226,6 +228,8 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   "numcodecs.quantize": loadNumberFilter,
   "numcodecs.astype": loadNumberFilter,
   "numcodecs.packbits": loadNumberFilter,
+  cast_value: loadNumberFilter,
+  scale_offset: loadNumberFilter,
   "vlen-utf8": loadVlen,
   "numcodecs.vlen-utf8": loadVlen,
   "vlen-bytes": loadVlen,

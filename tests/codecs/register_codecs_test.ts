@@ -31,6 +31,8 @@ const FILTERS: Readonly<Record<string, Record<string, unknown>>> = {
   "numcodecs.quantize": { digits: 1 },
   "numcodecs.astype": { encode_dtype: "<u2" },
   "numcodecs.packbits": {},
+  cast_value: { data_type: "int8" },
+  scale_offset: {},
 };
 /** Codecs that only decode. */
 const READ_ONLY = ["numcodecs.bz2", "numcodecs.lzma"];

@@ -1,0 +1,400 @@
+/**
+ * The codecs `scale_offset` and `cast_value`, which are errors where a value does not fit.
+ *
+ * Sources: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset and
+ * https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value
+ */
+import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { checkMembers, checkOneOf, refuse } from "../metadata/mod.ts";
+import {
+  isNumberType,
+  type NumberType,
+  readValues,
+  rounderTo,
+  roundHalfEven,
+  sizeOfType,
+  type Values,
+  writeValues,
+} from "./cast_elements.ts";
+import { type ChunkMetadata, parseCodecConfiguration } from "./codec.ts";
+import type { Filter } from "./filter_codec.ts";
+
+/** An element: a bigint for integers of 64 bits. */
+type Scalar = number | bigint;
+
+/** Thrown for a value that has no place in a data type. */
+class UnfitError extends Error {}
+
+/** Parses the configuration of `scale_offset`: `(x - offset) * scale`. */
+export function parseScaleOffset(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const members = parseCodecConfiguration(
+    name,
+    ["offset", "scale"],
+    configuration,
+  );
+  const type = checkNumberType(name, dataType, "");
+  const offset = parseScalar(members.offset ?? 0, type, "offset");
+  const scale = parseScalar(members.scale ?? 1, type, "scale");
+  if (Number(scale) === 0) {
+    refuse(
+      `scale of ${name} to be another number than 0`,
+      members.scale,
+      "/configuration/scale",
+    );
+  }
+  const [encode, decode] = isWide(type)
+    ? scaleBigints(offset as bigint, scale as bigint, type)
+    : type.startsWith("float")
+    ? scaleFloats(offset as number, scale as number, type)
+    : scaleIntegers(offset as number, scale as number, type);
+  return elementFilter(type, type, encode, decode);
+}
+
+type Convert = (value: never) => Scalar;
+
+function scaleFloats(
+  offset: number,
+  scale: number,
+  type: NumberType,
+): [Convert, Convert] {
+  const round = rounderTo(type as "float32");
+  return [
+    (x: number) => round(round(x - offset) * scale),
+    (x: number) => round(round(x / scale) + offset),
+  ];
+}
+
+function scaleIntegers(
+  offset: number,
+  scale: number,
+  type: NumberType,
+): [Convert, Convert] {
+  const [least, most] = rangeOf(type).map(Number) as [number, number];
+  const check = (value: number) => {
+    if (least <= value && value <= most) return value;
+    throw new UnfitError(`${value} is no ${type}`);
+  };
+  return [
+    (x: number) => check(check(x - offset) * scale),
+    (x: number) => {
+      if (x % scale === 0) return check(x / scale + offset);
+      throw new UnfitError(`${x} is no multiple of the scale, ${scale}`);
+    },
+  ];
+}
+
+function scaleBigints(
+  offset: bigint,
+  scale: bigint,
+  type: NumberType,
+): [Convert, Convert] {
+  const [least, most] = rangeOf(type);
+  const check = (value: bigint) => {
+    if (least <= value && value <= most) return value;
+    throw new UnfitError(`${value} is no ${type}`);
+  };
+  return [
+    (x: bigint) => check(check(x - offset) * scale),
+    (x: bigint) => {
+      if (x % scale === 0n) return check(x / scale + offset);
+      throw new UnfitError(`${x} is no multiple of the scale, ${scale}`);
+    },
+  ];
+}
+
+const ROUNDINGS = [
+  "nearest-even",
+  "towards-zero",
+  "towards-positive",
+  "towards-negative",
+  "nearest-away",
+] as const;
+
+type Rounding = typeof ROUNDINGS[number];
+
+const OUT_OF_RANGE = ["clamp", "wrap"] as const;
+
+type OutOfRange = typeof OUT_OF_RANGE[number] | undefined;
+
+/** Parses the configuration of `cast_value`: elements of another data type. */
+export function parseCastValue(
+  name: string,
+  configuration: unknown,
+  { dataType }: ChunkMetadata,
+): Filter {
+  const members = parseCodecConfiguration(
+    name,
+    ["data_type", "rounding", "out_of_range", "scalar_map"],
+    configuration,
+  );
+  const type = checkNumberType(name, dataType, "");
+  const stored = checkNumberType(
+    name,
+    members.data_type,
+    "/configuration/data_type",
+  );
+  const rounding = checkOneOf(
+    members.rounding ?? ROUNDINGS[0],
+    ROUNDINGS,
+    `rounding of ${name} to be one of ${ROUNDINGS.join(", ")}`,
+    "/configuration/rounding",
+  );
+  const outOfRange = members.out_of_range === undefined
+    ? undefined
+    : checkOneOf(
+      members.out_of_range,
+      OUT_OF_RANGE,
+      `out_of_range of ${name} to be "clamp" or "wrap"`,
+      "/configuration/out_of_range",
+    );
+  if (outOfRange === "wrap" && stored.startsWith("float")) {
+    refuse(
+      `out_of_range of ${name} to be "clamp" where its data_type is one of floats`,
+      outOfRange,
+      "/configuration/out_of_range",
+    );
+  }
+  const { encode, decode } = checkMembers(
+    members.scalar_map ?? {},
+    `the scalar_map of ${name}`,
+    [],
+    ["encode", "decode"],
+  );
+  return elementFilter(
+    type,
+    stored,
+    mapped(
+      parseMap(encode, type, stored, "encode"),
+      converter(type, stored, rounding, outOfRange),
+    ),
+    mapped(
+      parseMap(decode, stored, type, "decode"),
+      converter(stored, type, rounding, outOfRange),
+    ),
+  );
+}
+
+function parseMap(
+  map: unknown,
+  from: NumberType,
+  to: NumberType,
+  direction: string,
+): Map<Scalar, Scalar> {
+  const path = `scalar_map/${direction}`;
+  const pairs = map ?? [];
+  if (!Array.isArray(pairs)) {
+    refuse(`${path} to be a list of pairs`, map, `/configuration/${path}`);
+  }
+  const scalars = new Map<Scalar, Scalar>();
+  pairs.forEach((pair: unknown, i) => {
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      refuse("a pair of scalars", pair, `/configuration/${path}/${i}`);
+    }
+    const key = parseScalar(pair[0], from, `${path}/${i}/0`);
+    const value = parseScalar(pair[1], to, `${path}/${i}/1`);
+    // The first of equal scalars counts. NaN is equal to itself in a Map.
+    if (!scalars.has(key)) scalars.set(key, value);
+  });
+  return scalars;
+}
+
+function mapped(map: ReadonlyMap<Scalar, Scalar>, convert: Convert): Convert {
+  if (map.size === 0) return convert;
+  return (value: never) => map.get(value) ?? convert(value);
+}
+
+/** The function that casts elements of a data type to another one. */
+function converter(
+  from: NumberType,
+  to: NumberType,
+  rounding: Rounding,
+  outOfRange: OutOfRange,
+): Convert {
+  if (to.startsWith("float")) {
+    const round = rounderTo(to as "float32");
+    return (value: Scalar) => {
+      const rounded = typeof value === "bigint" ? Number(value) : round(value);
+      const isExact = typeof value === "bigint"
+        ? BigInt(rounded) === value && round(rounded) === rounded
+        : rounded === value || Number.isNaN(value);
+      if (isExact) return rounded;
+      if (rounding !== "nearest-even") {
+        throw new UnfitError(
+          `${value} is no ${to}, and floats are rounded to nearest-even alone`,
+        );
+      }
+      // Integers of 64 bits are rounded once.
+      const nearest = typeof value === "bigint"
+        ? nearestFloat(value, to)
+        : rounded;
+      if (Math.abs(nearest) !== Infinity || outOfRange === "clamp") {
+        return nearest;
+      }
+      throw new UnfitError(`${value} is no ${to}`);
+    };
+  }
+  const isBig = isWide(to);
+  const range = rangeOf(to);
+  const [least, most]: readonly Scalar[] = isBig ? range : range.map(Number);
+  const wrap = to.startsWith("u") ? BigInt.asUintN : BigInt.asIntN;
+  const bits = 8 * sizeOfType(to);
+  return (value: Scalar) => {
+    let whole: Scalar = value;
+    if (typeof value === "number" && from.startsWith("float")) {
+      if (!Number.isFinite(value)) throw new UnfitError(`${value} is no ${to}`);
+      whole = roundTo(value, rounding);
+    }
+    if (whole < least! || whole > most!) {
+      if (outOfRange === undefined) {
+        throw new UnfitError(`${value} is no ${to}`);
+      }
+      whole = outOfRange === "wrap"
+        ? wrap(bits, BigInt(whole))
+        : whole < least!
+        ? least!
+        : most!;
+    }
+    return isBig ? BigInt(whole) : Number(whole);
+  };
+}
+
+/** The nearest float of an integer of 64 bits. */
+function nearestFloat(value: bigint, to: NumberType): number {
+  const [nearest] = readValues(
+    writeValues(BigInt64Array.of(value), to),
+    to,
+  ) as Float64Array;
+  if (value < 2n ** 63n) return nearest!;
+  const [unsigned] = readValues(
+    writeValues(BigUint64Array.of(value), to),
+    to,
+  ) as Float64Array;
+  return unsigned!;
+}
+
+function roundTo(value: number, rounding: Rounding): number {
+  switch (rounding) {
+    case "nearest-even":
+      return roundHalfEven(value);
+    case "towards-zero":
+      return Math.trunc(value);
+    case "towards-positive":
+      return Math.ceil(value);
+    case "towards-negative":
+      return Math.floor(value);
+    case "nearest-away": {
+      const whole = Math.trunc(value);
+      return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole;
+    }
+  }
+}
+
+function isWide(type: NumberType): boolean {
+  return type === "int64" || type === "uint64";
+}
+
+function rangeOf(type: NumberType): [least: bigint, most: bigint] {
+  const bits = BigInt(8 * sizeOfType(type));
+  return type.startsWith("u")
+    ? [0n, 2n ** bits - 1n]
+    : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n];
+}
+
+function isInRange(value: Scalar, type: NumberType): boolean {
+  const [least, most] = rangeOf(type);
+  return least <= value && value <= most;
+}
+
+function checkNumberType(
+  name: string,
+  dataType: unknown,
+  path: string,
+): NumberType {
+  if (typeof dataType === "string" && isNumberType(dataType)) return dataType;
+  throw new MetadataError(
+    `Expected a data type of integers or floats for ${name}, found ${
+      describe(dataType)
+    }`,
+    path,
+  );
+}
+
+const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
+  NaN: NaN,
+  Infinity: Infinity,
+  "+Infinity": Infinity,
+  "-Infinity": -Infinity,
+};
+
+/** Parses a scalar as a document holds a fill value. */
+function parseScalar(value: unknown, type: NumberType, path: string): Scalar {
+  const size = sizeOfType(type);
+  if (type.startsWith("float")) {
+    if (typeof value === "number" || typeof value === "bigint") {
+      return rounderTo(type as "float32")(Number(value));
+    }
+    if (typeof value === "string") {
+      if (Object.hasOwn(SPECIAL_FLOATS, value)) return SPECIAL_FLOATS[value]!;
+      if (/^0x[0-9a-f]+$/i.test(value) && value.length === 2 + 2 * size) {
+        const bytes = new Uint8Array(8);
+        new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true);
+        return readValues(bytes.subarray(0, size), type)[0]!;
+      }
+    }
+  } else if (typeof value === "bigint" || Number.isInteger(value)) {
+    const whole = BigInt(value as number);
+    if (isInRange(whole, type)) return isWide(type) ? whole : Number(whole);
+  }
+  refuse(`a scalar of ${type}`, value, `/configuration/${path}`);
+}
+
+/** A filter that converts one element after another. */
+function elementFilter(
+  type: NumberType,
+  stored: NumberType,
+  encode: Convert,
+  decode: Convert,
+): Filter {
+  return {
+    stored,
+    encode(bytes) {
+      try {
+        return convertAll(readValues(bytes, type), stored, encode);
+      } catch (error) {
+        if (!(error instanceof UnfitError)) throw error;
+        throw new RangeError(`A value cannot be stored: ${error.message}`);
+      }
+    },
+    decode(bytes) {
+      try {
+        return convertAll(readValues(bytes, stored), type, decode);
+      } catch (cause) {
+        if (!(cause instanceof UnfitError)) throw cause;
+        throw new DamageError(
+          `The chunk has a value that cannot be read: ${cause.message}`,
+          { cause },
+        );
+      }
+    },
+  };
+}
+
+function convertAll(
+  values: Values,
+  to: NumberType,
+  convert: Convert,
+): Uint8Array {
+  const converted = to === "int64"
+    ? new BigInt64Array(values.length)
+    : to === "uint64"
+    ? new BigUint64Array(values.length)
+    : new Float64Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    converted[i] = convert(values[i] as never);
+  }
+  return writeValues(converted, to);
+}
