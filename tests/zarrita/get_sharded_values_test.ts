@@ -259,8 +259,10 @@ Deno.test("getSharded gives threads the numbers of codecs that zarrita has", asy
       ),
     );
   const documents = [
-    scaled("9007199254740993"),
     scaled("1"),
+    asFloats(
+      `{"name":"scale_offset","configuration":{"scale":9007199254740993,"offset":0}}`,
+    ),
     asFloats(
       `{"name":"scale_offset","configuration":{"scale":1e400,"offset":-0.0}}`,
     ),
