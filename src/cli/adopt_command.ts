@@ -23,7 +23,7 @@ import {
   type FoundFiles,
   noteText,
   placeFiles,
-  withTemplate,
+  withAdvice,
 } from "./place_files.ts";
 import {
   ALL_SHARES,
@@ -148,7 +148,7 @@ export const ADOPT: Command = {
       .finally(() => progress.clear());
     const isShare = share !== undefined;
     const { notes } = "levels" in adopted ? adopted : adopted.report;
-    const allNotes = await withTemplate(notes, found);
+    const allNotes = await withAdvice(notes, found);
     if ("levels" in adopted) {
       reportLevels({ ...adopted, notes: allNotes }, isShare, args, into, io);
     } else {

@@ -302,7 +302,8 @@ const FORMATS = [
  *
  * @param given Paths of files and folders.
  * @param template The format of names, whose extension selects the files of folders.
- * @returns The paths of given files, and the sorted paths of files in given folders.
+ * @returns The paths of given files, and the paths of files in given folders in the order of
+ * {@linkcode compareNames}.
  */
 export async function listFiles(
   given: readonly string[],
@@ -333,7 +334,28 @@ export async function listFiles(
     if (info.isDirectory) await walk(path);
     else paths.push(path);
   }
-  return { paths, found: found.sort() };
+  return { paths, found: found.sort(compareNames) };
+}
+
+/** Compares names so that `day2` comes before `day10`. */
+export function compareNames(a: string, b: string): number {
+  const [ones, others] = [a, b].map((name) => name.split(/([0-9]+)/)) as [
+    string[],
+    string[],
+  ];
+  const place = ones.findIndex((text, i) => text !== others[i]);
+  const [one, other] = [ones[place], others[place]];
+  if (one === undefined || other === undefined) {
+    return ones.length - others.length;
+  }
+  const digits = [one, other].map((text) => text.replace(/^0+/, ""));
+  const [left, right] = digits as [string, string];
+  const isNumber = place % 2 === 1; // Texts and digits alternate.
+  if (isNumber && left.length !== right.length) {
+    return left.length - right.length;
+  }
+  if (isNumber && left !== right) return left < right ? -1 : 1;
+  return one < other ? -1 : 1;
 }
 
 /** The format of files, by their names. */

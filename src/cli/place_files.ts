@@ -2,7 +2,12 @@ import { join } from "node:path";
 import type { TiffFile } from "../containers/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
-import { type FilesToAdopt, findAdopted, suggest } from "./find_adopted.ts";
+import {
+  compareNames,
+  type FilesToAdopt,
+  findAdopted,
+  suggest,
+} from "./find_adopted.ts";
 import { unitsText } from "./format.ts";
 import type { Places } from "./read_places.ts";
 
@@ -91,11 +96,34 @@ export async function placeFiles(
   };
 }
 
-/** Adds a template that numbers linked files otherwise to the notes about their coordinates. */
-export async function withTemplate(
+/** Adds notes on the order of files, and a template that numbers linked files otherwise. */
+export async function withAdvice(
   notes: readonly string[],
-  { named, link, files }: FoundFiles,
+  { named, link, places, files, root, path }: FoundFiles,
 ): Promise<readonly string[]> {
+  if (named === undefined && places === undefined) {
+    const place = files.findIndex(({ name }, i) =>
+      i > 0 && compareNames(files[i - 1]!.name, name) > 0
+    );
+    const [before, after] = files.slice(place - 1, place + 1);
+    // Shells sort names so. Any other order is meant.
+    const isSorted = files.every(({ key }, i) =>
+      i === 0 || files[i - 1]!.key < key
+    );
+    if (place < 0 || !isSorted) return notes;
+    const paths = files.map(({ key }) => join(root, key));
+    const suggestion = await suggest(paths, join(root, path), true);
+    return [
+      ...notes,
+      `The files are stacked in the order given, ${
+        JSON.stringify(before!.name)
+      } before ${
+        JSON.stringify(after!.name)
+      }: give their folder for the order of their numbers${
+        suggestion === "" ? "" : `, or --template${suggestion}`
+      }`,
+    ];
+  }
   if (notes.length === 0 || named === undefined || !link) return notes;
   const { notesOnStarts } = await import("../containers/mod.ts");
   const all = files.map(({ name }) => ({ coordinates: named.decode(name) }));

@@ -1,7 +1,9 @@
 /** Files as people name them: templates that start at other numbers, and tables of places. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
+import { compareNames } from "../../src/cli/find_adopted.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
@@ -462,6 +464,62 @@ Deno.test("adopt refuses tables that do not say places, and writes nothing", asy
     }
     assertEquals(await present(`${folder}/new`), false);
   });
+});
+
+Deno.test("adopt stacks the files of a folder in the order of their numbers, and notes other orders", async () => {
+  await inTempDir(async (folder) => {
+    const names = Array.from({ length: 12 }, (_, i) => `month_${i + 1}.tif`);
+    await writeFiles(`${folder}/files`, names);
+    const adopt = (files: readonly string[], ...args: string[]) =>
+      runCli(
+        ...["adopt", ...files.map((file) => `${folder}/files/${file}`)],
+        ...["--into", `${folder}/new`, "--link", "--stack", ...args],
+      );
+    const note =
+      `  The files are stacked in the order given, "month_12.tif" before "month_2.tif": give their folder for the order of their numbers, or --template, such as --template 'month_{0+1}.tif'\n`;
+    const sorted = await adopt(names.toSorted(), "--dry-run");
+    assertStringIncludes(sorted.out, note);
+    for (const files of [names, names.toReversed(), names.slice(0, 9)]) {
+      const { code, out } = await adopt(files, "--dry-run");
+      assertEquals([code, out.includes("in the order given")], [0, false]);
+    }
+    const { code, out } = await adopt([""]);
+    assertEquals([code, out.includes("in the order given")], [0, false]);
+    const { values } = await gridOf(`${folder}/new`);
+    assertEquals(values, names.map((_, i) => i + 1));
+  });
+});
+
+Deno.test("compareNames orders names by their numbers, in a total order", () => {
+  const sorted = [
+    ...["", "0", "1", "01", "2", "10", "a", "a0b", "a1", "a1_2", "a1_10"],
+    ...["a01", "a001", "a2", "a10", "a99999999999999999998"],
+    ...["a99999999999999999999", "a100000000000000000000", "b"],
+  ];
+  assertEquals(
+    sorted.toReversed().sort(compareNames).join(" "),
+    [
+      ...["", "0", "01", "1", "2", "10", "a", "a0b", "a001", "a01", "a1"],
+      ...["a1_2", "a1_10", "a2", "a10", "a99999999999999999998"],
+      ...["a99999999999999999999", "a100000000000000000000", "b"],
+    ].join(" "),
+  );
+  const name = fc.array(fc.constantFrom("a", "_", "0", "1", "10"), {
+    maxLength: 5,
+  }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(name, name, name, (a, b, c) => {
+      assertEquals(
+        Math.sign(compareNames(a, b)),
+        -Math.sign(compareNames(b, a)) + 0,
+      );
+      assertEquals(compareNames(a, b) === 0, a === b);
+      if (compareNames(a, b) <= 0 && compareNames(b, c) <= 0) {
+        assert(compareNames(a, c) <= 0, `${a} ${b} ${c}`);
+      }
+    }),
+    { numRuns: 1000, seed: 1 },
+  );
 });
 
 Deno.test("adopt divides the files of a table among shares", async () => {
