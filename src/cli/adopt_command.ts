@@ -23,6 +23,7 @@ import {
   type FoundFiles,
   noteText,
   placeFiles,
+  stackOf,
   withAdvice,
 } from "./place_files.ts";
 import {
@@ -54,7 +55,7 @@ export const ADOPT: Command = {
     "--multiscale":
       "make a group of each TIFF's page and its overviews, as arrays 0, 1 and so on, with links as --link makes them",
     "--stack":
-      "make each TIFF one element of a new first dimension, in the order given",
+      "make each TIFF one element of a new first dimension, in the order given, or of several, as --dimension-names t,z,y,x or the header of --places says",
     "--page <N>": "one page of each TIFF, from 0; all if not given",
     "--series <N>":
       "an image of OME-XML, from 0, or the hyperstack of ImageJ, with its dimensions t, c and z; --multiscale takes the only one",
@@ -254,13 +255,15 @@ async function tiffOptions(
   const [page, series] = ["page", "series"].map((name) =>
     wholeNumber(args, name, 0)
   );
-  const stack = args.has("stack");
   const isPyramid = args.has("multiscale");
-  const selection = { page, series, overview, stack, isPyramid };
+  const selection = { page, series, overview, isPyramid };
+  const { key } = found.files[0]!;
+  const own = await dimensionsOfTiff(store, key, selection);
+  const stack = stackOf(found, args, own);
   const placed = await placeFiles(
     found,
     args,
-    (key) => dimensionsOfTiff(store, key, selection),
+    (key) => dimensionsOfTiff(store, key, { ...selection, stack }),
   );
   return {
     ...placed,

@@ -107,6 +107,10 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],
+  [
+    ", or stack to the number of new ones",
+    ", with --dimension-names for several",
+  ],
   ["Expected dimensionNames to have", "Expected --dimension-names to have"],
   [
     "or list the files with their coordinates",

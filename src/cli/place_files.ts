@@ -37,6 +37,30 @@ export async function findFiles(
   return { ...found, link, places };
 }
 
+/**
+ * The number of new first dimensions along which TIFFs are stacked: as many as there are
+ * more names than dimensions, or names of columns that are not those of dimensions.
+ *
+ * @param own The names of the dimensions of a file.
+ */
+export function stackOf(
+  { places }: FoundFiles,
+  args: Arguments,
+  own: readonly string[],
+): number {
+  if (!args.has("stack")) return 0;
+  const names = dimensionNamesOf(args);
+  const count = names === undefined
+    ? places?.header?.filter((name) => !own.includes(name.toLowerCase())).length
+    : names.length - own.length;
+  return Math.max(count ?? 1, 1);
+}
+
+function dimensionNamesOf(args: Arguments): (string | null)[] | undefined {
+  return args.text("dimension-names")
+    ?.split(",").map((name) => name.trim() || null);
+}
+
 /** Files at their grid coordinates, and the names of the dimensions, if they are not those of the files. */
 interface PlacedFiles {
   readonly files: readonly TiffFile[];
@@ -55,8 +79,7 @@ export async function placeFiles(
   dimensionsOf: (key: StoreKey) => Promise<readonly (string | null)[]>,
 ): Promise<PlacedFiles> {
   const isPicture = format === "tiff";
-  const dimensionNames = args.text("dimension-names")
-    ?.split(",").map((name) => name.trim() || null);
+  const dimensionNames = dimensionNamesOf(args);
   if (named !== undefined) {
     const { placeByName } = await import("../containers/mod.ts");
     const placed = await placeByName(named, files, dimensionsOf, isPicture);

@@ -256,7 +256,7 @@ export function placeByColumns(
       }, where an array of the files has the dimensions ${
         defaults.map((name) => quoted(name ?? "")).join(", ")
       }; expected one column for each, by their names in a header or in this order${
-        isPicture && defaults[0] !== "stack"
+        isPicture && !defaults[0]?.startsWith("stack")
           ? ", or --stack for a new first dimension"
           : ""
       }`,

@@ -191,7 +191,7 @@ function assertBothNumbered(
     } has a number for its dimension ${has} and none for ${lacks}, of ${
       describe(dimensionNames)
     }: ${
-      dimensionNames[0] === "stack"
+      dimensionNames[0]?.startsWith("stack")
         ? ""
         : "set stack: true to put each file at one place of a new first dimension, or "
     }number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,

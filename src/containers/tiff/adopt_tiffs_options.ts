@@ -1,6 +1,5 @@
 import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
 import {
-  BOOLEAN,
   checkExclusive,
   checkOptions,
   objectRule,
@@ -59,8 +58,8 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
     | undefined;
   /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
   readonly files?: readonly TiffFile[] | undefined;
-  /** Whether each file is one element along a new first dimension. */
-  readonly stack?: boolean | undefined;
+  /** The number of new first dimensions along which each file is one element; `true` for one. */
+  readonly stack?: boolean | number | undefined;
   /**
    * The place of the page that is adopted, as `describeTiff` lists them. By default, all
    * pages that are pictures; several of them make a dimension before those of a page.
@@ -77,7 +76,10 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
   readonly overview?: number | undefined;
   /** The value of elements that no file has. By default, GDAL_NODATA of the files, or 0. */
   readonly fillValue?: number | bigint | undefined;
-  /** A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`. */
+  /**
+   * A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`;
+   * several new dimensions are `stack_0`, `stack_1` and so on.
+   */
   readonly dimensionNames?: readonly (string | null)[] | undefined;
   /** The user's own metadata. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
@@ -107,6 +109,9 @@ export interface AdoptPyramidOptions
   readonly name?: string | undefined;
 }
 
+/** The most new dimensions, with which arrays have at most as many dimensions as they may. */
+const MOST_STACKED = 200;
+
 const OPTIONS: OptionRules<AdoptTiffsOptions> = {
   ...ADOPTION_OPTIONS,
   chunkKeyEncoding: {
@@ -114,7 +119,13 @@ const OPTIONS: OptionRules<AdoptTiffsOptions> = {
     isValid: (value) => typeof value === "string" || typeof value === "object",
   },
   files: { expected: "a list of { coordinates, key }", isValid: isFiles },
-  stack: BOOLEAN,
+  stack: {
+    expected: `true, false, or a whole number from 0 to ${MOST_STACKED}`,
+    isValid: (value) =>
+      typeof value === "boolean" ||
+      Number.isInteger(value) && value as number >= 0 &&
+        value as number <= MOST_STACKED,
+  },
   page: wholeFrom(0, MOST_PAGES),
   series: wholeFrom(0, MOST_SERIES),
   overview: wholeFrom(0, MOST_OVERVIEWS),

@@ -125,8 +125,8 @@ export async function readShard(
 
 /** Which pages of files are adopted, and how. */
 export interface FilesSelection extends PageSelection {
-  /** Whether each file is one element along a new first dimension. */
-  readonly stack?: boolean | undefined;
+  /** The number of new first dimensions along which each file is one element; `true` for one. */
+  readonly stack?: boolean | number | undefined;
   /** Whether a series is selected by default, and all overviews of a file, as by `adoptPyramid`. */
   readonly isPyramid?: boolean | undefined;
 }
@@ -143,7 +143,7 @@ export async function dimensionsOfTiff(
   const file = { key, size };
   const tiff = await readTiff(store, file, selection, options, isPyramid);
   const shard = tiff.shardOf(selection.overview);
-  return (stack ? stacked(shard) : shard).dimensionNames;
+  return stacked(shard, stack).dimensionNames;
 }
 
 /** The number of bits of an encoded selection that hold the page, or the series. */

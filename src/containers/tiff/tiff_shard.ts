@@ -153,13 +153,20 @@ function planarTiles(
   return ordered;
 }
 
-/** Gives a shard a first dimension of one element. */
-export function stacked(shard: TiffShard): TiffShard {
+/**
+ * Gives a shard first dimensions of one element.
+ *
+ * @param stack The number of dimensions; `true` for one.
+ */
+export function stacked(shard: TiffShard, stack: boolean | number): TiffShard {
+  const count = Number(stack);
+  const ones = new Array<number>(count).fill(1);
+  const names = count === 1 ? ["stack"] : ones.map((_, i) => `stack_${i}`);
   return {
     ...shard,
-    dimensionNames: ["stack", ...shard.dimensionNames],
-    shape: [1, ...shard.shape],
-    tileShape: [1, ...shard.tileShape],
+    dimensionNames: [...names, ...shard.dimensionNames],
+    shape: [...ones, ...shard.shape],
+    tileShape: [...ones, ...shard.tileShape],
   };
 }
 

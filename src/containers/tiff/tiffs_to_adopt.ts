@@ -134,7 +134,7 @@ async function readFile(
       if (shard.codecs.some(({ name }) => name === "imagecodecs_jpeg")) {
         await assertJpeg(store, key, shard, storeOptions);
       }
-      const placed = stack ? stacked(shard) : shard;
+      const placed = stacked(shard, stack);
       if (i > 0) assertLike(levels[0]!.shard, placed, number!, name);
       assertCoordinates(coordinates, placed, name, stack);
       levels.push({
@@ -224,7 +224,7 @@ function assertCoordinates(
   coordinates: readonly number[],
   { dimensionNames }: TiffShard,
   name: string,
-  stack: boolean,
+  stack: boolean | number,
 ): void {
   if (coordinates.length === dimensionNames.length) return;
   throw new RangeError(
@@ -234,7 +234,7 @@ function assertCoordinates(
       describe(dimensionNames)
     }: give one coordinate for each${
       coordinates.length > dimensionNames.length && !stack
-        ? ", or set stack: true for a new first dimension"
+        ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
         : ""
     }`,
   );

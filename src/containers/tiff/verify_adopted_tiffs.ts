@@ -86,9 +86,8 @@ function fitted(
   shard: TiffShard,
   { chunks: { metadata, chunkShape, innerChunkShape } }: FileToVerify,
 ): TiffShard {
-  const placed = shard.shape.length + 1 === chunkShape.length
-    ? stacked(shard)
-    : shard;
+  const count = chunkShape.length - shard.shape.length;
+  const placed = stacked(shard, Math.max(count, 0));
   const y = placed.dimensionNames.indexOf("y");
   // No codec of a TIFF is `transpose`, which puts bands before rows.
   const areBandsFirst = placed.dimensionNames.at(-1) === "band" &&

@@ -13,7 +13,7 @@ import {
   notesOnStarts,
   suggestFormat,
 } from "../../../src/containers/adoption/suggest_format.ts";
-import { adoptTiffs } from "../../../tiff.ts";
+import { adoptTiffs, verifyAdopted } from "../../../tiff.ts";
 import { adoptZip } from "../../../zip.ts";
 import { withZarrParts } from "../../../zarrita.ts";
 import { inTempDir } from "../../stores/temp_dir.ts";
@@ -90,7 +90,7 @@ const KINDS: [
   Parameters<typeof tiffWith>[0],
   string,
   readonly number[] | string,
-  boolean?,
+  (boolean | number)?,
 ][] = [
   [{ pages: 3 }, "f{0+1}.tif", [6, 16, 16]],
   [{ pages: 3 }, "f{-3+1}.tif", [6, 16, 16]],
@@ -101,6 +101,12 @@ const KINDS: [
   [{ bands: 3 }, "f{0+1}.tif", [2, 16, 16, 3], true],
   [{ pages: 2 }, "f{0+1}.tif", [2, 2, 16, 16], true],
   [{ pages: 2 }, "f{1+1}.tif", [1, 4, 16, 16], true],
+  [{}, "f{0+1}.tif", [2, 1, 16, 16], 2],
+  [{}, "f{1+1}.tif", [1, 2, 16, 16], 2],
+  [{}, "f{-3+1}.tif", [1, 2, 16, 16], 2],
+  [{ bands: 3 }, "f{2+1}.tif", [1, 1, 2, 16, 16, 3], 3],
+  [{}, "f{0+1}.tif", 'of ["y", "x"]: set stack', 0],
+  [{}, "f{2+1}.tif", 'of ["stack_0", "stack_1", "y", "x"]: number both', 2],
   [{}, "f{0+1}.tif", "dimension y and none for x"],
   [{}, "f{1+1}.tif", "dimension x and none for y"],
   [
@@ -118,7 +124,7 @@ const KINDS: [
 ];
 
 for (const [kind, format, expected, stack = false] of KINDS) {
-  Deno.test(`adoptTiffs places files of ${JSON.stringify(kind)} by the format ${format}${stack ? " in a stack" : ""}`, async () => {
+  Deno.test(`adoptTiffs places files of ${JSON.stringify(kind)} by the format ${format}${stack === false ? "" : ` with stack: ${stack}`}`, async () => {
     const store = storeOf({
       "f1.tif": tiffWith({ ...kind, value: 1 }),
       "f2.tif": tiffWith({ ...kind, value: 2 }),
@@ -141,6 +147,7 @@ for (const [kind, format, expected, stack = false] of KINDS) {
         ),
       ).then(({ data }) => (data as Uint8Array)[0]);
     assertEquals([await at("first"), await at("last")], [1, 2]);
+    assertEquals((await verifyAdopted(store, "a")).mismatches, []);
   });
 }
 

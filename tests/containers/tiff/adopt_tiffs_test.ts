@@ -538,7 +538,10 @@ Deno.test("adoptTiffs refuses options that are unknown or of a wrong type", asyn
     [{ overview: 1.5 }, 'Expected the option "overview" to be a whole number'],
     [{ files: [{ key: "/a" }] }, "to be a list of { coordinates, key }"],
     [{ link: 1 }, 'Expected the option "link" to be true or false'],
-    [{ stack: "yes" }, 'Expected the option "stack" to be true or false'],
+    ...["yes", -1, 1.5, 201, NaN].map((stack): [object, string] => [
+      { stack },
+      'Expected the option "stack" to be true, false, or a whole number',
+    ]),
     [{ fillValue: "7" }, 'Expected the option "fillValue" to be a number'],
   ];
   for (const [options, message] of cases) {
