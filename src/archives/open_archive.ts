@@ -40,7 +40,7 @@ export class ArchiveState {
   version: StoreVersion | undefined;
   /** How many reads use the state. */
   readers = 0;
-  /** Whether the version has been released, so that the directory must be compared again. */
+  /** Whether the version is released or another one, so that the directory must be compared again. */
   isStale = false;
   /** When the file was last known to have this state, by `Date.now()`. */
   seen: number = Date.now();
@@ -169,7 +169,7 @@ export class OpenArchive {
     return `${describe(this.key)} of ${describeStore(this.#store)}`;
   }
 
-  /** Runs a task that reads one state of the archive. It runs again if the archive changes and is followed. */
+  /** Runs a task that reads one state of the archive. It runs again if the file changes, and the archive does not or is followed. */
   async use<T>(
     options: StoreOptions | undefined,
     task: (state: ArchiveState) => T | Promise<T>,
@@ -180,10 +180,9 @@ export class OpenArchive {
         return await task(state);
       } catch (error) {
         if (!(error instanceof StateChangedError)) throw error;
-        if (!this.#follows || tries === MOST_TRIES) {
-          throw this.changedError(error);
-        }
-        if (this.#state === state) this.#state = undefined;
+        if (tries === MOST_TRIES) throw this.changedError(error);
+        // The file may be another copy of the same archive.
+        state.isStale = true;
       } finally {
         this.leave(state);
       }
@@ -230,7 +229,7 @@ export class OpenArchive {
       if (!isCurrent) this.leave(state);
     }
     if (isCurrent) return state;
-    if (this.#state === state) this.#state = undefined;
+    state.isStale = true;
     return await this.#enter(signal);
   }
 
@@ -301,6 +300,10 @@ export class OpenArchive {
       options.signal.throwIfAborted();
       if (known !== undefined && state !== known && !this.#follows) {
         throw this.changedError();
+      }
+      if (known !== undefined && (known === state || known.readers === 0)) {
+        known.version?.release();
+        known.version = undefined;
       }
       state.version = version;
       state.isStale = false;

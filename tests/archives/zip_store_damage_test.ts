@@ -292,6 +292,21 @@ Deno.test("ZipStore notices by entity tags that an archive on a server was repla
   }
 });
 
+Deno.test("ZipStore goes on with another copy of the same archive", async () => {
+  for (const follow of [false, true]) {
+    const { state, store } = served(true);
+    const zip = new ZipStore(store, KEY, { follow });
+    for (const etag of ['"1"', '"2"', '"3"']) {
+      state.etag = etag; // As of several servers with the same files.
+      assertEquals(await zip.get("/zarr.json"), utf8("old"));
+      assertEquals(await zip.get("/c/0"), utf8("old chunk"));
+    }
+    const stream = await zip.stream("/c/0");
+    state.etag = '"4"';
+    await assertRejects(() => readAll(stream), Error, "changed");
+  }
+});
+
 Deno.test("ZipStore reads an archive on a server by few requests", async () => {
   for (const hasVersions of [false, true]) {
     const { state, store } = served(hasVersions);
