@@ -7,8 +7,13 @@ import {
   readDocument,
   storageOf,
 } from "../../arrays/mod.ts";
-import { describe, MetadataError } from "../../errors/mod.ts";
-import { type ArrayMetadata, formatZarrJson } from "../../metadata/mod.ts";
+import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  formatZarrJson,
+  isGroupDocument,
+  parseZarrJson,
+} from "../../metadata/mod.ts";
 import {
   isSameBytes,
   mapConcurrently,
@@ -162,6 +167,8 @@ export async function planAdoption(
     );
     if (hasDocument && !isSame) refuse(store, document, document);
     await assertNew(store, document, placed, storeOptions);
+  } else if (isLevel && hasDocument) {
+    await assertKind(store, document, "array", storeOptions);
   }
   return {
     path,
@@ -400,6 +407,35 @@ async function assertNew(
       refuse(store, chunkKey, document);
     }
   }, options.signal);
+}
+
+/**
+ * Refuses to replace a document by one of another kind of node, which would leave the nodes
+ * or chunks below it.
+ *
+ * @throws {MetadataError} If the document is that of another kind of node.
+ */
+export async function assertKind(
+  store: Store,
+  document: StoreKey,
+  kind: "array" | "group",
+  options: StoreOptions,
+): Promise<void> {
+  const found = await readDocument(store, document, options);
+  const storeName = describeStore(store);
+  const node = found &&
+    inDocument(document, storeName, () => parseZarrJson(found));
+  const isOther = kind === "group"
+    ? !isGroupDocument(node)
+    : isGroupDocument(node);
+  if (node === undefined || !isOther) return;
+  throw new MetadataError(
+    `Cannot adopt files as a group: ${describe(document)} is not that of ${
+      kind === "group" ? "a group" : "an array"
+    }; remove it, or choose another path`,
+    "",
+    { document, store: storeName },
+  );
 }
 
 /** Refuses to replace a value. */

@@ -1,22 +1,18 @@
 import { arrayRoot, readDocument } from "../../arrays/mod.ts";
 import type { ChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
-import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  formatZarrJson,
-  isGroupDocument,
-  parseZarrJson,
-} from "../../metadata/mod.ts";
+import { describe } from "../../errors/mod.ts";
+import { type ArrayMetadata, formatZarrJson } from "../../metadata/mod.ts";
 import { isSameBytes } from "../../runtime/mod.ts";
 import {
   assertStore,
   assertWritable,
-  describeStore,
+  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
 import {
+  assertKind,
   planAdoption,
   type PlannedAdoption,
   type PlannedGroup,
@@ -169,6 +165,9 @@ export async function adoptPyramid(
       }),
     );
   }
+  const next: StoreKey = `${root}/${levels.length}/zarr.json`;
+  const isLeft = overwrite &&
+    await readSize(store, next, storeOptions) !== undefined;
   const reports = await writeAdoption(
     store,
     path,
@@ -189,6 +188,13 @@ export async function adoptPyramid(
       ...notes,
       ...placeNotes,
       ...documents.notes,
+      ...isLeft
+        ? [
+          `${
+            describe(next)
+          } of an earlier adoption is still there, and is no level any more: remove it`,
+        ]
+        : [],
     ],
   };
 }
@@ -352,14 +358,6 @@ async function planGroup(
     }
     refuse(store, document, document);
   }
-  const storeName = describeStore(store);
-  const node = inDocument(document, storeName, () => parseZarrJson(found));
-  if (isGroupDocument(node)) return { document, bytes, hasDocument: true };
-  throw new MetadataError(
-    `Cannot adopt files as a group: ${
-      describe(document)
-    } is not that of a group; remove it, or choose another path`,
-    "",
-    { document, store: storeName },
-  );
+  await assertKind(store, document, "group", options);
+  return { document, bytes, hasDocument: true };
 }

@@ -420,6 +420,29 @@ Deno.test("adoptPyramid refuses to replace documents, indexes and links without 
         MetadataError,
         "is not that of a group",
       );
+      // Files that are changed to have a place or fewer levels.
+      await Deno.writeFile(
+        `${folder}/a.tif`,
+        pyramidFile(SIZES, { entries: geoEntries(0, 0) }),
+      );
+      await assertRejects(
+        () => again({ overwrite: true }),
+        MetadataError,
+        '"/group/0/zarr.json" is not that of a group',
+      );
+      await again({}, "other");
+      await Deno.writeFile(`${folder}/a.tif`, pyramidFile(SIZES.slice(0, 2)));
+      await assertRejects(
+        () => again({ overwrite: true }, "other"),
+        MetadataError,
+        '"/other/0/zarr.json" is not that of an array',
+      );
+      const fewer = await again({ overwrite: true });
+      assertEquals(fewer.levels.length, 2);
+      assertStringIncludes(
+        fewer.notes[0]!,
+        '"/group/2/zarr.json" of an earlier',
+      );
     },
   );
 });
