@@ -68,7 +68,13 @@ export function suggestFormat(names: readonly string[]): string | undefined {
 
 /** The largest group of names that differ in digits alone. */
 function mostAlike(names: readonly string[]): string[] {
-  const groups = Map.groupBy(names, (name) => name.replaceAll(/[0-9]+/g, "0"));
+  const groups = new Map<string, string[]>(); // Node 20 has no Map.groupBy.
+  for (const name of names) {
+    const form = name.replaceAll(/[0-9]+/g, "0");
+    const group = groups.get(form);
+    if (group === undefined) groups.set(form, [name]);
+    else group.push(name);
+  }
   return [...groups.values()].reduce<string[]>(
     (most, group) => group.length > most.length ? group : most,
     [],
