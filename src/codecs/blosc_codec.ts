@@ -3,6 +3,15 @@ import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
 import { copyBytes, type NativeZlib, nativeZlib } from "../runtime/mod.ts";
 import { blockEngine, decodedMemory, type Order } from "./block_engine.ts";
 import {
+  allocate,
+  type Compressor,
+  COMPRESSORS,
+  FORMATS,
+  type Libraries,
+  StreamCoder,
+  type StreamFormat,
+} from "./blosc_streams.ts";
+import {
   checkLevel,
   type ChunkMetadata,
   damaged,
@@ -15,9 +24,6 @@ import {
   tooLong,
   wholeChunk,
 } from "./decoded_length.ts";
-import { DeflateCodec } from "./deflate_codec.ts";
-import { encodeLz4, findMatches, repeat } from "./lz4_block.ts";
-import { ZstdCodec } from "./zstd_codec.ts";
 
 /**
  * Makes the codec `blosc`: frames of c-blosc 1, whose streams are blosclz, LZ4, Snappy, zlib
@@ -45,7 +51,7 @@ export function bloscEntry(
 
 /** How bytes are encoded. */
 interface BloscConfiguration {
-  readonly cname: typeof COMPRESSORS[number];
+  readonly cname: Compressor;
   readonly clevel: number;
   readonly shuffle: typeof SHUFFLES[number];
   /** The length of an element in bytes. */
@@ -53,15 +59,6 @@ interface BloscConfiguration {
   /** The length of a block in bytes; 0 for one that fits. */
   readonly blocksize: number;
 }
-
-const COMPRESSORS = [
-  "blosclz",
-  "lz4",
-  "lz4hc",
-  "snappy",
-  "zlib",
-  "zstd",
-] as const;
 
 /** The orders of bytes, at the numbers by which numcodecs knows them. */
 const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
@@ -129,9 +126,6 @@ const SHUFFLED = 1;
 const STORED = 2;
 const BIT_SHUFFLED = 4;
 const NOT_SPLIT = 16;
-
-/** The formats of streams by the number in the highest bits of the third byte. */
-const FORMATS = ["blosclz", "lz4", "snappy", "zlib", "zstd"] as const;
 
 /** Blocks are split into the streams of the bytes of elements up to this length of elements. */
 const MOST_SPLITS = 16;
@@ -348,7 +342,7 @@ export class BloscCodec {
 /** The header of a frame. */
 interface Frame {
   readonly flags: number;
-  readonly format: typeof FORMATS[number];
+  readonly format: StreamFormat;
   readonly order: Order;
   readonly typesize: number;
   /** The number of decoded bytes. */
@@ -439,253 +433,8 @@ function blockSize(
   return size > typesize ? size - size % typesize : Math.max(size, 1);
 }
 
-/** What decodes and encodes zlib and zstd. */
-interface Libraries {
-  readonly loadZstd: (() => unknown) | undefined;
-  readonly native: NativeZlib | null;
-  readonly reusesMemory: boolean;
-}
-
-/** Decodes and encodes the streams of a frame. */
-class StreamCoder {
-  readonly #libraries: Libraries;
-  readonly #blocksize: number;
-  #zstd: ZstdCodec | undefined;
-
-  constructor(libraries: Libraries, blocksize: number) {
-    this.#libraries = libraries;
-    this.#blocksize = blocksize;
-  }
-
-  /** Decodes a stream to its length, in memory that the next stream may use again. */
-  decode(
-    bytes: Uint8Array,
-    length: number,
-    format: Frame["format"],
-  ): Uint8Array | Promise<Uint8Array> {
-    switch (format) {
-      case "zlib":
-        return this.#zlib(1, length).decode(bytes);
-      case "zstd":
-        return this.#zstdOf(1, length).decode(bytes);
-      case "snappy":
-        return decodeSnappy(bytes, allocate(length));
-      default:
-        return decodeBlosclz(bytes, allocate(length));
-    }
-  }
-
-  /** @param level That of blosc, from 1 to 9. */
-  encode(
-    bytes: Uint8Array,
-    cname: BloscConfiguration["cname"],
-    level: number,
-  ): Uint8Array | Promise<Uint8Array> {
-    switch (cname) {
-      case "lz4hc":
-        return encodeLz4(bytes, { acceleration: 1, depth: 2 ** (level - 1) });
-      case "zlib":
-        return this.#zlib(level, bytes.length).encode(bytes);
-      case "zstd": {
-        const zstdLevel = level === 9 ? 22 : 2 * level - 1;
-        // The memory of the frame is used again by the next one.
-        return this.#zstdOf(zstdLevel, this.#blocksize).encode(bytes);
-      }
-      default:
-        return encodeBlosclz(bytes, { acceleration: 10 - level });
-    }
-  }
-
-  #zlib(level: number, length: number): DeflateCodec {
-    const { native, reusesMemory } = this.#libraries;
-    return new DeflateCodec(
-      { format: "zlib", level },
-      exactly(length),
-      native,
-      reusesMemory,
-    );
-  }
-
-  #zstdOf(level: number, length: number): ZstdCodec {
-    const { native, loadZstd, reusesMemory } = this.#libraries;
-    return new ZstdCodec(
-      { level, checksum: false },
-      exactly(length),
-      loadZstd,
-      native,
-      reusesMemory,
-    );
-  }
-}
-
-function exactly(length: number): DecodedLength {
-  return { exact: length, limit: length, isPredicted: true };
-}
-
-/** Memory for a length that a header tells, which may be damaged. */
-function allocate(
-  length: number,
-  make: () => Uint8Array = () => new Uint8Array(length),
-): Uint8Array {
-  try {
-    return make();
-  } catch {
-    throw new SyntaxError(`Its header says ${length} bytes`);
-  }
-}
-
 function uint32(value: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, value, true);
   return bytes;
-}
-
-/** The distance from which blosclz takes two bytes more. */
-const FAR = 8191;
-
-/**
- * Decodes a stream of blosclz.
- *
- * Source: https://github.com/Blosc/c-blosc/blob/main/blosc/blosclz.c
- *
- * @param to Takes the decoded bytes, which are exactly as many.
- */
-function decodeBlosclz(bytes: Uint8Array, to: Uint8Array): Uint8Array {
-  let at = 0;
-  let done = 0;
-  const next = () => {
-    if (at < bytes.length) return bytes[at++]!;
-    throw new SyntaxError("The data is cut short");
-  };
-  for (let isFirst = true; at < bytes.length; isFirst = false) {
-    const control = isFirst ? next() & 31 : next();
-    let length: number;
-    if (control < 32) {
-      length = control + 1;
-      if (length > bytes.length - at) {
-        throw new SyntaxError("The data is cut short");
-      }
-      if (length > to.length - done) throw tooMany(to);
-      for (const end = at + length; at < end;) to[done++] = bytes[at++]!;
-      continue;
-    }
-    length = (control >> 5) + 2;
-    if (length === 9) {
-      for (let more = 255; more === 255;) length += more = next();
-    }
-    const high = (control & 31) << 8;
-    const low = next();
-    let distance = high + low + 1;
-    if (low === 255 && high === 31 << 8) {
-      distance = (next() << 8) + next() + FAR + 1;
-    }
-    if (distance > done) {
-      throw new SyntaxError(
-        `A match lies ${distance} bytes before the byte ${done}`,
-      );
-    }
-    if (length > to.length - done) throw tooMany(to);
-    repeat(to, done, distance, length);
-    done += length;
-  }
-  if (done === to.length) return to;
-  throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
-}
-
-function tooMany(to: Uint8Array): SyntaxError {
-  return new SyntaxError(`The data has more than ${to.length} bytes`);
-}
-
-/** Encodes bytes as a stream of blosclz. */
-function encodeBlosclz(
-  bytes: Uint8Array,
-  search: { acceleration: number },
-): Uint8Array {
-  const stream = new Uint8Array(
-    bytes.length + Math.ceil(bytes.length / 32) + 8,
-  );
-  let to = 0;
-  let from = 0;
-  const putLiterals = (end: number) => {
-    while (from < end) {
-      const count = Math.min(end - from, 32);
-      stream[to++] = count - 1;
-      for (let i = 0; i < count; i++) stream[to++] = bytes[from++]!;
-    }
-  };
-  const matches = findMatches(bytes, FAR, search);
-  for (let i = 0; i < matches.length; i += 3) {
-    putLiterals(matches[i]!);
-    const distance = matches[i + 1]! - 1;
-    const length = matches[i + 2]!;
-    stream[to++] = Math.min(length - 2, 7) << 5 | distance >> 8;
-    if (length >= 9) {
-      let left = length - 9;
-      for (; left >= 255; left -= 255) stream[to++] = 255;
-      stream[to++] = left;
-    }
-    stream[to++] = distance;
-    from += length;
-  }
-  putLiterals(bytes.length);
-  return stream.subarray(0, to);
-}
-
-/**
- * Decodes a stream of Snappy.
- *
- * Source: https://github.com/google/snappy/blob/main/format_description.txt
- *
- * @param to Takes the decoded bytes, which are exactly as many.
- */
-function decodeSnappy(bytes: Uint8Array, to: Uint8Array): Uint8Array {
-  let at = 0;
-  let done = 0;
-  const next = (count: number) => {
-    if (count > bytes.length - at) {
-      throw new SyntaxError("The data is cut short");
-    }
-    let value = 0;
-    for (let i = 0; i < count; i++) value += bytes[at++]! * 2 ** (8 * i);
-    return value;
-  };
-  let length = 0;
-  for (let shift = 0, byte = 128; byte >= 128; shift += 7) {
-    if (shift > 28) throw new SyntaxError("Its length has too many bytes");
-    byte = next(1);
-    length += (byte & 127) * 2 ** shift;
-  }
-  if (length !== to.length) {
-    throw new SyntaxError(`The data has ${length} of ${to.length} bytes`);
-  }
-  while (at < bytes.length) {
-    const tag = next(1);
-    const kind = tag & 3;
-    if (kind === 0) {
-      const code = tag >> 2;
-      const count = (code < 60 ? code : next(code - 59)) + 1;
-      if (count > bytes.length - at) {
-        throw new SyntaxError("The data is cut short");
-      }
-      if (count > to.length - done) throw tooMany(to);
-      to.set(bytes.subarray(at, at + count), done);
-      at += count;
-      done += count;
-      continue;
-    }
-    const count = kind === 1 ? (tag >> 2 & 7) + 4 : (tag >> 2) + 1;
-    const distance = kind === 1
-      ? (tag >> 5) * 256 + next(1)
-      : next(kind === 2 ? 2 : 4);
-    if (distance === 0 || distance > done) {
-      throw new SyntaxError(
-        `A match lies ${distance} bytes before the byte ${done}`,
-      );
-    }
-    if (count > to.length - done) throw tooMany(to);
-    repeat(to, done, distance, count);
-    done += count;
-  }
-  if (done === to.length) return to;
-  throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
 }
