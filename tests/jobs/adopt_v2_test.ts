@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { deflateSync } from "node:zlib";
 import { adoptV2, convert, inspect, repair, verify } from "../../jobs.ts";
 import {
   FileSystemStore,
@@ -368,6 +369,43 @@ Deno.test("repair leaves documents of Zarr v2 as they are", async () => {
     [["consolidated-metadata-differs", "/.zmetadata"]],
   );
   assertEquals(await valuesIn(store), values);
+});
+
+Deno.test("verify decodes elements of a fixed length, whatever they are", async () => {
+  const types: [dtype: unknown, size: number][] = [
+    ["|S3", 3],
+    ["<U2", 8],
+    [">U1", 4],
+    ["|V5", 5],
+    ["<M8[s]", 8],
+    [">c16", 16],
+    [[["a", "|u1"], ["b", "<f4"]], 5],
+  ];
+  for (const [dtype, size] of types) {
+    for (const order of ["C", "F"]) {
+      const array = { ...V2_ARRAY, dtype, order, fill_value: null };
+      for (const compressor of [null, { id: "zlib" }]) {
+        for (const difference of [-1, 0, 1]) {
+          const chunk = new Uint8Array(4 * size + difference);
+          const stored = compressor === null
+            ? chunk
+            : new Uint8Array(deflateSync(chunk));
+          const store = new MemoryStore([
+            ["/.zarray", encodeJson({ ...array, compressor })],
+            ["/0.0", stored],
+          ]);
+          const { findings } = await verify(store, "", { deep: true });
+          assertEquals(
+            findings.map(({ rule }) => rule),
+            difference === 0
+              ? []
+              : [compressor === null ? "chunk-size" : "chunk-decoding"],
+            `${JSON.stringify(dtype)} ${order} ${difference}`,
+          );
+        }
+      }
+    }
+  }
 });
 
 Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot say", async () => {

@@ -8,9 +8,11 @@ import { ZipStore } from "../../archives/mod.ts";
 import { isAdopted } from "../../containers/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import {
+  type ArrayMetadata,
+  coreDataType,
   hasNonFinite,
   isArrayDocument,
-  type NamedConfiguration,
+  namedCodecs,
 } from "../../metadata/mod.ts";
 import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
 import {
@@ -19,7 +21,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { chunkLevel } from "../chunk_checks.ts";
+import { type ChunkLevel, chunkLevel } from "../chunk_checks.ts";
 import { chunksToDo, countToDo } from "../hierarchy/chunks_to_do.ts";
 import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
@@ -37,6 +39,7 @@ import {
   type SelectedNodes,
 } from "../hierarchy/select_nodes.ts";
 import { verifyArchive } from "./archive_entries.ts";
+import { elementForm } from "../recode/element_form.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
 import { staleMetadata } from "./consolidated_metadata.ts";
 import {
@@ -381,9 +384,7 @@ function openArrays(
     try {
       const chunks = new ArrayChunks(store, pathIn(place, path), document);
       const { metadata, chunkShape, gridShape } = chunks;
-      const { data_type, codecs } = metadata;
-      const dataType = elementType(data_type);
-      const level = chunkLevel(codecs, chunkShape, dataType);
+      const level = levelOf(metadata, chunkShape);
       const keys = new ArrayKeys(metadata, rootIn(place, path));
       return [{
         path,
@@ -407,10 +408,25 @@ function openArrays(
   });
 }
 
-/** The name of a data type, or `int64` for the dates and durations of NumPy, which have the same size. */
-function elementType(dataType: string | NamedConfiguration): string {
-  const name = typeof dataType === "string" ? dataType : dataType.name;
-  return /^numpy\.(?:datetime|timedelta)64$/.test(name) ? "int64" : name;
+/**
+ * Returns what is verified of the chunks of an array. Elements of a fixed length that codecs do
+ * not know, such as fixed strings, are bytes or numbers along one more dimension.
+ */
+function levelOf(
+  { data_type, codecs }: ArrayMetadata,
+  chunkShape: readonly number[],
+): ChunkLevel {
+  const name = typeof data_type === "string" ? data_type : data_type.name;
+  const form = elementForm(data_type);
+  if (form === undefined || coreDataType(name) !== undefined) {
+    return chunkLevel(codecs, chunkShape, name);
+  }
+  if (form.count === 1) return chunkLevel(codecs, chunkShape, form.dataType);
+  // The order of elements does not change the length of a chunk.
+  const rest = namedCodecs(codecs).filter(({ name }) => name !== "transpose");
+  return rest[0]?.name === "bytes"
+    ? chunkLevel(rest, [...chunkShape, form.count], form.dataType)
+    : chunkLevel(codecs, chunkShape, name);
 }
 
 /**
