@@ -22,6 +22,7 @@ import {
   type GeoKeys,
   geoKeysOf,
 } from "./georeference.ts";
+import { channelOf, imageOf, numbersOf } from "./ome_attributes.ts";
 import { isOmeType } from "./ome_xml.ts";
 import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
 import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
@@ -305,12 +306,6 @@ function spatialPlace(
   return undefined;
 }
 
-function numbersOf(value: unknown, count: number): number[] | undefined {
-  const isList = Array.isArray(value) && value.length >= count &&
-    value.slice(0, count).every((each) => Number.isFinite(each));
-  return isList ? value.slice(0, count) : undefined;
-}
-
 /** The coordinate reference system that attributes of GeoZarr or GDAL tell. */
 function systemOf(attributes: Members): GeoKeys | undefined {
   const { geotiff, _CRS: gdal } = attributes;
@@ -452,76 +447,4 @@ async function omeOf(
     };
   }
   return undefined;
-}
-
-function channelOf(channel: unknown): { label?: string; color?: string } {
-  const { label, color } = isMembers(channel) ? channel : {};
-  return {
-    ...typeof label === "string" && { label },
-    ...typeof color === "string" && { color },
-  };
-}
-
-/** The names of axes that OME-XML has, by their types in OME-Zarr. */
-const AXES: Readonly<Record<string, string>> = { time: "t", channel: "c" };
-
-/** Finds the level with a path among the pictures of a group. */
-function imageOf(
-  multiscales: readonly unknown[],
-  path: string,
-  rank: number,
-): OmeImage | undefined {
-  for (const picture of multiscales.filter(isMembers)) {
-    const { axes, datasets, name, coordinateTransformations } = picture;
-    const level = Array.isArray(datasets)
-      ? datasets.find((each) => isMembers(each) && each.path === path)
-      : undefined;
-    // Before version 0.3, all arrays had the same five dimensions.
-    const given: unknown = axes ?? ["t", "c", "z", "y", "x"];
-    if (!isMembers(level) || !Array.isArray(given)) continue;
-    if (given.length !== rank) return undefined;
-    const names = given.map((axis) =>
-      typeof axis === "string"
-        ? axis
-        : isMembers(axis)
-        ? AXES[String(axis.type)] ?? String(axis.name)
-        : ""
-    );
-    const own = stepsOf(level.coordinateTransformations, rank);
-    const all = stepsOf(coordinateTransformations, rank);
-    return {
-      axes: names.map((axis) => axis.toLowerCase()),
-      ...typeof name === "string" && { name },
-      // The transformations of all levels follow those of one.
-      scale: own.scale.map((step, i) => step * all.scale[i]!),
-      translation: own.translation.map((first, i) =>
-        first * all.scale[i]! + all.translation[i]!
-      ),
-      units: given.map((axis) =>
-        isMembers(axis) && typeof axis.unit === "string" ? axis.unit : undefined
-      ),
-    };
-  }
-  return undefined;
-}
-
-/** The scale and the translation of a list of transformations. */
-function stepsOf(
-  transformations: unknown,
-  rank: number,
-): { scale: number[]; translation: number[] } {
-  let [scale, translation] = [Array<number>(rank).fill(1), Array(rank).fill(0)];
-  const list = Array.isArray(transformations) ? transformations : [];
-  for (const each of list.filter(isMembers)) {
-    const factors = numbersOf(each.scale, rank);
-    const shifts = numbersOf(each.translation, rank);
-    if (each.type === "scale" && factors) {
-      scale = scale.map((step, i) => step * factors[i]!);
-      translation = translation.map((first, i) => first * factors[i]!);
-    }
-    if (each.type === "translation" && shifts) {
-      translation = translation.map((first, i) => first + shifts[i]!);
-    }
-  }
-  return { scale, translation };
 }
