@@ -33,6 +33,7 @@ export {
   adoptTiffs,
   type AdoptTiffsOptions,
   describeTiff,
+  type FileRecoding,
   fitTiff,
   type FitTiffOptions,
   type OmeChannel,
@@ -47,7 +48,6 @@ export {
   type TiffOptions,
   type TiffPage,
   type TiffPlace,
-  type TiffRecoding,
   type TiffResolution,
   verifyAdopted,
 } from "./src/containers/mod.ts";

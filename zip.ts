@@ -39,10 +39,9 @@ export {
   type AdoptionReport,
   adoptZip,
   type AdoptZipOptions,
+  type FileRecoding,
   fitZip,
-  type FitZipOptions,
   verifyAdoptedZip,
   zipContainer,
   type ZipOptions,
-  type ZipRecoding,
 } from "./src/containers/mod.ts";

@@ -26,11 +26,8 @@ export type {
   TiffFile,
 } from "./tiff/adopt_tiffs_options.ts";
 export { describeTiff } from "./tiff/describe_tiff.ts";
-export {
-  fitTiff,
-  type FitTiffOptions,
-  type TiffRecoding,
-} from "./tiff/fit_tiff.ts";
+export type { FileRecoding } from "./shard_files.ts";
+export { fitTiff, type FitTiffOptions } from "./tiff/fit_tiff.ts";
 export { readTiffOptions } from "./tiff/read_tiff_options.ts";
 export { tiffContainer } from "./tiff/tiff_container.ts";
 export type {
@@ -51,7 +48,7 @@ export { dimensionsOfTiff } from "./tiff/read_tiff.ts";
 export { verifyAdopted } from "./tiff/verify_adopted_tiffs.ts";
 export { verifyAdoptedFile } from "./verify_adopted_file.ts";
 export { adoptZip, type AdoptZipOptions } from "./zip/adopt_zip.ts";
-export { fitZip, type FitZipOptions, type ZipRecoding } from "./zip/fit_zip.ts";
+export { fitZip } from "./zip/fit_zip.ts";
 export { verifyAdoptedZip } from "./zip/verify_adopted_zips.ts";
 export { zipContainer, type ZipOptions } from "./zip/zip_container.ts";
 export { dimensionsOfZip } from "./zip/zipped_array.ts";

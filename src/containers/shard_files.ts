@@ -1,8 +1,14 @@
 import { type ArrayStorage, storageOf } from "../arrays/mod.ts";
 import { flattenLayers } from "../concat_parts/mod.ts";
-import { below, describe } from "../errors/mod.ts";
+import {
+  below,
+  describe,
+  type OptionRule,
+  type OptionRules,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
+  isWhole,
   namedCodecs,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
@@ -138,6 +144,45 @@ export function assertShardInGrid(
     }, found ${describe(shard)}`,
   );
 }
+
+/**
+ * The codecs and shapes with which shards can be files of another format: a `Recoding` of
+ * `convert`, as `fitTiff` and `fitZip` find it.
+ *
+ * @example
+ * ```ts
+ * import type { FileRecoding } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const tiles = ({ chunks }: FileRecoding) => `tiles of ${chunks?.join(" × ")} elements`;
+ * ```
+ */
+export interface FileRecoding {
+  /** The codecs of inner chunks, as `convert` takes them. */
+  readonly codecs?:
+    | string
+    | readonly (string | NamedConfiguration)[]
+    | undefined;
+  /** The shape of inner chunks: of the tiles of a TIFF, and of the entries of a zip. */
+  readonly chunks?: readonly number[] | undefined;
+  /** The shape of shards, which are the files. */
+  readonly shards?: readonly number[] | undefined;
+}
+
+const SHAPE: OptionRule = {
+  expected: "a list of whole numbers from 1",
+  isValid: (value) =>
+    Array.isArray(value) && value.every((length) => isWhole(length, 1)),
+};
+
+/** The rules of what a recoding names. */
+export const RECODING_RULES: OptionRules<FileRecoding> = {
+  codecs: {
+    expected: 'a text such as "zstd:5", or a list of codecs',
+    isValid: (value) => typeof value === "string" || Array.isArray(value),
+  },
+  chunks: SHAPE,
+  shards: SHAPE,
+};
 
 /** The most bytes of a file, without compression, to which the chunks of an array without shards are joined. */
 export const LARGEST_FILE = 2 ** 26;

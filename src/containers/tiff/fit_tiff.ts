@@ -1,17 +1,14 @@
 import { storageOf } from "../../arrays/mod.ts";
-import {
-  checkOptions,
-  describe,
-  type OptionRule,
-  type OptionRules,
-} from "../../errors/mod.ts";
+import { checkOptions, describe, type OptionRules } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isWhole,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import {
+  type FileRecoding,
   LARGEST_FILE,
+  RECODING_RULES,
   type StoredEncoding,
   storedEncoding,
   withoutStorage,
@@ -27,26 +24,8 @@ import { equivalentOf, tileEncoding } from "./tiff_codecs.ts";
 import { BANDS, type TiffOptions } from "./tiff_options.ts";
 
 /**
- * The codecs and shapes that {@linkcode fitTiff} finds: a `Recoding` of `convert`.
- *
- * @example
- * ```ts
- * import type { TiffRecoding } from "@zarr-parts/zarr-parts/tiff";
- *
- * const tiles = ({ chunks }: TiffRecoding) => `tiles of ${chunks?.join(" × ")} elements`;
- * ```
- */
-export interface TiffRecoding {
-  /** The codecs of inner chunks. */
-  readonly codecs?: string | readonly (string | NamedConfiguration)[];
-  /** The shape of inner chunks, which are the tiles. */
-  readonly chunks?: readonly number[];
-  /** The shape of shards, which are the files. */
-  readonly shards?: readonly number[];
-}
-
-/**
- * The options of {@linkcode fitTiff}.
+ * The options of {@linkcode fitTiff}. Codecs and shapes that they name are taken as they are, and
+ * only the rest is found.
  *
  * @example All slices and channels of a point in time in one file
  * ```ts
@@ -55,7 +34,7 @@ export interface TiffRecoding {
  * const options: FitTiffOptions = { bands: "auto", pages: ["c", "z"] };
  * ```
  */
-export interface FitTiffOptions {
+export interface FitTiffOptions extends FileRecoding {
   /** The place of the bands, as `tiffContainer` takes it. */
   readonly bands?: TiffOptions["bands"];
   /**
@@ -66,19 +45,7 @@ export interface FitTiffOptions {
    * last two of several dimensions where none has a name.
    */
   readonly pages?: readonly (string | number)[] | undefined;
-  /** Codecs that are taken as they are, in place of those found. */
-  readonly codecs?: TiffRecoding["codecs"] | undefined;
-  /** The shape of inner chunks, in place of the one found. */
-  readonly chunks?: readonly number[] | undefined;
-  /** The shape of shards, in place of the one found. */
-  readonly shards?: readonly number[] | undefined;
 }
-
-const SHAPE: OptionRule = {
-  expected: "a list of whole numbers from 1",
-  isValid: (value) =>
-    Array.isArray(value) && value.every((length) => isWhole(length, 1)),
-};
 
 const OPTIONS: OptionRules<FitTiffOptions> = {
   bands: BANDS,
@@ -88,12 +55,7 @@ const OPTIONS: OptionRules<FitTiffOptions> = {
       Array.isArray(value) &&
       value.every((each) => typeof each === "string" || isWhole(each)),
   },
-  codecs: {
-    expected: 'a text such as "zstd:5", or a list of codecs',
-    isValid: (value) => typeof value === "string" || Array.isArray(value),
-  },
-  chunks: SHAPE,
-  shards: SHAPE,
+  ...RECODING_RULES,
 };
 
 /** Sides of tiles are multiples of this. */
@@ -180,7 +142,7 @@ const LONGEST_PICTURE = 4096;
 export function fitTiff(
   metadata: ArrayMetadata,
   options: FitTiffOptions = {},
-): TiffRecoding | undefined {
+): FileRecoding | undefined {
   checkOptions(options, OPTIONS, "fitTiff");
   const array = storageOf(metadata).metadata;
   const { shape } = array;
@@ -231,10 +193,15 @@ function isFitting(metadata: ArrayMetadata, { bands }: FitTiffOptions) {
   }
 }
 
+/** A recoding with all of its members. */
+type Found = {
+  readonly [Name in keyof FileRecoding]-?: NonNullable<FileRecoding[Name]>;
+};
+
 /** Throws if shapes that were given do not fit, with the reason of `tiffContainer`. */
 function assertFits(
   metadata: ArrayMetadata,
-  { chunks, shards, codecs }: Required<TiffRecoding>,
+  { chunks, shards, codecs }: Found,
   { bands, codecs: given }: FitTiffOptions,
 ): void {
   const misfit = shards.findIndex((length, i) => length % chunks[i]! !== 0);

@@ -1,74 +1,14 @@
 import { storageOf } from "../../arrays/mod.ts";
+import { checkOptions } from "../../errors/mod.ts";
+import { type ArrayMetadata, coreDataType } from "../../metadata/mod.ts";
 import {
-  checkOptions,
-  type OptionRule,
-  type OptionRules,
-} from "../../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  coreDataType,
-  isWhole,
-  type NamedConfiguration,
-} from "../../metadata/mod.ts";
-import {
+  type FileRecoding,
   LARGEST_FILE,
   parseShardFiles,
+  RECODING_RULES,
   storedEncoding,
   withoutStorage,
 } from "../shard_files.ts";
-
-/**
- * The shapes that {@linkcode fitZip} finds: a `Recoding` of `convert`.
- *
- * @example
- * ```ts
- * import type { ZipRecoding } from "@zarr-parts/zarr-parts/zip";
- *
- * const files = ({ shards }: ZipRecoding) => `files of ${shards?.join(" × ")} elements`;
- * ```
- */
-export interface ZipRecoding {
-  /** The codecs of inner chunks. */
-  readonly codecs?: string | readonly (string | NamedConfiguration)[];
-  /** The shape of inner chunks, which are the entries. */
-  readonly chunks?: readonly number[];
-  /** The shape of shards, which are the files. */
-  readonly shards?: readonly number[];
-}
-
-/**
- * The options of {@linkcode fitZip}: what is taken as it is, in place of what is found.
- *
- * @example
- * ```ts
- * import type { FitZipOptions } from "@zarr-parts/zarr-parts/zip";
- *
- * const options: FitZipOptions = { codecs: "zstd:5" };
- * ```
- */
-export interface FitZipOptions {
-  /** The codecs of inner chunks. Those of the array by default. */
-  readonly codecs?: ZipRecoding["codecs"] | undefined;
-  /** The shape of inner chunks. */
-  readonly chunks?: readonly number[] | undefined;
-  /** The shape of shards. */
-  readonly shards?: readonly number[] | undefined;
-}
-
-const SHAPE: OptionRule = {
-  expected: "a list of whole numbers from 1",
-  isValid: (value) =>
-    Array.isArray(value) && value.every((length) => isWhole(length, 1)),
-};
-
-const OPTIONS: OptionRules<FitZipOptions> = {
-  codecs: {
-    expected: 'a text such as "zstd:5", or a list of codecs',
-    isValid: (value) => typeof value === "string" || Array.isArray(value),
-  },
-  chunks: SHAPE,
-  shards: SHAPE,
-};
 
 /** The most inner chunks whose index can be the comment of a zip. */
 const MOST_ENTRIES = 4095;
@@ -107,9 +47,9 @@ const USUAL_LENGTH = 16;
  */
 export function fitZip(
   metadata: ArrayMetadata,
-  options: FitZipOptions = {},
-): ZipRecoding | undefined {
-  checkOptions(options, OPTIONS, "fitZip");
+  options: FileRecoding = {},
+): FileRecoding | undefined {
+  checkOptions(options, RECODING_RULES, "fitZip");
   const { codecs, chunks, shards } = options;
   const array = storageOf(metadata).metadata;
   const stored = storedEncoding(array);

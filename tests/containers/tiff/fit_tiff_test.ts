@@ -279,7 +279,7 @@ Deno.test("fitTiff finds shapes and codecs that tiffContainer accepts, and that 
       });
       assertEquals(fitTiff(arrays[0]!.metadata, options), undefined);
       if (fit === undefined) return;
-      const { chunks, shards } = fit as Required<typeof fit>;
+      const [chunks, shards] = [fit.chunks!, fit.shards!];
       assert([...chunks, ...shards].every((length) => length >= 1));
       const isSharded = metadata.codecs.some((codec) =>
         (codec as { name: string }).name === "sharding_indexed"

@@ -7,7 +7,7 @@ import {
   createArrayChunks,
   MemoryStore,
 } from "../../../mod.ts";
-import { fitZip, type FitZipOptions, zipContainer } from "../../../zip.ts";
+import { type FileRecoding, fitZip, zipContainer } from "../../../zip.ts";
 
 function metadataOf(variant: Partial<ArrayMetadataOptions>) {
   return arrayMetadata({
@@ -21,7 +21,7 @@ function metadataOf(variant: Partial<ArrayMetadataOptions>) {
 Deno.test("fitZip joins chunks, and keeps shards that can be zip files", () => {
   const cases: [
     Partial<ArrayMetadataOptions>,
-    FitZipOptions,
+    FileRecoding,
     ReturnType<typeof fitZip>,
   ][] = [
     [{ shardShape: [900, 900] }, {}, undefined],
@@ -64,7 +64,7 @@ Deno.test("fitZip refuses options that are unknown or of a wrong type", () => {
   ];
   for (const [options, message] of wrong) {
     assertThrows(
-      () => fitZip(metadataOf({}), options as FitZipOptions),
+      () => fitZip(metadataOf({}), options as FileRecoding),
       TypeError,
       message,
     );
