@@ -1,5 +1,10 @@
 import { storageOf } from "../../arrays/mod.ts";
-import { checkOptions, describe, type OptionRules } from "../../errors/mod.ts";
+import {
+  checkOptions,
+  describe,
+  MetadataError,
+  type OptionRules,
+} from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   isWhole,
@@ -214,7 +219,7 @@ function assertFits(
       } would fit`,
     );
   }
-  parseTiffArray({
+  const document = {
     ...withoutStorage(metadata),
     chunk_grid: { name: "regular", configuration: { chunk_shape: shards } },
     codecs: [{
@@ -226,7 +231,16 @@ function assertFits(
         index_codecs: [BYTES, { name: "crc32c" }],
       },
     }],
-  }, { bands });
+  };
+  try {
+    parseTiffArray(document, { bands });
+  } catch (error) {
+    if (!(error instanceof MetadataError)) throw error;
+    throw new RangeError(
+      `${error.problem}: give the shape of smaller shards`,
+      { cause: error },
+    );
+  }
 }
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };
@@ -336,17 +350,16 @@ function shardOf(
   pages: Pages,
 ): number[] {
   const { shape, axes, source, bytes } = picture;
-  const shard = (source.shard ?? source.chunk).map((length, axis) => {
-    const most = Math.max(1, shape[axis]!);
-    if (axis === axes.bands) {
-      return source.shard && axis < axes.y ? length : upTo(most, tile[axis]!);
-    }
+  const shard = (source.shard ?? source.chunk).map((given, axis) => {
+    const most = upTo(Math.max(1, shape[axis]!), tile[axis]!);
+    // No shard needs to be longer than the array.
+    const length = Math.min(given, most);
     const page = pages[axis];
     if (typeof page === "number") return page;
-    if (axis < axes.y) {
-      return source.shard ? length : Math.min(length, most);
+    if (axis === axes.bands) {
+      return source.shard && axis < axes.y ? length : most;
     }
-    return upTo(source.shard ? length : Math.min(length, most), tile[axis]!);
+    return upTo(length, tile[axis]!);
   });
   if (source.shard !== undefined) return shard;
   const size = () => product(shard) * bytes;

@@ -97,6 +97,7 @@ const FITS: Fit[] = [
   ["a last dimension of 3 with another name is no samples", { shape: [9, 900, 3], chunkShape: [1, 90, 3], dimensionNames: ["z", "y", "x"] }, { bands: "auto" }, [], [1, 96, 16], [9, 960, 16]],
   ["shards keep their shape", { shape: [9, 900, 900], shardShape: [3, 360, 360], chunkShape: [1, 90, 90] }, {}, [], [1, 96, 96], [3, 384, 384]],
   ["an array shorter than its chunk has smaller tiles", { shape: [10, 20], chunkShape: [512, 512] }, {}, [], [16, 32], [16, 32]],
+  ["a shard longer than the array is not", { shape: [3, 90, 100], shardShape: [900, 900, 900], chunkShape: [1, 90, 90] }, {}, [], [1, 96, 96], [3, 96, 192]],
   ["an array without elements", { shape: [0, 20], chunkShape: [1, 20] }, {}, [], [16, 32], [16, 32]],
   ["given chunks", {}, { chunks: [32, 48] }, [], [32, 48], [928, 912]],
   ["given shards", {}, { shards: [320, 480] }, [], [80, 96], [320, 480]],
@@ -162,6 +163,11 @@ Deno.test("fitTiff refuses arrays that no TIFF can hold, and options that do not
     ],
     [CELLS, { pages: ["x"] }, 'among ["t", "c", "z"]'],
     [CELLS, { pages: [3] }, "found 3"],
+    [
+      { shape: [2 ** 30, 2 ** 30, 9], chunkShape: [1, 1, 9] },
+      { shards: [2 ** 30, 2 ** 30, 16] },
+      "give the shape of smaller shards",
+    ],
   ];
   for (const [variant, options, message] of refused) {
     assertThrows(
@@ -241,6 +247,9 @@ const arrays: fc.Arbitrary<Drawn> = fc.integer({ min: 2, max: 5 }).chain(
         "last" as const,
       ),
     }),
+).filter(({ chunk, counts }) =>
+  // No index has more places.
+  chunk.reduce((p, n, i) => p * n * (counts?.[i] ?? 1), 1) < 2 ** 44
 ).filter(({ bands, shape }) =>
   bands === undefined || bands === "auto" ||
   shape.length > 2 && shape.at(bands === "first" ? -3 : -1)! < 2 ** 16
