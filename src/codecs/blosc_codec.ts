@@ -184,7 +184,7 @@ export class BloscCodec {
     view.setUint32(4, bytes.length, true);
     view.setUint32(8, blocksize, true);
     const pieces = clevel > 0 && bytes.length >= LEAST_LENGTH
-      ? await this.#encodeBlocks(bytes, header)
+      ? await this.#encodeBlocks(bytes, header, cname)
       : undefined;
     const all = pieces ?? [bytes];
     if (pieces === undefined) header[2]! |= STORED;
@@ -204,11 +204,12 @@ export class BloscCodec {
   async #encodeBlocks(
     bytes: Uint8Array,
     header: Uint8Array,
+    cname: Exclude<Compressor, "snappy">,
   ): Promise<Uint8Array[] | undefined> {
-    const { cname, clevel } = this.#configuration;
+    const { clevel } = this.#configuration;
     const frame = readHeader(header);
     const { blocksize, order, typesize } = frame;
-    const coder = new StreamCoder(this.#libraries, blocksize);
+    const coder = new StreamCoder(this.#libraries);
     const table = new Uint8Array(4 * frame.blocks);
     const starts = new DataView(table.buffer);
     const pieces: Uint8Array[] = [table];
@@ -298,7 +299,7 @@ export class BloscCodec {
       );
     }
     const view = new DataView(encoded.buffer, encoded.byteOffset);
-    const coder = new StreamCoder(this.#libraries, blocksize);
+    const coder = new StreamCoder(this.#libraries);
     const decoded = allocate(
       length,
       () => decodedMemory(length, this.#libraries.reusesMemory, encoded),

@@ -33,11 +33,9 @@ export interface Libraries {
 /** Decodes and encodes the streams of a frame. */
 export class StreamCoder {
   readonly #libraries: Libraries;
-  readonly #blocksize: number;
 
-  constructor(libraries: Libraries, blocksize: number) {
+  constructor(libraries: Libraries) {
     this.#libraries = libraries;
-    this.#blocksize = blocksize;
   }
 
   /** Decodes a stream to its length, in memory that the next stream may use again. */
@@ -58,10 +56,15 @@ export class StreamCoder {
     }
   }
 
-  /** @param level That of blosc, from 1 to 9. */
+  /**
+   * Encodes a stream. Those of `lz4` are encoded by the block, and those of `snappy` not at
+   * all.
+   *
+   * @param level That of blosc, from 1 to 9.
+   */
   encode(
     bytes: Uint8Array,
-    cname: Compressor,
+    cname: Exclude<Compressor, "lz4" | "snappy">,
     level: number,
   ): Uint8Array | Promise<Uint8Array> {
     switch (cname) {
@@ -71,10 +74,9 @@ export class StreamCoder {
         return this.#zlib(level, bytes.length).encode(bytes);
       case "zstd": {
         const zstdLevel = level === 9 ? 22 : 2 * level - 1;
-        // The memory of the frame is used again by the next one.
-        return this.#zstdOf(zstdLevel, this.#blocksize).encode(bytes);
+        return this.#zstdOf(zstdLevel, bytes.length).encode(bytes);
       }
-      default:
+      case "blosclz":
         return encodeBlosclz(bytes, { acceleration: 10 - level });
     }
   }
