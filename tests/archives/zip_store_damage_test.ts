@@ -105,16 +105,16 @@ Deno.test("ZipStore returns the right bytes or an error, whatever is damaged", a
         });
       },
     ),
-    { numRuns: 700 },
+    { numRuns: 400 },
   );
-  assert(read > 500 && refused > 200, `${read} read, ${refused} refused`);
+  assert(read > 500 && refused > 100, `${read} read, ${refused} refused`);
 });
 
 Deno.test("ZipStore inflates no more than the directory says", async () => {
-  // 64 MiB of zeros in 64 KiB, of which the directory says less.
-  const content = new Uint8Array(64 * 2 ** 20);
+  // 16 MiB of zeros in 16 KiB, of which the directory says less.
+  const content = new Uint8Array(2 ** 24);
   const bytes = new Uint8Array(deflateRawSync(content, { level: 9 }));
-  for (const size of [1000, 5 * 2 ** 20, 2 ** 26 - 1]) {
+  for (const size of [1000, 5 * 2 ** 20, 2 ** 24 - 1]) {
     const { file } = makeZip([{
       name: "c/0",
       bytes,
