@@ -134,7 +134,7 @@ const PICTURES: [string, Strips, number, number][] = [
   ["the same, with a divisor", { height: 45, rowsPerStrip: 6, gap: 1 }, 10, 3],
   ["4 MiB", { height: 64, rowsPerStrip: 64, gap: 0 }, 65536, 64],
   ["a row more", { height: 65, rowsPerStrip: 65, gap: 0 }, 65536, 13],
-  ["strips of 16 rows", { height: 80, rowsPerStrip: 16, gap: 0 }, 65536, 16],
+  ["strips of 16 rows", { height: 96, rowsPerStrip: 16, gap: 0 }, 81920, 16],
   ["large strips, apart", { height: 132, rowsPerStrip: 66, gap: 1 }, 65536, 22],
 ];
 
@@ -155,7 +155,7 @@ for (const [name, strips, width, rows] of PICTURES) {
 
 Deno.test("adoptTiffs divides tiles as wide as the picture, also the last ones, which reach below it", async () => {
   // Tiles of 16 rows, and of 32 rows in the last file, which has 40.
-  const tiles = (height: number, rows: number, first: number) => {
+  const tiles = (height: number, rows: number, first: number, gap = 1) => {
     const count = Math.ceil(height / rows);
     const start = 512;
     const head = buildTiff({
@@ -171,22 +171,26 @@ Deno.test("adoptTiffs divides tiles as wide as the picture, also the last ones, 
             "long",
             Array.from(
               { length: count },
-              (_, i) => start + i * (rows * 16 + 1),
+              (_, i) => start + i * (rows * 16 + gap),
             ),
           ],
           [325, "long", new Array(count).fill(rows * 16)],
         ],
       }],
     });
-    const file = new Uint8Array(start + count * (rows * 16 + 1));
+    const file = new Uint8Array(start + count * (rows * 16 + gap));
     file.set(head);
     for (let row = 0; row < height; row++) {
       const tile = Math.floor(row / rows);
-      const offset = start + tile * (rows * 16 + 1) + row % rows * 16;
+      const offset = start + tile * (rows * 16 + gap) + row % rows * 16;
       file.fill(first + row, offset, offset + 16);
     }
     return file;
   };
+  // Tiles of which the last one reaches below the picture stay as they are.
+  const alone = new MemoryStore([["/c/0/0.tif", tiles(40, 16, 0, 0)]]);
+  const { chunks: whole } = await adoptTiffs(alone, "");
+  assertEquals(whole.innerChunkShape, [16, 16]);
   const store = new MemoryStore([
     ["/c/0/0.tif", tiles(48, 16, 0)],
     ["/c/1/0.tif", tiles(40, 32, 48)],
