@@ -111,6 +111,10 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
     ", or stack to the number of new ones",
     ", with --dimension-names for several",
   ],
+  [
+    "set stack to the number of new dimensions",
+    "name all dimensions by --dimension-names, those of --stack first",
+  ],
   ["Expected dimensionNames to have", "Expected --dimension-names to have"],
   [
     "or list the files with their coordinates",

@@ -274,7 +274,7 @@ const MISFITS: [string, string][] = [
   ],
   [
     "DIR --template t{0}_{1}.tif --stack",
-    'has a number for its dimension y and none for x, of ["stack", "y", "x"]: number both, as by "{1}_{2}", or',
+    'has a number for its dimension y and none for x, of ["stack", "y", "x"]: name all dimensions by --dimension-names, those of --stack first, or number both, as by "{1}_{2}", or',
   ],
   [
     "DIR --template t{0}_{1}.tif --dimension-names a,b,c",

@@ -192,7 +192,7 @@ function assertBothNumbered(
       describe(dimensionNames)
     }: ${
       dimensionNames[0]?.startsWith("stack")
-        ? ""
+        ? "set stack to the number of new dimensions, or "
         : "set stack: true to put each file at one place of a new first dimension, or "
     }number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
   );

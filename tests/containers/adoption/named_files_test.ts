@@ -106,7 +106,12 @@ const KINDS: [
   [{}, "f{-3+1}.tif", [1, 2, 16, 16], 2],
   [{ bands: 3 }, "f{2+1}.tif", [1, 1, 2, 16, 16, 3], 3],
   [{}, "f{0+1}.tif", 'of ["y", "x"]: set stack', 0],
-  [{}, "f{2+1}.tif", 'of ["stack_0", "stack_1", "y", "x"]: number both', 2],
+  [
+    {},
+    "f{2+1}.tif",
+    'of ["stack_0", "stack_1", "y", "x"]: set stack to the number of new dimensions, or number both',
+    2,
+  ],
   [{}, "f{0+1}.tif", "dimension y and none for x"],
   [{}, "f{1+1}.tif", "dimension x and none for y"],
   [
