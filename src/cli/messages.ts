@@ -132,6 +132,14 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
     ": leave it out, or store the checksums elsewhere",
     ": --codecs leaves it out",
   ],
+  [
+    ": give the georeference of a GeoTIFF with this system, or none",
+    ": give --georeference with the path of a GeoTIFF that has this system, or --georeference none",
+  ],
+  [
+    ": give a bounding box instead",
+    ": give --georeference xmin,ymin,xmax,ymax,EPSG:N instead",
+  ],
   ['--others set to "copy"', "--others copy"],
   ["Expected the store's root to be a folder", "Expected a folder"],
   [", or give a shardShape", ""],

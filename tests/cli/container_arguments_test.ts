@@ -78,7 +78,7 @@ Deno.test("convert refuses wrong options for TIFF and zip files, and says what w
       ],
       [
         [...recoded, "--georeference", "0,0,1,1,EPSG:5773"],
-        'found "EPSG:5773"',
+        'found "EPSG:5773": give --georeference with the path of a GeoTIFF that has this system, or --georeference none',
       ],
       [
         tiff,
@@ -183,7 +183,7 @@ Deno.test("convert refuses a place for an array of another size, and one transfo
     const other = await run(`${folder}/a.json`, "--only", "0");
     assertStringIncludes(
       other.err,
-      "Expected the georeference of an array of 60 × 100 elements along y and x, found one for 6 × 6",
+      "Expected the georeference of an array of 60 × 100 elements along y and x, found one for 6 × 6: give --georeference xmin,ymin,xmax,ymax,EPSG:N instead",
     );
     assertEquals([turned.code, other.code], [2, 2]);
     // A box has a transform for each.
