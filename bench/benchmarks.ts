@@ -12,6 +12,7 @@ import { benchKinds } from "./kinds.ts";
 import { benchJoin, benchSplit } from "./memory.ts";
 import type { Options } from "./options.ts";
 import { benchRead } from "./read.ts";
+import { benchRecode } from "./recode.ts";
 import { benchServe } from "./serve.ts";
 import { benchSmall } from "./small.ts";
 import { benchVolume } from "./volume.ts";
@@ -39,5 +40,6 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   adopt: { title: "Adopting TIFF files", run: benchAdopt },
   archives: { title: "Archives", run: benchArchives },
   convert: { title: "Converting", run: benchConvert },
+  recode: { title: "Recoding", run: benchRecode },
   serve: { title: "Serving", run: benchServe },
 };
