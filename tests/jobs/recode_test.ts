@@ -2,8 +2,11 @@ import {
   type ArrayMetadata,
   arrayMetadata,
   DamageError,
+  encodeShard,
   FileSystemStore,
   MemoryStore,
+  MetadataError,
+  parseShardLayout,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
@@ -439,4 +442,58 @@ Deno.test("threads that fail on damaged chunks leave the error to the calling th
     );
     assertEquals(error.key, "/c/1/3");
   }
+});
+
+Deno.test("convert refuses to recode shards with other codecs beside them, and writes nothing", async () => {
+  const metadata = plainArray({ shardShape: [6, 8] }).metadata;
+  const source = new MemoryStore();
+  const document = { ...metadata, codecs: [...metadata.codecs, "crc32c"] };
+  const bytes = new TextEncoder().encode(JSON.stringify(document));
+  await source.set("/zarr.json", bytes);
+  const store = new MemoryStore();
+  const error = await assertRejects(() => convert(source, store, RECODE));
+  assertInstanceOf(error, MetadataError);
+  assertEquals(await Array.fromAsync(store.list()), []);
+});
+
+Deno.test("convert flattens shards in shards when it recodes them", async () => {
+  const array = plainArray({ shardShape: [6, 8], codecs: [] });
+  const [outer] = array.metadata.codecs as unknown as [
+    { name: string; configuration: Record<string, unknown> },
+  ];
+  const nested = {
+    ...array.metadata,
+    codecs: [{
+      ...outer,
+      configuration: {
+        ...outer.configuration,
+        codecs: [{
+          ...outer,
+          configuration: { ...outer.configuration, chunk_shape: [1, 2] },
+        }],
+      },
+    }],
+  };
+  const source = await storePlain(array) as MemoryStore;
+  const inner = encodeShard(
+    Array.from({ length: 6 }, (_, i) => new Uint8Array([i, 0, i, 1])),
+    parseShardLayout(nested.codecs[0]!.configuration.codecs[0], [3, 4]),
+  );
+  const shard = encodeShard(
+    [undefined, inner, undefined, inner],
+    parseShardLayout(nested.codecs[0], [6, 8]),
+  );
+  for await (const key of source.list()) await source.delete(key);
+  const document = new TextEncoder().encode(JSON.stringify(nested));
+  await source.set("/zarr.json", document);
+  await source.set("/c/0/0", shard);
+  const store = new MemoryStore();
+  const { arrays } = await convert(source, store, {
+    recode: { codecs: "none", chunks: [1, 2], shards: null },
+  });
+  const read = await readPlain(store, arrays[0]!.metadata, array);
+  assertEquals(
+    [...read.elements.subarray(2 * 4, 2 * 8)],
+    [0, 0, 0, 1, 1, 0, 1, 1],
+  );
 });

@@ -2,7 +2,12 @@ import { type Share, storageOf, unsizedPart } from "../../arrays/mod.ts";
 import { verifyChecksum } from "../../checksum/mod.ts";
 import type { Codecs } from "../../codecs/mod.ts";
 import { flattenLayers } from "../../concat_parts/mod.ts";
-import { describe, isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
+import {
+  describe,
+  inDocument,
+  isDamage,
+  UnfinishedWriteError,
+} from "../../errors/mod.ts";
 import { isSameJson, namedCodecs } from "../../metadata/mod.ts";
 import {
   isSameBytes,
@@ -18,14 +23,15 @@ import {
   type ShardContainer,
   type ShardLayout,
 } from "../../shards/mod.ts";
-import type { StoreKey } from "../../stores/mod.ts";
+import { describeStore, type StoreKey } from "../../stores/mod.ts";
 import {
   type ChunkBlock,
   repeatElement,
   type Threads,
 } from "../../threads/mod.ts";
+import { parseShardLevels } from "../../zarrita/mod.ts";
 import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
-import { type Place, rootIn } from "../hierarchy/node_location.ts";
+import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied } from "../convert/copy_value.ts";
@@ -185,6 +191,7 @@ export class RecodedArray {
   ): Promise<RecodedArray> {
     const { source, target } = planned;
     const { metadata } = source;
+    assertReadable(planned, place);
     const [from, to] = [source, target].map(({ metadata }) =>
       encodingOf(metadata)
     ) as [ReturnType<typeof encodingOf>, ReturnType<typeof encodingOf>];
@@ -1108,6 +1115,18 @@ class BlockMemory {
       steps: counts.map(() => 1),
     };
   }
+}
+
+/** Refuses shards whose inner chunks cannot be read, since other codecs stand beside them. */
+function assertReadable(
+  { source, path }: PlannedArray,
+  place: Place,
+): void {
+  inDocument(
+    documentKey(place, path),
+    describeStore(place.store),
+    () => parseShardLevels(source.metadata),
+  );
 }
 
 /** Refuses to change the byte order of elements that hold numbers of different lengths. */
