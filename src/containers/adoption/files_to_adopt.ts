@@ -251,6 +251,13 @@ export function filesOfShare<
   });
 }
 
+/** The file that every share reads, of at least one. */
+export function commonFile<
+  T extends { coordinates?: readonly number[] },
+>(files: readonly T[]): T {
+  return references(files)[0] ?? files[0]!;
+}
+
 /** The files that show the shape of the array. */
 function references<T extends { coordinates?: readonly number[] }>(
   files: readonly T[],

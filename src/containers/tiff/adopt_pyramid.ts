@@ -20,6 +20,7 @@ import {
   writeAdoption,
 } from "../adoption/adopt_files.ts";
 import type { AdoptedArray } from "../adoption/adoption_options.ts";
+import { commonFile } from "../adoption/files_to_adopt.ts";
 import { notesOnStarts } from "../adoption/suggest_format.ts";
 import {
   type AdoptPyramidOptions,
@@ -28,6 +29,7 @@ import {
 import {
   geoArrayAttributes,
   type GeoPlace,
+  geoPlaceOf,
   joinAttributes,
 } from "./geo_attributes.ts";
 import { pyramidAttributes } from "./pyramid_attributes.ts";
@@ -123,23 +125,26 @@ export async function adoptPyramid(
     storeOptions,
   );
   const { place, notes: placeNotes } = geoPlaceOfTiffs(read);
-  const { levels, areBandsFirst, notes } = levelsOf(read, place === undefined);
+  // One file decides for all shares, also where the places of others do not fit.
+  const { key } = commonFile(files);
+  const { picture } = read.find((file) => file.key === key)!;
+  const isNested = picture.place !== undefined &&
+    geoPlaceOf(picture.place) !== undefined;
+  const { levels, areBandsFirst, notes } = levelsOf(read, !isNested);
   progress.total = toRead.length + levels.length * written;
-  const paths = levels.map((_, i) =>
-    place === undefined ? `${i}` : `${i}/${VARIABLE}`
-  );
+  const paths = levels.map((_, i) => isNested ? `${i}/${VARIABLE}` : `${i}`);
   const documents = documentsOf(read, levels, place, paths, {
     ...options,
     encoding,
     name: options.name ?? read[0]!.series?.name ?? path.split("/").at(-1)!,
     dimensionNames: options.dimensionNames ??
-      (place && namesForGdal(levels[0]!.shard.dimensionNames)),
+      (isNested ? namesForGdal(levels[0]!.shard.dimensionNames) : undefined),
   });
   const groupOptions = { overwrite, ...storeOptions };
   const groups = [
     await planGroup(store, document, documents.group, false, groupOptions),
   ];
-  if (place !== undefined) {
+  if (isNested) {
     for (const i of levels.keys()) {
       const key: StoreKey = `${root}/${i}/zarr.json`;
       groups.unshift(await planGroup(store, key, {}, true, groupOptions));

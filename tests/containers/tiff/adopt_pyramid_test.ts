@@ -512,6 +512,37 @@ Deno.test("shares of adoptPyramid and a last run make the group of one run", asy
   });
 });
 
+Deno.test("shares of adoptPyramid agree on the paths of levels where one file has another place", async () => {
+  const sizes: Size[] = [[32, 32], [16, 16]];
+  for (const odd of [0, 1, 2, 3, 4, 5]) {
+    await inTempDir(async (folder) => {
+      const files: { coordinates: number[]; key: StoreKey }[] = [];
+      for (let i = 0; i < 6; i++) {
+        const [row, column] = [Math.floor(i / 3), i % 3];
+        const x = i === odd ? 9999 : 320 * column;
+        const entries = geoEntries(x, -640 * row);
+        const name = `${i}.tif` as const;
+        await Deno.writeFile(
+          `${folder}/${name}`,
+          pyramidFile(sizes, { entries }),
+        );
+        files.push({ coordinates: [row, column], key: `/${name}` as StoreKey });
+      }
+      const store = new FileSystemStore(folder);
+      for (const index of [0, 1, 2]) {
+        await adoptPyramid(store, "a", { files, share: { index, count: 3 } });
+      }
+      const { levels } = await adoptPyramid(store, "a", {
+        files,
+        finish: true,
+      });
+      assertEquals(levels.map(({ path }) => path), ["0/data", "1/data"]);
+      const { findings } = await verify(store, "a", { deep: true });
+      assertEquals(findings, []);
+    });
+  }
+});
+
 Deno.test("verify finds a file that was changed after adoptPyramid, in each level", async () => {
   const [file, other] = [SIZES, [[80, 64], [40, 48], [20, 24]] as Size[]]
     .map((sizes) => pyramidFile(sizes));
