@@ -26,7 +26,7 @@ const OF_MACOS = "__MACOSX";
 export function findFolder(
   key: StoreKey,
   names: Iterable<string>,
-  path: string | undefined = "",
+  path: string,
 ): ArchiveFolder {
   const given = path === "" ? "" : `${path}/`;
   const documents = new Set<string>();

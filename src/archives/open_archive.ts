@@ -143,24 +143,24 @@ interface Opening {
 export class OpenArchive {
   readonly #store: Store;
   readonly key: StoreKey;
-  readonly #path: string | undefined;
+  /** The path of the folder that is shown. */
+  readonly path: string;
   readonly #follows: boolean;
   #state: ArchiveState | undefined;
   #opening: Opening | undefined;
 
   /**
-   * @param path The path of the folder that is shown.
    * @param follows Whether reads go on with the new state of an archive that has changed.
    */
   constructor(
     store: Store,
     key: StoreKey,
-    path: string | undefined,
+    path: string,
     follows: boolean,
   ) {
     this.#store = store;
     this.key = key;
-    this.#path = path;
+    this.path = path;
     this.#follows = follows;
   }
 
@@ -283,7 +283,7 @@ export class OpenArchive {
         state = new ArchiveState(store, this.key, {
           size: file.size,
           entries,
-          folder: findFolder(this.key, entries.names(), this.#path),
+          folder: findFolder(this.key, entries.names(), this.path),
           comment: new Uint8Array(directory.comment),
           digest,
         });

@@ -1,6 +1,7 @@
 import {
   BOOLEAN,
   checkOptions,
+  describe,
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
@@ -384,7 +385,7 @@ export class ZipStore implements Store {
   /**
    * Describes the store, for messages; `console.log` prints this too.
    *
-   * @returns The class, the key of the archive and its store.
+   * @returns The class, the key of the archive and its store, and the path, if one was given.
    *
    * @example
    * ```ts
@@ -397,7 +398,8 @@ export class ZipStore implements Store {
    * ```
    */
   toString(): string {
-    return `ZipStore(${this.#archive.place})`;
+    const { place, path } = this.#archive;
+    return `ZipStore(${place}${path === "" ? "" : `, ${describe(path)}`})`;
   }
 
   #of(state: ArchiveState): EntryBytes {

@@ -149,6 +149,21 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
 /** Matches a store in a message, and its path or URL. */
 const STORE = /\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 
+/** Matches a zip archive in a store, and the path of a folder in the archive. */
+const ARCHIVE =
+  /\bZipStore\("([^"]*)" of ((?:FileSystem|Http|S3)Store)\(([^()?]+)([^()]*)\)(?:, "([^"]*)")?\)/g;
+
+/** Shows an archive, or a folder in one, as a store at its path or URL. */
+function withArchives(message: string): string {
+  return message.replaceAll(
+    ARCHIVE,
+    (_, key, store, root, query, path) =>
+      `${store}(${root.replace(/\/$/, "")}${key}${
+        path === undefined ? "" : `/${path}`
+      }${query})`,
+  );
+}
+
 /** Matches the root of a store, which is the folder that was typed. */
 const ROOT = /"\/" in (?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 
@@ -174,7 +189,7 @@ function withPlaces(message: string): string {
  * `the option "dryRun"`, and the path or the URL for a store.
  */
 export function withOptionNames(message: string): string {
-  const renamed = withPlaces(message)
+  const renamed = withPlaces(withArchives(message))
     .replaceAll(
       QUOTED,
       (_, names: string) =>

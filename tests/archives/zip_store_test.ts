@@ -308,6 +308,16 @@ Deno.test("ZipStore refuses values above a limit by their declared size", async 
   }
 });
 
+Deno.test("ZipStore describes itself by the archive and the path", () => {
+  const files = new MemoryStore();
+  const text = 'ZipStore("/x.zarr.zip" of MemoryStore(0)';
+  assertEquals(String(new ZipStore(files, KEY)), `${text})`);
+  assertEquals(
+    String(new ZipStore(files, KEY, { path: "a" })),
+    `${text}, "a")`,
+  );
+});
+
 Deno.test("ZipStore finds the folder of the node", async () => {
   const cases: [
     names: string[],
