@@ -497,3 +497,67 @@ Deno.test("convert flattens shards in shards when it recodes them", async () => 
     [0, 0, 0, 1, 1, 0, 1, 1],
   );
 });
+
+Deno.test("convert leaves nothing of a shard that is stored while it is made, if it fails or is aborted", async () => {
+  for (const way of ["damage", "abort", "full disk"] as const) {
+    const folder = await Deno.makeTempDir();
+    try {
+      const source = await storePlain(plainArray()) as MemoryStore;
+      const last = (await source.get("/c/3/3"))!;
+      if (way === "damage") await source.set("/c/3/3", last.slice(0, -3));
+      const aborting = new AbortController();
+      let reads = 0;
+      const counted: Store = {
+        list: (prefix, options) => source.list(prefix, options),
+        get(key, options) {
+          if (way === "abort" && ++reads === 12) {
+            aborting.abort(new Error("Enough"));
+          }
+          return source.get(key, options);
+        },
+      };
+      const files = new FileSystemStore(folder);
+      const target: Store = way === "full disk"
+        ? {
+          get: (key, options) => files.get(key, options),
+          delete: (key, options) => files.delete(key, options),
+          list: (prefix, options) => files.list(prefix, options),
+          set(key, value, options) {
+            if (!key.startsWith("/c")) return files.set(key, value, options);
+            (value as ReadableStream).cancel?.();
+            return Promise.reject(new Error("The disk is full"));
+          },
+        }
+        : files;
+      const recode = { chunks: [1, 1], shards: [10, 13] };
+      const error = await assertRejects(
+        () =>
+          convert(counted, target, {
+            recode,
+            memory: 1,
+            threads: 0,
+            signal: aborting.signal,
+          }),
+        Error,
+      );
+      const message = {
+        damage: "/c/3/3",
+        abort: "Enough",
+        "full disk": "The disk is full",
+      }[way];
+      assert(error.message.includes(message), `${way}: ${error.message}`);
+      const found: string[] = [];
+      for await (const key of files.list()) found.push(key);
+      assertEquals(found, ["/.zarr-parts-unfinished.json"]);
+      const left = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+      assertEquals(
+        left.filter((name) =>
+          !["c", ".zarr-parts-unfinished.json"].includes(name)
+        ),
+        [],
+      );
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+});

@@ -127,6 +127,7 @@ export class RecodedArray {
   readonly #groupGrid: readonly number[];
   #source: SourceChunks | undefined;
   #share: Share | undefined;
+  #total: number | undefined;
 
   private constructor(
     planned: PlannedArray,
@@ -278,6 +279,10 @@ export class RecodedArray {
 
   /** The number of stored chunks of the target that are made, or found to have no elements but the fill value. */
   get total(): number {
+    return this.#total ??= this.#countObjects();
+  }
+
+  #countObjects(): number {
     const { listed } = this.#source!;
     const objects = this.planned.target.gridShape;
     if (listed === undefined && this.#share === undefined) {
