@@ -63,7 +63,8 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    * About the most bytes of chunks that are in memory at the same time with `recode`: half of
    * it for elements, half for encoded chunks. Threads need memory for two chunks each beside
    * it, and single chunks, and shards in a `container`, may need more. Less memory can mean
-   * that chunks are decoded several times. Default: 256 MiB, or more for large chunks.
+   * that chunks are decoded several times. Default: 256 MiB or, for larger chunks, four of
+   * them for each thread, up to 2 GiB, but at least four of them.
    */
   readonly memory?: number | undefined;
   /**

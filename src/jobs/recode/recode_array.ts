@@ -55,6 +55,8 @@ import { type SourceChunk, SourceChunks } from "./source_chunks.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
 export const DEFAULT_MEMORY = 256 * 2 ** 20;
+/** The most memory that is taken for many threads, in bytes. */
+const MOST_FOR_THREADS = 2 ** 31;
 /** The decoded bytes of chunks of one shard that are read together. */
 const READ_BYTES = 4 * 2 ** 20;
 /** The decoded bytes of chunks that are read together where each is stored alone. */
@@ -159,7 +161,8 @@ export class RecodedArray {
     );
     this.#memory = settings.memory ?? Math.max(
       DEFAULT_MEMORY,
-      4 * (settings.threads + 1) * largest,
+      Math.min(4 * (settings.threads + 1) * largest, MOST_FOR_THREADS),
+      4 * largest,
     );
     const shapes = {
       shape,
