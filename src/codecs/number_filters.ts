@@ -6,7 +6,7 @@
  * Source: https://numcodecs.readthedocs.io/en/stable/filter/index.html
  */
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { isWhole, refuse } from "../metadata/mod.ts";
 import {
   castValues,
   isNumberType,

@@ -7,7 +7,7 @@
  * what it leaves out: the name on npm, the command, and what registries show.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -25,7 +25,8 @@ const DENO = "2.9.6";
 
 /** What `deno pack` writes into `package.json`, as far as this program reads it. */
 interface PackedManifest {
-  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 /** Builds the package in a folder, and returns the path of the folder of the package in it. */
@@ -39,6 +40,7 @@ export async function buildPackage(folder: string): Promise<string> {
   await run("tar", ["-xzf", packed, "-C", folder]);
   const root = join(folder, "package");
   await renamePackage(root);
+  await removeCommand(join(root, "src/cli"));
   await mkdir(join(root, "bin"));
   await cp(
     join(ROOT, "tools/npm/launcher.js"),
@@ -50,15 +52,19 @@ export async function buildPackage(folder: string): Promise<string> {
   ) as PackedManifest;
   await writeFile(
     join(root, "package.json"),
-    JSON.stringify(completed(manifest), null, 2) + "\n",
+    JSON.stringify(await completed(manifest, root), null, 2) + "\n",
   );
   return root;
 }
 
 /** Adds to the manifest of `deno pack` what npm needs. */
-function completed(manifest: PackedManifest): object {
+async function completed(
+  manifest: PackedManifest,
+  root: string,
+): Promise<object> {
   return {
     ...manifest,
+    dependencies: await usedBy(root, manifest.dependencies),
     name: NAME,
     description:
       "Zarr v3 arrays with the suffix chunk key encoding and the concat-parts storage transformer: shards that are TIFF or zip files, chunks in several objects, and a command line",
@@ -66,13 +72,37 @@ function completed(manifest: PackedManifest): object {
     ...repository(),
     homepage: "https://jsr.io/@zarr-parts/zarr-parts",
     engines: { node: ">=20.16" },
-    sideEffects: ["./bin/*.js", "./src/cli/main.js"],
+    sideEffects: ["./bin/*.js"],
+    exports: {
+      ...manifest.exports,
+      "./cli": { types: "./src/cli/main.d.ts", default: "./bin/command.js" },
+    },
     bin: { [NAME]: "./bin/zarr-parts.js" },
     // Those who import the library alone may leave it out by `npm install --omit=optional`.
     optionalDependencies: { deno: DENO },
     peerDependencies: { zarrita: zarritaRange() },
     peerDependenciesMeta: { zarrita: { optional: true } },
   };
+}
+
+/** Those dependencies that modules import. The bundled command holds its own. */
+async function usedBy(
+  root: string,
+  dependencies: Readonly<Record<string, string>>,
+): Promise<object> {
+  const imported = new Set<string>();
+  for (const name of await readdir(join(root, "src"), { recursive: true })) {
+    if (!name.endsWith(".js")) continue;
+    const text = await readFile(join(root, "src", name), "utf8");
+    for (const [, path] of text.matchAll(/\b(?:from|import)\s*\(?"([^"]+)"/g)) {
+      imported.add(
+        path!.split("/").slice(0, path![0] === "@" ? 2 : 1).join("/"),
+      );
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(dependencies).filter(([name]) => imported.has(name)),
+  );
 }
 
 /** The repository that builds the package, which npm compares with the provenance of the tarball. */
@@ -87,6 +117,13 @@ function repository(): object {
 function zarritaRange(): string {
   const version = /@([\d.]+)$/.exec(config.imports.zarrita)![1]!;
   return `~${version}`;
+}
+
+/** Removes the modules of the command line, which the bundled command replaces, and leaves their types. */
+async function removeCommand(folder: string): Promise<void> {
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (/\.(?:js|css)$/.test(name)) await rm(join(folder, name));
+  }
 }
 
 /** Gives the package its name on npm in all examples. */

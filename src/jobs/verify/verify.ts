@@ -157,7 +157,7 @@ export async function verify(
   if (store instanceof ZipStore) await verifyArchive(store, findings, options);
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
   const verifyAll = (decoding?: ChunkDecoding) =>
-    verifyChunks(place, arrays, findings, options, decoding);
+    verifyChunks(arrays, findings, options, decoding);
   const chunks = options.deep
     ? await withDecoding(options, verifyAll)
     : await verifyAll();
@@ -264,7 +264,6 @@ async function brokenKey(
 
 /** Verifies the chunks of the arrays, or those of a share. Returns the number of present ones. */
 async function verifyChunks(
-  place: Place,
   arrays: readonly OpenedArray[],
   findings: Findings,
   options: VerifyOptions,
