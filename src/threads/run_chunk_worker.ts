@@ -176,7 +176,7 @@ async function run(
   copyIntoChunk(elements, { bytes, strides }, elementSize);
   if (leaveOut && isRepeated(bytes, leaveOut)) return true;
   const encoded = await coder.encode({ bytes, strides });
-  return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
+  return givenAway(encoded);
 }
 
 /** Decodes a chunk, and encodes it by other codecs. */
@@ -192,7 +192,7 @@ async function recode(
   copyElements(to, { ...decoded, offset: 0 }, counts ?? shape, elementSize);
   if (leaveOut && isRepeated(bytes, leaveOut)) return true;
   const encoded = await (await known.recoder()).encode({ bytes, strides });
-  return encoded.buffer === bytes.buffer ? copyBytes(encoded) : encoded;
+  return givenAway(encoded);
 }
 
 /** Returns memory for the elements of a chunk, which the next chunk uses again. */
@@ -203,6 +203,12 @@ function memoryFor(
   const length = shape.reduce((product, n) => product * n, elementSize);
   if (gathered.length !== length) gathered = new Uint8Array(length);
   return gathered;
+}
+
+/** Leaves the memory for elements to encoded bytes that lie in it. */
+function givenAway(encoded: Uint8Array): Uint8Array {
+  if (encoded.buffer === gathered.buffer) gathered = new Uint8Array();
+  return encoded;
 }
 
 /** The memory for elements that are encoded. */
