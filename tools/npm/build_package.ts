@@ -12,13 +12,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import config from "../../deno.json" with { type: "json" };
-import { bundleCommand } from "./bundle_command.ts";
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The name of the package on npm, which is that of the command. */
 const NAME = "zarr-parts";
+
+/** The packages of npm that bundle the command, besides its own. */
+const BUNDLER = ["rolldown@1.3.2", "eventemitter3@5.0.1"];
 
 /** The version of Deno that runs the command. */
 const DENO = "2.9.6";
@@ -40,13 +42,13 @@ export async function buildPackage(folder: string): Promise<string> {
   await run("tar", ["-xzf", packed, "-C", folder]);
   const root = join(folder, "package");
   await renamePackage(root);
-  await removeCommand(join(root, "src/cli"));
   await mkdir(join(root, "bin"));
   await cp(
     join(ROOT, "tools/npm/launcher.js"),
     join(root, "bin/zarr-parts.js"),
   );
-  await bundleCommand(join(root, "bin/command.js"));
+  await bundleCommand(root);
+  await removeCommand(join(root, "src/cli"));
   const manifest = JSON.parse(
     await readFile(join(root, "package.json"), "utf8"),
   ) as PackedManifest;
@@ -72,7 +74,7 @@ async function completed(
     ...repository(),
     homepage: "https://jsr.io/@zarr-parts/zarr-parts",
     engines: { node: ">=20.16" },
-    sideEffects: ["./bin/*.js"],
+    sideEffects: ["./bin/**"],
     exports: {
       ...manifest.exports,
       "./cli": { types: "./src/cli/main.d.ts", default: "./bin/command.js" },
@@ -117,6 +119,16 @@ function repository(): object {
 function zarritaRange(): string {
   const version = /@([\d.]+)$/.exec(config.imports.zarrita)![1]!;
   return `~${version}`;
+}
+
+/** Bundles the command line into the folder `bin`. */
+async function bundleCommand(root: string): Promise<void> {
+  // deno-fmt-ignore
+  const install = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", ...BUNDLER];
+  await run("npm", install, { cwd: root });
+  const config = join(ROOT, "tools/npm/rolldown.config.js");
+  await run("npx", ["rolldown", "-c", config], { cwd: root });
+  await rm(join(root, "node_modules"), { recursive: true });
 }
 
 /** Removes the modules of the command line, which the bundled command replaces, and leaves their types. */

@@ -63,7 +63,7 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * ```ts
  * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
  * import { readTiffOptions } from "@zarr-parts/zarr-parts/tiff";
- * import { assertEquals } from "@std/assert";
+ * import { assert, assertEquals } from "@std/assert";
  *
  * const store = new MemoryStore();
  * const metadata = arrayMetadata({
@@ -80,8 +80,9 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * await createArrayChunks(store, "height", metadata);
  *
  * const { georeference } = await readTiffOptions(store, "height");
- * assertEquals(georeference?.modelPixelScale, [30, 30, 0]);
- * assertEquals(georeference?.modelTiepoint, [0, 0, 0, 399_960, 5_300_040, 0]);
+ * assert(georeference !== undefined && "modelPixelScale" in georeference);
+ * assertEquals(georeference.modelPixelScale, [30, 30, 0]);
+ * assertEquals(georeference.modelTiepoint, [0, 0, 0, 399_960, 5_300_040, 0]);
  * ```
  */
 export async function readTiffOptions(

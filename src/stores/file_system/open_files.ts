@@ -83,7 +83,8 @@ export class OpenFiles {
   }
 
   #stopTimer(): void {
-    clearTimeout(this.#timer);
+    // Deno loads a module of Node for `clearTimeout`.
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 }
