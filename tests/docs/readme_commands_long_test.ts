@@ -8,7 +8,7 @@ import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
 /** Commands that other tests run, or that need a registry. */
 const NOT_HERE =
-  /^(npx -y deno@\S+ task (demo|test)\b|npx jsr |deno add |(deno run|\w+=\S+ deno serve) .* examples\/)/;
+  /^(npx -y deno@\S+ task (demo|test)\b|npx zarr-parts |npm install |deno add |(deno run|\w+=\S+ deno serve) .* examples\/)/;
 const CLI = /^(zarr-parts|npx -y deno@\S+ task cli) /;
 
 /** The commands of the README, without comments. */
