@@ -181,14 +181,24 @@ export function drawTree({ nodes }: Inspection, place: string): string[] {
       branch.branches.set(name, next);
       branch = next;
     }
-    branch.text = textOf(node);
+    branch.text = textOf(node, node.path === "" ? 3 : formatOf(nodes[0]!));
   }
   return [`${place}  ${root.text}`, ...linesBelow(root, "")];
 }
 
-function textOf(node: Inspection["nodes"][number]): string {
+type InspectedNode = Inspection["nodes"][number];
+
+function formatOf(node: InspectedNode): 2 | 3 {
+  return node.kind === "invalid" ? 3 : node.zarrFormat;
+}
+
+/** @param above The version of Zarr that the line of the outermost group tells. */
+function textOf(node: InspectedNode, above: 2 | 3): string {
   if (node.kind === "invalid") return `not valid: ${node.message}`;
-  const version = node.zarrFormat === 2 ? ["Zarr v2, shown as v3"] : [];
+  const isTold = node.zarrFormat === above;
+  const version = node.zarrFormat === 3 || isTold
+    ? []
+    : ["Zarr v2, shown as v3"];
   if (node.kind === "group") return ["group", ...version].join("  ");
   const { metadata, parts } = node;
   const stored = storedText(node);

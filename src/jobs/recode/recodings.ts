@@ -7,7 +7,8 @@ import type {
 import type { ConvertPlan, PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
 import type { ThreadsInUse } from "./element_codecs.ts";
-import { RecodedArray, type RecodeSink } from "./recode_array.ts";
+import { RecodedArray } from "./recode_array.ts";
+import type { RecodeSink } from "./recode_run.ts";
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
 const LEAST_TO_START = 16 * 2 ** 20;
