@@ -372,7 +372,7 @@ Deno.test("convert recodes texts of any length, if their chunks keep their shape
   assertEquals(await back.get("/c/1"), text);
   const error = await assertRejects(
     () => target(source, { recode: { chunks: [4] } }),
-    TypeError,
+    RangeError,
   );
   assert(error.message.includes(`data type "string"`), error.message);
 });

@@ -114,6 +114,31 @@ Deno.test("recode keeps the byte order, and replaces all other codecs", async ()
   assertEquals(storage_transformers, undefined);
 });
 
+Deno.test("recode keeps all codecs up to the bytes of texts of any length, and refuses to divide texts", async () => {
+  const transpose = { name: "transpose", configuration: { order: [1, 0] } };
+  const texts = {
+    ...arrayMetadata({ shape: [4, 6], dataType: "uint8", chunkShape: [2, 3] }),
+    data_type: "string",
+    fill_value: "",
+    codecs: [transpose, { name: "vlen-utf8" }, { name: "gzip" }],
+  } as ArrayMetadata;
+  assertEquals((await recoded(texts, { codecs: "none" })).codecs, [
+    transpose,
+    { name: "vlen-utf8" },
+  ]);
+  const divided: Recoding[] = [
+    { chunks: [4, 3] },
+    { codecs: [{ name: "vlen-utf8" }] },
+  ];
+  for (const recode of divided) {
+    await assertRejects(
+      () => recoded(texts, recode),
+      RangeError,
+      'Cannot divide elements of the data type "string"',
+    );
+  }
+});
+
 const TEXTS: [text: string, codecs: unknown[]][] = [
   ["none", []],
   ["zstd", [{ name: "zstd", configuration: { level: 3, checksum: false } }]],

@@ -35,8 +35,9 @@ export interface Recoding {
   /**
    * The codecs of chunks, or of inner chunks if there are shards: a text such as `"zstd:5"`,
    * `"blosc:lz4"` or `"none"`, or a list of such texts and of metadata of codecs. All codecs
-   * of the source are replaced, also a `transpose`. The codec from array to bytes is added if
-   * it is missing: that of the source if it is `bytes`, so that the byte order stays.
+   * of the source are replaced, also a `transpose`, which stays for texts of any length. The
+   * codec from array to bytes is added if it is missing: that of the source if it is `bytes`,
+   * so that the byte order stays.
    */
   readonly codecs?:
     | string
@@ -147,6 +148,7 @@ export function recodedMetadata(
       : encoding.isSharded && isSameShape(shardShape, encoding.objectShape) &&
         (shards === undefined || hasUsualShards(metadata)));
   if (isSame) return metadata;
+  assertKnownLength(metadata, encoding, { chunkShape, codecs: inner });
   const recoded: ArrayMetadata = {
     ...metadata,
     chunk_grid: {
@@ -164,6 +166,27 @@ export function recodedMetadata(
     }],
   };
   return withParts(recoded, metadata);
+}
+
+/** Refuses other chunks, and other codecs up to the bytes, for elements of any length. */
+function assertKnownLength(
+  { data_type }: ArrayMetadata,
+  before: ArrayEncoding,
+  after: Pick<ArrayEncoding, "chunkShape" | "codecs">,
+): void {
+  if (elementForm(data_type) !== undefined) return;
+  const [from, to] = [before, after].map(({ codecs }) =>
+    codecs.filter(({ name }) => codecKind(name) !== "bytes_to_bytes")
+      .map(writtenOut)
+  );
+  const isKept = isSameShape(before.chunkShape, after.chunkShape) &&
+    isSameJson(from, to);
+  if (isKept) return;
+  throw new RangeError(
+    `Cannot divide elements of the data type ${
+      describeType(data_type)
+    } into other chunks, since they have no known length; expected other codecs from bytes to bytes, or other shards, alone`,
+  );
 }
 
 /** Whether the shards of an array have the form that a recoding gives to shards. */
@@ -270,7 +293,13 @@ function codecsOf(
   if (!kinds.includes("array_to_bytes")) {
     const first = kinds.findIndex((kind) => kind !== "array_to_array");
     const place = first < 0 ? codecs.length : first;
-    codecs.splice(place, 0, toBytes(data_type, encoding));
+    const isKept = elementForm(data_type) === undefined && place === 0;
+    const kept = isKept
+      ? encoding.codecs.filter(({ name }) =>
+        codecKind(name) === "array_to_array"
+      )
+      : [];
+    codecs.splice(place, 0, ...kept, toBytes(data_type, encoding));
   }
   const name = typeof data_type === "string" ? data_type : data_type.name;
   const bits = coreDataType(name)?.bits ?? 8 * elementSize;
