@@ -29,9 +29,23 @@ function storeOf(place: string): Store {
   throw new UsageError(
     `Cannot open ${
       JSON.stringify(place)
-    }: expected a path, or a URL with http:, https:, s3: or file:`,
+    }: expected a path, or a URL with http:, https:, s3: or file:${
+      OTHER_CLOUDS[scheme.toLowerCase()] ?? ""
+    }`,
   );
 }
+
+/** How the buckets of other clouds are reached, by the schemes of their URLs. */
+const OTHER_CLOUDS: Readonly<Record<string, string>> = {
+  gs:
+    "; https://storage.googleapis.com/BUCKET/… reads public data, and s3://BUCKET/… with AWS_ENDPOINT_URL=https://storage.googleapis.com and an HMAC key reads and writes",
+  gcs:
+    "; https://storage.googleapis.com/BUCKET/… reads public data, and s3://BUCKET/… with AWS_ENDPOINT_URL=https://storage.googleapis.com and an HMAC key reads and writes",
+  az:
+    "; https://ACCOUNT.blob.core.windows.net/CONTAINER/… with a shared access signature reads",
+  abfs:
+    "; https://ACCOUNT.blob.core.windows.net/CONTAINER/… with a shared access signature reads",
+};
 
 /** Matches the path of the document of a node, which users type where they mean the folder of the node. */
 const DOCUMENT = /[\/\\](?:zarr\.json|\.zarray|\.zgroup|\.zattrs|\.zmetadata)$/;
