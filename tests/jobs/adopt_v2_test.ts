@@ -504,9 +504,23 @@ Deno.test("zarr-parts inspect says that nodes are of Zarr v2", async () => {
     for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
     const { out } = await runCli("inspect", folder);
     assert(out.startsWith(`${folder}  group  Zarr v2, shown as v3\n`), out);
-    assert(
-      out.includes("a  uint16  3 × 2  1 of 2 chunks  Zarr v2, shown as v3"),
+    // The line of the outermost group says it for all nodes.
+    assert(out.includes("a  uint16  3 × 2  1 of 2 chunks\n"), out);
+    const mixed = `${folder}/mixed`;
+    await Deno.mkdir(mixed);
+    await Deno.rename(`${folder}/a`, `${mixed}/a`);
+    await Deno.writeTextFile(
+      `${mixed}/zarr.json`,
+      '{ "zarr_format": 3, "node_type": "group" }',
     );
+    const below = await runCli("inspect", mixed);
+    assert(
+      below.out.includes(
+        "a  uint16  3 × 2  1 of 2 chunks  Zarr v2, shown as v3",
+      ),
+      below.out,
+    );
+    await Deno.rename(`${mixed}/a`, `${folder}/a`);
     const array = await runCli("inspect", `${folder}/a`);
     assert(
       array.out.startsWith(`${folder}/a  array of Zarr v2, shown as v3\n`),
