@@ -4,7 +4,7 @@ import type { EntryTable } from "./entry_table.ts";
 import type { ArchiveState } from "./open_archive.ts";
 
 /**
- * What a zip archive is, as `ZipStore.describe` tells it.
+ * The properties of a zip archive that `ZipStore.describe` returns.
  *
  * @example
  * ```ts

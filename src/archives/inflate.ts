@@ -63,7 +63,7 @@ function inflateAtOnce(
       : damaged(cause);
   }
   assertLength(bytes.length, size);
-  // Of a runtime whose result lies in longer memory.
+  // In some runtimes, the result lies in longer memory: this copy frees the rest.
   return new Uint8Array(bytes);
 }
 

@@ -143,7 +143,7 @@ async function readFrom(
   return await file.read({ offset, length });
 }
 
-/** What the last records say of the central directory. */
+/** The place and the length of the central directory, by the last records of the archive. */
 interface ZipEnd {
   readonly count: number;
   readonly start: number;

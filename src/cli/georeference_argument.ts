@@ -6,7 +6,7 @@ import { UsageError } from "./command.ts";
 
 type Georeference = NonNullable<TiffOptions["georeference"]>;
 
-/** What a georeference looks like, for messages. */
+/** The forms of a georeference, for messages. */
 const FORMS =
   "xmin,ymin,xmax,ymax,EPSG:N, six numbers of an affine transform and EPSG:N, the path of a GeoTIFF, of a world file or of a JSON file, or none";
 

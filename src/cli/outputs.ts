@@ -12,9 +12,9 @@ import type { Io } from "./command.ts";
 import { jsonText } from "./format.ts";
 
 /**
- * What the commands print with `--json`, by their names, and `error` for what any of them
- * prints on standard error if it fails. `deno task schemas` writes the JSON Schemas of
- * these types into `docs/schemas/`.
+ * The types of the JSON that commands print with `--json`, by the names of the commands.
+ * `error` is the type of the JSON that a failing command prints on standard error.
+ * `deno task build` writes the JSON Schemas of these types into `docs/schemas/`.
  */
 export interface Outputs {
   readonly inspect: InspectOutput;
@@ -50,7 +50,7 @@ export interface AdoptLevelsOutput {
   readonly notes: readonly string[];
 }
 
-/** What was repaired, or would be. */
+/** The findings that `repair` has mended, or would mend in a dry run. */
 export interface RepairOutput extends Repair {
   /** The writes of killed programs that were finished, and the files that they had left. */
   readonly recovery: Recovery;

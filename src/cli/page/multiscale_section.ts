@@ -25,11 +25,11 @@ const LONGEST_SIDE = 1024;
 /** The most elements that are decoded for the picture of a group, which nobody asked for. */
 const MOST_ELEMENTS = 2 ** 25;
 
-/** What the page of a group shows about its levels. */
+/** The parts of the page of a group that show its levels. */
 export interface DescribedMultiscales {
   readonly picture: Html;
   readonly levels: Html;
-  /** What the script of the page draws; `undefined` if there is no picture. */
+  /** The level that the script of the page draws; `undefined` if there is no picture. */
   readonly pictured: PicturedLevel | undefined;
 }
 

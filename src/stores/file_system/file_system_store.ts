@@ -93,8 +93,8 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
 };
 
 /**
- * A store in a folder of the file system, for Deno: the value of key `/c/0/1`
- * is the file `c/0/1` below the root. It needs `--allow-read` for the root, and
+ * A store in a folder of the file system, for Deno and Node: the value of key `/c/0/1`
+ * is the file `c/0/1` below the root. In Deno, it needs `--allow-read` for the root, and
  * `--allow-write` for `set` and `delete`.
  *
  * A value is written to a temporary file in its folder, or in the nearest existing
@@ -125,7 +125,7 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, an `Error` for a key that names a folder or leads out of the root and
  * for a root that is a file, the signal's reason once the operation is aborted,
- * and Deno's own errors for failures of the file system. A missing file, or a file
+ * and the errors of the runtime for failures of the file system. A missing file, or a file
  * in the place of a folder, is an absent value and not an error.
  *
  * @example

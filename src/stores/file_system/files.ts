@@ -234,6 +234,6 @@ export function fileSystem(): FileSystem {
   found ??= systemOfRuntime();
   if (found !== undefined) return found;
   throw new Error(
-    "FileSystemStore needs Deno, Node 20.16 or Bun: in browsers, use HttpStore",
+    "FileSystemStore needs Deno, or Node 20.16 or later; in browsers, use HttpStore",
   );
 }

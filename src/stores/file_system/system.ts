@@ -1,6 +1,6 @@
 /**
  * The operations on files that `FileSystemStore` uses, as the namespace `Deno` has them.
- * In Node and in Bun, `node_system.ts` does the same by `node:fs`.
+ * In Node, `node_system.ts` does the same by `node:fs`.
  */
 export interface FileSystem {
   readonly build: { readonly os: string };
