@@ -1,4 +1,5 @@
 /** Compressors of `registerCodecs` beside zarrita's: `deno task bench codecs` */
+import * as zarr from "zarrita";
 import { bloscEntry } from "../src/codecs/blosc_codec.ts";
 import type { ChunkMetadata } from "../src/codecs/codec.ts";
 import { deflateEntry } from "../src/codecs/deflate_codec.ts";
@@ -8,11 +9,15 @@ import { GIGABYTES, type Goal, type Report, type Row } from "./comparison.ts";
 import { type Contestant, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import { makeVolume } from "./volume_data.ts";
-import { ZARRITA_CODECS } from "./zarrita_codecs.ts";
 
 const NATIVE = "zarr-parts, node:zlib";
 const PORTABLE = "zarr-parts, portable";
 const ZARRITA = "zarrita";
+
+/** zarrita's own codecs, as they are before `registerCodecs` replaces some. */
+const ZARRITA_CODECS: ReadonlyMap<string, () => unknown> = new Map(
+  zarr.registry,
+);
 
 /** The length of a chunk of 64³ elements of uint16. */
 const SIZE = 2 * 64 ** 3;

@@ -5,8 +5,14 @@ import {
   type ConvertInPlaceOptions,
   type ConvertOptions,
 } from "../jobs.ts";
-import { FileSystemStore } from "../mod.ts";
-import { MIB } from "./bytes.ts";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  encodeShard,
+  FileSystemStore,
+  parseShardLayout,
+} from "../mod.ts";
+import { MIB, randomBytes } from "./bytes.ts";
 import { command } from "./command.ts";
 import {
   type Comparison,
@@ -14,9 +20,7 @@ import {
   type Report,
   sizeText,
 } from "./comparison.ts";
-import { measureConvertPeaks } from "./convert_memory.ts";
-import { measurePlans } from "./convert_plans.ts";
-import { makeArray } from "./convert_source.ts";
+import { measureConvertPeaks, measurePlans } from "./convert_memory.ts";
 import {
   type Folder,
   freeSpace,
@@ -191,4 +195,33 @@ async function measurePeaks({ path }: Folder, shard: number): Promise<Table> {
   const table = await measureConvertPeaks(source, `${path}/target`);
   await Deno.remove(source, { recursive: true });
   return table;
+}
+
+/**
+ * Makes an array of shards of random bytes in a folder.
+ *
+ * @param count The number of shards.
+ * @param shard The length of their inner chunks together, in bytes.
+ */
+async function makeArray(
+  folder: string,
+  count: number,
+  shard: number,
+  layout: ConvertOptions,
+): Promise<void> {
+  const inner = shard / 64;
+  const metadata = arrayMetadata({
+    shape: [count * shard],
+    dataType: "uint8",
+    shardShape: [shard],
+    chunkShape: [inner],
+    ...layout.parts && { parts: layout.parts },
+  });
+  const store = new FileSystemStore(folder);
+  const chunks = await createArrayChunks(store, "", metadata);
+  const shards = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
+  const bytes = Array.from({ length: 64 }, () => randomBytes(inner));
+  for (let i = 0; i < count; i++) {
+    await chunks.set([i], encodeShard(bytes, shards));
+  }
 }

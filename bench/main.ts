@@ -8,11 +8,47 @@
  *     --disk=FOLDER     where files on disk are made
  *     --write           writes the tables and charts of these benchmarks into bench/results/
  */
+import { benchAdopt } from "./adopt.ts";
+import { benchArchives } from "./archives.ts";
+import { benchChunks } from "./chunks.ts";
+import { benchCodecs } from "./codecs.ts";
+import { benchConvert } from "./convert.ts";
 import { score, tableOf } from "./comparison.ts";
-import { BENCHMARKS } from "./benchmarks.ts";
+import { benchCrc32c } from "./crc32c.ts";
+import { benchCrossovers } from "./crc32c_crossovers.ts";
+import { benchFiles } from "./files.ts";
+import { benchKeys } from "./keys.ts";
+import { benchKinds } from "./kinds.ts";
+import { benchJoin, benchSplit } from "./memory.ts";
 import { parseArguments } from "./options.ts";
-import { writeResults } from "./results.ts";
+import { benchRead } from "./read.ts";
+import { benchRecode } from "./recode.ts";
+import { type Benchmark, writeResults } from "./results.ts";
+import { benchServe } from "./serve.ts";
+import { benchSmall } from "./small.ts";
+import { benchVolume } from "./volume.ts";
 import { textOf } from "./table.ts";
+
+/** All benchmarks by name, in the order in which they run. */
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
+  keys: { title: "Chunk keys", run: benchKeys },
+  crc32c: { title: "CRC32C", run: benchCrc32c },
+  crossovers: { title: "Limits of CRC32C", run: benchCrossovers },
+  split: { title: "Splitting in memory", run: benchSplit },
+  join: { title: "Joining in memory", run: benchJoin },
+  kinds: { title: "Kinds of sources and sinks", run: benchKinds },
+  small: { title: "Small chunks", run: benchSmall },
+  chunks: { title: "Chunks of several files", run: benchChunks },
+  codecs: { title: "Codecs", run: benchCodecs },
+  read: { title: "Reading with zarrita", run: benchRead },
+  volume: { title: "A volume in shards", run: benchVolume },
+  files: { title: "Files", run: benchFiles },
+  adopt: { title: "Adopting TIFF files", run: benchAdopt },
+  archives: { title: "Archives", run: benchArchives },
+  convert: { title: "Converting", run: benchConvert },
+  recode: { title: "Recoding", run: benchRecode },
+  serve: { title: "Serving", run: benchServe },
+};
 
 const { names, writes, options } = await parseArguments(Deno.args);
 for (const name of names) {
@@ -31,5 +67,5 @@ for (const [name, { title, run }] of Object.entries(BENCHMARKS)) {
   const tables = [...report.comparisons.map(tableOf), ...report.tables ?? []];
   for (const table of tables) console.log(textOf(table));
   console.log(`${report.note} ${score(report.comparisons)}\n`);
-  if (writes) await writeResults(name, report, options);
+  if (writes) await writeResults(name, report, options, BENCHMARKS);
 }

@@ -1,21 +1,30 @@
 import { deno } from "../tools/deno.ts";
-import { BENCHMARKS } from "./benchmarks.ts";
 import { drawChart } from "./chart.ts";
 import { type Report, score, tableOf } from "./comparison.ts";
-import { describeMachine } from "./machine.ts";
 import type { Options } from "./options.ts";
 import { markdownOf } from "./table.ts";
 
+/** A benchmark that runs by its name. */
+export interface Benchmark {
+  readonly title: string;
+  run(options: Options): Promise<Report>;
+}
+
 const FOLDER = new URL("results/", import.meta.url);
 
-/** Writes a page with the tables of a benchmark, its chart, and the list of all pages. */
+/**
+ * Writes a page with the tables of a benchmark, its chart, and the list of all pages.
+ *
+ * @param benchmarks All benchmarks by name, in the order of the list.
+ */
 export async function writeResults(
   name: string,
   report: Report,
   options: Options,
+  benchmarks: Readonly<Record<string, Benchmark>>,
 ): Promise<void> {
   await Deno.mkdir(FOLDER, { recursive: true });
-  const { title } = BENCHMARKS[name]!;
+  const { title } = benchmarks[name]!;
   const { comparisons, tables = [], note } = report;
   const blocks = [
     `# ${title}`,
@@ -32,15 +41,17 @@ export async function writeResults(
   }
   blocks.push(...[...comparisons.map(tableOf), ...tables].map(markdownOf));
   await write(`${name}.md`, blocks.join("\n\n"));
-  await write("README.md", await listOfPages());
+  await write("README.md", await listOfPages(benchmarks));
   await deno(["fmt", "--quiet", FOLDER.pathname], { output: "inherit" });
 }
 
 /** Lists the pages that are there, in the order in which the benchmarks run. */
-async function listOfPages(): Promise<string> {
+async function listOfPages(
+  benchmarks: Readonly<Record<string, Benchmark>>,
+): Promise<string> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   const files = new Set(entries.map(({ name }) => name));
-  const lines = Object.entries(BENCHMARKS)
+  const lines = Object.entries(benchmarks)
     .filter(([name]) => files.has(`${name}.md`))
     .map(([name, { title }]) => `- [${title}](${name}.md)`);
   return `# Results\n\n${lines.join("\n")}`;
@@ -67,4 +78,26 @@ function commandOf(
 async function write(name: string, text: string): Promise<void> {
   await Deno.writeTextFile(new URL(name, FOLDER), `${text}\n`);
   console.log(`Wrote bench/results/${name}`);
+}
+
+/** Describes the machine in a few lines, without names that identify it. */
+async function describeMachine(): Promise<string[]> {
+  const cpu = await cpuInfo();
+  const gibibytes = Math.round(Deno.systemMemoryInfo().total / 1024 ** 3);
+  const { hardwareConcurrency } = navigator;
+  return [
+    `${cpu.model}, ${hardwareConcurrency} cores${
+      cpu.isVirtual ? " of a virtual machine" : ""
+    }, ${gibibytes} GiB of memory`,
+    `${Deno.build.os} ${Deno.osRelease()} on ${Deno.build.arch}`,
+    `Deno ${Deno.version.deno} with V8 ${Deno.version.v8}`,
+  ];
+}
+
+async function cpuInfo(): Promise<{ model: string; isVirtual: boolean }> {
+  const text = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
+  return {
+    model: /^model name\s*: (.*)$/m.exec(text)?.[1] ?? "A CPU of unknown model",
+    isVirtual: /^flags\s*:.* hypervisor( |$)/m.test(text),
+  };
 }

@@ -142,7 +142,7 @@ const LARGEST_LENGTH = 2 ** 31 - 1 - HEADER_SIZE;
  * Sources: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/ and
  * https://github.com/Blosc/c-blosc/blob/main/README_CHUNK_FORMAT.rst
  */
-export class BloscCodec {
+class BloscCodec {
   readonly kind = "bytes_to_bytes";
   readonly #configuration: BloscConfiguration;
   readonly #length: DecodedLength;

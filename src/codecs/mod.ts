@@ -19,7 +19,7 @@ export { stridesOf } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
 export { readJpegTables } from "./jpeg/segments.ts";
-export { type CodecSettings, namedCodec, SHORT_NAMES } from "./named_codec.ts";
+export { namedCodec, SHORT_NAMES } from "./named_codec.ts";
 export {
   type CodecRegistry,
   loadCodec,

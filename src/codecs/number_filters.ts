@@ -30,7 +30,7 @@ import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
 import { fromNumpy, packedShape } from "./stored_form.ts";
 
 /** The names of the filters. */
-export const FILTERS = [
+const FILTERS = [
   "bitround",
   "numcodecs.bitround",
   "numcodecs.delta",

@@ -39,8 +39,4 @@ export {
   parseShardLayout,
   type ShardLayout,
 } from "./shard_layout.ts";
-export {
-  coordinatesInShard,
-  type InnerChunksRead,
-  placeInShard,
-} from "./shard_reader.ts";
+export { coordinatesInShard, placeInShard } from "./shard_reader.ts";

@@ -18,7 +18,6 @@ export {
   givesOwnedMemory,
   hasGroups,
   isSameFile,
-  noteOwnedMemory,
   readRange,
   readSize,
   readStream,

@@ -80,7 +80,7 @@ export function withChecksum(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** The CRC32C bit by bit; of megabytes, by another library. */
-export function crc32cSlowly(bytes: Uint8Array): number {
+function crc32cSlowly(bytes: Uint8Array): number {
   return bytes.length < 1e5 ? crc32cBitByBit(bytes) : crc32cOfPeer(bytes);
 }
 

@@ -48,7 +48,7 @@ export function anyElements(
   return decodeElements(bytes, type, "little");
 }
 
-export function decodeElements(
+function decodeElements(
   bytes: Uint8Array,
   type: DataType,
   endian: "little" | "big",

@@ -27,7 +27,7 @@ export async function storeByHand(
 }
 
 /** The bytes of a chunk, or of a shard with all in it; `undefined` where all is the fill value. */
-export function encodedByHand(
+function encodedByHand(
   array: AnyArray,
   origin: readonly number[],
   level = 0,

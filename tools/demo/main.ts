@@ -3,10 +3,10 @@
  * in TIFF files, reads it back through zarrita, compares every element, and draws it:
  * `deno task demo`
  */
+import { rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { removeIfPresent } from "./remove_if_present.ts";
-import { showCommands } from "./show_commands.ts";
+import { main } from "../../src/cli/main.ts";
 
 const USAGE = `Usage: deno task demo
 
@@ -30,7 +30,7 @@ const started = performance.now();
 try {
   const [model, output] = ["tests/fixtures/dem.zarr", "demo-output"];
   const [source, target] = [shown(model), shown(`${output}/parts.zarr`)];
-  await removeIfPresent(target);
+  await rm(target, { recursive: true, force: true });
   await showCommands([
     ["inspect", source, "--chunk", "2,3"],
     ["convert", source, target, "--suffix", ".shard", "--parts", ",.index"],
@@ -54,4 +54,26 @@ function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   return cause === undefined ? message : `${message}\n${explain(cause)}`;
+}
+
+/**
+ * Runs commands of the command line, and prints each one before its output.
+ *
+ * @throws {Error} If a command fails, which has said why on standard error.
+ */
+async function showCommands(
+  commands: readonly (readonly string[])[],
+): Promise<void> {
+  for (const args of commands) {
+    console.log(commandText(args));
+    const status = await main(args);
+    if (status !== 0) throw new Error(`Its command ${args[0]} has failed`);
+    console.log();
+  }
+}
+
+/** A command as it is typed, with its options below it if it is long. */
+function commandText(args: readonly string[]): string {
+  const line = `$ zarr-parts ${args.join(" ")}`;
+  return line.length <= 80 ? line : line.replace(" --", " \\\n    --");
 }

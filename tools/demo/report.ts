@@ -2,7 +2,6 @@ import { elevationRange } from "../../examples/browser/relief.ts";
 import { SCALE_BAR_METRES } from "./map_image.ts";
 import type { DemoResult } from "./run_demo.ts";
 import { PARTS, type ShardFiles } from "./store_as_tiffs.ts";
-import { table } from "./table.ts";
 
 /**
  * Describes what the demo has done, and what a person can do next.
@@ -63,4 +62,16 @@ What to read: ${shown("README.md")}, ${shown("docs/command-line.md")}, ${
     shown("docs/tiff.md")
   }
 `;
+}
+
+/** Formats rows as columns: the first two aligned left, the others, numbers, aligned right. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, i) =>
+    Math.max(...rows.map((row) => row[i]!.length))
+  );
+  return rows.map((row) =>
+    row.map((cell, i) =>
+      i < 2 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)
+    ).join("  ")
+  ).join("\n");
 }

@@ -1,11 +1,11 @@
+import { rm } from "node:fs/promises";
+import * as zarr from "zarrita";
 import { readElevationModel } from "../../examples/browser/read_elevation_model.ts";
 import { type ElevationModel, relief } from "../../examples/browser/relief.ts";
-import { FileSystemStore } from "../../mod.ts";
-import { assertSame } from "./assert_same.ts";
-import { type BoundingBox, georeferenceOf } from "./georeference.ts";
+import { FileSystemStore, type Store } from "../../mod.ts";
+import type { TiffGeoreference } from "../../tiff.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { mapImage } from "./map_image.ts";
-import { readPicture } from "./read_picture.ts";
-import { removeIfPresent } from "./remove_if_present.ts";
 import {
   type Picture,
   type ShardFiles,
@@ -41,7 +41,7 @@ export async function runDemo(
     .map((name) => `${output}/${name}`) as [string, string, string];
   await Deno.mkdir(output, { recursive: true });
   for (const path of [demFolder, reliefFolder, map]) {
-    await removeIfPresent(path);
+    await rm(path, { recursive: true, force: true });
   }
 
   const { shape, elements, fillValue, attributes } = await readPicture(
@@ -92,4 +92,75 @@ function withoutAlpha(pixels: Uint8ClampedArray): Uint8Array {
     { length: pixels.length / 4 * 3 },
     (_, i) => pixels[Math.floor(i / 3) * 4 + i % 3]!,
   );
+}
+
+/** Reads a whole array of int16 or uint8 through zarrita. */
+async function readPicture(
+  store: Store,
+): Promise<Pick<Picture, "shape" | "elements" | "fillValue" | "attributes">> {
+  const array = await zarr.open.v3(withZarrParts(store), { kind: "array" })
+    .catch((cause) => {
+      throw new Error(`No array can be opened in ${store}`, { cause });
+    });
+  if (!array.is("int16") && !array.is("uint8")) {
+    throw new TypeError(
+      `Expected an array of int16 or uint8, found ${array.dtype}`,
+    );
+  }
+  const { data } = await zarr.get(array);
+  const { shape, fillValue, attrs } = array;
+  return {
+    shape,
+    elements: data,
+    fillValue: fillValue ?? 0,
+    attributes: attrs,
+  };
+}
+
+/** Compares the elements that were read from a folder with those that were stored. */
+export function assertSame(
+  read: ArrayLike<number>,
+  stored: ArrayLike<number>,
+  folder: string,
+): void {
+  if (read.length !== stored.length) {
+    throw new Error(
+      `Expected ${stored.length} elements in ${folder}, found ${read.length}`,
+    );
+  }
+  for (let i = 0; i < stored.length; i++) {
+    if (read[i] === stored[i]) continue;
+    throw new Error(
+      `Expected element ${i} in ${folder} to be ${stored[i]}, found ${read[i]}`,
+    );
+  }
+}
+
+/** The edges of a picture in degrees, as in the attribute `bounding_box` of the elevation model. */
+export interface BoundingBox {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+/** Longitude and latitude on WGS 84, for pixels that are areas (OGC GeoTIFF 1.1, annex B). */
+// deno-fmt-ignore
+const WGS_84 = [
+  1, 1, 0, 3,
+  1024, 0, 1, 2, // GTModelType: geographic
+  1025, 0, 1, 1, // GTRasterType: a pixel is an area
+  2048, 0, 1, 4326, // GeodeticCRS: EPSG 4326
+];
+
+/** The tags of GeoTIFF for a picture in longitude and latitude, north up. */
+export function georeferenceOf(
+  { west, south, east, north }: BoundingBox,
+  { width, height }: { readonly width: number; readonly height: number },
+): TiffGeoreference {
+  return {
+    modelPixelScale: [(east - west) / width, (north - south) / height, 0],
+    modelTiepoint: [0, 0, 0, west, north, 0],
+    geoKeyDirectory: WGS_84,
+  };
 }

@@ -8,10 +8,8 @@ import { decode } from "fast-png";
 import { fileURLToPath } from "node:url";
 import { filesIn, inTempDir } from "../../tests/stores/temp_dir.ts";
 import { runOptions } from "../../tests/support/deno_program.ts";
-import { assertSame } from "./assert_same.ts";
-import { georeferenceOf } from "./georeference.ts";
 import { report } from "./report.ts";
-import { runDemo } from "./run_demo.ts";
+import { assertSame, georeferenceOf, runDemo } from "./run_demo.ts";
 
 const at = (path: string) => fileURLToPath(import.meta.resolve(path));
 const SOURCE = at("../../tests/fixtures/dem.zarr");
