@@ -17,7 +17,7 @@ import {
   mapChunks,
 } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
-import { encodeJson } from "../support/documents.ts";
+import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";
 
 Deno.test("pages load the versions of npm packages that deno.json pins", () => {
   for (const [name, specifier] of MODULES) {
@@ -254,17 +254,15 @@ Deno.test("a page of an array whose chunks cannot be listed shows all but their 
 Deno.test("a page of a group shows its attributes, what it holds and how to open it", async () => {
   const store = await exampleStore();
   const group = (attributes: unknown) =>
-    new TextEncoder().encode(
-      JSON.stringify({ zarr_format: 3, node_type: "group", attributes }),
-    );
+    encodeJson({ zarr_format: 3, node_type: "group", attributes });
   await store.set("/a/zarr.json", group({ "<i>title": "Maps" }));
   await store.set("/a/b/zarr.json", group({}));
   await store.set("/a/c/zarr.json", new Uint8Array([123]));
   const array = await store.get("/maps/elevation/zarr.json");
   await store.set("/a/b/dem/zarr.json", array!);
-  await store.set("/d/old/.zarray", encodeJson(V2_ARRAY));
-  await store.set("/d/bad/.zarray", encodeJson({ ...V2_ARRAY, dtype: "|O" }));
-  await store.set("/d/.zgroup", encodeJson({ zarr_format: 2 }));
+  await store.set("/d/old/.zarray", encodeJson(v2Metadata()));
+  await store.set("/d/bad/.zarray", encodeJson(v2Metadata({ dtype: "|O" })));
+  await store.set("/d/.zgroup", encodeJson(V2_GROUP));
   const pages = new IndexPages(store, "data");
   const cases: [path: string, parts: RegExp[]][] = [
     ["/", [
@@ -289,20 +287,8 @@ Deno.test("a page of a group shows its attributes, what it holds and how to open
   assertMatch(await textOf(pages, "/a/b"), /There are none\./);
 });
 
-/** The metadata of a Zarr v2 array. */
-const V2_ARRAY = {
-  zarr_format: 2,
-  shape: [3, 2],
-  chunks: [3, 2],
-  dtype: "|u1",
-  compressor: null,
-  fill_value: 0,
-  order: "C",
-  filters: null,
-};
-
 Deno.test("a page shows a Zarr v2 array, whether the store can list or not", async () => {
-  const listed = new MemoryStore([["/.zarray", encodeJson(V2_ARRAY)]]);
+  const listed = new MemoryStore([["/.zarray", encodeJson(v2Metadata())]]);
   const unlisted: Store = { get: (key) => listed.get(key) };
   for (const store of [listed, unlisted]) {
     const text = await textOf(new IndexPages(store, "data"), "/");

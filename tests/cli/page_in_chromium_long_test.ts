@@ -15,6 +15,7 @@ import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
 import { pixelsOf } from "../browser/page.ts";
+import { encodeJson } from "../support/documents.ts";
 
 const SOURCE = new FileSystemStore("tests/fixtures/dem.zarr");
 
@@ -39,7 +40,7 @@ async function exampleStore(): Promise<MemoryStore> {
     stride: [30, 1],
   });
   const group = { zarr_format: 3, node_type: "group" };
-  const document = new TextEncoder().encode(JSON.stringify(group));
+  const document = encodeJson(group);
   await store.set("/group/zarr.json", document);
   await convert(SOURCE, { store, path: "damaged" }, { parts: ["", ".index"] });
   await store.delete("/damaged/c/0/0.index");

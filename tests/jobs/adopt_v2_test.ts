@@ -20,22 +20,14 @@ import {
   readJson,
   readText,
   utf8,
+  V2_GROUP,
+  v2Metadata,
 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
 
-const V2_ARRAY = {
-  zarr_format: 2,
-  shape: [3, 2],
-  chunks: [2, 2],
-  dtype: "<u2",
-  compressor: null,
-  fill_value: 7,
-  order: "C",
-  filters: null,
-};
+const V2_ARRAY = v2Metadata({ dtype: "<u2", fill_value: 7 });
 type Json = Record<string, unknown>;
 
-const V2_GROUP = { zarr_format: 2 };
 const CHUNK = new Uint8Array([1, 0, 2, 0, 3, 0, 4, 0]);
 
 /** The values of a group of Zarr v2 with two arrays and consolidated metadata. */

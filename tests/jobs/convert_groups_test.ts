@@ -26,6 +26,8 @@ import {
   readJson,
   readText,
   utf8,
+  V2_GROUP,
+  v2Metadata,
 } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { arrayMetadata } from "../support/metadata.ts";
@@ -642,12 +644,9 @@ Deno.test("convert refuses a target in a node of the source that is left out", a
 });
 
 Deno.test("convert chooses nodes of Zarr v2, and leaves them out of multiscales", async () => {
-  const group = encodeJson({ zarr_format: 2 });
+  const group = encodeJson(V2_GROUP);
   const array = (shape: number[]) =>
-    encodeJson({
-      ...{ zarr_format: 2, shape, chunks: [4, 4], dtype: "|u1", order: "C" },
-      ...{ compressor: null, filters: null, fill_value: 0 },
-    });
+    encodeJson(v2Metadata({ shape, chunks: [4, 4] }));
   const documents: Record<StoreKey, Uint8Array> = {
     "/.zgroup": group,
     "/.zattrs": utf8(

@@ -10,23 +10,20 @@ import {
 } from "../../mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
-import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
+import {
+  encodeJson,
+  groupMetadata,
+  utf8,
+  V2_GROUP,
+  v2Metadata,
+} from "../support/documents.ts";
 import { observed, STORE_METHODS } from "../support/observed_store.ts";
 import { treeOf } from "../support/tree.ts";
 import { checksummed } from "./checksummed.ts";
 
 const MARKER = "/.zarr-parts-unfinished.json";
 
-const V2 = {
-  zarr_format: 2,
-  shape: [4, 4],
-  chunks: [2, 2],
-  dtype: "|u1",
-  compressor: null,
-  fill_value: 0,
-  order: "C",
-  filters: null,
-};
+const V2 = v2Metadata({ shape: [4, 4] });
 
 /** A group with a text and an array. */
 async function example(): Promise<MemoryStore> {
@@ -91,7 +88,7 @@ const REMOVED: Record<string, SetUp[]> = {
   ],
   "a hierarchy of v2": [
     documents({
-      "/.zgroup": { zarr_format: 2 },
+      "/.zgroup": V2_GROUP,
       "/.zmetadata": {},
       "/b/.zarray": { ...V2, dimension_separator: "/" },
       "/b/.zattrs": {},

@@ -9,18 +9,9 @@ import {
   type StoreKey,
   v2View,
 } from "../../mod.ts";
-import { utf8 } from "../support/documents.ts";
+import { utf8, V2_GROUP, v2Metadata } from "../support/documents.ts";
 
-const ARRAY = {
-  zarr_format: 2,
-  shape: [3, 2],
-  chunks: [2, 2],
-  dtype: "<u2",
-  compressor: null,
-  fill_value: 7,
-  order: "C",
-  filters: null,
-};
+const ARRAY = v2Metadata({ dtype: "<u2", fill_value: 7 });
 const members = fc.record({
   shape: fc.oneof(fc.constant([2 ** 53]), fc.jsonValue()),
   chunks: fc.jsonValue(),
@@ -38,7 +29,7 @@ const array = fc.oneof(
   members.map((each) => ({ ...ARRAY, ...each })),
 );
 const group = fc.oneof(
-  { weight: 3, arbitrary: fc.constant({ zarr_format: 2 }) },
+  { weight: 3, arbitrary: fc.constant(V2_GROUP) },
   fc.jsonValue(),
 );
 const paths = fc.constantFrom(

@@ -8,7 +8,7 @@ import { FileSystemStore, openArrayChunks } from "../../mod.ts";
 import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
-import { encodeJson } from "../support/documents.ts";
+import { encodeJson, V2_GROUP } from "../support/documents.ts";
 import {
   addV2Documents,
   assertConsolidated,
@@ -90,10 +90,10 @@ const SCENARIOS: Scenario[] = [
       await createGroup(store, { keyEncoding: "v2" }, { keyEncoding: "v2" });
       for (const path of ["a", "sub/b"]) await addV2Documents(store, path);
       await store.delete("/sub/zarr.json");
-      await store.set("/sub/.zgroup", encodeJson({ zarr_format: 2 }));
+      await store.set("/sub/.zgroup", encodeJson(V2_GROUP));
       const metadata = { ".zgroup": 1, "b/.zarray": 2, "b/.zattrs": 3 };
       await store.set("/sub/.zmetadata", encodeJson({ metadata }));
-      await store.set("/.zgroup", encodeJson({ zarr_format: 2 }));
+      await store.set("/.zgroup", encodeJson(V2_GROUP));
     },
     paths: ["a", "sub/b"],
     options: INDEX,

@@ -14,6 +14,7 @@ import { convert, type ConvertOptions, verify } from "../../jobs.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { zipContainer } from "../../zip.ts";
 import { ThreadPool } from "../../zarrita.ts";
+import { encodeJson } from "../support/documents.ts";
 import { recodedCases } from "./recode_arbitraries.ts";
 import { type PlainArray, readPlain, storePlain } from "./recode_oracle.ts";
 import {
@@ -360,7 +361,7 @@ Deno.test("convert recodes texts of any length, if their chunks keep their shape
   });
   await source.set(
     "/zarr.json",
-    new TextEncoder().encode(JSON.stringify(plain)),
+    encodeJson(plain),
   );
   await source.set("/c/1", text);
   const zipped = await target(source, {
@@ -448,7 +449,7 @@ Deno.test("convert refuses to recode shards with other codecs beside them, and w
   const metadata = plainArray({ shardShape: [6, 8] }).metadata;
   const source = new MemoryStore();
   const document = { ...metadata, codecs: [...metadata.codecs, "crc32c"] };
-  const bytes = new TextEncoder().encode(JSON.stringify(document));
+  const bytes = encodeJson(document);
   await source.set("/zarr.json", bytes);
   const store = new MemoryStore();
   const error = await assertRejects(() => convert(source, store, RECODE));
@@ -484,7 +485,7 @@ Deno.test("convert flattens shards in shards when it recodes them", async () => 
     parseShardLayout(nested.codecs[0], [6, 8]),
   );
   for await (const key of source.list()) await source.delete(key);
-  const document = new TextEncoder().encode(JSON.stringify(nested));
+  const document = encodeJson(nested);
   await source.set("/zarr.json", document);
   await source.set("/c/0/0", shard);
   const store = new MemoryStore();

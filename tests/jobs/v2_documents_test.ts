@@ -20,20 +20,12 @@ import {
   readJson,
   readText,
   utf8,
+  V2_GROUP,
+  v2Metadata,
 } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
-const V2_ARRAY = {
-  zarr_format: 2,
-  shape: [3, 2],
-  chunks: [3, 2],
-  dtype: "|u1",
-  compressor: null,
-  fill_value: 0,
-  order: "C",
-  filters: null,
-};
-const V2_GROUP = { zarr_format: 2 };
+const V2_ARRAY = v2Metadata({ chunks: [3, 2] });
 const ELEMENTS = [1, 2, 3, 4, 5, 6];
 
 async function createMigrated(store: Store, path: string): Promise<void> {

@@ -2,8 +2,7 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { MetadataError } from "../../mod.ts";
 import { changeZarrJson } from "../../src/metadata/json.ts";
-
-const utf8 = (text: string) => new TextEncoder().encode(text);
+import { utf8 } from "../support/documents.ts";
 
 /** Inserts a member `added` with `changeZarrJson`. */
 function withMember(text: string): string {

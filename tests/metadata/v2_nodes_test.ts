@@ -11,20 +11,11 @@ import {
   parseZarrJson,
 } from "../../src/metadata/mod.ts";
 import { MetadataError } from "../../mod.ts";
-import { utf8 } from "../support/documents.ts";
+import { utf8, V2_GROUP, v2Metadata } from "../support/documents.ts";
 
 type Json = Record<string, unknown>;
 
-const ARRAY: Json = {
-  zarr_format: 2,
-  shape: [7, 5],
-  chunks: [4, 3],
-  dtype: "<f4",
-  compressor: null,
-  filters: null,
-  fill_value: 0,
-  order: "C",
-};
+const ARRAY = v2Metadata({ shape: [7, 5], chunks: [4, 3], dtype: "<f4" });
 
 /** Converts an array through the text of its document, as a view does. */
 function converted(changes: Json | string, attributes: Json = {}): Json {
@@ -625,22 +616,22 @@ Deno.test("convertV2Group consolidates nodes in the order of their depths, below
   const nodes = convertV2Consolidated({
     zarr_consolidated_format: 1,
     metadata: {
-      ".zgroup": { zarr_format: 2 },
-      "b/a/.zgroup": { zarr_format: 2 },
-      "b/.zgroup": { zarr_format: 2 },
+      ".zgroup": V2_GROUP,
+      "b/a/.zgroup": V2_GROUP,
+      "b/.zgroup": V2_GROUP,
       "b/.zattrs": { n: 1 },
-      "c/lost/.zgroup": { zarr_format: 2 },
+      "c/lost/.zgroup": V2_GROUP,
       "a/.zarray": { ...ARRAY, dtype: "|u1" },
       "bad/.zarray": { ...ARRAY, dtype: "|O" },
       "attributes/.zattrs": {},
     },
   });
-  const document = convertV2Group({ zarr_format: 2 }, { t: 2 }, nodes);
+  const document = convertV2Group(V2_GROUP, { t: 2 }, nodes);
   const { metadata } = document.consolidated_metadata as { metadata: Json };
   assertEquals(Object.keys(metadata), ["a", "b", "b/a"]);
   assertEquals(metadata.b, group({ n: 1 }) as unknown);
   assertEquals(document.attributes, { t: 2 });
-  assertEquals(convertV2Group({ zarr_format: 2 }, {}), group());
+  assertEquals(convertV2Group(V2_GROUP, {}), group());
   assertThrows(() => convertV2Group({}, {}), MetadataError, "zarr_format");
   assertThrows(() => convertV2Group([], {}), MetadataError, "an object");
   for (const other of [null, 5, {}, { metadata: [] }]) {

@@ -9,8 +9,7 @@ import {
   showZarrJson,
   withNumbers,
 } from "../../src/metadata/json.ts";
-
-const utf8 = (text: string) => new TextEncoder().encode(text);
+import { utf8 } from "../support/documents.ts";
 
 function assertRefused(bytes: Uint8Array, ...messages: string[]): void {
   for (const message of messages) {

@@ -10,6 +10,7 @@ import {
 import { createHandler, type HandlerOptions } from "../../serve.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson } from "../support/documents.ts";
 import { bytesOf, CHUNK, createInParts, makeOld, served } from "./serving.ts";
 
 registerCodecs(zarr);
@@ -159,7 +160,7 @@ Deno.test("createHandler sees a document that changes, once it has been kept for
   document.chunk_key_encoding.configuration.suffix = ".bin";
   await store.set(
     "/dem/zarr.json",
-    new TextEncoder().encode(JSON.stringify(document)),
+    encodeJson(document),
   );
   await new Promise((resolve) => setTimeout(resolve, 60));
   const absent = await get("/dem/c/2/1");

@@ -6,6 +6,7 @@ import {
 } from "../../mod.ts";
 import { createHandler, type HandlerOptions } from "../../serve.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 
 /** The bytes of chunk (2, 1) of the array in `storeInParts`. */
@@ -40,7 +41,7 @@ export async function createInParts(store: Store): Promise<ArrayChunks> {
   };
   await store.set!(
     "/zarr.json",
-    new TextEncoder().encode(JSON.stringify(group)),
+    encodeJson(group),
   );
   await chunks.set([2, 1], CHUNK);
   return chunks;

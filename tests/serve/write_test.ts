@@ -10,6 +10,7 @@ import {
 import { createHandler, type WriteOptions } from "../../serve.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
+import { encodeJson } from "../support/documents.ts";
 import { fakeClock } from "../support/fake_clock.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import {
@@ -481,7 +482,7 @@ Deno.test("createHandler stores inner chunks in their shard", async () => {
   const request = served(store, { form: "inner chunks", write: ALLOWED });
   await store.set(
     "/zarr.json",
-    new TextEncoder().encode(JSON.stringify(document)),
+    encodeJson(document),
   );
   for (const chunk of [1, 3]) {
     const status =

@@ -36,3 +36,23 @@ export function groupMetadata(
     },
   };
 }
+
+/** Composes the `.zarray` of a small Zarr v2 array of 2 × 1 chunks, with changes. */
+export function v2Metadata(
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return {
+    zarr_format: 2,
+    shape: [3, 2],
+    chunks: [2, 2],
+    dtype: "|u1",
+    compressor: null,
+    fill_value: 0,
+    order: "C",
+    filters: null,
+    ...changes,
+  };
+}
+
+/** The `.zgroup` of a Zarr v2 group. */
+export const V2_GROUP: Readonly<Record<string, unknown>> = { zarr_format: 2 };

@@ -14,23 +14,20 @@ import {
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed } from "../stores/store_values.ts";
-import { encodeJson, readJson, readText, utf8 } from "../support/documents.ts";
+import {
+  encodeJson,
+  readJson,
+  readText,
+  utf8,
+  V2_GROUP,
+  v2Metadata,
+} from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { assertListsSame, assertReadsSame } from "../support/same_store.ts";
 import { STORES } from "./every_store.ts";
 
-const V2_ARRAY = {
-  zarr_format: 2,
-  shape: [3, 2],
-  chunks: [2, 2],
-  dtype: ">u2",
-  compressor: null,
-  fill_value: 7,
-  order: "F",
-  filters: null,
-};
-const V2_GROUP = { zarr_format: 2 };
+const V2_ARRAY = v2Metadata({ dtype: ">u2", fill_value: 7, order: "F" });
 /** A chunk of an array with the order F: 0 to 3 by columns. */
 const CHUNK = new Uint8Array([0, 0, 0, 1, 0, 2, 0, 3]);
 

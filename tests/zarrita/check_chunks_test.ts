@@ -4,7 +4,7 @@ import * as zarr from "zarrita";
 import { DamageError, encodeShard, MemoryStore } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { encodeJson } from "../support/documents.ts";
+import { encodeJson, v2Metadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { layoutOf, shardedMetadata } from "./sharded_array.ts";
 
@@ -100,10 +100,7 @@ Deno.test("zarr.get names the shard of an inner chunk with too few elements", as
 });
 
 Deno.test("zarr.get refuses a truncated chunk of an array of Zarr v2", async () => {
-  const metadata = {
-    ...{ zarr_format: 2, shape: [4], chunks: [2], dtype: "|u1", order: "C" },
-    ...{ compressor: null, filters: null, fill_value: 0 },
-  };
+  const metadata = v2Metadata({ shape: [4], chunks: [2] });
   const stored = new MemoryStore([["/0", new Uint8Array(2)]]);
   await stored.set("/1", new Uint8Array(1));
   await stored.set("/.zarray", encodeJson(metadata));

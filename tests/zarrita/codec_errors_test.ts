@@ -3,7 +3,7 @@ import * as zarr from "zarrita";
 import { ChecksumError, encodeShard, MemoryStore } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { encodeJson } from "../support/documents.ts";
+import { encodeJson, v2Metadata } from "../support/documents.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { layoutOf, shardedMetadata } from "./sharded_array.ts";
@@ -148,10 +148,11 @@ Deno.test("zarr.open returns an array that names its chunks once, however often 
 
 Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
   const stored = new MemoryStore();
-  const metadata = {
-    ...{ zarr_format: 2, shape: [4], chunks: [2], dtype: "|u1", order: "C" },
-    ...{ compressor: { id: "zstd", level: 1 }, filters: null, fill_value: 0 },
-  };
+  const metadata = v2Metadata({
+    shape: [4],
+    chunks: [2],
+    compressor: { id: "zstd", level: 1 },
+  });
   await stored.set("/.zarray", encodeJson(metadata));
   await stored.set("/0", countingBytes(20, 1));
   const array = await zarr.open.v2(withZarrParts(stored), { kind: "array" });

@@ -24,6 +24,7 @@ import {
   type ZarritaStore,
 } from "../../zarrita.ts";
 import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
+import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { row, sharding } from "./sharded_array.ts";
@@ -94,7 +95,7 @@ function documentOf(array: string): ArrayMetadata {
 
 /** Creates the array in a store that may be a `Map`. */
 async function create(store: Store, array: string): Promise<void> {
-  const bytes = new TextEncoder().encode(JSON.stringify(documentOf(array)));
+  const bytes = encodeJson(documentOf(array));
   await store.set!("/zarr.json", bytes);
 }
 

@@ -14,6 +14,7 @@ import {
   ThreadPool,
   withZarrParts,
 } from "../../zarrita.ts";
+import { encodeJson } from "../support/documents.ts";
 
 registerCodecs(zarr);
 LEAST_BYTES.toUse = 0;
@@ -58,7 +59,7 @@ for (const [change, metadata] of Object.entries(CHANGES)) {
     const array = opened as zarr.Array<"uint16", typeof opened.store>;
     const data = Uint16Array.from({ length: 144 }, (_, i) => 100 + i);
     await setSharded(zarr, array, null, data);
-    const document = new TextEncoder().encode(JSON.stringify(metadata));
+    const document = encodeJson(metadata);
     await stored.set("/zarr.json", document);
     await zarr.open(withZarrParts(stored), { kind: "array" });
 

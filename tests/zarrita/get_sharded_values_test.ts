@@ -8,7 +8,7 @@ import {
 } from "../../mod.ts";
 import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import { getSharded, withZarrParts } from "../../zarrita.ts";
-import { encodeJson, utf8 } from "../support/documents.ts";
+import { encodeJson, utf8, v2Metadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { countedPool, withPool } from "../threads/counted_pool.ts";
 import { sharding } from "./sharded_array.ts";
@@ -116,16 +116,14 @@ Deno.test("getSharded reads arrays of Zarr v2, of numbers and of texts of a fixe
         const store = new MemoryStore();
         await store.set(
           "/.zarray",
-          encodeJson({
-            zarr_format: 2,
+          encodeJson(v2Metadata({
             shape: [6, 4],
             chunks: [2, 3],
             dtype,
             fill_value: fill,
             order,
-            filters: null,
             compressor: { id: "gzip", level: 1 },
-          }),
+          })),
         );
         for (const key of ["0.0", "0.1", "2.0"]) {
           const bytes = Uint8Array.from(
