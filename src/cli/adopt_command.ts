@@ -40,36 +40,39 @@ export const ADOPT: Command = {
   operands: ["FILES…"],
   operandsWith: { places: [] },
   summary:
-    "Makes an array of TIFF or zip files, which stay as they are: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Or, for one folder or URL with an array or a group of Zarr v2 and without --into, writes a zarr.json beside each of its documents.",
+    "Makes an array of TIFF or zip files without changing them: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Without --into, FILES is the folder or the URL of a Zarr v2 array or group, and a zarr.json is written for each of its nodes.",
   options: {
     "--into <PATH>": "the folder of the array",
     "--template <FORMAT>":
-      "the names of the files, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; if not given, c/0/1.tif and the like",
-    "--separator <TEXT>": "between the coordinates of {*} in --template",
+      "the format of the file names, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; by default, names such as c/0/1.tif",
+    "--separator <TEXT>":
+      "the separator between the coordinates of {*} in --template",
     "--link":
-      "give each file the name of its chunk, too, by a hard link in the folder of the array",
+      "also give each file the name of its chunk, by a hard link in the folder of the array",
     "--places <CSV>":
-      "a table of files and their grid coordinates in place of FILES, such as tile.tif,0,1; links the files, as --link does",
+      "a table of files and their grid coordinates, such as tile.tif,0,1, in place of FILES; implies --link",
     "--dimension-names <NAMES>":
       "the names of the dimensions, such as time,y,x; a name may be empty",
     "--multiscale":
-      "make a group of each TIFF's page and its overviews, as arrays 0, 1 and so on, with links as --link makes them",
+      "make a group whose arrays 0, 1 and so on are the pages of the TIFFs and their overviews; implies --link",
     "--stack":
-      "make each TIFF one element of a new first dimension, in the order given, or of several, as --dimension-names t,z,y,x or the header of --places says",
-    "--page <N>": "one page of each TIFF, from 0; all if not given",
+      "make each TIFF one element along a new first dimension, in the order given; along several new dimensions if --dimension-names t,z,y,x or the header of --places names more than the files have",
+    "--page <N>":
+      "adopt only this page of each TIFF, counted from 0; by default, all pages",
     "--series <N>":
-      "an image of OME-XML, from 0, or the hyperstack of ImageJ, with its dimensions t, c and z; --multiscale takes the only one",
-    "--overview <N>": "an overview in place of the page, from 1, the largest",
-    "--fill-value <NUMBER>": "the value of elements that no TIFF has",
+      "adopt this image of OME-XML, counted from 0, or the hyperstack of ImageJ, with its dimensions t, c and z; by default, --multiscale adopts the only image",
+    "--overview <N>":
+      "adopt this overview in place of the page, counted from 1, the largest",
+    "--fill-value <NUMBER>": "the value of elements that are in no TIFF",
     "--array <PATH>": "the path of the array inside the zips",
     "--remove-v2":
-      "of Zarr v2: remove its documents once the documents of Zarr v3 are written",
+      "for Zarr v2: remove its documents once the documents of Zarr v3 are written",
     "--fill-value-attribute":
-      "of Zarr v2: give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
+      "for Zarr v2: give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
     "--keep-going":
-      "of Zarr v2: leave nodes as they are that Zarr v3 cannot say",
-    "--overwrite": "replace indexes and zarr.json",
-    "--dry-run": "say what would be done",
+      "for Zarr v2: leave nodes that Zarr v3 cannot represent unchanged",
+    "--overwrite": "replace existing indexes and zarr.json",
+    "--dry-run": "print what would be done, and write nothing",
     ...FINISH_OPTION,
     ...SHARE_ONLY_OPTIONS,
   },

@@ -53,8 +53,8 @@ const COMMON: Command["options"] = {
   "--json": "print JSON",
   "-q, --quiet": "print errors only",
   "--verbose":
-    "print each request with its status and time, and the stack of an error, on standard error",
-  "--log-file <FILE>": "add these lines to a file",
+    "log each request with its status and time, and the stack of an error, to standard error",
+  "--log-file <FILE>": "append this log to a file",
 };
 
 /** Creates a parser of Commander that throws errors and prints to an output. */
@@ -195,7 +195,7 @@ function missingValue({ long, flags }: Option): UsageError {
   );
 }
 
-/** Refuses a wrong number of operands, and says which one may have been taken for the value of an option. */
+/** Refuses a wrong number of operands. The message names an operand that may have been parsed as the value of an option. */
 function assertOperands(
   { operands, operandsWith = {} }: Command,
   parsed: Arguments,

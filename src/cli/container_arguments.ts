@@ -8,23 +8,24 @@ type Containers = typeof import("../containers/mod.ts");
 type TiffOptions = NonNullable<Parameters<Containers["tiffContainer"]>[1]>;
 type FitTiffOptions = NonNullable<Parameters<Containers["fitTiff"]>[1]>;
 
-/** The options that say what files shards become. */
+/** The options of the files that shards become. */
 export const CONTAINER_OPTIONS: Command["options"] = {
   "--container <FORMAT>": "make each shard a file of this format, tiff or zip",
   "--recode":
-    "with --container, encode arrays anew that the format cannot hold as they are, with the nearest codecs, chunks and shards that it can",
+    "with --container, encode arrays that the format cannot hold with the nearest codecs, chunks and shards that it can hold",
   "--bands <PLACE>":
-    "the dimension of bands in a TIFF: first, before y and x, last, or none; by default told from the names and lengths of dimensions",
+    "the dimension of bands in a TIFF: first for the one before y and x, last, or none; by default, it follows from the names and lengths of the dimensions",
   "--page <DIMENSIONS>":
     "with --recode, the dimensions before y and x whose elements are pages of one TIFF, by names or numbers from 0, such as c,z; none for a file for each plane",
   "--colors <KIND>":
-    "rgb if the first three bands of a TIFF are red, green and blue; gray if not",
+    "rgb if the first three bands of a TIFF are red, green and blue, or gray",
   "--georeference <PLACE>":
-    "the place of the array for TIFFs: xmin,ymin,xmax,ymax,EPSG:N, the six numbers of an affine transform in place of the four, a GeoTIFF, a world file or a JSON file; none for no place; by default that of the attributes",
+    "the georeference of the TIFFs: xmin,ymin,xmax,ymax,EPSG:N, the six numbers of an affine transform and EPSG:N, or the path of a GeoTIFF, a world file or a JSON file; none for no georeference; by default, that of the attributes",
   "--description <TEXT>": "the description in each TIFF",
   "--nodata <NUMBER>": "the element that stands for missing data in TIFFs",
-  "--sparse": "no bytes in TIFFs for inner chunks that are absent",
-  "--big-tiff": "BigTIFF for all files, and not for those of more than 4 GiB",
+  "--sparse": "store no bytes for absent inner chunks in TIFFs",
+  "--big-tiff":
+    "write all TIFFs as BigTIFF; by default, only those of more than 4 GiB",
 };
 
 /** The options about TIFF alone. */

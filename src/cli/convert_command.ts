@@ -46,7 +46,7 @@ import {
 } from "./share_option.ts";
 import { printJson } from "./outputs.ts";
 
-/** The options of `convert` that a conversion in place does not have. */
+/** The options of `convert` that exclude `--in-place`. */
 const NOT_IN_PLACE: readonly string[] = [
   ...CONTAINER_NAMES,
   ...["resume", "compare", "overwrite"],
@@ -60,30 +60,34 @@ export const CONVERT: Command = {
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and gives its arrays other chunk keys and parts, or other codecs, chunks and shards. What no option names stays as it is. SOURCE is a path or a URL, also of a zip archive, and TARGET a path or the URL of a bucket.",
+    "Copies an array or a group, and changes the chunk keys, parts, codecs, chunks or shards of its arrays. The layout stays the same where no option changes it. SOURCE is the path or the URL of a folder or a zip archive, and TARGET a path or the URL of a bucket.",
   options: {
-    "--suffix <TEXT>": "the end of all chunk keys, such as .tiff; none with ''",
+    "--suffix <TEXT>":
+      "end all chunk keys with this text, such as .tiff; '' for none",
     "--encoding <NAME>": "the chunk key encoding: default, v2 or fanout",
-    "--separator <TEXT>": "between coordinates in chunk keys: / or .",
-    "--template <FORMAT>": "chunk keys by a format, such as tile_{0:03}_{1:03}",
+    "--separator <TEXT>": "the separator of coordinates in chunk keys: / or .",
+    "--template <FORMAT>":
+      "the format of chunk keys, such as tile_{0:03}_{1:03}",
     "--parts <LIST>":
-      "the ends of the keys of the parts of a chunk, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for none",
+      "divide each chunk into parts: the suffixes of their keys, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for no parts",
     ...CONTAINER_OPTIONS,
-    "--plain": "plain Zarr, for any other program",
+    "--plain":
+      "default chunk keys and chunks without parts, which all Zarr programs read",
     ...RECODE_OPTIONS,
-    "--metadata <FILE>": "a zarr.json with any other layout, for one array",
+    "--metadata <FILE>": "give one array the layout of this zarr.json",
     ...NODE_OPTIONS,
     "--others <WHAT>":
-      "copy: copy arrays of a group as they are that cannot get the layout, and list them",
+      "copy: arrays of a group that cannot get the layout are copied unchanged, and listed",
     "--in-place":
-      "change the files of PATH, without a copy; the same command finishes what was stopped",
+      "change the files of PATH, without a copy; run the same command again to finish a conversion that was stopped",
     "--resume": "continue a conversion that was stopped",
-    "--compare": "with --resume, compare all bytes of what is there",
+    "--compare":
+      "with --resume, compare all bytes of existing chunks with the source",
     "--overwrite":
-      "remove the array, the group or the unfinished conversion at TARGET first; any other file there is an error",
+      "first remove the array, the group or the unfinished conversion at TARGET; any other file at TARGET is an error",
     "--keep-going":
-      "leave out the nodes of a group that are not valid; the exit status is 1 then",
-    "--dry-run": "say what would be done",
+      "leave out invalid nodes of a group; if there are any, the exit status is 1",
+    "--dry-run": "print what would be done, and write nothing",
     ...FINISH_OPTION,
     ...SHARE_OPTIONS,
   },
@@ -188,7 +192,7 @@ function report(
 }
 
 /**
- * Says how to go on, if a conversion was left unfinished.
+ * Prints how to continue, if a conversion was left unfinished.
  *
  * @param text What follows the place in the message.
  */

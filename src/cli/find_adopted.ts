@@ -12,7 +12,7 @@ import { assertPath } from "./open_store.ts";
 /** A file of an array. */
 interface FileToAdopt {
   readonly key: StoreKey;
-  /** The name that says the place of the file, if names do. */
+  /** The name that gives the coordinates of the file, if names do. */
   readonly name: string;
 }
 
@@ -24,7 +24,7 @@ export interface FilesToAdopt {
   /** The path of the array in the store. */
   readonly path: string;
   readonly encoding: ChunkKeyEncoding;
-  /** The encoding of the names; `undefined` if they say no places. */
+  /** The encoding of the names; `undefined` if names give no coordinates. */
   readonly named: ChunkKeyEncoding | undefined;
   readonly files: readonly FileToAdopt[];
 }
@@ -37,7 +37,7 @@ export interface FilesToAdopt {
  * @param options `template`: a format of names; `link`: whether files keep their names and
  * get others beside them.
  * @throws {UsageError} If files lie elsewhere than they may, or have names that do not
- * say their coordinates.
+ * give their coordinates.
  */
 export async function findAdopted(
   given: readonly string[],
@@ -69,7 +69,7 @@ export async function findAdopted(
         given.map(quoted).join(", ")
       }${
         isSearched
-          ? ` with names such as c/0/1.tif; --template says other names${suggestion}, and --places or --link with --stack take any names`
+          ? ` with names such as c/0/1.tif; --template takes other names${suggestion}, and --places or --link with --stack take any names`
           : ""
       }`,
     );
@@ -165,7 +165,7 @@ function assertEachAdds(
   );
 }
 
-/** An error about a file whose name does not say its coordinates. */
+/** An error about a file whose name does not give its coordinates. */
 function misnamed(
   path: string,
   into: string,
@@ -180,7 +180,7 @@ function misnamed(
     return new UsageError(
       `File ${
         quoted(path)
-      } has not the name of a chunk: expected names such as c/0/1${suffix} in ${
+      } does not have the name of a chunk: expected names such as c/0/1${suffix} in ${
         quoted(into)
       }, --template for other names with numbers${
         suggestion || `, such as --template 'row{0}_column{1}${suffix}'`

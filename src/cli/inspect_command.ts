@@ -17,7 +17,7 @@ export const INSPECT: Command = {
   name: "inspect",
   operands: ["PATH|URL"],
   summary:
-    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many chunks are stored, and where the bytes of one chunk are. Of a group, the tree of its nodes. PATH or URL may be a zip archive.",
+    "Shows how an array is laid out: its chunks, keys, parts and codecs, how many chunks are stored, and where the bytes of one chunk are. For a group, shows the tree of its nodes. PATH or URL may be a zip archive.",
   options: {
     "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
     "--sizes": "sum up the lengths of all chunks",
@@ -192,7 +192,7 @@ function formatOf(node: InspectedNode): 2 | 3 {
   return node.kind === "invalid" ? 3 : node.zarrFormat;
 }
 
-/** @param above The version of Zarr that the line of the outermost group tells. */
+/** @param above The version of Zarr in the line of the outermost group. */
 function textOf(node: InspectedNode, above: 2 | 3): string {
   if (node.kind === "invalid") return `not valid: ${node.message}`;
   const isTold = node.zarrFormat === above;

@@ -8,7 +8,7 @@ import {
 } from "../metadata/mod.ts";
 import { type Arguments, type Command, UsageError } from "./command.ts";
 
-/** The layout that the arguments say, but for the container. */
+/** Parses the options of the layout, except those of the container. */
 export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
   const [suffix, parts, file] = ["suffix", "parts", "metadata"].map((name) =>
     args.text(name)
@@ -92,9 +92,9 @@ function forOneArray(metadata: ArrayMetadata): LayoutOptions["metadata"] {
 /** The options that choose nodes of a group, which may be repeated. */
 export const NODE_OPTIONS: Command["options"] = {
   "--only <GLOB>":
-    "these nodes of a group alone, and what is below them, such as 0 or 'labels/**'; may be repeated",
+    "choose only these nodes of a group and the nodes below them, such as 0 or 'labels/**'; may be repeated",
   "--exclude <GLOB>":
-    "not these nodes of a group, nor what is below them; may be repeated",
+    "leave out these nodes of a group and the nodes below them; may be repeated",
 };
 
 /** The names of {@linkcode NODE_OPTIONS}. */
@@ -111,7 +111,7 @@ export function chosenNodes(
   };
 }
 
-/** What `--others` says. */
+/** Parses `--others copy`. */
 export function othersOf(args: Arguments): { others?: "copy" } {
   const others = args.text("others");
   if (others === undefined) return {};

@@ -3,9 +3,9 @@ import config from "../../deno.json" with { type: "json" };
 import type { Arguments, Io } from "./command.ts";
 
 /**
- * Runs a command, and logs what it does: its requests, the error that ends it with the
- * stack, its time and its memory. The options `--verbose` and `--log-file` say where the
- * log goes; without them nothing is logged.
+ * Runs a command, and logs its requests, the error that ends it with the stack, its time and
+ * its memory: with `--verbose` to standard error, with `--log-file` to a file, and otherwise
+ * not at all.
  *
  * @param command The arguments of the program.
  * @returns The exit status of the command.

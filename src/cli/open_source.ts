@@ -17,9 +17,9 @@ import {
 
 /** How a source is opened. */
 interface SourceOptions {
-  /** Whether an archive that is replaced is read on. */
+  /** Whether reads continue with the new archive if the archive is replaced. */
   readonly follow?: boolean;
-  /** Whether nothing is said about which folder of an archive is read. */
+  /** Whether the note about the folder of an archive that is read is left out. */
   readonly isQuiet?: boolean;
 }
 

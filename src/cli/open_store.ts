@@ -182,7 +182,7 @@ function openBucketStore(url: string): Store {
   });
 }
 
-/** Sends a request that is not signed, and says so in the status of an answer that refuses it. */
+/** Sends a request that is not signed. If the answer refuses the request, the status text names the missing keys. */
 async function fetchUnsigned(request: Request): Promise<Response> {
   const response = await fetch(request);
   if (response.status !== 403) return response;

@@ -18,7 +18,7 @@ export interface FoundFiles extends FilesToAdopt {
   readonly places: Places | undefined;
 }
 
-/** Finds the files that the arguments say. */
+/** Finds the files that the arguments name. */
 export async function findFiles(
   args: Arguments,
   into: string,
@@ -68,8 +68,8 @@ interface PlacedFiles {
 }
 
 /**
- * Gives files the grid coordinates that a table, their names or their order say: one after
- * another in a stack, or a single file.
+ * Gives files their grid coordinates: those of a table or of their names, or in their order
+ * in a stack, or those of a single file.
  *
  * @param dimensionsOf Returns the names of the dimensions of an array of a file.
  */

@@ -240,7 +240,7 @@ export function placeByColumns(
   );
   const taken = dimensions.map((each) => each < 0 ? free.shift() ?? -1 : each);
   const [y, x] = ["y", "x"].map((name) => defaults.indexOf(name));
-  // Names say one of rows and columns alone, or the place in a stack.
+  // The names of the columns give only rows, only columns, or the place in a stack.
   const isGuess = isPicture &&
     [[y, x], [x, y]].some(([one, other]) =>
       taken.includes(one!) && !taken.includes(other!) &&

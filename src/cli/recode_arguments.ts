@@ -2,7 +2,7 @@ import type { ConvertOptions, Recoding } from "../jobs/mod.ts";
 import { type Arguments, type Command, UsageError } from "./command.ts";
 import { CODECS, threadsOf } from "./verify_command.ts";
 
-/** The options that say how chunks are encoded anew. */
+/** The options that choose the codecs, chunks and shards of arrays that are encoded anew. */
 export const RECODE_OPTIONS: Command["options"] = {
   "--codecs <LIST>":
     "encode chunks by these codecs, such as zstd:5, blosc:lz4, gzip,crc32c or none, or by metadata as JSON",
@@ -11,16 +11,16 @@ export const RECODE_OPTIONS: Command["options"] = {
   "--shards <SHAPE>":
     "gather chunks in shards of this shape, such as 1,2048,2048, or none",
   "--threads <N>":
-    "decode and encode in N threads, 0 for none; one for each processor if not given",
+    "decode and encode in N threads, 0 for none; by default, one for each processor",
   "--memory <SIZE>":
-    "about the most memory for chunks that are decoded and encoded, such as 1GiB; 256MiB if not given",
+    "the approximate limit of the memory for decoded and encoded chunks, such as 1GiB; 256MiB by default",
 };
 
 /** The names of these options. */
 export const RECODE_NAMES: readonly string[] = Object.keys(RECODE_OPTIONS)
   .map((text) => /\w+/.exec(text)![0]);
 
-/** The recoding that the arguments say, with the threads and the memory for it. */
+/** Parses the recoding, and the threads and the memory for it. */
 export function recodingOf(
   args: Arguments,
 ): Pick<ConvertOptions, "recode" | "threads" | "memory" | "codecs"> {

@@ -22,7 +22,7 @@ export const REPAIR: Command = {
     "Finishes the writes of programs that were killed, removes their temporary files, and brings consolidated metadata up to date. Prints what it cannot repair, with the reason.",
   options: {
     "--deep": "decode all chunks and inner chunks",
-    "--dry-run": "say what would be done",
+    "--dry-run": "print what would be done, and write nothing",
     ...FAIL_ON_OPTION,
     ...CONCURRENCY_OPTION,
     ...THREADS_OPTION,

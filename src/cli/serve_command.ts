@@ -26,7 +26,7 @@ export const SERVE: Command = {
     "Serves the arrays and groups of a folder, a zip archive or a URL over HTTP as plain Zarr, until Ctrl-C. All Zarr programs read them, and browsers show a page about each. Prints a line for each request. Nothing can be written.",
   options: {
     "--port <NUMBER>":
-      `the port, ${DEFAULT_PORT} by default; 0 for any that is free`,
+      `the port, ${DEFAULT_PORT} by default; 0 for any free port`,
     "--host <NAME>":
       "the address to listen at, 127.0.0.1 by default; 0.0.0.0 lets other machines connect",
     "--mount <PATH>": "the path at which the store is served, / by default",

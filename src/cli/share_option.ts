@@ -7,20 +7,20 @@ import {
   wholeNumber,
 } from "./command.ts";
 
-/** The option that says how many chunks are worked on at once. */
+/** The option for the number of chunks that are processed at once. */
 export const CONCURRENCY_OPTION: Command["options"] = {
-  "--concurrency <N>": "work on N chunks at once; 4 if not given",
+  "--concurrency <N>": "process N chunks at once; 4 by default",
 };
 
-/** The options that say which share of the work is done. */
+/** The options that choose a share of the work. */
 export const SHARE_ONLY_OPTIONS: Command["options"] = {
   "--share <K/N>":
-    "do one of N equal shares of the work, K from 1 to N; if not given, Slurm's variables say it",
+    "do share K of N equal shares of the work, K from 1 to N; by default, the one that the variables of Slurm give, or all",
   "--shares <N>":
     "the number of shares, for indexed jobs of Kubernetes and array jobs of AWS Batch",
 };
 
-/** The options that say which share of the work is done, and how much of it at once. */
+/** The options that choose a share of the work, and the number of chunks at once. */
 export const SHARE_OPTIONS: Command["options"] = {
   ...SHARE_ONLY_OPTIONS,
   ...CONCURRENCY_OPTION,
@@ -35,7 +35,7 @@ export const FINISH_OPTION: Command["options"] = {
 export const ALL_SHARES =
   "When all shares are done, run the command with --finish in place of --share";
 
-/** Returns the share of the options, or else that of the scheduler, and prints the latter. `--finish` takes no share. */
+/** Returns the share of the options, or else that of the scheduler, which is printed; none with `--finish`. */
 export function shareOf(args: Arguments, io: Io): Share | undefined {
   if (args.has("finish")) return undefined;
   const text = args.text("share");
@@ -89,9 +89,9 @@ const INDEXES = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"];
  * Finds the share of a task by the variables of its scheduler: job arrays and tasks of
  * Slurm, indexed jobs of Kubernetes, and array jobs of AWS Batch.
  *
- * @param shares The number of shares, for schedulers that do not tell it.
+ * @param shares The number of shares, for schedulers that have no variable with it.
  * @returns `undefined` if there is one task only.
- * @throws {UsageError} If the variables do not say which share is meant.
+ * @throws {UsageError} If the share does not follow from the variables.
  */
 export function schedulerShare(
   env: Environment,

@@ -17,9 +17,9 @@ import { printJson } from "./outputs.ts";
 /** The options of the commands that split and join single files. */
 const FILE_PARTS_OPTIONS: Command["options"] = {
   "--parts <LIST>":
-    "the ends of the names of all parts, with their sizes in bytes, such as .header:64,,.index:1024; one part has no size, and .crc32c has 4",
-  "--crc32c": "check that the file ends with the CRC32C of all bytes before",
-  "--overwrite": "replace files that are there already",
+    "the suffixes of the names of all parts, with their sizes in bytes, such as .header:64,,.index:1024; one part has no size, and .crc32c has 4 bytes",
+  "--crc32c": "check that the file ends with the CRC32C of all bytes before it",
+  "--overwrite": "replace existing files",
 };
 
 /** `zarr-parts split FILE` */
@@ -27,9 +27,9 @@ export const SPLIT: Command = {
   name: "split",
   operands: ["FILE"],
   summary:
-    "Splits a file into parts, which appear together at the end. The file stays.",
+    "Splits a file into parts, which appear together once all are written. The file is kept.",
   options: {
-    "--to <NAME>": "the start of the names of the parts; FILE if not given",
+    "--to <NAME>": "the start of the names of the parts; FILE by default",
     ...FILE_PARTS_OPTIONS,
   },
   examples: [
@@ -50,9 +50,9 @@ export const JOIN: Command = {
   name: "join",
   operands: ["NAME"],
   summary:
-    "Joins the parts whose names start with NAME to a file, which appears at the end. The parts stay.",
+    "Joins the parts whose names start with NAME to a file, which appears once it is whole. The parts are kept.",
   options: {
-    "--to <FILE>": "the file that is written; NAME if not given",
+    "--to <FILE>": "the file to write; NAME by default",
     ...FILE_PARTS_OPTIONS,
   },
   examples: [

@@ -23,10 +23,10 @@ import { MODULES } from "./page/assets.ts";
 import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
 import { printJson } from "./outputs.ts";
 
-/** The option that says how many threads decode. */
+/** The option for the number of threads that decode. */
 export const THREADS_OPTION: Command["options"] = {
   "--threads <N>":
-    "with --deep, decode in N threads, 0 for none; one for each processor if not given",
+    "with --deep, decode in N threads, 0 for none; by default, one for each processor",
 };
 
 /** The most threads of a pool. */
@@ -66,13 +66,13 @@ async function loadRegistry(): Promise<CodecRegistry | undefined> {
 /** The severities, from the least one. */
 const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
 
-/** The option that says which findings make the exit status 1. */
+/** The option for the findings that make the exit status 1. */
 export const FAIL_ON_OPTION: Command["options"] = {
   "--fail-on <SEVERITY>":
-    "the least severity with exit status 1: error, warning or note; error if not given",
+    "the least severity that makes the exit status 1: error (the default), warning or note",
 };
 
-/** Returns a function that tells whether a finding makes the exit status 1. */
+/** Returns a function that returns whether a finding makes the exit status 1. */
 export function failsOn(args: Arguments): (finding: Finding) => boolean {
   const least = args.text("fail-on") ?? "error";
   const rank = SEVERITIES.indexOf(least as Finding["severity"]);
@@ -95,7 +95,7 @@ export const VERIFY: Command = {
   options: {
     "--deep": "decode all chunks and inner chunks",
     ...NODE_OPTIONS,
-    "--keep-going": "go on after what the store fails to read",
+    "--keep-going": "continue after values that the store fails to read",
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
     ...THREADS_OPTION,

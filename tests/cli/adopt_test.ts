@@ -199,7 +199,7 @@ Deno.test("adopt refuses chunks with two extensions in a folder, and leaves none
     assertEquals(code, 2);
     assertStringIncludes(
       err,
-      'c/0/1.tiff" has not the name of a chunk: expected names such as c/0/1.tif in',
+      'c/0/1.tiff" does not have the name of a chunk: expected names such as c/0/1.tif in',
     );
   });
 });
@@ -303,7 +303,7 @@ const MISTAKES: [string, number, string][] = [
   [
     "FILES --into DIR",
     2,
-    'y0_x0.tif" has not the name of a chunk: expected names such as c/0/1.tif',
+    'y0_x0.tif" does not have the name of a chunk: expected names such as c/0/1.tif',
   ],
   [
     "FILES --into DIR --template z{0}_{1}.tif",
