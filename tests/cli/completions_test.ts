@@ -45,7 +45,7 @@ Deno.test("completions prints the options for fish, and refuses other shells", a
   const { out } = await runCli("completions", "fish");
   assertStringIncludes(
     out,
-    "-n '__fish_seen_subcommand_from convert' -l suffix -r -d 'end all chunk keys with this text, such as .tiff; \\'\\' for none\n",
+    "-n '__fish_seen_subcommand_from convert' -l suffix -r -d 'end all chunk keys with this text, such as .tiff; \\'\\' for none'\n",
   );
   const { code, err } = await runCli("completions", "tcsh");
   assertEquals(code, 2);
