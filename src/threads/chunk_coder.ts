@@ -41,7 +41,23 @@ interface Codec<Decoded, Encoded> {
   decode(value: Encoded): Decoded | Promise<Decoded>;
 }
 
-/** Encodes and decodes the chunks of an array by its codecs. */
+/** The last task of this thread that decodes or encodes. */
+let latest: Promise<unknown> | undefined;
+
+/**
+ * Runs a task after all others of this thread. What a task decodes is to be used within the
+ * task: all arrays share the memory into which codecs decode and encode.
+ */
+export function inTurn<T>(task: () => Promise<T>): Promise<T> {
+  const result = latest === undefined ? task() : latest.then(task);
+  latest = result.catch(() => {});
+  return result;
+}
+
+/**
+ * Encodes and decodes the chunks of an array by its codecs. Outside of workers, which do one
+ * thing at a time, {@linkcode inTurn} runs the calls.
+ */
 export class ChunkCoder {
   readonly #format: ChunkFormat;
   readonly #isOwn: boolean;

@@ -7,6 +7,7 @@ export {
   ChunkCoder,
   type ChunkFormat,
   codecsIn,
+  inTurn,
   ownCodecs,
   stridesInOrder,
 } from "./chunk_coder.ts";

@@ -499,6 +499,42 @@ Deno.test("convert flattens shards in shards when it recodes them", async () => 
   );
 });
 
+Deno.test("convert decodes and encodes chunks at the same time by codecs that use memory again", async () => {
+  const metadata = arrayMetadata({
+    shape: [40, 40],
+    dataType: "uint16",
+    chunkShape: [8, 8],
+    shardShape: [16, 16],
+    codecs: ["gzip"],
+  });
+  const elements = new Uint8Array(2 * 1600)
+    .map((_, i) => i % 2 ? 0 : (i * 7919) % 91);
+  const array = {
+    metadata,
+    size: 2,
+    unit: 2,
+    fill: new Uint8Array(2),
+    elements,
+  };
+  const names = ["zstd", "lz4", "blosc", "blosc:lz4"];
+  for (const first of names) {
+    const source = await target(await storePlain(array), {
+      recode: { codecs: first },
+      threads: 0,
+    });
+    // Two conversions at once, each of which decodes and encodes.
+    const results = names.map(async (codecs) => {
+      const store = await target(source, { recode: { codecs }, threads: 0 });
+      const plain = new MemoryStore();
+      const recode = { codecs: "gzip" };
+      const { arrays } = await convert(store, plain, { recode, threads: 0 });
+      const read = await readPlain(plain, arrays[0]!.metadata, array);
+      assertEquals(read.elements, elements, `from ${first} to ${codecs}`);
+    });
+    await Promise.all(results);
+  }
+});
+
 Deno.test("convert leaves nothing of a shard that is stored while it is made, if it fails or is aborted", async () => {
   for (const way of ["damage", "abort", "full disk"] as const) {
     const folder = await Deno.makeTempDir();

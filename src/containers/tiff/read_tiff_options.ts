@@ -14,7 +14,12 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { ChunkCoder, type ChunkFormat, ownCodecs } from "../../threads/mod.ts";
+import {
+  ChunkCoder,
+  type ChunkFormat,
+  inTurn,
+  ownCodecs,
+} from "../../threads/mod.ts";
 import type { Affine } from "./geo_attributes.ts";
 import {
   boxTransform,
@@ -186,15 +191,17 @@ class Nodes {
     for (let i = 0; i < chunks.gridShape[0]!; i++) {
       const encoded = await chunks.get([i], this.#options);
       if (encoded === undefined) return undefined;
-      const { bytes } = await coder.decode(encoded, undefined);
-      const view = new DataView(
-        bytes.buffer,
-        bytes.byteOffset,
-        bytes.byteLength,
-      );
-      for (let at = 0; at < bytes.length; at += format.elementSize) {
-        line.push(numberAt(view, at, format.dataType));
-      }
+      await inTurn(async () => {
+        const { bytes } = await coder.decode(encoded, undefined);
+        const view = new DataView(
+          bytes.buffer,
+          bytes.byteOffset,
+          bytes.byteLength,
+        );
+        for (let at = 0; at < bytes.length; at += format.elementSize) {
+          line.push(numberAt(view, at, format.dataType));
+        }
+      });
     }
     return line.slice(0, length);
   }

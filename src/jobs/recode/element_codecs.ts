@@ -11,6 +11,7 @@ import {
   copyIntoChunk,
   type DecodeJob,
   type EncodeJob,
+  inTurn,
   isCheapToDecode,
   isRepeated,
   type JobResult,
@@ -61,8 +62,6 @@ export class ElementCodecs {
   readonly chunkBytes: number;
   /** The formats for chunks that are encoded by the codecs of others. */
   readonly #recoded = new Map<ElementCodecs, ChunkFormat>();
-  /** The last task in the calling thread, since codecs decode into the same memory again. */
-  #latest: Promise<unknown> = Promise.resolve();
 
   private constructor(
     format: ChunkFormat,
@@ -158,7 +157,7 @@ export class ElementCodecs {
     { rows, block, what, key }: EncodedChunk,
     bytes: Uint8Array,
   ): Promise<void> {
-    await this.#inTurn(async () => {
+    await inTurn(async () => {
       noteKey(bytes, key, rows);
       try {
         const elements = await this.#coder.decode(bytes, undefined);
@@ -308,7 +307,7 @@ export class ElementCodecs {
     block: ChunkBlock,
     fill: Uint8Array | undefined,
   ): Promise<Uint8Array | undefined> {
-    return await this.#inTurn(async () => {
+    return await inTurn(async () => {
       const bytes = this.#gather(block, fill, undefined);
       if (fill && isRepeated(bytes, fill)) return undefined;
       return await this.#coder.encode({ bytes, strides: this.#strides });
@@ -386,12 +385,6 @@ export class ElementCodecs {
       this.#use.threads = undefined;
       return undefined;
     }
-  }
-
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#latest.then(task);
-    this.#latest = result.catch(() => {});
-    return result;
   }
 }
 
