@@ -53,7 +53,7 @@ import { isSameDocument } from "./hierarchy/same_document.ts";
  * @param options How the work is done.
  * @returns What was done.
  * @throws {MetadataError} If no node of Zarr v2 is at `place`, a document is not valid, or
- * Zarr v3 cannot say what a node is: the error names the member of `.zarray`. Nothing is
+ * Zarr v3 cannot represent a node: the error names the member of `.zarray`. Nothing is
  * written then.
  * @throws {TypeError} If the store is read-only, or an option is unknown or of a wrong type.
  * @throws {RangeError} If the path is not names joined by `/`.
@@ -105,7 +105,7 @@ export async function adoptV2(
   }
   const removed = removeV2 ? await v2DocumentsOf(at, plan, storeOptions) : [];
   if (!dryRun) {
-    // The document that says the kind of the outermost node is removed last, so that a run can be continued.
+    // The .zarray or .zgroup of the outermost node is removed last, so that a run can be continued.
     const isLast = (key: StoreKey) =>
       key.lastIndexOf("/") === at.root.length &&
       /\.z(?:array|group)$/.test(key);
@@ -141,24 +141,24 @@ export async function adoptV2(
  * ```
  */
 export interface AdoptV2Options extends StoreOptions {
-  /** Whether nothing is written: the result then says what would be done. */
+  /** Whether nothing is written. The result then describes what would be done. */
   readonly dryRun?: boolean | undefined;
   /** Whether the `zarr.json` of nodes that also have documents of Zarr v2 is replaced. */
   readonly overwrite?: boolean | undefined;
   /**
    * Whether arrays that xarray has written get the attribute `_FillValue`, by which xarray finds
-   * missing elements in Zarr v3. In Zarr v2, it takes the fill value for them. By default,
-   * attributes stay as they are.
+   * missing elements in Zarr v3. In Zarr v2, xarray treats elements that equal the fill value as
+   * missing. By default, attributes stay as they are.
    */
   readonly fillValueAttribute?: boolean | undefined;
   /**
    * Whether the documents of Zarr v2 of all nodes that have a `zarr.json` are removed at the
-   * end. Programs that read only Zarr v2 do not find the nodes any more.
+   * end. Programs that read only Zarr v2 then do not find the nodes.
    */
   readonly removeV2?: boolean | undefined;
   /**
-   * Whether nodes in a group that Zarr v3 cannot say are left as they are. By default, such
-   * a node is an error, and nothing is written.
+   * Whether nodes of a group that Zarr v3 cannot represent are left as they are. By default,
+   * such a node is an error, and nothing is written.
    */
   readonly keepGoing?: boolean | undefined;
 }
@@ -194,16 +194,17 @@ export interface V2Adoption {
   readonly kept: readonly StoreKey[];
   /** The keys of the documents of Zarr v2 that were removed. */
   readonly removed: readonly StoreKey[];
-  /** The nodes that stay as they are, with `keepGoing`, since Zarr v3 cannot say what they are. */
+  /** The nodes that `keepGoing` left as they are, since Zarr v3 cannot represent them. */
   readonly leftOut: readonly LeftOutNode[];
   /**
-   * The paths of arrays whose fill value xarray takes for missing elements in Zarr v2, and not
-   * in Zarr v3: the option `fillValueAttribute` says it to xarray.
+   * The paths of arrays in which xarray finds missing elements by the fill value in Zarr v2, and
+   * none in Zarr v3. The option `fillValueAttribute` gives them the attribute `_FillValue`, by
+   * which xarray finds these elements in Zarr v3, too.
    */
   readonly masked: readonly string[];
   /**
-   * The keys of written documents with `NaN` or an infinity in attributes, as they were: JSON
-   * has no such numbers, so that some programs cannot read these documents.
+   * The keys of written documents whose attributes have `NaN` or an infinity, as in the
+   * documents of Zarr v2. JSON has no such numbers, so some programs cannot read these documents.
    */
   readonly notJson: readonly StoreKey[];
 }
@@ -211,7 +212,7 @@ export interface V2Adoption {
 /** The number of documents that are read or removed at once. */
 const AT_ONCE = 16;
 
-/** What is to be done. */
+/** The documents that are written, and the nodes that are not changed. */
 interface AdoptionPlan {
   readonly arrays: readonly string[];
   readonly groups: readonly string[];

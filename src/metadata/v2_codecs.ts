@@ -14,7 +14,7 @@ interface V2Codec {
   readonly path: string;
 }
 
-/** What has become of the elements of a chunk after some codecs. */
+/** The form of the elements of a chunk after some codecs. */
 interface Encoded {
   /** The data type of the elements; `undefined` once they are bytes. */
   readonly type: V2DataType | undefined;
@@ -25,7 +25,7 @@ interface Encoded {
 /**
  * Lists the filters and the compressor of a `.zarray`, in the order of encoding.
  *
- * @throws {MetadataError} If they have not the form of codecs.
+ * @throws {MetadataError} If they do not have the form of codecs.
  */
 export function listV2Codecs(filters: unknown, compressor: unknown): V2Codec[] {
   if ((filters ?? null) !== null && !Array.isArray(filters)) {
@@ -44,7 +44,7 @@ export function listV2Codecs(filters: unknown, compressor: unknown): V2Codec[] {
   });
 }
 
-/** The id of the first codec that turns Python objects into bytes. */
+/** Returns the id of the first codec that encodes Python objects as bytes. */
 export function objectCodecOf(codecs: readonly V2Codec[]): string | undefined {
   return codecs.find(({ id }) =>
     Object.hasOwn(OBJECT_CODECS, id) || UNMAPPED_OBJECTS.includes(id)
@@ -67,7 +67,7 @@ const UNMAPPED_OBJECTS: readonly string[] = [
  *
  * @param order The order of the elements in a chunk.
  * @param rank The number of dimensions.
- * @throws {MetadataError} If Zarr v3 does not have a codec, or cannot order the codecs so.
+ * @throws {MetadataError} If Zarr v3 does not have a codec, or does not allow this order.
  */
 export function convertV2Codecs(
   codecs: readonly V2Codec[],
@@ -101,7 +101,7 @@ export function convertV2Codecs(
           throw new MetadataError(
             `The codec ${
               describe(id)
-            } follows one that turns elements into bytes, which Zarr v3 cannot say: expected filters of elements first`,
+            } follows one that encodes elements as bytes, an order that Zarr v3 does not have: expected filters of elements first`,
             "/id",
           );
         }
@@ -353,7 +353,7 @@ function elementTypes(
   return [dtype, members.type("astype", dtype)];
 }
 
-/** Refuses a filter that takes the bytes of elements for those of another data type, which Zarr v3 cannot say. */
+/** Refuses a filter that reinterprets the bytes of elements as another data type, which Zarr v3 cannot represent. */
 function assertSameElements(
   dtype: V2DataType,
   type: V2DataType,
@@ -367,7 +367,7 @@ function assertSameElements(
   refuse(
     `the data type of the elements, ${
       describe(type.numpy)
-    }, since Zarr v3 cannot take their bytes for those of another one`,
+    }, since Zarr v3 cannot reinterpret their bytes as another data type`,
     dtype.numpy,
     path,
   );
@@ -405,8 +405,8 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
     const clevel = members.whole("clevel", 0, 9, 5);
     const shuffle = members.whole("shuffle", -1, 2, 1);
     const blocksize = members.whole("blocksize", 0, 2 ** 31 - 1, 0);
-    members.take("typesize"); // numcodecs takes the size of the elements.
-    // Blosc takes longer elements for bytes.
+    members.take("typesize"); // numcodecs ignores it, and uses the size of the elements.
+    // Blosc treats longer elements as bytes.
     const typesize = size > 255 ? 1 : size;
     return named("blosc", {
       typesize,
@@ -417,7 +417,7 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
     });
   },
   zstd(members) {
-    // numcodecs takes the highest level for higher ones.
+    // numcodecs uses the highest level in place of higher ones.
     const level = Math.min(members.whole("level", -131072, 2 ** 31 - 1, 0), 22);
     const checksum = members.take("checksum") ?? false;
     if (typeof checksum !== "boolean") {
@@ -552,7 +552,7 @@ function arrayToBytes(
     return named(`numcodecs.${id}`, configuration);
   }
   for (const [name, value] of Object.entries(configuration)) {
-    // These members are for writing alone, or say what is so by default.
+    // These members matter only for writing, or have their default value.
     const isDefault = value === null || value === false ||
       /^(?:squeeze|lossless|mct|level)$/.test(name);
     if (isDefault) continue;

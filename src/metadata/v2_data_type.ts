@@ -3,7 +3,7 @@ import { checkDataType, coreDataType, fillValueJson } from "./data_type.ts";
 import { numberOf } from "./json.ts";
 import { isWhole, type NamedConfiguration, refuse } from "./schema.ts";
 
-/** What the elements of a Zarr v2 array are, and their data type in Zarr v3. */
+/** The data type of a Zarr v2 array, and the corresponding one of Zarr v3. */
 export interface V2DataType {
   /** The data type in Zarr v3. */
   readonly json: string | NamedConfiguration;
@@ -19,7 +19,7 @@ export interface V2DataType {
   readonly defaultFill: unknown;
 }
 
-/** The codecs of Zarr v2 that turn Python objects into bytes, and the data types of the objects. */
+/** The codecs of Zarr v2 that encode Python objects as bytes, and the data types of the objects. */
 export const OBJECT_CODECS: Readonly<Record<string, "string" | "bytes">> = {
   "vlen-utf8": "string",
   "vlen-bytes": "bytes",
@@ -28,7 +28,7 @@ export const OBJECT_CODECS: Readonly<Record<string, "string" | "bytes">> = {
 /**
  * Converts a `dtype` of Zarr v2.
  *
- * @param objectCodec The id of the first codec that turns objects into bytes, for `|O`.
+ * @param objectCodec The id of the first codec that encodes Python objects as bytes, for `|O`.
  * @throws {MetadataError} If Zarr v3 has no such data type.
  */
 export function parseV2DataType(
@@ -50,11 +50,10 @@ export function parseV2DataType(
 }
 
 /**
- * Returns a data type of NumPy in its canonical form, such as `<i4` for `int32`, and what
- * Zarr v3 needs to know of it.
+ * Parses a data type of NumPy, such as `<i4` or `int32`.
  *
- * @throws {MetadataError} If it is none of booleans, integers, floats, complex numbers, dates
- * and durations.
+ * @throws {MetadataError} If the data type is not one of booleans, integers, floats, complex
+ * numbers, dates and durations.
  */
 export function parseNumpyType(value: unknown): V2DataType {
   const text = typeof value === "string" ? value : "";
@@ -200,7 +199,7 @@ function boolFill(value: unknown): boolean {
   refuse("true or false", value);
 }
 
-/** zarr-python also reads floats without a fraction, and texts of digits. */
+/** Converts the fill value of integers. zarr-python also reads floats without a fraction, and texts of digits. */
 function integerFill(value: unknown, name: string): unknown {
   const number = numberOf(value);
   const whole = typeof number === "string" && /^-?\d{1,40}$/.test(number)
@@ -217,7 +216,7 @@ function integerFill(value: unknown, name: string): unknown {
   );
 }
 
-/** Numbers keep their text. zarr-python also reads numbers in strings. */
+/** Converts the fill value of floats. Numbers keep their text; zarr-python also reads numbers in strings. */
 function floatFill(value: unknown): unknown {
   const number = numberOf(value);
   if (typeof number === "number" || typeof number === "bigint") {

@@ -11,8 +11,8 @@ import { parseV2DataType } from "./v2_data_type.ts";
  *
  * @param array The parsed `.zarray`.
  * @param attributes The attributes, checked by {@linkcode checkV2Attributes}.
- * @throws {MetadataError} If the array is not valid, or Zarr v3 cannot say what it is. The
- * path is one in `.zarray`.
+ * @throws {MetadataError} If the array is not valid, or Zarr v3 cannot represent it. The path
+ * of the error is one in `.zarray`.
  */
 export function convertV2Array(array: unknown, attributes: Members): Members {
   const what = "the metadata of a Zarr v2 array";
@@ -106,7 +106,7 @@ export function convertV2Group(
  * Returns the attributes of a Zarr v2 node.
  *
  * @param attributes The parsed `.zattrs`; `undefined` if there is none.
- * @throws {MetadataError} If they are no object.
+ * @throws {MetadataError} If the attributes are not an object.
  */
 export function checkV2Attributes(attributes: unknown): Members {
   if (attributes === undefined) return {};
@@ -116,11 +116,12 @@ export function checkV2Attributes(attributes: unknown): Members {
 
 /**
  * Returns the attribute `_FillValue` by which xarray finds missing elements in a Zarr v3 array,
- * in the form that xarray writes. In a Zarr v2 array, xarray takes the fill value for them.
+ * in the form that xarray writes. In a Zarr v2 array, xarray treats elements that equal the
+ * fill value as missing.
  *
  * @param array The parsed `.zarray` of a valid array.
- * @returns `undefined` for an array without a fill value, one that xarray has not written, and
- * one whose attributes or data type have no such value.
+ * @returns `undefined` for an array without a fill value, for one that xarray has not written
+ * or that has the attribute already, and for data types other than booleans, integers and floats.
  */
 export function xarrayFillValue(
   { dtype, fill_value = null }: Members,

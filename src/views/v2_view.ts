@@ -55,8 +55,8 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  *
  * @param store Any store.
  * @returns The view. Reading the `zarr.json` of a node rejects with a
- * {@linkcode MetadataError} that names the member of `.zarray` if Zarr v3 cannot say what the
- * node is. Writing or deleting documents of nodes of Zarr v2 is a `RangeError`.
+ * {@linkcode MetadataError} that names the member of `.zarray` if Zarr v3 cannot represent the
+ * node. Writing or deleting documents of nodes of Zarr v2 is a `RangeError`.
  * @throws {TypeError} If `store` is not a store.
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html and
@@ -148,9 +148,9 @@ async function read(
 export interface ComposedDocument {
   /** The document with exact numbers, and with `NaN` in attributes as it was written. */
   readonly bytes: Uint8Array;
-  /** The keys of the documents of Zarr v2, the one that says the kind of the node first. */
+  /** The keys of the documents of Zarr v2, `.zarray` or `.zgroup` first. */
   readonly keys: readonly StoreKey[];
-  /** Whether xarray takes the fill value of an array for missing elements in Zarr v2, and not in Zarr v3. */
+  /** Whether xarray treats elements that equal the fill value as missing in Zarr v2, and not in Zarr v3. */
   readonly isMasked: boolean;
 }
 
@@ -170,7 +170,7 @@ export interface ComposeSettings {
  *
  * @param root The prefix of the node's keys, without a last `/`.
  * @returns `undefined` if there is no node of Zarr v2.
- * @throws {MetadataError} If the node is not valid, or Zarr v3 cannot say what it is.
+ * @throws {MetadataError} If the node is not valid, or Zarr v3 cannot represent it.
  */
 export async function composeV2Document(
   store: Store,
@@ -191,7 +191,7 @@ export async function composeV2Document(
     keys.push(key);
     return inDocument(key, storeName, () => convert(parseExactZarrJson(bytes)));
   };
-  // The documents of the other kind are asked for at the same time, since a request may take long.
+  // Both documents are requested at the same time, since a request may take long.
   const same = (document: unknown) => ({ document });
   const [array, group] = await Promise.all([
     take(".zarray", same),
@@ -230,7 +230,7 @@ const AT_ONCE = 16;
 
 /**
  * Puts the documents of nodes with a `zarr.json` in place of those that were composed of
- * consolidated metadata of Zarr v2, which may say where the chunks were before.
+ * consolidated metadata of Zarr v2, which may describe earlier keys of the chunks.
  */
 async function withOwnDocuments(
   store: Store,
@@ -266,7 +266,7 @@ async function* list(
   const ownFolder = folderOf(prefix);
   const isOwn = prefix !== `${ownFolder}/` &&
     `${ownFolder}${DOCUMENT}`.startsWith(prefix);
-  // The keys of Zarr v2 do not begin as that of the zarr.json does.
+  // No document of Zarr v2 may begin with this prefix, so the listing below does not find the node.
   if (isOwn && await isV2Node(store, ownFolder, options)) {
     yield `${ownFolder as StoreKey}${DOCUMENT}`;
   }

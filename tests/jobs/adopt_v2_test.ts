@@ -184,7 +184,7 @@ Deno.test("adoptV2 keeps documents that nodes have, unless it is to replace them
   assertEquals((await readJson(store, "/b/c/zarr.json")).attributes, {});
 });
 
-Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot say, or leaves them as they are", async () => {
+Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot represent, or leaves them as they are", async () => {
   const bad = encodeJson({ ...V2_ARRAY, filters: [{ id: "pickle" }] });
   const values: [StoreKey, Uint8Array][] = [
     ...valuesOfGroup(),
@@ -400,7 +400,7 @@ Deno.test("verify decodes elements of a fixed length, whatever they are", async 
   }
 });
 
-Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot say", async () => {
+Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot represent", async () => {
   const store = new MemoryStore([
     ...valuesOfGroup(),
     ["/bad/.zarray", encodeJson({ ...V2_ARRAY, filters: [{ id: "pickle" }] })],

@@ -512,7 +512,7 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
   [
     { filters: [{ id: "zlib" }, { id: "delta", dtype: "<f4" }] },
     "/filters/1/id",
-    "follows one that turns elements into bytes",
+    "follows one that encodes elements as bytes",
   ],
   [
     { dtype: "|u1", compressor: { id: "imagecodecs_jpeg", tables: "A" } },

@@ -95,7 +95,7 @@ export interface AdoptFilesOptions extends AdoptionOptions {
  * that of its chunk, without `link`.
  * @throws {TypeError} If the store is read-only, or cannot link where it has to.
  * @throws {DamageError} If inner chunks of a file overlap, without being the same bytes.
- * @throws {Error} If `finish` is set, and a file has not its index.
+ * @throws {Error} If `finish` is set, and a file lacks its index.
  */
 export async function adoptFiles(
   store: Store,
@@ -310,7 +310,7 @@ async function assertAdopted(
         const found = await readAdopted(store, chunks, coordinates, options);
         onStep();
         if (found !== undefined) return found.index;
-        wrong.push(`${describe(key)}: it has not the key of its chunk`);
+        wrong.push(`${describe(key)}: it does not have the key of its chunk`);
       } catch (error) {
         if (!isAboutFile(error)) throw error;
         wrong.push(`${describe(key)}: ${(error as Error).message}`);
@@ -376,7 +376,7 @@ function assertKeys(
     if (key === chunkKey) continue;
     if (!link) {
       throw new RangeError(
-        `File ${describe(key)} has not the key of its chunk ${
+        `File ${describe(key)} does not have the key of its chunk ${
           describe(coordinates)
         }, ${
           describe(chunkKey)

@@ -58,25 +58,25 @@ import {
  * Files with a place on the earth become arrays `0/data`, `1/data` and so on, since GDAL
  * reads levels as overviews only if each is in a group of its own.
  *
- * The attributes of the group tell the levels by two conventions: `multiscales` of the
+ * The attributes of the group describe the levels by two conventions: `multiscales` of the
  * [Zarr conventions](https://github.com/zarr-conventions/multiscales), with the place on
  * the earth as `spatial:` and `proj:` attributes if the files have tags of GeoTIFF; and
- * `ome` of [OME-Zarr 0.5](https://ngff.openmicroscopy.org/0.5/), if it has such
+ * `ome` of [OME-Zarr 0.5](https://ngff.openmicroscopy.org/0.5/), if OME-Zarr allows the
  * dimensions. Without a place on the earth, bands come before the dimensions of a
- * picture, as OME-Zarr has them.
+ * picture, as in OME-Zarr.
  *
  * Several files make a mosaic or a stack, as with `adoptTiffs`. Levels that not all files
  * have, or whose pictures do not fit together, are left out with a note.
  *
  * @param store The store that holds the files, and takes the indexes and the metadata.
  * @param path The group's path in the store; empty for the root.
- * @param options The names of the files, and what of them is adopted.
+ * @param options The names of the files, and which pages or series of them are adopted.
  * @returns The arrays, and reports about their files.
  * @throws {RangeError} If there are no files, or the pages themselves cannot be one array.
  * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
  * @throws {MetadataError} If a node or another index is there already, without
  * `overwrite`, or an array with it.
- * @throws {Error} If `finish` is set, and a file has not its index.
+ * @throws {Error} If `finish` is set, and a file lacks its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, or cannot list or link files, as `FileSystemStore` can.
  *
@@ -125,7 +125,7 @@ export async function adoptPyramid(
     storeOptions,
   );
   const { place, notes: placeNotes } = geoPlaceOfTiffs(read);
-  // One file decides for all shares, also where the places of others do not fit.
+  // All shares read the same file for this decision, even if the places of other files do not fit.
   const { key } = commonFile(files);
   const { picture } = read.find((file) => file.key === key)!;
   const isNested = picture.place !== undefined &&
@@ -197,7 +197,7 @@ export async function adoptPyramid(
         ? [
           `${
             describe(next)
-          } of an earlier adoption is still there, and is no level any more: remove it`,
+          } of an earlier adoption still exists, and is not a level of the new one: remove it`,
         ]
         : [],
     ],

@@ -44,14 +44,14 @@ import {
  *
  * @param store The store that holds the files, and takes the indexes and the metadata.
  * @param path The array's path in the store; empty for the root.
- * @param options The names of the files, and what of them is adopted.
+ * @param options The names of the files, and which pages or series of them are adopted.
  * @returns The array, and a report about its files.
  * @throws {RangeError} If there are no files, or they cannot be one array: the message
  * names a file, the reason, and what to do.
  * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
  * @throws {MetadataError} If a node or another index is there already, without
  * `overwrite`.
- * @throws {Error} If `finish` is set, and a file has not its index.
+ * @throws {Error} If `finish` is set, and a file lacks its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, or it cannot list or link files where it has to.
  *
@@ -76,7 +76,7 @@ import {
  * const pixels = Uint8Array.from({ length: 2048 }, (_, i) => i % 251);
  * const written = await zarr.open(zarr.root(withZarrParts(store)), { kind: "array" });
  * await setSharded(zarr, written, null, pixels, { container: tiffContainer(metadata) });
- * await store.delete("/zarr.json"); // Two files, and nothing that says what they are.
+ * await store.delete("/zarr.json"); // Only the two files are left.
  *
  * const { chunks, report } = await adoptTiffs(store, "", {
  *   chunkKeyEncoding: { name: "template", configuration: { format: "row{0}_column{1}.tif" } },
@@ -153,7 +153,7 @@ function withPlace(
   return { metadata, notes };
 }
 
-/** Tells what of the files is not adopted. */
+/** Returns notes on series and overviews that are not adopted. */
 function notesOnPages(
   files: readonly ReadFile[],
   { overview }: AdoptTiffsOptions,

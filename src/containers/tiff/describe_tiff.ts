@@ -24,9 +24,9 @@ import { PageTags } from "./tiff_tags.ts";
  * are at the start of the file, two where they are at its end, and one more for tables
  * of tiles that are long.
  *
- * Pages whose tiles cannot be chunks of a Zarr array say why in `problem`. A stack that
- * has one directory for all planes has one page for each plane, such as stacks of
- * MetaMorph, NIH Image, ImageJ and tifffile.
+ * The member `problem` of a page is the reason why its tiles cannot be chunks of a Zarr
+ * array. A stack with one directory for all planes, such as those of MetaMorph, NIH Image,
+ * ImageJ and tifffile, has one page for each plane.
  *
  * @param read Reads a range of the file.
  * @param options `key`: the key of the file, for messages; `size`: the length of the

@@ -255,7 +255,7 @@ export function pageFields(
     ...omeXml !== undefined && place === 0
       ? [[TAG.description, "ascii", omeXml] as const]
       : [],
-    // The value says "page of a document", as opposed to a smaller version of another page.
+    // The value means "page of a document", as opposed to a smaller version of another page.
     ...tiles.length > 1 ? [[TAG.newSubfileType, "long", [2]] as const] : [],
     [TAG.tileOffsets, "offset", page.map(({ offset }) => offset)],
     [TAG.tileByteCounts, "offset", page.map(({ length }) => length)],
@@ -308,7 +308,7 @@ function descriptiveFields(
   { fillBytes, fillValue }: TiffArray,
   { description, resolution, noData, sparse }: PageOptions,
 ): Field[] {
-  // Readers take sparse tiles for zeros unless they know another value.
+  // Readers fill sparse tiles with zeros unless GDAL_NODATA has another value.
   const missing = noData ??
     (sparse && fillBytes.some((byte) => byte !== 0) ? fillValue : undefined);
   return [
@@ -353,7 +353,7 @@ function georeferenceFields(
   ];
 }
 
-/** The tags of a georeference that say where a pixel of the array lies, for a picture that begins there. */
+/** Moves the tags of a georeference to the pixel of the array at which a picture begins. */
 function placeFields(
   { modelPixelScale, modelTiepoint, modelTransformation }: TiffGeoreference,
   column: number,

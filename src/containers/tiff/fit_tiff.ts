@@ -29,8 +29,8 @@ import { equivalentOf, tileEncoding } from "./tiff_codecs.ts";
 import { BANDS, type TiffOptions } from "./tiff_options.ts";
 
 /**
- * The options of {@linkcode fitTiff}. Codecs and shapes that they name are taken as they are, and
- * only the rest is found.
+ * The options of {@linkcode fitTiff}. The result has the codecs and shapes that are given here,
+ * and `fitTiff` finds the others.
  *
  * @example All slices and channels of a point in time in one file
  * ```ts
@@ -44,10 +44,11 @@ export interface FitTiffOptions extends FileRecoding {
   readonly bands?: TiffOptions["bands"];
   /**
    * The dimensions before y and x whose elements are pages of one file, by their names or
-   * their numbers from 0. Each element of the others then has files of its own. By default,
-   * the pages of a file are those of a shard, or of a chunk of an array without shards; in
-   * the latter, all of `z` and `c` are, too, as far as a file keeps below 64 MiB, and of the
-   * last two of several dimensions where none has a name.
+   * their numbers from 0. Each element of the other dimensions before y and x then has files of
+   * its own. By default, the pages of a file are those of a shard or, in an array without
+   * shards, those of a chunk and all elements of `z` and `c`, as long as the file stays below
+   * 64 MiB. Without names of dimensions, the last two of several dimensions before y and x
+   * count as `c` and `z`.
    */
   readonly pages?: readonly (string | number)[] | undefined;
 }
@@ -73,19 +74,20 @@ const LARGEST_TILE = 2 ** 24;
 const LONGEST_PICTURE = 4096;
 
 /**
- * Finds the encoding nearest to that of an array with which its shards can be TIFF files by
- * {@linkcode tiffContainer}. It has the form of the option `recode` of `convert`:
+ * Finds the encoding with which the shards of an array can be TIFF files by
+ * {@linkcode tiffContainer}, the nearest one to that of the array. The result has the form of
+ * the option `recode` of `convert`:
  *
  * - Tiles are as large as inner chunks, with sides that are the next multiples of 16, and
  *   have one page. Chunks of several pages are divided into tiles of about as many elements.
  * - Shards keep their shape up to the next multiple of a tile. Arrays without shards get
  *   files of up to 64 MiB and 4096 × 4096 pixels, each with the pages of one chunk.
  * - Codecs that TIFF has are kept. `gzip` becomes `numcodecs.zlib` of the same level, and
- *   every other compression `zstd`. Programs with codecs of Zarr v3 read both without
- *   plugins. Filters, checksums and `transpose` are left out.
+ *   every other compression becomes `zstd`, both of which zarr-python and zarrita decode.
+ *   Filters, checksums and `transpose` are left out.
  *
  * @param metadata The metadata of the array.
- * @param options What the files should be like.
+ * @param options The place of the bands, the pages of a file, and codecs and shapes to use.
  * @returns The codecs, and the shapes of inner chunks and shards; `undefined` if the shards
  * of the array can be TIFF files as they are.
  * @throws {MetadataError} If the metadata is not valid.
@@ -179,7 +181,7 @@ export function fitTiff(
   return recoding;
 }
 
-/** What the shapes of tiles and files follow from. */
+/** The properties of an array from which the shapes of tiles and files follow. */
 interface Picture {
   readonly shape: readonly number[];
   readonly axes: Axes;
@@ -226,7 +228,7 @@ function assertFits(
       name: "sharding_indexed",
       configuration: {
         chunk_shape: chunks,
-        // Codecs in short are checked with the array that gets them.
+        // Codecs by short names, such as "zstd:5", are checked with the metadata of the target.
         codecs: given === undefined ? codecs : [BYTES],
         index_codecs: [BYTES, { name: "crc32c" }],
       },
@@ -275,7 +277,7 @@ function tileOf(
   const planes = product(
     thin.map((axis) => Math.min(source.chunk[axis]!, shape[axis]! || 1)),
   );
-  // About as many elements as a chunk of several planes had, but no more than are useful.
+  // A tile has about as many elements as a chunk of several planes, up to the longest useful side.
   const growth = Math.sqrt(planes);
   const widest = Math.max(
     STEP,

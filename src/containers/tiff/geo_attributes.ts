@@ -20,9 +20,9 @@ export interface GeoPlace {
   readonly isPoint: boolean;
   /** The coordinate reference system, such as `EPSG:32632`, if it has a code. */
   readonly code?: string;
-  /** The tags that `transform` and `code` do not say. */
+  /** The tags that `transform` and `code` do not cover. */
   readonly tags?: TiffPlace;
-  /** What `transform` and `code` do not say, for the report. */
+  /** Notes for the report on tags that `transform` and `code` do not cover. */
   readonly notes: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const [PROJECTED, PIXEL_IS_POINT] = [1, 2];
 /** The codes of EPSG lie between these; 32767 stands for a system that the user defines. */
 const [LEAST_CODE, MOST_CODE] = [1024, 32766];
 
-/** Reads the place of a picture; `undefined` if its tags tell nothing of one. */
+/** Reads the place of a picture; `undefined` if it has no tags of GeoTIFF. */
 export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const keys = geoKeysOf(place);
   const isPoint = keys.get(KEY.rasterType) === PIXEL_IS_POINT;
@@ -55,7 +55,7 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const isVertical = keys.has(KEY.verticalCrs);
   if (isVertical) {
     notes.push(
-      "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not say",
+      "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not include",
     );
   }
   const { modelTiepoint = [] } = place;
@@ -64,7 +64,7 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
     notes.push(
       `The attribute geotiff has ${
         modelTiepoint.length / 6
-      } ground control points, which no spatial:transform can say`,
+      } ground control points, which spatial:transform cannot represent`,
     );
   }
   const hasKeys = code === undefined && hasSystem || isVertical;
@@ -122,7 +122,7 @@ function transformOf(
   const [scaleX = 0, scaleY = 0] = modelPixelScale ?? [];
   if (scaleX !== 0 && scaleY !== 0 && (modelTiepoint?.length ?? 0) >= 6) {
     const [column, row, , x, y] = modelTiepoint!;
-    // As other programs do, takes rows from the top downwards for any sign.
+    // Rows go from the top downwards whatever the sign, as in other programs.
     const height = Math.abs(scaleY);
     transform = [
       ...[scaleX, 0, x! - column! * scaleX] as const,
@@ -258,7 +258,7 @@ export interface GeoLevel {
 }
 
 /**
- * The attributes that say the place of a picture, without `zarr_conventions`.
+ * Composes the attributes of the place of a picture, without `zarr_conventions`.
  *
  * @param dimensions The names of the dimensions of rows and columns.
  */
@@ -335,7 +335,7 @@ function bboxOf(
   ];
 }
 
-/** Attributes of the user over those that files tell; the lists of conventions are joined. */
+/** Merges the attributes of files with those of the user, which take precedence; the lists of conventions are joined. */
 export function joinAttributes(
   told: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>> = {},
@@ -350,7 +350,7 @@ export function joinAttributes(
   };
 }
 
-/** The attributes of an array that say its place. */
+/** Composes the attributes of the place of an array. */
 export function geoArrayAttributes(
   place: GeoPlace | undefined,
   level: GeoLevel,

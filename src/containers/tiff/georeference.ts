@@ -118,7 +118,7 @@ export function composeGeoreference(
   };
 }
 
-/** Sets the key that tells areas and points apart. */
+/** Sets the key that distinguishes areas from points. */
 function withRasterType(
   directory: readonly number[] = [1, 1, 0, 0],
   isPoint: boolean,
@@ -240,7 +240,7 @@ const KINDS: Readonly<Record<string, CrsKind>> = {
 /** The keywords of systems that hold another one, whose place counts. */
 const HOLDERS = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
 
-/** The system that tells the place in x and y, among those that a node holds. */
+/** The system of x and y, among those that a node holds. */
 function horizontalOf(node: WktNode): WktNode | undefined {
   if (Object.hasOwn(KINDS, node.keyword)) return node;
   if (!HOLDERS.includes(node.keyword)) return undefined;

@@ -92,9 +92,9 @@ export const TIMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses what OME-XML cannot say of an array.
+ * Refuses an array that OME-XML cannot represent.
  *
- * @throws {RangeError} If it has no name for the data type, or the dimensions are others.
+ * @throws {RangeError} If OME-XML has no name for the data type, or not these dimensions.
  */
 export function assertOme(
   array: TiffArray,
@@ -136,7 +136,7 @@ export function assertOme(
  *
  * Source: https://docs.openmicroscopy.org/ome-model/6.3.1/ome-tiff/specification.html
  *
- * @param image What is known of the array, checked by `assertOme`.
+ * @param image The description of the array, checked by `assertOme`.
  */
 export function omeXml(
   array: Pick<
@@ -201,7 +201,7 @@ function physicalSizes({ axes, scale, units }: OmeImage): Attributes {
     const axis = axes.indexOf(name);
     const unit = unitOf(LENGTHS, units?.[axis]);
     const size = scale?.[axis];
-    // OME-XML has no size of 0 or below, and takes sizes without a unit for micrometers.
+    // Sizes in OME-XML are above 0, and in micrometers unless they have another unit.
     if (size === undefined || size <= 0 || unit === undefined) continue;
     const key = `PhysicalSize${name.toUpperCase()}`;
     sizes[key] = size;
@@ -253,7 +253,7 @@ function colorOf(color: string): number | undefined {
     : undefined;
 }
 
-/** The place of each plane in the units of the image, which tells where a file lies among the others. */
+/** Composes the position of each plane in the units of the image, which differs between the files. */
 function placedPlanes(
   names: readonly string[],
   { starts, shape }: { starts: readonly number[]; shape: readonly number[] },

@@ -25,7 +25,7 @@ interface PageTiles {
 /** The dimensions of a page. */
 export type PageShape = Omit<PageTiles, "tiles">;
 
-/** The facts about a file that the tags of a page do not tell. */
+/** The properties of a file that are not in the tags of a page. */
 export interface TiffFileFacts {
   readonly isBig: boolean;
   /** The length of the file in bytes, if it is known. */

@@ -29,7 +29,7 @@ export interface PyramidChannel {
   readonly color?: string | undefined;
 }
 
-/** The levels of a pyramid, and what its attributes tell. */
+/** The levels of a pyramid, and the properties in its attributes. */
 export interface Pyramid {
   readonly name: string;
   readonly axes: readonly PyramidAxis[];
@@ -104,7 +104,7 @@ const AXIS_TYPES: Readonly<Record<string, string>> = {
   x: "space",
 };
 
-/** The attribute `ome`, or a note that says why there is none. */
+/** Composes the attribute `ome`, or a note with the reason why there is none. */
 function omeAttributes(
   { name, axes, levels, channels, dataType, dimensions }: Pyramid,
 ): Record<string, unknown> | string {

@@ -31,7 +31,7 @@ export interface TiffPicture {
   /** The lengths of the page itself, of which there may be overviews. */
   readonly height: number;
   readonly width: number;
-  /** The place on the earth, if all selected pages that tell one agree. */
+  /** The place on the earth, if all selected pages that have one agree. */
   readonly place: TiffPlace | undefined;
 }
 
@@ -148,7 +148,7 @@ export async function dimensionsOfTiff(
 
 /** The number of bits of an encoded selection that hold the page, or the series. */
 const PAGE_BITS = 22;
-/** The bit that says that the others are those of a series. */
+/** The bit by which the other bits are the number of a series. */
 const SERIES_BIT = 2 ** (PAGE_BITS - 1);
 /** The greatest page, series and overview that {@linkcode encodeSelection} can encode. */
 export const MOST_PAGES = SERIES_BIT - 2;

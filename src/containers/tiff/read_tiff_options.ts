@@ -33,8 +33,8 @@ import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
 import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
 
 /**
- * Reads what the attributes of an array, and of the groups around it, tell for its TIFF
- * files: the place on the earth, and the meanings and sizes of its dimensions.
+ * Reads options of `tiffContainer` from the attributes of an array and of the groups around
+ * it: its place on the earth, and the meanings and sizes of its dimensions.
  *
  * The place comes from the first of these:
  *
@@ -47,8 +47,8 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  *   coordinates of the middles of pixels, and the coordinate reference system of one of the
  *   above, or of `_CRS` (GDAL).
  *
- * The dimensions come from `multiscales` of OME-Zarr in a group around the array, where OME-XML
- * can say them.
+ * The dimensions come from `multiscales` of OME-Zarr in a group around the array, if OME-XML
+ * can represent them.
  *
  * Sources: https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/geo-proj;
  * CF 1.12, https://cfconventions.org; https://gdal.org/en/stable/drivers/raster/zarr.html;
@@ -58,10 +58,10 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * @param path The path of the array.
  * @param options `bands`: the place of the bands, as `tiffContainer` takes it; `georeference`:
  * whether the place on the earth is read, `true` by default.
- * @returns Options of `tiffContainer`; none that the attributes do not tell. With OME-XML,
- * `bands: "auto"` takes no channels before y and x for bands.
+ * @returns The options of `tiffContainer` for which the attributes have values. With OME-XML,
+ * channels before y and x are pages, also for `bands: "auto"`.
  * @throws {MetadataError} If the array has no valid metadata.
- * @throws {RangeError} If GeoTIFF cannot say the coordinate reference system of the array.
+ * @throws {RangeError} If GeoTIFF cannot represent the coordinate reference system of the array.
  * @throws {TypeError} If an option is unknown or of a wrong type.
  *
  * @example
@@ -154,7 +154,7 @@ class Nodes {
       const { attributes } = await this.document(path) ?? {};
       return isMembers(attributes) ? attributes : {};
     } catch (error) {
-      // The nodes around an array need not be understood to convert it.
+      // An array can be converted without the attributes of the nodes around it.
       if (error instanceof MetadataError) return {};
       throw error;
     }
@@ -265,7 +265,7 @@ async function placeOf(
   return composeGeoreference(transform, { keys, isPoint });
 }
 
-/** The place that attributes of GeoZarr tell. */
+/** Returns the place in the attributes of GeoZarr. */
 function spatialPlace(
   own: Members,
   group: Members,
@@ -397,7 +397,7 @@ function geoTransformOf({ GeoTransform: text }: Members): Place | undefined {
 /** The part of a step by which evenly spaced coordinates may differ from their places. */
 const UNEVENNESS = 0.01;
 
-/** The place that coordinates beside an array tell. */
+/** Returns the place that follows from coordinates beside an array. */
 async function coordinatesOf(
   nodes: Nodes,
   { path, metadata, axes }: ArrayPlace,
@@ -423,7 +423,7 @@ async function coordinatesOf(
   return { transform: [a, 0, c, 0, e, f] };
 }
 
-/** The meanings of the dimensions that OME-Zarr tells. */
+/** Returns the meanings of the dimensions in the attributes of OME-Zarr. */
 async function omeOf(
   nodes: Nodes,
   { path, metadata, axes }: ArrayPlace,

@@ -41,15 +41,15 @@ const SPARSE: Tile = { offset: 0, length: 0 };
  * `zlib`, `zstd`, `imagecodecs_lzw` and `imagecodecs_packbits` have equivalents in
  * TIFF, as have the predictors `imagecodecs_delta` and `imagecodecs_floatpred`.
  *
- * Other dimensions are pages, or bands if `bands` says so; inner chunks have one
- * element along them, or all bands where these are last. {@linkcode fitTiff} finds the
+ * Other dimensions are pages, or bands by the option `bands`. Inner chunks have one element
+ * along them, except that a last dimension of bands is whole. {@linkcode fitTiff} finds the
  * nearest such encoding of any array.
  *
  * Sources: TIFF 6.0, https://www.itu.int/itudoc/itu-t/com16/tiff-fx/docs/tiff6.pdf;
  * BigTIFF, http://bigtiff.org; GeoTIFF, https://docs.ogc.org/is/19-008r4/19-008r4.html
  *
  * @param metadata The metadata of the array.
- * @param options What the files say of their pictures.
+ * @param options The form of the files, and the tags that describe the pictures.
  * @returns A function that gives the container of a shard by its grid coordinates. It
  * throws a `RangeError` for coordinates outside the chunk grid. The container throws a
  * `RangeError` if a classic TIFF that is asked for would exceed 4 GiB.
@@ -234,7 +234,7 @@ function assertPixels(
   const isZero = fillBytes.every((byte) => byte === 0);
   if (sparse && sampleFormat === COMPLEX && !isZero) {
     throw new RangeError(
-      "Expected the fill value 0 for sparse tiles of complex numbers, since readers take them for zeros: leave out sparse",
+      "Expected the fill value 0 for sparse tiles of complex numbers, since readers fill such tiles with zeros: leave out sparse",
     );
   }
   if (sparse && noData !== undefined && !isZero) {

@@ -145,7 +145,7 @@ export interface TiffMapPlace {
 }
 
 /**
- * What OME-XML says of an array. Its lists have one member for each dimension.
+ * The description of an array in OME-XML. Its lists have one member for each dimension.
  *
  * @example Two channels of slices, 0.65 µm × 0.65 µm × 2 µm
  * ```ts
@@ -244,7 +244,7 @@ function isGeoreference(value: unknown): boolean {
     (isMapPlace(value) ? hasPlace(value) : hasTags(value));
 }
 
-/** Whether a georeference gives numbers, and no tags. */
+/** Whether a georeference has a transform or a bounding box in place of tags. */
 export function isMapPlace(value: unknown): value is TiffMapPlace {
   const { transform, bbox } = Object(value);
   return transform !== undefined || bbox !== undefined;

@@ -82,7 +82,7 @@ import {
  * @throws {DamageError} If a file is no zip, was cut, or has entries that overlap.
  * @throws {MetadataError} If there is no Zarr v3 array in a file, or there is a node or
  * another index at the place of the new array already, without `overwrite`.
- * @throws {Error} If `finish` is set, and a file has not its index.
+ * @throws {Error} If `finish` is set, and a file lacks its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, cannot list where it has to, or cannot link.
  *

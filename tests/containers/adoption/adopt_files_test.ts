@@ -185,7 +185,7 @@ Deno.test("adoptFiles refuses two files of one chunk, and keys of no chunk", asy
   await assertRejects(
     () => adopt([fileAt(0, "/b.raw")]),
     RangeError,
-    'File "/b.raw" has not the key of its chunk [0], "/a/c/0.raw": set link: true',
+    'File "/b.raw" does not have the key of its chunk [0], "/a/c/0.raw": set link: true',
   );
   await assertRejects(
     () => adopt([fileAt(0, "/b.raw")], true),

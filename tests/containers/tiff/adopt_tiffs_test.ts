@@ -270,7 +270,7 @@ Deno.test("adoptTiffs takes files by a list in a store that cannot list, and lin
     await assertRejects(
       () => adoptTiffs(store, "m", { files }),
       RangeError,
-      'File "/raw/S2A.tif" has not the key of its chunk [0, 0], "/m/c/0/0.tif"',
+      'File "/raw/S2A.tif" does not have the key of its chunk [0, 0], "/m/c/0/0.tif"',
     );
     await adoptTiffs(store, "m", { files, link: true });
     assertEquals((await read(store, "m")).data, picture(32, 64));

@@ -118,7 +118,7 @@ Deno.test("tiffContainer orders the dimensions of OME-XML by those of the array"
   }
 });
 
-Deno.test("tiffContainer refuses what OME-XML cannot say", () => {
+Deno.test("tiffContainer refuses arrays that OME-XML cannot represent", () => {
   const refused: [Partial<ArrayMetadataOptions>, unknown, string][] = [
     [
       { dataType: "int64" },

@@ -168,7 +168,7 @@ Deno.test("readTiffOptions finds the place of an array in evenly spaced coordina
   }
 });
 
-Deno.test("readTiffOptions refuses a system that GeoTIFF cannot say, with the ways out", async () => {
+Deno.test("readTiffOptions refuses a system that GeoTIFF cannot represent, with the ways out", async () => {
   const store = await storeWith({}, {
     ...spatial,
     "proj:wkt2": 'PROJCRS["my own"]',
@@ -277,7 +277,7 @@ Deno.test("readTiffOptions takes no channels of OME-Zarr before y and x for band
   assertEquals(await found(cyx, "0"), ["cyx", {}]);
 });
 
-Deno.test("readTiffOptions leaves out dimensions that OME-XML cannot say, and documents that are not valid", async () => {
+Deno.test("readTiffOptions leaves out dimensions that OME-XML cannot represent, and documents that are not valid", async () => {
   const of = (changes: Attributes) => ({
     multiscales: [{ ...MULTISCALES[0], ...changes }],
   });

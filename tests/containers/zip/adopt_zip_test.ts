@@ -286,7 +286,7 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       [["/a/data.zip", smallZip()]],
       { key: "/a/data.zip" },
       RangeError,
-      'File "/a/data.zip" has not the key of its chunk [0], "/a/c/0.zip": set link: true',
+      'File "/a/data.zip" does not have the key of its chunk [0], "/a/c/0.zip": set link: true',
     ],
     [
       [["/a/data.zip", smallZip()]],
