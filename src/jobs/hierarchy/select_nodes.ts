@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { describe, type OptionRule } from "../../errors/mod.ts";
+import { globMatcher } from "./glob.ts";
 import { type Place, rootIn } from "./node_location.ts";
 
 /** The options that choose nodes of a group. */
@@ -42,10 +43,10 @@ export const ALL_NODES: SelectedNodes = {
  * @param paths The paths of all nodes below the group; none of an array.
  * @throws {RangeError} If a glob matches no node, or no node is chosen.
  */
-export async function selectNodes(
+export function selectNodes(
   paths: readonly string[],
   selection: NodeSelection,
-): Promise<SelectedNodes> {
+): SelectedNodes {
   const { only, exclude } = selection;
   if (only === undefined && exclude === undefined) return ALL_NODES;
   if (paths.length === 0) {
@@ -55,8 +56,8 @@ export async function selectNodes(
     );
   }
   const [taken, left] = [
-    only === undefined ? undefined : await matches("only", only, paths),
-    await matches("exclude", exclude ?? [], paths),
+    only === undefined ? undefined : matches("only", only, paths),
+    matches("exclude", exclude ?? [], paths),
   ];
   const chosen = paths.filter((path) =>
     (taken === undefined || isIn(taken, path)) && !isIn(left, path)
@@ -91,9 +92,9 @@ export async function selectNodes(
 export function nodeChooser(
   selection: NodeSelection,
   onSelected: (selected: SelectedNodes) => void,
-): (paths: readonly string[]) => Promise<readonly string[]> {
-  return async (paths) => {
-    const selected = await selectNodes(paths, selection);
+): (paths: readonly string[]) => readonly string[] {
+  return (paths) => {
+    const selected = selectNodes(paths, selection);
     onSelected(selected);
     return paths.filter((path) => !selected.excluded.has(path));
   };
@@ -142,15 +143,15 @@ function pathsAbove(path: string): string[] {
 }
 
 /** The paths that match one of several globs. */
-async function matches(
+function matches(
   name: "only" | "exclude",
   given: string | readonly string[],
   paths: readonly string[],
-): Promise<Set<string>> {
+): Set<string> {
   const globs = typeof given === "string" ? [given] : given;
   const found = new Set<string>();
   for (const glob of globs) {
-    const isMatch = await matcherOf(name, glob);
+    const isMatch = matcherOf(name, glob);
     const matched = paths.filter(isMatch);
     if (matched.length === 0) throw noMatchError(name, glob, paths);
     for (const path of matched) found.add(path);
@@ -158,10 +159,7 @@ async function matches(
   return found;
 }
 
-async function matcherOf(
-  name: string,
-  glob: string,
-): Promise<(path: string) => boolean> {
+function matcherOf(name: string, glob: string): (path: string) => boolean {
   // Messages and trees show paths that begin with a slash.
   const relative = glob.replace(/^(?:\.?\/)+/, "").replace(/\/+$/, "");
   if (relative === "" || relative === ".") {
@@ -171,7 +169,7 @@ async function matcherOf(
       }`,
     );
   }
-  if (/^!(?!\()/.test(relative)) {
+  if (/^!/.test(relative)) {
     throw new RangeError(
       `Expected the option "${name}" to have globs without a first "!", found ${
         describe(glob)
@@ -180,12 +178,7 @@ async function matcherOf(
       }" chooses the other nodes`,
     );
   }
-  const { default: picomatch } = await import("picomatch");
-  // Names that begin with a dot are not special, and every character is as it is written.
-  // For picomatch, "a/**" matches "a", and "*/**" does not.
-  const short = relative.replace(/(?<=[^/])(?:\/+\*\*)+$/, "");
-  const isMatch = picomatch([relative, short], { dot: true, nonegate: true });
-  return (path) => isMatch(path);
+  return globMatcher(relative, name);
 }
 
 /** The number of paths that a message names. */
