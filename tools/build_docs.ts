@@ -6,7 +6,7 @@
  * TypeDoc reads the types of the package for npm, since it knows no `deno.json`.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -23,12 +23,6 @@ const PACKAGES = ["typedoc@0.28.20", "typescript@5.9.3", "zarrita@0.7.5"];
 const LINKED = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"],
   ...["docs", "examples", "bench/results", "tests/fixtures"],
-];
-
-/** The guides in the order of the table of contents; others follow by their names. */
-const FIRST = [
-  ...["command-line", "converting", "recoding", "adopting", "tiff", "zip"],
-  ...["zarr-v2", "verifying", "serving", "reading", "writing", "stores"],
 ];
 
 if (import.meta.main) {
@@ -88,10 +82,13 @@ async function buildSite(folder: string, target: string): Promise<void> {
   if (problems.length > 0) console.error(problems.join("\n"));
 }
 
-/** Gives each guide the title of its first line, and returns the names of all in their order. */
+/** Gives each guide the title of its first line, and returns the names in the order of the table of contents. */
 async function titledGuides(folder: string): Promise<string[]> {
-  const names = (await readdir(folder))
-    .filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3));
+  const contents = await readFile(join(folder, "README.md"), "utf8");
+  const names = Array.from(
+    contents.matchAll(/\]\(([\w-]+)\.md\)/g),
+    ([, name]) => name!,
+  );
   for (const name of names) {
     const path = join(folder, `${name}.md`);
     const text = await readFile(path, "utf8");
@@ -99,7 +96,5 @@ async function titledGuides(folder: string): Promise<string[]> {
     const head = `---\ntitle: ${JSON.stringify(title)}\n---\n`;
     await writeFile(path, head + text);
   }
-  const place = (name: string) =>
-    FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
-  return names.sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+  return names;
 }

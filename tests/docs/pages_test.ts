@@ -19,12 +19,18 @@ Deno.test("the README has at most 200 lines, and the commands to try the package
   assertStringIncludes(README.text, "\nnpx -y deno@2.9.6 task test ");
 });
 
-Deno.test("the README links to every guide", () => {
-  const guides = PAGES.filter(({ path }) => path.startsWith("docs/"));
+Deno.test("the README links to the table of contents, and this to every guide once, by its title", () => {
+  assertStringIncludes(README.text, "](docs/README.md)");
+  const contents = PAGES.find(({ path }) => path === "docs/README.md")!;
+  const guides = PAGES.filter((page) =>
+    page.path.startsWith("docs/") && page !== contents
+  );
   assert(guides.length > 5);
-  for (const { path } of guides) {
-    assertStringIncludes(README.text, `](${path})`);
-  }
+  const links = guides.map(({ path, text }) =>
+    `[${/^# (.*)/.exec(text)![1]}](${path.slice("docs/".length)})`
+  );
+  const found = contents.text.match(/\[[^\]]+\]\([^)]+\)/g)!;
+  assertEquals(found.sort(), links.sort());
 });
 
 Deno.test("relative links of the documentation lead to files and headings", async () => {
