@@ -14,7 +14,9 @@ import zarr
 from zarr.codecs import (
     BloscCodec,
     BytesCodec,
+    Crc32cCodec,
     GzipCodec,
+    ShardingCodec,
     TransposeCodec,
     ZstdCodec,
 )
@@ -51,6 +53,25 @@ PIPELINES = {
     "shards": dict(shards=(6, 8), compressors=[BloscCodec(cname="lz4")]),
 }
 
+SHARDS = ShardingCodec(chunk_shape=(4, 3), codecs=[BytesCodec(), ZstdCodec(level=1)])
+
+# Codecs beside those of shards, which only the older function takes.
+CODECS = {
+    "around": [TransposeCodec(order=(1, 0)), SHARDS, Crc32cCodec(), GzipCodec(level=1)],
+    "nested": [
+        ShardingCodec(
+            chunk_shape=(12, 12),
+            codecs=[TransposeCodec(order=(1, 0)), SHARDS, Crc32cCodec()],
+            index_location="start",
+        )
+    ],
+    "twice": [
+        TransposeCodec(order=(1, 0)),
+        TransposeCodec(order=(1, 0)),
+        ShardingCodec(chunk_shape=(3, 4)),
+    ],
+}
+
 
 def elements(dtype):
     random = np.random.default_rng(1)
@@ -84,6 +105,18 @@ def write(folder):
                 dtype=np.dtype(dtype),
                 fill_value=fill,
                 **options,
+            )
+            array[2:9, 5:] = elements(dtype)[2:9, 5:]
+        for pipeline, codecs in CODECS.items():
+            if name in ("struct", "raw", "bytes", "text"):
+                continue
+            array = zarr.create(
+                store=f"{folder}/{name}-{pipeline}",
+                shape=SHAPE,
+                chunks=(12, 12),
+                dtype=np.dtype(dtype),
+                fill_value=fill,
+                codecs=codecs,
             )
             array[2:9, 5:] = elements(dtype)[2:9, 5:]
     texts = zarr.create_array(

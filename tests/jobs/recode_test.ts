@@ -1,11 +1,13 @@
+import { gzipSync } from "node:zlib";
 import {
+  ArrayChunks,
   type ArrayMetadata,
   arrayMetadata,
+  crc32c,
   DamageError,
   encodeShard,
   FileSystemStore,
   MemoryStore,
-  MetadataError,
   parseShardLayout,
   type Store,
   type StoreKey,
@@ -445,15 +447,156 @@ Deno.test("threads that fail on damaged chunks leave the error to the calling th
   }
 });
 
-Deno.test("convert refuses to recode shards with other codecs beside them, and writes nothing", async () => {
-  const metadata = plainArray({ shardShape: [6, 8] }).metadata;
+/** Stores an array again: transposed, in shards, with further codecs around the shards. */
+async function storeAround(
+  { metadata, ...array }: PlainArray,
+  after: readonly { name: string; configuration?: object }[],
+): Promise<MemoryStore> {
+  const turned = arrayMetadata({
+    shape: metadata.shape.toReversed(),
+    dataType: "uint16",
+    chunkShape: [4, 3],
+    shardShape: [8, 6],
+    codecs: ["gzip"],
+    fillValue: 9,
+  });
+  const [rows, columns] = metadata.shape as [number, number];
+  const elements = new Uint8Array(array.elements.length);
+  for (let i = 0; i < rows * columns; i++) {
+    const place = 2 * ((i % columns) * rows + Math.floor(i / columns));
+    elements.set(array.elements.subarray(2 * i, 2 * i + 2), place);
+  }
+  const plain = await storePlain({ ...array, metadata: turned, elements });
+  const from = new ArrayChunks(plain, "", turned);
+  const store = new MemoryStore();
+  const to = new ArrayChunks(store, "", {
+    ...metadata,
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [6, 8] } },
+    codecs: [
+      { name: "transpose", configuration: { order: [1, 0] } },
+      ...turned.codecs,
+      ...after,
+    ],
+  } as ArrayMetadata);
+  await store.set("/zarr.json", encodeJson(to.metadata));
+  for (let i = 0; i < 4; i++) {
+    const [row, column] = [i >> 1, i % 2];
+    let bytes = await from.get([column, row]);
+    if (bytes === undefined) continue;
+    for (const { name } of after) {
+      bytes = name === "gzip"
+        ? new Uint8Array(gzipSync(bytes))
+        : withChecksum(bytes);
+    }
+    await to.set([row, column], bytes);
+  }
+  return store;
+}
+
+function withChecksum(bytes: Uint8Array): Uint8Array {
+  const longer = new Uint8Array(bytes.length + 4);
+  longer.set(bytes);
+  new DataView(longer.buffer).setUint32(bytes.length, crc32c(bytes), true);
+  return longer;
+}
+
+Deno.test("convert recodes shards with further codecs before and after them", async () => {
+  const array = plainArray();
+  const gzip = { name: "gzip", configuration: { level: 1 } };
+  for (
+    const after of [[], [gzip], [{ name: "crc32c" }], [gzip, {
+      name: "crc32c",
+    }]]
+  ) {
+    const source = await storeAround(array, after);
+    for (const memory of [1, undefined]) {
+      for (
+        const recode of [
+          { codecs: "gzip" },
+          { codecs: "gzip", chunks: [6, 8], shards: null },
+          { codecs: "none", chunks: [5, 2], shards: [10, 4] },
+          { shards: [9, 16] },
+          { shards: null },
+        ]
+      ) {
+        const store = new MemoryStore();
+        const options = { recode, memory, threads: 0 };
+        const { arrays } = await convert(source, store, options);
+        const { metadata, recoded } = arrays[0]!;
+        // What is not named stays as it is, also the order of elements.
+        assertEquals(
+          JSON.stringify(metadata.codecs).includes("transpose"),
+          !("codecs" in recode),
+        );
+        const { elements } = await readPlain(store, metadata, array);
+        assertEquals(elements, array.elements);
+        assert(recoded !== undefined && recoded.decodes >= 1);
+      }
+    }
+  }
+});
+
+Deno.test("convert names the shard and the reason if a shard with further codecs around it is damaged", async () => {
+  const damages: [damage: (shard: Uint8Array) => Uint8Array, reason: string][] =
+    [
+      [(shard) => shard.slice(0, -1), "CRC32C"],
+      [(shard) => withChecksum(shard.slice(0, 20)), "is 20 bytes long"],
+      [
+        (shard) => {
+          const length = shard.length - 4;
+          const changed = shard.slice(0, length);
+          // A first inner chunk beyond the end, in an index without its checksum.
+          new DataView(changed.buffer).setUint32(length - 68, 2 ** 30, true);
+          const index = changed.subarray(length - 68, length - 4);
+          new DataView(changed.buffer).setUint32(
+            length - 4,
+            crc32c(index),
+            true,
+          );
+          return withChecksum(changed);
+        },
+        "where the shard has inner chunks",
+      ],
+      [
+        (shard) => {
+          const changed = shard.slice(0, -4);
+          changed.fill(0, 0, 10); // The header of gzip.
+          return withChecksum(changed);
+        },
+        "inner chunk [0, 0]",
+      ],
+    ];
+  for (const [damage, reason] of damages) {
+    const source = await storeAround(plainArray(), [{ name: "crc32c" }]);
+    const shard = new Uint8Array((await source.get("/c/1/1"))!);
+    await source.set("/c/1/1", damage(shard));
+    const store = new MemoryStore();
+    const error = await assertRejects(() => convert(source, store, RECODE));
+    assertInstanceOf(error, DamageError);
+    assertEquals(error.key, "/c/1/1");
+    assert(error.message.includes(reason), error.message);
+    assert(error.message.includes("/c/1/1"), error.message);
+    assertEquals(await store.get("/zarr.json"), undefined);
+  }
+});
+
+Deno.test("convert refuses texts of any length in shards with further codecs around them, and writes nothing", async () => {
+  const metadata = arrayMetadata({
+    shape: [4],
+    dataType: "string",
+    chunkShape: [2],
+    shardShape: [4],
+    codecs: ["vlen-utf8", "gzip"],
+    fillValue: "",
+  });
   const source = new MemoryStore();
   const document = { ...metadata, codecs: [...metadata.codecs, "crc32c"] };
-  const bytes = encodeJson(document);
-  await source.set("/zarr.json", bytes);
+  await source.set("/zarr.json", encodeJson(document));
   const store = new MemoryStore();
-  const error = await assertRejects(() => convert(source, store, RECODE));
-  assertInstanceOf(error, MetadataError);
+  const recode = { codecs: "zstd" };
+  const error = await assertRejects(() => convert(source, store, { recode }));
+  assertInstanceOf(error, TypeError);
+  assert(error.message.includes('"sharding_indexed"'), error.message);
   assertEquals(await Array.fromAsync(store.list()), []);
 });
 

@@ -1,6 +1,10 @@
 import { type ChunkRows, type Codecs, noteKey } from "../../codecs/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
-import type { NamedConfiguration } from "../../metadata/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
 import {
   type ChunkBlock,
   ChunkCoder,
@@ -23,6 +27,7 @@ import {
   type Threads,
 } from "../../threads/mod.ts";
 import type { ElementForm } from "./element_form.ts";
+import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
 
 /** The most decoded bytes of chunks that are given to a thread together. */
 const CALL_BYTES = 512 * 1024;
@@ -71,8 +76,9 @@ export class ElementCodecs {
     this.#format = format;
     this.#coder = coder;
     this.#use = use;
-    this.isCheap = isCheapToDecode(format.codecs);
     const { codecs, shape, elementSize } = format;
+    // Threads decode no shards.
+    this.isCheap = isCheapToDecode(codecs) || hasShards(codecs);
     const [first] = codecs;
     this.#strides = stridesInOrder(
       shape,
@@ -86,6 +92,7 @@ export class ElementCodecs {
    *
    * @param form The elements; with several numbers each, `shape` has one more dimension.
    * @param shape The shape of a chunk.
+   * @param array The data type and the fill value of the array.
    * @throws {TypeError} If a codec is unknown.
    * @throws {MetadataError} If a codec refuses its configuration.
    */
@@ -95,19 +102,23 @@ export class ElementCodecs {
     shape: readonly number[],
     use: ThreadsInUse,
     registry: Codecs | undefined,
+    array: Pick<ArrayMetadata, "data_type" | "fill_value">,
   ): Promise<ElementCodecs> {
     const format: ChunkFormat = {
       dataType,
       elementSize: size / count,
       shape,
       codecs: count > 1
-        ? codecs.map((codec) => withOneDimensionMore(codec, shape.length))
+        ? codecs.map((codec) =>
+          withOneDimensionMore(codec, shape.length, count)
+        )
         : codecs,
     };
-    const coder = ChunkCoder.create(
-      format,
-      await ownCodecs(format) ?? await codecsOf(registry, format),
-    );
+    const load = async (format: ChunkFormat) =>
+      await ownCodecs(format) ?? await codecsOf(registry, format);
+    const coder = hasShards(format.codecs)
+      ? await createShardCoder(format, array, load)
+      : ChunkCoder.create(format, await load(format));
     return new ElementCodecs(format, coder, use);
   }
 
@@ -420,20 +431,33 @@ async function codecsOf(
  * A codec for chunks with one more dimension, which stays the fastest one.
  *
  * @param rank The number of dimensions, with that one.
+ * @param count The length of that one.
  */
 function withOneDimensionMore(
   codec: NamedConfiguration,
   rank: number,
+  count: number,
 ): NamedConfiguration {
-  if (codec.name !== "transpose") return codec;
-  const given: unknown = codec.configuration?.order;
-  const axes = Array.from({ length: rank - 1 }, (_, i) => i);
-  const order = Array.isArray(given)
-    ? given
-    : given === "F"
-    ? axes.reverse()
-    : axes;
-  return { ...codec, configuration: { order: [...order, rank - 1] } };
+  const { name, configuration = {} } = codec;
+  if (name === "sharding_indexed") {
+    const { chunk_shape, codecs } = configuration as {
+      chunk_shape: number[];
+      codecs: NamedConfiguration[];
+    };
+    return {
+      name,
+      configuration: {
+        ...configuration,
+        chunk_shape: [...chunk_shape, count],
+        codecs: namedCodecs(codecs).map((inner) =>
+          withOneDimensionMore(inner, rank, count)
+        ),
+      },
+    };
+  }
+  if (name !== "transpose") return codec;
+  const order = transposeOrder(configuration.order, rank - 1);
+  return { name, configuration: { order: [...order, rank - 1] } };
 }
 
 /** An error about a chunk that was there when it was read first. */

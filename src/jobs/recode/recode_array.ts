@@ -19,9 +19,10 @@ import {
   elementForm,
   fillBytes,
 } from "./element_form.ts";
+import { hasShards } from "./whole_shards.ts";
 import { PayloadCodecs } from "./payload_codecs.ts";
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
-import { encodingOf } from "./recoding.ts";
+import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { SourceChunks } from "./source_chunks.ts";
 import {
   type Group,
@@ -76,7 +77,7 @@ export class RecodedArray {
   ) {
     const { source, target } = planned;
     const { shape } = target.metadata;
-    const from = encodingOf(source.metadata);
+    const from = sourceEncodingOf(source.metadata);
     const to = encodingOf(target.metadata);
     this.planned = planned;
     this.#place = place;
@@ -132,13 +133,14 @@ export class RecodedArray {
   ): Promise<RecodedArray> {
     const { source, target } = planned;
     const { metadata } = source;
-    assertReadable(planned, place);
-    const [from, to] = [source, target].map(({ metadata }) =>
-      encodingOf(metadata)
-    ) as [ReturnType<typeof encodingOf>, ReturnType<typeof encodingOf>];
+    const from = sourceEncodingOf(metadata);
+    const to = encodingOf(target.metadata);
+    const hasWholeShards = hasShards(from.codecs);
+    if (!hasWholeShards) assertReadable(planned, place);
     const create = (way: Way) =>
       new RecodedArray(planned, place, way, settings);
-    const isSameShape = isSameJson(from.chunkShape, to.chunkShape);
+    const isSameShape = !hasWholeShards &&
+      isSameJson(from.chunkShape, to.chunkShape);
     const [before, after] = [from, to].map(({ codecs }) =>
       codecs.map(writtenOut)
     );
@@ -151,13 +153,17 @@ export class RecodedArray {
       const payload = isSameShape &&
         await PayloadCodecs.create(from.codecs, to.codecs, codecs);
       if (payload) return create({ kind: "payload", codecs: payload });
+      const what = describeType(metadata.data_type);
+      if (hasWholeShards) {
+        throw new TypeError(
+          `Cannot decode shards of elements of the data type ${what}, which have no known length, with further codecs beside "sharding_indexed"; expected "sharding_indexed" alone`,
+        );
+      }
       throw new TypeError(
-        `Cannot divide elements of the data type ${
-          describeType(metadata.data_type)
-        } into other chunks, since they have no known length; expected other codecs or shards alone, with the same codec from array to bytes`,
+        `Cannot divide elements of the data type ${what} into other chunks, since they have no known length; expected other codecs or shards alone, with the same codec from array to bytes`,
       );
     }
-    assertByteOrder(form, from.codecs, to.codecs);
+    assertByteOrder(form, encodingOf(metadata).codecs, to.codecs);
     const shapeOf = (shape: readonly number[]) =>
       form.count > 1 ? [...shape, form.count] : shape;
     const [decoder, encoder] = await Promise.all(
@@ -168,6 +174,7 @@ export class RecodedArray {
           shapeOf(encoding.chunkShape),
           use,
           codecs,
+          metadata,
         )
       ),
     ) as [ElementCodecs, ElementCodecs];
@@ -373,7 +380,7 @@ export class RecodedArray {
   }
 }
 
-/** Refuses shards whose inner chunks cannot be read, since other codecs stand beside them. */
+/** Refuses shards whose metadata is not valid. */
 function assertReadable(
   { source, path }: PlannedArray,
   place: Place,

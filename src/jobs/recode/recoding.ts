@@ -20,6 +20,11 @@ import {
 import { parseShardLayout, shardIndexSize } from "../../shards/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 import { describeType, elementForm } from "./element_form.ts";
+import {
+  hasCodecsBesideShards,
+  hasShards,
+  innermostEncoding,
+} from "./whole_shards.ts";
 
 /**
  * Another encoding of the elements of an array. What is not named stays as it is.
@@ -80,24 +85,34 @@ export interface ArrayEncoding {
   readonly isSharded: boolean;
 }
 
-/** Returns the encoding that the metadata of an array describes. */
+/**
+ * Returns the encoding that the metadata of an array describes. Codecs before shards count as
+ * codecs of the innermost chunks.
+ */
 export function encodingOf(
   { chunk_grid, codecs }: Pick<ArrayMetadata, "chunk_grid" | "codecs">,
 ): ArrayEncoding {
   const objectShape = chunk_grid.configuration.chunk_shape;
-  let chunkShape = objectShape;
-  let named = namedCodecs(codecs);
-  let isSharded = false;
-  while (named[0]?.name === "sharding_indexed") {
-    isSharded = true;
-    const { chunk_shape, codecs } = named[0].configuration as {
-      chunk_shape: number[];
-      codecs: NamedConfiguration[];
-    };
-    chunkShape = chunk_shape;
-    named = namedCodecs(codecs);
-  }
-  return { objectShape, chunkShape, codecs: named, isSharded };
+  const named = namedCodecs(codecs);
+  return {
+    objectShape,
+    ...innermostEncoding(objectShape, named),
+    isSharded: hasShards(named),
+  };
+}
+
+/**
+ * Returns the encoding by which the chunks of an array are read: with shards as whole chunks
+ * if further codecs stand beside them.
+ */
+export function sourceEncodingOf(
+  metadata: Pick<ArrayMetadata, "chunk_grid" | "codecs">,
+): ArrayEncoding {
+  const objectShape = metadata.chunk_grid.configuration.chunk_shape;
+  const codecs = namedCodecs(metadata.codecs);
+  return hasCodecsBesideShards(codecs)
+    ? { objectShape, chunkShape: objectShape, codecs, isSharded: false }
+    : encodingOf(metadata);
 }
 
 /** Whether chunks of one array may be chunks of another one as they are encoded. */
@@ -191,13 +206,14 @@ function assertKnownLength(
 
 /** Whether the shards of an array have the form that a recoding gives to shards. */
 function hasUsualShards({ codecs }: ArrayMetadata): boolean {
-  const [first, ...others] = namedCodecs(codecs);
+  const named = namedCodecs(codecs);
+  if (hasCodecsBesideShards(named)) return false;
+  const [first, ...others] = named;
   const { index_location = "end", codecs: inner } = first?.configuration as {
     index_location?: string;
     codecs: NamedConfiguration[];
   };
-  return others.length === 0 && index_location === "end" &&
-    namedCodecs(inner)[0]?.name !== "sharding_indexed";
+  return others.length === 0 && index_location === "end" && !hasShards(inner);
 }
 
 const INDEX_CODECS: readonly NamedConfiguration[] = [

@@ -10,7 +10,7 @@ import {
 } from "../../stores/mod.ts";
 import { parseShardLevels, ShardedArray } from "../../zarrita/mod.ts";
 import { changedError } from "./element_codecs.ts";
-import { type ArrayEncoding, encodingOf } from "./recoding.ts";
+import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
 
 /** How many chunks that are stored one by one are read at the same time. */
 const READS = 8;
@@ -37,7 +37,7 @@ export class SourceChunks {
   /**
    * @param root The prefix of the array's keys, without a last `/`.
    * @param stored The stored chunks; `undefined` if the store cannot list.
-   * @throws {MetadataError} If further codecs follow the shards, or stand before them.
+   * @throws {MetadataError} If the metadata of shards is not valid.
    */
   constructor(
     store: Store,
@@ -46,8 +46,10 @@ export class SourceChunks {
     stored: ChunkList | undefined,
   ) {
     const document = chunks.metadata as unknown as Members;
-    const levels = parseShardLevels(document);
-    this.encoding = encodingOf(chunks.metadata);
+    this.encoding = sourceEncodingOf(chunks.metadata);
+    const levels = this.encoding.isSharded
+      ? parseShardLevels(document)
+      : undefined;
     this.objectGrid = chunks.gridShape;
     this.#chunks = chunks;
     this.#stored = new StoredChunks(stored, chunks.gridShape);

@@ -1,0 +1,384 @@
+/**
+ * Shards that are decoded as a whole, since further codecs stand before or after
+ * `sharding_indexed`: no inner chunk lies in the stored bytes as it is.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/
+ */
+import { copyBytes } from "../../runtime/mod.ts";
+import { type ChunkMetadata, stridesOf } from "../../codecs/mod.ts";
+import { describe } from "../../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
+import {
+  assertShardIndex,
+  coordinatesInShard,
+  decodeShardIndex,
+  parseShardLayout,
+  type ShardIndex,
+  shardIndexSize,
+  type ShardLayout,
+} from "../../shards/mod.ts";
+import {
+  ChunkCoder,
+  type ChunkElements,
+  type ChunkFormat,
+  type codecsIn,
+  copyElements,
+  repeatElement,
+} from "../../threads/mod.ts";
+import { elementForm, fillBytes } from "./element_form.ts";
+
+/** The codecs of a format, as registries hold them. */
+type ChunkCodecs = Awaited<ReturnType<typeof codecsIn>>;
+
+/** Loads the codecs of a format without shards. */
+type LoadCodecs = (format: ChunkFormat) => Promise<ChunkCodecs>;
+
+const SHARDS = "sharding_indexed";
+
+/** Codecs that encode the fill value of their array for the next codec; others pass it on as it is, as zarr-python has it. */
+const FILL_ENCODERS = ["cast_value", "scale_offset"];
+
+/** Whether codecs make shards. */
+export function hasShards(codecs: readonly NamedConfiguration[]): boolean {
+  return codecs.some(({ name }) => name === SHARDS);
+}
+
+/** Whether further codecs stand beside those of shards, or of shards in shards. */
+export function hasCodecsBesideShards(
+  codecs: readonly NamedConfiguration[],
+): boolean {
+  if (!hasShards(codecs)) return false;
+  return codecs.length > 1 || hasCodecsBesideShards(innerCodecs(codecs[0]!));
+}
+
+function innerCodecs({ configuration }: NamedConfiguration) {
+  return namedCodecs(configuration?.codecs as NamedConfiguration[]);
+}
+
+/** The codecs of the innermost chunks, as if those before the shards were codecs of these chunks, and the shape of these chunks. */
+export function innermostEncoding(
+  objectShape: readonly number[],
+  codecs: readonly NamedConfiguration[],
+): { chunkShape: readonly number[]; codecs: readonly NamedConfiguration[] } {
+  const before: NamedConfiguration[] = [];
+  let chunkShape = objectShape;
+  let named = codecs;
+  while (hasShards(named)) {
+    const place = named.findIndex(({ name }) => name === SHARDS);
+    before.push(...named.slice(0, place));
+    const shape = named[place]!.configuration!.chunk_shape as number[];
+    const order = orderOf(before, objectShape.length);
+    chunkShape = order === undefined
+      ? shape
+      : objectShape.map((_, axis) => shape[order.indexOf(axis)]!);
+    named = innerCodecs(named[place]!);
+  }
+  // A filter may make chunks of other dimensions.
+  const isSameRank = chunkShape.length === objectShape.length &&
+    chunkShape.every((length) => length !== undefined);
+  return {
+    chunkShape: isSameRank ? chunkShape : objectShape,
+    codecs: withOneTranspose([...before, ...named], objectShape.length),
+  };
+}
+
+/** The order of dimensions after all transposes among codecs; `undefined` if there are none. */
+function orderOf(
+  codecs: readonly NamedConfiguration[],
+  rank: number,
+): number[] | undefined {
+  const orders = codecs.filter(({ name }) => name === "transpose")
+    .map(({ configuration }) => transposeOrder(configuration?.order, rank));
+  if (orders.length === 0) return undefined;
+  return orders.reduce((before, after) => after.map((axis) => before[axis]!));
+}
+
+/** The order of a `transpose` as a list; the first documents of Zarr v3 have letters, too. */
+export function transposeOrder(order: unknown, rank: number): number[] {
+  const axes = Array.from({ length: rank }, (_, i) => i);
+  return Array.isArray(order) ? order : order === "F" ? axes.reverse() : axes;
+}
+
+/** Joins transposes to one, which comes first. The codecs between them see elements one after another. */
+function withOneTranspose(
+  codecs: readonly NamedConfiguration[],
+  rank: number,
+): readonly NamedConfiguration[] {
+  const isTranspose = ({ name }: NamedConfiguration) => name === "transpose";
+  if (codecs.filter(isTranspose).length < 2) return codecs;
+  return [
+    { name: "transpose", configuration: { order: orderOf(codecs, rank) } },
+    ...codecs.filter((codec) => !isTranspose(codec)),
+  ];
+}
+
+/**
+ * Loads the codecs of shards, and of their inner chunks, to decode whole shards.
+ *
+ * @param format The format, with `sharding_indexed` among its codecs.
+ * @param array The data type and the fill value, which absent inner chunks have.
+ * @throws {TypeError} If a codec is unknown.
+ * @throws {MetadataError} If a codec refuses its configuration.
+ */
+export async function createShardCoder(
+  format: ChunkFormat,
+  array: Pick<ArrayMetadata, "data_type" | "fill_value">,
+  load: LoadCodecs,
+): Promise<ChunkCoder> {
+  const form = elementForm(array.data_type)!;
+  return await createCoder(format, {
+    array,
+    load,
+    fill: fillBytes(array as ArrayMetadata, form),
+  });
+}
+
+/** What is known of the elements that are encoded. */
+interface Elements {
+  readonly array: Pick<ArrayMetadata, "data_type" | "fill_value">;
+  readonly load: LoadCodecs;
+  /** The bytes of the fill value; `undefined` if they are not known. */
+  readonly fill: Uint8Array | undefined;
+}
+
+async function createCoder(
+  format: ChunkFormat,
+  elements: Elements,
+): Promise<ChunkCoder> {
+  const { codecs, shape } = format;
+  const place = codecs.findIndex(({ name }) => name === SHARDS);
+  if (place < 0) return ChunkCoder.create(format, await elements.load(format));
+  const rank = shape.length;
+  const before = codecs.slice(0, place);
+  const after = codecs.slice(place + 1);
+  const outer = [
+    ...withOneTranspose(before, rank),
+    { name: "bytes", configuration: { endian: "little" } },
+    ...after,
+  ];
+  const { entries, isOwn } = await elements.load({ ...format, codecs: outer });
+  if (before.length > 0 && !isOwn) {
+    throw new TypeError(
+      `Cannot decode the codecs ${
+        before.map(({ name }) => describe(name)).join(", ")
+      } before "${SHARDS}" by codecs of others; expected codecs of this package alone`,
+    );
+  }
+  const order = orderOf(before, rank);
+  let metadata: ChunkMetadata = {
+    dataType: format.dataType,
+    shape: order === undefined ? shape : order.map((axis) => shape[axis]!),
+    codecs: outer,
+  };
+  let { fill } = elements;
+  for (const [i, codec] of outer.slice(0, -1 - after.length).entries()) {
+    if (codec.name === "transpose") continue;
+    const filter = entries[i]!.fromConfig(
+      codec.configuration,
+      metadata,
+    ) as OuterFilter;
+    const encoded = filter.getEncodedMeta?.(metadata) ?? metadata;
+    fill = await filledBy(
+      fill,
+      codec.name,
+      filter,
+      metadata,
+      encoded,
+      elements,
+    );
+    metadata = encoded;
+  }
+  const shards = await ShardDecoder.create(
+    codecs[place]!,
+    metadata,
+    metadata.dataType === format.dataType
+      ? format.elementSize
+      : sizeOf(metadata.dataType),
+    { ...elements, fill },
+    after.length > 0,
+  );
+  const bytes = outer.length - after.length - 1;
+  // The codecs after the shards learn from the name that these have no known length.
+  return ChunkCoder.create(
+    { ...format, codecs: outer.with(bytes, codecs[place]!) },
+    { isOwn, entries: entries.with(bytes, { fromConfig: () => shards }) },
+  );
+}
+
+/** A codec from array to array, as far as shards after it depend on it. */
+interface OuterFilter {
+  getEncodedMeta?(metadata: ChunkMetadata): ChunkMetadata;
+  encode(chunk: unknown): Promise<{ data: ArrayBufferView }>;
+}
+
+function sizeOf(dataType: string): number {
+  return elementForm(dataType)!.size;
+}
+
+/** The fill value of absent inner chunks after a codec from array to array. */
+async function filledBy(
+  fill: Uint8Array | undefined,
+  name: string,
+  filter: OuterFilter,
+  { dataType }: ChunkMetadata,
+  { dataType: stored }: ChunkMetadata,
+  { array: { fill_value } }: Elements,
+): Promise<Uint8Array | undefined> {
+  if (fill === undefined) return undefined;
+  if (!FILL_ENCODERS.includes(name)) {
+    return stored === dataType ? fill : castFill(fill_value, stored);
+  }
+  if (fill.length !== sizeOf(dataType)) return undefined;
+  try {
+    const one = { data: dataOf(fill, fill.length), shape: [1], stride: [1] };
+    const { data } = await filter.encode(one);
+    const { buffer, byteOffset, byteLength } = data;
+    return new Uint8Array(buffer, byteOffset, byteLength).slice();
+  } catch {
+    return undefined; // The fill value does not fit the other data type.
+  }
+}
+
+/** The fill value as an element of another data type; `undefined` if that does not have it. */
+function castFill(
+  fill_value: ArrayMetadata["fill_value"],
+  dataType: string,
+): Uint8Array | undefined {
+  const [, sign, bits] = /^(u?)int(\d+)$/.exec(dataType) ?? [];
+  if (bits !== undefined && typeof fill_value === "number") {
+    const [least, most] = sign === ""
+      ? [-(2 ** (Number(bits) - 1)), 2 ** (Number(bits) - 1)]
+      : [0, 2 ** Number(bits)];
+    if (fill_value < least || fill_value >= most) return undefined;
+  }
+  const array = { data_type: dataType, fill_value } as ArrayMetadata;
+  return fillBytes(array, elementForm(dataType)!);
+}
+
+/** Views bytes as elements, as far as codecs of this package need them. */
+function dataOf(
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  elementSize: number,
+) {
+  return { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: elementSize };
+}
+
+/** Decodes all inner chunks of a shard: a codec from array to bytes. */
+class ShardDecoder {
+  readonly kind = "array_to_bytes";
+  readonly #layout: ShardLayout;
+  readonly #shape: readonly number[];
+  readonly #chunkShape: readonly number[];
+  readonly #elementSize: number;
+  readonly #fill: Uint8Array | undefined;
+  readonly #coder: ChunkCoder;
+  /** Whether the bytes of a shard may lie in memory into which inner chunks are decoded. */
+  readonly #isDecoded: boolean;
+
+  private constructor(
+    layout: ShardLayout,
+    shape: readonly number[],
+    coder: ChunkCoder,
+    { format: { shape: chunkShape, elementSize }, fill, isDecoded }: {
+      format: ChunkFormat;
+      fill: Uint8Array | undefined;
+      isDecoded: boolean;
+    },
+  ) {
+    this.#layout = layout;
+    this.#shape = shape;
+    this.#chunkShape = chunkShape;
+    this.#elementSize = elementSize;
+    this.#fill = fill;
+    this.#coder = coder;
+    this.#isDecoded = isDecoded;
+  }
+
+  static async create(
+    codec: NamedConfiguration,
+    { dataType, shape }: ChunkMetadata,
+    elementSize: number,
+    elements: Elements,
+    isDecoded: boolean,
+  ): Promise<ShardDecoder> {
+    const layout = parseShardLayout(codec, shape);
+    const { chunk_shape } = codec.configuration as { chunk_shape: number[] };
+    const codecs = innerCodecs(codec);
+    const format = { dataType, elementSize, shape: chunk_shape, codecs };
+    const coder = await createCoder(format, elements);
+    const { fill } = elements;
+    return new ShardDecoder(layout, shape, coder, { format, fill, isDecoded });
+  }
+
+  /**
+   * @throws {Error} If the shard is damaged, or an inner chunk is absent and the fill value
+   * not known.
+   */
+  async decode(encoded: Uint8Array) {
+    const shard = this.#isDecoded ? copyBytes(encoded) : encoded;
+    const index = this.#indexOf(shard);
+    const size = this.#elementSize;
+    const bytes = new Uint8Array(
+      this.#shape.reduce((product, n) => product * n, size),
+    );
+    const stride = stridesOf(this.#shape);
+    if (index.includes(undefined)) {
+      if (this.#fill === undefined) {
+        throw new TypeError(
+          "an inner chunk is absent, and the fill value is not understood",
+        );
+      }
+      const to = { bytes, offset: 0, strides: stride };
+      repeatElement(to, this.#fill, this.#shape, size);
+    }
+    for (const [place, entry] of index.entries()) {
+      if (entry === undefined) continue;
+      const { offset, length } = entry;
+      const coordinates = coordinatesInShard(place, this.#layout);
+      let chunk: ChunkElements;
+      try {
+        const stored = shard.subarray(offset, offset + length);
+        chunk = await this.#coder.decode(stored, undefined);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`inner chunk ${describe(coordinates)}: ${reason}`, {
+          cause,
+        });
+      }
+      const to = {
+        bytes,
+        strides: stride,
+        offset: coordinates.reduce(
+          (sum, c, i) => sum + c * this.#chunkShape[i]! * stride[i]!,
+          0,
+        ),
+      };
+      copyElements(to, { ...chunk, offset: 0 }, this.#chunkShape, size);
+    }
+    return { data: dataOf(bytes, size), shape: this.#shape, stride };
+  }
+
+  encode(): never {
+    throw new TypeError("a shard with further codecs is only decoded");
+  }
+
+  /** Reads the index; errors have no key, which the caller adds. */
+  #indexOf(shard: Uint8Array): ShardIndex {
+    const size = shardIndexSize(this.#layout);
+    const start = this.#layout.indexLocation === "start"
+      ? 0
+      : Math.max(0, shard.length - size);
+    try {
+      const stored = shard.subarray(start, start + size);
+      const index = decodeShardIndex(stored, this.#layout);
+      assertShardIndex(index, this.#layout, shard.length);
+      return index;
+    } catch (cause) {
+      throw new Error((cause as Error).message, { cause });
+    }
+  }
+}
