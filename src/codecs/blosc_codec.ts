@@ -1,5 +1,5 @@
 import { DamageError } from "../errors/mod.ts";
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { coreDataType, refuse } from "../metadata/mod.ts";
 import { copyBytes, type NativeZlib, nativeZlib } from "../runtime/mod.ts";
 import { blockEngine, decodedMemory, type Order } from "./block_engine.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type StreamFormat,
 } from "./blosc_streams.ts";
 import {
-  checkLevel,
+  checkWhole,
   type ChunkMetadata,
   damaged,
   parseCodecConfiguration,
@@ -83,14 +83,8 @@ function parseBlosc(
       "/configuration/cname",
     );
   }
-  const size = typesize ?? (coreDataType(dataType)?.bits ?? 8) / 8;
-  if (!isWhole(size, 1)) {
-    refuse(
-      `typesize of ${name} to be a whole number from 1`,
-      typesize,
-      "/configuration/typesize",
-    );
-  }
+  const standard = (coreDataType(dataType)?.bits ?? 8) / 8;
+  const size = checkWhole(name, "typesize", typesize ?? standard, 1);
   const order = shuffle === AUTOSHUFFLE
     ? size === 1 ? "bitshuffle" : "shuffle"
     : SHUFFLES[shuffle as number] ?? shuffle;
@@ -101,19 +95,12 @@ function parseBlosc(
       "/configuration/shuffle",
     );
   }
-  if (!isWhole(blocksize)) {
-    refuse(
-      `blocksize of ${name} to be a whole number from 0`,
-      blocksize,
-      "/configuration/blocksize",
-    );
-  }
   return {
     cname: cname as "lz4",
-    clevel: checkLevel(clevel, name, 0, 9, "clevel"),
+    clevel: checkWhole(name, "clevel", clevel, 0, 9),
     shuffle: order as "shuffle",
     typesize: size > LARGEST_TYPESIZE ? 1 : size,
-    blocksize,
+    blocksize: checkWhole(name, "blocksize", blocksize, 0),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CodecEntry } from "./codec.ts";
-import { checkLevel, parseCodecConfiguration } from "./codec.ts";
+import { checkWhole, parseCodecConfiguration } from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 
@@ -16,7 +16,7 @@ export const BZ2: CodecEntry = {
       ["level"],
       configuration,
     );
-    checkLevel(level, name, 1, 9);
+    checkWhole(name, "level", level, 1, 9);
     const length = decodedLength(name, metadata);
     return bytesCodec("bz2", length, {
       encode() {

@@ -4,10 +4,10 @@
  * Sources: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset and
  * https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value
  */
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { DamageError } from "../errors/mod.ts";
 import { checkMembers, checkOneOf, refuse } from "../metadata/mod.ts";
 import {
-  isNumberType,
+  checkNumberType,
   type NumberType,
   readValues,
   rounderTo,
@@ -36,7 +36,7 @@ export function parseScaleOffset(
     ["offset", "scale"],
     configuration,
   );
-  const type = checkNumberType(name, dataType, "");
+  const type = checkNumberType(name, dataType);
   const offset = parseScalar(members.offset ?? 0, type, "offset");
   const scale = parseScalar(members.scale ?? 1, type, "scale");
   if (Number(scale) === 0) {
@@ -131,7 +131,7 @@ export function parseCastValue(
     ["data_type", "rounding", "out_of_range", "scalar_map"],
     configuration,
   );
-  const type = checkNumberType(name, dataType, "");
+  const type = checkNumberType(name, dataType);
   const stored = checkNumberType(
     name,
     members.data_type,
@@ -307,20 +307,6 @@ function rangeOf(type: NumberType): [least: bigint, most: bigint] {
 function isInRange(value: Scalar, type: NumberType): boolean {
   const [least, most] = rangeOf(type);
   return least <= value && value <= most;
-}
-
-function checkNumberType(
-  name: string,
-  dataType: unknown,
-  path: string,
-): NumberType {
-  if (typeof dataType === "string" && isNumberType(dataType)) return dataType;
-  throw new MetadataError(
-    `Expected a data type of integers or floats for ${name}, found ${
-      describe(dataType)
-    }`,
-    path,
-  );
 }
 
 const SPECIAL_FLOATS: Readonly<Record<string, number>> = {

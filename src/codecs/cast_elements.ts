@@ -3,6 +3,7 @@
  * others as numbers. They are cast as NumPy does it: integers wrap around, and floats lose
  * their fraction where they become integers.
  */
+import { describe, MetadataError } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
 
 /** A data type of integers or floats. */
@@ -26,6 +27,27 @@ export type Values = Float64Array | BigInt64Array | BigUint64Array;
 export function isNumberType(dataType: string): dataType is NumberType {
   return coreDataType(dataType) !== undefined &&
     /^(u?int|float)/.test(dataType);
+}
+
+/**
+ * Checks the data type of the elements of a codec.
+ *
+ * @param name The name of the codec.
+ * @param path The path of the data type in the metadata of the codec.
+ * @throws {MetadataError} If elements of the data type are not numbers.
+ */
+export function checkNumberType(
+  name: string,
+  dataType: unknown,
+  path = "",
+): NumberType {
+  if (typeof dataType === "string" && isNumberType(dataType)) return dataType;
+  throw new MetadataError(
+    `Expected a data type of integers or floats for ${name}, found ${
+      describe(dataType)
+    }`,
+    path,
+  );
 }
 
 /** The length of an element in bytes. */

@@ -1,9 +1,10 @@
 import { CHECKSUM_SIZE, crc32, crc32c } from "../checksum/mod.ts";
 import { ChecksumError } from "../errors/mod.ts";
-import { checkOneOf, isWhole, refuse } from "../metadata/mod.ts";
+import { checkOneOf, refuse } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   type BytesCodec,
+  checkWhole,
   chunkAt,
   type CodecEntry,
   damaged,
@@ -55,18 +56,12 @@ const PARSERS: Readonly<
     return { location: "end", of: fletcher32 };
   },
   jenkins_lookup3(name, configuration) {
-    const { initval = 0, prefix } = parseCodecConfiguration(
+    const { initval: given = 0, prefix } = parseCodecConfiguration(
       name,
       ["initval", "prefix"],
       configuration,
     );
-    if (!isWhole(initval) || initval >= 2 ** 32) {
-      refuse(
-        `initval of ${name} to be a whole number from 0 to 2^32−1`,
-        initval,
-        "/configuration/initval",
-      );
-    }
+    const initval = checkWhole(name, "initval", given, 0, 2 ** 32 - 1);
     // numcodecs takes bytes, which JSON cannot hold.
     if (prefix !== undefined && prefix !== null) {
       refuse(`prefix of ${name} to be null`, prefix, "/configuration/prefix");

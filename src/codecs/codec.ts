@@ -1,6 +1,7 @@
 import { below, DamageError, describe } from "../errors/mod.ts";
 import {
   checkMembers,
+  isWhole,
   parseExtension,
   refuse,
   withNumbers,
@@ -88,26 +89,24 @@ export function parseCodecConfiguration<N extends string>(
 }
 
 /**
- * Checks the compression level in the configuration of a codec.
+ * Checks a whole number in the configuration of a codec.
  *
- * @param member The member of the configuration that has the level.
+ * @param name The name of the codec.
+ * @param member The name of the member, such as `level`.
  */
-export function checkLevel(
-  level: unknown,
+export function checkWhole(
   name: string,
+  member: string,
+  value: unknown,
   least: number,
-  most: number,
-  member = "level",
+  most: number = Infinity,
 ): number {
-  if (
-    Number.isInteger(level) && level as number >= least &&
-    level as number <= most
-  ) {
-    return level as number;
-  }
+  if (isWhole(value, least) && value <= most) return value;
+  const from = least === -Infinity ? "" : ` from ${least}`;
+  const to = most === Infinity ? "" : ` to ${most}`;
   refuse(
-    `${member} of ${name} to be a whole number from ${least} to ${most}`,
-    level,
+    `${member} of ${name} to be a whole number${from}${to}`,
+    value,
     `/configuration/${member}`,
   );
 }

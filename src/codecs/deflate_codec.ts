@@ -8,7 +8,7 @@ import {
   pieceSize,
 } from "../runtime/mod.ts";
 import {
-  checkLevel,
+  checkWhole,
   type ChunkMetadata,
   damaged,
   parseCodecConfiguration,
@@ -86,7 +86,7 @@ function parseDeflate(
     : DEFAULT_LEVEL;
   return {
     format: name.endsWith("gzip") ? "gzip" : "zlib",
-    level: checkLevel(level ?? standard, name, -1, HIGHEST_LEVEL),
+    level: checkWhole(name, "level", level ?? standard, -1, HIGHEST_LEVEL),
   };
 }
 
@@ -102,9 +102,10 @@ function parseImagecodecsDeflate(
   if (typeof raw !== "boolean") {
     refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
   }
-  const checked = checkLevel(
-    level ?? IMAGECODECS_LEVEL,
+  const checked = checkWhole(
     name,
+    "level",
+    level ?? IMAGECODECS_LEVEL,
     0,
     HIGHEST_LIBDEFLATE_LEVEL,
   );

@@ -1,6 +1,9 @@
-import { isWhole, refuse } from "../metadata/mod.ts";
 import { blockEngine, decodedMemory } from "./block_engine.ts";
-import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import {
+  checkWhole,
+  type CodecEntry,
+  parseCodecConfiguration,
+} from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 
 /** The bytes before the block: the length of what it decodes to, little-endian. */
@@ -23,20 +26,14 @@ const MOST_EXPANSION = 255;
 export function lz4Entry(name: string): CodecEntry {
   return {
     fromConfig(configuration, metadata) {
-      const { acceleration = 1 } = parseCodecConfiguration(
+      const { acceleration: given = 1 } = parseCodecConfiguration(
         name,
         ["acceleration"],
         configuration,
       );
-      if (!isWhole(acceleration, -Infinity)) {
-        refuse(
-          `acceleration of ${name} to be a whole number`,
-          acceleration,
-          "/configuration/acceleration",
-        );
-      }
+      const acceleration = checkWhole(name, "acceleration", given, -Infinity);
       const length = decodedLength(name, metadata);
-      // LZ4 takes numbers below 1 for 1, and others for at most 65537.
+      // LZ4 limits the acceleration to 1 to 65537.
       const speed = Math.min(Math.max(acceleration, 1), 65537);
       return bytesCodec("lz4", length, {
         encode(bytes) {
@@ -61,7 +58,7 @@ export function lz4Entry(name: string): CodecEntry {
           const block = encoded.subarray(HEADER_SIZE);
           if (size > MOST_EXPANSION * block.length) {
             throw new SyntaxError(
-              `Its ${block.length} bytes hold no ${size} bytes, which its header says`,
+              `Its ${block.length} bytes cannot decode to the ${size} bytes that its header states`,
             );
           }
           const { reusesMemory = false } = metadata;

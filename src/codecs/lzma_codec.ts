@@ -2,6 +2,7 @@ import { crc32 } from "../checksum/mod.ts";
 import { isWhole, refuse } from "../metadata/mod.ts";
 import {
   type BytesCodec,
+  checkWhole,
   type CodecEntry,
   damaged,
   parseCodecConfiguration,
@@ -57,14 +58,8 @@ export const LZMA: CodecEntry = {
         "/configuration/format",
       );
     }
-    // The chunks tell their check.
-    if (!isWhole(check ?? -1, -1)) {
-      refuse(
-        `check of ${name} to be a whole number from -1`,
-        check,
-        "/configuration/check",
-      );
-    }
+    // The data itself names the check that it has.
+    checkWhole(name, "check", check ?? -1, -1);
     if (preset !== undefined && preset !== null && !isWhole(preset)) {
       refuse(
         `preset of ${name} to be a whole number from 0, or null`,
@@ -75,7 +70,7 @@ export const LZMA: CodecEntry = {
     const isRaw = FORMATS[format] === "raw";
     return new LzmaCodec(
       FORMATS[format]!,
-      // The other formats tell their filters.
+      // Data of the other formats names its filters.
       isRaw ? parseFilters(name, filters) : [],
       decodedLength(name, metadata),
     );

@@ -6,9 +6,10 @@
  * Source: https://numcodecs.readthedocs.io/en/stable/filter/index.html
  */
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { isWhole, refuse } from "../metadata/mod.ts";
+import { refuse } from "../metadata/mod.ts";
 import {
   castValues,
+  checkNumberType,
   isNumberType,
   type NumberType,
   readValues,
@@ -22,6 +23,7 @@ import {
 import { parseCastValue, parseScaleOffset } from "./cast_codecs.ts";
 import {
   type BytesEntry,
+  checkWhole,
   type ChunkMetadata,
   type CodecEntry,
   parseCodecConfiguration,
@@ -281,14 +283,7 @@ function parseQuantize(
       `/configuration/${member}`,
     );
   }
-  const { digits } = members;
-  if (!isWhole(digits, -400) || digits > 400) {
-    refuse(
-      `digits of ${name} to be a whole number from -400 to 400`,
-      digits,
-      "/configuration/digits",
-    );
-  }
+  const digits = checkWhole(name, "digits", members.digits, -400, 400);
   return {
     stored,
     encode(bytes) {
@@ -336,8 +331,7 @@ const FRACTION_BITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * `bitround`: floats whose fraction is rounded to a number of bits. What is stored is read
- * as it is.
+ * `bitround`: floats whose fraction is rounded to a number of bits. Decoding changes nothing.
  *
  * Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround
  */
@@ -346,42 +340,26 @@ function parseBitround(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ): Filter {
-  const { keepbits } = parseCodecConfiguration(
-    name,
-    ["keepbits"],
-    configuration,
-  );
-  if (!isWhole(keepbits)) {
-    refuse(
-      `keepbits of ${name} to be a whole number from 0`,
-      keepbits,
-      "/configuration/keepbits",
-    );
-  }
-  if (!isNumberType(dataType)) {
-    throw new MetadataError(
-      `Expected a data type of integers or floats for ${name}, found ${
-        describe(dataType)
-      }`,
-    );
-  }
+  const members = parseCodecConfiguration(name, ["keepbits"], configuration);
+  const keepbits = checkWhole(name, "keepbits", members.keepbits, 0);
+  const type = checkNumberType(name, dataType);
   return {
-    stored: dataType,
+    stored: type,
     encode(bytes) {
-      const bits = FRACTION_BITS[dataType];
+      const bits = FRACTION_BITS[type];
       if (bits === undefined) {
         throw new TypeError(
-          `${name} of ${dataType} is read, and not written; floats are written`,
+          `${name} of ${type} is read, and not written; floats are written`,
         );
       }
       if (keepbits > bits) {
         refuse(
-          `keepbits of ${name} to be at most ${bits}, the bits that ${dataType} has`,
+          `keepbits of ${name} to be at most ${bits}, the bits in the fraction of ${type}`,
           keepbits,
           "/configuration/keepbits",
         );
       }
-      return roundBits(bytes.slice(), sizeOfType(dataType), bits - keepbits);
+      return roundBits(bytes.slice(), sizeOfType(type), bits - keepbits);
     },
     decode: (bytes) => bytes.slice(),
   };

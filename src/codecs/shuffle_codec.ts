@@ -1,7 +1,11 @@
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import { blockEngine } from "./block_engine.ts";
-import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import {
+  checkWhole,
+  type CodecEntry,
+  parseCodecConfiguration,
+} from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
 
 /**
@@ -19,14 +23,8 @@ export const SHUFFLE: CodecEntry = {
       configuration,
     );
     const bits = coreDataType(metadata.dataType)?.bits;
-    const size = elementsize ?? (bits === undefined ? 4 : bits / 8);
-    if (!isWhole(size)) {
-      refuse(
-        `elementsize of ${name} to be a whole number from 0`,
-        elementsize,
-        "/configuration/elementsize",
-      );
-    }
+    const standard = bits === undefined ? 4 : bits / 8;
+    const size = checkWhole(name, "elementsize", elementsize ?? standard, 0);
     const change = (bytes: Uint8Array, direction: "order" | "restore") => {
       if (size <= 1) return copyBytes(bytes);
       const changed = new Uint8Array(bytes.length);

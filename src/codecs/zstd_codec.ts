@@ -9,7 +9,7 @@ import {
 } from "../runtime/mod.ts";
 import {
   type BytesCodec,
-  checkLevel,
+  checkWhole,
   type ChunkMetadata,
   damaged,
   parseCodecConfiguration,
@@ -54,7 +54,7 @@ export function zstdEntry(
       const { level = DEFAULT_LEVEL, checksum = false } =
         parseCodecConfiguration(name, ["level", "checksum"], configuration);
       const parsed = {
-        level: checkLevel(level ?? DEFAULT_LEVEL, name, -131072, 22) ||
+        level: checkWhole(name, "level", level ?? DEFAULT_LEVEL, -131072, 22) ||
           DEFAULT_LEVEL,
         checksum: checksum === true,
       };
