@@ -1,5 +1,5 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import type { DamageError } from "../errors/mod.ts";
+import { type DamageError, describe, MetadataError } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
 import {
   type BytesCodec,
@@ -88,6 +88,7 @@ const PREDICTORS = [
  * from array to array.
  *
  * @param name The name of the codec in the metadata of the array.
+ * @throws {MetadataError} If the codec compresses, and chunks are longer than can be decoded.
  */
 export function decodedLength(
   name: string,
@@ -97,6 +98,13 @@ export function decodedLength(
   const places = codecs.flatMap((codec, i) => codec.name === name ? [i] : []);
   if (bits === undefined || places.length === 0) return UNKNOWN;
   let length = shape.reduce((product, n) => product * n, bits / 8);
+  if (length > MOST_DECODED && COMPRESSORS.has(name)) {
+    throw new MetadataError(
+      `The codec ${
+        describe(name)
+      } is for chunks of at most ${MOST_DECODED} bytes, found chunks of ${length} bytes`,
+    );
+  }
   let isExact = places.length === 1;
   for (const codec of codecs.slice(0, places.at(-1))) {
     if (codec.name === PACKINTS) {
@@ -115,9 +123,15 @@ export function decodedLength(
   };
 }
 
+/** The most bytes that a chunk may have once it is decoded: what `node:zlib` decodes. */
+export const MOST_DECODED: number = 2 ** 32 - 1;
+
+/** The most bytes of a chunk whose elements have no known length: a few kilobytes could decode to more than the memory holds. */
+const MOST_UNKNOWN = 2 ** 30;
+
 const UNKNOWN: DecodedLength = {
   exact: undefined,
-  limit: Infinity,
+  limit: MOST_UNKNOWN,
   isPredicted: false,
 };
 
@@ -168,7 +182,9 @@ export function tooLong(
 ): DamageError {
   return damaged(
     encoded,
-    exact === undefined
+    limit === MOST_UNKNOWN
+      ? `decodes to more than ${limit} bytes by ${name}, the most for elements of no known length`
+      : exact === undefined
       ? `decodes to more than ${limit} bytes by ${name}, where its elements take less`
       : `decodes to more than ${exact} bytes by ${name}, where its elements take ${exact}`,
     cause,

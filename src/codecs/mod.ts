@@ -14,7 +14,7 @@ export {
   type Codecs,
   decodeChunk,
 } from "./decode_chunk.ts";
-export { decodedLength } from "./decoded_length.ts";
+export { decodedLength, MOST_DECODED } from "./decoded_length.ts";
 export { stridesOf } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";

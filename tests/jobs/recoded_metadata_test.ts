@@ -247,3 +247,29 @@ Deno.test("recode gives named shards their index at the end", async () => {
     assertEquals(kept.codecs, codecs as typeof kept.codecs);
   }
 });
+
+Deno.test("recode refuses chunks that are too long to be held in memory", async () => {
+  const most = 2 ** 32 - 1;
+  const of = (chunkShape: number[]) =>
+    arrayMetadata({ shape: [2, 2], dataType: "uint8", chunkShape });
+  const cases: [ArrayMetadata, Recoding, string | undefined][] = [
+    [of([1, most]), { chunks: [1, 1] }, undefined],
+    [of([1, 1]), { chunks: [1, most] }, undefined],
+    [of([1, 1]), { chunks: [1, 1], shards: [2 ** 10, 2 ** 10] }, undefined],
+    [of([2, 2 ** 31]), { chunks: [1, 1] }, "from chunks [2, 2147483648]"],
+    [of([2, 2 ** 31]), { codecs: "zstd" }, "from chunks [2, 2147483648]"],
+    [of([1, 1]), { chunks: [1, most + 1] }, "to chunks [1, 4294967296]"],
+    // Chunks that stay as they are encoded need no such memory.
+    [of([2, 2 ** 31]), { shards: [2, 2 ** 32] }, undefined],
+  ];
+  for (const [metadata, recode, problem] of cases) {
+    if (problem === undefined) await recoded(metadata, recode);
+    else {
+      await assertRejects(
+        () => recoded(metadata, recode),
+        RangeError,
+        `Cannot recode ${problem}, which take 4294967296 bytes each: expected at most 4294967295`,
+      );
+    }
+  }
+});

@@ -1,4 +1,4 @@
-import { namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
+import { MOST_DECODED, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
 import {
   ANY,
   checkOptions,
@@ -163,7 +163,9 @@ export function recodedMetadata(
       : encoding.isSharded && isSameShape(shardShape, encoding.objectShape) &&
         (shards === undefined || hasUsualShards(metadata)));
   if (isSame) return metadata;
-  assertKnownLength(metadata, encoding, { chunkShape, codecs: inner });
+  const after = { chunkShape, codecs: inner };
+  assertKnownLength(metadata, encoding, after);
+  assertFitsMemory(metadata, encoding, after);
   const recoded: ArrayMetadata = {
     ...metadata,
     chunk_grid: {
@@ -202,6 +204,29 @@ function assertKnownLength(
       describeType(data_type)
     } into other chunks, since they have no known length; expected other codecs from bytes to bytes, or other shards, alone`,
   );
+}
+
+/** Refuses chunks that cannot be decoded, since each is held in memory as a whole. */
+function assertFitsMemory(
+  { data_type }: ArrayMetadata,
+  before: ArrayEncoding,
+  after: Pick<ArrayEncoding, "chunkShape" | "codecs">,
+): void {
+  const form = elementForm(data_type);
+  const isKept = isSameShape(before.chunkShape, after.chunkShape) &&
+    isSameJson(before.codecs.map(writtenOut), after.codecs.map(writtenOut));
+  if (form === undefined || isKept) return;
+  for (const { chunkShape } of [before, after]) {
+    const bytes = chunkShape.reduce((product, n) => product * n, form.size);
+    if (bytes <= MOST_DECODED) continue;
+    throw new RangeError(
+      `Cannot recode ${
+        chunkShape === before.chunkShape ? "from" : "to"
+      } chunks ${
+        describe(chunkShape)
+      }, which take ${bytes} bytes each: expected at most ${MOST_DECODED}`,
+    );
+  }
 }
 
 /** Whether the shards of an array have the form that a recoding gives to shards. */

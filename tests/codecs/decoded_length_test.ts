@@ -1,0 +1,97 @@
+/** The lengths that chunks may decode to. */
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import * as zarr from "zarrita";
+import { DamageError, MetadataError } from "../../mod.ts";
+import { loadCodec } from "../../src/codecs/register_codecs.ts";
+import { MOST_DECODED } from "../../src/codecs/decoded_length.ts";
+
+async function make(name: string, dataType: string, shape: number[]) {
+  const entry = await loadCodec(name, { zstd: zarr.registry.get("zstd") });
+  const configuration = name === "blosc"
+    ? {
+      ...{ typesize: 1, cname: "lz4", clevel: 5 },
+      ...{ shuffle: "noshuffle", blocksize: 0 },
+    }
+    : name === "zstd"
+    ? { level: 1, checksum: false }
+    : {};
+  const toBytes = dataType === "string" ? "vlen-utf8" : "bytes";
+  const codecs = [{ name: toBytes }, { name, configuration }];
+  return () =>
+    entry!.fromConfig(configuration, { dataType, shape, codecs }) as {
+      decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+    };
+}
+
+function littleEndian(number: number): number[] {
+  return Array.from(
+    { length: 4 },
+    (_, i) => Math.floor(number / 256 ** i) & 255,
+  );
+}
+
+/** Encoded bytes whose header says a length. */
+const WITH_LENGTH: Record<string, (length: number) => number[]> = {
+  // A damaged block, so that nothing is decoded, and blocks of one byte again and again.
+  zstd(length) {
+    const repeated = 1 << 1 | 2 ** 17 << 3;
+    const blocks = Math.ceil(length / 2 ** 17);
+    return [
+      ...[0x28, 0xb5, 0x2f, 0xfd, 0xa0],
+      ...littleEndian(length),
+      ...[2 << 1 | 3 << 3, 0, 0, 255, 255, 255],
+      ...Array.from({ length: blocks }, (_, i) => [
+        ...littleEndian(repeated + Number(i === blocks - 1)).slice(0, 3),
+        0,
+      ]).flat(),
+    ];
+  },
+  "numcodecs.lz4": (length) => [...littleEndian(length), 0],
+  blosc: (length) => [
+    ...[2, 1, 0x21, 1],
+    ...littleEndian(length),
+    ...littleEndian(2 ** 20),
+    ...littleEndian(16),
+  ],
+};
+
+for (const [name, encode] of Object.entries(WITH_LENGTH)) {
+  Deno.test(`${name} decodes at most 1 GiB for elements of no known length`, async () => {
+    const codec = (await make(name, "string", [4]))();
+    const decode = async (length: number) =>
+      await codec.decode(Uint8Array.from(encode(length)));
+    const short = await assertRejects(() => decode(2 ** 30), DamageError);
+    assertEquals(/no known length/.test(short.message), false, short.message);
+    await assertRejects(
+      () => decode(2 ** 30 + 1),
+      DamageError,
+      "decodes to more than 1073741824 bytes",
+    );
+    const long = await assertRejects(() => decode(2 ** 30 + 1), DamageError);
+    assertEquals(long.message.endsWith("of no known length"), true);
+  });
+}
+
+for (
+  const name of [
+    ...["zstd", "gzip", "zlib", "blosc", "lz4", "bz2", "lzma"]
+      .map((short) => `numcodecs.${short}`),
+    ...["deflate", "zlib", "zstd", "lzw", "packbits"]
+      .map((short) => `imagecodecs_${short}`),
+    ...["zstd", "gzip", "zlib", "blosc", "lz4"],
+  ]
+) {
+  Deno.test(`${name} refuses chunks that are too long to be decoded`, async () => {
+    const most = MOST_DECODED;
+    (await make(name, "uint8", [most / 3, 3]))();
+    for (const shape of [[most + 1], [2 ** 16, 2 ** 16], [2 ** 53 - 1]]) {
+      const codec = await make(name, "uint8", shape);
+      const bytes = shape.reduce((product, n) => product * n, 1);
+      assertThrows(
+        codec,
+        MetadataError,
+        `"${name}" is for chunks of at most 4294967295 bytes, found chunks of ${bytes} bytes`,
+      );
+    }
+  });
+}
