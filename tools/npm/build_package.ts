@@ -126,8 +126,12 @@ async function bundleCommand(root: string): Promise<void> {
   // deno-fmt-ignore
   const install = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", ...BUNDLER];
   await run("npm", install, { cwd: root });
-  const config = join(ROOT, "tools/npm/rolldown.config.js");
-  await run("npx", ["rolldown", "-c", config], { cwd: root });
+  // It imports packages from its own folder.
+  const config = join(root, "rolldown.config.js");
+  await cp(join(ROOT, "tools/npm/rolldown.config.js"), config);
+  const env = { ...Deno.env.toObject(), ZARR_PARTS_ROOT: ROOT };
+  await run("npx", ["rolldown", "-c", config], { cwd: root, env });
+  await rm(config);
   await rm(join(root, "node_modules"), { recursive: true });
 }
 

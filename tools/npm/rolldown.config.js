@@ -1,19 +1,22 @@
 /**
  * Bundles the command line, with all packages, into files for Deno that start fast. Node
- * runs this in the folder of the package that `deno pack` has written.
+ * runs a copy of this file in the folder of the package that `deno pack` has written.
  *
- * Each command has files of its own, so that only its code is compiled. Rolldown divides
- * them by the symbols that commands use; esbuild and `deno bundle` would load all jobs with
- * each of them, since jobs come through the door of their room. Modules of Node are loaded
- * on first use: Deno takes up to 25 ms for one, and Commander imports five for features
- * that this package does not use.
+ * The file `start` holds what the command `inspect` loads, and nothing else. Each other
+ * command has files of its own, so that only its code is read and compiled. Rolldown
+ * divides them by the symbols that commands use; esbuild and `deno bundle` would load all
+ * jobs with each of them, since jobs come through the door of their room. Modules of Node
+ * are loaded on first use: Deno takes up to 25 ms for one, and Commander imports five for
+ * features that this package does not use.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cwd } from "node:process";
-import { fileURLToPath } from "node:url";
+import { cwd, env } from "node:process";
+import { rolldown } from "rolldown";
+import { parseAst } from "rolldown/parseAst";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** The folder of `deno.json`. */
+const ROOT = env.ZARR_PARTS_ROOT;
 const TEXT = "\0text:";
 const NODE = "\0on first use:";
 
@@ -64,31 +67,99 @@ const nodeOnFirstUse = {
   },
 };
 
-/** What most commands load comes in few files, since each file takes half a millisecond. */
-const GROUPS = {
-  archives: /src\/archives\//,
-  codecs: /src\/codecs\//,
-  base:
-    /commander|eventemitter|levenshtein|src\/(?:runtime|errors|metadata|stores|checksum|splitter|chunk_key_encoding|concat_parts|shards|arrays|views|containers\/adoption\/adopted_index)/,
+/** Hides the files of other commands from Deno, which reads and parses all files that it finds in `import()` before it runs the program. */
+const filesOnFirstUse = {
+  name: "files of commands on first use",
+  renderChunk(code) {
+    return code.replaceAll(
+      /\bimport\(("\.\/[^"]+")\)/g,
+      "import(globalThis.String($1))",
+    );
+  },
 };
 
-export default {
+/**
+ * Lets V8 compile the functions of the file `start` when it first compiles the file, and so
+ * lets Deno keep them in its cache. V8 does this for functions in parentheses. It compiles
+ * the others again in each run, which takes longer than all else that `inspect` does.
+ */
+const functionsInCache = {
+  name: "functions in the cache of Deno",
+  renderChunk(code, chunk) {
+    if (chunk.name !== START) return undefined;
+    const functions = parseAst(code).body
+      .filter(({ type }) => type === "FunctionDeclaration");
+    const rest = functions.reduceRight(
+      (text, { start, end }) => text.slice(0, start) + text.slice(end),
+      code,
+    );
+    const text = ({ start, end }) => code.slice(start, end);
+    // First, as other code may call a function before its declaration.
+    const hoisted = functions.map((f) => `var ${f.id.name} = (${text(f)});`);
+    return [...hoisted, rest].join("\n");
+  },
+};
+
+const options = {
   input: { command: "src/cli/main.js" },
   platform: "neutral",
   resolve: {
     mainFields: ["module", "main"],
     conditionNames: ["deno", "import", "default"],
   },
+  preserveEntrySignatures: "allow-extension",
   treeshake: { moduleSideEffects: false },
   plugins: [assets, nodeOnFirstUse],
-  output: {
-    dir: "bin",
-    format: "esm",
-    minify: true,
+};
+
+/** The name of the file with what `inspect` loads. */
+const START = "start";
+
+/** The module that runs as the program, which cannot be in another file. */
+const MAIN = "/src/cli/main.js";
+
+/** Finds the modules that some modules load, by the symbols that are used of each. */
+async function modulesLoadedBy(names) {
+  const build = await rolldown({ ...options, onLog() {} });
+  const { output } = await build.generate({
     codeSplitting: {
-      groups: Object.entries(GROUPS).map(([name, test]) => ({ name, test })),
+      includeDependenciesRecursively: false,
+      groups: [{
+        name: (id) => id.replaceAll(/\W/g, "_"),
+        test: (id) => !id.endsWith(MAIN),
+      }],
     },
-    entryFileNames: "[name].js",
-    chunkFileNames: "command/[name]-[hash].js",
-  },
+  });
+  await build.close();
+  const files = new Map(output.map((file) => [file.fileName, file]));
+  const modulesOf = (file) => Object.keys(file.modules);
+  const loaded = new Set(
+    output.filter((file) =>
+      modulesOf(file).some((id) => names.some((name) => id.endsWith(name)))
+    ),
+  );
+  for (const { imports } of loaded) {
+    for (const name of imports) loaded.add(files.get(name));
+  }
+  return new Set(Array.from(loaded).flatMap(modulesOf));
+}
+
+export default async () => {
+  const inStart = await modulesLoadedBy([MAIN, "/src/cli/inspect_command.js"]);
+  inStart.delete(Array.from(inStart).find((id) => id.endsWith(MAIN)));
+  return {
+    ...options,
+    plugins: [...options.plugins, functionsInCache, filesOnFirstUse],
+    output: {
+      dir: "bin",
+      format: "esm",
+      minify: true,
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ name: START, test: (id) => inStart.has(id) }],
+      },
+      entryFileNames: "[name].js",
+      chunkFileNames: "command/[name]-[hash].js",
+    },
+  };
 };
