@@ -41,7 +41,7 @@ const SHARE_TARGET = 0.15;
 const SPLIT: BundleOptions = { minify: true, splitting: true };
 
 /** Packages that are loaded on first use, and not counted. */
-const EXTERNAL = ["aws4fetch", "p-retry"];
+const EXTERNAL = ["aws4fetch", "p-retry", "picomatch"];
 
 console.log(
   `Minified, in bytes, as esbuild bundles programs into one file, without

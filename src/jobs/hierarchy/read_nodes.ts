@@ -49,7 +49,7 @@ interface ReadNodesSettings {
    * returns those that are read.
    */
   readonly choose?:
-    | ((paths: readonly string[]) => readonly string[])
+    | ((paths: readonly string[]) => Promise<readonly string[]>)
     | undefined;
   /** Whether nodes of Zarr v2 are passed over, in place of read as nodes of Zarr v3. */
   readonly withoutV2?: boolean | undefined;
@@ -90,7 +90,7 @@ export async function readNodes(
   }
   const isInvalid = root === "invalid";
   if (!isInvalid && isArrayDocument(root.document)) {
-    choose?.([]);
+    await choose?.([]);
     return [root];
   }
   // Only a listing shows whether there are nodes below a document that is not valid.
@@ -98,7 +98,7 @@ export async function readNodes(
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
   const paths = await pathsBelow(place, document, withoutV2, options);
-  for (const path of choose?.(paths) ?? paths) {
+  for (const path of await choose?.(paths) ?? paths) {
     const node = await read(path);
     if (node === "invalid") continue;
     if (node !== undefined) {

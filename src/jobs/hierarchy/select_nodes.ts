@@ -1,6 +1,5 @@
 import { distance } from "fastest-levenshtein";
 import { describe, type OptionRule } from "../../errors/mod.ts";
-import { globMatcher } from "./glob.ts";
 import { type Place, rootIn } from "./node_location.ts";
 
 /** The options that choose nodes of a group. */
@@ -43,10 +42,10 @@ export const ALL_NODES: SelectedNodes = {
  * @param paths The paths of all nodes below the group; none of an array.
  * @throws {RangeError} If a glob matches no node, or no node is chosen.
  */
-export function selectNodes(
+export async function selectNodes(
   paths: readonly string[],
   selection: NodeSelection,
-): SelectedNodes {
+): Promise<SelectedNodes> {
   const { only, exclude } = selection;
   if (only === undefined && exclude === undefined) return ALL_NODES;
   if (paths.length === 0) {
@@ -56,8 +55,8 @@ export function selectNodes(
     );
   }
   const [taken, left] = [
-    only === undefined ? undefined : matches("only", only, paths),
-    matches("exclude", exclude ?? [], paths),
+    only === undefined ? undefined : await matches("only", only, paths),
+    await matches("exclude", exclude ?? [], paths),
   ];
   const chosen = paths.filter((path) =>
     (taken === undefined || isIn(taken, path)) && !isIn(left, path)
@@ -92,9 +91,9 @@ export function selectNodes(
 export function nodeChooser(
   selection: NodeSelection,
   onSelected: (selected: SelectedNodes) => void,
-): (paths: readonly string[]) => readonly string[] {
-  return (paths) => {
-    const selected = selectNodes(paths, selection);
+): (paths: readonly string[]) => Promise<readonly string[]> {
+  return async (paths) => {
+    const selected = await selectNodes(paths, selection);
     onSelected(selected);
     return paths.filter((path) => !selected.excluded.has(path));
   };
@@ -143,15 +142,15 @@ function pathsAbove(path: string): string[] {
 }
 
 /** The paths that match one of several globs. */
-function matches(
+async function matches(
   name: "only" | "exclude",
   given: string | readonly string[],
   paths: readonly string[],
-): Set<string> {
+): Promise<Set<string>> {
   const globs = typeof given === "string" ? [given] : given;
   const found = new Set<string>();
   for (const glob of globs) {
-    const isMatch = matcherOf(name, glob);
+    const isMatch = await matcherOf(name, glob);
     const matched = paths.filter(isMatch);
     if (matched.length === 0) throw noMatchError(name, glob, paths);
     for (const path of matched) found.add(path);
@@ -159,7 +158,10 @@ function matches(
   return found;
 }
 
-function matcherOf(name: string, glob: string): (path: string) => boolean {
+async function matcherOf(
+  name: string,
+  glob: string,
+): Promise<(path: string) => boolean> {
   // Messages and trees show paths that begin with a slash.
   const relative = glob.replace(/^(?:\.?\/)+/, "").replace(/\/+$/, "");
   if (relative === "" || relative === ".") {
@@ -169,7 +171,7 @@ function matcherOf(name: string, glob: string): (path: string) => boolean {
       }`,
     );
   }
-  if (/^!/.test(relative)) {
+  if (/^!(?!\()/.test(relative)) {
     throw new RangeError(
       `Expected the option "${name}" to have globs without a first "!", found ${
         describe(glob)
@@ -178,7 +180,43 @@ function matcherOf(name: string, glob: string): (path: string) => boolean {
       }" chooses the other nodes`,
     );
   }
-  return globMatcher(relative, name);
+  const expected = expectedGlob(relative);
+  if (expected !== undefined) {
+    throw new RangeError(
+      `Expected the option "${name}" to have globs ${expected}, found ${
+        describe(glob)
+      }`,
+    );
+  }
+  const { default: picomatch } = await import("picomatch");
+  // Names that begin with a dot are not special, and every character is as it is written.
+  // For picomatch, "a/**" matches "a", and "*/**" does not.
+  const short = relative.replace(/(?<=[^/])(?:\/+\*\*)+$/, "");
+  const isMatch = picomatch([relative, short], { dot: true, nonegate: true });
+  return (path) => isMatch(path);
+}
+
+/** The most stars in one name of a glob, and the most `**` in a glob. */
+const MOST_STARS = 3;
+
+/**
+ * Returns what is expected in place of a glob that may take hours to match, `undefined` for other
+ * globs. The regular expressions of picomatch try all places of each star, and the names of nodes
+ * may be chosen to have many.
+ */
+function expectedGlob(glob: string): string | undefined {
+  if (/(?<!\\)(?:\\\\)*(?:\(|\]\+)/.test(glob)) {
+    return 'with "{a,b}" in place of groups such as "+(a|b)"; a parenthesis of a name is "\\("';
+  }
+  const names = glob.replace(/\\./g, "").split("/");
+  const stars = (name: string) => name.match(/\*+/g)?.length ?? 0;
+  if (names.some((name) => stars(name) > MOST_STARS)) {
+    return `with at most ${MOST_STARS} stars in a name`;
+  }
+  if (names.filter((name) => name === "**").length > MOST_STARS) {
+    return `with at most ${MOST_STARS} times "**"`;
+  }
+  return undefined;
 }
 
 /** The number of paths that a message names. */
