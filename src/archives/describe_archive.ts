@@ -99,7 +99,7 @@ function problemsOf(
 ): string[] {
   const problems: string[] = [];
   if (entries.get(DOCUMENT) === undefined) {
-    problems.push("has no zarr.json at its root, where RFC-9 of NGFF wants it");
+    problems.push("has no zarr.json at its root, as RFC-9 of NGFF requires");
   }
   if (!isRecommended) return problems;
   const comment = "its comment says that it is as RFC-9 of NGFF recommends";

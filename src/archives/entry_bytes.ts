@@ -38,7 +38,7 @@ export function isDeflated({ method }: ListedEntry): boolean {
   return method === DEFLATED;
 }
 
-/** What prevents an entry from being read; `undefined` if nothing does. */
+/** Returns the reason why an entry cannot be read; `undefined` if it can. */
 export function obstacleOf(
   { flags, method }: ListedEntry,
 ): string | undefined {

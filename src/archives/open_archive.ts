@@ -36,7 +36,7 @@ export class ArchiveState {
   readonly comment: Uint8Array;
   /** A text that no other directory has. */
   readonly digest: string;
-  /** The version of the file, if the store tells one and the state is in use. */
+  /** The version of the file, if the store has versions and the state is in use. */
   version: StoreVersion | undefined;
   /** How many reads use the state. */
   readers = 0;
@@ -117,7 +117,7 @@ export class ArchiveState {
     }
   }
 
-  /** Whether the file still has this state, as far as the store tells. */
+  /** Whether the file still has this state, as far as the store can detect it. */
   async isCurrent(options: StoreOptions): Promise<boolean> {
     if (this.version === undefined) return true;
     const nothing: ByteRange = { offset: 0, length: 0 };
@@ -207,7 +207,7 @@ export class OpenArchive {
   changedError(cause?: unknown): Error {
     return new Error(
       this.#follows
-        ? `Archive ${this.place} is changed all the time: try again later`
+        ? `Archive ${this.place} is changed each time it is read: try again later`
         : `Archive ${this.place} was changed after it was opened: open it again`,
       { cause },
     );

@@ -28,7 +28,7 @@ export interface StoredDirectory {
   readonly bytes: Uint8Array;
   /** The offset of the directory in the file, where the bytes of entries end. */
   readonly start: number;
-  /** The number of entries, as the last record says. */
+  /** The number of entries in the last record. */
   readonly count: number;
   /** The comment of the zip. */
   readonly comment: Uint8Array;
@@ -58,7 +58,7 @@ export async function readZipDirectory(
   if (size < count * CENTRAL_SIZE || size > count * LARGEST_ENTRY) {
     throw damaged(
       file,
-      `has a directory of ${size} bytes, which is not that of ${count} entries, as its last record says`,
+      `has a directory of ${size} bytes, which does not fit the ${count} entries of its last record`,
     );
   }
   if (size > LARGEST_DIRECTORY) {

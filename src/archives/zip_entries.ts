@@ -55,7 +55,7 @@ export class ZipEntries implements Store {
     return await this.#file.read(extent);
   }
 
-  /** The CRC-32 of an entry, as the directory says; `undefined` without the entry. */
+  /** Returns the CRC-32 of an entry in the directory; `undefined` without the entry. */
   checksum(key: StoreKey): number | undefined {
     return this.#entries.get(key.slice(1))?.checksum;
   }
@@ -177,7 +177,7 @@ export function localExtraSize(
     file,
     `has no header of the entry ${
       describe(entry.name)
-    } at ${entry.offset}, as its directory says: it was changed after it was written`,
+    } at ${entry.offset}, the offset in its directory: it was changed after it was written`,
   );
 }
 

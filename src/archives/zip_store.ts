@@ -44,9 +44,9 @@ import type { ListedEntry } from "./entry_table.ts";
  * Deflated entries are read too, from their start on; those of up to 64 MiB are kept in
  * memory, as long as they are 64 MiB together.
  *
- * Where the store below tells versions, all bytes are of the archive that was opened. If
- * another one takes its place, reads throw an error, or go on with the new one, with
- * `follow: true`.
+ * If the store of the archive distinguishes versions, all bytes are of the archive that was
+ * opened. If another archive replaces it, reads throw an error or, with `follow: true`,
+ * continue with the new archive.
  *
  * Whole values and streams are compared with the CRC-32 of their entry. Of entries with one
  * name, the last one is read. Entries whose names are no keys, such as folders, are not
@@ -202,7 +202,7 @@ export class ZipStore implements Store {
   }
 
   /**
-   * Tells how long an entry is, without a request.
+   * Returns the length of an entry, without a request once the archive is open.
    *
    * @param key The name of the entry in the folder that is shown, after `/`.
    * @param options `signal` aborts the operation.
@@ -363,10 +363,10 @@ export class ZipStore implements Store {
   }
 
   /**
-   * Opens the archive if it is not open yet, and tells what it is.
+   * Opens the archive if it is not open yet, and returns its properties.
    *
    * @param options `signal` aborts the operation.
-   * @returns What the directory and the comment of the archive say.
+   * @returns The properties that follow from the directory and the comment of the archive.
    *
    * @example
    * ```ts
@@ -596,7 +596,7 @@ class ZipVersion implements StoreVersion {
 export interface ZipStoreOptions {
   /**
    * The path of the folder that is shown. Defaults to the root of the archive. If no node is
-   * there, and only one folder at the root holds one, as in archives of a packed folder,
+   * at the root, and only one folder there holds one, as in archives of a packed folder,
    * the path starts from that folder.
    */
   path?: string | undefined;

@@ -115,14 +115,14 @@ type ChangeBits = (
 ) => void;
 
 const PAGE = 64 * 1024;
-/** The bytes that vectors may pass the end of a piece by. */
+/** The number of bytes after the end of a piece that vectors may read or write. */
 const SLACK = 32;
 /** Chunks that need more memory are left to the engine in TypeScript, since the memory is kept. */
 const LARGEST_MEMORY = 64 * 1024 * 1024;
 
 /**
- * The engine in WebAssembly. Bytes are copied into its memory and out of it. What it finds
- * damaged is decoded again in TypeScript, which tells what is wrong.
+ * The engine in WebAssembly. Bytes are copied into its memory and out of it. Damaged blocks
+ * are decoded again in TypeScript, whose error describes the damage.
  */
 class WasmEngine implements BlockEngine {
   readonly #exports: Exports;

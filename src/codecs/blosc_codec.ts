@@ -60,7 +60,7 @@ interface BloscConfiguration {
   readonly blocksize: number;
 }
 
-/** The orders of bytes, at the numbers by which numcodecs knows them. */
+/** The orders of bytes, at the numbers that they have in numcodecs. */
 const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
 const AUTOSHUFFLE = -1;
 const LARGEST_TYPESIZE = 255;
@@ -118,7 +118,7 @@ const NOT_SPLIT = 16;
 const MOST_SPLITS = 16;
 /** The least length of such a stream in bytes. */
 const LEAST_SPLIT = 128;
-/** What is shorter is stored. */
+/** The least number of bytes to compress; fewer bytes are stored. */
 const LEAST_LENGTH = 128;
 /** c-blosc decodes no longer chunks. */
 const LARGEST_LENGTH = 2 ** 31 - 1 - HEADER_SIZE;

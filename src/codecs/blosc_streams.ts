@@ -23,7 +23,7 @@ export const FORMATS = ["blosclz", "lz4", "snappy", "zlib", "zstd"] as const;
 /** A format of streams, which several compressors may share. */
 export type StreamFormat = typeof FORMATS[number];
 
-/** What decodes and encodes zlib and zstd. */
+/** The codecs of zlib and zstd. */
 export interface Libraries {
   readonly loadZstd: (() => unknown) | undefined;
   readonly native: NativeZlib | null;
@@ -107,7 +107,7 @@ function exactly(length: number): DecodedLength {
   return { exact: length, limit: length, isPredicted: true };
 }
 
-/** Memory for a length that a header tells, which may be damaged. */
+/** Allocates memory for a length in a header, which may be damaged. */
 export function allocate(
   length: number,
   make: () => Uint8Array = () => new Uint8Array(length),

@@ -4,7 +4,7 @@ import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 
 /**
- * The codec `numcodecs.bz2`, which is read alone.
+ * The codec `numcodecs.bz2`, which decodes only.
  *
  * Source: https://numcodecs.readthedocs.io/en/stable/compression/bz2.html
  */
@@ -42,7 +42,7 @@ const BLOCK_UNIT = 100_000;
 const GROUP_SIZE = 50;
 const MOST_TABLES = 6;
 const LONGEST_CODE = 20;
-/** What decoders accept, from which the standard encoder stays away. */
+/** The most selectors that decoders accept; the standard encoder writes fewer. */
 const MOST_SELECTORS = 18_002;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The codecs `scale_offset` and `cast_value`, which are errors where a value does not fit.
+ * The codecs `scale_offset` and `cast_value`, which refuse values that do not fit.
  *
  * Sources: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset and
  * https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value
@@ -22,7 +22,7 @@ import type { Filter } from "./filter_codec.ts";
 /** An element: a bigint for integers of 64 bits. */
 type Scalar = number | bigint;
 
-/** Thrown for a value that has no place in a data type. */
+/** Thrown for a value that a data type cannot represent. */
 class UnfitError extends Error {}
 
 /** Parses the configuration of `scale_offset`: `(x - offset) * scale`. */
@@ -41,7 +41,7 @@ export function parseScaleOffset(
   const scale = parseScalar(members.scale ?? 1, type, "scale");
   if (Number(scale) === 0) {
     refuse(
-      `scale of ${name} to be another number than 0`,
+      `scale of ${name} to be a number other than 0`,
       members.scale,
       "/configuration/scale",
     );
@@ -153,7 +153,7 @@ export function parseCastValue(
     );
   if (outOfRange === "wrap" && stored.startsWith("float")) {
     refuse(
-      `out_of_range of ${name} to be "clamp" where its data_type is one of floats`,
+      `out_of_range of ${name} to be "clamp" for a data_type of floats`,
       outOfRange,
       "/configuration/out_of_range",
     );
@@ -316,7 +316,7 @@ const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
   "-Infinity": -Infinity,
 };
 
-/** Parses a scalar as a document holds a fill value. */
+/** Parses a scalar in the form of a fill value in metadata. */
 function parseScalar(value: unknown, type: NumberType, path: string): Scalar {
   const size = sizeOfType(type);
   if (type.startsWith("float")) {

@@ -15,8 +15,8 @@ export interface ChunkMetadata {
   readonly dataType: string;
   readonly shape: readonly number[];
   /**
-   * Whether decoded bytes may lie in a part of their memory, which the next call of a codec
-   * may use again. Not so for zarrita, which keeps all of the memory.
+   * Whether decoded bytes may be a part of a larger buffer, which the next call of a codec may
+   * use again. By default, they have a buffer of their own, which zarrita keeps.
    */
   readonly reusesMemory?: boolean;
   /** All codecs of the array, in the order in which they encode. */
@@ -152,8 +152,8 @@ interface Note {
 const notes = new WeakMap<Uint8Array, Note>();
 
 /**
- * Notes the key that bytes were read from, for messages of codecs. zarrita tells a codec
- * no key, but passes the object that the store returned.
+ * Notes the key that bytes were read from, for messages of codecs. zarrita passes no key to a
+ * codec, but the same object that the store returned.
  *
  * @param rows The rows of a chunk at the end of an array, which may be stored without
  * the rows that are outside of the array.
@@ -194,7 +194,7 @@ export function chunkAt(bytes: Uint8Array): string {
   return key === "" ? "chunk" : `chunk at ${describe(key)}`;
 }
 
-/** The error for encoded bytes that are damaged. `message` says what the chunk does or is. */
+/** Creates the error for damaged bytes. `message` is the predicate of a sentence about the chunk. */
 export function damaged(
   encoded: Uint8Array,
   message: string,

@@ -29,7 +29,7 @@ export class Crc32cCodec {
     if (encoded.length < CHECKSUM_SIZE) {
       throw damaged(
         encoded,
-        `is ${encoded.length} bytes long, where its CRC32C alone takes ${CHECKSUM_SIZE}`,
+        `is ${encoded.length} bytes long, fewer than the ${CHECKSUM_SIZE} bytes of its CRC32C`,
       );
     }
     // A copy, since zarrita encodes all of the memory that elements lie in.

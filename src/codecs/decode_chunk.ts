@@ -5,7 +5,7 @@ import type { CodecEntry } from "./codec.ts";
 import { decodedLength, isSized } from "./decoded_length.ts";
 import { type CodecRegistry, loadCodec } from "./register_codecs.ts";
 
-/** How the chunks of an array are encoded, or the inner chunks of a shard. A message to a worker can hold it. */
+/** The encoding of the chunks of an array, or of the inner chunks of a shard, in a form that can be sent to a worker. */
 export interface ChunkEncoding {
   readonly codecs: readonly NamedConfiguration[];
   /** The shape of a chunk before the first codec, in elements. */
@@ -106,7 +106,7 @@ function assertLength(
 /**
  * Returns the first unknown codec from array to array or, if there is none, the data type if
  * it is unknown, so that the number of bytes could not be checked. Known codecs from array to
- * array are not asked, since they decode whatever they are given.
+ * array do not run, since they decode any elements.
  *
  * @param end The number of these codecs.
  */
@@ -136,8 +136,8 @@ interface Decoder {
 }
 
 /**
- * Returns the decoder of a codec, or `undefined` if none is at hand. A decoder that gives
- * no bytes is the last one of a chunk.
+ * Returns the decoder of a codec, or `undefined` if there is none. A decoder that returns no
+ * bytes is the last one of a chunk.
  *
  * @param codecs Codecs besides those of this package.
  */
@@ -156,7 +156,7 @@ async function decoderOf(
       reusesMemory,
     }) as Decoder | undefined;
   } catch (error) {
-    // The registry of `registerCodecs` refuses codecs that it does not know.
+    // The registry of `registerCodecs` refuses unknown codecs.
     if (error instanceof MetadataError) return undefined;
     if (own === undefined) return undefined;
     throw error;

@@ -60,8 +60,8 @@ export interface DecodedLength {
   /** The length; `undefined` if codecs before that codec decide it. */
   readonly exact: number | undefined;
   /**
-   * The most bytes to decode. Somewhat longer chunks are decoded, so that errors say by
-   * how much they are too long.
+   * The most bytes to decode: somewhat more than the length, so that errors can have the
+   * actual length.
    */
   readonly limit: number;
   /** Whether elements are changed by a codec that needs all of them. */
@@ -191,7 +191,7 @@ export function tooLong(
   );
 }
 
-/** Thrown by decoders if a header tells a length above the limit. */
+/** Thrown by decoders if the length in a header is above the limit. */
 export class TooLong extends Error {}
 
 /**

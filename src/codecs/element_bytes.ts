@@ -1,5 +1,6 @@
-import { describe, MetadataError } from "../errors/mod.ts";
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { describe } from "../errors/mod.ts";
+import { isWhole, refuse } from "../metadata/mod.ts";
+import { checkNumberType, sizeOfType } from "./cast_elements.ts";
 import type { Chunk, ChunkMetadata } from "./codec.ts";
 
 /**
@@ -72,7 +73,7 @@ function fastestFirst({ shape, stride }: Chunk): Dimension[] {
   const dimensions = shape
     .map((length, i) => ({ length, stride: stride[i]! }))
     .filter(({ length }) => length !== 1);
-  // A stride of 0 does not tell the place of its dimension in the order.
+  // A dimension with a stride of 0 may be anywhere in the order.
   if (dimensions.every(({ stride }) => stride >= 1)) {
     return dimensions.sort((a, b) => a.stride - b.stride);
   }
@@ -144,11 +145,5 @@ export function checkAxis(
 
 /** The length of a number in bytes. */
 export function numberSize(name: string, dataType: string): number {
-  const bits = coreDataType(dataType)?.bits;
-  if (bits !== undefined && /^(u?int|float)/.test(dataType)) return bits / 8;
-  throw new MetadataError(
-    `Expected a data type of integers or floats for ${name}, found ${
-      describe(dataType)
-    }`,
-  );
+  return sizeOfType(checkNumberType(name, dataType));
 }

@@ -3,8 +3,8 @@ import { encodeLzw } from "./lzw_codec.ts";
 import { encodeRuns } from "./run_length_codec.ts";
 
 /**
- * Encodes bytes as a codec does, at once and in every runtime. Where that takes an encoder
- * of the runtime, the bytes are not compressed, except equal bytes for `zstd`.
+ * Encodes bytes in the format of a codec, synchronously and in every runtime. For `zlib` and
+ * `zstd`, the result is not compressed, except for equal bytes in `zstd`.
  *
  * @param codec The codec, by the name of its format.
  */

@@ -3,7 +3,7 @@ import { coreDataType } from "../metadata/mod.ts";
 import type { BytesEntry, Chunk, ChunkMetadata } from "./codec.ts";
 import { denseStrides, elementBytes, stridesOf } from "./element_bytes.ts";
 
-/** How elements are encoded. */
+/** A filter: functions that encode and decode the elements of a chunk. */
 export interface Filter {
   /** The data type of encoded elements. */
   readonly stored: string;
@@ -22,7 +22,12 @@ export type ParseFilter = (
   metadata: ChunkMetadata,
 ) => Filter;
 
-/** Makes the codec of a filter. The codec `bytes` of the peer makes the chunks, since it has the array class of each data type. */
+/**
+ * Makes the codec of a filter.
+ *
+ * @param bytes zarrita's codec `bytes`, which makes the chunks, since it has the array class of
+ * each data type.
+ */
 export function filterCodec(
   filter: Filter,
   metadata: ChunkMetadata,

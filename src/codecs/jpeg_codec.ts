@@ -53,10 +53,10 @@ interface Configuration {
 }
 
 /**
- * The codec `imagecodecs_jpeg`, of which it only decodes. The samples are those of
+ * The codec `imagecodecs_jpeg`, which decodes only. The samples are those of
  * imagecodecs, which uses libjpeg-turbo, bit for bit. Pictures have 8 bits per sample
- * and Huffman coding, baseline or progressive. Damage that libjpeg-turbo passes over is
- * an error, such as data that is cut short.
+ * and Huffman coding, baseline or progressive. Damage that libjpeg-turbo ignores, such as
+ * truncated data, is an error.
  *
  * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
  */

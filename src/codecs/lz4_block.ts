@@ -1,5 +1,5 @@
 /**
- * Blocks of LZ4 in TypeScript, where `wasm/lz4.ts` does not run, and for what it does not do.
+ * Blocks of LZ4 in TypeScript, for runtimes and blocks that `wasm/lz4.ts` does not support.
  * Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
  */
 
@@ -150,7 +150,7 @@ function putLength(block: Uint8Array, to: number, length: number): number {
   return to;
 }
 
-/** How matches are searched. */
+/** The effort of the search for matches. */
 export interface Search {
   /** From 1 on: how fast the search passes over bytes that do not repeat. */
   readonly acceleration: number;

@@ -38,7 +38,7 @@ type Filter =
   | { readonly id: typeof LZMA2 };
 
 /**
- * The codec `numcodecs.lzma`, which is read alone: the formats XZ, ALONE and RAW of Python's
+ * The codec `numcodecs.lzma`, which decodes only: the formats XZ, ALONE and RAW of Python's
  * module `lzma`, with the filters LZMA1, LZMA2 and delta.
  *
  * Source: https://numcodecs.readthedocs.io/en/stable/compression/lzma.html
@@ -278,7 +278,7 @@ async function decodeStream(
     const decoded = output.length - length;
     const { encodedSize = encoded, decodedSize = decoded } = block;
     if (encodedSize !== encoded || decodedSize !== decoded) {
-      throw new SyntaxError("A block has another length than its header says");
+      throw new SyntaxError("A block has another length than in its header");
     }
     const unpadded = reader.at - start + checkSize;
     reader.skipPadding(start);

@@ -140,7 +140,7 @@ export class LzmaDecoder {
       const isMarked = this.#decodeSymbols(this.#output.length + size + 1);
       if (isMarked || this.at !== end || this.#code !== 0) {
         throw new SyntaxError(
-          "A chunk of LZMA2 has another length than it says",
+          "A chunk of LZMA2 has another length than in its header",
         );
       }
     }

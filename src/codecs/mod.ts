@@ -1,4 +1,4 @@
-/** Codecs for zarrita, by `registerCodecs` and `loadCodec`. None of them knows a store. */
+/** Codecs for zarrita, by `registerCodecs` and `loadCodec`, independent of stores. */
 export {
   type BytesEntry,
   type ChunkMetadata,

@@ -74,7 +74,7 @@ const COMPRESSORS: Readonly<Record<string, Compressor>> = {
   crc32c: { name: "crc32c", configuration: () => ({}) },
 };
 
-/** The short names that {@linkcode namedCodec} knows. */
+/** The short names that {@linkcode namedCodec} accepts. */
 export const SHORT_NAMES: readonly string[] = Object.keys(COMPRESSORS);
 
 /**

@@ -35,7 +35,6 @@ export interface CodecRegistry {
  *   `first_bit` and `last_bit`. Other bits are not stored. Bytes of a wrong length or
  *   with wrong padding are a {@linkcode DamageError}.
  *   Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits
- *
  * - `zstd`, `gzip`, `zlib` and these names with `numcodecs.` in place of zarrita's.
  *   They use `node:zlib` in Deno and in Node. Elsewhere, `zstd` uses zarrita's decoder,
  *   and the others the streams of the web, which have one `level`. All of them encode
@@ -48,22 +47,20 @@ export interface CodecRegistry {
  *   package imagecodecs. Predictors take integers and floats, and `dist` of
  *   `imagecodecs_delta` is 1.
  * - `imagecodecs_packints`, unsigned integers of any number of bits, as TIFF has them.
- * - `imagecodecs_jpeg`, for reading alone: pictures of 8 bits per sample, baseline or
+ * - `imagecodecs_jpeg`, for reading only: pictures of 8 bits per sample, baseline or
  *   progressive, with the samples of libjpeg-turbo, bit for bit.
- *
- * - `cast_value` and `scale_offset` in place of zarrita's, which do not write, or take
- *   values that do not fit for others.
+ * - `cast_value` and `scale_offset` in place of zarrita's, which do not write, or change
+ *   values that do not fit.
  * - `blosc`, `lz4`, `bitround` and `vlen-utf8` in place of zarrita's, `vlen-bytes`, these
  *   names with `numcodecs.`, and of numcodecs `shuffle`, `delta`, `fixedscaleoffset`,
  *   `quantize`, `astype`, `packbits`, `crc32`, `crc32c`, `adler32`, `fletcher32` and
  *   `jenkins_lookup3`, with the configurations of the Python package numcodecs. All of them
- *   encode and decode, except that `blosc` with `snappy` and `bitround` of integers are read
- *   alone, as are `numcodecs.bz2` and `numcodecs.lzma`. Damaged bytes are a
- *   {@linkcode DamageError}.
+ *   encode and decode, except that `blosc` with `snappy` and `bitround` of integers decode
+ *   only. Damaged bytes are a {@linkcode DamageError}.
+ * - `numcodecs.bz2` and `numcodecs.lzma`, for reading only.
  *
- * An array with codecs that zarrita does not know is then refused with the names of
- * all of them, by an error with the name `UnknownCodecError`. zarrita alone ends the
- * process if there are two.
+ * An array with unknown codecs is then refused with the names of all of them, by an error
+ * with the name `UnknownCodecError`. Without this, two unknown codecs end the process.
  *
  * Registering them again changes nothing. zarrita throws the error of a codec as the
  * `cause` of a `CodecPipelineError`. An invalid configuration of a codec is a
@@ -142,7 +139,7 @@ const zstdLoaders = new WeakMap<
   (() => unknown) | undefined
 >();
 
-/** Functions that load codecs of zarrita, by which codecs of this package work. */
+/** Functions that load the codecs of zarrita that codecs of this package use. */
 export interface PeerCodecs {
   readonly bytes?: (() => unknown) | undefined;
   readonly zstd?: (() => unknown) | undefined;

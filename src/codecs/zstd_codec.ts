@@ -28,7 +28,7 @@ interface ZstdEntry {
 
 /**
  * The bytes above the limit that zarrita's decoder may decode from a frame without its
- * length, since the blocks of the frame do not tell the length of what they hold.
+ * length, since the blocks of the frame do not contain their decoded lengths.
  */
 const MOST_EXCESS = 2 ** 26;
 
@@ -216,7 +216,7 @@ interface Coder {
 
 let decoder: Coder | undefined;
 let output = new Uint8Array();
-/** The bytes of output that a frame must leave, so that the decoder has room to say that it is longer. */
+/** The spare bytes of the output, by which the decoder notices a frame that decodes to more bytes. */
 const ROOM = 64;
 
 /**
@@ -292,7 +292,7 @@ function encodeAgain(
   }
 }
 
-/** Whether bytes are one frame that is whole and says the length of its content. */
+/** Whether bytes are one whole frame whose header has the length of its content. */
 function isWholeFrame(bytes: Uint8Array, length: number): boolean {
   const [frame, ...others] = zstdFrames(bytes);
   return frame?.start === 0 && frame.contentSize === length &&

@@ -36,7 +36,7 @@ export interface ShardFiles {
   readonly hasRecord: boolean;
 }
 
-/** The names of a file format and of what holds an inner chunk there. */
+/** The name of a file format, and of the pieces of its files that are inner chunks. */
 interface FileFormat {
   /** Such as `TIFF`. */
   readonly name: string;
@@ -85,7 +85,7 @@ export function parseShardFiles(
   };
 }
 
-/** Adds the record of the file to what a container gives, if the index has one. */
+/** Adds the record of the file to the tail of a container, if the index has one. */
 export function withFileRecord(
   container: ShardContainer,
   { hasRecord }: Pick<ShardFiles, "hasRecord">,
@@ -221,7 +221,7 @@ export function storedEncoding(
   return { chunk, codecs: found.codecs, shard: isSharded ? outer : undefined };
 }
 
-/** Metadata without what says under which keys chunks are stored. */
+/** Returns metadata with `default` chunk keys and without storage transformers. */
 export function withoutStorage(metadata: ArrayMetadata): ArrayMetadata {
   const { storage_transformers: _, ...rest } = metadata;
   return { ...rest, chunk_key_encoding: { name: "default" } };

@@ -68,7 +68,7 @@ Deno.test("crc32c decodes four bytes into none, and rejects fewer", () => {
     assertThrows(
       () => codec.decode(bytes),
       DamageError,
-      `The chunk is ${length} bytes long, where its CRC32C alone takes 4`,
+      `The chunk is ${length} bytes long, fewer than the 4 bytes of its CRC32C`,
     );
     noteKey(bytes, "/a/c/0");
     assertThrows(

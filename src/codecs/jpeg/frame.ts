@@ -73,7 +73,7 @@ function refusalOf(marker: number, bits: number): string | undefined {
   return bits === 8 ? undefined : `Expected samples of 8 bits, found ${bits}`;
 }
 
-/** What the first frame of a JPEG file says of the picture. */
+/** The properties of a picture in the first frame of a JPEG file. */
 interface JpegHeader {
   /** The height, the width, and the number of samples of a pixel. */
   readonly shape: readonly [number, number, number];

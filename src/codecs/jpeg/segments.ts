@@ -106,7 +106,7 @@ export function numberAt(bytes: Uint8Array, place: number): number {
 }
 
 const HIGHEST_TABLE = 3;
-/** The most bits of a first coefficient, which its symbol tells. */
+/** The most bits of a first coefficient; its symbol is the number of bits. */
 const MOST_BITS = 15;
 
 /** Reads the tables of a DQT segment. */

@@ -165,7 +165,7 @@ export async function readAdopted(
 /** Thrown for a file that does not match its array. */
 export class MismatchError extends Error {}
 
-/** Whether an error says that a file or its index is wrong, as opposed to a failure of the store. */
+/** Whether an error is about a wrong file or index, as opposed to a failure of the store. */
 export function isAboutFile(error: unknown): boolean {
   return error instanceof MismatchError || error instanceof RangeError ||
     error instanceof DamageError;

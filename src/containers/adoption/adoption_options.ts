@@ -30,7 +30,7 @@ export interface AdoptionOptions extends StoreOptions {
    * them, except indexes that are right, such as those that a killed adoption left.
    */
   readonly overwrite?: boolean | undefined;
-  /** Whether nothing is written. The report then says what would be adopted. */
+  /** Whether nothing is written. The report then describes what would be adopted. */
   readonly dryRun?: boolean | undefined;
   /**
    * Writes the indexes of one share of the files, and leaves out the metadata. Programs

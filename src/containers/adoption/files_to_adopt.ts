@@ -22,7 +22,7 @@ export interface FoundFile {
   readonly key: StoreKey;
 }
 
-/** A file, and the name that says its place. */
+/** A file, and the name from which its coordinates follow. */
 export interface NamedFile {
   readonly name: string;
   readonly key: StoreKey;
@@ -120,12 +120,12 @@ function select(
 }
 
 /**
- * Gives files the coordinates that their names say.
+ * Gives files the coordinates in their names.
  *
  * @param dimensionsOf Returns the names of the dimensions of an array of a file. Only
  * templates need them, which may leave out dimensions.
  * @param isPicture Whether the dimensions are those of TIFFs, `y` and `x` among them.
- * @throws {RangeError} If names of pictures say one of the coordinates `y` and `x` alone.
+ * @throws {RangeError} If names of pictures have only one of the coordinates `y` and `x`.
  */
 export async function placeByName(
   encoding: ChunkKeyEncoding,
@@ -163,7 +163,7 @@ function isKeyFor(
   }
 }
 
-/** Refuses names that tell the rows of pictures, but not the columns, since such files may rather be a stack. */
+/** Refuses names that number the rows of pictures, but not the columns, since such files are more likely a stack. */
 function assertBothNumbered(
   encoding: ChunkKeyEncoding,
   key: StoreKey,

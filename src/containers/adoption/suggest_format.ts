@@ -6,8 +6,8 @@ import { ChunkKeyError, describe } from "../../errors/mod.ts";
 import { greatestDivisor, type MosaicFile } from "./mosaic.ts";
 
 /**
- * The most places for each number that numbers in a row may have, and the number of places
- * that is always few, so that dates and other sparse numbers are none.
+ * The most places for each number that consecutive numbers may have, and the number of places
+ * that is always few, so that dates and other sparse numbers do not count as consecutive.
  */
 const MOST_PLACES = 2;
 const FEW_PLACES = 16;
@@ -26,7 +26,7 @@ interface Run {
  * Finds a format of a template that most names fit, such as `row{0+1}_column{1+1}.tif`
  * for `row1_column1.tif` and `row2_column1.tif`.
  *
- * Numbers count down where their letters say so: rows from north to south, as in
+ * Letters of directions decide whether numbers count down: rows go from north to south, as in
  * `N47E007.tif`, and columns from west to east.
  *
  * @param names Names relative to the folder of an array.
@@ -143,7 +143,7 @@ function placeholder(
   const [least, most] = [numbers[0]!, numbers.at(-1)!];
   const gap = numbers.reduce((sum, n) => greatestDivisor(sum, n - least), 0) ||
     1;
-  // Two numbers do not tell whether those between them are left out.
+  // With two numbers, it is unknown whether those between them are left out.
   const step = numbers.length === 2 && least % gap !== 0 ? 1 : gap;
   const places = (most - least) / step + 1;
   const isSparse = places > Math.max(MOST_PLACES * numbers.length, FEW_PLACES);
@@ -175,7 +175,7 @@ function escape(text: string): string {
  * Returns notes on dimensions along which no file has the grid coordinate 0, or all files
  * leave the same gaps, and the format of a template that numbers these files otherwise.
  *
- * @param encoding The encoding of the names, if they say the coordinates.
+ * @param encoding The encoding of the names, if the coordinates follow from them.
  */
 export function notesOnStarts(
   files: readonly Pick<MosaicFile, "coordinates">[],

@@ -74,8 +74,8 @@ export async function verifyAdoptedZip(
 }
 
 /**
- * Compares the CRC-32 of the entries of an adopted array with those that the directory of
- * the zip says.
+ * Compares the CRC-32 of the entries of an adopted array with those in the directory of the
+ * zip.
  *
  * @param contents The number of the array in the zip.
  * @returns A sentence for each entry that was changed.

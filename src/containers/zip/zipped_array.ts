@@ -38,7 +38,7 @@ export interface ZippedArray {
   readonly extents: readonly {
     readonly coordinates: readonly number[];
     readonly extent: Extent;
-    /** The key of the entry in the zip, and the CRC-32 that its directory says. */
+    /** The key of the entry in the zip, and its CRC-32 in the directory. */
     readonly key: StoreKey;
     readonly checksum: number;
   }[];
@@ -119,7 +119,7 @@ export async function dimensionsOfZip(
   return metadata.dimension_names ?? metadata.shape.map(() => null);
 }
 
-/** Opens an array in a zip. If another node is at its path, the error says how to name the array. */
+/** Opens an array in a zip. If another node is at its path, the error advises how to name the array. */
 async function openInside(
   entries: ZipEntries,
   path: string,

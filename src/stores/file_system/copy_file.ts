@@ -38,8 +38,8 @@ export async function copyFile(
 }
 
 /**
- * A text that tells the file of a key from later versions of it; `undefined` if there is no
- * file, or the store is no file store.
+ * Returns a text by which the file of a key differs from its later versions; `undefined` if
+ * there is no file, or the store is not a file store.
  */
 export async function fileStamp(
   store: object,

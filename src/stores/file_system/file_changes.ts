@@ -33,7 +33,7 @@ export type FolderKey = "" | StoreKey;
 export interface FileChanges {
   /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
   lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined>;
-  /** The facts about the file of a key; `undefined` if there is none. */
+  /** Returns the state of the file of a key; `undefined` if there is none. */
   stat(key: StoreKey): Promise<FileFacts | undefined>;
   /**
    * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
@@ -81,7 +81,7 @@ const SHORT = 64 * 1024;
 /** The time from which a step counts as one that waits for the disk, in milliseconds. */
 const LONG_STEP = 1;
 
-/** The codes of errors that say that a file system has no hard links, or no more for this file. */
+/** The codes of errors of file systems without hard links, or without further ones for a file. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
 /** The number of folders that are remembered, so that memory stays small. */

@@ -71,7 +71,7 @@ export class FileGroup implements StoreGroup {
       openedAt = system.now();
       found = [];
       for (const each of keys) found.push(await root.find(each));
-      // Under the lock, the journal tells of this writer alone.
+      // Under the lock, only this writer changes the journal.
       const journal = () => isLocked ? undefined : this.#journalPath();
       return { files: found, journal };
     };

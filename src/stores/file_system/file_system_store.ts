@@ -102,8 +102,8 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  * never a part of it, and a failed write keeps the earlier one. The names of
  * temporary files start with `.zarr-parts-tmp-`: such files are not listed, and keys
  * with such names are refused. `recover` removes those of killed programs.
- * The files of a chunk in parts are replaced together, also in the eyes of other
- * programs that use this class.
+ * The files of a chunk in parts are replaced together, also for other programs that use
+ * this class.
  *
  * Symbolic links below the root are followed as long as they lead to a place
  * below it; the root itself may be a link. Setting or deleting a linked value
@@ -155,12 +155,12 @@ export class FileSystemStore implements Store {
    * store, and is created by the first `set`. A relative path is relative to the
    * working directory at the time of each call.
    * @param options `sync`: whether writes wait for the disk; `onRecovery`: called with the
-   * keys of chunks that a killed writer left half written; `followLinksInto`: the folders that links may
-   * lead to.
+   * keys of chunks that a killed writer left half written; `followLinksInto`: the folders that
+   * links may lead to; `exclusive`: whether no other program writes to the folder.
    * @throws {RangeError} If a path is empty.
    * @throws {TypeError} If a URL is not a `file:` URL of this machine, or
    * `followLinksInto` is not a list.
-   * @throws {Error} Outside of Deno.
+   * @throws {Error} If the runtime has no files, such as a browser.
    *
    * @example
    * ```ts

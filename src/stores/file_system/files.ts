@@ -10,7 +10,7 @@ import type { FileSystem, FolderEntry } from "./system.ts";
 /** A value, or a promise of it. A value that is there at once costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** The properties that tell a file from others, and from its later states. */
+/** The properties that distinguish a file from others, and from its later states. */
 export interface FileState {
   readonly dev: number;
   /** `null` where the file system has no inode numbers, as on Windows. */
@@ -22,11 +22,11 @@ export interface FileState {
 
 /** A file that is open. Its name may lead to another file by now. */
 export interface OpenFile {
-  /** Tells the file's state; `undefined` if there is no permission for it. */
+  /** Returns the file's state; `undefined` if there is no permission for it. */
   stat(): FileState | undefined;
   /** Takes an exclusive lock, which ends when the file is closed. Returns `false` if another program or `OpenFile` has it. */
   tryLock(): Awaitable<boolean>;
-  /** Tells the length of the file in bytes. */
+  /** Returns the length of the file in bytes. */
   size(): Awaitable<number>;
   /** Reads a range of the file. One range is read at a time. */
   read(
@@ -62,7 +62,7 @@ export interface Files {
   openOrCreate(path: string): Awaitable<OpenFile>;
   /** Copies a file to a new one, with the permissions of a third one. Missing where files cannot be copied. */
   copy?(from: string, to: string, like: string): Awaitable<void>;
-  /** Tells the state of the file that a path leads to, or `undefined` if there is none. */
+  /** Returns the state of the file that a path leads to, or `undefined` if there is none. */
   stat(path: string): Awaitable<FileState | undefined>;
   /**
    * Fills memory with bytes of a file at once. Returns `false` if the file has another
@@ -100,7 +100,7 @@ export function isSameState(
 /** The age in milliseconds from which no later file can have the state of a file: file systems have coarse clocks. */
 const YOUTH = 2_000;
 
-/** Whether a file was so old at a time that its state tells it from all files that replace it later. */
+/** Whether a file was so old at a time that its state differs from those of all files that replace it later. */
 export function isOld({ mtime }: FileState, time: number): boolean {
   return mtime + YOUTH <= time;
 }
@@ -183,7 +183,7 @@ export interface FoundFile {
   readonly path: string;
   /**
    * Whether the key still leads to a file that was opened by its path; `undefined` for
-   * the state of an open file that cannot be told. Missing where no link is on the way.
+   * the state of an open file is unknown. Missing if the path has no link.
    */
   leadsTo?(file: FileState | undefined): boolean;
 }

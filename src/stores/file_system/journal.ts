@@ -307,7 +307,7 @@ async function rollForward(
   for (let i = 0; i <= last; i++) {
     if (i === last) await sync(to);
     if (!await isThere(from[i])) continue;
-    // Servers tell the time of the last change: that of the last file is after the others.
+    // Web servers send the time of the last change, which is then the latest for the last file.
     await files.touch(from[i]!);
     await files.rename(from[i]!, to[i]!);
   }
@@ -354,7 +354,7 @@ export function encodeRecord(record: JournalRecord): Uint8Array {
  * Decodes a record; returns `undefined` if it was not written to its end, so that the two
  * lines differ.
  *
- * @throws {Error} If the record is whole and says something else.
+ * @throws {Error} If the record is whole and has another form.
  */
 function decodeRecord(bytes: Uint8Array): JournalRecord | undefined {
   const text = new TextDecoder().decode(bytes);

@@ -147,7 +147,7 @@ function openers(lock: Lock): Pick<Files, "open" | "create" | "openOrCreate"> {
  */
 const SHORT = 64 * 1024;
 
-/** Whether Deno has refused to tell the state of an open file, as it does below a root that is a link. */
+/** Whether Deno has refused the state of an open file, as it does below a root that is a link. */
 let isStatRefused = false;
 
 /** An open file of the operating system. */
