@@ -26,6 +26,7 @@ import { benchRecode } from "./recode.ts";
 import { type Benchmark, writeResults } from "./results.ts";
 import { benchServe } from "./serve.ts";
 import { benchSmall } from "./small.ts";
+import { benchStart } from "./start.ts";
 import { benchVolume } from "./volume.ts";
 import { textOf } from "./table.ts";
 
@@ -48,6 +49,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   convert: { title: "Converting", run: benchConvert },
   recode: { title: "Recoding", run: benchRecode },
   serve: { title: "Serving", run: benchServe },
+  start: { title: "Starting the command", run: benchStart },
 };
 
 const { names, writes, options } = await parseArguments(Deno.args);
