@@ -27,7 +27,7 @@ export interface ChunkProblem {
   readonly message: string;
 }
 
-/** The facts about an array that its page shows. */
+/** The properties of an array that its page shows. */
 interface DescribedArray {
   readonly array: InspectedArray;
   readonly axes: PictureAxes;
@@ -89,7 +89,7 @@ export function arrayPage(described: DescribedArray): Html {
   `;
 }
 
-/** Tells the script of the page which array it draws. */
+/** Composes the description of the array for the script of the page. */
 export function arrayScript(array: object): Html {
   return html`
     <script type="application/json" id="array">${raw(

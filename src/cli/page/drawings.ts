@@ -144,7 +144,7 @@ export function drawParts(array: InspectedArray, chunk: InspectedChunk): Html {
   `;
 }
 
-/** The text that tells a part of a chunk from the others. */
+/** The text that distinguishes a part of a chunk from the others. */
 function nameOf({ parts, innerChunkShape }: InspectedArray, i: number): string {
   const { keySuffix, holds } = parts[i]!;
   if (keySuffix !== "") return keySuffix;

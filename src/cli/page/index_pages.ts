@@ -25,8 +25,8 @@ interface PageOptions {
 }
 
 /**
- * The pages that show the nodes of a store to people: one a node, at the node's own URL, for
- * requests that accept HTML. Programs that ask for `zarr.json` or chunks get no page.
+ * The pages that show the nodes of a store in browsers: one for each node, at the URL of the
+ * node, for requests that accept HTML. Requests for `zarr.json` and chunks get no page.
  */
 export class IndexPages {
   readonly #store: Store;
@@ -41,7 +41,7 @@ export class IndexPages {
    * @param store The store, as it is stored. Nodes of Zarr v2 are shown as those of Zarr v3.
    * @param title The name of the store, such as its folder.
    * @param options `mount`: the path before all URLs of the store, empty, or with a first
-   * `/`; `onError`: called with each failure, of which a page tells no path.
+   * `/`; `onError`: called with each failure, whose message pages do not show.
    */
   constructor(
     store: Store,

@@ -22,7 +22,7 @@ import {
 const AT_ONCE = 8;
 /** The most elements along a side of a picture, as the script of pages draws them. */
 const LONGEST_SIDE = 1024;
-/** The most elements that are decoded for the picture of a group, which nobody asked for. */
+/** The most elements that are decoded for the picture of a group, which is drawn without a click. */
 const MOST_ELEMENTS = 2 ** 25;
 
 /** The parts of the page of a group that show its levels. */
@@ -48,7 +48,7 @@ export interface PicturedLevel {
   readonly channels: readonly ImageChannel[];
 }
 
-/** What a page knows about the nodes of a store. */
+/** The nodes of a store that a page shows. */
 interface PageOfGroup {
   readonly hierarchy: Hierarchy;
   /** The path of the group. */

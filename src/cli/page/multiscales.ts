@@ -12,12 +12,12 @@ const [MOST_LISTS, MOST_LEVELS, MOST_LABELS, MOST_CHANNELS] = [8, 64, 200, 16];
 /** The most characters of a text that a page shows. */
 const LONGEST_TEXT = 200;
 
-/** The levels of an image, the one that is named first first. */
+/** The levels of an image, in the order of the attributes. */
 export interface Multiscale {
   readonly name: string | undefined;
   /** The conventions that the attributes follow, such as `OME-Zarr 0.5`. */
   readonly conventions: readonly string[];
-  /** The dimensions of all levels; empty if the attributes do not tell them. */
+  /** The dimensions of all levels; empty if the attributes do not have them. */
   readonly axes: readonly MultiscaleAxis[];
   /** How the levels were made. */
   readonly method: string | undefined;
@@ -59,8 +59,8 @@ export interface ImageChannel {
 }
 
 /**
- * Reads the lists of levels in the attributes of a group. What is not of the form that the
- * conventions describe is left out.
+ * Reads the lists of levels in the attributes of a group. Members that do not have the form
+ * of the conventions are left out.
  *
  * @param group The path of the group.
  */
@@ -253,7 +253,7 @@ function hasSameLevels(one: Multiscale, other: Multiscale): boolean {
 
 /** The same levels, described by two conventions. */
 function joined(one: Multiscale, other: Multiscale): Multiscale {
-  // OME-Zarr has sizes without units for images whose place GeoZarr tells.
+  // With a place of GeoZarr, the sizes of OME-Zarr have no units.
   const hasUnits = one.axes.some(({ unit }) => unit !== undefined);
   const scales = new Map(other.levels.map(({ path, scale }) => [path, scale]));
   return {

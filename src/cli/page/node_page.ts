@@ -33,7 +33,7 @@ interface PageRequest {
   readonly path: string;
   /** `chunk`: the grid coordinates of the chunk to show, joined by commas or one by one. */
   readonly query: URLSearchParams;
-  /** Called with each failure, of which the page tells no path of the server. */
+  /** Called with each failure. The page does not show the message, which may have paths of the server. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -79,7 +79,7 @@ export async function nodePage(
   }
 }
 
-/** Reports an error, and returns what a page tells of it. */
+/** Reports an error, and returns the text that a page shows in its place. */
 function explain(
   { onError }: PageRequest,
   error: unknown,
@@ -208,7 +208,7 @@ async function attributesOf(
     : {};
 }
 
-/** Reads the metadata of an array in a group, or says why it cannot be read. */
+/** Reads the metadata of an array in a group, or returns the reason why it cannot be read. */
 async function describeLevel(
   request: PageRequest,
   path: string,

@@ -61,20 +61,20 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
   /** The number of new first dimensions along which each file is one element; `true` for one. */
   readonly stack?: boolean | number | undefined;
   /**
-   * The place of the page that is adopted, as `describeTiff` lists them. By default, all
+   * The number of the page to adopt, from 0, in the order of `describeTiff`. By default, all
    * pages that are pictures; several of them make a dimension before those of a page.
    */
   readonly page?: number | undefined;
   /**
-   * The place of an image whose pages are numbered along several dimensions: an image of
-   * OME-XML, or 0 for the hyperstack of ImageJ that a file is. The array has the
-   * dimensions `t`, `c`, `z`, `y` and `x`, of which `t`, `c` and `z` are left out where
-   * they have one element. By default, all pages make one dimension.
+   * The number, from 0, of an image whose pages are numbered along several dimensions: an
+   * image of OME-XML, or 0 for a hyperstack of ImageJ. The array has the dimensions `t`, `c`,
+   * `z`, `y` and `x`, of which `t`, `c` and `z` are left out if they have one element. By
+   * default, all pages make one dimension.
    */
   readonly series?: number | undefined;
   /** The overview that is adopted in place of the page: 1 for the largest one, and so on. Defaults to 0, the page itself. */
   readonly overview?: number | undefined;
-  /** The value of elements that no file has. By default, GDAL_NODATA of the files, or 0. */
+  /** The value of elements that are in no file. By default, GDAL_NODATA of the files, or 0. */
   readonly fillValue?: number | bigint | undefined;
   /**
    * A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`;
@@ -101,7 +101,7 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
 export interface AdoptPyramidOptions
   extends Omit<AdoptTiffsOptions, "link" | "overview" | "series"> {
   /**
-   * The place of an image of OME-XML, as in `adoptTiffs`. By default, the only image of a
+   * The number of an image of OME-XML, as in `adoptTiffs`. By default, the only image of a
    * file with OME-XML, or the hyperstack of ImageJ, unless `page` chooses a page.
    */
   readonly series?: number | undefined;

@@ -31,8 +31,8 @@ import { PageTags } from "./tiff_tags.ts";
  * @param read Reads a range of the file.
  * @param options `key`: the key of the file, for messages; `size`: the length of the
  * file in bytes, which saves a request for long tables at its end, and is needed to find
- * the lengths of compressed strips that the file does not have; `page`: the place of the
- * only page that is needed, so that damage of other pages is passed over.
+ * the lengths of compressed strips that the file does not have; `page`: the number of the
+ * only page that is needed, from 0, so that damage of other pages is ignored.
  * @returns The pages.
  * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
  * @throws {Error} If there is no file.
@@ -158,7 +158,7 @@ function placeOf(tags: PageTags): TiffPlace | undefined {
   return Object.keys(place).length > 0 ? place as TiffPlace : undefined;
 }
 
-/** The number that GDAL_NODATA names; 0 if there is none of the data type, as then no element can be missing. */
+/** Returns the number in GDAL_NODATA; 0 if the data type does not have the number, since no element can then be missing. */
 function fillValueOf(
   text: string | undefined,
   dataType: string | undefined,

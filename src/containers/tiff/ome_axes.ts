@@ -38,7 +38,7 @@ function isOme(description: string): boolean {
     /<\/(?:\w+:)?OME>\s*$/.test(description);
 }
 
-/** A stack of ImageJ with more than planes of one kind. */
+/** A stack of ImageJ whose planes are numbered along several dimensions. */
 function isHyperstack(description: string): boolean {
   return /^ImageJ=/.test(description) &&
     /^(?:channels|slices|frames)=[2-9]|^(?:channels|slices|frames)=1\d/m.test(
@@ -49,7 +49,7 @@ function isHyperstack(description: string): boolean {
 /**
  * Reads one image of a file.
  *
- * @param series The place of the image; may be left out if there is one.
+ * @param series The number of the image, from 0; may be left out if there is one.
  * @param name The file, for messages.
  * @returns `undefined` if the file describes no image.
  * @throws {RangeError} If there is no such image, or its pages are not all in the file.

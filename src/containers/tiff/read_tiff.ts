@@ -16,17 +16,17 @@ import {
   type TiffShard,
 } from "./tiff_shard.ts";
 
-/** Which pages of a file are adopted. */
+/** The pages of a file that are adopted. */
 export interface PageSelection {
-  /** The place of a page. By default, all pages that are pictures. */
+  /** The number of a page, from 0. By default, all pages that are pictures. */
   readonly page?: number | undefined;
-  /** The place of an image whose pages make several dimensions. By default, pages make one. */
+  /** The number, from 0, of an image whose pages make several dimensions. By default, pages make one. */
   readonly series?: number | undefined;
   /** The overview of the page: 0 for the page itself, 1 for the largest smaller version, and so on. */
   readonly overview?: number | undefined;
 }
 
-/** What a page is a picture of. */
+/** The picture of a page: its size and its place on the earth. */
 export interface TiffPicture {
   /** The lengths of the page itself, of which there may be overviews. */
   readonly height: number;
@@ -123,7 +123,7 @@ export async function readShard(
   return tiff.shardOf(selection.overview);
 }
 
-/** Which pages of files are adopted, and how. */
+/** The pages of files that are adopted, and their dimensions. */
 export interface FilesSelection extends PageSelection {
   /** The number of new first dimensions along which each file is one element; `true` for one. */
   readonly stack?: boolean | number | undefined;

@@ -14,7 +14,7 @@ import {
 } from "./tiff_page.ts";
 import type { PageTags } from "./tiff_tags.ts";
 
-/** How TIFF stores the bytes of a tile. */
+/** The encoding of the bytes of a tile in TIFF. */
 export interface TileEncoding {
   /** The value of the tag Compression. */
   readonly compression: number;
@@ -58,7 +58,7 @@ export const TIFF_CODECS: readonly string[] = [
   ...Object.keys(PREDICTORS),
 ];
 
-/** What to use in place of codecs that resemble those of TIFF. */
+/** Advice for codecs that resemble those of TIFF. */
 const ADVICE: Readonly<Record<string, string>> = {
   gzip: ': use "numcodecs.zlib", which compresses the same way',
   "numcodecs.gzip": ': use "numcodecs.zlib", which compresses the same way',
@@ -168,7 +168,7 @@ export function tileEncoding(
   return { compression, predictor, isLittleEndian };
 }
 
-/** Codecs that change no size, or whose place a codec of TIFF takes without another compression. */
+/** Codecs that do not compress. */
 const NOT_COMPRESSING =
   /^(?:bytes|transpose|reshape|crc32c?|(?:numcodecs\.)?(?:shuffle|delta|bitround|quantize|adler32|crc32c?|fletcher32|jenkins_lookup3)|imagecodecs_(?:delta|floatpred))$/;
 

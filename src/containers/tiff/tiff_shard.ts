@@ -201,8 +201,8 @@ export function bandsFirst(shard: TiffShard): TiffShard | undefined {
 }
 
 /**
- * Says in what two shards differ so that they cannot be in one array, such as `different
- * data types, "uint8" and "int8"`; `undefined` if they can be. Their shapes may differ.
+ * Returns the difference by which two shards cannot be in one array, such as `different data
+ * types, "uint8" and "int8"`; `undefined` if they can be. Their shapes may differ.
  */
 export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
   if (!isSame(a.dimensionNames, b.dimensionNames)) {

@@ -60,7 +60,7 @@ export interface ReadFile {
   readonly coordinates: readonly number[];
   /** The elements of each level, the largest first. */
   readonly levels: readonly ReadLevel[];
-  /** Says which overviews are left out, and why. */
+  /** The note on overviews that are left out, with the reason. */
   readonly notes: readonly string[];
   /** The number of overviews that the file has. */
   readonly overviews: number;
@@ -169,7 +169,7 @@ export function leftOut(level: number, { message }: RangeError): string {
   return `The levels from ${level} on are left out: ${message}`;
 }
 
-/** Refuses an overview that is no smaller version of its page. */
+/** Refuses an overview that is not a smaller version of its page. */
 function assertLike(
   page: TiffShard,
   overview: TiffShard,
@@ -205,7 +205,7 @@ function assertTiles(
   );
   if (end > size) {
     throw new DamageError(
-      `${name} is ${size} bytes long, where its tiles end at ${end}: it is cut short, so get it anew${
+      `${name} is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${
         dimensionNames[0] === "page"
           ? ', or choose a page that it has, by the option "page"'
           : ""
@@ -240,7 +240,7 @@ function assertCoordinates(
   );
 }
 
-/** Gives a shard the fill value of the user. */
+/** Sets the fill value of a shard to that of the option. */
 function withFillValue(
   shard: TiffShard,
   fillValue: number | bigint | undefined,
@@ -334,14 +334,14 @@ export interface TiffLevel {
   readonly shard: TiffShard;
   readonly mosaic: Mosaic;
   readonly geo: GeoLevel;
-  /** The own files of a share, at the places of their chunks. */
+  /** The files of a share, at the places of their chunks. */
   readonly files: readonly FileToAdopt[];
 }
 
 /**
  * Makes an array of one level of files.
  *
- * @param level The place of the level among those that were read.
+ * @param level The number of the level among those that were read, from 0.
  * @param areBandsFirst Whether bands come before rows; all shards can have them there.
  * @throws {RangeError} If the files do not fit together.
  */

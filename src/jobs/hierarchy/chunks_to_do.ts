@@ -41,7 +41,7 @@ export function countToDo(array: ArrayOfJob, share: Share | undefined): number {
 }
 
 /**
- * Returns a function that tells whether a chunk belongs to a share. Neighbouring chunks
+ * Returns a function that returns whether a chunk belongs to a share. Neighbouring chunks
  * belong to different shares, and every chunk to one.
  *
  * @param path The array's path, so that arrays of one chunk are shared out, too.

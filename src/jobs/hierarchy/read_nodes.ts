@@ -32,7 +32,7 @@ export interface Node {
   readonly v2Documents: readonly StoreKey[];
 }
 
-/** What happens to some of the nodes that are read. */
+/** Settings for invalid, unreadable and chosen nodes. */
 interface ReadNodesSettings {
   /**
    * Called with the path of each node whose document is neither that of an array nor that
@@ -57,10 +57,11 @@ interface ReadNodesSettings {
 
 /**
  * Reads the documents of a node and of all nodes below it, in the order of their paths.
- * Those of nodes of Zarr v2 are composed, as `v2View` shows them. The nodes of a group are those that the store lists or, if it cannot list, those in
- * the group's consolidated metadata.
+ * Those of nodes of Zarr v2 are composed, as `v2View` shows them. The nodes of a group are
+ * those that the store lists or, if it cannot list, those in the group's consolidated
+ * metadata.
  *
- * @param settings What happens to some of the nodes.
+ * @param settings Settings for invalid, unreadable and chosen nodes.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */

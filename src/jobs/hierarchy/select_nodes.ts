@@ -26,7 +26,7 @@ export const GLOBS: OptionRule = {
 export interface SelectedNodes {
   /** The paths of the nodes that are left out. */
   readonly excluded: ReadonlySet<string>;
-  /** The paths of groups that are taken only since nodes below them are taken. */
+  /** The paths of groups that are chosen only because of nodes below them. */
   readonly around: ReadonlySet<string>;
 }
 
@@ -100,8 +100,8 @@ export function nodeChooser(
 }
 
 /**
- * Returns a function that says whether a key belongs to a node that is left out. A group that is
- * taken only since nodes below it are keeps the files of its own folder, and no other folder.
+ * Returns a function that returns whether a key belongs to a node that is left out. A group that
+ * is chosen only because of nodes below it keeps the files of its own folder, and no folder.
  *
  * @param nodes The paths of the nodes that are taken.
  * @param leftOut The paths of nodes that are left out for other reasons.
