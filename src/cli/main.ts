@@ -27,6 +27,12 @@ import { runLogged } from "./log.ts";
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
+/**
+ * In milliseconds: how long after Ctrl-C another signal may be the same Ctrl-C, which a
+ * terminal sends to this program and to the launcher of the package for npm, which passes
+ * signals on.
+ */
+const SAME_INTERRUPT = 500;
 /** The exit status of a program whose output nobody reads any more, as after SIGPIPE. */
 const UNREAD = 141;
 
@@ -47,9 +53,13 @@ const UNREAD = 141;
  */
 export async function main(args: readonly string[]): Promise<number> {
   const controller = new AbortController();
+  let interruptedAt = 0;
   const interrupt = () => {
-    if (controller.signal.aborted) Deno.exit(INTERRUPTED);
-    controller.abort(new Error("Stopped by Ctrl-C"));
+    const now = performance.now();
+    if (!controller.signal.aborted) {
+      interruptedAt = now;
+      controller.abort(new Error("Stopped by Ctrl-C"));
+    } else if (now - interruptedAt > SAME_INTERRUPT) Deno.exit(INTERRUPTED);
   };
   const io: Io = {
     print: (line) => writeAll(Deno.stdout, `${line}\n`),

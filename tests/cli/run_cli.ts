@@ -1,9 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { fileURLToPath } from "node:url";
-import { main } from "../../src/cli/main.ts";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { runOptions } from "../support/deno_program.ts";
 
-const MAIN = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+/** The module of the command line: the source, or the bundled command that `tests/npm/` names. */
+const MAIN = Deno.env.get("ZARR_PARTS_COMMAND") ??
+  fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+
+const { main }: typeof import("../../src/cli/main.ts") = await import(
+  pathToFileURL(MAIN).href
+);
 
 /** The command that runs the command line in a Deno of its own. */
 export function cliCommand(args: readonly string[]): string[] {

@@ -65,16 +65,21 @@ async function succeed(
   return stdout;
 }
 
+/** Builds the package in a folder, and returns the path of the tarball. */
+async function pack(folder: string): Promise<string> {
+  const path = await printed(Deno.execPath(), [
+    ...["run", "-A", at("../../tools/run.ts")],
+    ...["run", "-A", at("../../tools/npm/build_package.ts"), folder],
+  ]);
+  return path.trim().split("\n").at(-1)!;
+}
+
 /** Builds the package, and installs it with other packages into a folder; returns the tarball. */
 async function install(
   folder: string,
   packages: readonly string[],
 ): Promise<string> {
-  const path = await printed(Deno.execPath(), [
-    ...["run", "-A", at("../../tools/run.ts")],
-    ...["run", "-A", at("../../tools/npm/build_package.ts"), folder],
-  ]);
-  const tarball = path.trim().split("\n").at(-1)!;
+  const tarball = await pack(folder);
   await Deno.writeTextFile(
     join(folder, "package.json"),
     '{ "type": "module", "private": true }',
@@ -109,41 +114,62 @@ testWith(
         const verified = await npx("verify", "--deep", "out/parts.zarr");
         assertEquals(verified.code, 0, verified.stdout + verified.stderr);
       });
+      await t.step("adopt", async () => {
+        await succeed(
+          folder,
+          "cp",
+          at("../fixtures/tiffs/row0_column0.tif"),
+          ".",
+        );
+        // deno-fmt-ignore
+        const adopted = await npx("adopt", "row0_column0.tif", "--into", "out/scene.zarr", "--link");
+        assertEquals(adopted.code, 0, adopted.stderr);
+      });
       await t.step("errors", async () => {
         const { code, stderr } = await npx("verify", "missing.zarr");
         assertEquals(code, 1);
         assertMatch(stderr, /There is no folder "missing\.zarr" in /);
         assertEquals((await npx("inspet", "dem.zarr")).code, 2);
       });
-      await t.step("serve", async () => {
-        const server = new Deno.Command("node", {
-          args: [
-            "node_modules/.bin/zarr-parts",
-            "serve",
-            "dem.zarr",
-            "--port=0",
-          ],
-          cwd: folder,
-          stdout: "piped",
-          stderr: "null",
-        }).spawn();
-        const output = server.stdout.pipeThrough(new TextDecoderStream())
-          .getReader();
-        try {
-          const { value } = await output.read();
-          const url = /http:\/\/\S+/.exec(value!)![0];
-          const response = await fetch(new URL("zarr.json", url));
-          assertEquals((await response.json()).shape, [344, 403]);
-        } finally {
-          // The launcher passes the signal on.
-          server.kill("SIGTERM");
-          const status = await server.status;
-          assertEquals(status.code, 0);
-          await output.cancel();
-        }
-      });
+      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+        await t.step(`serve, until ${signal}`, async () => {
+          const server = new Deno.Command("node", {
+            // deno-fmt-ignore
+            args: ["node_modules/.bin/zarr-parts", "serve", "dem.zarr", "--port=0"],
+            cwd: folder,
+            stdout: "piped",
+            stderr: "null",
+          }).spawn();
+          const output = server.stdout.pipeThrough(new TextDecoderStream())
+            .getReader();
+          try {
+            const { value } = await output.read();
+            const url = /http:\/\/\S+/.exec(value!)![0];
+            const response = await fetch(new URL("zarr.json", url));
+            assertEquals((await response.json()).shape, [344, 403]);
+          } finally {
+            // The launcher passes the signal on.
+            server.kill(signal);
+            const status = await server.status;
+            assertEquals(status.code, 0);
+            await output.cancel();
+          }
+        });
+      }
     }),
 );
+
+Deno.test("the bundled command passes the tests of the command line", () =>
+  inTempDir(async (folder) => {
+    await succeed(folder, "tar", "-xzf", await pack(folder));
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      // deno-fmt-ignore
+      args: ["run", "-A", at("../../tools/run.ts"), "test", "-A", "--no-check", "--parallel", "--ignore=**/*_long_test.ts", at("../cli")],
+      env: { ZARR_PARTS_COMMAND: join(folder, "package/bin/command.js") },
+    }).output();
+    const decoder = new TextDecoder();
+    assertEquals(code, 0, decoder.decode(stdout) + decoder.decode(stderr));
+  }));
 
 testInChromium(
   "the package for npm has types, runs in Node, and bundles for browsers",

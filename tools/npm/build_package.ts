@@ -75,6 +75,8 @@ async function completed(
     homepage: "https://jsr.io/@zarr-parts/zarr-parts",
     engines: { node: ">=20.16" },
     sideEffects: ["./bin/**"],
+    // Deno reads the command from a folder, and not from an archive of Yarn's Plug'n'Play.
+    preferUnplugged: true,
     exports: {
       ...manifest.exports,
       "./cli": { types: "./src/cli/main.d.ts", default: "./bin/command.js" },

@@ -4,9 +4,11 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
+const given = process.env.ZARR_PARTS_DENO;
+
 /** Finds the program of Deno. */
 function findDeno() {
-  if (process.env.ZARR_PARTS_DENO) return process.env.ZARR_PARTS_DENO;
+  if (given) return given;
   try {
     return createRequire(import.meta.url)("deno/install_api.cjs").runInstall();
   } catch (error) {
@@ -23,13 +25,16 @@ const child = spawn(
   ["run", "-A", "--no-config", "--no-lock", command, ...process.argv.slice(2)],
   { stdio: "inherit" },
 );
-// The terminal sends Ctrl-C to both programs, and Deno ends by itself.
-process.on("SIGINT", () => {});
-for (const signal of ["SIGTERM", "SIGHUP"]) {
+// The command takes two signals within half a second for one Ctrl-C, which a terminal sends
+// to both programs.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
 child.on("error", (error) => {
-  console.error(`zarr-parts: Cannot start Deno: ${error.message}`);
+  const source = given
+    ? "the path in ZARR_PARTS_DENO"
+    : 'the npm package "deno"';
+  console.error(`zarr-parts: Cannot start Deno of ${source}: ${error.message}`);
   process.exit(1);
 });
 child.on("exit", (code, signal) => {

@@ -38,7 +38,10 @@ const assets = {
   },
 };
 
-/** Replaces modules of Node by modules that load them when one of their functions is called. */
+/**
+ * Replaces modules of Node by modules that load them when one of their functions is called.
+ * Constants and classes, such as `sep` of `node:path`, are loaded with the file that uses them.
+ */
 const nodeOnFirstUse = {
   name: "modules of Node on first use",
   resolveId(id) {
@@ -54,14 +57,18 @@ const nodeOnFirstUse = {
   async load(id) {
     if (!id.startsWith(NODE)) return undefined;
     const path = id.slice(NODE.length);
-    const names = Object.keys(await import(path))
-      .filter((name) => name !== "default" && /^\w+$/.test(name));
-    const lines = names.map((name) =>
-      `export const ${name} = (...args) => load().${name}(...args);`
-    );
+    const lines = Object.entries(await import(path))
+      .filter(([name]) => name !== "default" && /^\w+$/.test(name))
+      .map(([name, value]) => {
+        const isFunction = typeof value === "function" && /^[a-z]/.test(name);
+        return isFunction
+          ? `export const ${name} = (...args) => $load().${name}(...args);`
+          : `export const ${name} = /* @__PURE__ */ $read("${name}");`;
+      });
     const code = `
-      const load = () => globalThis.process.getBuiltinModule("${path}");
-      export default /* @__PURE__ */ new Proxy({}, { get: (_, name) => load()[name] });
+      const $load = () => globalThis.process.getBuiltinModule("${path}");
+      const $read = (name) => $load()[name];
+      export default /* @__PURE__ */ new Proxy({}, { get: (_, name) => $load()[name] });
       ${lines.join("\n")}`;
     return { code, moduleSideEffects: false };
   },
