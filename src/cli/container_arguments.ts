@@ -22,7 +22,8 @@ export const CONTAINER_OPTIONS: Command["options"] = {
   "--georeference <PLACE>":
     "the georeference of the TIFFs: xmin,ymin,xmax,ymax,EPSG:N, the six numbers of an affine transform and EPSG:N, or the path of a GeoTIFF, a world file or a JSON file; none for no georeference; by default, that of the attributes",
   "--description <TEXT>": "the description in each TIFF",
-  "--nodata <NUMBER>": "the element that stands for missing data in TIFFs",
+  "--nodata <NUMBER>":
+    "the element that stands for missing data in TIFFs, or none; else that of the attributes",
   "--sparse": "store no bytes for absent inner chunks in TIFFs",
   "--big-tiff":
     "write all TIFFs as BigTIFF; by default, only those of more than 4 GiB",
@@ -100,7 +101,10 @@ export async function containerOf(
 /** The place of an array below a node. */
 function below({ store, path = "" }: NodeLocation, name: string): ArrayPlace {
   const names = [path, name].filter((each) => each !== "");
-  return { store: v2View(store), path: names.join("/") };
+  return {
+    store: v2View(store, { fillValueAttribute: true }),
+    path: names.join("/"),
+  };
 }
 
 type ArrayPlace = Parameters<NonNullable<LayoutOptions["container"]>>[2];
@@ -142,6 +146,7 @@ const FITTING = {
           ? georeference(metadata)
           : told.georeference;
         return tiffContainer(metadata, {
+          ...!args.has("nodata") && { noData: told.noData },
           ...options,
           bands,
           ...place && { georeference: place },
@@ -243,7 +248,9 @@ function tiffOptionsOf(args: Arguments): TiffOptions {
   return {
     colors: colors as TiffOptions["colors"],
     ...description !== undefined && { description },
-    ...noData !== undefined && { noData: numberOf(noData) },
+    ...noData !== undefined && noData !== "none" && {
+      noData: numberOf(noData),
+    },
     ...args.has("sparse") && { sparse: true },
     ...args.has("big-tiff") && { bigTiff: true },
   };
@@ -256,6 +263,6 @@ function numberOf(text: string): number | bigint {
     (!Number.isNaN(number) || /^nan$/i.test(text));
   if (isNumber) return number;
   throw new UsageError(
-    `Expected --nodata=NUMBER, found ${JSON.stringify(text)}`,
+    `Expected --nodata=NUMBER or none, found ${JSON.stringify(text)}`,
   );
 }

@@ -64,3 +64,7 @@ export {
   convertV2Group,
   xarrayFillValue,
 } from "./v2_nodes.ts";
+export {
+  decodeXarrayFillValue,
+  encodeXarrayFillValue,
+} from "./xarray_fill_value.ts";

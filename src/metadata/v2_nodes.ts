@@ -4,6 +4,7 @@ import { isMembers, type Members, numberOf } from "./json.ts";
 import { assertMember, checkLengths, checkOneOf, refuse } from "./schema.ts";
 import { convertV2Codecs, listV2Codecs, objectCodecOf } from "./v2_codecs.ts";
 import { parseV2DataType } from "./v2_data_type.ts";
+import { encodeXarrayFillValue } from "./xarray_fill_value.ts";
 
 /**
  * Converts a Zarr v2 array to the metadata of a Zarr v3 array with the same chunks, by the
@@ -132,11 +133,7 @@ export function xarrayFillValue(
   const isNumber = typeof dtype === "string" && /^.[biuf]\d$/.test(dtype);
   if (!isOfXarray || !isNumber || fill_value === null) return undefined;
   const { numpy, fill } = parseV2DataType(dtype, undefined);
-  const value = fill(fill_value);
-  if (numpy[1] !== "f") return value;
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setFloat64(0, Number(numberOf(value)), true);
-  return btoa(String.fromCharCode(...bytes));
+  return encodeXarrayFillValue(fill(fill_value), numpy[1] === "f");
 }
 
 /** The documents of a node in consolidated metadata of Zarr v2. */

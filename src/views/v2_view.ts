@@ -1,5 +1,11 @@
 import { readDocument } from "../arrays/mod.ts";
-import { describe, inDocument, MetadataError } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOptions,
+  describe,
+  inDocument,
+  MetadataError,
+} from "../errors/mod.ts";
 import {
   checkV2Attributes,
   convertV2Array,
@@ -54,10 +60,13 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  * - Chunks are read as they are stored, and writes and deletions of chunks are passed on.
  *
  * @param store Any store.
+ * @param options `fillValueAttribute`: whether arrays of xarray are shown with the attribute
+ * `_FillValue`, since xarray takes the fill value for missing elements in Zarr v2 alone;
+ * `false` by default.
  * @returns The view. Reading the `zarr.json` of a node rejects with a
  * {@linkcode MetadataError} that names the member of `.zarray` if Zarr v3 cannot represent the
  * node. Writing or deleting documents of nodes of Zarr v2 is a `RangeError`.
- * @throws {TypeError} If `store` is not a store.
+ * @throws {TypeError} If `store` is not a store, or an option is unknown or of a wrong type.
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html and
  * https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/v2/index.html
@@ -95,10 +104,15 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  * ]);
  * ```
  */
-export function v2View<S extends Store>(store: S): PlainStore<S> {
+export function v2View<S extends Store>(
+  store: S,
+  options: { readonly fillValueAttribute?: boolean | undefined } = {},
+): PlainStore<S> {
   assertStore(store);
+  checkOptions(options, { fillValueAttribute: BOOLEAN }, "v2View");
   const shown = {
-    get: (key: StoreKey, options?: StoreOptions) => read(store, key, options),
+    get: (key: StoreKey, readOptions?: StoreOptions) =>
+      read(store, key, readOptions, options),
   };
   const forwarding: Forwarding = {
     name: "v2View",
@@ -135,11 +149,17 @@ async function read(
   store: Store,
   key: StoreKey,
   options: StoreOptions | undefined,
+  settings: ComposeSettings,
 ): Promise<Uint8Array | undefined> {
   if (isV2Document(key)) return undefined;
   const own = await readDocument(store, key, options);
   if (own !== undefined) return own;
-  const composed = await composeV2Document(store, folderOf(key), options);
+  const composed = await composeV2Document(
+    store,
+    folderOf(key),
+    options,
+    settings,
+  );
   // Readers of JSON cannot read NaN, which attributes may hold.
   return composed && showZarrJson(composed.bytes, (document) => document);
 }

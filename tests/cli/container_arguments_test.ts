@@ -58,7 +58,7 @@ Deno.test("convert refuses wrong options for TIFF and zip files, and says what w
         'Expected --bands=first, last or none, found "middle"',
       ],
       [[...recoded, "--colors", "cmyk"], "Expected --colors=gray or rgb"],
-      [[...recoded, "--nodata", "none"], "Expected --nodata=NUMBER"],
+      [[...recoded, "--nodata", "no"], "Expected --nodata=NUMBER or none"],
       [
         [...recoded, "--page", "z"],
         'among [], those before y and x, found "z"',
@@ -224,6 +224,28 @@ Deno.test("convert writes the tags that options ask for, and the pages", async (
       ...["--page", "none", "--georeference", "none"],
     );
     assertEquals([others.length, alone?.place], [0, undefined]);
+  });
+});
+
+Deno.test("convert takes GDAL_NODATA from the attributes, unless --nodata says another one or none", async () => {
+  await inTempDir(async (folder) => {
+    await storeArray(`${folder}/a`, { _FillValue: 7 }, [40, 60]);
+    for (
+      const [options, expected] of [
+        [[], 7],
+        [["--sparse"], 7],
+        [["--nodata", "9"], 9],
+        [["--nodata", "none"], undefined],
+      ] as const
+    ) {
+      const { code, err } = await runCli(
+        ...["convert", `${folder}/a`, `${folder}/b`, "--container", "tiff"],
+        ...["--recode", "--overwrite", ...options],
+      );
+      assertEquals([code, err], [0, ""]);
+      const [page] = await pagesOf(`${folder}/b`);
+      assertEquals(page?.noData, expected);
+    }
   });
 });
 

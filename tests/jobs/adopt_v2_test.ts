@@ -303,7 +303,7 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
 });
 
-Deno.test("adoptV2 gives arrays of xarray the attribute _FillValue, if asked", async () => {
+Deno.test("adoptV2 and v2View give arrays of xarray the attribute _FillValue, if asked", async () => {
   const dimensions = { _ARRAY_DIMENSIONS: ["y", "x"] };
   const cases: [array: Json, attributes: Json, value: unknown][] = [
     [{ fill_value: 7 }, dimensions, 7],
@@ -321,6 +321,13 @@ Deno.test("adoptV2 gives arrays of xarray the attribute _FillValue, if asked", a
       ["/.zarray", encodeJson({ ...V2_ARRAY, ...array })],
       ["/.zattrs", encodeJson(attributes)],
     ]);
+    for (const fillValueAttribute of [false, true]) {
+      const shown = v2View(store, { fillValueAttribute });
+      assertEquals((await readJson(shown, "/zarr.json")).attributes, {
+        ...attributes,
+        ...fillValueAttribute && value !== undefined && { _FillValue: value },
+      });
+    }
     const { masked } = await adoptV2(store);
     const isMasked = value !== undefined && !("_FillValue" in attributes);
     assertEquals(masked, isMasked ? [""] : []);

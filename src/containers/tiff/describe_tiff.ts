@@ -123,12 +123,14 @@ function describePage(
   const tiles = attempt(() => pageTilesOf(tags, shape, bits!, file));
   const description = tags.text("description");
   const place = placeOf(tags);
+  const noData = noDataOf(tags.text("gdalNoData"), dataType);
   return {
     kind: kindOf(tags),
     ...parent !== undefined && { parent },
     ...shape,
     dataType,
-    fillValue: fillValueOf(tags.text("gdalNoData"), dataType),
+    fillValue: noData ?? 0,
+    ...noData !== undefined && { noData },
     codecs,
     tiles: tiles ?? [],
     ...problem !== undefined && { problem },
@@ -158,23 +160,25 @@ function placeOf(tags: PageTags): TiffPlace | undefined {
   return Object.keys(place).length > 0 ? place as TiffPlace : undefined;
 }
 
-/** Returns the number in GDAL_NODATA; 0 if the data type does not have the number, since no element can then be missing. */
-function fillValueOf(
+/** Returns the number in GDAL_NODATA; `undefined` if the data type does not have the number, since no element can then be missing. */
+function noDataOf(
   text: string | undefined,
   dataType: string | undefined,
-): number | bigint {
+): number | bigint | undefined {
   const trimmed = text?.trim() ?? "";
-  if (dataType === undefined || trimmed === "") return 0;
+  if (dataType === undefined || trimmed === "") return undefined;
   const [, kind, digits] = /^(u?int|float|complex)(\d+)$/.exec(dataType)!;
   if (kind === "float" || kind === "complex") {
     const number = floatOf(trimmed);
-    if (number === undefined) return 0;
+    if (number === undefined) return undefined;
     const bits = Number(digits) / (kind === "complex" ? 2 : 1);
     return bits === 32 ? Math.fround(number) : number;
   }
   const number = integerOf(trimmed);
   const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
-  if (number === undefined || fit(Number(digits), number) !== number) return 0;
+  if (number === undefined || fit(Number(digits), number) !== number) {
+    return undefined;
+  }
   const isSafe = BigInt.asIntN(53, number) === number;
   return isSafe ? Number(number) : number;
 }

@@ -377,7 +377,7 @@ function placeFields(
 }
 
 /** The text of a number as GDAL writes it. */
-function numberText(value: unknown): string {
+export function numberText(value: unknown): string {
   const text = String(
     (value as { rawJSON?: unknown } | null)?.rawJSON ?? value,
   );

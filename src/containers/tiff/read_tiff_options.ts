@@ -2,6 +2,7 @@ import { ArrayChunks, arrayRoot, readDocument } from "../../arrays/mod.ts";
 import { checkOptions, MetadataError, SIGNAL } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
+  decodeXarrayFillValue,
   isMembers,
   isWhole,
   type Members,
@@ -50,6 +51,9 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * The dimensions come from `multiscales` of OME-Zarr in a group around the array, if OME-XML
  * can represent them.
  *
+ * The missing element comes from `_FillValue`, also as xarray encodes it, or `missing_value`
+ * (CF). In arrays of Zarr v2 that xarray has written, it is the fill value.
+ *
  * Sources: https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/geo-proj;
  * CF 1.12, https://cfconventions.org; https://gdal.org/en/stable/drivers/raster/zarr.html;
  * OME-Zarr 0.4 and 0.5, https://ngff.openmicroscopy.org/0.5/
@@ -97,7 +101,7 @@ export async function readTiffOptions(
     bands?: TiffOptions["bands"];
     georeference?: boolean | undefined;
   } = {},
-): Promise<Pick<TiffOptions, "bands" | "georeference" | "ome">> {
+): Promise<Pick<TiffOptions, "bands" | "georeference" | "ome" | "noData">> {
   assertStore(store);
   checkOptions(
     { bands, ...options },
@@ -111,8 +115,10 @@ export async function readTiffOptions(
   const array: ArrayPlace = { path, metadata, axes };
   const ome = await omeOf(nodes, array);
   const place = georeference ? await placeOf(nodes, array) : undefined;
+  const noData = noDataOf(metadata);
   return {
     ...place && { georeference: place },
+    ...noData !== undefined && { noData },
     // OME-TIFF has a page for each channel, and only colors as bands of one page.
     ...ome && {
       ome,
@@ -121,6 +127,16 @@ export async function readTiffOptions(
       },
     },
   };
+}
+
+/** The element that stands for missing data by the attributes of CF. */
+function noDataOf(
+  { data_type, attributes }: ArrayMetadata,
+): number | bigint | undefined {
+  if (typeof data_type !== "string" || !isMembers(attributes)) return undefined;
+  const { _FillValue, missing_value } = attributes;
+  return decodeXarrayFillValue(_FillValue, data_type) ??
+    decodeXarrayFillValue(missing_value, data_type);
 }
 
 /** An array in a store. */

@@ -12,6 +12,7 @@ import {
   encodeHeader,
   even,
   headerSize,
+  numberText,
   pageFields,
   type PageOptions,
   pictureOf,
@@ -215,7 +216,8 @@ const COMPLEX = 6;
 
 /** Refuses options that contradict the array. */
 function assertPixels(
-  { axes, shape, shardShape, bits, sampleFormat, fillBytes }: TiffArray,
+  { axes, shape, shardShape, bits, sampleFormat, fillBytes, fillValue }:
+    TiffArray,
   { colors, sparse, noData }: TiffOptions,
 ): void {
   const count = axes.bands === undefined ? 1 : shape[axes.bands]!;
@@ -237,9 +239,13 @@ function assertPixels(
       "Expected the fill value 0 for sparse tiles of complex numbers, since readers fill such tiles with zeros: leave out sparse",
     );
   }
-  if (sparse && noData !== undefined && !isZero) {
+  const isOther = noData !== undefined &&
+    numberText(noData) !== numberText(fillValue);
+  if (sparse && isOther && !isZero) {
     throw new RangeError(
-      "Expected sparse tiles or noData where the fill value is not 0, found both: readers fill sparse tiles with noData, so leave out noData to have it set to the fill value",
+      `Expected sparse tiles or noData where the fill value is not 0, found both, and noData ${
+        numberText(noData)
+      }: readers fill sparse tiles with noData, so leave out noData, or --nodata none, to have it set to the fill value`,
     );
   }
 }

@@ -77,6 +77,8 @@ export interface TiffPage {
   readonly dataType: string | undefined;
   /** The value of GDAL_NODATA, or 0; the elements of tiles that the file leaves out have it. */
   readonly fillValue: number | bigint;
+  /** The value of GDAL_NODATA, if the page has one of its data type. */
+  readonly noData?: number | bigint;
   /** The codecs of a tile in the terms of Zarr; `undefined` if there are none. */
   readonly codecs: readonly NamedConfiguration[] | undefined;
   /** The place of each tile in C order, with `undefined` for tiles that the file leaves out. */

@@ -203,7 +203,7 @@ async function containerFor(
   try {
     return await container?.(to.metadata, path, {
       // Attributes of groups of Zarr v2 tell the place of an array, too.
-      store: v2View(source.store),
+      store: v2View(source.store, { fillValueAttribute: true }),
       path: pathIn(source, path),
     });
   } catch (error) {

@@ -219,6 +219,56 @@ const omero = {
 };
 const STACK = { shape: [2, 5, 40, 50], names: ["c", "z", "y", "x"] };
 
+/** A number as xarray encodes it in arrays of floats. */
+function base64(value: number): string {
+  const bytes = new Uint8Array(new Float64Array([value]).buffer);
+  return btoa(String.fromCharCode(...bytes));
+}
+
+Deno.test("readTiffOptions finds the missing element in the attributes of CF", async () => {
+  const cases: [
+    dataType: string,
+    attributes: Attributes,
+    noData: number | bigint | undefined,
+  ][] = [
+    ["int16", {}, undefined],
+    ["int16", { _FillValue: -9999 }, -9999],
+    ["int16", { _FillValue: 0 }, 0],
+    ["int16", { missing_value: -9999 }, -9999],
+    ["int16", { missing_value: [-9999] }, -9999],
+    ["int16", { missing_value: [1, 2] }, undefined],
+    ["int16", { _FillValue: -1, missing_value: -2 }, -1],
+    ["int16", { _FillValue: 32768, missing_value: -2 }, -2],
+    ["int16", { _FillValue: 1.5 }, undefined],
+    ["int16", { _FillValue: "7" }, undefined],
+    ["uint8", { _FillValue: 255 }, 255],
+    ["uint8", { _FillValue: 256 }, undefined],
+    ["uint8", { _FillValue: -1 }, undefined],
+    ["int64", { _FillValue: -(2 ** 53) + 1 }, -(2 ** 53) + 1],
+    ["int64", { _FillValue: 2 ** 53 }, 2n ** 53n],
+    ["uint64", { _FillValue: 7 }, 7],
+    ["float32", { _FillValue: base64(NaN) }, NaN],
+    ["float32", { _FillValue: base64(-9999) }, -9999],
+    ["float32", { _FillValue: base64(1e20) }, Math.fround(1e20)],
+    ["float64", { _FillValue: base64(1e20) }, 1e20],
+    ["float64", { _FillValue: base64(-Infinity) }, -Infinity],
+    ["float64", { _FillValue: -9999 }, -9999],
+    ["float64", { _FillValue: "NaN" }, NaN],
+    ["float64", { _FillValue: "-9999" }, undefined],
+    ["float64", { _FillValue: "AAAA" }, undefined],
+    ["float64", { _FillValue: null, missing_value: 3 }, 3],
+    ["complex64", { _FillValue: [base64(0), base64(0)] }, undefined],
+    ["bool", { _FillValue: true }, undefined],
+  ];
+  for (const [dataType, attributes, noData] of cases) {
+    const store = await storeWith({}, attributes, { dataType });
+    const told = await readTiffOptions(store, "a");
+    const message = `${dataType} ${JSON.stringify(attributes)}`;
+    assertEquals(told.noData, noData, message);
+    assertEquals("noData" in told, noData !== undefined, message);
+  }
+});
+
 Deno.test("readTiffOptions finds the dimensions of the levels of OME-Zarr 0.4 and 0.5", async () => {
   for (
     const group of [

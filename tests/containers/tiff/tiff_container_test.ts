@@ -206,8 +206,8 @@ Deno.test("tiffContainer refuses arrays that TIFF cannot hold, with the reason a
     ],
     [
       of({ fillValue: 5 }),
-      { sparse: true, noData: 5 },
-      "leave out noData to have it set to the fill value",
+      { sparse: true, noData: 6 },
+      "leave out noData, or --nodata none, to have it set to the fill value",
     ],
   ];
   for (const [metadata, options, message] of refused) {
