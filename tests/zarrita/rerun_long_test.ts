@@ -15,7 +15,7 @@ import {
 import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { openIn, type Writable } from "./sharded_array.ts";
+import { openIn, readAnew, type Writable } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
@@ -68,11 +68,6 @@ async function damage(
   else await store.set(key, changed);
 }
 
-/** The elements of an array, by a new wrapper. */
-async function read(store: Store): Promise<number[]> {
-  return Array.from((await zarr.get(await openIn(store))).data);
-}
-
 for (const [name, options] of Object.entries(SHARDED)) {
   Deno.test(`setSharded replaces whole shards ${name}, whatever a kill left of them`, async (t) => {
     const metadata = arrayMetadata({
@@ -89,7 +84,7 @@ for (const [name, options] of Object.entries(SHARDED)) {
         const data = countingBytes(35, first);
         const value = { data, shape: [5, 7], stride: [7, 1] };
         await setSharded(zarr, await openIn(store), null, value);
-        assertEquals(await read(store), Array.from(data));
+        assertEquals(await readAnew(store), Array.from(data));
       };
       await job(0);
       const keys = await partsOf(store);
@@ -149,7 +144,7 @@ Deno.test("setSharded keeps a head part that is whole, replaces a damaged one by
         await damage(store, `/c/0${part}`, change);
         await job(other);
         assertEquals(await found(), other, `${part} ${what}`);
-        assertEquals(await read(store), [4, 3, 2, 1]);
+        assertEquals(await readAnew(store), [4, 3, 2, 1]);
       });
     }
   }
@@ -181,7 +176,7 @@ Deno.test("setSharded refuses to change a part of a damaged shard, and leaves it
       await setSharded(zarr, array, [zarr.slice(4, 5)], 3);
       assertEquals(await zarr.get(array, [4]), 3);
       await setSharded(zarr, array, [zarr.slice(0, 4)], 2);
-      assertEquals(await read(store), [2, 2, 2, 2, 3]);
+      assertEquals(await readAnew(store), [2, 2, 2, 2, 3]);
     });
   }
 });

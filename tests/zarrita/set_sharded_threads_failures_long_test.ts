@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
-import type { MemoryStore } from "../../mod.ts";
 import { LEAST_WRITTEN } from "../../src/zarrita/set_sharded.ts";
 import {
   setSharded,
   type SetShardedOptions,
   ThreadPool,
 } from "../../zarrita.ts";
+import { contentsOf } from "../support/bytes.ts";
 import { observed } from "../support/observed_store.ts";
 import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
 import {
@@ -30,16 +30,6 @@ const STORED: Stored = {
   ],
 };
 const VALUE = new Uint16Array(48).map((_, i) => 1000 + i);
-
-async function contentsOf(
-  store: MemoryStore,
-): Promise<Record<string, Uint8Array>> {
-  const contents: Record<string, Uint8Array> = {};
-  for await (const key of store.list()) {
-    contents[key] = (await store.get(key))!;
-  }
-  return contents;
-}
 
 async function write(
   store: object,

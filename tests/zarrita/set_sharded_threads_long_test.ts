@@ -4,6 +4,7 @@ import * as zarr from "zarrita";
 import type { MemoryStore } from "../../mod.ts";
 import { LEAST_WRITTEN } from "../../src/zarrita/set_sharded.ts";
 import { setSharded, type SetShardedOptions } from "../../zarrita.ts";
+import { contentsOf } from "../support/bytes.ts";
 import { countedPool } from "../threads/counted_pool.ts";
 import { anyElements, chunkOf, type DataType } from "./elements.ts";
 import { type Selection, selectionsOf, shapeOf } from "./selections.ts";
@@ -199,16 +200,6 @@ async function writeByZarrita(
   const array = await openArray(store);
   array.getChunk = array.getChunk.bind(array);
   await setSharded(zarr, array as never, selection, value as never);
-}
-
-async function contentsOf(
-  store: MemoryStore,
-): Promise<Record<string, Uint8Array>> {
-  const contents: Record<string, Uint8Array> = {};
-  for await (const key of store.list()) {
-    contents[key] = (await store.get(key))!;
-  }
-  return contents;
 }
 
 /** Writes a case in both ways, and compares what is stored. */

@@ -25,6 +25,7 @@ import { verifyFiles } from "../../../src/containers/adoption/verify_adoption.ts
 import { withZarrParts } from "../../../zarrita.ts";
 import { serve, storeHandler } from "../../stores/loopback.ts";
 import { inTempDir, present } from "../../stores/temp_dir.ts";
+import { contentsOf } from "../../support/bytes.ts";
 
 const LAYOUT = adoptedLayout([2]);
 
@@ -53,13 +54,6 @@ async function elementsOf(store: Store): Promise<number[]> {
   const root = zarr.root(withZarrParts(store)).resolve("a");
   const array = await zarr.open(root, { kind: "array" });
   return Array.from((await zarr.get(array)).data as Uint8Array);
-}
-
-async function contentsOf(store: MemoryStore) {
-  const keys = (await Array.fromAsync(store.list())).sort();
-  return await Promise.all(
-    keys.map(async (key) => [key, await store.get(key)] as const),
-  );
 }
 
 const ELEMENTS = [1, 2, 3, 4, 9, 9, 9, 9];

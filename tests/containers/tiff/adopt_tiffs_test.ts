@@ -22,6 +22,7 @@ import {
 } from "../../../tiff.ts";
 import { setSharded, withZarrParts } from "../../../zarrita.ts";
 import { inTempDir } from "../../stores/temp_dir.ts";
+import { contentsOf } from "../../support/bytes.ts";
 import { buildTiff, type TiffEntry } from "./build_tiff.ts";
 
 const GRID = new TemplateChunkKeyEncoding("y{0}_x{1}.tif");
@@ -674,10 +675,3 @@ Deno.test("setSharded and ArrayChunks.set lose an adopted file by the option oth
   const { data } = await zarr.get(array, [32, zarr.slice(32, 34)]);
   assertEquals(data, new Uint8Array([255, 7]));
 });
-
-async function contentsOf(store: MemoryStore) {
-  const keys = (await Array.fromAsync(store.list())).sort();
-  return await Promise.all(
-    keys.map(async (key) => [key, await store.get(key)] as const),
-  );
-}
