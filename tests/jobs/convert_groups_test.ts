@@ -419,6 +419,49 @@ Deno.test("convert copies arrays that cannot get the layout as they are, if aske
   }
 });
 
+Deno.test("convert copies arrays as they are whose codecs nobody knows, if asked, where others are encoded anew", async () => {
+  const numbers = arrayMetadata();
+  const codecs = [{ name: "bytes" }, { name: "wavelet" }];
+  const texts = arrayMetadata({
+    data_type: "string",
+    fill_value: "",
+    codecs: [{ name: "vlen-utf8" }, { name: "wavelet" }],
+  });
+  const arrays = { numbers, texts, waves: arrayMetadata({ codecs }) };
+  const source = new MemoryStore();
+  await source.set("/zarr.json", encodeJson(groupMetadata(arrays)));
+  for (const [path, metadata] of Object.entries(arrays)) {
+    await createArrayChunks(source, path, metadata);
+    await source.set(`/${path}/c/0/0` as StoreKey, new Uint8Array(16).fill(7));
+  }
+  const options: ConvertOptions = { recode: { codecs: "gzip" }, threads: 0 };
+  const target = new MemoryStore();
+  const { others } = await convert(source, target, {
+    ...options,
+    others: "copy",
+  });
+  assertEquals(others.map(({ path }) => path), ["texts", "waves"]);
+  const [reason, waves] = others.map(({ message }) => message);
+  assert(reason!.includes('data type "string"'), reason);
+  assert(waves!.includes('Unknown codec "wavelet"'), waves);
+  for (const path of ["texts", "waves"] as const) {
+    for (const key of [`/${path}/zarr.json`, `/${path}/c/0/0`] as StoreKey[]) {
+      assertEquals(await target.get(key), await source.get(key), key);
+    }
+  }
+  assertEquals(
+    (await readJson(target, "/numbers/zarr.json")).codecs[1].name,
+    "gzip",
+  );
+
+  const error = await assertRejects(
+    () => convert(source, new MemoryStore(), { ...options, exclude: "texts" }),
+    RangeError,
+    'Cannot decode array "/waves", whose chunks would be encoded anew',
+  );
+  assert(error.message.includes('"others" set to "copy"'), error.message);
+});
+
 Deno.test("convert names all arrays that cannot get the layout, or the first ones and their number", async () => {
   const cases: readonly [string[], ConvertOptions, string[]][] = [
     [["a"], SHARDS, ['(array "/a"); the option "others" set to "copy"']],

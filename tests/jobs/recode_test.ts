@@ -8,6 +8,7 @@ import {
   encodeShard,
   FileSystemStore,
   MemoryStore,
+  MetadataError,
   parseShardLayout,
   type Store,
   type StoreKey,
@@ -595,7 +596,7 @@ Deno.test("convert refuses texts of any length in shards with further codecs aro
   const store = new MemoryStore();
   const recode = { codecs: "zstd" };
   const error = await assertRejects(() => convert(source, store, { recode }));
-  assertInstanceOf(error, TypeError);
+  assertInstanceOf(error, MetadataError);
   assert(error.message.includes('"sharding_indexed"'), error.message);
   assertEquals(await Array.fromAsync(store.list()), []);
 });

@@ -121,11 +121,12 @@ export async function convert(
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
   const { keepGoing, only, exclude, others } = options;
+  const recoding = new Recodings(options);
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
     ...{ keepGoing, only, exclude, others },
+    recode: (array) => recoding.add(array, from),
   });
-  const recoding = await Recodings.prepare(plan, options);
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, storeOptions).catch(async (error) => {
     await claim.undo();

@@ -70,6 +70,8 @@ interface PlanSettings extends NodeSelection, StoreOptions {
   readonly keepGoing?: boolean | undefined;
   /** Whether arrays of a group that cannot get the layout keep the one that they have. */
   readonly others?: "copy" | undefined;
+  /** Prepares the recoding of an array. Throws a `LayoutError` if the array cannot be recoded. */
+  readonly recode?: ((array: PlannedArray) => Promise<void>) | undefined;
 }
 
 /**
@@ -106,6 +108,7 @@ export async function planConversion(
     let planned: ArrayWithDocument;
     try {
       planned = await planArray(source, target, node, layout, changes);
+      if (planned.array.isRecoded) await settings.recode?.(planned.array);
     } catch (error) {
       const isMisfit = error instanceof LayoutError ||
         error instanceof RangeError;

@@ -4,13 +4,14 @@ import {
   loadCodec,
   noteKey,
 } from "../../codecs/mod.ts";
-import { DamageError, describe } from "../../errors/mod.ts";
+import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
 import {
   codecKind,
   isSameJson,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import { ownBytes } from "../../runtime/mod.ts";
+import { LayoutError } from "../convert/change_layout.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 
 /** A codec from bytes to bytes. */
@@ -36,11 +37,14 @@ export class PayloadCodecs {
    * Loads the codecs; returns `undefined` if other codecs differ than those from bytes to
    * bytes.
    *
-   * @throws {TypeError} If a codec is unknown.
+   * @param path The path of the array.
+   * @throws {LayoutError} If a codec of the source is unknown.
+   * @throws {TypeError} If a codec of the target is unknown.
    */
   static async create(
     before: readonly NamedConfiguration[],
     after: readonly NamedConfiguration[],
+    path: string,
     registry: Codecs | undefined,
   ): Promise<PayloadCodecs | undefined> {
     const [from, to] = [before, after].map((codecs) => {
@@ -55,7 +59,7 @@ export class PayloadCodecs {
     );
     if (!isSame) return undefined;
     return new PayloadCodecs(
-      await load(from, registry),
+      await loadSource(path, () => load(from, registry)),
       await load(to, registry),
     );
   }
@@ -87,6 +91,33 @@ export class PayloadCodecs {
     }
     for (const codec of this.#after) bytes = await codec.encode(bytes);
     return bytes;
+  }
+}
+
+/**
+ * Loads the codecs of the source of an array.
+ *
+ * @param path The path of the array.
+ * @throws {LayoutError} If a codec is unknown, or refuses its configuration.
+ */
+export async function loadSource<T>(
+  path: string,
+  load: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    const isOfArray = cause instanceof TypeError ||
+      cause instanceof MetadataError ||
+      cause instanceof Error && cause.name === "UnknownCodecError";
+    if (!isOfArray) throw cause;
+    throw new LayoutError(
+      `Cannot decode array ${
+        describe(`/${path}`)
+      }, whose chunks would be encoded anew: ${cause.message}`,
+      "",
+      { cause },
+    );
   }
 }
 

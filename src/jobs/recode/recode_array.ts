@@ -10,6 +10,7 @@ import { parseShardLevels } from "../../zarrita/mod.ts";
 import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
 import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
+import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
 import { ElementCodecs, type ThreadsInUse } from "./element_codecs.ts";
@@ -20,7 +21,7 @@ import {
   fillBytes,
 } from "./element_form.ts";
 import { hasShards } from "./whole_shards.ts";
-import { PayloadCodecs } from "./payload_codecs.ts";
+import { loadSource, PayloadCodecs } from "./payload_codecs.ts";
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { SourceChunks } from "./source_chunks.ts";
@@ -122,9 +123,10 @@ export class RecodedArray {
    * Finds out how an array gets from one encoding to another, and loads the codecs.
    *
    * @param place The place of the source.
-   * @throws {TypeError} If a codec is unknown or does not encode, or elements of no known
-   * length would have to be divided into other chunks.
-   * @throws {MetadataError} If a codec refuses its configuration.
+   * @throws {LayoutError} If the chunks of the source cannot be decoded, or their elements
+   * cannot be divided into other chunks.
+   * @throws {TypeError} If a codec of the target is unknown or does not encode.
+   * @throws {MetadataError} If a codec of the target refuses its configuration.
    */
   static async create(
     planned: PlannedArray,
@@ -151,33 +153,37 @@ export class RecodedArray {
     const { use, codecs } = settings;
     if (form === undefined) {
       const payload = isSameShape &&
-        await PayloadCodecs.create(from.codecs, to.codecs, codecs);
+        await PayloadCodecs.create(
+          from.codecs,
+          to.codecs,
+          planned.path,
+          codecs,
+        );
       if (payload) return create({ kind: "payload", codecs: payload });
       const what = describeType(metadata.data_type);
       if (hasWholeShards) {
-        throw new TypeError(
+        throw new LayoutError(
           `Cannot decode shards of elements of the data type ${what}, which have no known length, with further codecs beside "sharding_indexed"; expected "sharding_indexed" alone`,
         );
       }
-      throw new TypeError(
+      throw new LayoutError(
         `Cannot divide elements of the data type ${what} into other chunks, since they have no known length; expected other codecs or shards alone, with the same codec from array to bytes`,
       );
     }
     assertByteOrder(form, encodingOf(metadata).codecs, to.codecs);
     const shapeOf = (shape: readonly number[]) =>
       form.count > 1 ? [...shape, form.count] : shape;
-    const [decoder, encoder] = await Promise.all(
-      [from, to].map((encoding) =>
-        ElementCodecs.create(
-          encoding.codecs,
-          form,
-          shapeOf(encoding.chunkShape),
-          use,
-          codecs,
-          metadata,
-        )
-      ),
-    ) as [ElementCodecs, ElementCodecs];
+    const load = (encoding: typeof from) =>
+      ElementCodecs.create(
+        encoding.codecs,
+        form,
+        shapeOf(encoding.chunkShape),
+        use,
+        codecs,
+        metadata,
+      );
+    const decoder = await loadSource(planned.path, () => load(from));
+    const encoder = await load(to);
     await encoder.assertEncodes(form, codecs);
     const fill = fillBytes(metadata, form);
     return create({
@@ -407,7 +413,7 @@ function assertByteOrder(
     return endian;
   });
   if (one === other) return;
-  throw new TypeError(
+  throw new LayoutError(
     `Cannot change the byte order of structures from ${one} to ${other}; expected the codec "bytes" of the source`,
   );
 }

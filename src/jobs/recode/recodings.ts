@@ -4,10 +4,11 @@ import type {
   ConvertOptions,
   RecodedChunks,
 } from "../convert/convert_options.ts";
-import type { ConvertPlan, PlannedArray } from "../convert/convert_plan.ts";
+import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
+import type { Place } from "../hierarchy/node_location.ts";
 import type { ThreadsInUse } from "./element_codecs.ts";
-import { RecodedArray } from "./recode_array.ts";
+import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
 import type { RecodeSink } from "./recode_run.ts";
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
@@ -15,43 +16,33 @@ const LEAST_TO_START = 16 * 2 ** 20;
 
 /** The arrays of a conversion that get another encoding. */
 export class Recodings {
-  readonly #arrays: readonly RecodedArray[];
-  readonly #use: ThreadsInUse;
+  readonly #arrays: RecodedArray[] = [];
+  readonly #use: ThreadsInUse = { threads: undefined };
   readonly #threads: ConvertOptions["threads"];
+  readonly #settings: RecodeSettings;
 
-  private constructor(
-    arrays: readonly RecodedArray[],
-    use: ThreadsInUse,
-    threads: ConvertOptions["threads"],
-  ) {
-    this.#arrays = arrays;
-    this.#use = use;
+  constructor({ threads, memory, codecs }: ConvertOptions) {
     this.#threads = threads;
-  }
-
-  /**
-   * Loads the codecs of all arrays, and divides the arrays into blocks.
-   *
-   * @throws {TypeError} If a codec is unknown or does not encode, or an array cannot be recoded.
-   */
-  static async prepare(
-    { source, arrays }: ConvertPlan,
-    { threads, memory, codecs }: ConvertOptions,
-  ): Promise<Recodings> {
-    const use: ThreadsInUse = { threads: undefined };
     const count = typeof threads === "object" ? threads.size : threads;
-    const settings = {
+    this.#settings = {
       codecs,
       memory,
       threads: count ?? processorCount(),
-      use,
+      use: this.#use,
     };
-    const recoded: RecodedArray[] = [];
-    for (const planned of arrays) {
-      if (!planned.isRecoded) continue;
-      recoded.push(await RecodedArray.create(planned, source, settings));
-    }
-    return new Recodings(recoded, use, threads);
+  }
+
+  /**
+   * Loads the codecs of an array, and divides the array into blocks.
+   *
+   * @param source The place of the source.
+   * @throws {LayoutError} If the array cannot be decoded.
+   * @throws {TypeError} If a codec that encodes is unknown, or only decodes.
+   */
+  async add(planned: PlannedArray, source: Place): Promise<void> {
+    this.#arrays.push(
+      await RecodedArray.create(planned, source, this.#settings),
+    );
   }
 
   /** Takes the chunks of the source that a listing has found, and the share of the work. */
