@@ -32,6 +32,7 @@ import {
   SHARE_ONLY_OPTIONS,
   shareOf,
 } from "./share_option.ts";
+import { withFolder } from "./messages.ts";
 import { printJson } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
@@ -327,12 +328,4 @@ function numberOf(args: Arguments, name: string): number | bigint | undefined {
   }
   const isLong = /^-?\d+$/.test(text) && !Number.isSafeInteger(number);
   return isLong ? BigInt(text) : number;
-}
-
-/** Adds the folder of the store to an error that names a file by its key. */
-export function withFolder(error: unknown, root: string): unknown {
-  const isAboutKey = error instanceof Error &&
-    !(error instanceof UsageError) && !error.message.includes(root);
-  if (isAboutKey) error.message += ` (in ${root})`;
-  return error;
 }

@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isDiskFull } from "../stores/mod.ts";
+import { UsageError } from "./command.ts";
 import { bytesText, jsonText } from "./format.ts";
 import type { Outputs } from "./outputs.ts";
 
@@ -14,21 +15,29 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * An error that ends a command with `--json`, as JSON in one line: its name and message,
- * what else it tells, such as the key, and the exit status.
+ * An error that ends a command with `--json`, as JSON in one line: its name, its message, its
+ * other members, such as the key, and the exit status.
  */
 export function errorJson(error: unknown, status: number): string {
-  const told = Object.entries(Object(error))
+  const members = Object.entries(Object(error))
     .filter(([, value]) => value !== null && typeof value !== "function");
   const output: Outputs["error"] = {
     error: {
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(members),
       name: error instanceof Error ? error.name : "Error",
       message: messageOf(error),
     },
     status,
   };
   return jsonText(output, 0);
+}
+
+/** Adds the folder of the store to an error that names a file by its key. */
+export function withFolder(error: unknown, root: string): unknown {
+  const isAboutKey = error instanceof Error &&
+    !(error instanceof UsageError) && !error.message.includes(root);
+  if (isAboutKey) error.message += ` (in ${root})`;
+  return error;
 }
 
 /** The space on the disk of the last path in a message about a disk that is full. */

@@ -3,7 +3,6 @@ import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { type ComposedStore, ConcatParts } from "../concat_parts/mod.ts";
 import { checkedStream } from "../jobs/mod.ts";
 import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
-import { withFolder } from "./adopt_command.ts";
 import {
   type Arguments,
   type Command,
@@ -11,6 +10,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { bytesText, countText, ProgressLine } from "./format.ts";
+import { withFolder } from "./messages.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
 
