@@ -102,7 +102,8 @@ function problemsOf(
     problems.push("has no zarr.json at its root, as RFC-9 of NGFF requires");
   }
   if (!isRecommended) return problems;
-  const comment = "its comment says that it is as RFC-9 of NGFF recommends";
+  const comment =
+    "its comment announces the variant that RFC-9 of NGFF recommends";
   if (deflated > 0) {
     problems.push(
       `has ${deflated} deflated ${
@@ -112,7 +113,7 @@ function problemsOf(
   }
   if (!hasDocumentsFirst(entries)) {
     problems.push(
-      `has not all zarr.json at the start, the outer ones first, where ${comment}`,
+      `does not have all zarr.json at the start, the outer ones first, where ${comment}`,
     );
   }
   return problems;

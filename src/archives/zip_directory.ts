@@ -37,7 +37,7 @@ export interface StoredDirectory {
 /**
  * Reads the central directory of a zip, by one or two requests.
  *
- * @throws {DamageError} If the file is no zip, was cut, has bytes before or after the
+ * @throws {DamageError} If the file is not a zip, was cut, has bytes before or after the
  * zip, or is one of several volumes.
  */
 export async function readZipDirectory(
@@ -173,7 +173,7 @@ async function findEnd(file: ZipFile): Promise<ZipEnd> {
   if (at === undefined) {
     throw damaged(
       file,
-      "does not end with the last record of a zip: it is no zip, was cut, or has bytes after the zip",
+      "does not end with the last record of a zip: it is not a zip, was cut, or has bytes after the zip",
     );
   }
   if (found.length > 1) {

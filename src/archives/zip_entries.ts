@@ -37,7 +37,7 @@ export class ZipEntries implements Store {
   /**
    * Reads the central directory of a zip.
    *
-   * @throws {DamageError} If the file is no zip, is damaged, or has entries that overlap.
+   * @throws {DamageError} If the file is not a zip, is damaged, or has entries that overlap.
    */
   static async open(file: ZipFile): Promise<ZipEntries> {
     const directory = await readZipDirectory(file);

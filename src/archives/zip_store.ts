@@ -114,8 +114,7 @@ export class ZipStore implements Store {
    * the value in bytes.
    * @returns The bytes, inflated; `undefined` if there is no such entry.
    * @throws {SizeLimitError} If the value is longer than `limit`.
-   * @throws {DamageError} If the bytes have not the length or the CRC-32 that the directory
-   * says.
+   * @throws {DamageError} If the bytes do not have the length or the CRC-32 of the directory.
    *
    * @example
    * ```ts
@@ -124,7 +123,7 @@ export class ZipStore implements Store {
    * import { assertRejects } from "@std/assert";
    *
    * const files = new MemoryStore([["/x.zip", new TextEncoder().encode("no zip")]]);
-   * await assertRejects(() => new ZipStore(files, "/x.zip").get("/zarr.json"), Error, "it is no zip");
+   * await assertRejects(() => new ZipStore(files, "/x.zip").get("/zarr.json"), Error, "it is not a zip");
    * ```
    */
   async get(

@@ -140,7 +140,7 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
       .filter(([first]) => first === option.name())
       .map(([, second]) => attributeOf(second));
     option.conflicts(excluded);
-    // Commander takes the next argument for the value, even if it is an option.
+    // Commander parses the next argument as the value, even if it is an option.
     if (option.required) {
       const isRepeatable = command.repeatable?.includes(option.name());
       option.argParser<string | string[]>((text, earlier) => {

@@ -129,7 +129,7 @@ function titleOf(place: string): string {
   return names.findLast((name) => name !== "" && name !== ".") ?? place;
 }
 
-/** Refuses a path that is no folder, which a store takes for an empty one. */
+/** Refuses a path that is not a folder, which a store would read as an empty folder. */
 async function assertFolder(place: string): Promise<void> {
   const path = localPath(place);
   const info = path === undefined ? undefined : await stateOf(path);

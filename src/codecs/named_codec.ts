@@ -82,7 +82,7 @@ export const SHORT_NAMES: readonly string[] = Object.keys(COMPRESSORS);
  * or, for names that start with `numcodecs.`, of numcodecs.
  *
  * @param shortName One of {@linkcode SHORT_NAMES}.
- * @throws {RangeError} If there is no such codec, it has no levels or not this one, or blosc
+ * @throws {RangeError} If there is no such codec, the codec does not have this level, or blosc
  * has no such compressor.
  */
 export function namedCodec(

@@ -466,7 +466,7 @@ Deno.test("ZipStore refuses what is no archive, and wrong arguments", async () =
   await assertRejects(
     () => text.get("/zarr.json"),
     DamageError,
-    "it is no zip",
+    "it is not a zip",
   );
   const backslashed = makeArchive([{ name: "a\\zarr.json", content: CONTENT }]);
   await assertRejects(

@@ -360,7 +360,7 @@ const MISTAKES: [string, number, string][] = [
   [
     "DIR/a.zip --into DIR/new --link",
     1,
-    'File "/a.zip" does not end with the last record of a zip: it is no zip, was cut, or has bytes after the zip (in DIR)',
+    'File "/a.zip" does not end with the last record of a zip: it is not a zip, was cut, or has bytes after the zip (in DIR)',
   ],
   [
     "FILES --into DIR --template y{0}_x{1}.tif --share 1/2 --finish",

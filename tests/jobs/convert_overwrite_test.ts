@@ -256,7 +256,7 @@ Deno.test("convert with overwrite removes links and empty folders, and nothing b
   });
 });
 
-Deno.test("convert with overwrite refuses adopted files, which are no copies", async () => {
+Deno.test("convert with overwrite refuses adopted files, which may be the only copy", async () => {
   await inTempDir(async (folder) => {
     const source = await example();
     const target = new FileSystemStore(folder);
@@ -279,7 +279,7 @@ Deno.test("convert with overwrite refuses adopted files, which are no copies", a
     await assertRejects(
       () => convert(source, target, { overwrite: true }),
       Error,
-      "its chunks are adopted files, which are no copies",
+      "its chunks are adopted files, which may be the only copy",
     );
     assertEquals(await treeOf(folder), before);
   });

@@ -79,7 +79,7 @@ import {
  * reason and a way out: entries are compressed, encrypted or there twice, arrays differ
  * in more than their attributes, lengths do not fit together, there are no files, or a
  * file's key is not that of its chunk, without `link`.
- * @throws {DamageError} If a file is no zip, was cut, or has entries that overlap.
+ * @throws {DamageError} If a file is not a zip, was cut, or has entries that overlap.
  * @throws {MetadataError} If there is no Zarr v3 array in a file, or there is a node or
  * another index at the place of the new array already, without `overwrite`.
  * @throws {Error} If `finish` is set, and a file lacks its index.

@@ -49,7 +49,7 @@ export interface ZippedArray {
  *
  * @param array The path of the array inside the zip, or the number that
  * {@linkcode contentsOf} gives for the path.
- * @throws {DamageError} If the file is no zip, or is damaged.
+ * @throws {DamageError} If the file is not a zip, or is damaged.
  * @throws {RangeError} If there is no file, an entry of the array is compressed, encrypted
  * or there twice, or the chunks of the array are in parts.
  * @throws {MetadataError} If no array of Zarr v3 is at the path.

@@ -192,7 +192,7 @@ function metadataOf(name: string, document: unknown): Members | undefined {
       isAdopted(storage, parseShardLayout(codec, storage.chunkShape));
     if (!hasAdopted) return metadata;
     throw new MetadataError(
-      "its chunks are adopted files, which are no copies",
+      "its chunks are adopted files, which may be the only copy",
     );
   }
   const isV2 = name !== "zarr.json" && isMembers(document) &&

@@ -46,7 +46,7 @@ import { GLOBS } from "../hierarchy/select_nodes.ts";
  * - `stray-object`: an object at the key of a chunk that is stored in other parts
  * - `unknown-file`: a file in an array that belongs to no chunk
  * - `archive-entry`: an entry of a zip archive that is damaged or cannot be read
- * - `archive-layout`: an archive of OME-Zarr that is not as RFC-9 of NGFF wants it
+ * - `archive-layout`: an archive of OME-Zarr that contradicts RFC-9 of NGFF
  * - `archive-leftovers`: entries of a zip archive that nobody reads
  * - `archive-deflated`: deflated entries in a zip archive
  *

@@ -69,7 +69,7 @@ export interface FileChanges {
   sync(folders: Iterable<FolderKey>): Promise<void>;
 }
 
-/** The operations on the files of a store; `undefined` if it is no file store. */
+/** Returns the operations on the files of a store; `undefined` if it is not a file store. */
 export function fileChangesOf(store: object): FileChanges | undefined {
   const root = rootOf(store);
   return root && new SystemFileChanges(root);
