@@ -101,6 +101,7 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
     ["/__page__/modules/zarrita/util.js", json, 200],
     ["/__page__/modules/numcodecs%2Fzstd/", json, 200],
     ["/__page__/modules/zarrita/missing.js", json, 404],
+    ["/__page__/modules/zarrita/util.js/x.js", json, 404],
     ["/__page__/modules/zarrita/..%2f..%2fpackage.json", json, 404],
     ["/__page__/modules/zarrita/%2e%2e%2f%2e%2e%2fx.js", json, 404],
     ["/__page__/modules/zarrita//etc/passwd.js", json, 404],

@@ -83,7 +83,11 @@ async function moduleText(path: string): Promise<string | undefined> {
       relative === "" ? entry : new URL(relative!, entry),
     );
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    // A path may go on behind the name of a file: `util.js/x.js`.
+    if (
+      error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory
+    ) return undefined;
     throw error;
   }
 }
