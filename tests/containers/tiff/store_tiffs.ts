@@ -35,6 +35,7 @@ export async function storeTiffs(
   const layout = parseShardLayout(metadata.codecs[0], shardShape);
   const container = tiffContainer(metadata, options);
   const size = bits / 8;
+  const elementAt = elementsBy(metadata.data_type as string);
   const counts = layout.chunksPerShard;
   for (const shard of slowCoordinates(gridShape)) {
     const encoded = slowCoordinates(counts).map((inner) => {
@@ -47,7 +48,7 @@ export async function storeTiffs(
       );
       slowCoordinates(tileShape).forEach((within, n) => {
         const place = within.map((p, i) => start[i]! + p);
-        bytes.set(elementAt(place, metadata.data_type as string), n * size);
+        bytes.set(elementAt(place), n * size);
       });
       return encodeTile(predict(bytes, array), array.compression);
     });
@@ -81,15 +82,14 @@ export function elementsOf(
     ...fillBytes.subarray(0, half).toReversed(),
     ...fillBytes.subarray(half).toReversed(),
   ]);
+  const elementAt = elementsBy(metadata.data_type as string);
   const elements = new Uint8Array(
     lengths.reduce((product, n) => product * n, size),
   );
   slowCoordinates(lengths).forEach((within, n) => {
     const place = within.map((p, i) => start[i]! + p);
     const chunk = place.map((p, i) => Math.floor(p / tileShape[i]!));
-    const element = isAbsent(tiffCase, chunk)
-      ? fill
-      : elementAt(place, metadata.data_type as string);
+    const element = isAbsent(tiffCase, chunk) ? fill : elementAt(place);
     elements.set(element, n * size);
   });
   return elements;
@@ -104,32 +104,42 @@ export function shardsOf(tiffCase: TiffCase): StoredShard[] {
     const lengths = shape.map((length, i) =>
       Math.min(shardShape[i]!, length - start[i]!)
     );
-    const elements = elementsOf(tiffCase, start, lengths);
-    return { shard, shape: lengths, elements };
+    let elements: Uint8Array | undefined;
+    return {
+      shard,
+      shape: lengths,
+      get elements() {
+        return elements ??= elementsOf(tiffCase, start, lengths);
+      },
+    };
   });
 }
 
-/** An element in little endian that depends on its place in a way without symmetries. */
-function elementAt(place: Place, dataType: string): Uint8Array {
-  const number = place.reduce(
-    (sum, p, i) => sum * 101 + p * p * (i + 3) + p,
-    7,
-  );
-  const view = new DataView(new ArrayBuffer(8));
-  const [, parts] = /^complex(\d+)$/.exec(dataType) ?? [];
-  if (parts !== undefined) {
-    const half = `float${Number(parts) / 2}`;
-    return new Uint8Array([
-      ...elementAt(place, half),
-      ...elementAt([...place, 1], half),
-    ]);
+/**
+ * Returns the function that gives the element at a place, in little endian. Elements depend
+ * on their places in a way without symmetries. The bytes are valid until the next call.
+ */
+function elementsBy(dataType: string): (place: Place) => Uint8Array {
+  const [, complexBits] = /^complex(\d+)$/.exec(dataType) ?? [];
+  if (complexBits !== undefined) {
+    const half = elementsBy(`float${Number(complexBits) / 2}`);
+    return (place) => Uint8Array.of(...half(place), ...half([...place, 1]));
   }
-  if (dataType === "bool") return new Uint8Array([number % 2]);
-  if (dataType === "float64") view.setFloat64(0, number / 7 - 999, true);
-  else if (dataType === "float32") view.setFloat32(0, number / 7 - 999, true);
-  else if (dataType === "float16") view.setUint16(0, number % 0x7c00, true);
-  else view.setBigUint64(0, BigInt(number) * 0x9e3779b97f4a7c15n, true);
-  return new Uint8Array(view.buffer, 0, Number(/\d+/.exec(dataType)![0]) / 8);
+  const view = new DataView(new ArrayBuffer(8));
+  const size = dataType === "bool" ? 1 : Number(/\d+/.exec(dataType)![0]) / 8;
+  const bytes = new Uint8Array(view.buffer, 0, size);
+  return (place) => {
+    const number = place.reduce(
+      (sum, p, i) => sum * 101 + p * p * (i + 3) + p,
+      7,
+    );
+    if (dataType === "bool") view.setUint8(0, number % 2);
+    else if (dataType === "float64") view.setFloat64(0, number / 7 - 999, true);
+    else if (dataType === "float32") view.setFloat32(0, number / 7 - 999, true);
+    else if (dataType === "float16") view.setUint16(0, number % 0x7c00, true);
+    else view.setBigUint64(0, BigInt(number) * 0x9e3779b97f4a7c15n, true);
+    return bytes;
+  };
 }
 
 /** Applies the predictor of an array to a tile, and its byte order. */
