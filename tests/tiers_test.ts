@@ -83,3 +83,23 @@ Deno.test("short tests need no other programs, and kill none", async () => {
   }
   assertEquals(wrong, []);
 });
+
+Deno.test("long tests take all cases of the short tests that take some of them", async () => {
+  const found: string[] = [];
+  const expected: string[] = [];
+  for (const path of TESTS) {
+    const imports = await importsOf(path);
+    if (!imports.has("tests/support/runs.ts")) continue;
+    if (!LONG.test(path)) {
+      expected.push(path);
+      continue;
+    }
+    const text = await Deno.readTextFile(pathOf(path));
+    assertEquals(text.includes("\ntakeAll();\n"), true, path);
+    for (const [, file] of text.matchAll(/^await import\("(.*)"\);$/gm)) {
+      const { href } = new URL(file!, new URL(path, ROOT));
+      found.push(href.slice(ROOT.href.length));
+    }
+  }
+  assertEquals(found.toSorted(), expected.toSorted());
+});

@@ -10,6 +10,7 @@ import {
 import { openZipFile } from "../../src/archives/zip_directory.ts";
 import { ZipEntries } from "../../src/archives/zip_entries.ts";
 import { utf8 } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
 import { type MadeEntry, makeZip } from "./make_zip.ts";
 
 /** Opens a zip, and counts the bytes of each request. */
@@ -77,7 +78,7 @@ Deno.test("ZipEntries finds the bytes of stored entries, whatever lies around th
       assertEquals((await Array.fromAsync(entries.list())).sort(), keys.sort());
       assertEquals(await entries.get("/of no entry"), undefined);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -400,7 +401,7 @@ Deno.test("ZipEntries gives extents that lie in the file and do not overlap, or 
         }
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
-  assert(refused > 500, `${refused} were refused`);
+  assert(refused > runs(500), `${refused} were refused`);
 });

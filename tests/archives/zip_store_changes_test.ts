@@ -10,6 +10,7 @@ import {
 import { ZipStore } from "../../zip.ts";
 import { readAll } from "../stores/store_values.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { runs } from "../support/runs.ts";
 import { makeArchive } from "./archives.ts";
 
 const KEY = "/x.zip";
@@ -141,9 +142,12 @@ Deno.test("ZipStore never mixes archives, in any order of reads and changes", as
         if (!follow) assert(first.size <= 1);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
-  assert(read > 400 && refused > 200, `${read} read, ${refused} refused`);
+  assert(
+    read > runs(400) && refused > runs(200),
+    `${read} read, ${refused} refused`,
+  );
 });
 
 Deno.test("ZipStore follows a file that is replaced all the time, and leaves none open", async () => {

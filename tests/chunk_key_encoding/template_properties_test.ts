@@ -10,6 +10,7 @@ import {
   MetadataError,
   parseChunkKeyEncoding,
 } from "../../mod.ts";
+import { runs } from "../support/runs.ts";
 import {
   chunks,
   encodeSlowly,
@@ -79,9 +80,12 @@ Deno.test("TemplateChunkKeyEncoding.encode agrees with replaced placeholders, an
         assertStrictEquals(parsed.encode(chunk), key);
       },
     ),
-    { numRuns: 5000, seed: 1 },
+    { numRuns: runs(5000), seed: 1 },
   );
-  assert(encoded > 1000 && refused > 100, `${encoded} and ${refused}`);
+  assert(
+    encoded > runs(1000) && refused > runs(100),
+    `${encoded} and ${refused}`,
+  );
 });
 
 Deno.test("TemplateChunkKeyEncoding.decode accepts a key only if encode returns it", () => {
@@ -122,9 +126,12 @@ Deno.test("TemplateChunkKeyEncoding.decode accepts a key only if encode returns 
         }
       },
     ),
-    { numRuns: 5000, seed: 1 },
+    { numRuns: runs(5000), seed: 1 },
   );
-  assert(accepted > 500 && rejected > 500, `${accepted} and ${rejected}`);
+  assert(
+    accepted > runs(500) && rejected > runs(500),
+    `${accepted} and ${rejected}`,
+  );
 });
 
 Deno.test("parseChunkKeyEncoding returns a template or throws a MetadataError for any format", () => {
@@ -150,8 +157,8 @@ Deno.test("parseChunkKeyEncoding returns a template or throws a MetadataError fo
         if (!(error instanceof MetadataError)) throw error;
       }
     }),
-    { numRuns: 2000, seed: 1 },
+    { numRuns: runs(2000), seed: 1 },
   );
-  assert(accepted > 100, `accepted ${accepted}`);
+  assert(accepted > runs(100), `accepted ${accepted}`);
   assertThrows(() => parseChunkKeyEncoding("template"), MetadataError);
 });

@@ -18,6 +18,7 @@ import {
 } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
 
 Deno.test("pages load the versions of npm packages that deno.json pins", () => {
   for (const [name, specifier] of MODULES) {
@@ -382,7 +383,7 @@ Deno.test("files of pages are found or not, whatever their path, and never fail"
         assert([200, 400, 404].includes(status), `${status} ${path}`);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
   assertEquals(errors, []);
 });
@@ -503,6 +504,6 @@ Deno.test("mapChunks counts the stored chunks of each cell", async () => {
         assert(counts.every((count) => count <= map.most));
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { UsageError } from "../../src/cli/command.ts";
 import { placeByColumns, readPlaces } from "../../src/cli/read_places.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { runs } from "../support/runs.ts";
 
 /** Parts of names of files that tables have to quote, and others. */
 const namePart = fc.constantFrom(
@@ -84,7 +85,7 @@ Deno.test("readPlaces reads the names and numbers of any table that quotes as RF
           names.map((_, i) => i + offset),
         );
       }),
-      { numRuns: 100, seed: 1 },
+      { numRuns: runs(100), seed: 1 },
     );
   });
 });
@@ -130,10 +131,10 @@ Deno.test("readPlaces reads any text, or throws a UsageError", async () => {
           assert(!error.message.includes("undefined"), error.message);
         }
       }),
-      { numRuns: 400, seed: 1 },
+      { numRuns: runs(400), seed: 1 },
     );
   });
-  assert(read > 30, `read ${read}`);
+  assert(read > runs(30), `read ${read}`);
 });
 
 /** The names of columns, the dimensions of files, further names, and the dimension of each column, or `undefined` for an error. */

@@ -1,7 +1,11 @@
 import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { DamageError } from "../../mod.ts";
 import { noteKey } from "../../src/codecs/codec.ts";
+import { takeAll } from "../support/runs.ts";
 import { compression, NAMES, sample, WAYS } from "./compression_support.ts";
+
+takeAll();
+await import("./compression_test.ts");
 
 for (const name of NAMES) {
   for (const way of WAYS) {

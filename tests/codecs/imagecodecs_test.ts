@@ -9,6 +9,7 @@ import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { decodeLzw, encodeLzw } from "../../src/codecs/lzw_codec.ts";
 import { decodeRuns, encodeRuns } from "../../src/codecs/run_length_codec.ts";
+import { runs } from "../support/runs.ts";
 import {
   decodeChunk,
   encodeChunk,
@@ -35,7 +36,7 @@ Deno.test("decodeLzw and decodeRuns return what was encoded, of any bytes", () =
       const runs = encodeRuns(bytes, row);
       assertEquals(decodeRuns(runs, undefined, bytes.length), bytes);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -129,7 +130,7 @@ Deno.test("decodeLzw and decodeRuns return or refuse any bytes, within the limit
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

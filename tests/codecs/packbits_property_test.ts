@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { elementBytes } from "../../src/codecs/element_bytes.ts";
+import { runs } from "../support/runs.ts";
 import { ELEMENT_KINDS } from "./element_kinds.ts";
 import { oracleEncode, oracleKept } from "./packbits_oracle.ts";
 import {
@@ -41,7 +42,7 @@ Deno.test("packbits agrees with the oracle for any kind, shape and configuration
         "what is kept is kept",
       );
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });
 

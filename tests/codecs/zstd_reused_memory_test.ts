@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { runs } from "../support/runs.ts";
 import { randomNumbers } from "../zarrita/elements.ts";
 import { type NativeZlib, nativeZlib } from "../../src/runtime/native_zlib.ts";
 import { type ZstdCodec, zstdEntry } from "../../src/codecs/zstd_codec.ts";
@@ -61,9 +62,12 @@ Deno.test("zstd decodes into memory that is used again what it decodes into its 
         if (damage === "checksum") assertEquals(found.bytes, undefined);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
-  assert(refused > 100 && decoded > 50, `${refused} refused, ${decoded} not`);
+  assert(
+    refused > runs(100) && decoded > runs(50),
+    `${refused} refused, ${decoded} not`,
+  );
 });
 
 Deno.test("zstd uses the memory of decoded bytes again only if it may", async () => {
@@ -120,9 +124,9 @@ Deno.test("zstd encodes into memory that is used again the frames of the documen
         earlier = { frame, copy: frame.slice() };
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
-  assert(count >= 60);
+  assert(count >= runs(60));
 });
 
 Deno.test("zstd encodes bytes that it cannot shorten as one frame", async () => {

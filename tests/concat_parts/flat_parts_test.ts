@@ -13,6 +13,7 @@ import { flatParts, flattenParts } from "../../src/concat_parts/flat_parts.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { observed, STORE_METHODS } from "../support/observed_store.ts";
 import { readAll } from "../stores/store_values.ts";
+import { runs } from "../support/runs.ts";
 
 const KEY = "/c/0";
 
@@ -167,7 +168,7 @@ Deno.test("ConcatParts.apply: stacked transformers store, read and list chunks a
         assertEquals(await contentsOf(a), {});
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -8,6 +8,7 @@ import {
   V2ChunkKeyEncoding,
 } from "../../mod.ts";
 import { assertPartKeys } from "../../src/concat_parts/part_keys.ts";
+import { runs } from "../support/runs.ts";
 
 const DEFAULT = new DefaultChunkKeyEncoding();
 
@@ -166,7 +167,7 @@ Deno.test("assertPartKeys agrees with comparing all part keys of many chunks", (
         } else check();
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

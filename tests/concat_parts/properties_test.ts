@@ -10,6 +10,7 @@ import {
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observed } from "../support/observed_store.ts";
+import { runs } from "../support/runs.ts";
 
 // Sizes around the size up to which a part is read whole, and small ones.
 const size = fc.oneof(
@@ -126,7 +127,7 @@ Deno.test("ConcatParts.apply: a composed store reads ranges as a plain store of 
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -199,6 +200,6 @@ Deno.test("ConcatParts.apply: a composed store gives the same results as a plain
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

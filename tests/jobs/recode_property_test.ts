@@ -1,5 +1,6 @@
 import { MemoryStore } from "../../mod.ts";
 import { convert } from "../../jobs.ts";
+import { runs } from "../support/runs.ts";
 import { recodedCases } from "./recode_arbitraries.ts";
 import { readPlain, storePlain } from "./recode_oracle.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -25,6 +26,6 @@ Deno.test("convert recodes any array to any encoding, in any memory", async () =
         if (recoded.decodes > 0 || leavesOut) assertEquals(read.pointless, 0);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

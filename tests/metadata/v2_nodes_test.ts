@@ -12,6 +12,7 @@ import {
 } from "../../src/metadata/mod.ts";
 import { MetadataError } from "../../mod.ts";
 import { utf8, V2_GROUP, v2Metadata } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
 
 type Json = Record<string, unknown>;
 
@@ -603,7 +604,7 @@ Deno.test("convertV2Array refuses any JSON with a MetadataError, or returns meta
         assertInstanceOf(error, MetadataError);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

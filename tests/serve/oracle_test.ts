@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { createArrayChunks, MemoryStore, type Store } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
+import { runs } from "../support/runs.ts";
 import { withoutVersions } from "../support/without_versions.ts";
 import { served } from "./serving.ts";
 
@@ -159,6 +160,6 @@ Deno.test("createHandler answers as RFC 9110 says, for any parts, ranges and con
         assertEquals(get.errors, []);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { encodeShard, type ShardLayout } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { runs } from "../support/runs.ts";
 import { layoutsOf, shardInputs } from "./arbitraries.ts";
 import { ABSENT, slowEntries, slowIndexSize, slowShard } from "./slow_shard.ts";
 
@@ -30,7 +31,7 @@ Deno.test("encodeShard agrees with a shard built byte by byte", () => {
         slowShard(chunks, layout, options).bytes,
       );
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -50,7 +51,7 @@ Deno.test("encodeShard places each inner chunk at the offset of its entry, a mul
         if (offset !== ABSENT) assertEquals(offset % BigInt(alignment), 0n);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

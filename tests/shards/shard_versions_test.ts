@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { encodeShard, MemoryStore, UnfinishedWriteError } from "../../mod.ts";
 import { InnerChunks } from "../../src/shards/inner_chunks.ts";
+import { runs } from "../support/runs.ts";
 import { layoutsOf } from "./arbitraries.ts";
 import { versionedStore } from "./versioned_store.ts";
 
@@ -68,7 +69,7 @@ Deno.test("InnerChunks notices any replaced shard with the next read, size and l
         assertEquals(inUse.size, 0);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -226,6 +227,6 @@ Deno.test("InnerChunks releases each version once, after its last reader, for an
         assertEquals(inUse.size, 0);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

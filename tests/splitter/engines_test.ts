@@ -8,6 +8,7 @@ import {
 } from "../../src/splitter/wasm_splitter.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
+import { runs } from "../support/runs.ts";
 import { assertSameBytes, joined } from "./oracle.ts";
 
 const ENGINES: Record<string, (plan: ChunkPlan) => Splitter> = {
@@ -178,7 +179,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
         }
         assertSame(actual, expected);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
     assertStrictEquals(instancesInUse(), 0);
   });

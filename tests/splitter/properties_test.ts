@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { concatStream, splitStream } from "../../mod.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
+import { runs } from "../support/runs.ts";
 import { checkJoin, checkSplit, CHECKSUMS, read } from "./checks.ts";
 import {
   arbitraryLengths,
@@ -50,7 +51,7 @@ for (const from of SOURCES) {
           await checkSplit({ ...given, chunk, sizes, from, chunkSize });
         },
       ),
-      { numRuns: 80 },
+      { numRuns: runs(80) },
     );
   });
 
@@ -70,7 +71,7 @@ for (const from of SOURCES) {
         }),
         (given) => checkJoin({ ...given, from: [from] }),
       ),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 }
@@ -91,7 +92,7 @@ Deno.test("concatStream joins parts from different kinds of sources", async () =
       }),
       checkJoin,
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -167,7 +168,7 @@ Deno.test("splitStream of concatStream gives the same parts, and concatStream of
         assertEquals(await second.parts(), pieces);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 

@@ -6,6 +6,7 @@ import {
   copyIntoChunk,
   type ElementsAt,
 } from "../../src/threads/copy_elements.ts";
+import { runs } from "../support/runs.ts";
 import { randomNumbers } from "../zarrita/elements.ts";
 
 const SIZES = [1, 2, 3, 4, 5, 8, 12, 16];
@@ -187,7 +188,7 @@ Deno.test("copyElements copies any block as a slow copy does, and writes nothing
       assertEquals(source.memory, before);
       units.add(`${size} ${counts.some((n) => n >= 100)}`);
     }),
-    { numRuns: 4000 },
+    { numRuns: runs(4000) },
   );
   assertEquals(units.size, 2 * SIZES.length);
 });
@@ -318,6 +319,6 @@ Deno.test("copyFromChunk and copyIntoChunk move the elements of a block", () => 
       assertEquals(changed, into);
       assert(chunk.length === changed.length);
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });

@@ -18,6 +18,7 @@ import {
   smallHierarchy,
 } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
+import { runs } from "../support/runs.ts";
 import { assertListsSame } from "../support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3);
@@ -28,7 +29,7 @@ Deno.test("plainView lists any hierarchy like a plain copy", async () => {
       const { stored, plain } = await storedAndPlain(hierarchy);
       await assertListsSame(plainView(stored), plain);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

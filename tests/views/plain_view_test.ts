@@ -20,6 +20,7 @@ import {
 } from "../support/hierarchy.ts";
 import { arrayInParts, copyInto, smallHierarchy } from "../support/in_parts.ts";
 import { observed } from "../support/observed_store.ts";
+import { runs } from "../support/runs.ts";
 import { assertReadsSame } from "../support/same_store.ts";
 
 /** The optional methods of the store below. */
@@ -50,7 +51,7 @@ Deno.test("plainView reads any hierarchy like a plain copy", async () => {
         }
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

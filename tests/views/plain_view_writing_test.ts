@@ -19,6 +19,7 @@ import {
 } from "../support/hierarchy.ts";
 import { arrayInParts } from "../support/in_parts.ts";
 import { observed } from "../support/observed_store.ts";
+import { runs } from "../support/runs.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
 
@@ -48,7 +49,7 @@ Deno.test("plainView agrees with the oracle after any operations", async () => {
         );
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

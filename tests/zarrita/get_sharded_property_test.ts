@@ -5,10 +5,10 @@ import {
 } from "./compared_reads.ts";
 
 Deno.test("getSharded reads any array by threads as zarr.get does", () =>
-  compareWithPools(60));
+  compareWithPools(25));
 
 Deno.test("getSharded reads any array without threads, and by threads of one call, as zarr.get does", () =>
-  compareWithNumbers(20));
+  compareWithNumbers(8));
 
 Deno.test("getSharded reads any array from files by threads as zarr.get does", () =>
-  compareFiles(10));
+  compareFiles(6));

@@ -4,6 +4,7 @@ import * as zarr from "zarrita";
 import { MemoryStore, type Store } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
 import { type AnyArray, arraysOf } from "./any_array.ts";
 import { chunkOf, elementsOf, sizeOf } from "./elements.ts";
 import { storeByHand } from "./encoded_by_hand.ts";
@@ -82,6 +83,6 @@ Deno.test("zarr.get reads any array encoded by hand like the plain array, whole 
         assertEquals(elementsOf(same), elementsOf(read));
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

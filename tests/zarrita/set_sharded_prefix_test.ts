@@ -4,6 +4,7 @@ import * as zarr from "zarrita";
 import { ArrayChunks, MemoryStore } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
+import { runs } from "../support/runs.ts";
 import { arraysOf, coordinatesOf } from "./any_array.ts";
 import { type Element, fillOf } from "./elements.ts";
 import { storeByHand } from "./encoded_by_hand.ts";
@@ -66,6 +67,6 @@ Deno.test("setSharded that may replace other bytes keeps the prefix of partly se
         }
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

@@ -18,6 +18,7 @@ import { adoptZip } from "../../../zip.ts";
 import { withZarrParts } from "../../../zarrita.ts";
 import { inTempDir } from "../../stores/temp_dir.ts";
 import { encodeJson } from "../../support/documents.ts";
+import { runs } from "../../support/runs.ts";
 import { buildTiff } from "../tiff/build_tiff.ts";
 import { makeZip } from "../../archives/make_zip.ts";
 import { tiffOf } from "./tiled_files.ts";
@@ -373,6 +374,6 @@ Deno.test("suggestFormat suggests a format that all names of a grid fit, with al
         assertEquals(notesOnStarts(files, encoding), []);
       },
     ),
-    { numRuns: 200, seed: 1 },
+    { numRuns: runs(200), seed: 1 },
   );
 });

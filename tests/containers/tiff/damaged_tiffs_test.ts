@@ -7,6 +7,7 @@ import {
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../../mod.ts";
 import { adoptTiffs, describeTiff } from "../../../tiff.ts";
+import { runs } from "../../support/runs.ts";
 import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 
 /** The entries of a page of 16 × 16 bytes in one tile. */
@@ -479,7 +480,7 @@ Deno.test("describeTiff describes or refuses whatever bytes a file has", async (
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

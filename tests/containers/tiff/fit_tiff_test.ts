@@ -9,6 +9,7 @@ import {
   MemoryStore,
 } from "../../../mod.ts";
 import { fitTiff, type FitTiffOptions, tiffContainer } from "../../../tiff.ts";
+import { runs } from "../../support/runs.ts";
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };
 
@@ -305,6 +306,6 @@ Deno.test("fitTiff finds shapes and codecs that tiffContainer accepts, and that 
       );
       assert(size <= Math.max(2 ** 26, product(least)));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

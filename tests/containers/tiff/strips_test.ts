@@ -5,6 +5,7 @@ import * as zarr from "zarrita";
 import { MemoryStore, type StoreKey } from "../../../mod.ts";
 import { adoptTiffs, verifyAdopted } from "../../../tiff.ts";
 import { registerCodecs, withZarrParts } from "../../../zarrita.ts";
+import { runs } from "../../support/runs.ts";
 import { buildTiff } from "./build_tiff.ts";
 
 registerCodecs(zarr);
@@ -119,9 +120,9 @@ Deno.test("adoptTiffs reads the rows of all strips, however they are cut and joi
         if (inner < Math.min(height, ...perStrip)) cut++;
       },
     ),
-    { numRuns: 150, seed: 1 },
+    { numRuns: runs(150), seed: 1 },
   );
-  assert(joined > 15 && cut > 15, `${joined} and ${cut}`);
+  assert(joined > runs(15) && cut > runs(15), `${joined} and ${cut}`);
 });
 
 /** Heights, widths, strips, and the rows of inner chunks. */

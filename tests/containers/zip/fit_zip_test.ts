@@ -8,6 +8,7 @@ import {
   MemoryStore,
 } from "../../../mod.ts";
 import { type FileRecoding, fitZip, zipContainer } from "../../../zip.ts";
+import { runs } from "../../support/runs.ts";
 
 function metadataOf(variant: Partial<ArrayMetadataOptions>) {
   return arrayMetadata({
@@ -110,6 +111,6 @@ Deno.test("fitZip finds shards that zipContainer accepts without parts", async (
         assert(product(fit!.shards!) <= Math.max(2 ** 26, product(chunk)));
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

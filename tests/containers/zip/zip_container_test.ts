@@ -15,6 +15,7 @@ import { zipContainer, type ZipOptions } from "../../../zip.ts";
 import { slowCoordinates } from "../../shards/slow_shard.ts";
 import { utf8 } from "../../support/documents.ts";
 import { parseSlowZip, type SlowZip } from "../../archives/slow_zip.ts";
+import { runs } from "../../support/runs.ts";
 
 const OPTIONS = {
   shape: [10, 7],
@@ -143,7 +144,7 @@ Deno.test("zipContainer stores each inner chunk as an entry, in any layout, and 
         );
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

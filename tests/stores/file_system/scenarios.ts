@@ -35,14 +35,14 @@ const two: Chances = { isCoarse: true, tries: 0 };
 
 export const SCENARIOS: readonly Line[] = [
   // A writer beside readers of each kind.
-  line("write a, read", { kills: 1, tries: 3 }),
+  line("write a, read", { kills: 1, tries: 3, isLong }),
   line("write a, read", { kills: 1, tries: 3, parts: 3 }),
   line("write a, read", { kills: 1, isUnreduced: true }),
   line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
   line("write a, size", { kills: 1, isSized: true }),
   line("write a, version", { kills: 1, ticks: 1, isLong }),
   line("write a, read, read", { kills: 1, tries: 0, parts: 3, isLong }),
-  line("write a, read", { kills: 1, old: "", tries: 3, parts: 3 }),
+  line("write a, read", { kills: 1, old: "", tries: 3, parts: 3, isLong }),
   line("delete d, read", { kills: 1, tries: 3, parts: 3 }),
   // Two writers.
   line("write a, write b", { kills: 1, isCoarse: true }),
@@ -71,7 +71,7 @@ export const SCENARIOS: readonly Line[] = [
   // Changes that depend on what was there.
   line("update a, update b", { kills: 1 }),
   line("update a, update b, read", { ...two, kills: 1, isLong }),
-  line("update a, write b", { kills: 1, isCoarse: true }),
+  line("update a, write b", { kills: 1, isCoarse: true, isLong }),
   line("update a, update b", { kills: 1, parts: 1 }),
   line("update a, write b", { kills: 1, parts: 1 }),
   line("update a, update b", { kills: 1, old: "" }),
@@ -119,7 +119,7 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, write b", { aborted: ["a"], isCoarse: true, isLong }),
   line("update a, update b", { aborted: ["a", "b"], isLong }),
   line("update a, update b", { aborted: ["a"], isLong }),
-  line("delete d, write b", { aborted: ["d"], isCoarse: true }),
+  line("delete d, write b", { aborted: ["d"], isCoarse: true, isLong }),
   // The long ones.
   line("write a, write b", { kills: 2, isLong }),
   line("write a, write b", { kills: 1, isUnreduced: true, isLong }),

@@ -1,3 +1,3 @@
 import { testScenes } from "./interleavings.ts";
 
-testScenes(1, 12);
+testScenes(1, 5);

@@ -1,0 +1,38 @@
+/** Tests whose short runs take some of their cases, with all of them. */
+import { takeAll } from "./support/runs.ts";
+
+takeAll();
+
+await import("./archives/zip_entries_test.ts");
+await import("./archives/zip_store_changes_test.ts");
+await import("./archives/zip_store_damage_test.ts");
+await import("./chunk_key_encoding/template_properties_test.ts");
+await import("./cli/adopt_names_test.ts");
+await import("./cli/index_pages_test.ts");
+await import("./cli/read_places_test.ts");
+await import("./codecs/decode_jpeg_test.ts");
+await import("./codecs/imagecodecs_test.ts");
+await import("./codecs/packbits_property_test.ts");
+await import("./codecs/zstd_reused_memory_test.ts");
+await import("./concat_parts/flat_parts_test.ts");
+await import("./concat_parts/part_keys_test.ts");
+await import("./concat_parts/properties_test.ts");
+await import("./containers/adoption/named_files_test.ts");
+await import("./containers/tiff/damaged_tiffs_test.ts");
+await import("./containers/tiff/fit_tiff_test.ts");
+await import("./containers/tiff/strips_test.ts");
+await import("./containers/zip/fit_zip_test.ts");
+await import("./containers/zip/zip_container_test.ts");
+await import("./jobs/recode_property_test.ts");
+await import("./metadata/v2_nodes_test.ts");
+await import("./serve/oracle_test.ts");
+await import("./shards/encode_shard_test.ts");
+await import("./shards/shard_versions_test.ts");
+await import("./splitter/engines_test.ts");
+await import("./splitter/properties_test.ts");
+await import("./threads/copy_elements_test.ts");
+await import("./views/plain_view_listing_test.ts");
+await import("./views/plain_view_test.ts");
+await import("./views/plain_view_writing_test.ts");
+await import("./zarrita/reading_property_test.ts");
+await import("./zarrita/set_sharded_prefix_test.ts");
