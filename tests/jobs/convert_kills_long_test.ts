@@ -28,20 +28,35 @@ const SHIFTED: ConvertOptions = {
 /** The files of long chunks are copied by the operating system, and cut. */
 const CUT: ConvertOptions = { suffix: ".s", parts: ["", ".tail:2"] };
 
+/** Chunks are decoded, and gathered in shards. */
+const RECODED: ConvertOptions = {
+  recode: { codecs: "gzip:1", chunks: [70], shards: [420] },
+  memory: 10_000,
+};
+
 /** Creates a group with an array of small chunks, one of long chunks, and a text. */
-async function createSource(folder: string): Promise<FileSystemStore> {
+async function createSource(
+  folder: string,
+  { recode }: ConvertOptions,
+): Promise<FileSystemStore> {
   const store = new FileSystemStore(folder);
   await store.set("/zarr.json", encodeJson(groupMetadata()));
   await store.set("/readme.txt", utf8("Text"));
-  for (const [path, count, length] of [["a", 150, 9], ["b", 4, 3e6]] as const) {
+  // Only chunks that are decoded need the length of their elements.
+  const isDecoded = recode !== undefined;
+  const arrays = isDecoded
+    ? [["a", 150, 9], ["b", 4, 30_001]] as const
+    : [["a", 150, 9], ["b", 4, 3e6]] as const;
+  for (const [path, count, length] of arrays) {
+    const step = isDecoded ? length : 1;
     const metadata = arrayMetadata({
-      shape: [count],
+      shape: [count * step],
       dataType: "uint8",
-      chunkShape: [1],
+      chunkShape: [step],
     });
     const chunks = await createArrayChunks(store, path, metadata);
     for (let i = 0; i < count; i++) {
-      await chunks.set([i], countingBytes(length + i, i));
+      await chunks.set([i], countingBytes(isDecoded ? step : length + i, i));
     }
   }
   return store;
@@ -54,6 +69,7 @@ for (
     [SHIFTED, false, ""],
     [SHIFTED, true, ", in place of an earlier target"],
     [CUT, false, ", by copies of files"],
+    [RECODED, false, ", with chunks that are encoded anew"],
   ] as const
 ) {
   Deno.test(
@@ -74,7 +90,7 @@ for (
             string,
             string,
           ];
-        const store = await createSource(source);
+        const store = await createSource(source, layout);
         const before = await digestsOf(store);
         const start = performance.now();
         await convert(store, new FileSystemStore(other), layout);
