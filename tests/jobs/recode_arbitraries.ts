@@ -21,6 +21,31 @@ const TYPES: readonly {
     fill: [0, 0, 192, 127],
   },
   { dataType: "float16", size: 2, unit: 2, fillValue: 1.5, fill: [0, 62] },
+  { dataType: "bool", size: 1, unit: 1, fillValue: true, fill: [1] },
+  {
+    dataType: "float64",
+    size: 8,
+    unit: 8,
+    fillValue: 1,
+    fill: [0, 0, 0, 0, 0, 0, 240, 63],
+  },
+  {
+    dataType: "complex128",
+    size: 16,
+    unit: 8,
+    fillValue: [0, 1],
+    fill: [...Array<number>(14).fill(0), 240, 63],
+  },
+  {
+    dataType: {
+      name: "null_terminated_bytes",
+      configuration: { length_bytes: 5 },
+    },
+    size: 5,
+    unit: 1,
+    fillValue: "YQ==",
+    fill: [97, 0, 0, 0, 0],
+  },
   {
     dataType: "int64",
     size: 8,

@@ -4,6 +4,7 @@ import {
   type ArrayMetadata,
   arrayMetadata,
   crc32c,
+  createArrayChunks,
   DamageError,
   encodeShard,
   FileSystemStore,
@@ -17,6 +18,7 @@ import { convert, type ConvertOptions, verify } from "../../jobs.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { zipContainer } from "../../zip.ts";
 import { ThreadPool } from "../../zarrita.ts";
+import { countingBytes } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { recodedCases } from "./recode_arbitraries.ts";
 import { type PlainArray, readPlain, storePlain } from "./recode_oracle.ts";
@@ -187,6 +189,33 @@ Deno.test("convert recodes sources that cannot list", async () => {
   const readOnly: Store = { get: (key, options) => source.get(key, options) };
   const found = await valuesOf(await target(readOnly));
   assertEquals(found, expected);
+});
+
+Deno.test("shares of a source that cannot list make each chunk once", async () => {
+  const source = await storePlain(plainArray());
+  const readOnly: Store = { get: (key, options) => source.get(key, options) };
+  const expected = await valuesOf(await target(source));
+  for (const memory of [1, undefined]) {
+    for (const count of [1, 2, 3]) {
+      const store = new MemoryStore();
+      let totals = 0;
+      for (let index = 0; index < count; index++) {
+        const share = { index, count };
+        const options = { ...RECODE, memory, share };
+        const done = await convert(readOnly, store, options);
+        assertEquals(done.total, done.copied + done.absent);
+        totals += done.total;
+      }
+      assertEquals(totals, 6);
+      const { isFinished } = await convert(readOnly, store, {
+        ...RECODE,
+        memory,
+        finish: true,
+      });
+      assert(isFinished);
+      assertEquals(await valuesOf(store), expected);
+    }
+  }
 });
 
 Deno.test("convert with dryRun says how often chunks are decoded, and writes nothing", async () => {
@@ -432,6 +461,27 @@ Deno.test("convert recodes in threads as in the calling thread", async () => {
     ),
     { numRuns: 60 },
   );
+});
+
+Deno.test("convert recodes chunks that are longer than what a thread gets at once", async () => {
+  using threads = new ThreadPool({ threads: 1 });
+  const metadata = arrayMetadata({
+    shape: [600_000],
+    dataType: "uint8",
+    chunkShape: [600_000],
+    codecs: ["gzip"],
+  });
+  const source = new MemoryStore();
+  const elements = countingBytes(600_000);
+  await (await createArrayChunks(source, "", metadata))
+    .set([0], new Uint8Array(gzipSync(elements)));
+  const store = new MemoryStore();
+  const recode = { chunks: [599_999], codecs: "none" };
+  await convert(source, store, { recode, threads });
+  const parts = [store.get("/c/0"), store.get("/c/1")];
+  const [first, second] = await Promise.all(parts);
+  assertEquals(first, elements.subarray(0, 599_999));
+  assertEquals(second![0], elements[599_999]);
 });
 
 Deno.test("threads that fail on damaged chunks leave the error to the calling thread", async () => {

@@ -114,6 +114,23 @@ Deno.test("recode keeps the byte order, and replaces all other codecs", async ()
   assertEquals(storage_transformers, undefined);
 });
 
+Deno.test("recode puts the bytes after codecs from array to array", async () => {
+  const transpose = { name: "transpose", configuration: { order: [2, 0, 1] } };
+  const bytes = { name: "bytes", configuration: { endian: "little" } };
+  const crc32c = { name: "crc32c" };
+  const cases: [NonNullable<Recoding["codecs"]>, ArrayMetadata["codecs"]][] = [
+    [[transpose], [transpose, bytes]],
+    [[transpose, crc32c], [transpose, bytes, crc32c]],
+    [[transpose, bytes, crc32c], [transpose, bytes, crc32c]],
+    [[crc32c], [bytes, crc32c]],
+    [[], [bytes]],
+  ];
+  for (const [codecs, expected] of cases) {
+    const metadata = await recoded(SHARDED, { shards: null, codecs });
+    assertEquals(metadata.codecs, expected);
+  }
+});
+
 Deno.test("recode keeps all codecs up to the bytes of texts of any length, and refuses to divide texts", async () => {
   const transpose = { name: "transpose", configuration: { order: [1, 0] } };
   const texts = {

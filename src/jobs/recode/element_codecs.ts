@@ -104,15 +104,17 @@ export class ElementCodecs {
     registry: Codecs | undefined,
     array: Pick<ArrayMetadata, "data_type" | "fill_value">,
   ): Promise<ElementCodecs> {
+    const elementSize = size / count;
+    const ordered = elementSize === 1 ? codecs.map(withoutByteOrder) : codecs;
     const format: ChunkFormat = {
       dataType,
-      elementSize: size / count,
+      elementSize,
       shape,
       codecs: count > 1
-        ? codecs.map((codec) =>
+        ? ordered.map((codec) =>
           withOneDimensionMore(codec, shape.length, count)
         )
-        : codecs,
+        : ordered,
     };
     const load = async (format: ChunkFormat) =>
       await ownCodecs(format) ?? await codecsOf(registry, format);
@@ -425,6 +427,17 @@ async function codecsOf(
       names.length === 1 ? "it" : "them"
     } in the option "codecs", such as that of zarrita`,
   );
+}
+
+/** A codec for elements of one byte, which have no byte order: zarrita reverses four booleans at a time in big endian. */
+function withoutByteOrder(codec: NamedConfiguration): NamedConfiguration {
+  if (codec.name === "bytes") return { name: "bytes" };
+  const { configuration } = codec;
+  if (codec.name !== "sharding_indexed" || !configuration) return codec;
+  const codecs = namedCodecs(
+    configuration.codecs as readonly (string | NamedConfiguration)[],
+  ).map(withoutByteOrder);
+  return { ...codec, configuration: { ...configuration, codecs } };
 }
 
 /**

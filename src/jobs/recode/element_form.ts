@@ -173,9 +173,9 @@ function numberBytes(
   if (value === "NaT" && /^numpy\.(date|time)/.test(name)) {
     return wholeBytes(-(2n ** 63n), length);
   }
+  // Programs take true for the number 1.
   if (typeof value === "boolean") {
-    bytes[0] = value ? 1 : 0;
-    return bytes;
+    return numberBytes(Number(value), name, length);
   }
   if (!isFloat) {
     const isWholeText = typeof value === "string" && /^-?\d{1,20}$/.test(value);

@@ -119,6 +119,12 @@ function fewestDecodes(
   let choices = axes.map((axis) => axis.best());
   while (choices.reduce((n, { length }) => n * length, 1) > MOST_COMBINATIONS) {
     const most = Math.max(...choices.map(({ length }) => length));
+    if (most === 2) {
+      // Arrays of many dimensions: blocks are as short as they can be along some of them.
+      const axis = choices.findIndex(({ length }) => length === 2);
+      choices[axis] = choices[axis]!.slice(0, 1);
+      continue;
+    }
     choices = choices.map((lengths) =>
       lengths.length === most ? thinned(lengths) : lengths
     );
