@@ -446,7 +446,7 @@ Deno.test("ZipStore tells what an archive is", async () => {
     replaced: 0,
     omeVersion: "0.5",
     problems: [
-      "has 1 deflated entry, where its comment says that it is as RFC-9 of NGFF recommends",
+      "has 1 deflated entry, where its comment announces the variant that RFC-9 of NGFF recommends",
     ],
   });
   for (const comment of ["", "text", "{}", '{"ome": {"version": 5}}', "null"]) {
