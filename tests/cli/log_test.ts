@@ -38,7 +38,7 @@ Deno.test("--log-file adds lines to a file, with the stack of an error", () =>
     }
     const log = await Deno.readTextFile(path);
     assertEquals(log.match(/Failed after/g)?.length, 2);
-    assertMatch(log, /\n {4}at .*open_store\b/);
+    assertMatch(log, /\n {4}at .*(?:open_store|command\/start)\b/);
   }));
 
 Deno.test("--log-file refuses a path that cannot be written before the work", () =>

@@ -23,7 +23,11 @@ const command = fileURLToPath(new URL("./command.js", import.meta.url));
 const child = spawn(
   findDeno(),
   ["run", "-A", "--no-config", "--no-lock", command, ...process.argv.slice(2)],
-  { stdio: "inherit" },
+  {
+    stdio: "inherit",
+    // Without asking for new versions of Deno, which users cannot choose here.
+    env: { ...process.env, DENO_NO_UPDATE_CHECK: "1" },
+  },
 );
 // The command takes two signals within half a second for one Ctrl-C, which a terminal sends
 // to both programs.

@@ -19,6 +19,7 @@ import { parseAst } from "rolldown/parseAst";
 const ROOT = env.ZARR_PARTS_ROOT;
 const TEXT = "\0text:";
 const NODE = "\0on first use:";
+const CONSTANTS = "constants";
 
 /** Finds what modules import with attributes, and `deno pack` leaves out. */
 const assets = {
@@ -40,7 +41,8 @@ const assets = {
 
 /**
  * Replaces modules of Node by modules that load them when one of their functions is called.
- * Constants and classes, such as `sep` of `node:path`, are loaded with the file that uses them.
+ * Constants and classes, such as `sep` of `node:path`, are loaded with the file that uses
+ * them. They are modules of their own, as `start` has functions of the same modules of Node.
  */
 const nodeOnFirstUse = {
   name: "modules of Node on first use",
@@ -50,21 +52,24 @@ const nodeOnFirstUse = {
       return join(cwd(), "node_modules/eventemitter3/index.mjs");
     }
     if (id.startsWith("npm:")) return { id, external: true };
+    if (id.startsWith(NODE)) return { id, moduleSideEffects: false };
     return id.startsWith("node:")
       ? { id: NODE + id, moduleSideEffects: false }
       : undefined;
   },
   async load(id) {
     if (!id.startsWith(NODE)) return undefined;
-    const path = id.slice(NODE.length);
-    const lines = Object.entries(await import(path))
-      .filter(([name]) => name !== "default" && /^\w+$/.test(name))
-      .map(([name, value]) => {
-        const isFunction = typeof value === "function" && /^[a-z]/.test(name);
-        return isFunction
-          ? `export const ${name} = (...args) => $load().${name}(...args);`
-          : `export const ${name} = /* @__PURE__ */ $read("${name}");`;
-      });
+    const [path, part] = id.slice(NODE.length).split("?");
+    const members = Object.entries(await import(path))
+      .filter(([name]) => name !== "default" && /^\w+$/.test(name));
+    const lines = members.map(([name, value]) => {
+      if (part === CONSTANTS) {
+        return `export const ${name} = /* @__PURE__ */ $read("${name}");`;
+      }
+      return typeof value === "function" && /^[a-z]/.test(name)
+        ? `export const ${name} = (...args) => $load().${name}(...args);`
+        : `export { ${name} } from "${id}?${CONSTANTS}";`;
+    });
     const code = `
       const $load = () => globalThis.process.getBuiltinModule("${path}");
       const $read = (name) => $load()[name];
