@@ -120,9 +120,14 @@ function runOverview(args: readonly string[], io: Io): number {
       }`,
     );
   }
+  const option = name === "-v"
+    ? "version"
+    : nearestName(name.replace(/^-+/, ""), ["version", "help"]);
   const parser = createParser("zarr-parts", io.print, () =>
     new UsageError(
-      `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`,
+      option === undefined
+        ? `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`
+        : `Unknown option ${name}; did you mean --${option}?`,
     ))
     .usage("COMMAND [arguments]")
     .helpCommand(false)

@@ -501,6 +501,20 @@ Deno.test("convert and verify take their share from a scheduler, and finish with
   });
 });
 
+Deno.test("options before a command are answered with what is meant", async () => {
+  const cases: Record<string, RegExp> = {
+    "--verson":
+      /^zarr-parts: Unknown option --verson; did you mean --version\?\n$/,
+    "-v": /^zarr-parts: Unknown option -v; did you mean --version\?\n$/,
+    "--deep": /^zarr-parts: Expected a command before --deep, such as /,
+  };
+  for (const [option, message] of Object.entries(cases)) {
+    const { code, err } = await runCli(option);
+    assertEquals(code, 2);
+    assertMatch(err, message);
+  }
+});
+
 Deno.test("convert stops at Ctrl-C, says how to go on, and goes on", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(`${folder}/a`);

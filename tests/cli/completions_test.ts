@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import { VALUES } from "../../src/cli/completions_command.ts";
 import { runCli } from "./run_cli.ts";
 
 /** Returns what bash would complete a command line to, by the script for it. */
@@ -24,7 +25,22 @@ Deno.test({
   async fn() {
     const { code, out, err } = await runCli("completions", "bash");
     assertEquals([code, err], [0, ""]);
-    assertEquals(await completed(out, "zarr-parts "), Object.keys(COMMANDS));
+    assertEquals(
+      await completed(out, "zarr-parts "),
+      [...Object.keys(COMMANDS), "help", "--help", "--version"],
+    );
+    assertEquals(await completed(out, "zarr-parts help con"), ["convert"]);
+    assertEquals(
+      await completed(out, "zarr-parts completions "),
+      ["bash", "zsh", "fish"],
+    );
+    // Bash divides words at "=".
+    for (const words of ["--container ", "--container =", "--container = "]) {
+      assertEquals(
+        await completed(out, `zarr-parts convert a ${words}`),
+        ["tiff", "zip"],
+      );
+    }
     assertEquals(await completed(out, "zarr-parts con"), ["convert"]);
     assertEquals(
       await completed(out, "zarr-parts convert a --re"),
@@ -36,9 +52,18 @@ Deno.test({
     );
     // Paths are completed by the shell itself.
     assertEquals(await completed(out, "zarr-parts verify te"), []);
-    const zsh = await runCli("completions", "zsh");
-    assertStringIncludes(zsh.out, `bashcompinit\n${out}`);
   },
+});
+
+Deno.test("completions suggests values that options have, and that commands take", async () => {
+  const helps = await Promise.all(
+    Object.keys(COMMANDS).map((name) => runCli(name, "--help")),
+  );
+  const help = helps.map(({ out }) => out.replaceAll(/\s+/g, " ")).join("\n");
+  for (const [name, values] of Object.entries(VALUES)) {
+    const [, text] = new RegExp(` --${name} <[A-Z]+> (.*?) -`).exec(help)!;
+    for (const value of values) assertStringIncludes(text!, value);
+  }
 });
 
 Deno.test("completions prints the options for fish, and refuses other shells", async () => {
