@@ -37,12 +37,12 @@ export function completionsCommand(
     name: "completions",
     operands: ["SHELL"],
     summary:
-      "Prints a script that lets a shell, bash, zsh or fish, complete commands, options and paths after zarr-parts. Shells read it from their folder of completions, or by: source <(zarr-parts completions bash)",
+      "Prints a script that lets a shell, bash, zsh or fish, complete commands, options and paths after zarr-parts. Shells read it from their folder of completions, such as ~/.config/fish/completions/zarr-parts.fish, or by: source <(zarr-parts completions bash)",
     options: {},
     examples: [
-      "source <(zarr-parts completions bash)",
-      "zarr-parts completions zsh > ~/.zfunc/_zarr-parts",
-      "zarr-parts completions fish > ~/.config/fish/completions/zarr-parts.fish",
+      "zarr-parts completions bash",
+      "zarr-parts completions zsh",
+      "zarr-parts completions fish",
     ],
     async run({ operands: [shell = ""] }, io) {
       if (!Object.hasOwn(SCRIPTS, shell)) {

@@ -120,9 +120,11 @@ function runOverview(args: readonly string[], io: Io): number {
       }`,
     );
   }
-  const option = name === "-v"
-    ? "version"
-    : nearestName(name.replace(/^-+/, ""), ["version", "help"]);
+  const typed = name.replace(/^-+/, "");
+  const option = nearestName(
+    typed === "v" ? "version" : typed,
+    ["version", "help"].filter((each) => each[0] === typed[0]),
+  );
   const parser = createParser("zarr-parts", io.print, () =>
     new UsageError(
       option === undefined
