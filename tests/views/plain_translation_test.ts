@@ -1,7 +1,8 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { createArrayChunks, MemoryStore, plainView } from "../../mod.ts";
-import { isTranslated } from "../../src/views/plain_view.ts";
+import { changeNodes } from "../../src/metadata/node_documents.ts";
+import { isTranslated, PLAIN as VIEW } from "../../src/views/plain_view.ts";
 import {
   encodeJson,
   groupMetadata,
@@ -12,7 +13,22 @@ import {
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
-import { fromPlain, toPlain } from "../support/plain_documents.ts";
+
+/** Converts a document, and its consolidated metadata, to its plain view. */
+function toPlain(document: unknown): unknown {
+  return changeNodes(document, VIEW.toShown);
+}
+
+/** Converts a document that is written through a plain view to the one that is stored. */
+function fromPlain(
+  document: unknown,
+  stored: ReadonlyMap<string, unknown>,
+): unknown {
+  return changeNodes(
+    document,
+    (node, path) => VIEW.toStored(node, stored.get(path)),
+  );
+}
 
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const PLAIN = arrayMetadata();
