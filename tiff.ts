@@ -49,5 +49,6 @@ export {
   type TiffPage,
   type TiffPlace,
   type TiffResolution,
+  type TiffValues,
   verifyAdopted,
 } from "./src/containers/mod.ts";

@@ -146,6 +146,7 @@ const FITTING = {
           ? georeference(metadata)
           : told.georeference;
         return tiffContainer(metadata, {
+          values: told.values,
           ...!args.has("nodata") && { noData: told.noData },
           ...options,
           bands,

@@ -37,6 +37,7 @@ export type {
   TiffMapPlace,
   TiffOptions,
   TiffResolution,
+  TiffValues,
 } from "./tiff/tiff_options.ts";
 export type {
   TiffAxis,

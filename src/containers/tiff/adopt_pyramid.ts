@@ -47,6 +47,7 @@ import {
   type TiffLevel,
   tiffsToRead,
 } from "./tiffs_to_adopt.ts";
+import { valueAttributes } from "./value_attributes.ts";
 
 /**
  * Makes a group of TIFF files with overviews: its arrays `0`, `1` and so on are the
@@ -133,8 +134,13 @@ export async function adoptPyramid(
   const { levels, areBandsFirst, notes } = levelsOf(read, !isNested);
   progress.total = toRead.length + levels.length * written;
   const paths = levels.map((_, i) => isNested ? `${i}/${VARIABLE}` : `${i}`);
+  const values = await valueAttributes(
+    read.flatMap(({ picture }) => picture.values),
+    levels[0]!.shard.dataType,
+  );
   const documents = documentsOf(read, levels, place, paths, {
     ...options,
+    values: values.attributes,
     encoding,
     name: options.name ?? read[0]!.series?.name ?? path.split("/").at(-1)!,
     dimensionNames: options.dimensionNames ??
@@ -192,6 +198,7 @@ export async function adoptPyramid(
       ...notesOnStarts(files, encoding),
       ...notes,
       ...placeNotes,
+      ...values.notes,
       ...documents.notes,
       ...isLeft
         ? [
@@ -302,13 +309,17 @@ function documentsOf(
   levels: readonly TiffLevel[],
   place: GeoPlace | undefined,
   paths: readonly string[],
-  options: AdoptPyramidOptions & { encoding: ChunkKeyEncoding; name: string },
+  options: AdoptPyramidOptions & {
+    encoding: ChunkKeyEncoding;
+    name: string;
+    values: Readonly<Record<string, unknown>>;
+  },
 ): {
   arrays: ArrayMetadata[];
   group: Record<string, unknown>;
   notes: readonly string[];
 } {
-  const { encoding, name, dimensionNames, attributes } = options;
+  const { encoding, name, dimensionNames, attributes, values } = options;
   const { series } = files[0]!;
   const [{ shard }] = levels as [TiffLevel];
   const dimensions = pictureNames(shard, options);
@@ -328,12 +339,19 @@ function documentsOf(
     arrays: levels.map(({ shard, mosaic, geo }) =>
       metadataOf(shard, mosaic, encoding, {
         dimensionNames,
-        attributes: dimensions && geoArrayAttributes(place, geo, dimensions),
+        attributes: orNone({
+          ...values,
+          ...dimensions && geoArrayAttributes(place, geo, dimensions),
+        }),
       })
     ),
     group: joinAttributes(pyramid.attributes, attributes),
     notes: pyramid.notes,
   };
+}
+
+function orNone<T extends object>(members: T): T | undefined {
+  return Object.keys(members).length > 0 ? members : undefined;
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   type TiffLevel,
   tiffsToRead,
 } from "./tiffs_to_adopt.ts";
+import { valueAttributes } from "./value_attributes.ts";
 
 /**
  * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
@@ -120,7 +121,12 @@ export async function adoptTiffs(
     storeOptions,
   );
   const level = levelOf(read, 0);
-  const { metadata, notes } = withPlace(read, level, encoding, options);
+  const { metadata, notes } = await withAttributes(
+    read,
+    level,
+    encoding,
+    options,
+  );
   return await adoptFiles(store, path, metadata, level.files, {
     ...options,
     notes: [
@@ -133,24 +139,31 @@ export async function adoptTiffs(
   });
 }
 
-/** The metadata of an array, whose attributes have the place of its files on the earth. */
-function withPlace(
+/** The metadata of an array, whose attributes have the place of its files on the earth, and what its elements mean. */
+async function withAttributes(
   files: readonly ReadFile[],
   { shard, mosaic, geo }: TiffLevel,
   encoding: ChunkKeyEncoding,
   options: AdoptTiffsOptions,
-): { metadata: ArrayMetadata; notes: readonly string[] } {
+): Promise<{ metadata: ArrayMetadata; notes: readonly string[] }> {
   const { place, notes } = geoPlaceOfTiffs(files);
   const dimensions = pictureNames(shard, options);
+  const values = await valueAttributes(
+    files.flatMap(({ picture }) => picture.values),
+    shard.dataType,
+  );
   const attributes = joinAttributes(
-    dimensions === undefined ? {} : geoArrayAttributes(place, geo, dimensions),
+    {
+      ...values.attributes,
+      ...dimensions && geoArrayAttributes(place, geo, dimensions),
+    },
     options.attributes,
   );
   const metadata = metadataOf(shard, mosaic, encoding, {
     ...options,
     ...Object.keys(attributes).length > 0 && { attributes },
   });
-  return { metadata, notes };
+  return { metadata, notes: [...notes, ...values.notes] };
 }
 
 /** Returns notes on series and overviews that are not adopted. */

@@ -122,6 +122,7 @@ function describePage(
   const bits = packedBits(tags) ?? coreDataType(dataType ?? "")?.bits;
   const tiles = attempt(() => pageTilesOf(tags, shape, bits!, file));
   const description = tags.text("description");
+  const gdalMetadata = tags.text("gdalMetadata");
   const place = placeOf(tags);
   const noData = noDataOf(tags.text("gdalNoData"), dataType);
   return {
@@ -136,6 +137,7 @@ function describePage(
     ...problem !== undefined && { problem },
     ...isDamaged ? { isDamaged } : {},
     ...description !== undefined && { description },
+    ...gdalMetadata !== undefined && { gdalMetadata },
     ...place && { place },
   };
 }

@@ -217,7 +217,8 @@ class DirectoryReader {
       const longest = this.#listed.length === 0
         ? LONGEST_VALUE
         : LONGEST_DESCRIPTION;
-      const isLeftOut = tag === TAG.description && length > longest;
+      const isText = tag === TAG.description || tag === TAG.gdalMetadata;
+      const isLeftOut = isText && length > longest;
       if (length === 0 || isLeftOut) continue;
       const extent = this.#extentOf(tag, length, view, at, offset);
       entries.set(tag, { type, extent });

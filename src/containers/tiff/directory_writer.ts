@@ -1,4 +1,5 @@
 import type { ShardIndex } from "../../shards/mod.ts";
+import { gdalMetadata } from "./gdal_metadata.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
 import { sizeOfType, TAG, TYPE, UNREAD_TAG } from "./tiff_tags.ts";
@@ -244,7 +245,7 @@ export function pageFields(
   const { omeXml } = options;
   const shared: Field[] = [
     ...pictureFields(array, picture),
-    ...descriptiveFields(array, options),
+    ...descriptiveFields(array, picture, options),
     ...options.georeference
       ? georeferenceFields(array, picture, options.georeference)
       : [],
@@ -305,9 +306,14 @@ function pictureFields(
 }
 
 function descriptiveFields(
-  { fillBytes, fillValue }: TiffArray,
-  { description, resolution, noData, sparse }: PageOptions,
+  { fillBytes, fillValue, axes, shardShape }: TiffArray,
+  { shard, shape }: Picture,
+  { description, resolution, noData, sparse, values = {} }: PageOptions,
 ): Field[] {
+  const { bands } = axes;
+  const metadata = bands === undefined
+    ? gdalMetadata(values, 1, 0)
+    : gdalMetadata(values, shape[bands]!, shard[bands]! * shardShape[bands]!);
   // Readers fill sparse tiles with zeros unless GDAL_NODATA has another value.
   const missing = noData ??
     (sparse && fillBytes.some((byte) => byte !== 0) ? fillValue : undefined);
@@ -324,6 +330,9 @@ function descriptiveFields(
         ]] as const,
       ]
       : [],
+    ...metadata === undefined
+      ? []
+      : [[TAG.gdalMetadata, "ascii", metadata] as const],
     ...missing === undefined
       ? []
       : [[TAG.gdalNoData, "ascii", numberText(missing)] as const],

@@ -1,6 +1,7 @@
 import { describe } from "../../errors/mod.ts";
 import type { TiffArray, TiffDataType } from "./tiff_array.ts";
 import type { OmeImage } from "./tiff_options.ts";
+import { type Attributes, element } from "./xml_element.ts";
 
 /** The part of an array that a file holds. */
 interface Part {
@@ -190,10 +191,6 @@ export function omeXml(
   }`;
 }
 
-type Attributes = Readonly<
-  Record<string, string | number | boolean | undefined>
->;
-
 /** The physical sizes of pixels, and the time between two planes. */
 function physicalSizes({ axes, scale, units }: OmeImage): Attributes {
   const sizes: Record<string, string | number | undefined> = {};
@@ -294,42 +291,4 @@ function coordinates(shape: readonly number[]): number[][] {
 
 function countOf(axes: readonly number[], shape: readonly number[]): number {
   return axes.reduce((product, axis) => product * shape[axis]!, 1);
-}
-
-/**
- * An element of XML with escaped attributes; those that are `undefined` are left out. The
- * library that reads XML is loaded on first use, which a container cannot wait for.
- */
-function element(
-  name: string,
-  attributes: Attributes,
-  children: readonly string[] = [],
-): string {
-  const text = Object.entries(attributes)
-    .flatMap(([key, value]) =>
-      value === undefined ? [] : [` ${key}="${escaped(String(value))}"`]
-    )
-    .join("");
-  return children.length === 0
-    ? `<${name}${text}/>`
-    : `<${name}${text}>${children.join("")}</${name}>`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-};
-
-/**
- * Escapes a text for an attribute. Bio-Formats reads no characters by their numbers, such as
- * `&#181;`; so those that XML does not have are left out, and ends of lines are spaces.
- */
-function escaped(text: string): string {
-  return text.toWellFormed()
-    .replaceAll(/\s/g, " ")
-    // deno-lint-ignore no-control-regex
-    .replaceAll(/[\0-\x1f\ufffe\uffff]/g, "")
-    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
 }

@@ -15,6 +15,7 @@ import {
   stacked,
   type TiffShard,
 } from "./tiff_shard.ts";
+import { type PageValues, pageValues } from "./value_attributes.ts";
 
 /** The pages of a file that are adopted. */
 export interface PageSelection {
@@ -33,6 +34,8 @@ export interface TiffPicture {
   readonly width: number;
   /** The place on the earth, if all selected pages that have one agree. */
   readonly place: TiffPlace | undefined;
+  /** What the elements of the selected pages mean. */
+  readonly values: readonly PageValues[];
 }
 
 /** A file whose directories were read. */
@@ -109,7 +112,7 @@ function pictureOf(pages: readonly TiffPage[]): TiffPicture {
     ),
   );
   const [place] = places.size === 1 ? places.values() : [];
-  return { height, width, place };
+  return { height, width, place, values: pages.map(pageValues) };
 }
 
 /** Reads the pages of a file that are adopted. */

@@ -2,7 +2,6 @@ import { ArrayChunks, arrayRoot, readDocument } from "../../arrays/mod.ts";
 import { checkOptions, MetadataError, SIGNAL } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
-  decodeXarrayFillValue,
   isMembers,
   isWhole,
   type Members,
@@ -32,6 +31,7 @@ import { channelOf, imageOf, numbersOf } from "./ome_attributes.ts";
 import { isOmeType } from "./ome_xml.ts";
 import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
 import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
+import { readValueAttributes } from "./value_attributes.ts";
 
 /**
  * Reads options of `tiffContainer` from the attributes of an array and of the groups around
@@ -52,7 +52,8 @@ import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
  * can represent them.
  *
  * The missing element comes from `_FillValue`, also as xarray encodes it, or `missing_value`
- * (CF). In arrays of Zarr v2 that xarray has written, it is the fill value.
+ * (CF). `scale_factor`, `add_offset`, `units` and `long_name` tell the scale, the unit and
+ * the names of bands.
  *
  * Sources: https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/geo-proj;
  * CF 1.12, https://cfconventions.org; https://gdal.org/en/stable/drivers/raster/zarr.html;
@@ -101,7 +102,9 @@ export async function readTiffOptions(
     bands?: TiffOptions["bands"];
     georeference?: boolean | undefined;
   } = {},
-): Promise<Pick<TiffOptions, "bands" | "georeference" | "ome" | "noData">> {
+): Promise<
+  Pick<TiffOptions, "bands" | "georeference" | "ome" | "noData" | "values">
+> {
   assertStore(store);
   checkOptions(
     { bands, ...options },
@@ -115,28 +118,23 @@ export async function readTiffOptions(
   const array: ArrayPlace = { path, metadata, axes };
   const ome = await omeOf(nodes, array);
   const place = georeference ? await placeOf(nodes, array) : undefined;
-  const noData = noDataOf(metadata);
+  const areChannels = ome !== undefined && bands === "auto" &&
+    axes.bands !== undefined && axes.bands < axes.x;
   return {
     ...place && { georeference: place },
-    ...noData !== undefined && { noData },
+    ...readValueAttributes(
+      metadata.attributes,
+      metadata.data_type,
+      axes.bands === undefined || areChannels ? 1 : metadata.shape[axes.bands]!,
+    ),
     // OME-TIFF has a page for each channel, and only colors as bands of one page.
     ...ome && {
       ome,
       ...bands === "auto" && axes.bands !== undefined && {
-        bands: axes.bands > axes.x ? "last" : undefined,
+        bands: areChannels ? undefined : "last",
       },
     },
   };
-}
-
-/** The element that stands for missing data by the attributes of CF. */
-function noDataOf(
-  { data_type, attributes }: ArrayMetadata,
-): number | bigint | undefined {
-  if (typeof data_type !== "string" || !isMembers(attributes)) return undefined;
-  const { _FillValue, missing_value } = attributes;
-  return decodeXarrayFillValue(_FillValue, data_type) ??
-    decodeXarrayFillValue(missing_value, data_type);
 }
 
 /** An array in a store. */

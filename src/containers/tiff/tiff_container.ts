@@ -218,9 +218,15 @@ const COMPLEX = 6;
 function assertPixels(
   { axes, shape, shardShape, bits, sampleFormat, fillBytes, fillValue }:
     TiffArray,
-  { colors, sparse, noData }: TiffOptions,
+  { colors, sparse, noData, values }: TiffOptions,
 ): void {
   const count = axes.bands === undefined ? 1 : shape[axes.bands]!;
+  const names = values?.description;
+  if (Array.isArray(names) && names.length !== count) {
+    throw new RangeError(
+      `Expected values.description with one name for each of the ${count} bands, found ${names.length}`,
+    );
+  }
   if (colors === "rgb" && (count < 3 || sampleFormat !== 1 || bits > 16)) {
     throw new RangeError(
       `Expected three or more bands of uint8 or uint16 for colors: "rgb", found ${count} of ${bits} bits: leave out colors, or name the dimension of the bands by bands: "first" or "last"`,

@@ -54,6 +54,34 @@ export interface TiffOptions {
   georeference?: TiffGeoreference | TiffMapPlace | undefined;
   /** The element that stands for missing data, for the tag GDAL_NODATA. */
   noData?: number | bigint | undefined;
+  /** What the elements mean, for the tag GDAL_METADATA. */
+  values?: TiffValues | undefined;
+}
+
+/**
+ * What the elements of an array mean.
+ *
+ * @example Hundredths of a kelvin, from 273.15 K on
+ * ```ts
+ * import type { TiffValues } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const values: TiffValues = {
+ *   scale: 0.01,
+ *   offset: 273.15,
+ *   unit: "K",
+ *   description: "Temperature",
+ * };
+ * ```
+ */
+export interface TiffValues {
+  /** The number by which elements are multiplied. Defaults to 1. */
+  scale?: number | undefined;
+  /** The number that is added to elements once they are multiplied. Defaults to 0. */
+  offset?: number | undefined;
+  /** The unit of the results, such as `"m"`. */
+  unit?: string | undefined;
+  /** The name of every band, or a list of one name for each band of the array. */
+  description?: string | readonly string[] | undefined;
 }
 
 /**
@@ -219,12 +247,26 @@ const OPTIONS: OptionRules<TiffOptions> = {
     expected: "a number or a bigint",
     isValid: (value) => typeof value === "number" || typeof value === "bigint",
   },
+  values: {
+    expected:
+      "scale and offset as finite numbers, and unit and description as texts without the character NUL, where description may be a list",
+    isValid: areValues,
+  },
 };
 
 /** Refuses options that are unknown or of a wrong type. */
 export function assertTiffOptions(options: TiffOptions): void {
   checkOptions(options, OPTIONS, "tiffContainer");
   checkExclusive(options, [["description", "ome"]]);
+}
+
+function areValues(value: unknown): boolean {
+  const { scale = 1, offset = 0, unit = "", description = "", ...others } =
+    Object(value);
+  const names = Array.isArray(description) ? description : [description];
+  return typeof value === "object" && value !== null &&
+    areNumbers([scale, offset]) && isText(unit) && names.every(isText) &&
+    Object.keys(others).length === 0;
 }
 
 function isText(value: unknown): boolean {

@@ -89,6 +89,8 @@ export interface TiffPage {
   readonly isDamaged?: boolean;
   /** The tag ImageDescription, unless it has more than 1 MiB, or 16 MiB in the first page. */
   readonly description?: string;
+  /** The tag GDAL_METADATA, XML with the scales and units of bands, unless it has more than 1 MiB, or 16 MiB in the first page. */
+  readonly gdalMetadata?: string;
   /** The place on the earth, if the page has tags of GeoTIFF. */
   readonly place?: TiffPlace;
 }
