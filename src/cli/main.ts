@@ -121,10 +121,10 @@ function runOverview(args: readonly string[], io: Io): number {
     );
   }
   const typed = name.replace(/^-+/, "");
-  const option = nearestName(
-    typed === "v" ? "version" : typed,
-    ["version", "help"].filter((each) => each[0] === typed[0]),
-  );
+  const nearest = typed === "v"
+    ? "version"
+    : nearestName(typed, ["version", "help"]);
+  const option = nearest?.[0] === typed[0] ? nearest : undefined;
   const parser = createParser("zarr-parts", io.print, () =>
     new UsageError(
       option === undefined
