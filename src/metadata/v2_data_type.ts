@@ -225,7 +225,8 @@ function floatFill(value: unknown): unknown {
   if (typeof number === "string") {
     if (/^(?:NaN|-?Infinity)$/.test(number)) return number;
     if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(number)) {
-      return Number(number);
+      const parsed = Number(number);
+      return Number.isFinite(parsed) ? parsed : String(parsed);
     }
     const [, sign, word] = /^([+-]?)(nan|inf(?:inity)?)$/i.exec(number) ?? [];
     if (word !== undefined) {

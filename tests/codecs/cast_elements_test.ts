@@ -109,6 +109,26 @@ Deno.test("castValues makes floats integers without their fraction, and rounds b
   const floats = Float64Array.of(1.9, -1.9, 0.5, -0.5);
   assertEquals([...castValues(floats, "int8")], [1, -1, 0, 0]);
   assertEquals([...castValues(floats, "uint64")], [1n, 2n ** 64n - 1n, 0n, 0n]);
+  const outside = [
+    -1e19,
+    -(2 ** 64),
+    1e19,
+    2 ** 63,
+    -(2 ** 63),
+    NaN,
+    -Infinity,
+  ];
+  for (const to of ["int64", "uint64"] as const) {
+    // What processors of the x86 family make of floats that are outside.
+    assertEquals(
+      [...castValues(Float64Array.from(outside), to)],
+      outside.map((value) => {
+        const isUnsigned = to === "uint64" && value >= 0;
+        const found = isUnsigned ? BigInt(value) : -(2n ** 63n);
+        return to === "uint64" ? BigInt.asUintN(64, found) : found;
+      }),
+    );
+  }
   // Halfway between two floats of 32 bits, and one more: by way of 64 bits, both are even.
   const middle = 2n ** 60n + 2n ** 36n;
   const [even, above] = castValues(

@@ -112,6 +112,18 @@ const INVALID: [
     "/configuration/astype",
     "float32",
   ],
+  [
+    "numcodecs.quantize",
+    { digits: 401, dtype: "<f4" },
+    "/configuration/digits",
+    "float32",
+  ],
+  [
+    "numcodecs.quantize",
+    { digits: -401, dtype: "<f4" },
+    "/configuration/digits",
+    "float32",
+  ],
   ["numcodecs.quantize", { digits: 1.5 }, "/configuration/digits", "float32"],
   ["numcodecs.quantize", {}, "/configuration/digits", "float32"],
   ["numcodecs.astype", {}, "/configuration/encode_dtype"],
@@ -272,6 +284,11 @@ const DAMAGED: [
     8,
     0,
   ], "no new dictionary"],
+  // A new dictionary and properties of lc 3 and lp 2.
+  ["numcodecs.lzma", { format: 3, filters: [{ id: 33 }] }, [
+    ...[0xe0, 0, 7, 0, 5, 21],
+    ...[0, 0, 0, 0, 0, 0, 0],
+  ], "lc + lp above 4"],
   ["numcodecs.shuffle", {}, [1, 2, 3], "no multiple of its elementsize, 2"],
   ["numcodecs.crc32", {}, [1, 2, 3], "is 3 bytes long"],
 ];

@@ -255,8 +255,14 @@ Deno.test("adoptV2 finds the nodes of a store that cannot list in its consolidat
   );
   const memory = new MemoryStore(values);
   const store = observed(memory, () => {}, ["get", "set", "delete"]);
-  const { written } = await adoptV2(store, { removeV2: true });
+  const { written, removed } = await adoptV2(store, { removeV2: true });
   assertEquals(written, ["/b/zarr.json", "/a/zarr.json", "/zarr.json"]);
+  assertEquals(
+    [...removed].sort(),
+    // The consolidated metadata does not name /b/c.
+    [...values.keys()]
+      .filter((key) => /\/\.z/.test(key) && !key.startsWith("/b/c/")).sort(),
+  );
   assertEquals(await memory.get("/a/.zattrs"), undefined);
 });
 

@@ -114,6 +114,8 @@ const FILLS: [dtype: unknown, fill: string, expected: unknown][] = [
   ["<f4", '"nan"', "NaN"],
   ["<f4", "-Infinity", "-Infinity"],
   ["<f4", '"-inf"', "-Infinity"],
+  ["<f4", '"1e999"', "Infinity"],
+  ["<f4", '"-1e999"', "-Infinity"],
   ["<f4", '"1e3"', 1000],
   ["<c8", "null", [0, 0]],
   ["<c8", "2.5", [2.5, 0]],
@@ -336,6 +338,7 @@ const CODECS: Record<string, [changes: Json, codecs: unknown[]]> = {
         { id: "crc32c", location: "start" },
         { id: "fletcher32" },
         { id: "jenkins_lookup3", initval: 5, prefix: null },
+        { id: "jenkins_lookup3", initval: 0 },
       ],
     },
     [
@@ -346,6 +349,7 @@ const CODECS: Record<string, [changes: Json, codecs: unknown[]]> = {
       numcodecs("crc32c", { location: "start" }),
       numcodecs("fletcher32", {}),
       numcodecs("jenkins_lookup3", { initval: 5, prefix: null }),
+      numcodecs("jenkins_lookup3", { initval: 0, prefix: null }),
     ],
   ],
   "a string": [
@@ -470,6 +474,8 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
   [{ dtype: "|u1", fill_value: 256 }, "/fill_value", "from 0 to 255"],
   [{ dtype: "|b1", fill_value: "no" }, "/fill_value", "true or false"],
   [{ dtype: "<c8", fill_value: [1] }, "/fill_value", "imaginary"],
+  [{ dtype: "<c8", fill_value: [1, 2, 3] }, "/fill_value", "imaginary"],
+  [{ dtype: "<c8", fill_value: {} }, "/fill_value", "imaginary"],
   [{ dtype: "<c8", fill_value: [1, {}] }, "/fill_value/1", "a number"],
   [{ dtype: "|S2", fill_value: "YWJj" }, "/fill_value", "at most 2 bytes"],
   [{ dtype: "|S2", fill_value: "a" }, "/fill_value", "Base64"],

@@ -348,8 +348,13 @@ function channelsOf(
   elements: readonly Element[],
   count: number,
 ): { channels?: PyramidChannel[] } {
+  const samplesOf = (element: Element) =>
+    Math.min(numberOf(element, "SamplesPerPixel", 1), count);
+  const total = elements.reduce((sum, each) => sum + samplesOf(each), 0);
+  // Before there is an object for each.
+  if (total !== count) return {};
   const channels = elements.flatMap((element) => {
-    const samples = Math.min(numberOf(element, "SamplesPerPixel", 1), count);
+    const samples = samplesOf(element);
     const { "@Name": label, "@Color": color } = element;
     const own: PyramidChannel = {
       ...typeof label === "string" && label !== "" && { label },
@@ -359,8 +364,7 @@ function channelsOf(
       ? RGB.map((color) => ({ ...own, color }))
       : Array.from({ length: samples }, () => own);
   });
-  const isTold = channels.length === count &&
-    channels.some((channel) => Object.keys(channel).length > 0);
+  const isTold = channels.some((channel) => Object.keys(channel).length > 0);
   return isTold ? { channels } : {};
 }
 

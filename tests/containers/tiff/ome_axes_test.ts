@@ -166,6 +166,51 @@ Deno.test("readSeries reads sizes, units, and the names and colors of channels",
   assertEquals(other!.series.channels, undefined);
 });
 
+Deno.test("readSeries gives each sample of a channel its name and color", async () => {
+  const cases: [
+    bands: number,
+    count: number,
+    content: string,
+    channels: unknown,
+  ][] = [
+    [3, 3, '<Channel SamplesPerPixel="3" Name="a"/>', [
+      { label: "a", color: "FF0000" },
+      { label: "a", color: "00FF00" },
+      { label: "a", color: "0000FF" },
+    ]],
+    [
+      2,
+      4,
+      '<Channel SamplesPerPixel="2" Name="a"/><Channel SamplesPerPixel="2" Color="65535"/>',
+      [
+        ...[{ label: "a" }, { label: "a" }],
+        ...[{ color: "0000FF" }, { color: "0000FF" }],
+      ],
+    ],
+    [1, 1, '<Channel Name="a"/>', [{ label: "a" }]],
+    [1, 1, '<Channel SamplesPerPixel="9" Name="a"/>', [{ label: "a" }]],
+    // As many as the samples, or none.
+    [3, 3, '<Channel SamplesPerPixel="2" Name="a"/>', undefined],
+    [1, 1, '<Channel Name="a"/><Channel Name="b"/>', undefined],
+    [
+      65535,
+      65535,
+      '<Channel SamplesPerPixel="65535" Name="a"/>'.repeat(1e4),
+      undefined,
+    ],
+    [1, 1, "<Channel/>", undefined],
+  ];
+  for (const [bands, count, content, channels] of cases) {
+    const ome = omeOf(
+      `SizeT="1" SizeC="${count}" SizeZ="1" DimensionOrder="XYZCT"`,
+      content,
+    );
+    const pages = pagesOf(count / bands, ome, bands);
+    const { series } = (await readSeries(pages, undefined, "File"))!;
+    assertEquals(series.channels, channels as typeof series.channels);
+  }
+});
+
 const UUID = 'UUID="urn:uuid:1"';
 const OTHER =
   '<TiffData IFD="0" FirstZ="3"><UUID FileName="b.ome.tif">urn:uuid:2</UUID></TiffData>';

@@ -122,6 +122,8 @@ const PLACES: Case[] = [
   ["GeoKeys beside points of adopted files", {}, { ...spatial, geotiff: { geoKeyDirectory: UTM, modelTiepoint: [1] } }, {}, PLACED],
   ["points", {}, { ...spatial, ...code, "spatial:registration": "node" }, {}, { ...PLACED, geoKeyDirectory: UTM.with(11, 2) }],
   ["a box", {}, { "spatial:bbox": [500, 100, 2000, 900], ...code }, {}, PLACED],
+  ["a box of points", {}, { "spatial:bbox": [500, 120, 1970, 900], ...code, "spatial:registration": "node" }, {}, { ...PLACED, geoKeyDirectory: UTM.with(11, 2) }],
+  ["a box of points of the group", { "spatial:registration": "node" }, { "spatial:bbox": [500, 120, 1970, 900], ...code }, {}, { ...PLACED, geoKeyDirectory: UTM.with(11, 2) }],
   ["a place of the group", { ...spatial, ...code }, {}, {}, PLACED],
   ["a place of the group for another shape", { ...spatial, ...code, "spatial:shape": [80, 100] }, {}, {}, undefined],
   ["a level", { ...code, "spatial:transform": [15, 0, 500, 0, -10, 900], multiscales: { layout: [{ asset: "b" }, { asset: "a", "spatial:transform": TRANSFORM, "spatial:shape": [40, 50] }] } }, {}, {}, PLACED],
