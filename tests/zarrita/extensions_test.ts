@@ -1,7 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { FileSystemStore as ZarritaFiles } from "@zarrita/storage";
 import * as zarr from "zarrita";
 import {
+  ChecksumError,
+  encodeShard,
   FileSystemStore,
   HttpStore,
   MemoryStore,
@@ -10,9 +12,17 @@ import {
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
-import { copyInto } from "../support/in_parts.ts";
+import { countingBytes } from "../support/bytes.ts";
 import {
+  encodeJson,
+  groupMetadata,
+  readJson,
+  v2Metadata,
+} from "../support/documents.ts";
+import { copyInto, IN_PARTS } from "../support/in_parts.ts";
+import { arrayMetadata } from "../support/metadata.ts";
+import {
+  layoutOf,
   numbers,
   row,
   shardedMetadata,
@@ -152,4 +162,157 @@ Deno.test("setSharded and zarr.set write through withZarrParts into both file sy
       );
     });
   }
+});
+
+registerCodecs(zarr.registry);
+
+const CODECS = {
+  crc32c: ["bytes", "crc32c"],
+  zstd: ["bytes", { name: "zstd" }],
+  gzip: ["bytes", { name: "gzip", configuration: { level: 1 } }],
+};
+
+/** An array in which every chunk is garbage, and the key of a chunk. */
+async function garbage(
+  codecs: unknown[],
+  kind: "in shards" | "in parts" | "plain",
+): Promise<{ stored: MemoryStore; key: string }> {
+  const stored = new MemoryStore();
+  if (kind === "in shards") {
+    const metadata = shardedMetadata({}, { codecs });
+    await stored.set("/a/zarr.json", encodeJson(metadata));
+    const chunks = [undefined, countingBytes(20, 1)];
+    await stored.set("/a/c/1", encodeShard(chunks, layoutOf(metadata)));
+    return { stored, key: "/a/c/1" };
+  }
+  const metadata = arrayMetadata({
+    shape: [12],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [2] } },
+    codecs,
+    ...kind === "in parts" && IN_PARTS,
+  });
+  await stored.set("/a/zarr.json", encodeJson(metadata));
+  const name = kind === "in parts" ? "/a/c/3.bin" : "/a/c/3";
+  await stored.set(name as "/", countingBytes(18, 1));
+  if (kind === "in parts") await stored.set("/a/c/3.bin.crc", countingBytes(2));
+  else await stored.set(name as "/", countingBytes(20, 1));
+  return { stored, key: name };
+}
+
+async function failure(
+  reading: Promise<unknown>,
+): Promise<zarr.CodecPipelineError> {
+  const error = await reading.then(
+    () => new Error("Garbage was read"),
+    (error) => error,
+  );
+  assertInstanceOf(error, zarr.CodecPipelineError);
+  return error;
+}
+
+for (const [name, codecs] of Object.entries(CODECS)) {
+  for (const kind of ["in shards", "in parts", "plain"] as const) {
+    Deno.test(`zarr.get names the chunk that ${name} could not decode, for an array ${kind}`, async () => {
+      const { stored, key } = await garbage(codecs, kind);
+      const root = zarr.root(withZarrParts(stored)).resolve("a");
+      const array = await zarr.open(root, { kind: "array" });
+      for (
+        const read of [
+          () => zarr.get(array),
+          () => zarr.get(array, [6]),
+          () => array.getChunk([3]),
+          () => array.getChunk([3], { signal: new AbortController().signal }),
+        ]
+      ) {
+        const error = await failure(read());
+        assertEquals(error.codec, name);
+        assertEquals(error.direction, "decode");
+        assertEquals(error.chunkPath, key);
+        assertEquals(
+          error.message,
+          `Failed to decode chunk via codec "${name}" at ${key}`,
+        );
+        assert(error.stack!.includes(error.message));
+        if (name !== "crc32c") continue;
+        assertInstanceOf(error.cause, ChecksumError);
+        assertEquals(error.cause.key, key);
+      }
+      const write = zarr.set(array as never, [6], 1 as never);
+      assertEquals((await failure(write)).chunkPath, key);
+    });
+  }
+}
+
+Deno.test("zarr.get names the undecodable chunk of each concurrent read, and none of another array", async () => {
+  const { stored } = await garbage(CODECS.crc32c, "plain");
+  await stored.set("/a/c/1", countingBytes(21, 1));
+  const store = withZarrParts(stored);
+  const array = await zarr.open(zarr.root(store).resolve("a"), {
+    kind: "array",
+  });
+  const options = { signal: new AbortController().signal };
+  const errors = await Promise.all(
+    [3, 1, 3].map((c) => failure(array.getChunk([c], options))),
+  );
+  assertEquals(
+    errors.map((error) => error.chunkPath),
+    ["/a/c/3", "/a/c/1", "/a/c/3"],
+  );
+});
+
+Deno.test("zarr.open returns an instance of zarrita's Array, with its members", async () => {
+  const { stored } = await garbage(CODECS.zstd, "in shards");
+  const root = zarr.root(withZarrParts(stored)).resolve("a");
+  const array = await zarr.open(root, { kind: "array" });
+  assert(array instanceof zarr.Array);
+  assertEquals(array.shape, [12]);
+  assertEquals(array.chunks, [2]);
+  assertEquals(array.dtype, "uint8");
+  assertEquals(array.path, "/a");
+  assertEquals(array.attrs, undefined as never);
+  assert(array.is("uint8"));
+  assertEquals(array.resolve("c/0").path, "/a/c/0");
+  assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
+});
+
+Deno.test("zarr.open returns an array that names its chunks once, however often its store is wrapped and extended", async () => {
+  const { stored, key } = await garbage(CODECS.crc32c, "plain");
+  let calls = 0;
+  const counting = zarr.defineArrayExtension((array) => ({
+    getChunk(coordinates: number[]) {
+      calls++;
+      return array.getChunk(coordinates);
+    },
+  }));
+  for (const extensions of [0, 1, 2]) {
+    const arrayExtensions = Array(extensions).fill(counting);
+    const extend = zarr.defineStoreExtension(() => ({ arrayExtensions }));
+    for (const wraps of [1, 2, 3]) {
+      let store = withZarrParts(extend(stored) as never);
+      for (let i = 1; i < wraps; i++) store = withZarrParts(store) as never;
+      const root = zarr.root(store).resolve("a");
+      const array = await zarr.open(root, { kind: "array" });
+      calls = 0;
+      const error = await failure(array.getChunk([3]));
+      assertEquals(error.chunkPath, key, `${wraps} wraps`);
+      assertEquals(error.message.split(key).length, 2);
+      assertEquals(calls, extensions);
+      assertEquals(array.shape, [12]);
+    }
+  }
+});
+
+Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
+  const stored = new MemoryStore();
+  const metadata = v2Metadata({
+    shape: [4],
+    chunks: [2],
+    compressor: { id: "zstd", level: 1 },
+  });
+  await stored.set("/.zarray", encodeJson(metadata));
+  await stored.set("/0", countingBytes(20, 1));
+  const array = await zarr.open.v2(withZarrParts(stored), { kind: "array" });
+  const error = await zarr.get(array).then(() => undefined, (error) => error);
+  assertInstanceOf(error, Error);
+  assertEquals("chunkPath" in error && error.chunkPath, undefined);
 });
