@@ -210,7 +210,7 @@ export interface InspectedPart {
   readonly keySuffix: string;
   /** The size in bytes; `undefined` for the part that takes the rest. */
   readonly size: number | undefined;
-  /** The contents of the part, as far as its place tells: data, the index of a shard, the checksum of a chunk. */
+  /** The contents of the part, as far as they follow from its place: data, the index of a shard, the checksum of a chunk. */
   readonly holds: readonly ("data" | "index" | "checksum")[];
 }
 

@@ -47,8 +47,8 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
   /** Globs of the nodes of a group that are not copied, nor are the nodes below them. */
   readonly exclude?: string | readonly string[] | undefined;
   /**
-   * `"copy"` to copy arrays of a group as they are that cannot get the layout, such as arrays
-   * without shards with a container. By default, such an array is an error.
+   * `"copy"` to copy arrays of a group that cannot get the layout unchanged, such as arrays
+   * without shards if there is a container. By default, such an array is an error.
    */
   readonly others?: "copy" | undefined;
   /** The number of chunks that are copied at once, from 1. Default: 4. */
@@ -60,11 +60,11 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    */
   readonly threads?: ThreadPool | number | undefined;
   /**
-   * About the most bytes of chunks that are in memory at the same time with `recode`: half of
-   * it for elements, half for encoded chunks. Threads need memory for two chunks each beside
-   * it, and single chunks, and shards in a `container`, may need more. Less memory can mean
-   * that chunks are decoded several times. Default: 256 MiB or, for larger chunks, four of
-   * them for each thread, up to 2 GiB, but at least four of them.
+   * The approximate limit of the memory for chunks with `recode`, in bytes: half of it for
+   * elements, half for encoded chunks. Threads need memory for two chunks each in addition,
+   * and single chunks, and shards in a `container`, may need more. With less memory, chunks may
+   * be decoded several times. Default: 256 MiB or, for larger chunks, four of them for each
+   * thread, up to 2 GiB, but at least four of them.
    */
   readonly memory?: number | undefined;
   /**
@@ -90,7 +90,7 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    * and files. By default, such a node is an error.
    */
   readonly keepGoing?: boolean | undefined;
-  /** Whether nothing is written: the result then says what would be converted. */
+  /** Whether nothing is written. The result then describes what would be converted. */
   readonly dryRun?: boolean | undefined;
   /**
    * Copies one share of the chunks and files, and leaves out the metadata. Programs with
@@ -103,13 +103,13 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
   /**
    * Called after each chunk and each other file.
    *
-   * @param progress How far the conversion is.
+   * @param progress The counts of finished and of all chunks and files.
    */
   readonly onProgress?: ((progress: ConvertProgress) => void) | undefined;
 }
 
 /**
- * How far a conversion is.
+ * The progress of a conversion.
  *
  * @example
  * ```ts
@@ -272,7 +272,7 @@ export interface ConvertedArray {
   readonly metadata: ArrayMetadata;
   /** The number of stored chunks, or `undefined` if the source cannot list. */
   readonly chunks: number | undefined;
-  /** What `recode` does; `undefined` for an array whose chunks stay as they are encoded. */
+  /** The counts of a recoding; `undefined` for an array whose encoded chunks are copied. */
   readonly recoded?: RecodedChunks | undefined;
 }
 

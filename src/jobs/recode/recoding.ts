@@ -27,7 +27,7 @@ import {
 } from "./whole_shards.ts";
 
 /**
- * Another encoding of the elements of an array. What is not named stays as it is.
+ * Another encoding of the elements of an array. Members that are left out do not change.
  *
  * @example Inner chunks of 256 × 256 elements by zstd, in shards of 2048 × 2048
  * ```ts
@@ -40,9 +40,9 @@ export interface Recoding {
   /**
    * The codecs of chunks, or of inner chunks if there are shards: a text such as `"zstd:5"`,
    * `"blosc:lz4"` or `"none"`, or a list of such texts and of metadata of codecs. All codecs
-   * of the source are replaced, also a `transpose`, which stays for texts of any length. The
-   * codec from array to bytes is added if it is missing: that of the source if it is `bytes`,
-   * so that the byte order stays.
+   * of the source are replaced, also a `transpose`, except for texts of any length. If the
+   * codec from array to bytes is missing, it is added: `bytes` with the byte order of the source
+   * or, for texts of any length, the codec of the source.
    */
   readonly codecs?:
     | string
@@ -74,7 +74,7 @@ export function assertRecoding(recoding: Recoding): void {
   });
 }
 
-/** How the elements of an array are divided and encoded. */
+/** The division and the codecs of the elements of an array. */
 export interface ArrayEncoding {
   /** The shape of stored chunks: of shards, if there are some. */
   readonly objectShape: readonly number[];
@@ -273,7 +273,7 @@ function assertShape(
   );
 }
 
-/** Refuses shards that are no multiples of chunks, and says which ones would fit. */
+/** Refuses shards that are not multiples of chunks. The message has shards that would fit. */
 function assertShards(
   shards: readonly number[],
   chunks: readonly number[],
@@ -327,7 +327,7 @@ function codecsOf(
     }
     if (codec.name !== "sharding_indexed") continue;
     throw new RangeError(
-      'Expected the codecs of chunks, found "sharding_indexed"; the option "shards" says the shape of shards',
+      'Expected the codecs of chunks, found "sharding_indexed"; the option "shards" sets the shape of shards',
     );
   }
   const kinds = codecs.map(({ name }) => codecKind(name));
