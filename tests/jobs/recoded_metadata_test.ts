@@ -214,7 +214,7 @@ const MISTAKES: [recode: Recoding, message: string][] = [
   [{ codecs: "crc32c:1" }, "Expected no level of crc32c"],
   [{ codecs: "zstd,transpose" }, "transpose"],
   [{ codecs: "[nothing" }, "or their metadata as JSON"],
-  [{ codecs: '[{"name":"sharding_indexed"}]' }, '"shards" says the shape'],
+  [{ codecs: '[{"name":"sharding_indexed"}]' }, '"shards" sets the shape'],
 ];
 
 for (const [recode, message] of MISTAKES) {
