@@ -6,7 +6,7 @@ import { mosaicOf, tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { treeOf } from "../support/tree.ts";
-import { cliCommand, runCli, runCliIn } from "./run_cli.ts";
+import { runCli, runCliIn } from "./run_cli.ts";
 
 /** Writes files into a folder. Returns their paths. */
 async function writeFiles(
@@ -201,53 +201,6 @@ Deno.test("adopt refuses chunks with two extensions in a folder, and leaves none
       err,
       'c/0/1.tiff" does not have the name of a chunk: expected names such as c/0/1.tif in',
     );
-  });
-});
-
-Deno.test("adopt takes thousands of files", async () => {
-  await inTempDir(async (folder) => {
-    const place = `${folder}/many`;
-    const file = tiffOf(9);
-    const names = Array.from({ length: 3000 }, (_, i) => `tile_${i}_0.tif`);
-    const paths = await writeFiles(
-      place,
-      Object.fromEntries(names.map((name) => [name, file])),
-    );
-    const { code, out } = await runCli(
-      ...["adopt", ...paths, "--into", place],
-      ...["--template", "tile_{0}_{1}.tif"],
-    );
-    assertEquals(code, 0);
-    assertStringIncludes(out, "3,000 files adopted");
-  });
-});
-
-Deno.test("adopt stops at Ctrl-C, and removes the new indexes", async () => {
-  await inTempDir(async (folder) => {
-    const file = tiffOf(9);
-    const names = Array.from({ length: 3000 }, (_, i) => `tile_${i}_0.tif`);
-    await writeFiles(
-      folder,
-      Object.fromEntries(names.map((name) => [name, file])),
-    );
-    const [program, ...args] = cliCommand(
-      ["adopt", folder, "--into", folder, "--template", "tile_{0}_{1}.tif"],
-    );
-    const child = new Deno.Command(program!, {
-      args,
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    while (!await present(`${folder}/tile_0_0.tif.index`)) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    child.kill("SIGINT");
-    const { code, stderr } = await child.output();
-    assertEquals([code, new TextDecoder().decode(stderr)], [
-      130,
-      "The new indexes are removed: run the same command again to start over\nStopped\n",
-    ]);
-    assertEquals(Object.keys(await treeOf(folder)).length, 3000);
   });
 });
 

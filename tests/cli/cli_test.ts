@@ -517,43 +517,54 @@ Deno.test("options before a command are answered with what is meant", async () =
 
 Deno.test("convert stops at Ctrl-C, says how to go on, and goes on", async () => {
   await inTempDir(async (folder) => {
-    const store = new FileSystemStore(`${folder}/a`);
+    const store = new MemoryStore();
     const metadata = arrayMetadata({
-      shape: [3000],
+      shape: [40],
       dataType: "uint8",
       chunkShape: [1],
     });
     const chunks = await createArrayChunks(store, "", metadata);
-    for (let i = 0; i < 3000; i++) await chunks.set([i], Uint8Array.of(i));
-    const args = [
-      "convert",
-      `${folder}/a`,
-      `${folder}/b`,
-      "--concurrency",
-      "1",
-    ];
-    const [program, ...rest] = cliCommand(args);
-    const child = new Deno.Command(program!, {
-      args: rest,
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    while (!await present(`${folder}/b/c`)) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let i = 0; i < 40; i++) await chunks.set([i], Uint8Array.of(i));
+    const stored = `${folder}/b/c/9`;
+    // The server holds back a chunk until the program has been stopped.
+    const held = Promise.withResolvers<void>();
+    const stopped = Promise.withResolvers<void>();
+    const answer = storeHandler(store);
+    const { url, close } = serve(async (request) => {
+      if (new URL(request.url).pathname === "/c/20") {
+        held.resolve();
+        await stopped.promise;
+      }
+      return await answer(request);
+    });
+    try {
+      const args = ["convert", url, `${folder}/b`, "--concurrency", "1"];
+      const [program, ...rest] = cliCommand(args);
+      const child = new Deno.Command(program!, {
+        args: rest,
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      await held.promise;
+      assertEquals(await present(stored), true);
+      child.kill("SIGINT");
+      const { code, stderr } = await child.output();
+      stopped.resolve();
+      assertEquals(code, 130);
+      const text = new TextDecoder().decode(stderr);
+      assertStringIncludes(
+        text,
+        "run the same command with --resume to continue",
+      );
+      assertStringIncludes(text, "Stopped\n");
+      const again = await runCli(...args, "--resume", "--compare");
+      assertEquals([again.code, again.err], [0, ""]);
+      const copy = new FileSystemStore(`${folder}/b`);
+      assertEquals(await digestsOf(copy), await digestsOf(store));
+    } finally {
+      stopped.resolve();
+      await close();
     }
-    child.kill("SIGINT");
-    const { code, stderr } = await child.output();
-    assertEquals(code, 130);
-    const text = new TextDecoder().decode(stderr);
-    assertStringIncludes(
-      text,
-      "run the same command with --resume to continue",
-    );
-    assertStringIncludes(text, "Stopped\n");
-    const again = await runCli(...args, "--resume", "--compare");
-    assertEquals([again.code, again.err], [0, ""]);
-    const copy = new FileSystemStore(`${folder}/b`);
-    assertEquals(await digestsOf(copy), await digestsOf(store));
   });
 });
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { chooseStandardLibrary } from "../../tools/standard_library.ts";
-import type { Tool } from "../support/tools.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { testWith, type Tool } from "../support/tools.ts";
 
 /** Node on PATH, if its version is 20 or later. */
 export const NODE: Tool = await findNode();
@@ -62,4 +63,22 @@ export async function printed(
     .output();
   assert(success, new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout);
+}
+
+/** Tests that a program prints the same in Node, bundled, as in Deno. */
+export function testPrintsTheSame(what: string, program: string): void {
+  testWith(
+    NODE,
+    `the ${what} prints the same in Node as in Deno`,
+    async (node) => {
+      await inTempDir(async (folder) => {
+        const path = `${folder}/program.mjs`;
+        await bundle(program, path);
+        assertEquals(
+          await printed(node, [path]),
+          await printedInDeno(program),
+        );
+      });
+    },
+  );
 }

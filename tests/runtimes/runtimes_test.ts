@@ -2,13 +2,10 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
 import { fixture } from "../codecs/jpeg_fixtures.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
-import { testWith } from "../support/tools.ts";
-import { bundle, NODE, printed, printedInDeno } from "./programs.ts";
+import { printedInDeno, testPrintsTheSame } from "./programs.ts";
 
 const CORE = fileURLToPath(import.meta.resolve("./portable.ts"));
 const ZARRITA = fileURLToPath(import.meta.resolve("./portable_zarrita.ts"));
-const ALL = fileURLToPath(import.meta.resolve("./all_exports.ts"));
 
 Deno.test("the library works in Deno without any permission", async () => {
   const results = JSON.parse(await printedInDeno(CORE));
@@ -123,25 +120,4 @@ Deno.test("zarrita reads and writes arrays in parts in Deno without any permissi
   }
 });
 
-for (
-  const [what, program] of Object.entries({
-    library: CORE,
-    adapter: ZARRITA,
-    "module of all exports": ALL,
-  })
-) {
-  testWith(
-    NODE,
-    `the ${what} prints the same in Node as in Deno`,
-    async (node) => {
-      await inTempDir(async (folder) => {
-        const path = `${folder}/program.mjs`;
-        await bundle(program, path);
-        assertEquals(
-          await printed(node, [path]),
-          await printedInDeno(program),
-        );
-      });
-    },
-  );
-}
+testPrintsTheSame("library", CORE);

@@ -14,6 +14,7 @@ import {
 } from "../../../src/containers/tiff/directory_writer.ts";
 import { adoptTiffs, describeTiff, type TiffPage } from "../../../tiff.ts";
 import { serve, storeHandler } from "../../stores/loopback.ts";
+import { runs, stride } from "../../support/runs.ts";
 import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 import { storeTiffs } from "./store_tiffs.ts";
 import { caseOf, TIFF_CASES } from "./tiff_cases.ts";
@@ -34,7 +35,8 @@ function codecNames(codecs: readonly (string | Codec)[]): unknown[] {
 
 Deno.test("describeTiff finds the tiles of what tiffContainer wrote", async () => {
   let files = 0;
-  for (const tiffCase of TIFF_CASES) {
+  for (let i = 0; i < TIFF_CASES.length; i += stride(5)) {
+    const tiffCase = TIFF_CASES[i]!;
     const { metadata, options, name } = tiffCase;
     const store = new MemoryStore();
     const { chunks, shards } = await storeTiffs(store, "", tiffCase);
@@ -87,7 +89,7 @@ Deno.test("describeTiff finds the tiles of what tiffContainer wrote", async () =
       files++;
     }
   }
-  assert(files > 300, `${files} files`);
+  assert(files > runs(300), `${files} files`);
 });
 
 Deno.test("describeTiff tells description, place and fill value", async () => {
