@@ -38,7 +38,7 @@ export async function isV2Place(operands: readonly string[]): Promise<boolean> {
   const isFile = info?.isFile && !/[/\\](?:zarr\.json|\.z[a-z]+)$/.test(place);
   if (isFile) return false;
   await assertSource(place);
-  return await hasDocument(openWritableStore(place), [
+  return await hasDocument(await openWritableStore(place), [
     ...V2_NAMES,
     "zarr.json",
   ]);
@@ -51,7 +51,7 @@ export async function assertNoV2Place(
   const [place] = operands;
   if (place === undefined || operands.length > 1) return;
   const isFolder = (await stateOf(place))?.isDirectory;
-  if (!isFolder || !await hasDocument(openStore(place), V2_NAMES)) return;
+  if (!isFolder || !await hasDocument(await openStore(place), V2_NAMES)) return;
   throw new UsageError(
     `Expected no --into for ${
       JSON.stringify(place)
@@ -89,7 +89,7 @@ export async function adoptV2Place(
       } is a Zarr array or group`,
     );
   }
-  const adoption = await adoptV2(openWritableStore(place), {
+  const adoption = await adoptV2(await openWritableStore(place), {
     overwrite: args.has("overwrite"),
     dryRun: args.has("dry-run"),
     removeV2: args.has("remove-v2"),

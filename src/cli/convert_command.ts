@@ -113,7 +113,7 @@ export const CONVERT: Command = {
   async run(args, io) {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
-    const target = openWritableStore(to);
+    const target = await openWritableStore(to);
     const source = await openSource(from, io, { isQuiet: args.has("quiet") });
     await assertNoArchive(to);
     await assertTarget(to);

@@ -1,4 +1,4 @@
-import { type ZipDescription, ZipStore } from "../archives/mod.ts";
+import type { ZipDescription } from "../archives/mod.ts";
 import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -47,9 +47,7 @@ export const INSPECT: Command = {
       sizes: args.has("sizes"),
       signal: io.signal,
     });
-    const archive = store instanceof ZipStore
-      ? await store.describe({ signal: io.signal })
-      : undefined;
+    const archive = await store.describe?.({ signal: io.signal });
     if (args.has("json")) {
       const found = archive ? { ...inspection, archive } : inspection;
       printJson(io, "inspect", found);

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from "node:path";
-import { type ZipDescription, ZipStore } from "../archives/mod.ts";
+import type { ZipDescription, ZipStore } from "../archives/mod.ts";
 import {
   FileSystemStore,
   readSize,
@@ -23,6 +23,9 @@ interface SourceOptions {
   readonly isQuiet?: boolean;
 }
 
+/** The store of a source. That of a zip archive describes the archive. */
+type Source = Store & Partial<Pick<ZipStore, "describe">>;
+
 /**
  * Opens the place of a node to read: a folder, a zip archive, or the URL of either, also
  * with the path of a node in the archive behind it, such as `image.ozx/0`. Refuses places
@@ -32,16 +35,17 @@ export async function openSource(
   place: string,
   io: Io,
   options: SourceOptions = {},
-): Promise<Store> {
+): Promise<Source> {
   assertNoDocument(place);
   const archive = await findArchive(place);
   if (archive === undefined) {
-    const store = openStore(place);
+    const store = await openStore(place);
     await assertSource(place);
     return store;
   }
   const { store, key, path } = archive;
   const { follow = false, isQuiet = false } = options;
+  const { ZipStore } = await import("../archives/zip_store.ts");
   let zip: ZipStore;
   try {
     zip = new ZipStore(store, key, { path, follow });
@@ -60,7 +64,7 @@ export async function openSource(
     }
     if (pathOf(place) === undefined) {
       // A folder of a server may have the name of an archive.
-      const folder = openStore(place);
+      const folder = await openStore(place);
       if (await isNode(folder)) return folder;
     }
     throw isAbsent ? new Error(error.message) : error;
@@ -101,12 +105,14 @@ const NAME = /\.(?:zip|ozx)$/i;
 async function findArchive(place: string): Promise<ArchivePlace | undefined> {
   const path = pathOf(place);
   return path === undefined
-    ? findArchiveOfUrl(place)
+    ? await findArchiveOfUrl(place)
     : await findArchiveOfPath(path);
 }
 
 /** Finds the archive of a URL by its name, since nothing is looked up on servers. */
-function findArchiveOfUrl(place: string): ArchivePlace | undefined {
+async function findArchiveOfUrl(
+  place: string,
+): Promise<ArchivePlace | undefined> {
   const found = /^((?:https?|s3):\/\/[^/?#]+)([^?#]*)(.*)$/is.exec(place);
   if (found === null) return undefined;
   const [, origin, names, rest] = found as unknown as string[];
@@ -116,7 +122,7 @@ function findArchiveOfUrl(place: string): ArchivePlace | undefined {
   const isHttp = /^http/i.test(origin!);
   const textOf = (segment: string) => isHttp ? decode(segment) : segment;
   return {
-    store: openStore(origin + segments.slice(0, at).join("/") + rest),
+    store: await openStore(origin + segments.slice(0, at).join("/") + rest),
     key: `/${textOf(segments[at]!)}`,
     path: segments.slice(at + 1).filter(Boolean).map(textOf).join("/"),
   };

@@ -1,18 +1,12 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  FileSystemStore,
-  HttpStore,
-  isAbsence,
-  S3Store,
-  type Store,
-} from "../stores/mod.ts";
+import { FileSystemStore, isAbsence, type Store } from "../stores/mod.ts";
 import { UsageError } from "./command.ts";
 
 /** Opens the store of a path or a URL. */
-export function openStore(place: string): Store {
+export async function openStore(place: string): Promise<Store> {
   try {
-    return storeOf(place);
+    return await storeOf(place);
   } catch (error) {
     // Stores throw these for URLs that they cannot use.
     const isUrl = error instanceof TypeError || error instanceof RangeError;
@@ -20,9 +14,12 @@ export function openStore(place: string): Store {
   }
 }
 
-function storeOf(place: string): Store {
-  if (/^https?:/i.test(place)) return new HttpStore(place);
-  if (/^s3:/i.test(place)) return openBucketStore(place);
+async function storeOf(place: string): Promise<Store> {
+  if (/^https?:/i.test(place)) {
+    const { HttpStore } = await import("../stores/http/http_store.ts");
+    return new HttpStore(place);
+  }
+  if (/^s3:/i.test(place)) return await openBucketStore(place);
   if (/^file:/i.test(place)) return new FileSystemStore(fileUrl(place));
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(place)?.[1];
   if (scheme === undefined) return new FileSystemStore(place);
@@ -131,8 +128,8 @@ export async function stateOf(
 }
 
 /** Opens the store of a path that is written to. */
-export function openWritableStore(place: string): Store {
-  if (!/^https?:/i.test(place)) return openStore(place);
+export async function openWritableStore(place: string): Promise<Store> {
+  if (!/^https?:/i.test(place)) return await openStore(place);
   throw new UsageError(
     `Cannot write to ${JSON.stringify(place)}, a web server`,
   );
@@ -147,7 +144,7 @@ export function assertPath(place: string): void {
 }
 
 /** Opens a bucket with the variables that the tools of AWS read. */
-function openBucketStore(url: string): Store {
+async function openBucketStore(url: string): Promise<Store> {
   const [accessKeyId, secretAccessKey, sessionToken, region, endpoint] = [
     ["AWS_ACCESS_KEY_ID"],
     ["AWS_SECRET_ACCESS_KEY"],
@@ -167,6 +164,7 @@ function openBucketStore(url: string): Store {
       }`,
     );
   }
+  const { S3Store } = await import("../stores/s3/s3_store.ts");
   return new S3Store(url, {
     ...accessKeyId && secretAccessKey
       ? {

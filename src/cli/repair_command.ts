@@ -40,7 +40,7 @@ export const REPAIR: Command = {
     const isDry = args.has("dry-run");
     const isDone = isText && !args.has("quiet");
     let [repairs, failures, left] = [0, 0, 0];
-    const store = openWritableStore(place);
+    const store = await openWritableStore(place);
     await assertNoArchive(place);
     await assertSource(place);
     const { recovery, ...result } = await repair(store, "", {
