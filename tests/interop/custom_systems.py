@@ -1,10 +1,16 @@
-"""Writes coordinate reference systems without a code, or compares those of TIFF files with them."""
+"""Writes coordinate reference systems without a code, or compares those of TIFF files with them.
+
+    custom_systems.py FOLDER            writes texts, or compares TIFF files with them
+    custom_systems.py FOLDER write      writes TIFF files by GDAL
+    custom_systems.py FOLDER adopted    compares the attributes of adopted files with the files
+"""
 
 import json
 import sys
 import warnings
 from pathlib import Path
 
+import numpy
 import rasterio
 from pyproj import CRS, Transformer
 
@@ -32,7 +38,78 @@ SYSTEMS = {
     "+proj=sinu +lon_0=3 +R=6371007.181": EUROPE,
 }
 
+# Systems that GeoTIFF represents, and those of which nothing certain is known.
+AMERICA = [(-97.0, 40.0), (-120.0, 30.0)]
+ADOPTED = SYSTEMS | {
+    "+proj=lcc +lat_1=38.5 +lat_2=38.5 +lat_0=38.5 +lon_0=-97.5 +R=6371229": AMERICA,
+    "+proj=lcc +lat_1=35 +lat_0=35 +lon_0=10 +k_0=0.9 +ellps=GRS80": EUROPE,
+    "+proj=aea +lat_1=29.5 +lat_2=45.5 +lat_0=23 +lon_0=-96 +datum=NAD83": AMERICA,
+    "+proj=laea +lat_0=45 +lon_0=-100 +datum=NAD27 +units=us-ft": AMERICA,
+    "+proj=utm +zone=33 +ellps=intl": EUROPE,
+    "+proj=utm +zone=33 +south +ellps=intl": EUROPE,
+}
+UNCERTAIN = [
+    "+proj=aeqd +lat_0=53 +lon_0=24 +x_0=5837287 +y_0=2121415 +datum=WGS84",
+    "+proj=eqc +lat_ts=30 +lon_0=5 +R=6371000",
+    "+proj=stere +lat_0=50 +lon_0=10 +ellps=WGS84",
+    "+proj=tmerc +lon_0=9 +datum=WGS84 +pm=paris",
+    "+proj=tmerc +lon_0=9 +ellps=bessel +towgs84=1,2,3,4,5,6,7",
+    "+proj=merc +lon_0=5 +datum=WGS84 +units=km",
+    "+proj=omerc +lat_0=4 +lonc=115 +alpha=53 +k=0.99984 +ellps=evrstSS",
+    "+proj=cea +lat_ts=30 +ellps=WGS84",
+]
 folder = Path(sys.argv[1])
+
+
+def places(crs, points, of):
+    source = crs.geodetic_crs if of is None else of
+    transformer = Transformer.from_crs(source, crs, always_xy=True)
+    return [transformer.transform(*point) for point in points]
+
+
+def write():
+    for i, definition in enumerate([*ADOPTED, *UNCERTAIN]):
+        (folder / str(i)).mkdir()
+        with rasterio.open(
+            folder / str(i) / "0_0.tif",
+            "w",
+            driver="GTiff",
+            width=16,
+            height=16,
+            count=1,
+            dtype="uint8",
+            tiled=True,
+            blockxsize=16,
+            blockysize=16,
+            crs=CRS.from_user_input(definition).to_wkt(),
+            transform=rasterio.Affine(30, 0, 500, 0, -20, 900),
+        ) as dataset:
+            dataset.write(numpy.ones((1, 16, 16), "uint8"))
+
+
+def adopted():
+    problems = []
+    for i, definition in enumerate([*ADOPTED, *UNCERTAIN]):
+        document = json.loads((folder / str(i) / "zarr.json").read_text())
+        text = document["attributes"].get("proj:wkt2")
+        is_known = definition in ADOPTED and definition not in UNCERTAIN
+        if (text is not None) != is_known:
+            problems.append(f"{definition}: {text}")
+        if text is None:
+            continue
+        with rasterio.open(folder / str(i) / "0_0.tif") as dataset:
+            expected = CRS.from_wkt(dataset.crs.to_wkt())
+        for of in (None, "EPSG:4326"):
+            found = [places(crs, ADOPTED[definition], of) for crs in (CRS.from_wkt(text), expected)]
+            if numpy.abs(numpy.subtract(*found)).max() > 1e-3:
+                problems.append(f"{definition}: {found[0]} and not {found[1]} in {text}")
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+if len(sys.argv) > 2:
+    {"write": write, "adopted": adopted}[sys.argv[2]]()
+    sys.exit()
 texts = folder / "systems.json"
 if not texts.exists():
     written = []

@@ -3,10 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import {
   arrayMetadata,
   encodeShard,
+  FileSystemStore,
   parseShardLayout,
   type ShardContainer,
 } from "../../mod.ts";
-import { tiffContainer } from "../../tiff.ts";
+import { adoptTiffs, tiffContainer } from "../../tiff.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";
@@ -43,5 +44,27 @@ testWith(
       }
       assertEquals(refused, []);
       await runScript(python, "custom_systems.py", folder);
+    }),
+);
+
+testWith(
+  PYTHON,
+  "adoptTiffs gives files of GDAL the well-known text of their system, and none where the keys leave a doubt",
+  (python) =>
+    inTempDir(async (folder) => {
+      await runScript(python, "custom_systems.py", folder, "write");
+      for (const { name } of [...Deno.readDirSync(folder)]) {
+        const store = new FileSystemStore(`${folder}/${name}`);
+        const { chunks, report } = await adoptTiffs(store, "", {
+          chunkKeyEncoding: {
+            name: "template",
+            configuration: { format: "{0}_{1}.tif" },
+          },
+        });
+        const { attributes } = chunks.metadata;
+        assertEquals(report.notes.length, "proj:wkt2" in attributes! ? 0 : 1);
+        assert("geotiff" in attributes! && "spatial:transform" in attributes);
+      }
+      await runScript(python, "custom_systems.py", folder, "adopted");
     }),
 );

@@ -4,6 +4,7 @@
  * Sources: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html;
  * https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/proj
  */
+import { systemOfKeys } from "./system_of_keys.ts";
 import type { TiffPlace } from "./tiff_page.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface GeoPlace {
   readonly isPoint: boolean;
   /** The coordinate reference system, such as `EPSG:32632`, if it has a code. */
   readonly code?: string;
+  /** The well-known text of a coordinate reference system without a code, if its keys are clear. */
+  readonly wkt?: string;
   /** The tags that `transform` and `code` do not cover. */
   readonly tags?: TiffPlace;
   /** Notes for the report on tags that `transform` and `code` do not cover. */
@@ -47,9 +50,10 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const notes: string[] = [];
   const hasSystem = [KEY.geodeticCrs, KEY.projectedCrs]
     .some((key) => keys.has(key));
-  if (code === undefined && hasSystem) {
+  const wkt = code === undefined && hasSystem ? systemOfKeys(place) : undefined;
+  if (code === undefined && wkt === undefined && hasSystem) {
     notes.push(
-      "The coordinate reference system has no code of EPSG: the attribute geotiff has its GeoKeys, and there is no proj:code",
+      "The coordinate reference system has no code of EPSG, and is not known: the place is kept without it, and the attribute geotiff has its GeoKeys",
     );
   }
   const isVertical = keys.has(KEY.verticalCrs);
@@ -79,6 +83,7 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
     ...transform && { transform },
     isPoint,
     ...code !== undefined && { code },
+    ...wkt !== undefined && { wkt },
     ...Object.keys(tags).length > 0 && { tags },
     notes,
   };
@@ -263,12 +268,13 @@ export interface GeoLevel {
  * @param dimensions The names of the dimensions of rows and columns.
  */
 export function geoAttributes(
-  { transform, isPoint, code, tags }: GeoPlace,
+  { transform, isPoint, code, wkt, tags }: GeoPlace,
   level: GeoLevel,
   dimensions: readonly string[],
 ): Record<string, unknown> {
   return {
     ...code !== undefined && { "proj:code": code },
+    ...wkt !== undefined && { "proj:wkt2": wkt },
     ...transform && {
       "spatial:dimensions": dimensions,
       "spatial:registration": isPoint ? "node" : "pixel",
@@ -294,10 +300,10 @@ export function geoLevelAttributes(
 
 /** The entries of `zarr_conventions` that the attributes of a place need. */
 export function geoConventions(
-  { transform, code }: GeoPlace,
+  { transform, code, wkt }: GeoPlace,
 ): readonly unknown[] {
   return [
-    ...code === undefined ? [] : [CONVENTIONS.proj],
+    ...code === undefined && wkt === undefined ? [] : [CONVENTIONS.proj],
     ...transform === undefined ? [] : [CONVENTIONS.spatial],
   ];
 }
