@@ -248,6 +248,9 @@ const arrays: fc.Arbitrary<Drawn> = fc.integer({ min: 2, max: 5 }).chain(
         "last" as const,
       ),
     }),
+).filter(({ chunk }) =>
+  // A chunk of 4 GiB and more cannot be decoded.
+  8 * product(chunk) < 2 ** 32
 ).filter(({ chunk, counts }) =>
   // No index has more places.
   chunk.reduce((p, n, i) => p * n * (counts?.[i] ?? 1), 1) < 2 ** 44
