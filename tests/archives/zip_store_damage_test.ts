@@ -147,6 +147,26 @@ Deno.test("ZipStore inflates no more than the directory says", async () => {
   }
 });
 
+Deno.test("ZipStore reads deflated entries that are too long to be inflated at once", async () => {
+  for (const length of [2 ** 22, 2 ** 22 + 1, 9 * 2 ** 20 + 3]) {
+    const content = countingBytes(length);
+    const bytes = new Uint8Array(deflateRawSync(content, { level: 1 }));
+    const { file } = makeZip([{
+      name: "c/0",
+      bytes,
+      method: 8,
+      listed: { size: length, checksum: crc32(content) },
+    }]);
+    const store = new ZipStore(new MemoryStore([[KEY, file]]), KEY);
+    const [read, range] = await Promise.all([
+      store.get("/c/0"),
+      store.getRange("/c/0", { suffixLength: 5 }),
+    ]);
+    assertEquals(crc32(read!), crc32(content));
+    assertEquals(range, content.slice(-5));
+  }
+});
+
 Deno.test("ZipStore reads ranges of deflated entries that are too long to keep", async () => {
   const content = new Uint8Array(65 * 2 ** 20);
   const some = countingBytes(2 ** 20 + 7);

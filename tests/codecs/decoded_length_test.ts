@@ -3,6 +3,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { loadCodec } from "../../src/codecs/register_codecs.ts";
+import { chunkRows } from "../../src/codecs/codec.ts";
 import { MOST_DECODED } from "../../src/codecs/decoded_length.ts";
 
 async function make(name: string, dataType: string, shape: number[]) {
@@ -95,3 +96,28 @@ for (
     }
   });
 }
+
+Deno.test("chunkRows counts the rows of the first dimension in which a chunk is longer than 1", () => {
+  const bytes = ["bytes"];
+  const cases: [
+    chunk: number[],
+    array: number[],
+    first: number[],
+    codecs: string[],
+    rows: ReturnType<typeof chunkRows>,
+  ][] = [
+    [[4, 3], [10, 3], [8, 0], bytes, { count: 4, inArray: 2 }],
+    [[4, 3], [12, 3], [8, 0], bytes, undefined],
+    [[4, 3], [9, 3], [8, 0], bytes, { count: 4, inArray: 1 }],
+    [[4, 3], [8, 3], [8, 0], bytes, undefined],
+    [[1, 4, 3], [2, 10, 3], [1, 8, 0], bytes, { count: 4, inArray: 2 }],
+    [[1, 1, 4], [2, 10, 6], [1, 8, 4], bytes, { count: 4, inArray: 2 }],
+    [[1, 1], [2, 2], [0, 0], bytes, undefined],
+    [[], [], [], bytes, undefined],
+    [[4, 3], [10, 3], [8, 0], ["transpose", "bytes"], undefined],
+    [[4, 3], [10, 3], [8, 0], ["bytes", "numcodecs.shuffle"], undefined],
+  ];
+  for (const [chunk, array, first, codecs, rows] of cases) {
+    assertEquals(chunkRows(chunk, array, first, codecs), rows);
+  }
+});

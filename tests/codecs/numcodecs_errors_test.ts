@@ -341,6 +341,18 @@ Deno.test("codecs that are read alone say what is written", async () => {
   );
 });
 
+Deno.test("bitround of integers is not written", async () => {
+  for (const name of ["bitround", "numcodecs.bitround"]) {
+    const codec = await make(name, { keepbits: 3 }, "uint16");
+    const chunk = { data: new Uint16Array(4), shape: [4], stride: [1] };
+    await assertRejects(
+      async () => await codec.encode(chunk),
+      TypeError,
+      "of uint16 is read, and not written; floats are written",
+    );
+  }
+});
+
 Deno.test("quantize refuses to write digits that its data type does not have", async () => {
   const chunk = { data: new Float32Array(4), shape: [4], stride: [1] };
   for (const digits of [-400, 40, 400]) {

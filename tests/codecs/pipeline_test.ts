@@ -249,3 +249,31 @@ Deno.test("zarrita writes and reads arrays with packbits, crc32c and transpose, 
   );
   assert(transposed > 0);
 });
+
+Deno.test("filters that change the shape of chunks keep the order of elements", async () => {
+  for (const order of [[0, 1], [1, 0]]) {
+    const array = await zarr.create(new Map(), {
+      shape: [5, 3],
+      chunkShape: [5, 3],
+      dtype: "bool",
+      fillValue: false,
+      codecs: [
+        { name: "transpose", configuration: { order } },
+        { name: "numcodecs.packbits", configuration: {} },
+        { name: "bytes", configuration: {} },
+      ],
+    });
+    const data = new zarr.BoolArray(15);
+    for (const i of [1, 2, 4, 7, 13]) data.set(i, true);
+    await zarr.set(array, null, { data, shape: [5, 3], stride: [3, 1] });
+    const read = await zarr.get(array);
+    const elements = [0, 1, 2, 3, 4].flatMap((y) =>
+      [0, 1, 2].map((x) =>
+        (read.data as zarr.BoolArray).get(
+          y * read.stride[0]! + x * read.stride[1]!,
+        )
+      )
+    );
+    assertEquals(elements, [...data]);
+  }
+});

@@ -250,6 +250,12 @@ const REFUSED: [
   ],
   ["no image", pagesOf(1, "<OME></OME>"), 0, "OME-XML without an image"],
   [
+    "a size of 0",
+    pagesOf(6, omeOf('SizeT="1" SizeC="2" SizeZ="0"')),
+    0,
+    'SizeZ "0"',
+  ],
+  [
     "a size of no number",
     pagesOf(6, omeOf('SizeT="1" SizeC="2" SizeZ="z"')),
     0,
