@@ -1,5 +1,6 @@
 /** A Slurm of one node on this machine, which runs while a test does. */
 import { userInfo } from "node:os";
+import { freePort } from "../support/ports.ts";
 import { findOnPath, type Tool } from "../support/tools.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 
@@ -95,7 +96,7 @@ async function configure(folder: string): Promise<string> {
   for (const name of ["jobs", "spool", "state"]) {
     await Deno.mkdir(`${folder}/${name}`);
   }
-  const [first, second] = freePorts();
+  const [first, second] = [freePort(), freePort()];
   const { username } = userInfo();
   const config = `${folder}/slurm.conf`;
   await Deno.writeTextFile(
@@ -133,16 +134,6 @@ async function configure(folder: string): Promise<string> {
     `.replaceAll(/^ +/gm, ""),
   );
   return config;
-}
-
-/** Returns two ports of the loopback interface that nobody uses. */
-function freePorts(): [number, number] {
-  const [first, second] = [0, 0].map((port) =>
-    Deno.listen({ hostname: "127.0.0.1", port })
-  ) as [Deno.TcpListener, Deno.TcpListener];
-  first.close();
-  second.close();
-  return [first.addr.port, second.addr.port];
 }
 
 function startDaemon(

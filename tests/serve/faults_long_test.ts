@@ -458,7 +458,7 @@ Deno.test("createHandler ends the connection if the store fails, stalls or chang
     const errors: unknown[] = [];
     const server = serve(createHandler(store, {
       form: "stored",
-      timeout: 100,
+      timeout: 2000,
       onError: (error) => errors.push(error),
     }));
     try {

@@ -178,6 +178,7 @@ Deno.test("createHandler answers 502 if the store stalls before, in or after the
 });
 
 Deno.test("createHandler gives the store longer to write than to read, and ends a write that takes longer", async () => {
+  using _clock = fakeClock();
   for (const method of ["PUT", "DELETE"]) {
     for (const isLong of [false, true]) {
       const stored = await storeInParts();
@@ -380,6 +381,7 @@ Deno.test("createHandler lets one of several requests with the same condition ch
 });
 
 Deno.test("createHandler goes on after a write that has stalled", async () => {
+  using _clock = fakeClock();
   const store = await storeInParts();
   const request = served(store, { write: { ...ALLOWED, timeout: 50 } });
   const put = async (path: string) => {
