@@ -1,5 +1,11 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { below, describe, MetadataError } from "../errors/mod.ts";
+import {
+  below,
+  BOOLEAN,
+  checkOption,
+  describe,
+  MetadataError,
+} from "../errors/mod.ts";
 import { type ArrayMetadata, checkLengths } from "../metadata/mod.ts";
 import {
   deleteShard,
@@ -371,7 +377,7 @@ export class ArrayChunks {
    * @param coordinates Grid coordinates, one for each dimension.
    * @param bytes The encoded chunk.
    * @param options `signal` aborts the requests; `otherBytes` allows a file of another
-   * format to be replaced.
+   * format to be replaced; `exclusive` promises that nobody else changes the chunk meanwhile.
    * @throws {RangeError} If the coordinates are outside the chunk grid.
    * @throws {PartSizeError} If the chunk does not fit the sizes of its parts.
    * @throws {TypeError} If the store is read-only, the value is neither a
@@ -402,14 +408,22 @@ export class ArrayChunks {
   async set(
     coordinates: readonly number[],
     bytes: Uint8Array | ReadableStream<Uint8Array>,
-    options: SetChunkOptions = {},
+    { exclusive = false, ...options }: SetChunkOptions = {},
   ): Promise<void> {
     try {
+      checkOption("exclusive", exclusive, BOOLEAN);
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
       if (this.#isSharded) {
-        await setShard(this.#shardPlace(key), bytes, options);
-      } else if (bytes instanceof Uint8Array) {
+        const isAlone = exclusive && this.#storage.layers.length === 0;
+        const place = this.#shardPlace(key);
+        await setShard(
+          // Without parts, the composed store only takes the lock.
+          isAlone ? { ...place, store: this.#given } : place,
+          bytes,
+          { ...options, exclusive },
+        );
+      } else if (bytes instanceof Uint8Array && !exclusive) {
         // Programs that change parts of the chunk do so under the same lock.
         await replaceValue(this.#store, key, bytes, options);
       } else await write(this.#store, key, bytes, options);
@@ -554,6 +568,13 @@ export interface SetChunkOptions extends StoreOptions {
    * replaces the shard.
    */
   otherBytes?: "refuse" | "replace" | undefined;
+  /**
+   * Whether the caller promises that nobody else changes the chunk meanwhile, as in an array
+   * whose `zarr.json` is stored last. A chunk or a shard that is one object is then stored
+   * without a lock, which is faster in files. Readers see the earlier value or the new one
+   * either way. Off by default.
+   */
+  exclusive?: boolean | undefined;
 }
 
 /** Whether a codec makes shards. Such a codec is an object, since it needs a configuration. */

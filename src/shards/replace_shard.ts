@@ -51,8 +51,10 @@ export interface ShardPlace {
 export async function setShard(
   { store, key, layout, part, changes }: ShardPlace,
   value: Uint8Array | ReadableStream<Uint8Array>,
-  { otherBytes, ...options }: StoreOptions & {
+  { otherBytes, exclusive = false, ...options }: StoreOptions & {
     otherBytes?: OtherBytes | undefined;
+    /** Whether nobody else changes the shard meanwhile, so that a shard of one object needs no lock. */
+    exclusive?: boolean;
   },
 ): Promise<void> {
   assertValue(value);
@@ -61,6 +63,11 @@ export async function setShard(
   const stored = otherBytes === "replace" || layout === undefined
     ? undefined
     : { key, layout, headSize, mayHaveRecords: mayHaveRecords(part, layout) };
+  const task = (store: Store) =>
+    stored === undefined
+      ? write(store, key, value, options)
+      : replaceChecked(store, stored, value, options);
+  if (exclusive) return await changes.run(() => task(store));
   if (value instanceof Uint8Array) {
     return await changes.run(() =>
       stored === undefined
@@ -73,10 +80,6 @@ export async function setShard(
         )
     );
   }
-  const task = (store: Store) =>
-    stored === undefined
-      ? write(store, key, value, options)
-      : replaceChecked(store, stored, value, options);
   if (!hasGroups(store)) {
     return await changes.run(() => exclusively(store, key, task, options));
   }

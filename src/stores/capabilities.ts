@@ -20,18 +20,19 @@ import { cutRange, readUnsizedRange } from "./unsized_store.ts";
 
 const ownedMemory = new WeakSet<object>();
 
-/** Notes that the bytes a store returns belong to the caller, who may transfer their memory. */
+/** Notes that a store keeps no memory of values: the bytes that it returns, and those that it has stored, belong to the caller, who may transfer their memory. */
 export function noteOwnedMemory(store: Store): void {
   ownedMemory.add(store);
 }
 
 /**
- * Whether the bytes that a store returns belong to the caller. Not so in a store such as a
- * `Map`, which returns the memory that it keeps. A wrapper of such a store is another store.
+ * Whether the bytes that a store returns, and those that it has stored, belong to the caller.
+ * Not so in a store such as a `Map`, which keeps and returns the same memory. A wrapper of
+ * such a store is another store.
  */
 export function givesOwnedMemory(store: Store): boolean {
   return ownedMemory.has(store) &&
-    !["get", "getRange", "getRangeOf"].some((name) =>
+    !["get", "getRange", "getRangeOf", "set", "group"].some((name) =>
       Object.hasOwn(store, name)
     );
 }

@@ -24,6 +24,7 @@ import {
   type CheckJob,
   type DecodeJob,
   type EncodeJob,
+  type Job,
   type JobResult,
   memoryOfJobs,
   type RecodeJob,
@@ -74,7 +75,7 @@ export function runChunkWorker(
         results.push({ failed: String(error) });
       }
     }
-    const own = results.map(ownMemory);
+    const own = results.map((result, i) => ownMemory(result, jobs[i]!));
     const memory = memoryOf(own);
     // No result of codecs keeps the memory of a job, unless the result lies in it.
     const spare = memoryOfJobs(jobs).filter((each) => !memory.includes(each));
@@ -181,12 +182,12 @@ async function run(
 
 /** Decodes a chunk, and encodes it by other codecs. */
 async function recode(
-  { bytes: stored, rows, counts, strides, fill, leaveOut }: RecodeJob,
+  { bytes: stored, rows, counts, strides, fill, leaveOut, memory }: RecodeJob,
   known: KnownFormat,
 ): Promise<JobResult> {
   const { shape, elementSize } = known.format;
   const decoded = await (await known.coder()).decode(stored, rows);
-  const bytes = memoryFor(shape, elementSize);
+  const bytes = memory ?? memoryFor(shape, elementSize);
   const to = { bytes, offset: 0, strides };
   if (fill !== undefined) repeatElement(to, fill, shape, elementSize);
   copyElements(to, { ...decoded, offset: 0 }, counts ?? shape, elementSize);
@@ -219,12 +220,17 @@ const MOST_SPARE = 1024;
 /** The pools of Node, from which small buffers are taken, have no more bytes. */
 const LARGEST_POOL = 64 * 1024;
 
-/** Gives a result memory of its own, unless it is alone in its memory. The memory of WebAssembly and of the pools of Node cannot go to another thread. */
-function ownMemory(result: JobResult): JobResult {
+/**
+ * Gives a result memory of its own, unless it is alone in its memory, or in memory that the
+ * pool has given. The memory of WebAssembly and of the pools of Node cannot go to another
+ * thread.
+ */
+function ownMemory(result: JobResult, job: Job): JobResult {
   if (result === true || "failed" in result) return result;
+  const given = job.kind === "recode" ? job.memory?.buffer : undefined;
   const bytes = result instanceof Uint8Array ? result : result.bytes;
   const size = bytes.buffer.byteLength;
-  const isAlone = size === bytes.length ||
+  const isAlone = size === bytes.length || bytes.buffer === given ||
     size > LARGEST_POOL && size - bytes.length <= MOST_SPARE;
   if (isAlone) return result;
   const own = copyBytes(bytes);

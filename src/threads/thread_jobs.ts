@@ -53,6 +53,8 @@ export interface RecodeJob {
   readonly fill?: Uint8Array | undefined;
   /** A chunk of which each element has these bytes is not encoded: the result is `true`. */
   readonly leaveOut?: Uint8Array | undefined;
+  /** Memory for the elements, which is used where these are the encoded bytes, too. It goes to the worker. */
+  readonly memory?: Uint8Array | undefined;
 }
 
 /**
@@ -85,12 +87,15 @@ export type Answer = { readonly started: true } | {
 /** The memory of jobs, which goes to the worker and back. Memory that threads share stays where it is. */
 export function memoryOfJobs(jobs: readonly Job[]): ArrayBuffer[] {
   const memory = new Set<ArrayBuffer>();
-  for (const job of jobs) {
-    const bytes = job.kind === "encode" ? job.elements : job.bytes;
-    const { buffer } = bytes instanceof Uint8Array ? bytes : bytes.bytes;
+  const add = ({ buffer }: Uint8Array) => {
     if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) {
       memory.add(buffer);
     }
+  };
+  for (const job of jobs) {
+    const bytes = job.kind === "encode" ? job.elements : job.bytes;
+    add(bytes instanceof Uint8Array ? bytes : bytes.bytes);
+    if (job.kind === "recode" && job.memory) add(job.memory);
   }
   return [...memory];
 }

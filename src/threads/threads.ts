@@ -150,6 +150,11 @@ export class Threads {
     return new Uint8Array(memory!, 0, length);
   }
 
+  /** Takes memory back that {@linkcode allocate} has given, and that is in use no more. Returns whether it is used again. */
+  release({ buffer }: Uint8Array): boolean {
+    return buffer instanceof ArrayBuffer && this.#keep(buffer);
+  }
+
   /** Ends all threads. Jobs that have not ended, and later ones, reject with an error. */
   close(error: Error): void {
     this.#failure = error;
@@ -328,14 +333,15 @@ export class Threads {
     this.#endWatch();
   }
 
-  /** Keeps memory that {@linkcode allocate} gave. */
-  #keep(memory: ArrayBuffer): void {
+  /** Keeps memory that {@linkcode allocate} gave. Returns whether that is so. */
+  #keep(memory: ArrayBuffer): boolean {
     const { byteLength } = memory;
     const isGiven = byteLength >= LEAST_SPARE &&
       Number.isInteger(Math.log2(byteLength));
-    if (!isGiven || this.#spareBytes + byteLength > MOST_SPARE) return;
+    if (!isGiven || this.#spareBytes + byteLength > MOST_SPARE) return false;
     this.#spare.push(memory);
     this.#spareBytes += byteLength;
+    return true;
   }
 
   /** Ends the watch if no thread has work. */

@@ -1,10 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   createArrayChunks,
   encodeShard,
   FileSystemStore,
   MemoryStore,
+  openArrayChunks,
   type Store,
 } from "../../mod.ts";
 import { GroupStore } from "../../src/stores/locks.ts";
@@ -97,4 +98,78 @@ Deno.test("ArrayChunks.set and delete of a shard in one object wait for whoever 
       assertEquals(await chunks.get([0]), after);
     }
   });
+});
+
+for (
+  const [what, members] of [["a chunk", { codecs: ["bytes"] }], [
+    "a shard",
+    {},
+  ]] as const
+) {
+  Deno.test(`ArrayChunks stores ${what} of one object without a lock if exclusive says so`, async () => {
+    await inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      const metadata = shardedMetadata(members);
+      const chunks = await createArrayChunks(store, "", metadata);
+      // Of another program, as it were: in one program, calls with one store wait in turn.
+      const others = await openArrayChunks(new FileSystemStore(folder));
+      const value = (element: number) =>
+        "codecs" in members ? new Uint8Array(4).fill(element) : encodeShard(
+          [undefined, Uint8Array.of(element, element)],
+          layoutOf(metadata),
+        );
+      const key = chunks.key([0]);
+      let isStored = false;
+      let waiting: Promise<void> | undefined;
+      await new FileSystemStore(folder).group(key, [key]).lock!(async () => {
+        waiting = chunks.set([0], value(1)).then(() => {
+          isStored = true;
+        });
+        await others.set([0], value(2), { exclusive: true });
+        assertEquals(await others.get([0]), value(2));
+        assertEquals(isStored, false);
+      });
+      await waiting;
+      assertEquals(await chunks.get([0]), value(1));
+    });
+  });
+}
+
+Deno.test("ArrayChunks stores chunks in parts under the lock, also with exclusive", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const metadata = shardedMetadata(WAYS["in parts"]);
+    const chunks = await createArrayChunks(store, "", metadata);
+    const shard = encodeShard(
+      [undefined, Uint8Array.of(1, 1)],
+      layoutOf(metadata),
+    );
+    const key = chunks.key([0]);
+    let isStored = false;
+    let waiting: Promise<void> | undefined;
+    const keys = [key, `${key}.index`] as const;
+    await new FileSystemStore(folder).group(key, keys).lock!(async () => {
+      waiting = chunks.set([0], shard, { exclusive: true }).then(() => {
+        isStored = true;
+      });
+      // Another chunk takes the same steps, and waits for no lock.
+      await chunks.set([1], shard, { exclusive: true });
+      assertEquals(isStored, false);
+    });
+    await waiting;
+    assertEquals(await chunks.get([0]), shard);
+  });
+});
+
+Deno.test("ArrayChunks refuses another exclusive than true and false", async () => {
+  const chunks = await createArrayChunks(
+    new MemoryStore(),
+    "",
+    shardedMetadata({}),
+  );
+  await assertRejects(
+    () => chunks.set([0], new Uint8Array(36), { exclusive: "yes" as never }),
+    TypeError,
+    "exclusive",
+  );
 });

@@ -121,7 +121,7 @@ export async function convert(
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
   const { keepGoing, only, exclude, others } = options;
-  const recoding = new Recodings(options);
+  const recoding = new Recodings(to.store, options);
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
     ...{ keepGoing, only, exclude, others },
@@ -133,7 +133,8 @@ export async function convert(
     throw error;
   });
   await assertTargetOutside(plan, listed.markers, claim, storeOptions);
-  const work = new ConvertWork(plan, listed, options.share);
+  const isUnfinished = claim.marker !== undefined;
+  const work = new ConvertWork(plan, listed, options.share, isUnfinished);
   recoding.begin(options.share);
   const total = work.total + recoding.total;
   const conversion = {
@@ -215,6 +216,7 @@ async function copyAll(
   await recoding.run({
     mode: skip === "same bytes" ? "compare" : "write",
     skipsStored: skip === "same size",
+    isExclusive: marker !== undefined,
     concurrency: concurrencyOf(options),
     async before(values, signal) {
       await check(signal);
@@ -284,6 +286,7 @@ async function checkAll(
   await recoding.run({
     mode: "check",
     skipsStored: true,
+    isExclusive: false,
     concurrency,
     before: () => Promise.resolve(),
     done(key, copied) {

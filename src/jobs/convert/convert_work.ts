@@ -64,15 +64,19 @@ export class ConvertWork implements Iterable<WorkItem> {
   readonly #arrays: readonly PlannedArray[];
   readonly #listed: ListedSource;
   readonly #share: Share | undefined;
+  readonly #isUnfinished: boolean;
   /** The number of items. */
   readonly total: number;
 
+  /** @param isUnfinished Whether the target has a marker, and no documents yet. */
   constructor(
     plan: ConvertPlan,
     listed: ListedSource,
     share: Share | undefined,
+    isUnfinished: boolean,
   ) {
     this.#plan = plan;
+    this.#isUnfinished = isUnfinished;
     this.#arrays = plan.arrays.filter(({ isRecoded }) => !isRecoded);
     this.#listed = listed;
     this.#share = share;
@@ -100,7 +104,13 @@ export class ConvertWork implements Iterable<WorkItem> {
         );
         yield {
           from,
-          to: chunkIn(target.store, array.target, targetParts, coordinates),
+          to: chunkIn(
+            target.store,
+            array.target,
+            targetParts,
+            coordinates,
+            this.#isUnfinished,
+          ),
           checks,
           change: contain &&
             ((bytes) => contain(bytes, coordinates, from.key)),
@@ -137,12 +147,17 @@ function partsOf({ metadata }: ArrayChunks): FlatParts {
   return flattenLayers(storageOf(metadata).layers);
 }
 
-/** A chunk of an array in a store. */
+/**
+ * A chunk of an array in a store.
+ *
+ * @param isExclusive Whether nobody can have opened the array to change its chunks.
+ */
 function chunkIn(
   store: Store,
   chunks: ArrayChunks,
   flat: FlatParts,
   coordinates: readonly number[],
+  isExclusive = false,
 ): StoredValue {
   return {
     store,
@@ -151,7 +166,8 @@ function chunkIn(
     size: (options) => chunks.size(coordinates, options),
     get: (options) => chunks.get(coordinates, options),
     stream: (options) => chunks.stream(coordinates, options),
-    set: (value, options) => chunks.set(coordinates, value, options),
+    set: (value, options) =>
+      chunks.set(coordinates, value, { ...options, exclusive: isExclusive }),
     delete: (options) => chunks.delete(coordinates, options),
   };
 }

@@ -61,6 +61,8 @@ export class ElementCodecs {
   readonly #use: ThreadsInUse;
   /** Whether the calling thread is about as fast as a message to a thread. */
   readonly isCheap: boolean;
+  /** Whether encoded chunks are their elements. */
+  readonly isRaw: boolean;
   /** The strides of elements as the codecs store them, so that none has to reorder them. */
   readonly #strides: readonly number[];
   /** The length of a decoded chunk in bytes. */
@@ -79,6 +81,8 @@ export class ElementCodecs {
     const { codecs, shape, elementSize } = format;
     // Threads decode no shards.
     this.isCheap = isCheapToDecode(codecs) || hasShards(codecs);
+    this.isRaw = isCheapToDecode(codecs) &&
+      codecs.every(({ name }) => name !== "crc32c");
     const [first] = codecs;
     this.#strides = stridesInOrder(
       shape,
@@ -243,6 +247,9 @@ export class ElementCodecs {
         strides: encoder.#strides,
         fill: isWhole ? undefined : fill ?? this.#zero,
         leaveOut: fill,
+        memory: encoder.isRaw
+          ? this.#use.threads!.allocate(this.chunkBytes)
+          : undefined,
       };
     });
     return this.#run(jobs, signal, format);

@@ -1,36 +1,28 @@
 import { type Share, storageOf } from "../../arrays/mod.ts";
-import type { Codecs } from "../../codecs/mod.ts";
 import { flattenLayers } from "../../concat_parts/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
-import { isSameJson, namedCodecs } from "../../metadata/mod.ts";
+import { namedCodecs } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { parseShardLayout, type ShardLayout } from "../../shards/mod.ts";
-import { describeStore, type StoreKey } from "../../stores/mod.ts";
+import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
 import { parseShardLevels } from "../../zarrita/mod.ts";
 import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
 import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
-import { writtenOut } from "../hierarchy/same_document.ts";
-import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
-import { ElementCodecs, type ThreadsInUse } from "./element_codecs.ts";
-import {
-  describeType,
-  type ElementForm,
-  elementForm,
-  fillBytes,
-} from "./element_form.ts";
+import { elementForm } from "./element_form.ts";
 import { hasShards } from "./whole_shards.ts";
-import { loadSource, PayloadCodecs } from "./payload_codecs.ts";
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { SourceChunks } from "./source_chunks.ts";
+import { type Group, RecodeRun } from "./recode_run.ts";
 import {
-  type Group,
-  RecodeRun,
-  type RecodeSink,
+  findWay,
+  hasThreadedWork,
   type Way,
-} from "./recode_run.ts";
+  type WaySettings,
+} from "./recode_way.ts";
+import type { RecodeSink } from "./target_chunks.ts";
 import { type Box, coordinatesIn, rangeOf } from "./boxes.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
@@ -46,12 +38,12 @@ const LEAST_BLOCKS = 3;
 const MUCH_LESS = 0.8;
 
 /** The settings of a recoding that the way of an array depends on. */
-export interface RecodeSettings {
-  readonly codecs?: Codecs | undefined;
+export interface RecodeSettings extends WaySettings {
+  /** The store of the target. */
+  readonly target: Store;
   readonly memory?: number | undefined;
   /** The number of threads that there will be. */
   readonly threads: number;
-  readonly use: ThreadsInUse;
 }
 
 /** An array whose chunks are decoded and encoded again, or divided into other shards. */
@@ -133,62 +125,10 @@ export class RecodedArray {
     place: Place,
     settings: RecodeSettings,
   ): Promise<RecodedArray> {
-    const { source, target } = planned;
-    const { metadata } = source;
-    const from = sourceEncodingOf(metadata);
-    const to = encodingOf(target.metadata);
-    const hasWholeShards = hasShards(from.codecs);
-    if (!hasWholeShards) assertReadable(planned, place);
-    const create = (way: Way) =>
-      new RecodedArray(planned, place, way, settings);
-    const isSameShape = !hasWholeShards &&
-      isSameJson(from.chunkShape, to.chunkShape);
-    const [before, after] = [from, to].map(({ codecs }) =>
-      codecs.map(writtenOut)
-    );
-    if (isSameShape && isSameJson(before, after)) {
-      return create({ kind: "regroup" });
-    }
-    const form = elementForm(metadata.data_type);
-    const { use, codecs } = settings;
-    if (form === undefined) {
-      const payload = isSameShape &&
-        await PayloadCodecs.create(
-          from.codecs,
-          to.codecs,
-          planned.path,
-          codecs,
-        );
-      if (payload) return create({ kind: "payload", codecs: payload });
-      const what = describeType(metadata.data_type);
-      if (hasWholeShards) {
-        throw new LayoutError(
-          `Cannot decode shards of elements of the data type ${what}, which have no known length, with further codecs beside "sharding_indexed"; expected "sharding_indexed" alone`,
-        );
-      }
-      throw new LayoutError(
-        `Cannot divide elements of the data type ${what} into other chunks, since they have no known length; expected other codecs or shards alone, with the same codec from array to bytes`,
-      );
-    }
-    assertByteOrder(form, encodingOf(metadata).codecs, to.codecs);
-    const shapeOf = (shape: readonly number[]) =>
-      form.count > 1 ? [...shape, form.count] : shape;
-    const load = (encoding: typeof from) =>
-      ElementCodecs.create(
-        encoding.codecs,
-        form,
-        shapeOf(encoding.chunkShape),
-        use,
-        codecs,
-        metadata,
-      );
-    const decoder = await loadSource(planned.path, () => load(from));
-    const encoder = await load(to);
-    await encoder.assertEncodes(form, codecs);
-    const fill = fillBytes(metadata, form);
-    return create({
-      ...{ kind: "elements", form, fill, decoder, encoder, isSameShape },
-    });
+    const from = sourceEncodingOf(planned.source.metadata);
+    if (!hasShards(from.codecs)) assertReadable(planned, place);
+    const way = await findWay(planned, settings);
+    return new RecodedArray(planned, place, way, settings);
   }
 
   /** How often an innermost chunk of the source is decoded, on average; 0 if chunks stay encoded. */
@@ -213,9 +153,7 @@ export class RecodedArray {
 
   /** Whether threads can do a part of the work. */
   get isThreaded(): boolean {
-    const way = this.#way;
-    return way.kind === "elements" &&
-      (!way.decoder.isCheap || !way.encoder.isCheap);
+    return hasThreadedWork(this.#way);
   }
 
   /** Takes the chunks of the source that a listing has found, and the share of the work. */
@@ -353,6 +291,7 @@ export class RecodedArray {
       {
         planned: this.planned,
         source: this.#source!,
+        store: this.#settings.target,
         way: this.#way,
         plan: this.#plan,
         layout: this.#layout,
@@ -395,25 +334,5 @@ function assertReadable(
     documentKey(place, path),
     describeStore(place.store),
     () => parseShardLevels(source.metadata),
-  );
-}
-
-/** Refuses to change the byte order of elements that hold numbers of different lengths. */
-function assertByteOrder(
-  { isMixed }: ElementForm,
-  before: readonly { name: string; configuration?: unknown }[],
-  after: readonly { name: string; configuration?: unknown }[],
-): void {
-  if (!isMixed) return;
-  const [one, other] = [before, after].map((codecs) => {
-    const bytes = codecs.find(({ name }) => name === "bytes");
-    const { endian = "little" } = (bytes?.configuration ?? {}) as {
-      endian?: string;
-    };
-    return endian;
-  });
-  if (one === other) return;
-  throw new LayoutError(
-    `Cannot change the byte order of structures from ${one} to ${other}; expected the codec "bytes" of the source`,
   );
 }

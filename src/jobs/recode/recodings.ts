@@ -1,4 +1,5 @@
 import type { Share } from "../../arrays/mod.ts";
+import type { Store } from "../../stores/mod.ts";
 import { processorCount, withThreads } from "../../threads/mod.ts";
 import type {
   ConvertOptions,
@@ -9,7 +10,7 @@ import type { CopiedValue } from "../convert/source_files.ts";
 import type { Place } from "../hierarchy/node_location.ts";
 import type { ThreadsInUse } from "./element_codecs.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
-import type { RecodeSink } from "./recode_run.ts";
+import type { RecodeSink } from "./target_chunks.ts";
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
 const LEAST_TO_START = 16 * 2 ** 20;
@@ -21,10 +22,12 @@ export class Recodings {
   readonly #threads: ConvertOptions["threads"];
   readonly #settings: RecodeSettings;
 
-  constructor({ threads, memory, codecs }: ConvertOptions) {
+  /** @param target The store of the target. */
+  constructor(target: Store, { threads, memory, codecs }: ConvertOptions) {
     this.#threads = threads;
     const count = typeof threads === "object" ? threads.size : threads;
     this.#settings = {
+      target,
       codecs,
       memory,
       threads: count ?? processorCount(),

@@ -119,8 +119,8 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  * checks that the key still leads to that file. It also needs `--allow-read` for the
  * other folders.
  *
- * The paths of keys that were read before are looked up synchronously, from the
- * cache of the operating system; everything else runs on other threads.
+ * Paths are looked up, and short values read and written, synchronously as long as the
+ * cache of the operating system answers at once; everything else runs on other threads.
  *
  * Every method throws a `RangeError` for a key that is not `/` and names joined
  * by `/`, an `Error` for a key that names a folder or leads out of the root and

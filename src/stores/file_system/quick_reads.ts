@@ -26,24 +26,76 @@ export function isRegularFile(reader: ByteReader): reader is RegularFile {
   }
 }
 
+/** The time in milliseconds from which a step counts as one that waits for the disk. */
+const SLOW = 1;
+/** The most steps that use another thread after slow ones, before one is tried at once again. */
+const MOST_AFTER_SLOW = 64;
+/** The number of steps at once after which one uses another thread, so that timers and messages are not held up. */
+const MOST_AT_ONCE = 256;
+
+/**
+ * Chooses for steps of one kind whether they run at once: as long as they take no time, since
+ * handing a step to another thread takes longer than an answer from the memory of the
+ * operating system.
+ */
+export class QuickSteps {
+  /** The number of next steps that use another thread. */
+  #onThreads = 0;
+  /**
+   * The number of steps that use another thread after the next slow one: few at first, since
+   * a single slow step may only have waited for a processor.
+   */
+  #afterSlow = 1;
+  #atOnce = 0;
+
+  /** Whether the latest steps were not slow. */
+  get areQuick(): boolean {
+    return this.#onThreads === 0;
+  }
+
+  /** Takes a step: by `now` at once, or by `later` on another thread. */
+  run<T>(now: () => T, later: () => Promise<T>): T | Promise<T> {
+    if (this.#onThreads === 0 && this.#atOnce < MOST_AT_ONCE) {
+      this.#atOnce++;
+      return this.timed(now);
+    }
+    return this.later(later);
+  }
+
+  /** Takes a step on another thread. */
+  later<T>(step: () => Promise<T>): Promise<T> {
+    this.#onThreads = Math.max(this.#onThreads - 1, 0);
+    this.#atOnce = 0;
+    return step();
+  }
+
+  /** Takes a step at once, and has the next steps use another thread if this one was slow. */
+  timed<T>(step: () => T): T {
+    const start = performance.now();
+    try {
+      return step();
+    } finally {
+      if (performance.now() - start <= SLOW) this.#afterSlow = 1;
+      else {
+        this.#onThreads = this.#afterSlow;
+        this.#afterSlow = Math.min(2 * this.#afterSlow, MOST_AFTER_SLOW);
+      }
+    }
+  }
+}
+
+/** Reads from files, by all stores of this program. */
+const reads = /* @__PURE__ */ new QuickSteps();
+
 /** The most bytes that are read without another thread. */
 const SHORT_READ = 256 * 1024;
-/** The time in milliseconds from which a read counts as one of the disk, and not of the page cache. */
-const SLOW = 1;
-/** The most reads that use another thread after slow ones, before one is tried at once again. */
-const MOST_READS_AFTER_SLOW = 64;
 
-/** The number of next reads that use another thread. */
-let readsOnThreads = 0;
-/**
- * The number of reads that use another thread after the next slow one: few at first, since
- * a single slow read may only have waited for a processor.
- */
-let readsAfterSlow = 1;
+/** The most bytes that are read between two checks of the signal. */
+const WINDOW = 16 * 1024 * 1024;
 
 /** Whether memory is short enough to be filled without another thread, and the latest reads were not slow. */
 export function isShortRead(memory: Uint8Array): boolean {
-  return memory.length <= SHORT_READ && readsOnThreads === 0;
+  return memory.length <= SHORT_READ && reads.areQuick;
 }
 
 /**
@@ -54,21 +106,24 @@ export function readSome(
   file: SyncFile,
   bytes: Uint8Array,
 ): number | null | Promise<number | null> {
-  if (isShortRead(bytes)) return readTimed(file, bytes);
-  readsOnThreads = Math.max(readsOnThreads - 1, 0);
-  return file.read(bytes);
+  const later = () => file.read(bytes);
+  return bytes.length <= SHORT_READ
+    ? reads.run(() => file.readSync(bytes), later)
+    : reads.later(later);
+}
+
+/** The longest memory that is filled by several short reads, in bytes. */
+const LONGEST_AT_ONCE = 1024 * 1024;
+
+/** The next piece of memory to fill: short as long as that takes no time, unless the memory is long. */
+export function nextPiece(memory: Uint8Array, filled: number): Uint8Array {
+  const isShort = memory.length <= LONGEST_AT_ONCE && reads.areQuick;
+  return memory.subarray(filled, filled + (isShort ? SHORT_READ : WINDOW));
 }
 
 /** Reads bytes at once, and has the next reads use another thread if this one was slow. */
 export function readTimed(file: SyncFile, bytes: Uint8Array): number | null {
-  const start = performance.now();
-  const read = file.readSync(bytes);
-  if (performance.now() - start <= SLOW) readsAfterSlow = 1;
-  else {
-    readsOnThreads = readsAfterSlow;
-    readsAfterSlow = Math.min(2 * readsAfterSlow, MOST_READS_AFTER_SLOW);
-  }
-  return read;
+  return reads.timed(() => file.readSync(bytes));
 }
 
 /**
@@ -85,7 +140,7 @@ export async function fillFrom(
 ): Promise<number> {
   let filled = 0;
   while (filled < memory.length && isOpen()) {
-    const most = readsOnThreads === 0 ? filled + SHORT_READ : memory.length;
+    const most = reads.areQuick ? filled + SHORT_READ : memory.length;
     const some = readSome(file, memory.subarray(filled, most));
     const read = some instanceof Promise ? await some : some;
     if (read === null) break;

@@ -17,9 +17,13 @@ import {
   isAbsence,
   isNotFolder,
 } from "./files.ts";
+import { QuickSteps } from "./quick_reads.ts";
 
 /** The greatest number of keys that are remembered as looked up. */
 const MOST_CACHED = 4096;
+
+/** Lookups of paths that may not be in the cache of the operating system. */
+const lookups = /* @__PURE__ */ new QuickSteps();
 
 /** A folder of the file system, and the files and folders that keys name in it. */
 export class FileSystemRoot implements Folders {
@@ -157,9 +161,9 @@ export class FileSystemRoot implements Folders {
   async #resolve(key: string): Promise<AllowedPath | undefined> {
     let real: string;
     try {
-      real = this.#cached.has(key)
-        ? fileSystem().realPathSync(this.path + key)
-        : await this.#realPath(key);
+      const looked = this.#realPath(key);
+      real = looked instanceof Promise ? await looked : looked;
+      this.#remember(key);
     } catch (error) {
       if (!isAbsence(error)) throw error;
       if (isNotFolder(error)) await this.assertFolder();
@@ -195,12 +199,20 @@ export class FileSystemRoot implements Folders {
     return { path: joined(this.path, relative) };
   }
 
-  /** Looks a path up on another thread, since the disk may have to be read. */
-  async #realPath(key: string): Promise<string> {
-    const real = await fileSystem().realPath(this.path + key);
+  /** Looks a path up: at once if that takes no time, since the disk may have to be read. */
+  #realPath(key: string): string | Promise<string> {
+    const path = this.path + key;
+    const now = () => fileSystem().realPathSync(path);
+    return this.#cached.has(key)
+      ? now()
+      : lookups.run(now, () => fileSystem().realPath(path));
+  }
+
+  /** Remembers that a path was looked up. */
+  #remember(key: string): void {
+    if (this.#cached.has(key)) return;
     if (this.#cached.size >= MOST_CACHED) this.#cached.clear();
     this.#cached.add(key);
-    return real;
   }
 
   /** Refuses a root that is a file. It may be missing. */

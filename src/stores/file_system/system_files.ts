@@ -20,7 +20,13 @@ import {
   type OpenFile,
   withPath,
 } from "./files.ts";
-import { isShortRead, readSome, readTimed } from "./quick_reads.ts";
+import {
+  isShortRead,
+  nextPiece,
+  QuickSteps,
+  readSome,
+  readTimed,
+} from "./quick_reads.ts";
 import {
   type FileInfo,
   type OpenOptions,
@@ -146,6 +152,11 @@ function openers(lock: Lock): Pick<Files, "open" | "create" | "openOrCreate"> {
  * bytes. Freeing the blocks of a long file takes time.
  */
 const SHORT = 64 * 1024;
+/** The longest value that is written without another thread as long as that takes no time, in bytes. */
+const LONGEST_QUICK_WRITE = 512 * 1024;
+
+/** Writes of values that are not short. */
+const writes = /* @__PURE__ */ new QuickSteps();
 
 /** Whether Deno has refused the state of an open file, as it does below a root that is a link. */
 let isStatRefused = false;
@@ -204,9 +215,19 @@ class SystemOpenFile implements OpenFile {
 
   async append(bytes: Uint8Array): Promise<void> {
     try {
-      if (bytes.length > SHORT) return await writeAll(this.#file, bytes);
+      if (bytes.length > LONGEST_QUICK_WRITE) {
+        return await writeAll(this.#file, bytes);
+      }
       while (bytes.length > 0) {
-        bytes = bytes.subarray(this.#file.writeSync(bytes));
+        const written = bytes.length > SHORT
+          ? writes.run(
+            () => this.#file.writeSync(bytes),
+            () => this.#file.write(bytes),
+          )
+          : this.#file.writeSync(bytes);
+        bytes = bytes.subarray(
+          written instanceof Promise ? await written : written,
+        );
       }
     } catch (error) {
       throw withPath(error, this.#path);
@@ -281,9 +302,6 @@ function stateOf(info: FileInfo): FileState {
   };
 }
 
-/** The number of bytes that are read between two checks of the signal. */
-const WINDOW = 16 * 1024 * 1024;
-
 /** Reads a range of a file that is open. */
 export async function readOpenFile(
   file: SystemFile,
@@ -301,7 +319,7 @@ export async function readOpenFile(
   let filled = 0;
   while (filled < bytes.length) {
     options.signal?.throwIfAborted();
-    const read = await readSome(file, bytes.subarray(filled, filled + WINDOW));
+    const read = await readSome(file, nextPiece(bytes, filled));
     if (read === null) {
       throw new Error(
         `Key ${

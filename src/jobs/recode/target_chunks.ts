@@ -1,0 +1,273 @@
+import { storageOf, unsizedPart } from "../../arrays/mod.ts";
+import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
+import { isSameBytes, mapConcurrently } from "../../runtime/mod.ts";
+import {
+  encodeShard,
+  type ShardContainer,
+  type ShardLayout,
+} from "../../shards/mod.ts";
+import {
+  givesOwnedMemory,
+  type Store,
+  type StoreKey,
+} from "../../stores/mod.ts";
+import type { Threads } from "../../threads/mod.ts";
+import type { PlannedArray } from "../convert/convert_plan.ts";
+import type { Copied } from "../convert/copy_value.ts";
+import type { CopiedValue } from "../convert/source_files.ts";
+import { coordinatesIn, type GridRange } from "./boxes.ts";
+import { isThreaded, type Way } from "./recode_way.ts";
+import { ShardStream } from "./shard_stream.ts";
+
+/** The length of inner chunks from which their memory is freed at once. */
+const LEAST_TO_FREE = 128 * 1024;
+
+/** What happens to the chunks that are made. */
+export interface RecodeSink {
+  /**
+   * `write`: they are stored; `compare`: they are stored unless the same bytes are stored
+   * already; `check`: nothing is stored.
+   */
+  readonly mode: "write" | "compare" | "check";
+  /** Whether chunks that are stored already are left as they are. */
+  readonly skipsStored: boolean;
+  /** Whether nobody can have opened the target to change its chunks, so that these need no locks. */
+  readonly isExclusive: boolean;
+  /** The number of stored chunks that are written at the same time from one block. */
+  readonly concurrency: number;
+  /** Called before chunks of the source are read. */
+  before(values: readonly CopiedValue[], signal: AbortSignal): Promise<void>;
+  /** Called after each stored chunk of the target. */
+  done(key: StoreKey, copied: Copied): void;
+}
+
+/** A stored chunk of the target that is made. */
+export interface MadeChunk {
+  readonly coordinates: readonly number[];
+  /** The inner chunks by their places in the index, or one chunk. */
+  readonly chunks: (Uint8Array | undefined)[];
+  /** Whether inner chunks are stored as soon as they are made. */
+  readonly isStreamed: boolean;
+  stream: ShardStream | undefined;
+  /** The number of chunks that are still to be made. */
+  left: number;
+  hasChunks: boolean;
+}
+
+/** What {@linkcode TargetChunks} needs to know about an array. */
+export interface TargetContext {
+  readonly planned: PlannedArray;
+  /** The store of the target. */
+  readonly store: Store;
+  readonly layout: ShardLayout | undefined;
+  /** The shape of inner chunks, or of chunks without shards. */
+  readonly chunkShape: readonly number[];
+  /** Whether shards of one group take too much memory to be assembled there. */
+  readonly areShardsLong: boolean;
+  readonly threads: Threads | undefined;
+  readonly way: Way;
+}
+
+/** Assembles the stored chunks of the target, and stores those that are complete. */
+export class TargetChunks {
+  readonly #context: TargetContext;
+  readonly #sink: RecodeSink;
+  /** Shards that are being stored. */
+  readonly #streamed = new Set<MadeChunk>();
+  readonly #containerOf:
+    | ((shard: readonly number[]) => ShardContainer)
+    | undefined;
+  readonly #headSize: number;
+
+  constructor(context: TargetContext, sink: RecodeSink) {
+    this.#context = context;
+    this.#sink = sink;
+    const { target, containerOf } = context.planned;
+    this.#containerOf = containerOf;
+    const { layers } = storageOf(target.metadata);
+    this.#headSize = context.layout === undefined
+      ? 0
+      : unsizedPart(layers)?.offset ?? 0;
+  }
+
+  /** Finds the stored chunks of a range that are to be made; `undefined` for those that are there already. */
+  async begin(
+    range: GridRange,
+    signal: AbortSignal,
+  ): Promise<(MadeChunk | undefined)[]> {
+    const { skipsStored, concurrency } = this.#sink;
+    const all = Array.from(coordinatesIn(range));
+    if (!skipsStored) return all.map((each) => this.#chunkAt(each));
+    return await mapConcurrently(all, concurrency, async (coordinates) => {
+      if (!await this.#isStored(coordinates, signal)) {
+        return this.#chunkAt(coordinates);
+      }
+      this.#sink.done(this.#keyOf(coordinates), {
+        outcome: "skipped",
+        bytes: 0,
+      });
+      return undefined;
+    }, signal);
+  }
+
+  #chunkAt(coordinates: readonly number[]): MadeChunk {
+    const { areShardsLong, layout, chunkShape, planned } = this.#context;
+    const { shape } = planned.target.metadata;
+    const lengths = planned.target.chunkShape;
+    const left = coordinates.reduce((count, c, i) => {
+      const length = Math.min(lengths[i]!, shape[i]! - c * lengths[i]!);
+      return count * Math.ceil(length / chunkShape[i]!);
+    }, 1);
+    const isStreamed = layout !== undefined &&
+      this.#containerOf === undefined && areShardsLong &&
+      this.#sink.mode === "write";
+    const count = isStreamed || layout === undefined
+      ? 1
+      : layout.chunksPerShard.reduce((product, n) => product * n, 1);
+    return {
+      coordinates,
+      chunks: new Array<Uint8Array | undefined>(count).fill(undefined),
+      isStreamed,
+      stream: undefined,
+      left,
+      hasChunks: false,
+    };
+  }
+
+  #keyOf(coordinates: readonly number[]): StoreKey {
+    return this.#context.planned.target.key(coordinates) as StoreKey;
+  }
+
+  /** Whether a chunk of the target is there. Stored chunks are whole, since stores write all of a value or nothing. */
+  async #isStored(
+    coordinates: readonly number[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { target } = this.#context.planned;
+    try {
+      return await target.size(coordinates, { signal }) !== undefined;
+    } catch (error) {
+      if (isDamage(error) || error instanceof UnfinishedWriteError) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Adds an inner chunk, or the only chunk.
+   *
+   * @param place The place of an inner chunk in the index.
+   */
+  async add(
+    made: MadeChunk,
+    place: number,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    made.hasChunks = true;
+    if (!made.isStreamed) {
+      if (this.#sink.mode !== "check") made.chunks[place] = bytes;
+      return;
+    }
+    if (made.stream === undefined) {
+      const { target } = this.#context.planned;
+      made.stream = new ShardStream(
+        this.#context.layout!,
+        this.#headSize,
+        (stream) => target.set(made.coordinates, stream),
+      );
+      this.#streamed.add(made);
+    }
+    await made.stream.add(place, bytes);
+  }
+
+  /** Stores a chunk of the target that is complete. */
+  async finish(made: MadeChunk, signal: AbortSignal): Promise<void> {
+    const { target } = this.#context.planned;
+    const { mode, skipsStored, isExclusive } = this.#sink;
+    const { coordinates, stream } = made;
+    const key = this.#keyOf(coordinates);
+    if (!made.hasChunks) {
+      // The source may have had elements when an earlier run made the chunk.
+      const isStale = mode === "compare" && !skipsStored &&
+        await this.#isStored(coordinates, signal);
+      if (isStale) await target.delete(coordinates, { signal });
+      return this.#sink.done(key, { outcome: "absent", bytes: 0 });
+    }
+    if (mode === "check") {
+      return this.#sink.done(key, { outcome: "copied", bytes: 0 });
+    }
+    if (stream !== undefined) {
+      await stream.finish();
+      this.#streamed.delete(made);
+      const bytes = stream.length;
+      return this.#sink.done(key, { outcome: "copied", bytes });
+    }
+    const bytes = this.#encode(made);
+    if (mode === "compare" && await this.#isSame(coordinates, bytes, signal)) {
+      return this.#sink.done(key, { outcome: "skipped", bytes: 0 });
+    }
+    await target.set(coordinates, bytes, { signal, exclusive: isExclusive });
+    const { length } = bytes;
+    if (givesOwnedMemory(this.#context.store)) this.#reuse(bytes);
+    this.#sink.done(key, { outcome: "copied", bytes: length });
+  }
+
+  #encode({ coordinates, chunks }: MadeChunk): Uint8Array {
+    const { layout } = this.#context;
+    const [chunk] = chunks;
+    if (layout === undefined) {
+      chunks.length = 0;
+      return chunk!;
+    }
+    const container = this.#containerOf?.(coordinates);
+    const prefix = container === undefined && this.#headSize > 0
+      ? new Uint8Array(this.#headSize)
+      : undefined;
+    const shard = encodeShard(chunks, layout, { container, prefix });
+    this.#free(chunks);
+    return shard;
+  }
+
+  /** Frees the memory of inner chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
+  #free(chunks: (Uint8Array | undefined)[]): void {
+    for (const chunk of isThreaded(this.#context.way) ? chunks : []) {
+      // Small chunks may lie in a pool of the runtime, and need no care.
+      if (chunk === undefined || chunk.length < LEAST_TO_FREE) continue;
+      if (this.#reuse(chunk)) continue;
+      const { buffer } = chunk as {
+        buffer: { transfer?(length: number): unknown };
+      };
+      buffer.transfer?.(0);
+    }
+    chunks.length = 0;
+  }
+
+  /** Has threads use the memory of elements again. Returns whether that is so. */
+  #reuse(chunk: Uint8Array): boolean {
+    const { way, threads } = this.#context;
+    return isThreaded(way) && way.encoder.isRaw && !!threads?.release(chunk);
+  }
+
+  /** Whether the target has a chunk with the same bytes. */
+  async #isSame(
+    coordinates: readonly number[],
+    bytes: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { target } = this.#context.planned;
+    try {
+      return isSameBytes(await target.get(coordinates, { signal }), bytes);
+    } catch (error) {
+      if (isDamage(error) || error instanceof UnfinishedWriteError) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /** Gives up shards that are only stored in part. */
+  async abort(reason: unknown): Promise<void> {
+    for (const { stream } of this.#streamed) await stream?.abort(reason);
+  }
+}
