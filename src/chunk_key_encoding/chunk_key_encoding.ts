@@ -64,11 +64,8 @@ export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
 
 const DIGIT_ZERO = 48;
 
-/** The texts of small coordinates after each separator, made once for all keys. */
-const SMALL = {
-  "/": /* @__PURE__ */ smallAfter("/"),
-  ".": /* @__PURE__ */ smallAfter("."),
-};
+/** The texts of small coordinates after each separator, made once for all keys, on first use. */
+const small: Partial<Record<Separator, readonly string[]>> = {};
 
 function smallAfter(separator: Separator): string[] {
   return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
@@ -84,7 +81,7 @@ export function joinCoordinates(
   separator: Separator,
 ): string {
   if (!Array.isArray(coordinates)) throw notAList(coordinates);
-  const small = SMALL[separator];
+  const texts = small[separator] ??= smallAfter(separator);
   let key = start;
   for (let dimension = 0; dimension < coordinates.length; dimension++) {
     const coordinate = coordinates[dimension]!;
@@ -94,7 +91,7 @@ export function joinCoordinates(
     if (key === "") {
       key = String(coordinate);
     } else {
-      key += small[coordinate] ?? separator + coordinate;
+      key += texts[coordinate] ?? separator + coordinate;
     }
   }
   return key;
