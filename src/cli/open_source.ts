@@ -6,6 +6,8 @@ import {
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
+import { isMembers, parseZarrJson } from "../metadata/mod.ts";
+import { v2View } from "../views/mod.ts";
 import { type Io, UsageError } from "./command.ts";
 import {
   assertNoDocument,
@@ -37,14 +39,19 @@ export async function openSource(
   options: SourceOptions = {},
 ): Promise<Source> {
   assertNoDocument(place);
+  const { follow = false, isQuiet = false } = options;
   const archive = await findArchive(place);
   if (archive === undefined) {
     const store = await openStore(place);
     await assertSource(place);
+    if (!follow && !isQuiet && await isOfNamedNodes(store, io.signal)) {
+      io.note(
+        `${place}: the server lists no files, and the group has no consolidated metadata, so only nodes that attributes of OME-Zarr or GeoZarr name are found\n`,
+      );
+    }
     return store;
   }
   const { store, key, path } = archive;
-  const { follow = false, isQuiet = false } = options;
   const { ZipStore } = await import("../archives/zip_store.ts");
   let zip: ZipStore;
   try {
@@ -75,6 +82,22 @@ export async function openSource(
     io.note(`${place}: reading ${JSON.stringify(folder)} in the archive\n`);
   }
   return zip;
+}
+
+/** Whether only attributes tell which nodes a group has. */
+async function isOfNamedNodes(
+  store: Store,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (store.list !== undefined) return false;
+  try {
+    const bytes = await v2View(store).get("/zarr.json", { signal });
+    const document: unknown = bytes && parseZarrJson(bytes);
+    return isMembers(document) && document.node_type === "group" &&
+      document.consolidated_metadata === undefined;
+  } catch {
+    return false; // The command itself says what is wrong.
+  }
 }
 
 /** Whether a place is that of a zip archive, or of a node in one. */

@@ -31,7 +31,7 @@ export {
   showZarrJson,
   withNumbers,
 } from "./json.ts";
-export { resolvePath, withoutNamedNodes } from "./named_nodes.ts";
+export { namedNodes, resolvePath, withoutNamedNodes } from "./named_nodes.ts";
 export {
   assertNodeDocument,
   changeNodes,

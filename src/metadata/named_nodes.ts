@@ -43,6 +43,22 @@ export function withoutNamedNodes(
 }
 
 /**
+ * The paths of the nodes that the attributes of a group name, as `withoutNamedNodes` finds
+ * them, in their order.
+ *
+ * @param document The document of the group.
+ * @param path The path of the group.
+ */
+export function namedNodes(document: unknown, path: string): string[] {
+  const named = new Set<string>();
+  withoutNamedNodes(document, path, (node) => {
+    named.add(node);
+    return false;
+  });
+  return [...named];
+}
+
+/**
  * The path that a name in the attributes of a group leads to; `undefined` if it leads out of
  * the hierarchy.
  *

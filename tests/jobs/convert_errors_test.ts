@@ -535,6 +535,65 @@ Deno.test("convert reads groups by consolidated metadata where the source cannot
   );
 });
 
+Deno.test("convert finds nodes by the attributes of OME-Zarr and GeoZarr where the source cannot list, and metadata is not consolidated", async () => {
+  const image = (...paths: string[]) => ({
+    multiscales: [{ datasets: paths.map((path) => ({ path })) }],
+  });
+  const hierarchies: Record<string, unknown>[] = [
+    {
+      "": { ome: image("0", "down/sampled/1") },
+      ...{ "0": ARRAY, down: {}, "down/sampled": {}, "down/sampled/1": ARRAY },
+      ...{ labels: { ome: { labels: ["cells"] } } },
+      ...{ "labels/cells": { ome: image("0") }, "labels/cells/0": ARRAY },
+    },
+    {
+      "": { plate: { wells: [{ path: "A/1" }] } },
+      ...{ A: {}, "A/1": { well: { images: [{ path: "0" }] } } },
+      ...{ "A/1/0": image("s0"), "A/1/0/s0": ARRAY },
+    },
+    {
+      "": { "bioformats2raw.layout": 3 },
+      ...{ OME: { series: ["first"] }, first: image("0"), "first/0": ARRAY },
+    },
+    {
+      "": { ome: { "bioformats2raw.layout": 3 } },
+      ...{ "0": image("0"), "0/0": ARRAY, "1": image("0"), "1/0": ARRAY },
+    },
+    {
+      "": { multiscales: { layout: [{ asset: "0/t" }, { asset: "1/t" }] } },
+      ...{ "0": {}, "0/t": ARRAY, "1": {}, "1/t": ARRAY },
+    },
+  ];
+  for (const nodes of hierarchies) {
+    const source = new MemoryStore();
+    for (const [path, attributes] of Object.entries(nodes)) {
+      if (attributes === ARRAY) {
+        await checksummed(source, SMALL, path);
+        continue;
+      }
+      const key = `${path && `/${path}`}/zarr.json` as StoreKey;
+      await source.set(key, encodeJson({ ...groupMetadata(), attributes }));
+    }
+    const blind = observed(source, () => {}, ["get", "size"]);
+    const target = new MemoryStore();
+    await convert(blind, target);
+    assertEquals(await contentsOf(target), await contentsOf(source));
+
+    const [missing] = Object.keys(nodes).filter((path) =>
+      nodes[path] === ARRAY
+    );
+    await source.delete(`/${missing}/zarr.json`);
+    await assertRejects(
+      () => convert(blind, new MemoryStore()),
+      MetadataError,
+      `Attributes name a node at "${missing}", and there is none`,
+    );
+  }
+});
+
+/** Stands for the array in a tree of attributes. */
+const ARRAY = "array";
+
 Deno.test("convert removes chunks that are absent now from a target that is continued", async () => {
   const source = new MemoryStore();
   await checksummed(source, SMALL);

@@ -4,9 +4,12 @@ import {
   assertNodeDocument,
   isArrayDocument,
   isMembers,
+  type Members,
+  namedNodes,
   nodePaths,
   parseZarrJson,
 } from "../../metadata/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import {
   describeStore,
   type StoreKey,
@@ -59,7 +62,7 @@ interface ReadNodesSettings {
  * Reads the documents of a node and of all nodes below it, in the order of their paths.
  * Those of nodes of Zarr v2 are composed, as `v2View` shows them. The nodes of a group are
  * those that the store lists or, if it cannot list, those in the group's consolidated
- * metadata.
+ * metadata or, without this, those that attributes of OME-Zarr, GeoZarr and ndpyramid name.
  *
  * @param settings Settings for invalid, unreadable and chosen nodes.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
@@ -71,7 +74,14 @@ export async function readNodes(
   { onInvalid, onUnreadable, choose, withoutV2 = false }: ReadNodesSettings =
     {},
 ): Promise<Node[]> {
-  const read = async (path: string) => {
+  const reads = new Map<string, Promise<Node | "invalid" | undefined>>();
+  // Nodes are read once, also if others are found by their attributes.
+  const read = (path: string) => {
+    const reading = reads.get(path) ?? readOrReport(path);
+    reads.set(path, reading);
+    return reading;
+  };
+  const readOrReport = async (path: string) => {
     try {
       return await readNode(place, path, withoutV2, options);
     } catch (error) {
@@ -98,7 +108,8 @@ export async function readNodes(
   if (isInvalid && typeof place.store.list !== "function") return [];
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
-  const paths = await pathsBelow(place, document, withoutV2, options);
+  const paths = await pathsBelow(place, document, withoutV2, options) ??
+    await namedBelow(place, nodes[0]!, read);
   for (const path of await choose?.(paths) ?? paths) {
     const node = await read(path);
     if (node === "invalid") continue;
@@ -106,11 +117,13 @@ export async function readNodes(
       nodes.push(node);
       continue;
     }
+    const isConsolidated = isMembers(document) &&
+      document.consolidated_metadata !== undefined;
     const missing = new MetadataError(
-      `The consolidated metadata names a node at ${
-        JSON.stringify(path)
-      }, and there is none`,
-      "/consolidated_metadata",
+      `${
+        isConsolidated ? "The consolidated metadata names" : "Attributes name"
+      } a node at ${JSON.stringify(path)}, and there is none`,
+      isConsolidated ? "/consolidated_metadata" : "",
       locationOf(place),
     );
     if (onInvalid === undefined) throw missing;
@@ -156,13 +169,13 @@ export async function readNodeDocument(
   return await composeV2Document(place.store, rootIn(place, path), options);
 }
 
-/** The sorted paths of all nodes below a group. */
+/** The sorted paths of all nodes below a group; `undefined` if only attributes tell. */
 async function pathsBelow(
   place: Place,
   document: unknown,
   withoutV2: boolean,
   options: StoreOptions,
-): Promise<string[]> {
+): Promise<string[] | undefined> {
   const { store, root } = place;
   if (typeof store.list === "function") {
     const paths = new Set<string>();
@@ -179,11 +192,89 @@ async function pathsBelow(
   if (isMembers(document) && isMembers(document.consolidated_metadata)) {
     return nodePaths(document).filter((path) => path !== "").sort();
   }
+  return undefined;
+}
+
+/** How many documents are read at the same time. */
+const READS = 8;
+
+/**
+ * The sorted paths of the nodes below a group that attributes name, of groups below it, too.
+ *
+ * @param read Reads a node; `undefined` if there is none.
+ * @throws {MetadataError} If attributes name no node.
+ */
+async function namedBelow(
+  place: Place,
+  root: Node,
+  read: (path: string) => Promise<Node | "invalid" | undefined>,
+): Promise<string[]> {
+  const found = new Set<string>();
+  const seen = new Set([""]);
+  const follow = async (group: Node) => {
+    for (let groups = [group]; groups.length > 0;) {
+      const named = groups.flatMap(({ document, path }) =>
+        namedNodes(document, path)
+      );
+      for (const path of named) found.add(path);
+      const above = named.flatMap((path) =>
+        [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index))
+      );
+      const paths = [...named, ...above, ...groups.flatMap(usualNodes)];
+      const unseen = [...new Set(paths)].filter((path) => !seen.has(path));
+      groups = [];
+      await runConcurrently(unseen, READS, async (path) => {
+        seen.add(path);
+        const node = await read(path);
+        if (node === undefined) return;
+        found.add(path);
+        if (node !== "invalid" && !isArrayDocument(node.document)) {
+          groups.push(node);
+        }
+      });
+    }
+  };
+  await follow(root);
+  if (isCollection(root) && !found.has("0")) {
+    // Without a list of the images of a collection, their names are numbers.
+    for (let i = 0;; i++) {
+      const node = await read(`${i}`);
+      if (node === undefined) break;
+      found.add(`${i}`);
+      if (node !== "invalid") await follow(node);
+    }
+  }
+  if (found.size > 0) return [...found].sort();
   throw new MetadataError(
-    "Cannot find the nodes of the group: the store cannot list, and the group has no consolidated metadata; expected the path of an array",
+    "Cannot find the nodes of the group: the store cannot list, and the group has neither consolidated metadata nor attributes that name nodes; expected the path of an array",
     "",
     locationOf(place),
   );
+}
+
+/** The paths that OME-Zarr gives to nodes which no attribute of their group names. */
+function usualNodes(group: Node): string[] {
+  const { multiscales } = omeAttributes(group);
+  const names = multiscales !== undefined
+    ? ["labels"]
+    : isCollection(group)
+    ? ["OME"]
+    : [];
+  return names.map((name) =>
+    group.path === "" ? name : `${group.path}/${name}`
+  );
+}
+
+/** Whether a group is a collection of images, as bioformats2raw makes them. */
+function isCollection(group: Node): boolean {
+  return omeAttributes(group)["bioformats2raw.layout"] !== undefined;
+}
+
+/** The attributes of OME-Zarr, which are in one of the attributes from 0.5 on. */
+function omeAttributes({ document }: Node): Members {
+  if (!isMembers(document) || !isMembers(document.attributes)) return {};
+  const { attributes } = document;
+  return isMembers(attributes.ome) ? attributes.ome : attributes;
 }
 
 function unfinishedError(place: Place): MetadataError {
