@@ -1,5 +1,4 @@
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
-import { SYSTEM_FILES } from "./system_files.ts";
 import { rootOf } from "./root.ts";
 import { FileValueWriter } from "./value.ts";
 import { fileSystem } from "./files.ts";
@@ -32,7 +31,7 @@ export async function copyFile(
   options: StoreOptions,
 ): Promise<boolean> {
   const file = await rootOf(store)?.root.find(key, options);
-  if (file?.size !== size || file.leadsTo !== undefined) return false;
+  if (file?.state.size !== size || file.leadsTo !== undefined) return false;
   return writer instanceof FileValueWriter &&
     await writer.copy(file.path, size, length);
 }
@@ -47,6 +46,6 @@ export async function fileStamp(
   options: StoreOptions,
 ): Promise<string | undefined> {
   const file = await rootOf(store)?.root.find(key, options);
-  const state = file && await SYSTEM_FILES.stat(file.path);
+  const state = file?.state;
   return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

@@ -309,7 +309,7 @@ export class FileSystemStore implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    return (await this.#root.find(key, options))?.size;
+    return (await this.#root.find(key, options))?.state.size;
   }
 
   /**

@@ -5,7 +5,7 @@ import type {
   StoreOptions,
 } from "../store.ts";
 import { nodeSystem } from "./node_system.ts";
-import type { FileSystem, FolderEntry } from "./system.ts";
+import type { FileInfo, FileSystem, FolderEntry } from "./system.ts";
 
 /** A value, or a promise of it. A value that is there at once costs no turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
@@ -86,6 +86,11 @@ export interface Files {
   now(): number;
   /** Waits, or rejects with the reason of the signal. */
   wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+/** The state of a file, of its properties. */
+export function stateOf({ dev, ino, mtime, size }: FileInfo): FileState {
+  return { dev, ino, mtime: mtime?.getTime() ?? 0, size };
 }
 
 /** Whether two states are those of the same file, unchanged. */

@@ -16,6 +16,7 @@ import {
   ifPresentSync,
   isAbsence,
   isNotFolder,
+  stateOf,
 } from "./files.ts";
 import { QuickSteps } from "./quick_reads.ts";
 
@@ -67,7 +68,7 @@ export class FileSystemRoot implements Folders {
   async find(
     key: StoreKey,
     options: StoreOptions = {},
-  ): Promise<FoundFile & { readonly size: number } | undefined> {
+  ): Promise<FoundFile & { readonly state: FileState } | undefined> {
     options.signal?.throwIfAborted();
     assertStoreKey(key);
     assertNotTemporary(key);
@@ -86,9 +87,11 @@ export class FileSystemRoot implements Folders {
         }, expected a regular file: ${path}`,
       );
     }
-    const { size } = info;
-    if (path === this.path + key && this.#linked.isEmpty) return { path, size };
-    return { path, size, leadsTo: (file) => this.#leadsTo(key, path, file) };
+    const state = stateOf(info);
+    if (path === this.path + key && this.#linked.isEmpty) {
+      return { path, state };
+    }
+    return { path, state, leadsTo: (file) => this.#leadsTo(key, path, file) };
   }
 
   /** Whether a key still leads to an open file, whose path was `path`. */

@@ -18,6 +18,7 @@ import {
   isOld,
   isSameState,
   type OpenFile,
+  stateOf,
   withPath,
 } from "./files.ts";
 import {
@@ -27,12 +28,7 @@ import {
   readSome,
   readTimed,
 } from "./quick_reads.ts";
-import {
-  type FileInfo,
-  type OpenOptions,
-  SEEK,
-  type SystemFile,
-} from "./system.ts";
+import { type OpenOptions, SEEK, type SystemFile } from "./system.ts";
 
 /**
  * The files of the operating system. Operations that read no disk run at once, since
@@ -291,15 +287,6 @@ export function stateOfOpen(file: SystemFile): FileState | undefined {
     if (hasCode(error, "", "NotCapable")) return undefined;
     throw error;
   }
-}
-
-function stateOf(info: FileInfo): FileState {
-  return {
-    dev: info.dev,
-    ino: info.ino,
-    mtime: info.mtime?.getTime() ?? 0,
-    size: info.size,
-  };
 }
 
 /** Reads a range of a file that is open. */
