@@ -27,7 +27,7 @@ export function encodeXarrayFillValue(
  * of one.
  *
  * @param dataType The data type of the array by its name.
- * @returns `undefined` if the attribute is no element of the data type.
+ * @returns `undefined` if the attribute is not an element of the data type.
  */
 export function decodeXarrayFillValue(
   attribute: unknown,

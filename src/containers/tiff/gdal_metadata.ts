@@ -6,7 +6,7 @@
 import type { TiffValues } from "./tiff_options.ts";
 import { element, escaped } from "./xml_element.ts";
 
-/** What the elements of a band mean. */
+/** The meaning of the elements of a band. */
 export interface BandValues {
   /** The number by which elements are multiplied. */
   readonly scale: number;
@@ -23,7 +23,7 @@ const PLAIN: BandValues = { scale: 1, offset: 0, unit: "", description: "" };
  *
  * @param bands The number of bands of a page.
  * @param first The place of the first of them among the bands of the array.
- * @returns `undefined` if it would say nothing.
+ * @returns `undefined` if no band has a meaning to store.
  */
 export function gdalMetadata(
   { scale = 1, offset = 0, unit = "", description = "" }: TiffValues,

@@ -14,13 +14,13 @@ import { type BandValues, parseGdalMetadata } from "./gdal_metadata.ts";
 import type { TiffPage } from "./tiff_page.ts";
 import type { TiffOptions, TiffValues } from "./tiff_options.ts";
 
-/** The tags of a page that tell what its elements mean. */
+/** The tags of a page with the meaning of its elements. */
 export type PageValues = Pick<TiffPage, "noData" | "gdalMetadata"> & {
   /** The number of bands of the page. */
   readonly bands: number;
 };
 
-/** Takes what tells what the elements of a page mean. */
+/** Returns the tags of a page with the meaning of its elements. */
 export function pageValues(
   { noData, gdalMetadata, axes, shape }: TiffPage,
 ): PageValues {

@@ -4,8 +4,9 @@ export type Attributes = Readonly<
 >;
 
 /**
- * An element of XML with escaped attributes; those that are `undefined` are left out. The
- * library that reads XML is loaded on first use, which a container cannot wait for.
+ * Composes an element of XML with escaped attributes; those that are `undefined` are left
+ * out. The library that reads XML is loaded asynchronously, and so cannot serve a container,
+ * which is synchronous.
  */
 export function element(
   name: string,
@@ -30,9 +31,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Escapes a text for an attribute, or for an element. Bio-Formats reads no characters by
- * their numbers, such as `&#181;`; so those that XML does not have are left out, and ends of
- * lines are spaces.
+ * Escapes a text for an attribute, or for an element. Bio-Formats does not read numeric
+ * character references, such as `&#181;`, so none are written: characters that XML does not
+ * allow are left out, and ends of lines become spaces.
  */
 export function escaped(text: string): string {
   return text.toWellFormed()
