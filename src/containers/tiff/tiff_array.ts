@@ -1,5 +1,5 @@
 import { describe, describeAll } from "../../errors/mod.ts";
-import type { ArrayMetadata } from "../../metadata/mod.ts";
+import { type ArrayMetadata, isMembers } from "../../metadata/mod.ts";
 import { joinBytes } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { parseShardFiles } from "../shard_files.ts";
@@ -64,10 +64,12 @@ export interface TiffDataType {
  */
 export function parseDataType(dataType: unknown): TiffDataType {
   if (!DATA_TYPES.includes(dataType as string)) {
+    // Data types with a configuration have a name as well.
+    const name = isMembers(dataType) ? dataType.name : dataType;
     throw new RangeError(
       `Expected one of the data types that TIFF has, ${
         describeAll(DATA_TYPES)
-      }, found ${describe(dataType)}`,
+      }, found ${describe(name)}`,
     );
   }
   const [, kind, digits = 8] = /^([a-z]+)(\d+)?$/.exec(dataType as string)!;

@@ -144,6 +144,17 @@ Deno.test("fitTiff refuses arrays that no TIFF can hold, and options that do not
       {},
       "Expected one of the data types that TIFF has",
     ],
+    [
+      {
+        dataType: {
+          name: "fixed_length_utf32",
+          configuration: { length_bytes: 8 },
+        },
+        fillValue: "",
+      },
+      {},
+      'found "fixed_length_utf32"',
+    ],
     [{}, { bands: "last" }, "at least 3 dimensions"],
     [
       { shape: [65536, 9, 9], chunkShape: [1, 9, 9] },
