@@ -1,4 +1,4 @@
-/** `FileSystemStore` in Node, alone and beside Deno. */
+/** `FileSystemStore` in Node and in Bun, alone and beside Deno. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -27,8 +27,23 @@ const CONFORMANCE = fileURLToPath(
 );
 const CHUNKS = fileURLToPath(import.meta.resolve("./node_chunk_program.ts"));
 
-testWith(
-  NODE,
+/** Bun, whose tests are ignored where it is not on PATH. */
+const BUN = await findOnPath(["bun"]);
+
+/** Registers a test for Node, and the same one for Bun. */
+function testInNodeAndBun(
+  name: string,
+  run: (program: string) => Promise<void>,
+): void {
+  testWith(NODE, name, run);
+  Deno.test({
+    name: name.replaceAll("Node", "Bun"),
+    ignore: BUN === undefined,
+    fn: () => run(BUN!),
+  });
+}
+
+testInNodeAndBun(
   "FileSystemStore passes the conformance tests in Node",
   (node) =>
     inTempDir(async (folder) => {
@@ -74,7 +89,7 @@ testWith(
     }),
 );
 
-/** Runs a test with a folder, and with a function that starts Node in it. */
+/** Runs a test with a folder, and with a function that starts Node, or Bun, in it. */
 function inNode(
   name: string,
   run: (
@@ -82,11 +97,11 @@ function inNode(
     spawn: (work: Work, path?: string) => Deno.ChildProcess,
   ) => Promise<void>,
 ): void {
-  testWith(NODE, name, (node) =>
+  testInNodeAndBun(name, (node) =>
     inTempDir(async (folder) => {
       const program = `${folder}/program.mjs`;
       await bundleForNode(CHUNKS, program);
-      const command = await findOnPath([node]);
+      const command = node.includes("/") ? node : await findOnPath([node]);
       await run(`${folder}/data.zarr`, (work, path) =>
         new Deno.Command(command!, {
           args: [program, JSON.stringify(work)],
