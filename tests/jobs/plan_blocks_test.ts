@@ -97,6 +97,7 @@ Deno.test("planBlocks ends for arrays of many and of long dimensions", () => {
     const [rank, length, source, chunk, count] of [
       [6, 100_000, 997, 1, 720_720],
       [30, 7, 3, 2, 2],
+      [256, 3, 1, 1, 2],
       [3, long, 1, 1, 1],
       [3, long, long, 1, 1],
       [2, long, 1, long, 1],

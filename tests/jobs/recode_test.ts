@@ -218,6 +218,26 @@ Deno.test("shares of a source that cannot list make each chunk once", async () =
   }
 });
 
+Deno.test("convert recodes the stored chunks of a grid of more than 2^53 chunks", async () => {
+  const length = 2 ** 53 - 1;
+  const metadata = arrayMetadata({
+    shape: [length, length],
+    dataType: "uint8",
+    chunkShape: [1, 1],
+  });
+  const source = new MemoryStore();
+  const chunks = await createArrayChunks(source, "", metadata);
+  await chunks.set([5, 7], Uint8Array.of(3));
+  const store = await target(source, {
+    recode: { chunks: [2, 2], codecs: "none" },
+    memory: 100,
+    threads: 0,
+  });
+  const { size } = await valuesOf(store);
+  assertEquals(size, 2);
+  assertEquals(await store.get("/c/2/3"), Uint8Array.of(0, 0, 0, 3));
+});
+
 Deno.test("convert with dryRun says how often chunks are decoded, and writes nothing", async () => {
   const source = await storePlain(plainArray());
   const store = new MemoryStore();

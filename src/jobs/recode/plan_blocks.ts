@@ -117,16 +117,18 @@ function fewestDecodes(
 ): number[] {
   const smallest = axes.map(({ lengths }) => lengths[0]!);
   let choices = axes.map((axis) => axis.best());
-  while (choices.reduce((n, { length }) => n * length, 1) > MOST_COMBINATIONS) {
-    const most = Math.max(...choices.map(({ length }) => length));
-    if (most === 2) {
+  // With many dimensions, each combination takes longer.
+  const most = MOST_COMBINATIONS / Math.max(1, axes.length / 4) ** 2;
+  while (choices.reduce((n, { length }) => n * length, 1) > most) {
+    const longest = Math.max(...choices.map(({ length }) => length));
+    if (longest === 2) {
       // Arrays of many dimensions: blocks are as short as they can be along some of them.
       const axis = choices.findIndex(({ length }) => length === 2);
       choices[axis] = choices[axis]!.slice(0, 1);
       continue;
     }
     choices = choices.map((lengths) =>
-      lengths.length === most ? thinned(lengths) : lengths
+      lengths.length === longest ? thinned(lengths) : lengths
     );
   }
   let best = smallest;

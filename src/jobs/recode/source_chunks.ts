@@ -101,7 +101,7 @@ export class SourceChunks {
     const read = await mapConcurrently(chunks, READS, async (coordinates) => {
       const bytes = await this.#chunks.get(coordinates, options);
       if (bytes === undefined) {
-        if (this.#stored.isListed) {
+        if (this.#stored.isListed && this.#stored.isExact) {
           throw changedError({ key: this.#chunks.key(coordinates) });
         }
         return [];
@@ -144,6 +144,8 @@ export class SourceChunks {
 class StoredChunks implements Iterable<readonly number[]> {
   /** Whether the store can list. */
   readonly isListed: boolean;
+  /** Whether each chunk has a place of its own. */
+  readonly isExact: boolean;
   /** Whether each chunk of the grid may be stored. */
   readonly isAll: boolean;
   readonly #grid: readonly number[];
@@ -153,6 +155,7 @@ class StoredChunks implements Iterable<readonly number[]> {
   constructor(list: ChunkList | undefined, grid: readonly number[]) {
     const count = grid.reduce((product, n) => product * n, 1);
     this.isListed = list !== undefined;
+    this.isExact = count <= Number.MAX_SAFE_INTEGER;
     this.isAll = list === undefined || list.count === count;
     this.#grid = grid;
     this.#list = list;
