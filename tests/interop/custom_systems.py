@@ -3,6 +3,8 @@
     custom_systems.py FOLDER            writes texts, or compares TIFF files with them
     custom_systems.py FOLDER write      writes TIFF files by GDAL
     custom_systems.py FOLDER adopted    compares the attributes of adopted files with the files
+    custom_systems.py FOLDER grids      writes arrays with grid mappings of CF
+    custom_systems.py FOLDER mapped     compares TIFF files of these arrays with the grid mappings
 """
 
 import json
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import numpy
 import rasterio
+import zarr
 from pyproj import CRS, Transformer
 
 warnings.filterwarnings("ignore")
@@ -107,8 +110,63 @@ def adopted():
         sys.exit("\n".join(problems))
 
 
+def mappings():
+    """The systems whose parameters CF has, in metres."""
+    for i, definition in enumerate(ADOPTED):
+        mapping = CRS.from_user_input(definition).to_cf()
+        mapping.pop("crs_wkt")
+        # pyproj leaves out the latitude of one parallel.
+        if mapping.get("grid_mapping_name") == "lambert_conformal_conic":
+            mapping.setdefault("latitude_of_projection_origin", mapping["standard_parallel"])
+        if "k_0" in definition or "us-ft" in definition:
+            continue
+        if "grid_mapping_name" in mapping:
+            yield i, definition, mapping
+
+
+def grids():
+    for i, definition, mapping in mappings():
+        group = zarr.create_group(folder / str(i))
+        is_projected = CRS.from_user_input(definition).is_projected
+        for name, length in (("y", 16), ("x", 32)):
+            units = "m" if is_projected else "degrees"
+            line = group.create_array(
+                name, shape=(length,), dtype="f8", dimension_names=[name], attributes={"units": units}
+            )
+            line[:] = numpy.arange(length) * (0.5 if name == "x" else -0.5) + 10
+        array = group.create_array(
+            "a",
+            shape=(16, 32),
+            dtype="u1",
+            dimension_names=["y", "x"],
+            attributes={"grid_mapping": "crs"},
+        )
+        array[:] = 1
+        group.create_array("crs", shape=(), dtype="i4", attributes=mapping)
+
+
+def mapped():
+    problems = []
+    count = 0
+    for i, definition, mapping in mappings():
+        count += 1
+        file = next((folder / "tiffs" / str(i)).rglob("*.tif"))
+        with rasterio.open(file) as dataset:
+            found = CRS.from_wkt(dataset.crs.to_wkt())
+            assert dataset.transform[:6] == (0.5, 0, 9.75, 0, -0.5, 10.25), dataset.transform
+        if found.geodetic_crs is None:
+            problems.append(f"{definition}: no system of {mapping}")
+            continue
+        both = [places(c, ADOPTED[definition], None) for c in (found, CRS.from_user_input(definition))]
+        if numpy.abs(numpy.subtract(*both)).max() > 1e-3:
+            problems.append(f"{definition}: {both[0]} and not {both[1]} of {mapping}")
+    assert count > 10, count
+    if problems:
+        sys.exit("\n".join(problems))
+
+
 if len(sys.argv) > 2:
-    {"write": write, "adopted": adopted}[sys.argv[2]]()
+    {"write": write, "adopted": adopted, "grids": grids, "mapped": mapped}[sys.argv[2]]()
     sys.exit()
 texts = folder / "systems.json"
 if not texts.exists():

@@ -8,6 +8,7 @@ import {
   type ShardContainer,
 } from "../../mod.ts";
 import { adoptTiffs, tiffContainer } from "../../tiff.ts";
+import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";
@@ -66,5 +67,23 @@ testWith(
         assert("geotiff" in attributes! && "spatial:transform" in attributes);
       }
       await runScript(python, "custom_systems.py", folder, "adopted");
+    }),
+);
+
+testWith(
+  PYTHON,
+  "GDAL finds the systems of grid mappings of CF without well-known text",
+  (python) =>
+    inTempDir(async (folder) => {
+      await runScript(python, "custom_systems.py", folder, "grids");
+      for (const { name } of [...Deno.readDirSync(folder)]) {
+        const { code, err } = await runCli(
+          ...["convert", `${folder}/${name}`, `${folder}/tiffs/${name}`],
+          ...["--container", "tiff", "--recode", "--suffix", ".tif"],
+          ...["--only", "a"],
+        );
+        assertEquals([code, err], [0, ""], name);
+      }
+      await runScript(python, "custom_systems.py", folder, "mapped");
     }),
 );

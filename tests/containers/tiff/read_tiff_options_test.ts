@@ -57,12 +57,14 @@ async function addLine(
   name: string,
   line: number[],
   dataType = "float64",
+  attributes: Attributes = {},
 ) {
   const metadata = arrayMetadata({
     shape: [line.length],
     dataType,
     chunkShape: [Math.ceil(line.length / 3)],
     codecs: ["zstd"],
+    attributes,
   });
   await createArrayChunks(store, name, metadata);
   const root = zarr.root(withZarrParts(store)).resolve(name);
@@ -220,6 +222,116 @@ const omero = {
   channels: [{ label: "DAPI", color: "0000FF", active: true }, 7],
 };
 const STACK = { shape: [2, 5, 40, 50], names: ["c", "z", "y", "x"] };
+
+Deno.test("readTiffOptions composes the system of a grid mapping of CF, and none where an attribute leaves a doubt", async () => {
+  // The grid of the weather model HRRR.
+  const cone: Attributes = {
+    grid_mapping_name: "lambert_conformal_conic",
+    earth_radius: 6371229,
+    standard_parallel: [38.5, 38.5],
+    longitude_of_central_meridian: 262.5,
+    latitude_of_projection_origin: 38.5,
+  };
+  const sphere = { grid_mapping_name: "latitude_longitude", earth_radius: 6e6 };
+  const pole: Attributes = {
+    grid_mapping_name: "polar_stereographic",
+    ...{ semi_major_axis: 6378137, inverse_flattening: 298.25 },
+    standard_parallel: 60,
+    straight_vertical_longitude_from_pole: -45,
+    latitude_of_projection_origin: 90,
+  };
+  const cases: [
+    what: string,
+    mapping: Attributes,
+    units: string | undefined,
+    method: number | undefined,
+  ][] = [
+    ["a cone", cone, "m", 8],
+    ["kilometres", cone, "km", 8],
+    [
+      "kilometres from an origin",
+      { ...cone, false_easting: 5 },
+      "km",
+      undefined,
+    ],
+    ["one parallel", { ...cone, standard_parallel: 38.5 }, "metres", 8],
+    ["degrees", sphere, "degrees_east", 0],
+    ["a pole", pole, "m", 15],
+    ["metres of degrees", sphere, "m", undefined],
+    ["degrees of a projection", cone, "degrees", undefined],
+    ["no units", cone, undefined, undefined],
+    ["other units", cone, "constructor", undefined],
+    ["no ellipsoid", { ...cone, earth_radius: undefined }, "m", undefined],
+    ["half an ellipsoid", { ...cone, semi_major_axis: 6e6 }, "m", undefined],
+    ["a shift of the datum", { ...cone, towgs84: [1, 2, 3] }, "m", undefined],
+    ["a text", { ...cone, standard_parallel: "38.5" }, "m", undefined],
+    [
+      "three parallels",
+      { ...cone, standard_parallel: [1, 2, 3] },
+      "m",
+      undefined,
+    ],
+    [
+      "no origin",
+      { ...cone, latitude_of_projection_origin: undefined },
+      "m",
+      undefined,
+    ],
+    [
+      "another name",
+      { ...cone, grid_mapping_name: "toString" },
+      "m",
+      undefined,
+    ],
+    [
+      "a rotated pole",
+      { ...cone, grid_mapping_name: "rotated_latitude_longitude" },
+      "m",
+      undefined,
+    ],
+    [
+      "a pole by its parallel",
+      {
+        ...pole,
+        latitude_of_projection_origin: undefined,
+      },
+      "m",
+      15,
+    ],
+    ["the other pole", { ...pole, standard_parallel: -60 }, "m", undefined],
+    ["no pole", { ...pole, latitude_of_projection_origin: 80 }, "m", undefined],
+    [
+      "a parallel and a scale",
+      { ...pole, scale_factor_at_projection_origin: 0.9 },
+      "m",
+      undefined,
+    ],
+  ];
+  for (const [what, mapping, units, method] of cases) {
+    const store = await storeWith({}, { grid_mapping: "crs" }, {
+      shape: [3, 4],
+      others: { crs: mapping },
+    });
+    for (
+      const [name, line] of [["y", [8, 6, 4]], ["x", [1, 3, 5, 7]]] as const
+    ) {
+      await addLine(store, name, [...line], "float64", { units });
+    }
+    const { georeference } = await readTiffOptions(store, "a");
+    assert(georeference !== undefined && "geoKeyDirectory" in georeference);
+    const keys = georeference.geoKeyDirectory!;
+    const at = keys.findIndex((key, i) => i % 4 === 0 && key === 3075);
+    const isNone = keys[3] === 1;
+    const found = isNone ? undefined : at < 0 ? 0 : keys[at + 3];
+    assertEquals(found, method, what);
+    const factor = units === "km" && !isNone ? 1000 : 1;
+    assertEquals(
+      georeference.modelPixelScale,
+      [2 * factor, 2 * factor, 0],
+      what,
+    );
+  }
+});
 
 /** A number as xarray encodes it in arrays of floats. */
 function base64(value: number): string {
