@@ -136,10 +136,13 @@ function report(
   }
   if (masked.length > 0) {
     const paths = named(masked.map((path) => `/${path}`));
+    const advice = removed.length > 0 && !isDryRun
+      ? "give them the attribute _FillValue by another program, since the documents of Zarr v2, from which --fill-value-attribute takes it, are removed"
+      : "--fill-value-attribute gives them the attribute _FillValue, with --overwrite where they have a zarr.json";
     io.print(
       `  xarray takes the fill values of ${
         unitsText(masked.length, "array")
-      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}; --fill-value-attribute gives them the attribute _FillValue, with --overwrite where they have a zarr.json`,
+      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}; ${advice}`,
     );
   }
   if (notJson.length > 0) {

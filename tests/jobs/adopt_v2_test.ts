@@ -483,6 +483,28 @@ Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
   });
 });
 
+Deno.test("zarr-parts adopt tells how arrays of xarray get _FillValue, as long as the documents of Zarr v2 are there", async () => {
+  const cases = [
+    [["--dry-run"], "; --fill-value-attribute gives them"],
+    [["--dry-run", "--remove-v2"], "; --fill-value-attribute gives them"],
+    [[], "; --fill-value-attribute gives them"],
+    [
+      ["--remove-v2"],
+      "; give them the attribute _FillValue by another program",
+    ],
+  ] as const;
+  for (const [args, advice] of cases) {
+    await inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      await store.set("/.zarray", encodeJson({ ...V2_ARRAY, fill_value: 0 }));
+      const attributes = { _ARRAY_DIMENSIONS: ["y", "x"] };
+      await store.set("/.zattrs", encodeJson(attributes));
+      const { out } = await runCli("adopt", folder, ...args);
+      assert(out.includes(advice), out);
+    });
+  }
+});
+
 Deno.test("convert --in-place of Zarr v2 names adopt", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(folder);
