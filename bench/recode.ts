@@ -154,7 +154,7 @@ export async function benchRecode(options: Options): Promise<Report> {
       comparisons: [{ ...comparison, rows }],
       tables: [processors, await measureRecodePeaks(options)],
       note:
-        `Sources are in memory, and each target is a new folder. ${OURS} runs in the process of the benchmark, with the start of its threads; ${ZARRS} is started each time, and is measured if it is on PATH (cargo install zarrs_tools). Processor time varies less than time where other programs run. Load average before: ${
+        `Sources are in memory, and each target is a new folder. ${OURS} runs in the process of the benchmark, with the start of its threads; ${ZARRS} is started each time, and is measured if it is on PATH (cargo install zarrs_tools). Processor time varies less than time where other programs run. rechunker is not measured: version 0.5.4, the newest, requires zarr-python before version 3 and fails with a later one, so that it reads and writes Zarr v2 alone, and no shards. Load average before: ${
           Deno.loadavg()[0]!.toFixed(2)
         } on ${navigator.hardwareConcurrency} cores.`,
     };
