@@ -1,7 +1,7 @@
 /** The package for npm, installed into empty folders. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { FileSystemStore } from "../../mod.ts";
 import { getSharded, withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
@@ -106,6 +106,26 @@ testWith(
         assertEquals(code, 0);
         assertMatch(stdout, /^dem\.zarr {2}array\n {2}shape +344 × 403/);
       });
+      await t.step(
+        "inspect loads no modules of Node, which take long",
+        async () => {
+          const program = `
+          Object.defineProperty(globalThis, "process", {
+            get() { throw new Error("A module of Node is loaded"); },
+          });
+          const { main } = await import(Deno.args[0]);
+          Deno.exit(await main(["inspect", Deno.args[1]]));`;
+          const path = join(folder, "without_node.js");
+          await Deno.writeTextFile(path, program);
+          const command = join(
+            folder,
+            "node_modules/zarr-parts/bin/command.js",
+          );
+          // deno-fmt-ignore
+          const output = await printed(Deno.execPath(), ["run", "-A", "--no-config", path, pathToFileURL(command).href, ARRAY]);
+          assertMatch(output, /shape +344 × 403/);
+        },
+      );
       await t.step("convert and verify", async () => {
         // deno-fmt-ignore
         const converted = await npx("convert", "dem.zarr", "out/parts.zarr", "--suffix", ".shard", "--parts", ",.index");
