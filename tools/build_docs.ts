@@ -67,7 +67,16 @@ async function buildSite(folder: string, target: string): Promise<void> {
       entryPoints: Object.values(config.exports)
         .map((path) => path.replace(/\.ts$/, ".d.ts")),
       sort: ["documents-first", "source-order"],
-      highlightLanguages: ["ts", "js", "json", "sh", "text", "python", "http"],
+      highlightLanguages: [
+        "ts",
+        "js",
+        "json",
+        "sh",
+        "console",
+        "text",
+        "python",
+        "http",
+      ],
       disableSources: true,
       skipErrorChecking: true,
       out: target,
