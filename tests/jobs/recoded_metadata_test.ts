@@ -265,6 +265,20 @@ Deno.test("recode gives named shards their index at the end", async () => {
   }
 });
 
+Deno.test("recode refuses shards whose index is too long to be held in memory", async () => {
+  const array = arrayMetadata({
+    shape: [2, 2],
+    dataType: "uint8",
+    chunkShape: [1, 1],
+  });
+  await recoded(array, { shards: [2 ** 14, 2 ** 14 - 1] });
+  await assertRejects(
+    () => recoded(array, { shards: [2 ** 14, 2 ** 14] }),
+    RangeError,
+    "of 268435456 chunks each, whose index takes 4294967296 bytes: expected at most 4294967295",
+  );
+});
+
 Deno.test("recode refuses chunks that are too long to be held in memory", async () => {
   const most = 2 ** 32 - 1;
   const of = (chunkShape: number[]) =>

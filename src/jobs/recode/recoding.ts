@@ -273,13 +273,27 @@ function assertShape(
   );
 }
 
+/** The bytes of an inner chunk in the index of its shard. */
+const INDEX_ENTRY_SIZE = 16;
+
 /** Refuses shards that are not multiples of chunks. The message has shards that would fit. */
 function assertShards(
   shards: readonly number[],
   chunks: readonly number[],
   recoding: Recoding,
 ): void {
-  if (shards.every((length, i) => length % chunks[i]! === 0)) return;
+  const isMultiple = shards.every((length, i) => length % chunks[i]! === 0);
+  const count = shards.reduce((n, length, i) => n * length / chunks[i]!, 1);
+  if (isMultiple && INDEX_ENTRY_SIZE * count > MOST_DECODED) {
+    throw new RangeError(
+      `Cannot recode to shards ${
+        describe(shards)
+      } of ${count} chunks each, whose index takes ${
+        INDEX_ENTRY_SIZE * count
+      } bytes: expected at most ${MOST_DECODED}`,
+    );
+  }
+  if (isMultiple) return;
   const fitting = shards.map((length, i) =>
     Math.ceil(length / chunks[i]!) * chunks[i]!
   );
