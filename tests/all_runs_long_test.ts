@@ -27,6 +27,7 @@ await import("./containers/zip/zip_container_test.ts");
 await import("./jobs/in_place_test.ts");
 await import("./jobs/recode_property_test.ts");
 await import("./metadata/v2_nodes_test.ts");
+await import("./runtimes/bundles_test.ts");
 await import("./serve/oracle_test.ts");
 await import("./shards/encode_shard_test.ts");
 await import("./shards/shard_versions_test.ts");

@@ -5,10 +5,10 @@ import {
 } from "./compared_reads.ts";
 
 Deno.test("getSharded reads any array by threads as zarr.get does", () =>
-  compareWithPools(25));
+  compareWithPools(15));
 
 Deno.test("getSharded reads any array without threads, and by threads of one call, as zarr.get does", () =>
-  compareWithNumbers(8));
+  compareWithNumbers(5));
 
 Deno.test("getSharded reads any array from files by threads as zarr.get does", () =>
-  compareFiles(6));
+  compareFiles(4));
