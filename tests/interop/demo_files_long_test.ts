@@ -2,8 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { FileSystemStore } from "../../mod.ts";
-import { readPicture } from "../../tools/demo/read_picture.ts";
-import { runDemo } from "../../tools/demo/run_demo.ts";
+import { readPicture, runDemo } from "../../tools/demo/run_demo.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { assertRead, type ExpectedTiff, TIFF_TOOLS } from "./tiff_readers.ts";

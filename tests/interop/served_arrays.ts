@@ -1,8 +1,7 @@
 import * as zarr from "zarrita";
 import { convert } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { readPicture } from "../../tools/demo/read_picture.ts";
-import { runDemo } from "../../tools/demo/run_demo.ts";
+import { readPicture, runDemo } from "../../tools/demo/run_demo.ts";
 import { setSharded } from "../../zarrita.ts";
 import { pathOf } from "../docs/pages.ts";
 import { created, square } from "../zarrita/document_arrays.ts";

@@ -95,7 +95,7 @@ function withoutAlpha(pixels: Uint8ClampedArray): Uint8Array {
 }
 
 /** Reads a whole array of int16 or uint8 through zarrita. */
-async function readPicture(
+export async function readPicture(
   store: Store,
 ): Promise<Pick<Picture, "shape" | "elements" | "fillValue" | "attributes">> {
   const array = await zarr.open.v3(withZarrParts(store), { kind: "array" })
