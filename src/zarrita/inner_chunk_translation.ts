@@ -67,17 +67,18 @@ function checkNode(document: unknown): void {
 /** The members about chunks that are shown in another form than they are stored in. */
 function shownChunks(array: Members): Members {
   const levels = readableLevels(array);
+  const shown = (codec: unknown) => shownCodec(codec, array.data_type);
   if (levels !== undefined) {
     const { chunkShape: chunk_shape } = levels;
     return {
       chunk_grid: { name: "regular", configuration: { chunk_shape } },
-      codecs: innermostCodecs(array.codecs).map(configured),
+      codecs: innermostCodecs(array.codecs).map(shown),
     };
   }
   const { codecs } = array;
-  const isShort = Array.isArray(codecs) &&
-    codecs.some((codec) => codec !== configured(codec));
-  return isShort ? { codecs: codecs.map(configured) } : {};
+  const isChanged = Array.isArray(codecs) &&
+    codecs.some((codec) => codec !== shown(codec));
+  return isChanged ? { codecs: codecs.map(shown) } : {};
 }
 
 /** The other members that are shown in another form, each independent of the rest. */
@@ -119,10 +120,18 @@ function readableLevels(array: Members): ShardLevels | undefined {
   }
 }
 
-/** A codec with a name and a configuration, since zarrita fails without either. */
-function configured(codec: unknown): unknown {
+/**
+ * A codec with a name and a configuration, since zarrita fails without either. `bytes` of
+ * booleans has no byte order, since zarrita reverses four booleans at a time in big endian.
+ */
+function shownCodec(codec: unknown, dataType: unknown): unknown {
   if (typeof codec === "string") return { name: codec, configuration: {} };
-  return isMembers(codec) && codec.configuration === undefined
+  if (!isMembers(codec)) return codec;
+  const { name, configuration } = codec;
+  const isReversed = name === "bytes" && isMembers(configuration) &&
+    configuration.endian === "big" &&
+    (dataType === "bool" || isMembers(dataType) && dataType.name === "bool");
+  return configuration === undefined || isReversed
     ? { ...codec, configuration: {} }
     : codec;
 }

@@ -2,7 +2,12 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
-import { registerCodecs, withZarrParts } from "../../zarrita.ts";
+import {
+  getSharded,
+  registerCodecs,
+  setSharded,
+  withZarrParts,
+} from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import {
   encodeJson,
@@ -239,3 +244,31 @@ Deno.test("withZarrParts keeps the notation of numbers in stored documents", asy
   const written = await readText(stored, "/zarr.json");
   assertEquals(written.split(number).length - 1, 3, written);
 });
+
+for (const isSharded of [false, true]) {
+  Deno.test(`booleans whose codecs say big endian keep their places, ${isSharded ? "with" : "without"} shards`, async () => {
+    const stored = new MemoryStore();
+    const codecs = [{ name: "bytes", configuration: { endian: "big" } }];
+    const metadata = arrayMetadata({
+      shape: [10],
+      data_type: "bool",
+      fill_value: false,
+      chunk_grid: chunks(10),
+      codecs: isSharded ? [sharding({ inner: [5], codecs })] : codecs,
+    });
+    await stored.set("/zarr.json", encodeJson(metadata));
+    const array = await zarr.open(withZarrParts(stored), { kind: "array" });
+    const given = [true, true, false, false, true, false, true, true, true];
+    const data = new zarr.BoolArray([...given, false]);
+    const value = { data, shape: [10], stride: [1] };
+    if (isSharded) await setSharded(zarr, array, null, value);
+    else await zarr.set(array as zarr.Array<"bool", zarr.Mutable>, null, value);
+    const bytes = (await stored.get("/c/0"))!.slice(0, 10);
+    assertEquals(Array.from(bytes), [1, 1, 0, 0, 1, 0, 1, 1, 1, 0]);
+    await zarr.set(array, [zarr.slice(9, 10)], true);
+    for (const read of [zarr.get(array), getSharded(zarr, array)]) {
+      const { data } = await read as { data: Iterable<boolean> };
+      assertEquals(Array.from(data), [...given, true]);
+    }
+  });
+}
