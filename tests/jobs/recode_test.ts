@@ -815,3 +815,37 @@ Deno.test("convert leaves nothing of a shard that is stored while it is made, if
     }
   }
 });
+
+Deno.test("convert hears its signal while it passes over absent chunks", async () => {
+  const source = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [1024, 1024],
+    dataType: "uint8",
+    chunkShape: [1, 1],
+  });
+  const chunks = await createArrayChunks(source, "", metadata);
+  await chunks.set([1023, 1023], new Uint8Array([7]));
+  const aborting = new AbortController();
+  let reads = 0;
+  const counted: Store = {
+    async *list(prefix, options) {
+      yield* source.list(prefix, options);
+      setTimeout(() => aborting.abort(new Error("Enough")));
+    },
+    get(key, options) {
+      if (key.startsWith("/c")) reads++;
+      return source.get(key, options);
+    },
+  };
+  await assertRejects(
+    () =>
+      convert(counted, new MemoryStore(), {
+        recode: { chunks: [1024, 1024] },
+        threads: 0,
+        signal: aborting.signal,
+      }),
+    Error,
+    "Enough",
+  );
+  assertEquals(reads, 0); // The only chunk is the last one of more than a million.
+});

@@ -1,6 +1,11 @@
 import { verifyChecksum } from "../../checksum/mod.ts";
 import { describe } from "../../errors/mod.ts";
-import { MemoryLimit, ownBytes, runConcurrently } from "../../runtime/mod.ts";
+import {
+  MemoryLimit,
+  nextTurn,
+  ownBytes,
+  runConcurrently,
+} from "../../runtime/mod.ts";
 import { placeInShard, type ShardLayout } from "../../shards/mod.ts";
 import type { Store } from "../../stores/mod.ts";
 import { repeatElement, type Threads } from "../../threads/mod.ts";
@@ -31,6 +36,10 @@ const READ_BYTES = 4 * 2 ** 20;
 const FILES_BYTES = 512 * 1024;
 /** How many times chunks of a block are read together at the same time. */
 const READS = 6;
+/** The milliseconds for which a loop over absent chunks holds up timers and messages. */
+const MOST_HELD_UP = 20;
+/** The number of chunks after which such a loop looks at the time. */
+const CHUNKS_PER_LOOK = 256;
 
 /** Blocks whose chunks fill whole stored chunks of the target. */
 export interface Group {
@@ -193,7 +202,9 @@ export class RecodeRun {
       },
     });
     // Without memory, no chunk of the source is there.
+    const breaks = new Breaks(signal);
     for (const coordinates of memory === undefined ? [] : absent) {
+      if (breaks.isDue()) await breaks.take();
       if (fill === undefined) throw this.#unknownFill(coordinates);
       const to = elements().blockOf(coordinates, source.encoding.chunkShape);
       repeatElement(to, fill, to.counts, form.size / form.count);
@@ -344,7 +355,7 @@ export class RecodeRun {
     },
   ): Promise<void> {
     const { source, threads } = this.#context;
-    const batches = this.#batchesOf(box, isNeeded, chunkBytes, absent);
+    const batches = this.#batchesOf(box, isNeeded, chunkBytes, absent, signal);
     await runConcurrently(batches, READS, async (batch, signal) => {
       const leave = await this.#reading.enter(batch.length * chunkBytes);
       try {
@@ -373,18 +384,20 @@ export class RecodeRun {
   }
 
   /** The chunks of the source that have elements of a box, by the calls that read them. */
-  *#batchesOf(
+  async *#batchesOf(
     box: Box,
     isNeeded: (coordinates: readonly number[]) => boolean,
     chunkBytes: number,
     absent: (coordinates: readonly number[]) => void,
-  ): Generator<(readonly number[])[]> {
+    signal: AbortSignal,
+  ): AsyncGenerator<(readonly number[])[]> {
     const { source } = this.#context;
     const { chunkShape, objectShape, isSharded } = source.encoding;
     const size = Math.max(
       1,
       Math.floor((isSharded ? READ_BYTES : FILES_BYTES) / chunkBytes),
     );
+    const breaks = new Breaks(signal);
     let batch: (readonly number[])[] = [];
     for (const object of coordinatesIn(rangeOf(box, objectShape))) {
       const mayHave = source.mayHave(object);
@@ -395,6 +408,7 @@ export class RecodeRun {
         Math.min((c + 1) * objectShape[i]!, box.stop[i]!)
       );
       for (const chunk of coordinatesIn(rangeOf({ start, stop }, chunkShape))) {
+        if (breaks.isDue()) await breaks.take();
         if (!isNeeded(chunk)) continue;
         if (!mayHave) {
           absent(chunk);
@@ -477,4 +491,32 @@ interface Target {
   readonly coordinates: readonly number[];
   readonly made: MadeChunk;
   readonly place: number;
+}
+
+/** Interrupts a long loop now and then, so that timers, messages and the signal are heard. */
+class Breaks {
+  readonly #signal: AbortSignal;
+  #latest = performance.now();
+  #steps = 0;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Counts a step of the loop. Returns whether the loop is to be interrupted. */
+  isDue(): boolean {
+    return ++this.#steps % CHUNKS_PER_LOOK === 0 &&
+      performance.now() - this.#latest > MOST_HELD_UP;
+  }
+
+  /**
+   * Lets other work go on.
+   *
+   * @throws The reason of the signal, if it is aborted.
+   */
+  async take(): Promise<void> {
+    await nextTurn();
+    this.#signal.throwIfAborted();
+    this.#latest = performance.now();
+  }
 }
