@@ -45,7 +45,6 @@ export async function fileStamp(
   key: StoreKey,
   options: StoreOptions,
 ): Promise<string | undefined> {
-  const file = await rootOf(store)?.root.find(key, options);
-  const state = file?.state;
+  const state = await rootOf(store)?.root.state(key, options);
   return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

@@ -94,6 +94,24 @@ export class FileSystemRoot implements Folders {
     return { path, state, leadsTo: (file) => this.#leadsTo(key, path, file) };
   }
 
+  /**
+   * The state of the file that a key leads to, only to tell its versions apart: in less than
+   * half of the time of `find`, and without its checks. The lookup may follow links out of the
+   * root.
+   */
+  async state(
+    key: StoreKey,
+    options: StoreOptions,
+  ): Promise<FileState | undefined> {
+    options.signal?.throwIfAborted();
+    const path = this.path + key;
+    const info = await lookups.run(
+      () => ifPresentSync(() => fileSystem().statSync(path)),
+      () => ifPresent(() => fileSystem().stat(path)),
+    );
+    return info && stateOf(info);
+  }
+
   /** Whether a key still leads to an open file, whose path was `path`. */
   #leadsTo(key: StoreKey, path: string, file: FileState | undefined): boolean {
     const real = ifPresentSync(() =>
