@@ -74,10 +74,14 @@ testWith(
       const outcomes = { read: 0, unfinished: 0 };
       let isWriting = true;
       const writer = (async () => {
-        // Goes on until one was read meanwhile.
-        while (last < 40 || outcomes.read === 0 && last < 250) {
-          await files.set("/c/0", chunkOf(++last));
-          await new Promise((resolve) => setTimeout(resolve, 25));
+        // nginx tells the times of files in seconds: a chunk of several files can be read
+        // when no file has changed for some seconds.
+        for (let round = 0; round < 6 && outcomes.read === 0; round++) {
+          for (let i = 0; i < 40; i++) {
+            await files.set("/c/0", chunkOf(++last));
+            await new Promise((resolve) => setTimeout(resolve, 25));
+          }
+          await new Promise((resolve) => setTimeout(resolve, 3000));
         }
         isWriting = false;
       })();

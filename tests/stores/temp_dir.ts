@@ -1,10 +1,10 @@
-/** Runs a test with a folder of its own. */
-export async function inTempDir(
-  run: (folder: string) => Promise<void>,
-): Promise<void> {
+/** Runs a test with a folder of its own, and returns what it returns. */
+export async function inTempDir<T>(
+  run: (folder: string) => Promise<T>,
+): Promise<T> {
   const folder = await Deno.makeTempDir();
   try {
-    await run(folder);
+    return await run(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
