@@ -19,7 +19,7 @@ import {
   temporaryFiles,
 } from "../stores/file_system/processes.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { findOnPath, testWith } from "../support/tools.ts";
+import { findOnPath, testWith, type Tool } from "../support/tools.ts";
 import { bundleForNode, NODE, printed } from "./programs.ts";
 
 const CONFORMANCE = fileURLToPath(
@@ -27,8 +27,11 @@ const CONFORMANCE = fileURLToPath(
 );
 const CHUNKS = fileURLToPath(import.meta.resolve("./node_chunk_program.ts"));
 
-/** Bun, whose tests are ignored where it is not on PATH. */
-const BUN = await findOnPath(["bun"]);
+const bun = await findOnPath(["bun"]);
+/** The path of Bun, or how to get it. */
+const BUN: Tool = bun === undefined
+  ? { missing: "no bun found on PATH; install it (npm install -g bun@1.4.5)" }
+  : { path: bun };
 
 /** Registers a test for Node, and the same one for Bun. */
 function testInNodeAndBun(
@@ -36,11 +39,7 @@ function testInNodeAndBun(
   run: (program: string) => Promise<void>,
 ): void {
   testWith(NODE, name, run);
-  Deno.test({
-    name: name.replaceAll("Node", "Bun"),
-    ignore: BUN === undefined,
-    fn: () => run(BUN!),
-  });
+  testWith(BUN, name.replaceAll("Node", "Bun"), run);
 }
 
 testInNodeAndBun(
