@@ -170,10 +170,6 @@ export async function ownCodecs(
   { dataType, codecs }: ChunkFormat,
 ): Promise<ChunkCodecs | undefined> {
   if (CLASSES[dataType] === undefined) return undefined;
-  // zarrita reverses four elements where one has one byte and nothing to reverse.
-  const isReversed = dataType === "bool" &&
-    codecs.some(({ configuration }) => configuration?.endian === "big");
-  if (isReversed) return undefined;
   const entries: CodecEntry[] = [];
   for (const { name } of codecs) {
     const entry = name === "bytes"

@@ -6,6 +6,7 @@ import {
 } from "../metadata/mod.ts";
 import type { ChunkFormat } from "../threads/mod.ts";
 import type { TranslatedArrays } from "../views/mod.ts";
+import { shownCodec } from "./inner_chunk_translation.ts";
 import { innermostCodecs } from "./sharded_array.ts";
 
 /** The part of zarrita's array that `get` and `set` share: an own member, under a symbol of zarrita. */
@@ -91,7 +92,10 @@ export function formatOf(
       elementSize,
       shape: context.chunkShape,
       codecs: namedCodecs(
-        inexact(innermostCodecs(codecs)) as (typeof codecs),
+        innermostCodecs(codecs)
+          .map((codec) =>
+            inexact(shownCodec(codec, dataType))
+          ) as typeof codecs,
       ),
     };
   };
