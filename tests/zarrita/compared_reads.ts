@@ -315,6 +315,9 @@ function absence({ absent, seed }: Case): () => boolean {
   return () => absent > 0 && random() % absent === 0;
 }
 
+/** The number of runs from which it is certain that random arrays have covered all kinds. */
+const ENOUGH_RUNS = 60;
+
 /** Compares reads of any arrays by pools of threads with those of zarrita. */
 export async function compareWithPools(numRuns: number): Promise<void> {
   const { hardwareConcurrency } = navigator;
@@ -355,9 +358,10 @@ export async function compareWithPools(numRuns: number): Promise<void> {
       ),
       { numRuns },
     );
-    for (const { counts: { jobs, done } } of pools) {
+    for (const { counts: { jobs, done } } of pools) assertEquals(done, jobs);
+    if (numRuns < ENOUGH_RUNS) return;
+    for (const { counts: { jobs } } of pools) {
       assert(jobs > numRuns / 2, `${jobs} chunks were sent to threads`);
-      assertEquals(done, jobs);
     }
     assert(seen.types.size > TYPES.length / 2);
     assertEquals([...seen.ranks].sort(), [1, 2, 3, 4]);
@@ -419,7 +423,7 @@ export async function compareFiles(numRuns: number): Promise<void> {
     );
     assertEquals(counts.failures, []);
     assertEquals(counts.done, counts.jobs);
-    assert(counts.jobs > 0);
+    assert(counts.jobs > 0 || numRuns < ENOUGH_RUNS);
   } finally {
     threads[Symbol.dispose]();
   }
