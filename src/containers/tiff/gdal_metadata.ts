@@ -59,7 +59,7 @@ function itemOf(name: string, value: string, sample: number): string {
  * Parses the tag.
  *
  * @param bands The number of bands of the page.
- * @returns What the elements of each band mean; `undefined` if the tag is no XML.
+ * @returns The scale, offset, unit and description of each band; `undefined` if the tag is no XML.
  */
 export async function parseGdalMetadata(
   text: string,

@@ -34,7 +34,7 @@ export interface TiffPicture {
   readonly width: number;
   /** The place on the earth, if all selected pages that have one agree. */
   readonly place: TiffPlace | undefined;
-  /** What the elements of the selected pages mean. */
+  /** The scale, offset, unit and description of the elements of each selected page. */
   readonly values: readonly PageValues[];
 }
 

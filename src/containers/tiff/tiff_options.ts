@@ -54,12 +54,12 @@ export interface TiffOptions {
   georeference?: TiffGeoreference | TiffMapPlace | undefined;
   /** The element that stands for missing data, for the tag GDAL_NODATA. */
   noData?: number | bigint | undefined;
-  /** What the elements mean, for the tag GDAL_METADATA. */
+  /** The scale, offset, unit and description of the elements, for the tag GDAL_METADATA. */
   values?: TiffValues | undefined;
 }
 
 /**
- * What the elements of an array mean.
+ * The scale, offset, unit and description of the elements of an array.
  *
  * @example Hundredths of a kelvin, from 273.15 K on
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * What the elements of an array mean: attributes of CF, and tags of GDAL.
+ * The scale, offset, unit and fill value of elements: attributes of CF, and tags of GDAL.
  *
  * Sources: CF 1.12, section 8.1, https://cfconventions.org; the names of bands as rioxarray
  * has them, https://corteva.github.io/rioxarray

@@ -55,7 +55,7 @@ export interface Block {
   readonly made: readonly (MadeChunk | undefined)[];
 }
 
-/** What a run needs to know about an array. */
+/** The array that a run recodes: its plan, its source and the store of its target. */
 export interface RunContext {
   readonly planned: PlannedArray;
   readonly source: SourceChunks;

@@ -137,7 +137,7 @@ export async function createShardCoder(
   });
 }
 
-/** What is known of the elements that are encoded. */
+/** The array whose elements are encoded, with its fill value and the loader of its codecs. */
 interface Elements {
   readonly array: Pick<ArrayMetadata, "data_type" | "fill_value">;
   readonly load: LoadCodecs;
