@@ -112,9 +112,13 @@ export {
   splitStream,
 } from "./src/splitter/mod.ts";
 export {
+  type Backend,
+  BaseStore,
+  BaseWritableStore,
   type ByteRange,
   type ByteReader,
   type ByteWriter,
+  type ChangeOptions,
   FileSystemStore,
   type FileSystemStoreOptions,
   type GetOptions,
@@ -123,14 +127,19 @@ export {
   HttpStore,
   type HttpStoreOptions,
   MemoryStore,
+  type PendingValues,
+  type ReadOptions,
   recover,
   type RecoverOptions,
   type Recovery,
+  type Snapshot,
   type Store,
   type StoreGroup,
   type StoreKey,
   type StoreOptions,
   type StoreVersion,
+  type Update,
+  type ValuesOptions,
 } from "./src/stores/mod.ts";
 export {
   type KeyFunction,

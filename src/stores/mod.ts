@@ -2,6 +2,16 @@
  * Stores of bytes by key: the interface (`store.ts`), one folder or file a store, and what
  * all code asks of stores of any kind (`capabilities.ts`, `locks.ts`, `forwarding_store.ts`).
  */
+export type {
+  Backend,
+  ChangeOptions,
+  PendingValues,
+  ReadOptions,
+  Snapshot,
+  Update,
+  ValuesOptions,
+} from "./backend.ts";
+export { BaseStore, BaseWritableStore, setValue } from "./base_store.ts";
 export {
   abortable,
   assertValue,
@@ -49,6 +59,7 @@ export {
   type RegularFile,
 } from "./file_system/quick_reads.ts";
 export { rootOf } from "./file_system/root.ts";
+export { backendOf } from "./foreign_store.ts";
 export {
   type Forwarding,
   forwardingGroup,

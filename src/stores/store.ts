@@ -122,12 +122,14 @@ export interface Store {
    * @returns The bytes, as `getRange` does; `undefined` if the key has another value by
    * now, or none.
    */
-  getRangeOf?(
-    version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined>;
+  getRangeOf?:
+    | ((
+      version: StoreVersion,
+      key: StoreKey,
+      range: ByteRange,
+      options?: StoreOptions,
+    ) => Promise<Uint8Array | undefined>)
+    | undefined;
   /**
    * Reads a range of one version of a value as a stream. Where the method is missing, a
    * long range is read in several pieces by `getRangeOf`.

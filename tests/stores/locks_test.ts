@@ -1,61 +1,15 @@
 /** The locks that changes of chunks take in this process. */
 import { assertEquals, assertRejects } from "@std/assert";
-import {
-  ConcatParts,
-  FileSystemStore,
-  MemoryStore,
-  type Store,
-} from "../../mod.ts";
+import { ConcatParts, MemoryStore, type Store } from "../../mod.ts";
 import { remove, write } from "../../src/stores/capabilities.ts";
 import { exclusively, KeyLocks } from "../../src/stores/locks.ts";
 import { observed } from "../support/observed_store.ts";
-import { inTempDir } from "./temp_dir.ts";
 
 const KEY = "/c/0";
 const PARTS = new ConcatParts([{ keySuffix: "" }, {
   keySuffix: ".index",
   size: 2,
 }]);
-
-/** Runs a task, and returns the keys of all locks that it has taken to write. */
-async function locksOf(task: () => Promise<unknown>): Promise<string[]> {
-  const taken: string[] = [];
-  const original = KeyLocks.prototype.write;
-  KeyLocks.prototype.write = function (key, task, options) {
-    if (!this.isHeld(key, options)) taken.push(key);
-    return original.call(this, key, task, options) as never;
-  };
-  try {
-    await task();
-  } finally {
-    KeyLocks.prototype.write = original;
-  }
-  return taken;
-}
-
-Deno.test("a change of a chunk in parts takes one lock of the process, in memory and on files", async () => {
-  await inTempDir(async (folder) => {
-    const bytes = new Uint8Array(5);
-    const stream = () => new Blob([bytes]).stream();
-    for (const stored of [new MemoryStore(), new FileSystemStore(folder)]) {
-      const store = PARTS.apply<Store>(stored);
-      const group = () => store.group!(KEY, [KEY]);
-      const changes: (() => Promise<unknown>)[] = [
-        () => store.set!(KEY, bytes),
-        () => store.set!(KEY, stream()),
-        () => exclusively(store, KEY, (locked) => write(locked, KEY, bytes)),
-        async () => {
-          const writer = await group().write!();
-          await writer.set(KEY, bytes);
-          await writer.close();
-        },
-        () => group().delete!(),
-        () => store.delete!(KEY),
-      ];
-      for (const change of changes) assertEquals(await locksOf(change), [KEY]);
-    }
-  });
-});
 
 Deno.test("a change of a chunk in parts ends in a store whose groups drop the options", async () => {
   class Store extends MemoryStore {
@@ -147,11 +101,6 @@ for (const [name, { group }] of Object.entries(stores())) {
             assertEquals(await locked.size!(KEY), i === 0 ? undefined : 20);
             bytes[i] = i + 1;
             await write(locked, KEY, bytes);
-            const range = { offset: i, length: 1 };
-            assertEquals(
-              await locked.getRange!(KEY, range),
-              Uint8Array.of(i + 1),
-            );
           }),
       ),
     );

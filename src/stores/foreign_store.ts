@@ -1,0 +1,334 @@
+import { assertSizeLimit } from "../errors/mod.ts";
+import { copyBytes, isSameBytes, joinBytes, ownBytes } from "../runtime/mod.ts";
+import type {
+  Backend,
+  ChangeOptions,
+  PendingValues,
+  Snapshot,
+  Update,
+  ValuesOptions,
+} from "./backend.ts";
+import { BaseStore, BaseWritableStore } from "./base_store.ts";
+import { abortable, rangeStream, toStream } from "./byte_streams.ts";
+import { hasGroups } from "./capabilities.ts";
+import { backendOfGroups } from "./legacy_groups.ts";
+import { KeyLocks } from "./locks.ts";
+import {
+  type ByteRange,
+  lengthOfByteRange,
+  resolveByteRange,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "./store.ts";
+
+/** The methods of `Store` that the base classes make of those of a backend. */
+const DERIVED = [
+  "get",
+  "getRange",
+  "stream",
+  "size",
+  "set",
+  "writer",
+  "delete",
+] as const;
+
+const adapters = /* @__PURE__ */ new WeakMap<Store, Backend>();
+
+/**
+ * The backend of any store: a store of this package is one; any other is adapted, also a
+ * subclass with a `get`, `set` or the like of its own. A store object has one adapter.
+ */
+export function backendOf(store: Store): Backend {
+  if (store instanceof BaseStore && hasDerivedMethods(store)) return store;
+  let backend = adapters.get(store);
+  if (backend === undefined) {
+    backend = hasGroups(store) && !(store instanceof BaseStore)
+      ? backendOfGroups(store)
+      : adapt(store);
+    adapters.set(store, backend);
+  }
+  return backend;
+}
+
+function hasDerivedMethods(store: Store): boolean {
+  const { prototype } = BaseWritableStore;
+  return DERIVED.every((name) =>
+    store[name] === undefined || store[name] === prototype[name]
+  );
+}
+
+/**
+ * Makes a backend of a store that knows no versions and writes one value at a time.
+ * Writers of this process exclude each other; a failed write puts the earlier values
+ * back. Values that writers of other processes store meanwhile can be mixed or lost.
+ */
+function adapt(store: Store): Backend {
+  const locks = KeyLocks.of(store);
+  const source = new ForeignSource(store);
+  const read: Backend["read"] = (keys, task, options = {}) => {
+    const { signal, name = keys[0]! } = options;
+    const run = () => task(source.snapshot(signal));
+    return keys.length > 1 && store.set ? locks.read(name, run) : run();
+  };
+  const list: Pick<Backend, "list"> = typeof store.list === "function"
+    ? { list: (prefix, options) => store.list!(prefix, options) }
+    : {};
+  if (typeof store.set !== "function") return { read, ...list };
+  const change = (
+    keys: readonly StoreKey[],
+    options: ChangeOptions,
+    task: () => Promise<Update>,
+  ) => {
+    const { name = keys[0]!, signal, exclusive } = options;
+    const run = async () => {
+      const update = await task();
+      if (update === "keep") return;
+      signal?.throwIfAborted();
+      const values = update === "delete" ? undefined : update.map(ownBytes);
+      await replace(store, keys, values, signal ? { signal } : {});
+    };
+    return exclusive ? run() : locks.write(name, run, signal && { signal });
+  };
+  return {
+    read,
+    ...list,
+    prepare(keys, options = {}) {
+      return Promise.resolve(
+        new ForeignValues(
+          keys,
+          (values, check) =>
+            change(keys, options, async () => {
+              await check?.(source.snapshot(options.signal));
+              return values;
+            }),
+        ),
+      );
+    },
+    remove: (keys, options = {}) =>
+      change(keys, options, () => Promise.resolve("delete")),
+    update: (keys, task, options: ValuesOptions = {}) =>
+      change(keys, options, () => task(source.snapshot(options.signal))),
+  };
+}
+
+/** Reads the values of a store, whatever methods it has. */
+class ForeignSource {
+  readonly #store: Store;
+  #padsRanges: boolean | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  snapshot(signal: AbortSignal | undefined): Snapshot {
+    const options = signal ? { signal } : {};
+    const store = this.#store;
+    return {
+      async size(key) {
+        signal?.throwIfAborted();
+        return typeof store.size === "function"
+          ? await store.size(key, options)
+          : (await store.get(key, options))?.length;
+      },
+      read: async (key, range, { limit } = {}) => {
+        signal?.throwIfAborted();
+        if (range !== undefined) return await this.#range(key, range, options);
+        const bytes = await store.get(
+          key,
+          limit === undefined ? options : { ...options, limit },
+        );
+        if (bytes) assertSizeLimit(key, limit, bytes.length);
+        return bytes && copyBytes(bytes); // The store may keep its memory.
+      },
+      async stream(key, range) {
+        signal?.throwIfAborted();
+        if (typeof store.stream !== "function") {
+          const bytes = await this.read(key, range);
+          return bytes && abortable(toStream(bytes), signal);
+        }
+        const stream = await store.stream(key, options);
+        return range && stream
+          ? stream.pipeThrough(rangeStream(range))
+          : stream;
+      },
+      version: () => undefined,
+    };
+  }
+
+  /**
+   * Reads a range. zarrita's store of files pads ranges past the end of a value with
+   * zeros, and its store of URLs refuses a range that starts there: such a range is cut
+   * out of the whole value. A store with `size` is trusted to cut ranges itself.
+   */
+  async #range(
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    const store = this.#store;
+    if (lengthOfByteRange(range) === 0) {
+      const size = await this.snapshot(options.signal).size(key);
+      return size === undefined ? undefined : new Uint8Array();
+    }
+    if (typeof store.getRange !== "function") {
+      return cut(await store.get(key, options), range);
+    }
+    let bytes: Uint8Array | undefined;
+    try {
+      bytes = await store.getRange(key, range, options);
+    } catch (error) {
+      const isRefused = error instanceof RangeError ||
+        /\b416\b/.test(String(error));
+      if (!isRefused || typeof store.size === "function") throw error;
+      return cut(await store.get(key, options), range);
+    }
+    const mayBePadded = bytes !== undefined && this.#padsRanges !== false &&
+      typeof store.size !== "function" && endsWithZeroOfNode(bytes);
+    if (!mayBePadded) {
+      if (bytes) assertNoMore(key, range, bytes);
+      return bytes && copyBytes(bytes);
+    }
+    const value = await store.get(key, options);
+    if (value === undefined) return undefined;
+    if (this.#padsRanges === undefined) {
+      const next = { offset: value.length, length: 1 };
+      const beyond = await store.getRange(key, next, options).catch(() => {});
+      this.#padsRanges = beyond?.length === 1;
+    }
+    return cut(value, range);
+  }
+}
+
+function cut(
+  value: Uint8Array | undefined,
+  range: ByteRange,
+): Uint8Array | undefined {
+  if (value === undefined) return undefined;
+  const { start, end } = resolveByteRange(range, value.length);
+  return copyBytes(value, start, end);
+}
+
+/** Whether bytes may end with padding. Only stores of files in Node pad; they return a `Buffer`. */
+function endsWithZeroOfNode(bytes: Uint8Array): boolean {
+  return bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
+}
+
+function assertNoMore(
+  key: StoreKey,
+  range: ByteRange,
+  bytes: Uint8Array,
+): void {
+  const length = lengthOfByteRange(range);
+  if (bytes.length <= length) return;
+  throw new Error(
+    `Expected at most ${length} bytes of ${
+      JSON.stringify(key)
+    } from the store, found ${bytes.length}`,
+  );
+}
+
+/** Values of a foreign store, in memory until they are stored. */
+class ForeignValues implements PendingValues {
+  readonly #keys: readonly StoreKey[];
+  readonly #values = new Map<StoreKey, Uint8Array>();
+  readonly #store: (
+    values: Uint8Array[],
+    check: ((values: Snapshot) => Promise<void>) | undefined,
+  ) => Promise<void>;
+
+  constructor(
+    keys: readonly StoreKey[],
+    store: (
+      values: Uint8Array[],
+      check: ((values: Snapshot) => Promise<void>) | undefined,
+    ) => Promise<void>,
+  ) {
+    this.#keys = keys;
+    this.#store = store;
+  }
+
+  set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    this.#values.set(key, copyBytes(bytes));
+    return Promise.resolve();
+  }
+
+  writer(key: StoreKey): ReturnType<PendingValues["writer"]> {
+    const pieces: Uint8Array[] = [];
+    return Promise.resolve({
+      write(bytes) {
+        pieces.push(copyBytes(bytes));
+        return Promise.resolve(bytes.length);
+      },
+      close: () => {
+        this.#values.set(key, joinBytes(pieces));
+      },
+    });
+  }
+
+  async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
+    const values = this.#keys.map((key) => this.#values.get(key)!);
+    await this.#store(values, check);
+  }
+
+  abort(): Promise<void> {
+    this.#values.clear();
+    return Promise.resolve();
+  }
+}
+
+/** Stores or deletes values one after the other. A failure puts the earlier values back. */
+async function replace(
+  store: Store,
+  keys: readonly StoreKey[],
+  values: readonly Uint8Array[] | undefined,
+  options: StoreOptions,
+): Promise<void> {
+  const put = async (
+    key: StoreKey,
+    bytes: Uint8Array | undefined,
+    options?: StoreOptions,
+  ) => {
+    if (bytes !== undefined) await store.set!(key, bytes, options);
+    else if (typeof store.delete === "function") {
+      await store.delete(key, options);
+    } else {
+      throw new TypeError(
+        `Cannot remove key ${
+          JSON.stringify(key)
+        }: the store has no "delete" method`,
+      );
+    }
+  };
+  if (keys.length === 1) return await put(keys[0]!, values?.[0], options);
+  const earlier: (Uint8Array | undefined)[] = [];
+  for (const key of keys) {
+    const bytes = await store.get(key);
+    earlier.push(bytes && copyBytes(bytes));
+  }
+  let changed = 0;
+  try {
+    for (const [i, key] of keys.entries()) {
+      changed++;
+      await put(key, values?.[i]);
+    }
+  } catch (error) {
+    const failures: unknown[] = [];
+    for (const [i, key] of keys.slice(0, changed).entries()) {
+      try {
+        if (!isSameBytes(await store.get(key), earlier[i])) {
+          await put(key, earlier[i]);
+        }
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    if (failures.length === 0) throw error;
+    throw new AggregateError(
+      [error, ...failures],
+      `The values ${
+        JSON.stringify(keys)
+      } could not be changed, and could not be restored either: they may belong to different writes`,
+    );
+  }
+}
