@@ -18,5 +18,4 @@ export {
   type HandlerOptions,
   type KeepOptions,
   type ServedForm,
-  type WriteOptions,
 } from "./src/serve/mod.ts";

@@ -59,7 +59,7 @@ export async function answerRead(
 
   async function answerValue(value: Value): Promise<Answer | undefined> {
     const { size, validators } = value;
-    const failed = failedCondition(headers, true, validators);
+    const failed = failedCondition(headers, validators);
     const isRange = range !== undefined && allowsRange(headers, validators);
     const { start, end } = resolveByteRange(
       isRange ? range : { offset: 0, length: size },

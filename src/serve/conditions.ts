@@ -47,7 +47,6 @@ export function mayBeUnmodified(headers: Headers): boolean {
  */
 export function failedCondition(
   headers: Headers,
-  isReading: boolean,
   { etag, modified }: Validated,
 ): 304 | 412 | undefined {
   const match = headers.get("if-match");
@@ -61,8 +60,8 @@ export function failedCondition(
   }
   const noneMatch = headers.get("if-none-match");
   if (noneMatch !== null) {
-    if (matches(noneMatch, etag, true)) return isReading ? 304 : 412;
-  } else if (isReading) {
+    if (matches(noneMatch, etag, true)) return 304;
+  } else {
     const since = dateOf(headers.get("if-modified-since"));
     if (since !== undefined && modified !== undefined && modified <= since) {
       return 304;

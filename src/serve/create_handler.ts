@@ -1,6 +1,5 @@
-import { assertStore, describeStore, type Store } from "../stores/mod.ts";
+import { assertStore, type Store } from "../stores/mod.ts";
 import { type Answer, answerRead, isStream } from "./answer_read.ts";
-import { answerWrite } from "./answer_write.ts";
 import { Deadline } from "./deadline.ts";
 import { failureMessage, isOfNoValue } from "./failure.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
@@ -32,9 +31,6 @@ import { ShownStore } from "./shown_store.ts";
  * | 400 | the path is the key of no value, for any store |
  * | 404 | there is no such value |
  * | 405 | the method is not allowed; `Allow` lists those that are |
- * | 201, 204 | the value was stored anew, or replaced or deleted |
- * | 403, 408, 413, 415 | the request may not change the value, its body stalls, is too long or is encoded |
- * | 409 | the files behind the store can hold no value at the path: it is that of a folder, below that of a file, or too long |
  * | 412, 416 | a condition does not hold, or the range starts after the value's end |
  * | 502 | the value is damaged or lacks a part, or the store failed or took too long |
  *
@@ -44,7 +40,7 @@ import { ShownStore } from "./shown_store.ts";
  * @param store Any store. One that tells versions gives entity tags:
  * `FileSystemStore`, `MemoryStore`, `HttpStore` or `S3Store`. Of any other store, and
  * of inner chunks, values of up to 4 MiB have the digest of their bytes as entity tag.
- * @param options How arrays are shown, and what clients may do.
+ * @param options How arrays are shown.
  * @returns The handler. It never rejects.
  * @throws {TypeError} If `store` is not a store, or if an option has a wrong type.
  * @throws {RangeError} If an option is out of range.
@@ -84,10 +80,7 @@ export function createHandler(
 ): (request: Request) => Promise<Response> {
   assertStore(store);
   const parsed = parseOptions(options);
-  const { cacheControl, mount, onError, timeout, write } = parsed;
-  const methods = write ? [...READING, "PUT", "DELETE"] : READING;
-  if (write) assertChangeable(store);
-  const allow = methods.join(", ");
+  const { cacheControl, mount, onError, timeout } = parsed;
   const shown = new ShownStore(store, parsed);
 
   /** The key that a request asks for, for a message. */
@@ -101,19 +94,16 @@ export function createHandler(
     deadline: Deadline,
   ): Promise<Answer> {
     const { method, url } = request;
-    if (!methods.includes(method)) {
-      const body = `Expected one of the methods ${allow}\n`;
-      return { status: 405, headers: { allow }, body };
+    if (!METHODS.includes(method)) {
+      const body = `Expected one of the methods ${ALLOW}\n`;
+      return { status: 405, headers: { allow: ALLOW }, body };
     }
-    if (method === "OPTIONS") return preflight(allow, write !== undefined);
+    if (method === "OPTIONS") return PREFLIGHT;
     const path = pathBelow(mount, url);
     if (path === undefined) return NOT_FOUND;
     const found = keyOfPath(path);
     if ("status" in found) return found;
     const { key } = found;
-    if (method === "PUT" || method === "DELETE") {
-      return await answerWrite(shown, key, request, deadline, parsed);
-    }
     return await answerRead(shown, key, request, deadline) ?? NOT_FOUND;
   }
 
@@ -141,19 +131,8 @@ export function createHandler(
   };
 }
 
-/** Refuses a store that clients cannot change. */
-function assertChangeable(store: Store): void {
-  if (typeof store.set === "function" && typeof store.delete === "function") {
-    return;
-  }
-  throw new TypeError(
-    `Expected a store with "set" and "delete" methods for the option write, found ${
-      describeStore(store)
-    }`,
-  );
-}
-
-const READING: readonly string[] = ["GET", "HEAD", "OPTIONS"];
+const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
+const ALLOW = METHODS.join(", ");
 
 /** The headers of all answers, which let pages of any origin read them. */
 const COMMON = {
@@ -163,9 +142,6 @@ const COMMON = {
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
-
-const CONDITIONS =
-  "Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range";
 
 /** Builds a response. Errors may not be cached. */
 function toResponse(
@@ -190,17 +166,14 @@ function toResponse(
   );
 }
 
-/** Answers `OPTIONS`, which browsers send before requests with certain headers. */
-function preflight(methods: string, allowsWriting: boolean): Answer {
-  return {
-    status: 204,
-    headers: {
-      allow: methods,
-      "access-control-allow-methods": methods,
-      "access-control-allow-headers": allowsWriting
-        ? `${CONDITIONS}, Authorization, Content-Type`
-        : CONDITIONS,
-      "access-control-max-age": "86400",
-    },
-  };
-}
+/** The answer to `OPTIONS`, which browsers send before requests with certain headers. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    allow: ALLOW,
+    "access-control-allow-methods": ALLOW,
+    "access-control-allow-headers":
+      "Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range",
+    "access-control-max-age": "86400",
+  },
+};

@@ -14,8 +14,8 @@ export class DeadlineError extends Error {
 interface Step {
   /** How long the step may take, in milliseconds. */
   readonly limit: number;
-  /** When the step began, or last began to use time of the store. */
-  start: number;
+  /** When the step began. */
+  readonly start: number;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -32,7 +32,6 @@ export class Deadline {
   readonly #steps = new Set<Step>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isWatching = false;
-  #isClientAwaited = false;
 
   /**
    * @param client The request, whose signal aborts when the client leaves.
@@ -100,24 +99,13 @@ export class Deadline {
     });
   }
 
-  /** Waits for bytes of the client, whose time does not count. */
-  async waitForClient<T>(wait: () => Promise<T>): Promise<T> {
-    this.#isClientAwaited = true;
-    try {
-      return await wait();
-    } finally {
-      this.#isClientAwaited = false;
-      for (const step of this.#steps) step.start = performance.now();
-    }
-  }
-
   #check(): void {
     this.#timer = undefined;
     const now = performance.now();
     if (this.#steps.size === 0) return;
     let left = Infinity;
     for (const { limit, start } of this.#steps) {
-      const used = this.#isClientAwaited ? 0 : now - start;
+      const used = now - start;
       left = Math.min(left, limit - used);
       if (left <= 0) {
         this.abort(

@@ -1,7 +1,6 @@
 import {
   DamageError,
   MetadataError,
-  PendingWriteError,
   UnfinishedWriteError,
 } from "../errors/mod.ts";
 import { FolderKeyError } from "../stores/mod.ts";
@@ -28,9 +27,6 @@ export function failureMessage(error: unknown, key: string): string {
   }
   if (error instanceof UnfinishedWriteError) {
     return "The value is being written, or its writer was killed";
-  }
-  if (error instanceof PendingWriteError) {
-    return "The change has begun and was stopped: the next one finishes it";
   }
   return error instanceof DeadlineError
     ? "The store behind this server did not answer in time"

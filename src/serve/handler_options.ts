@@ -7,7 +7,6 @@ import {
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
-import type { StoreKey } from "../stores/mod.ts";
 import { parseMount } from "./request_key.ts";
 
 /**
@@ -52,38 +51,6 @@ export interface KeepOptions {
 }
 
 /**
- * Allows clients to change the store by `PUT` and `DELETE`.
- *
- * @example
- * ```ts
- * import type { WriteOptions } from "@zarr-parts/zarr-parts/serve";
- *
- * const write: WriteOptions = {
- *   authorize: ({ headers }) => headers.get("authorization") === "Bearer secret",
- *   limit: 64 * 1024 * 1024,
- * };
- * ```
- */
-export interface WriteOptions {
-  /**
-   * Decides whether a request may change a value. A request that it refuses is answered
-   * by 403, and its body is not read.
-   *
-   * @param request The request, whose body must not be read.
-   * @param key The key of the value as it is shown.
-   */
-  authorize(request: Request, key: StoreKey): boolean | Promise<boolean>;
-  /** The greatest length of a value in bytes; longer ones are answered by 413. 1 GiB by default. */
-  limit?: number;
-  /**
-   * The longest time in milliseconds that the store may take to store or delete a value,
-   * without the time that the client takes to send it. Writing takes longer than reading:
-   * each new folder of a key has to reach the disk. 300 000 by default.
-   */
-  timeout?: number;
-}
-
-/**
  * Options of {@linkcode createHandler}.
  *
  * @example
@@ -110,12 +77,9 @@ export interface HandlerOptions {
   cacheControl?: string;
   /** The documents and versions that are kept in memory, and the time for which they are kept. */
   keep?: KeepOptions;
-  /** Allows `PUT` and `DELETE`, which are refused by default. */
-  write?: WriteOptions;
   /**
    * The longest time in milliseconds that the store may take for one reading operation,
-   * and a client between two pieces of a body, after which the answer is 502 or 408, or
-   * ends. 30 000 by default.
+   * after which the answer is 502 or ends. 30 000 by default.
    */
   timeout?: number;
   /**
@@ -136,7 +100,6 @@ export interface ParsedOptions {
   readonly versions: number;
   readonly documentBytes: number;
   readonly timeout: number;
-  readonly write: Required<WriteOptions> | undefined;
   readonly onError: (error: unknown, request: Request) => void;
 }
 
@@ -147,7 +110,6 @@ const OPTIONS: OptionRules<HandlerOptions> = {
   mount: TEXT,
   cacheControl: TEXT,
   keep: objectRule(),
-  write: objectRule(),
   timeout: numberFrom(0),
   onError: FUNCTION,
 };
@@ -156,12 +118,6 @@ const KEEP_OPTIONS: OptionRules<KeepOptions> = {
   seconds: numberFrom(0),
   versions: numberFrom(0),
   documentBytes: numberFrom(0),
-};
-
-const WRITE_OPTIONS: OptionRules<WriteOptions> = {
-  authorize: { ...FUNCTION, isRequired: true },
-  limit: numberFrom(0),
-  timeout: numberFrom(0),
 };
 
 /** Checks the options of a handler. */
@@ -174,7 +130,6 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
     keep: { seconds = 30, versions = 4096, documentBytes = 2 ** 24 } = {},
     timeout = 30_000,
     onError = console.error,
-    write,
   } = options;
   checkOptions(options.keep ?? {}, KEEP_OPTIONS, OWNER, { within: "keep" });
   return {
@@ -187,7 +142,6 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
     versions,
     documentBytes,
     timeout,
-    write: write && parseWrite(write),
     onError(error, request) {
       try {
         onError(error, request);
@@ -196,10 +150,4 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
       }
     },
   };
-}
-
-function parseWrite(options: WriteOptions): Required<WriteOptions> {
-  checkOptions(options, WRITE_OPTIONS, OWNER, { within: "write" });
-  const { authorize, limit = 2 ** 30, timeout = 300_000 } = options;
-  return { authorize, limit, timeout };
 }

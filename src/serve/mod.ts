@@ -5,6 +5,5 @@ export {
   type HandlerOptions,
   type KeepOptions,
   type ServedForm,
-  type WriteOptions,
 } from "./handler_options.ts";
 export { parseMount, pathBelow } from "./request_key.ts";

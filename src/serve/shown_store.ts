@@ -1,10 +1,5 @@
 import { digestOf } from "../runtime/mod.ts";
-import {
-  KeyLocks,
-  type Place,
-  type Store,
-  type StoreKey,
-} from "../stores/mod.ts";
+import type { Place, Store, StoreKey } from "../stores/mod.ts";
 import {
   isAnyDocument,
   PLAIN,
@@ -33,7 +28,6 @@ export class ShownStore {
   readonly #shown: Store;
   readonly #chunks: ChunkValues;
   readonly #view: KeptView | undefined;
-  readonly #turns = new KeyLocks();
 
   constructor(store: Store, options: ParsedOptions) {
     const { form, lifetime, versions } = options;
@@ -67,31 +61,6 @@ export class ShownStore {
       ? { ...place, store: this.#store }
       : place;
     return await this.#chunks.find(key, stored, needed, deadline);
-  }
-
-  /** Returns the store to write a value to, under the key that it is shown under. */
-  async target(key: StoreKey, deadline: Deadline): Promise<Store> {
-    const view = this.#view;
-    if (view === undefined) return this.#store;
-    await deadline.run(() => view.placeOf(key)); // Reads the document of the array again, unless it is kept.
-    return view.writable();
-  }
-
-  /**
-   * Waits until all earlier changes of a value have ended.
-   *
-   * @returns A function that ends this change.
-   */
-  async beginChange(
-    key: StoreKey,
-    { signal }: { signal: AbortSignal },
-  ): Promise<() => void> {
-    const end = await new Promise<() => void>((begin) => {
-      this.#turns.write(key, () => new Promise<void>(begin));
-    });
-    if (signal.aborted) end();
-    signal.throwIfAborted();
-    return end;
   }
 
   /** Drops what is known of a value that was changed. */
@@ -153,11 +122,6 @@ class KeptView {
     return document instanceof Promise
       ? document.then(placeIn)
       : placeIn(document);
-  }
-
-  /** Returns the view as a store that can be written. */
-  writable(): Store {
-    return this.#view.toStore();
   }
 
   /** Drops a document that was changed, so that no later request waits for a read of the earlier document. */
