@@ -1,5 +1,6 @@
-import { ChunkKeyError, describe, MetadataError } from "../errors/mod.ts";
-import { checkMembers, checkOneOf } from "../metadata/mod.ts";
+import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { isWhole } from "../metadata/mod.ts";
+import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
 
 /**
  * Maps the grid coordinates of a chunk to its key relative to the array, and back.
@@ -56,8 +57,268 @@ export interface ChunkKeyEncoding {
   toJSON(): { name: string; configuration?: Record<string, unknown> };
 }
 
-/** The separator of coordinates in a key. */
-type Separator = "/" | ".";
+/**
+ * The chunk key encoding `default`: `c`, then a separator and a decimal coordinate
+ * for each dimension. The only chunk of an array without dimensions has the key `c`.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/default/
+ *
+ * @example
+ * ```ts
+ * import { ChunkKeyError, DefaultChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const encoding = new DefaultChunkKeyEncoding();
+ * assertEquals(encoding.encode([1, 23, 45]), "c/1/23/45");
+ * assertEquals(encoding.decode("c/4/2"), [4, 2]);
+ * assertThrows(() => encoding.decode("c/4/2", 3), ChunkKeyError, "expected rank 3");
+ * assertThrows(() => encoding.decode("c.4.2"), ChunkKeyError); // The separator is "/".
+ * ```
+ */
+export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
+  /** The name in metadata. */
+  readonly name = "default";
+  /** The text before each coordinate. */
+  readonly separator: "/" | ".";
+
+  /**
+   * Creates the encoding.
+   *
+   * @param separator The text before each coordinate.
+   */
+  constructor(separator: "/" | "." = "/") {
+    assertSeparator(separator);
+    this.separator = separator;
+  }
+
+  /** Returns the key of a chunk: `c`, then the separator and the coordinate of each dimension. */
+  encode(coordinates: readonly number[]): string {
+    return joinCoordinates("c", coordinates, this.separator);
+  }
+
+  /** Returns the grid coordinates of the chunk with a key. */
+  decode(key: string, rank?: number): number[] {
+    assertKeyIsString(key);
+    const coordinates = key.startsWith("c")
+      ? splitCoordinates(key, 1, this.separator)
+      : undefined;
+    if (coordinates === undefined) {
+      throw new ChunkKeyError(
+        key,
+        `is not a key of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
+      );
+    }
+    assertRank(key, coordinates, rank);
+    return coordinates;
+  }
+
+  /** Returns the encoding's metadata, with the separator. */
+  toJSON(): { name: "default"; configuration: { separator: "/" | "." } } {
+    return { name: this.name, configuration: { separator: this.separator } };
+  }
+}
+
+/**
+ * The chunk key encoding `v2`: decimal coordinates with a separator between them,
+ * as in Zarr version 2. The key `0` is both the only chunk of an array without
+ * dimensions and the first chunk of an array with one dimension; the rank that is
+ * passed to {@linkcode decode} distinguishes them.
+ *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/chunk-key-encodings/v2/
+ *
+ * @example
+ * ```ts
+ * import { V2ChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const encoding = new V2ChunkKeyEncoding();
+ * assertEquals(encoding.encode([1, 23, 45]), "1.23.45");
+ * assertEquals(encoding.decode("0"), [0]);
+ * assertEquals(encoding.decode("0", 0), []);
+ * ```
+ */
+export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
+  /** The name in metadata. */
+  readonly name = "v2";
+  /** The text between coordinates. */
+  readonly separator: "/" | ".";
+
+  /**
+   * Creates the encoding.
+   *
+   * @param separator The text between coordinates.
+   */
+  constructor(separator: "/" | "." = ".") {
+    assertSeparator(separator);
+    this.separator = separator;
+  }
+
+  /** Returns the key of a chunk: its coordinates with the separator between them, or `0` if there are none. */
+  encode(coordinates: readonly number[]): string {
+    return joinCoordinates("", coordinates, this.separator) || "0";
+  }
+
+  /** Returns the grid coordinates of the chunk with a key. Without a rank, there is at least one. */
+  decode(key: string, rank?: number): number[] {
+    assertKeyIsString(key);
+    if (rank === 0 && key === "0") return [];
+    const coordinates = key === ""
+      ? undefined
+      : splitCoordinates(key, 0, this.separator);
+    if (coordinates === undefined) {
+      throw new ChunkKeyError(
+        key,
+        `is not a key of the "v2" encoding: expected for each dimension ${WHOLE_NUMBER} without leading zeros, and "${this.separator}" between them`,
+      );
+    }
+    assertRank(key, coordinates, rank);
+    return coordinates;
+  }
+
+  /** Returns the encoding's metadata, with the separator. */
+  toJSON(): { name: "v2"; configuration: { separator: "/" | "." } } {
+    return { name: this.name, configuration: { separator: this.separator } };
+  }
+}
+
+/**
+ * The chunk key encoding `suffix`: appends a text to the keys of another encoding,
+ * so that chunks have a file extension.
+ *
+ * Source: the proposal "`suffix` Chunk Key Encoding", version 0.1. The proposal
+ * spells the base encoding both `base_encoding` and `base-encoding`; both are read,
+ * and `base_encoding` is written.
+ *
+ * @example
+ * ```ts
+ * import { SuffixChunkKeyEncoding, V2ChunkKeyEncoding } from "@zarr-parts/zarr-parts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * assertEquals(new SuffixChunkKeyEncoding(".tiff").encode([1, 2]), "c/1/2.tiff");
+ * assertEquals(new SuffixChunkKeyEncoding("/data.tiff").encode([1, 2]), "c/1/2/data.tiff");
+ * assertThrows(() => new SuffixChunkKeyEncoding("/../x"), RangeError, 'the segment ".."');
+ *
+ * const encoding = new SuffixChunkKeyEncoding(".shard.zip", new V2ChunkKeyEncoding());
+ * assertEquals(encoding.decode("1.2.shard.zip"), [1, 2]);
+ * ```
+ */
+export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
+  /** The name in metadata. */
+  readonly name = "suffix";
+  /** The text after the base encoding's key. */
+  readonly suffix: string;
+  /** The encoding of the key before the suffix. */
+  readonly baseEncoding: ChunkKeyEncoding;
+  /** Whether no key needs a check, since keys of `default` are safe before a suffix that is. */
+  readonly #isSafe: boolean;
+
+  /**
+   * Creates the encoding.
+   *
+   * @param suffix The text after the base encoding's key, at most 1024 characters. It
+   *   may be empty, and may contain `/` if no segment of the key is then empty, `.` or `..`.
+   * @param baseEncoding The encoding of the key before the suffix.
+   * @throws {RangeError} If keys with the suffix could leave the array's folder, be
+   *   keys of metadata documents or be refused by stores.
+   */
+  constructor(
+    suffix: string,
+    baseEncoding: ChunkKeyEncoding = new DefaultChunkKeyEncoding(),
+  ) {
+    assertText(suffix, "a suffix");
+    if (typeof baseEncoding?.encode !== "function") {
+      throw new TypeError(
+        `Expected a chunk key encoding as base, found ${
+          describe(baseEncoding)
+        }`,
+      );
+    }
+    this.suffix = suffix;
+    this.baseEncoding = baseEncoding;
+    const { constructor } = innermostEncoding(baseEncoding);
+    this.#isSafe = constructor === DefaultChunkKeyEncoding;
+    const ending = `0${suffixesOf(baseEncoding)}${suffix}`;
+    const problem = chunkKeyProblem(ending);
+    if (problem === undefined) return;
+    throw new RangeError(
+      `Suffix ${describe(suffix)} cannot be used, since a key that ends in ${
+        describe(ending)
+      } ${problem}; expected a suffix such as ".tiff"`,
+    );
+  }
+
+  /**
+   * Returns the key of a chunk: the base encoding's key and the suffix.
+   *
+   * @throws {RangeError} If the base encoding returns a key that cannot have the suffix.
+   */
+  encode(coordinates: readonly number[]): string {
+    const key = this.baseEncoding.encode(coordinates) + this.suffix;
+    const problem = this.#isSafe ? undefined : chunkKeyProblem(key);
+    if (problem === undefined) return key;
+    throw new RangeError(
+      `Chunk key ${describe(key)} ${problem}; expected names joined by "/"`,
+    );
+  }
+
+  /** Removes the suffix from a key, and decodes the rest with the base encoding. */
+  decode(key: string, rank?: number): number[] {
+    assertKeyIsString(key);
+    const { suffix } = this;
+    if (!key.endsWith(suffix)) {
+      throw new ChunkKeyError(
+        key,
+        `does not end with the suffix ${describe(suffix)}`,
+      );
+    }
+    const problem = this.#isSafe ? undefined : chunkKeyProblem(key);
+    if (problem !== undefined) {
+      throw new ChunkKeyError(key, `${problem}; expected names joined by "/"`);
+    }
+    try {
+      const baseKey = key.slice(0, key.length - suffix.length);
+      return this.baseEncoding.decode(baseKey, rank);
+    } catch (error) {
+      if (!(error instanceof ChunkKeyError)) throw error;
+      throw new ChunkKeyError(
+        key,
+        `${error.problem} (before the suffix ${describe(suffix)})`,
+        { cause: error.cause },
+      );
+    }
+  }
+
+  /** Returns the encoding's metadata. The base encoding is always written, since newer drafts of the proposal require it. */
+  toJSON(): {
+    name: "suffix";
+    configuration: {
+      suffix: string;
+      base_encoding: ReturnType<ChunkKeyEncoding["toJSON"]>;
+    };
+  } {
+    const { name, suffix, baseEncoding } = this;
+    return {
+      name,
+      configuration: { suffix, base_encoding: baseEncoding.toJSON() },
+    };
+  }
+}
+
+/** Returns the encoding below all suffixes. */
+export function innermostEncoding(
+  encoding: ChunkKeyEncoding,
+): ChunkKeyEncoding {
+  return encoding instanceof SuffixChunkKeyEncoding
+    ? innermostEncoding(encoding.baseEncoding)
+    : encoding;
+}
+
+/** The suffixes of all nested encodings, the innermost first. */
+function suffixesOf(encoding: ChunkKeyEncoding): string {
+  return encoding instanceof SuffixChunkKeyEncoding
+    ? suffixesOf(encoding.baseEncoding) + encoding.suffix
+    : "";
+}
 
 /** The range of a coordinate, for messages. */
 export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
@@ -65,9 +326,9 @@ export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
 const DIGIT_ZERO = 48;
 
 /** The texts of small coordinates after each separator, made once for all keys, on first use. */
-const small: Partial<Record<Separator, readonly string[]>> = {};
+const small: { [separator: string]: readonly string[] } = {};
 
-function smallAfter(separator: Separator): string[] {
+function smallAfter(separator: string): string[] {
   return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
 }
 
@@ -75,19 +336,17 @@ function smallAfter(separator: Separator): string[] {
  * Appends coordinates in decimal to `start`, each after the separator except at the
  * start of the key. Appending to one string is faster than joining a list.
  */
-export function joinCoordinates(
+function joinCoordinates(
   start: string,
   coordinates: readonly number[],
-  separator: Separator,
+  separator: "/" | ".",
 ): string {
-  if (!Array.isArray(coordinates)) throw notAList(coordinates);
+  if (!Array.isArray(coordinates)) assertCoordinates(coordinates);
   const texts = small[separator] ??= smallAfter(separator);
   let key = start;
   for (let dimension = 0; dimension < coordinates.length; dimension++) {
     const coordinate = coordinates[dimension]!;
-    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
-      throw notACoordinate(dimension, coordinate);
-    }
+    if (!isWhole(coordinate)) throw notACoordinate(dimension, coordinate);
     if (key === "") {
       key = String(coordinate);
     } else {
@@ -103,7 +362,7 @@ export function joinCoordinates(
  * {@linkcode joinCoordinates} does not write. Uses a single pass over the
  * characters, since listings decode millions of keys.
  */
-export function splitCoordinates(
+function splitCoordinates(
   key: string,
   start: number,
   separator: string,
@@ -129,14 +388,27 @@ export function splitCoordinates(
   return coordinates;
 }
 
-/** Throws for coordinates that {@linkcode joinCoordinates} refuses. */
+/** Throws for values other than lists of whole numbers from 0 to 2^53−1. */
 export function assertCoordinates(coordinates: readonly number[]): void {
-  if (!Array.isArray(coordinates)) throw notAList(coordinates);
-  for (const [dimension, coordinate] of coordinates.entries()) {
-    if (!(Number.isSafeInteger(coordinate) && coordinate >= 0)) {
-      throw notACoordinate(dimension, coordinate);
-    }
+  if (!Array.isArray(coordinates)) {
+    throw new TypeError(
+      `Expected a list of coordinates, found ${describe(coordinates)}`,
+    );
   }
+  for (const [dimension, coordinate] of coordinates.entries()) {
+    if (!isWhole(coordinate)) throw notACoordinate(dimension, coordinate);
+  }
+}
+
+function notACoordinate(dimension: number, value: unknown): Error {
+  return notWhole(`the coordinate of dimension ${dimension}`, value);
+}
+
+function notWhole(what: string, value: unknown): TypeError | RangeError {
+  const ErrorClass = typeof value === "number" ? RangeError : TypeError;
+  return new ErrorClass(
+    `Expected ${what} to be ${WHOLE_NUMBER}, found ${describe(value)}`,
+  );
 }
 
 /** Throws if a key has another rank than expected. */
@@ -146,9 +418,7 @@ export function assertRank(
   rank: number | undefined,
 ): void {
   if (rank === undefined || rank === coordinates.length) return;
-  if (!(Number.isSafeInteger(rank) && rank >= 0)) {
-    throw notWhole("the rank", rank);
-  }
+  if (!isWhole(rank)) throw notWhole("the rank", rank);
   throw new ChunkKeyError(
     key,
     `has rank ${coordinates.length}, expected rank ${rank}`,
@@ -161,60 +431,27 @@ export function assertKeyIsString(key: unknown): void {
   throw new TypeError(`Expected a chunk key, found ${describe(key)}`);
 }
 
-const EXPECTED_SEPARATOR = 'the separator "/" or "."';
+/** Throws for a value that is not a text of usual length. */
+export function assertText(value: unknown, expected: string): void {
+  if (typeof value !== "string") {
+    throw new TypeError(`Expected ${expected}, found ${describe(value)}`);
+  }
+  if (value.length > LONGEST_SUFFIX) {
+    throw new RangeError(
+      `Expected ${expected} of at most ${LONGEST_SUFFIX} characters, found ${
+        describe(value)
+      }`,
+    );
+  }
+}
+
+export const EXPECTED_SEPARATOR = 'the separator "/" or "."';
 
 /** Throws for a value that is not a separator, as plain JavaScript may pass. */
-export function assertSeparator(separator: unknown): void {
+function assertSeparator(separator: unknown): void {
   if (separator === "/" || separator === ".") return;
   const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
   throw new ErrorClass(
     `Expected ${EXPECTED_SEPARATOR}, found ${describe(separator)}`,
-  );
-}
-
-/** Parses a configuration with the optional member `separator` and no others. */
-export function parseSeparator(
-  name: string,
-  configuration: Record<string, unknown>,
-): Separator | undefined {
-  const { separator } = checkMembers(
-    configuration,
-    `the configuration of "${name}"`,
-    [],
-    ["separator"],
-  );
-  return separator === undefined
-    ? undefined
-    : checkOneOf(separator, ["/", "."], EXPECTED_SEPARATOR, "/separator");
-}
-
-/** Returns the spelling that metadata uses of a member with two spellings; `written` if the member is missing. */
-export function spellingOf<Written extends string, Other extends string>(
-  members: Readonly<Partial<Record<Written | Other, unknown>>>,
-  written: Written,
-  other: Other,
-): Written | Other {
-  if (members[other] === undefined) return written;
-  if (members[written] === undefined) return other;
-  throw new MetadataError(
-    `Expected "${written}" alone, found "${other}" too`,
-    `/${other}`,
-  );
-}
-
-function notAList(value: unknown): TypeError {
-  return new TypeError(
-    `Expected a list of coordinates, found ${describe(value)}`,
-  );
-}
-
-function notACoordinate(dimension: number, value: unknown): Error {
-  return notWhole(`the coordinate of dimension ${dimension}`, value);
-}
-
-function notWhole(what: string, value: unknown): TypeError | RangeError {
-  const ErrorClass = typeof value === "number" ? RangeError : TypeError;
-  return new ErrorClass(
-    `Expected ${what} to be ${WHOLE_NUMBER}, found ${describe(value)}`,
   );
 }

@@ -1,4 +1,5 @@
 import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { isWhole } from "../metadata/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
@@ -37,24 +38,13 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
   readonly #digits: number;
 
   /**
-   * Creates the encoding with a greatest number of entries in a folder.
+   * Creates the encoding.
    *
    * @param maxChildren The greatest number of entries in a folder, a whole number
    *   from 100 to 2^53−1. A number between two powers of ten is lowered to the smaller one.
-   * @throws {TypeError} If the number is of another type.
-   * @throws {RangeError} If the number is out of range.
-   *
-   * @example
-   * ```ts
-   * import { FanoutChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * assertEquals(new FanoutChunkKeyEncoding(250).maxChildren, 100);
-   * assertThrows(() => new FanoutChunkKeyEncoding(99), RangeError, "found 99");
-   * ```
    */
   constructor(maxChildren: number = 1000) {
-    if (!(Number.isSafeInteger(maxChildren) && maxChildren >= LEAST_CHILDREN)) {
+    if (!isWhole(maxChildren, LEAST_CHILDREN)) {
       const ErrorClass = typeof maxChildren === "number"
         ? RangeError
         : TypeError;
@@ -68,26 +58,7 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
     this.maxChildren = 10 ** this.#digits;
   }
 
-  /**
-   * Returns the key of a chunk: `c`, and for each coordinate the number of its names
-   * minus one, followed by the names.
-   *
-   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
-   *   0 to 2^53−1.
-   * @returns The key, relative to the array; `c` if there are no dimensions.
-   * @throws {TypeError} If the coordinates are not an array of numbers.
-   * @throws {RangeError} If a coordinate is out of range.
-   *
-   * @example
-   * ```ts
-   * import { FanoutChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const encoding = new FanoutChunkKeyEncoding(100);
-   * assertEquals(encoding.encode([7]), "c/0/07");
-   * assertEquals(encoding.encode([1234]), "c/1/12/34");
-   * ```
-   */
+  /** Returns the key of a chunk: `c`, and for each coordinate the number of its names minus one, followed by the names. */
   encode(coordinates: readonly number[]): string {
     assertCoordinates(coordinates);
     let key = "c";
@@ -103,26 +74,7 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
     return key;
   }
 
-  /**
-   * Returns the grid coordinates of the chunk with a key.
-   *
-   * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
-   * @param rank The array's number of dimensions. Without it, any number is accepted.
-   * @returns One coordinate for each dimension; none for the key `c`.
-   * @throws {TypeError} If the key is not a string or the rank not a number.
-   * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank.
-   * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
-   *
-   * @example
-   * ```ts
-   * import { ChunkKeyError, FanoutChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * const encoding = new FanoutChunkKeyEncoding();
-   * assertEquals(encoding.decode("c/0/005/0/012"), [5, 12]);
-   * assertThrows(() => encoding.decode("c/1/000/005"), ChunkKeyError); // One name is enough.
-   * ```
-   */
+  /** Returns the grid coordinates of the chunk with a key. */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
     const coordinates = this.#coordinatesOf(key);
@@ -136,22 +88,7 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
     return coordinates;
   }
 
-  /**
-   * Returns the encoding's metadata, as in `zarr.json`.
-   *
-   * @returns The name `fanout`, and in the configuration the power of ten that is used.
-   *
-   * @example
-   * ```ts
-   * import { parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * assertEquals(parseChunkKeyEncoding("fanout").toJSON(), {
-   *   name: "fanout",
-   *   configuration: { max_children: 1000 },
-   * });
-   * ```
-   */
+  /** Returns the encoding's metadata, with the power of ten that is used. */
   toJSON(): { name: "fanout"; configuration: { max_children: number } } {
     return {
       name: this.name,
@@ -161,11 +98,11 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
 
   #coordinatesOf(key: string): number[] | undefined {
     if (!/^c(?:\/[0-9]+)*$/.test(key)) return undefined;
-    const nodes = key.split("/");
+    const names = key.split("/");
     const coordinates: number[] = [];
-    for (let at = 1; at < nodes.length;) {
-      const end = at + Number(nodes[at]) + 2;
-      const coordinate = Number(nodes.slice(at + 1, end).join(""));
+    for (let at = 1; at < names.length;) {
+      const end = at + Number(names[at]) + 2;
+      const coordinate = Number(names.slice(at + 1, end).join(""));
       if (!Number.isSafeInteger(coordinate)) return undefined;
       coordinates.push(coordinate);
       at = end;

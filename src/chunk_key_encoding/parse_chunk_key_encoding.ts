@@ -8,41 +8,37 @@ import {
 import {
   assertMember,
   checkMembers,
+  checkOneOf,
   type NamedConfiguration,
   parseExtension,
   refuse,
 } from "../metadata/mod.ts";
 import {
   type ChunkKeyEncoding,
-  parseSeparator,
-  spellingOf,
-} from "./chunk_key_encoding.ts";
-import { DefaultChunkKeyEncoding } from "./default_chunk_key_encoding.ts";
-import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
-import {
-  MAX_NESTING,
+  DefaultChunkKeyEncoding,
+  EXPECTED_SEPARATOR,
   SuffixChunkKeyEncoding,
-} from "./suffix_chunk_key_encoding.ts";
+  V2ChunkKeyEncoding,
+} from "./chunk_key_encoding.ts";
+import { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 import { TemplateChunkKeyEncoding } from "./template_chunk_key_encoding.ts";
-import { V2ChunkKeyEncoding } from "./v2_chunk_key_encoding.ts";
 
 /** Creates an encoding from its configuration; a missing configuration is an empty object. */
 type ParseConfiguration = (
   configuration: Record<string, unknown>,
 ) => ChunkKeyEncoding;
 
-/** The encodings of this package by name. */
-const BUILT_IN: ReadonlyMap<string, ParseConfiguration> = /* @__PURE__ */
-  new Map<string, ParseConfiguration>([
-    ["default", parseDefault],
-    ["v2", parseV2],
-    ["suffix", parseSuffix],
-    ["template", parseTemplate],
-    ["fanout", parseFanout],
-  ]);
+/** The encodings of this package, and those that programs have registered, by name. */
+const ENCODINGS = /* @__PURE__ */ new Map<string, ParseConfiguration>([
+  ["default", parseDefault],
+  ["v2", parseV2],
+  ["suffix", parseSuffix],
+  ["template", parseTemplate],
+  ["fanout", parseFanout],
+]);
 
-/** The encodings that programs have registered, by name. */
-const registered = /* @__PURE__ */ new Map<string, ParseConfiguration>();
+/** The greatest depth of nested encodings, counting the innermost base. */
+const MAX_NESTING = 32;
 
 /** The number of nested calls of `parseChunkKeyEncoding` that are running. */
 let nesting = 0;
@@ -83,11 +79,11 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
       metadata,
       "chunk key encoding",
     );
-    const parse = BUILT_IN.get(name) ?? registered.get(name);
+    const parse = ENCODINGS.get(name);
     if (parse === undefined) {
       throw new MetadataError(
         `Unknown chunk key encoding ${describe(name)}; known are ${
-          describeAll([...BUILT_IN.keys(), ...registered.keys()])
+          describeAll(ENCODINGS.keys())
         }`,
         typeof metadata === "string" ? "" : "/name",
       );
@@ -125,13 +121,10 @@ export function toChunkKeyEncoding(
 /**
  * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.
  *
- * @param name The name in metadata. It must not be empty, that of an encoding of
- *   this package, or registered already.
+ * @param name The name in metadata. It must not be empty, and not be taken.
  * @param parse Creates the encoding from its configuration; a missing configuration
  *   is an empty object. It should throw a `MetadataError` for unknown members, with
  *   a `path` that starts at the configuration.
- * @throws {TypeError} If the name is not a string or `parse` not a function.
- * @throws {RangeError} If the name is empty or taken.
  *
  * @example
  * ```ts
@@ -147,7 +140,7 @@ export function toChunkKeyEncoding(
  * assertThrows(
  *   () => registerChunkKeyEncoding("v2", () => new DefaultChunkKeyEncoding(".")),
  *   RangeError,
- *   "is built in",
+ *   "registered already",
  * );
  * ```
  */
@@ -167,26 +160,14 @@ export function registerChunkKeyEncoding(
       }, found ${describe(parse)}`,
     );
   }
-  if (name === "") {
+  if (name === "" || ENCODINGS.has(name)) {
     throw new RangeError(
-      "Expected the name of a chunk key encoding, found an empty string",
+      `Expected a new name for the chunk key encoding, found ${describe(name)}${
+        name === "" ? "" : ", which is registered already"
+      }`,
     );
   }
-  if (BUILT_IN.has(name)) {
-    throw new RangeError(
-      `Chunk key encoding ${
-        describe(name)
-      } is built in; expected a name of its own`,
-    );
-  }
-  if (registered.has(name)) {
-    throw new RangeError(
-      `Chunk key encoding ${
-        describe(name)
-      } is registered already; expected a name of its own`,
-    );
-  }
-  registered.set(name, parse);
+  ENCODINGS.set(name, parse);
 }
 
 function parseDefault(
@@ -253,5 +234,35 @@ function parseFanout(
   return atPath(
     "/max_children",
     () => new FanoutChunkKeyEncoding(max_children as number | undefined),
+  );
+}
+
+/** Parses a configuration with the optional member `separator` and no others. */
+function parseSeparator(
+  name: string,
+  configuration: Record<string, unknown>,
+): "/" | "." | undefined {
+  const { separator } = checkMembers(
+    configuration,
+    `the configuration of "${name}"`,
+    [],
+    ["separator"],
+  );
+  return separator === undefined
+    ? undefined
+    : checkOneOf(separator, ["/", "."], EXPECTED_SEPARATOR, "/separator");
+}
+
+/** Returns the spelling that metadata uses of a member with two spellings; `written` if the member is missing. */
+function spellingOf<Written extends string, Other extends string>(
+  members: Readonly<Partial<Record<Written | Other, unknown>>>,
+  written: Written,
+  other: Other,
+): Written | Other {
+  if (members[other] === undefined) return written;
+  if (members[written] === undefined) return other;
+  throw new MetadataError(
+    `Expected "${written}" alone, found "${other}" too`,
+    `/${other}`,
   );
 }

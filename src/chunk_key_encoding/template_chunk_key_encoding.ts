@@ -1,25 +1,14 @@
 import { ChunkKeyError, describe } from "../errors/mod.ts";
-import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
+import { MOST_DIMENSIONS } from "../metadata/mod.ts";
+import { chunkKeyProblem } from "../stores/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
   assertRank,
+  assertText,
   type ChunkKeyEncoding,
+  WHOLE_NUMBER,
 } from "./chunk_key_encoding.ts";
-import {
-  ambiguity,
-  digitsOf,
-  expand,
-  type Format,
-  hasRest,
-  invalid,
-  keyOfZeros,
-  type Layout,
-  layoutOf,
-  leastRank,
-  parseFormat,
-  readDigits,
-} from "./template_format.ts";
 
 /**
  * The chunk key encoding `template`: keys by a format with a placeholder for each
@@ -46,7 +35,7 @@ import {
  * @example
  * ```ts
  * import { TemplateChunkKeyEncoding } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
+ * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const tiles = new TemplateChunkKeyEncoding("tile_x{1:03}_y{0:03}.tif");
  * assertEquals(tiles.encode([3, 12]), "tile_x012_y003.tif");
@@ -58,6 +47,8 @@ import {
  * const days = new TemplateChunkKeyEncoding("day_{0+1:03}.zip");
  * assertEquals(days.encode([30, 0, 0]), "day_031.zip");
  * assertEquals(days.decode("day_031.zip", 3), [30, 0, 0]);
+ *
+ * assertThrows(() => new TemplateChunkKeyEncoding("{0}{1}"), RangeError, "two chunks");
  * ```
  */
 export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
@@ -67,50 +58,34 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   readonly format: string;
   /** The text between the coordinates of `{*}`. */
   readonly separator: string | undefined;
-  readonly #format: Format;
-  /**
-   * `first` is the number of runs of digits in a key if `{*}` stands for one dimension, and
-   * `further` the number of additional runs for each further dimension at `{*}`. By them,
-   * the runs of digits in a key tell its rank.
-   */
-  readonly #runs: { readonly first: number; readonly further: number };
+  readonly #tokens: Tokens;
   /** The least number of dimensions that the format is for. */
   readonly #leastRank: number;
+  /** The number of runs of digits in a key of the least rank, and how many more one more dimension has. */
+  readonly #runs: { readonly least: number; readonly more: number };
   /** The layout for the number of dimensions that was used last. */
   #layout: Layout | undefined;
 
   /**
-   * Creates the encoding with a format.
+   * Creates the encoding.
    *
    * @param format The keys, with placeholders, in at most 1024 characters. No
    *   dimension has two placeholders, padded widths are at most 255, and other numbers
    *   are at most 2^53−1.
    * @param separator The text between the coordinates of `{*}`, required with `{*}`, in
    *   at most 1024 characters, of which one is not a digit.
-   * @throws {TypeError} If the format or the separator is not a string.
    * @throws {RangeError} If the format is not valid, two chunks could share a key, or
    *   keys could leave the array's folder, be keys of metadata documents or be refused
    *   by stores.
-   *
-   * @example
-   * ```ts
-   * import { TemplateChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * assertEquals(new TemplateChunkKeyEncoding("{0:02}{1:02}").encode([7, 42]), "0742");
-   * assertThrows(() => new TemplateChunkKeyEncoding("{0}{1}"), RangeError, "two chunks");
-   * assertThrows(() => new TemplateChunkKeyEncoding("{0}_{0}"), RangeError, "twice");
-   * ```
    */
   constructor(format: string, separator?: string) {
     assertText(format, "a format");
     if (separator !== undefined) assertText(separator, "a separator");
     this.format = format;
     this.separator = separator;
-    this.#format = parseFormat(format);
-    this.#leastRank = leastRank(format, this.#format);
+    this.#tokens = parseFormat(format);
     const isApart = separator !== undefined && !/^[0-9]*$/.test(separator);
-    if (hasRest(this.#format) && !isApart) {
+    if (hasRest(this.#tokens) && !isApart) {
       throw new RangeError(
         `Expected a separator for {*} with a character other than a digit, such as "/", found ${
           describe(separator)
@@ -118,33 +93,19 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
       );
     }
     const [one, two] = [1, 2, 3].map((count) => this.#checkKeys(count));
-    this.#runs = { first: one!, further: two! - one! };
+    this.#leastRank = leastRank(format, this.#tokens);
+    const { length } = this.#tokens.placeholders;
+    const more = two! - one!;
+    this.#runs = { least: one! + more * (this.#leastRank - length), more };
     this.encode(new Array(this.#leastRank).fill(0)); // The first numbers fit.
   }
 
   /**
    * Returns the key of a chunk: the format with a coordinate at each placeholder.
    *
-   * @param coordinates Grid coordinates, one for each dimension: whole numbers from
-   *   0 to 2^53−1.
-   * @returns The key, relative to the array.
-   * @throws {TypeError} If the coordinates are not an array of numbers.
    * @throws {RangeError} If a coordinate is out of range, has more digits than a fixed
    *   width, has no number by the format, or is not 0 where its dimension has no
    *   placeholder, or the format is for another number of dimensions.
-   *
-   * @example
-   * ```ts
-   * import { TemplateChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * const encoding = new TemplateChunkKeyEncoding("{0:02}/{1:02}");
-   * assertEquals(encoding.encode([5, 123]), "05/123");
-   * assertThrows(() => encoding.encode([5]), RangeError, "is for rank 2");
-   *
-   * const fixed = new TemplateChunkKeyEncoding("{0:02}{1:02}");
-   * assertThrows(() => fixed.encode([5, 123]), RangeError, "to fit into {1:02}");
-   * ```
    */
   encode(coordinates: readonly number[]): string {
     assertCoordinates(coordinates);
@@ -155,11 +116,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
         this.format,
         `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${
           coordinates[wrong]
-        }; expected a placeholder for each dimension with several chunks, such as ${
-          coordinates.length > MOST_SHOWN
-            ? `{${wrong}}`
-            : `"${coordinates.map((_, i) => `{${i}}`).join("_")}"`
-        }`,
+        }; expected a placeholder for each dimension with several chunks, such as "{${wrong}}"`,
       );
     }
     let key = texts[0]!;
@@ -172,52 +129,32 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   /**
    * Returns the grid coordinates of the chunk with a key.
    *
-   * @param key A key relative to the array, exactly as {@linkcode encode} returns it.
    * @param rank The array's number of dimensions. By default, the number that tells from
    *   the key with `{*}`, and otherwise the least that the format is for.
-   * @returns One coordinate for each dimension.
-   * @throws {TypeError} If the key is not a string or the rank not a number.
    * @throws {ChunkKeyError} If the key is not that of a chunk, or has another rank. The
    *   error has the nearest key of a chunk if the key has numbers that are no chunk's.
-   * @throws {RangeError} If the rank is not a whole number from 0 to 2^53−1.
-   *
-   * @example
-   * ```ts
-   * import { ChunkKeyError, TemplateChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * const encoding = new TemplateChunkKeyEncoding("z{-1:03}/{*}.tif", "_");
-   * assertEquals(encoding.decode("z007/1_2.tif"), [1, 2, 7]);
-   * assertThrows(() => encoding.decode("z7/1_2.tif"), ChunkKeyError, "expected 007");
-   * assertThrows(() => encoding.decode("z007/1_2.tif", 2), ChunkKeyError, "expected rank 2");
-   * ```
    */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
-    const coordinates = this.#coordinatesOf(key, rank);
+    const layout = this.#layoutOfKey(key, rank);
+    const digits = layout?.pattern.exec(key)?.slice(1);
+    if (!layout || !digits || digits.some(isTooGreat)) throw this.#notAKey(key);
+    const coordinates = new Array<number>(layout.rank).fill(0);
+    let problem: string | undefined;
+    for (const [i, field] of layout.fields.entries()) {
+      const nearest = nearestCoordinate(field, digits[i]!);
+      coordinates[field.dimension] = nearest;
+      problem ??= digitsProblem(field, digits[i]!, nearest);
+    }
+    if (problem !== undefined) {
+      const nearest = this.encode(coordinates);
+      throw new ChunkKeyError(key, problem, { nearest });
+    }
     assertRank(key, coordinates, rank);
     return coordinates;
   }
 
-  /**
-   * Returns the encoding's metadata, as in `zarr.json`.
-   *
-   * @returns The name `template`, and in the configuration the format, and the separator
-   *   if there is one.
-   *
-   * @example
-   * ```ts
-   * import { parseChunkKeyEncoding, TemplateChunkKeyEncoding } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const configuration = { template: "{0}_{1}.png" };
-   * const parsed = parseChunkKeyEncoding({ name: "template", configuration });
-   * assertEquals(parsed.toJSON().configuration, { format: "{0}_{1}.png" });
-   *
-   * const { configuration: written } = new TemplateChunkKeyEncoding("c/{*}", "/").toJSON();
-   * assertEquals(written, { format: "c/{*}", separator: "/" });
-   * ```
-   */
+  /** Returns the encoding's metadata, with the separator if there is one. */
   toJSON(): {
     name: "template";
     configuration: { format: string; separator?: string };
@@ -234,34 +171,16 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   #layoutFor(rank: number): Layout {
     if (this.#layout?.rank !== rank) {
       const { format, separator = "" } = this;
-      this.#layout = layoutOf(format, this.#format, separator, rank);
+      this.#layout = layoutOf(format, this.#tokens, separator, rank);
     }
     return this.#layout;
   }
 
-  #coordinatesOf(key: string, expected: number | undefined): number[] {
-    const layout = this.#layoutOfKey(key, expected);
-    const found = layout?.pattern.exec(key);
-    if (!layout || !found) throw this.#otherKey(key);
-    const coordinates = new Array<number>(layout.rank).fill(0);
-    let problem: string | undefined;
-    for (const [i, field] of layout.fields.entries()) {
-      const digits = readDigits(field, found[i + 1]!);
-      if (digits === undefined) throw this.#otherKey(key);
-      coordinates[field.dimension] = digits.coordinate;
-      problem ??= digits.problem;
-    }
-    if (problem === undefined) return coordinates;
-    throw new ChunkKeyError(key, problem, {
-      nearest: this.encode(coordinates),
-    });
-  }
-
   /** The layout for the number of dimensions that a key has; `undefined` if the format is for no such number. */
   #layoutOfKey(key: string, expected: number | undefined): Layout | undefined {
-    const { first, further } = this.#runs;
-    const rank = hasRest(this.#format)
-      ? this.#format.placeholders.length + (countRuns(key) - first) / further
+    const { least, more } = this.#runs;
+    const rank = hasRest(this.#tokens)
+      ? this.#leastRank + (countRuns(key) - least) / more
       : Math.max(expected ?? 0, this.#leastRank);
     if (!Number.isInteger(rank)) return undefined;
     try {
@@ -272,25 +191,29 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     }
   }
 
-  #otherKey(key: string): ChunkKeyError {
+  #notAKey(key: string): ChunkKeyError {
     const { format, separator } = this;
+    const between = separator === undefined
+      ? ""
+      : ` with the separator ${describe(separator)}`;
     return new ChunkKeyError(
       key,
-      `is not a key of the format ${describe(format)}${
-        separator === undefined
-          ? ""
-          : ` with the separator ${describe(separator)}`
-      }`,
+      `is not a key of the format ${describe(format)}${between}`,
     );
   }
 
   /** Checks keys with a number of dimensions at `{*}`, and returns their number of runs of digits. */
-  #checkKeys(others: number): number {
+  #checkKeys(count: number): number {
     const { format, separator = "" } = this;
-    const expanded = expand(this.#format, separator, others);
-    const reason = ambiguity(expanded);
-    if (reason !== undefined) throw invalid(format, reason);
-    const key = keyOfZeros(expanded);
+    const tokens = expand(this.#tokens, separator, count);
+    const shared = ambiguousPlaceholder(tokens);
+    if (shared !== undefined) {
+      throw invalid(
+        format,
+        `could give two chunks one key, since ${shared} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`,
+      );
+    }
+    const key = keyOfZeros(tokens);
     const problem = chunkKeyProblem(key);
     if (problem === undefined) return countRuns(key);
     throw invalid(
@@ -300,22 +223,315 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   }
 }
 
-/** The greatest number of dimensions for which an error shows a format. */
-const MOST_SHOWN = 5;
-
 function countRuns(key: string): number {
   return key.match(/[0-9]+/g)?.length ?? 0;
 }
 
-function assertText(value: unknown, expected: string): void {
-  if (typeof value !== "string") {
-    throw new TypeError(`Expected ${expected}, found ${describe(value)}`);
+/** Returns the error for a format that cannot be used. */
+function invalid(format: string, problem: string): RangeError {
+  return new RangeError(`Format ${describe(format)} ${problem}`);
+}
+
+/** A placeholder of a format. */
+interface Placeholder {
+  /** The placeholder as it is in the format, such as `{-1*10+5:04}`. */
+  readonly text: string;
+  /** A dimension, counted from the end if negative, or `*` for all others. */
+  readonly index: number | "*";
+  /** The number of the coordinate 0. */
+  readonly first: number;
+  /** The difference between the numbers of two neighbouring coordinates; not 0. */
+  readonly step: number;
+  /** The least number of digits; 0 without padding. */
+  readonly width: number;
+}
+
+/** A format as texts and placeholders, which alternate: text, placeholder, text and so on. */
+interface Tokens {
+  /** One more than there are placeholders. A text may be empty. */
+  readonly texts: readonly string[];
+  readonly placeholders: readonly Placeholder[];
+}
+
+/** The greatest width, since names of files have at most 255 bytes. */
+const WIDEST = 255;
+
+/** Texts that the draft forbids in formats. */
+const FORBIDDEN = ["..", "zarr.json"];
+
+/** An escaped brace, a placeholder, a brace that is neither, or other text. */
+const TOKEN =
+  /\{\{|\}\}|\{(\*|0|-?[1-9]\d*)(?:\*(-?[1-9]\d*))?(?:\+(0|[1-9]\d*))?(?::0([1-9]\d*))?\}|[{}]|[^{}]+/g;
+
+/** Parses a format such as `c/{0}/{-1*10+5:04}.tiff`. */
+function parseFormat(format: string): Tokens {
+  const texts = [""];
+  const placeholders: Placeholder[] = [];
+  for (const found of format.matchAll(TOKEN)) {
+    const [token, index, step = "1", first = "0", width = "0"] = found;
+    if (index !== undefined) {
+      const placeholder = {
+        text: token,
+        index: index === "*" ? index : Number(index),
+        first: Number(first),
+        step: Number(step),
+        width: Number(width),
+      } as const;
+      assertPlaceholder(format, placeholder, placeholders);
+      placeholders.push(placeholder);
+      texts.push("");
+    } else if (token === "{" || token === "}") {
+      throw invalid(
+        format,
+        `holds a single "${token}"; expected placeholders such as "{0}", "{-1:04}", "{1*10+5}" and "{*}", and "{{" and "}}" for braces in keys`,
+      );
+    } else {
+      const text = token === "{{" || token === "}}" ? token[0] : token;
+      texts.push(`${texts.pop()}${text}`);
+    }
   }
-  if (value.length > LONGEST_SUFFIX) {
-    throw new RangeError(
-      `Expected ${expected} of at most ${LONGEST_SUFFIX} characters, found ${
-        describe(value)
-      }`,
+  if (placeholders.length === 0) {
+    throw invalid(format, 'has no placeholder; expected one such as "{0}"');
+  }
+  for (const text of FORBIDDEN) {
+    if (texts.some((part) => part.includes(text))) {
+      throw invalid(format, `holds "${text}", which formats may not hold`);
+    }
+  }
+  return { texts, placeholders };
+}
+
+function assertPlaceholder(
+  format: string,
+  { text, index, first, step, width }: Placeholder,
+  others: readonly Placeholder[],
+): void {
+  const problem = width > WIDEST
+    ? `pads to more than ${WIDEST} digits with ${describe(text)}`
+    : !Number.isSafeInteger(first) || !Number.isSafeInteger(step)
+    ? `counts beyond ${Number.MAX_SAFE_INTEGER} with ${describe(text)}`
+    : others.some((other) => other.index === index)
+    ? `holds {${index}} twice; expected each dimension once`
+    : undefined;
+  if (problem !== undefined) throw invalid(format, problem);
+}
+
+function hasRest({ placeholders }: Tokens): boolean {
+  return placeholders.some(({ index }) => index === "*");
+}
+
+/** Returns the format with `count` placeholders in place of `{*}`, if there is one. */
+function expand(
+  { texts, placeholders }: Tokens,
+  separator: string,
+  count: number,
+): Tokens {
+  const at = placeholders.findIndex(({ index }) => index === "*");
+  if (at < 0) return { texts, placeholders };
+  const separators = new Array<string>(count - 1).fill(separator);
+  const rest = new Array<Placeholder>(count).fill(placeholders[at]!);
+  return {
+    texts: texts.toSpliced(at + 1, 0, ...separators),
+    placeholders: placeholders.toSpliced(at, 1, ...rest),
+  };
+}
+
+/** Returns the key of an expanded format where all coordinates are 0. */
+function keyOfZeros({ texts, placeholders }: Tokens): string {
+  return placeholders.reduce(
+    (key, { first, width }, i) =>
+      key + String(first).padStart(width, "0") + texts[i + 1],
+    texts[0]!,
+  );
+}
+
+/**
+ * Returns the placeholder by which two chunks could share a key of an expanded format, or
+ * `undefined`. The digits of numbers that stand side by side are told apart by their widths,
+ * of which at most one may be missing.
+ */
+function ambiguousPlaceholder(
+  { texts, placeholders }: Tokens,
+): string | undefined {
+  let unpadded = 0; // The number of placeholders without a width that stand side by side.
+  return placeholders.find(({ width }, i) => {
+    const between = i === 0 ? "/" : texts[i]!;
+    if (between !== "") unpadded = 0;
+    if (width === 0) unpadded++;
+    return /^[0-9]+$/.test(between) || unpadded > 1;
+  })?.text;
+}
+
+/** The digits of one coordinate in keys. */
+interface Field extends Pick<Placeholder, "first" | "step" | "text"> {
+  readonly dimension: number;
+  /** The least number of digits, from 1. */
+  readonly width: number;
+  /** Whether the number has exactly `width` digits, since it stands beside another. */
+  readonly isFixed: boolean;
+}
+
+/** A format for one number of dimensions. */
+interface Layout {
+  readonly rank: number;
+  /** One more than there are fields. */
+  readonly texts: readonly string[];
+  readonly fields: readonly Field[];
+  /** The dimensions without a field, along which all coordinates are 0. */
+  readonly unnumbered: readonly number[];
+  /** Matches all keys and some other texts, and captures the digits of the fields. */
+  readonly pattern: RegExp;
+}
+
+/**
+ * Assigns each placeholder to a dimension.
+ *
+ * @throws {RangeError} If the format is not for this number of dimensions.
+ */
+function layoutOf(
+  format: string,
+  tokens: Tokens,
+  separator: string,
+  rank: number,
+): Layout {
+  const { length: least } = tokens.placeholders;
+  if (rank < least || rank > MOST_DIMENSIONS) {
+    throw invalid(
+      format,
+      `is for rank ${least} to ${MOST_DIMENSIONS}, found ${rank}; expected no more placeholders than dimensions`,
     );
   }
+  const { dimensions, others } = dimensionsOf(format, tokens, rank);
+  const { texts, placeholders } = expand(tokens, separator, others.length);
+  const fields = placeholders.map(({ text, first, step, width }, i) => ({
+    dimension: dimensions[i]!,
+    first,
+    step,
+    width: width || 1,
+    isFixed: width > 0 &&
+      (i > 0 && texts[i] === "" ||
+        i < placeholders.length - 1 && texts[i + 1] === ""),
+    text,
+  }));
+  const pattern = fields.map(({ width, isFixed }, i) =>
+    `([0-9]${isFixed ? `{${width}}` : "+"})${escape(texts[i + 1]!)}`
+  );
+  return {
+    rank,
+    texts,
+    fields,
+    unnumbered: hasRest(tokens) ? [] : others,
+    pattern: new RegExp(`^${escape(texts[0]!)}${pattern.join("")}$`),
+  };
+}
+
+/**
+ * The least number of dimensions that a format is for.
+ *
+ * @throws {RangeError} If the format is for none.
+ */
+function leastRank(format: string, tokens: Tokens): number {
+  for (let rank = tokens.placeholders.length;; rank++) {
+    try {
+      dimensionsOf(format, tokens, rank);
+      return rank;
+    } catch (error) {
+      if (rank >= MOST_DIMENSIONS) throw error;
+    }
+  }
+}
+
+/** Returns the dimensions in the order of their placeholders, and the dimensions that none names. */
+function dimensionsOf(
+  format: string,
+  { placeholders }: Tokens,
+  rank: number,
+): { dimensions: number[]; others: number[] } {
+  const named = new Map<number, string>();
+  for (const { text, index } of placeholders) {
+    if (index === "*") continue;
+    const dimension = index < 0 ? rank + index : index;
+    if (dimension < 0 || dimension >= rank) {
+      throw invalid(
+        format,
+        `holds ${text}, which is out of range for rank ${rank}`,
+      );
+    }
+    const other = named.get(dimension);
+    if (other !== undefined) {
+      throw invalid(
+        format,
+        `holds ${other} and ${text}, which are the same dimension for rank ${rank}`,
+      );
+    }
+    named.set(dimension, text);
+  }
+  const others = Array.from({ length: rank }, (_, dimension) => dimension)
+    .filter((dimension) => !named.has(dimension));
+  const dimensions = placeholders.flatMap(({ index }) =>
+    index === "*" ? others : index < 0 ? rank + index : index
+  );
+  return { dimensions, others };
+}
+
+function escape(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+/**
+ * The digits of a coordinate in keys.
+ *
+ * @throws {RangeError} If the coordinate has no number, or one with more digits than a
+ *   fixed width.
+ */
+function digitsOf(field: Field, coordinate: number): string {
+  const { dimension, first, step, width, isFixed, text } = field;
+  const number = first + step * coordinate;
+  // Rounding never takes a number beyond a limit back to it.
+  if (!(Number.isSafeInteger(number) && number >= 0)) {
+    throw new RangeError(
+      `Expected the coordinate of dimension ${dimension} to have ${WHOLE_NUMBER} by ${text}, found ${coordinate}, which has ${number}`,
+    );
+  }
+  const digits = String(number).padStart(width, "0");
+  if (isFixed && digits.length > width) {
+    throw new RangeError(
+      `Expected the coordinate of dimension ${dimension} to fit into ${text}, which stands beside another placeholder, found ${digits}`,
+    );
+  }
+  return digits;
+}
+
+function isTooGreat(digits: string): boolean {
+  return !Number.isSafeInteger(Number(digits));
+}
+
+/** The coordinate whose digits in keys are nearest to a number. */
+function nearestCoordinate(
+  { first, step, width, isFixed }: Field,
+  digits: string,
+  round = Math.round,
+): number {
+  const most = Math.min(
+    isFixed ? 10 ** width - 1 : Infinity,
+    Number.MAX_SAFE_INTEGER,
+  );
+  const last = Math.floor((step > 0 ? most - first : first) / Math.abs(step));
+  return Math.min(Math.max(round((Number(digits) - first) / step), 0), last);
+}
+
+/** What is wrong with digits in a key that are not those of the nearest coordinate; `undefined` if they are. */
+function digitsProblem(
+  field: Field,
+  digits: string,
+  nearest: number,
+): string | undefined {
+  const expected = digitsOf(field, nearest);
+  if (expected === digits) return undefined;
+  const isPadding = Number(expected) === Number(digits);
+  const near = [Math.floor, Math.ceil].map((round) =>
+    digitsOf(field, nearestCoordinate(field, digits, round))
+  );
+  const both = isPadding ? [expected] : new Set(near);
+  return `has ${digits} at ${field.text}; expected ${[...both].join(" or ")}`;
 }

@@ -4,20 +4,18 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
-import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
-import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
-import { MetadataError } from "../../src/errors/metadata_error.ts";
-
-/** Asserts that the metadata is refused at this place with this problem. */
-function assertRefused(metadata: unknown, path: string, problem: string): void {
-  const error = assertThrows(
-    () => parseChunkKeyEncoding(metadata),
-    MetadataError,
-  );
-  assertEquals([error.path, error.problem], [path, problem]);
-}
+import {
+  ArrayChunks,
+  DefaultChunkKeyEncoding,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  parseChunkKeyEncoding,
+  plainView,
+  registerChunkKeyEncoding,
+  type StoreKey,
+} from "../../mod.ts";
+import { arrayMetadata } from "../support/metadata.ts";
 
 function suffix(configuration: Record<string, unknown>): unknown {
   return { name: "suffix", configuration };
@@ -25,409 +23,362 @@ function suffix(configuration: Record<string, unknown>): unknown {
 
 /** Nests encodings to a depth; the innermost is "v2". */
 function nest(depth: number): unknown {
-  let metadata: unknown = "v2";
-  for (let encodings = 1; encodings < depth; encodings++) {
-    metadata = suffix({ suffix: "x", base_encoding: metadata });
-  }
-  return metadata;
+  return depth === 1
+    ? "v2"
+    : suffix({ suffix: "x", base_encoding: nest(depth - 1) });
 }
 
-Deno.test("parseChunkKeyEncoding accepts default and v2 in all forms", () => {
+Deno.test("parseChunkKeyEncoding reads encodings in all forms", () => {
+  const separated = (name: string, separator: string) => ({
+    name,
+    configuration: { separator },
+  });
   for (
     const [metadata, key] of [
       ["default", "c/1/2"],
       [{ name: "default" }, "c/1/2"],
       [{ name: "default", configuration: {} }, "c/1/2"],
-      [{ name: "default", configuration: { separator: "/" } }, "c/1/2"],
-      [{ name: "default", configuration: { separator: "." } }, "c.1.2"],
+      [separated("default", "/"), "c/1/2"],
+      [separated("default", "."), "c.1.2"],
       [{ name: "default", must_understand: true }, "c/1/2"],
       ["v2", "1.2"],
-      [{ name: "v2" }, "1.2"],
-      [{ name: "v2", configuration: {} }, "1.2"],
-      [{ name: "v2", configuration: { separator: "." } }, "1.2"],
-      [{ name: "v2", configuration: { separator: "/" } }, "1/2"],
-      [{
-        name: "v2",
-        configuration: { separator: "/" },
-        must_understand: true,
-      }, "1/2"],
-    ] as const
+      [separated("v2", "."), "1.2"],
+      [{ ...separated("v2", "/"), must_understand: true }, "1/2"],
+      ["fanout", "c/0/001/0/002"],
+      [{ name: "fanout", configuration: {} }, "c/0/001/0/002"],
+      [
+        { name: "fanout", configuration: { max_children: 250 } },
+        "c/0/01/0/02",
+      ],
+      [{ name: "template", configuration: { format: "{1}_{0}" } }, "2_1"],
+      [{ name: "template", configuration: { template: "{1}_{0}" } }, "2_1"],
+      [
+        { name: "template", configuration: { format: "{*}", separator: "-" } },
+        "1-2",
+      ],
+      [suffix({ suffix: ".tiff" }), "c/1/2.tiff"],
+      [suffix({ suffix: "" }), "c/1/2"],
+      [suffix({ suffix: ".x", base_encoding: "v2" }), "1.2.x"],
+      [suffix({ suffix: ".x", "base-encoding": "v2" }), "1.2.x"],
+      [suffix({ suffix: ".x", base_encoding: { name: "v2" } }), "1.2.x"],
+      [
+        suffix({ suffix: ".x", "base-encoding": separated("default", ".") }),
+        "c.1.2.x",
+      ],
+      [
+        suffix({
+          suffix: ".y",
+          "base-encoding": suffix({ suffix: ".x", base_encoding: "v2" }),
+        }),
+        "1.2.x.y",
+      ],
+      [nest(32), `1.2${"x".repeat(31)}`],
+    ]
   ) {
-    assertStrictEquals(parseChunkKeyEncoding(metadata).encode([1, 2]), key);
-  }
-  assertInstanceOf(parseChunkKeyEncoding("default"), DefaultChunkKeyEncoding);
-  assertInstanceOf(parseChunkKeyEncoding("v2"), V2ChunkKeyEncoding);
-});
-
-Deno.test("parseChunkKeyEncoding accepts suffix with both spellings of its base encoding", () => {
-  for (
-    const [configuration, key] of [
-      [{ suffix: ".tiff" }, "c/1/2.tiff"],
-      [{ suffix: "" }, "c/1/2"],
-      [{ suffix: ".x", base_encoding: "v2" }, "1.2.x"],
-      [{ suffix: ".x", "base-encoding": "v2" }, "1.2.x"],
-      [{ suffix: ".x", base_encoding: { name: "v2" } }, "1.2.x"],
-      [{ suffix: ".x", "base-encoding": { name: "v2" } }, "1.2.x"],
-      [{ suffix: ".x", base_encoding: "default" }, "c/1/2.x"],
-      [{
-        suffix: ".x",
-        base_encoding: { name: "default", configuration: { separator: "." } },
-      }, "c.1.2.x"],
-      [{
-        suffix: ".y",
-        "base-encoding": suffix({ suffix: ".x", base_encoding: "v2" }),
-      }, "1.2.x.y"],
-    ] as const
-  ) {
-    const encoding = parseChunkKeyEncoding(suffix(configuration));
-    assertInstanceOf(encoding, SuffixChunkKeyEncoding);
+    const before = JSON.stringify(metadata);
+    const encoding = parseChunkKeyEncoding(metadata);
     assertStrictEquals(encoding.encode([1, 2]), key);
+    assertEquals(parseChunkKeyEncoding(encoding.toJSON()), encoding);
+    assertStrictEquals(JSON.stringify(metadata), before);
   }
-});
-
-Deno.test("parseChunkKeyEncoding rejects both spellings together, even with equal values", () => {
-  for (const [first, second] of [["v2", "v2"], ["v2", null], [null, "v2"]]) {
-    assertRefused(
-      suffix({ suffix: "", base_encoding: first, "base-encoding": second }),
-      "/configuration/base-encoding",
-      'Expected "base_encoding" alone, found "base-encoding" too',
-    );
-  }
-});
-
-Deno.test("parseChunkKeyEncoding names the spelling in the path of an error", () => {
-  for (const spelling of ["base_encoding", "base-encoding"]) {
-    assertRefused(
-      suffix({ suffix: "", [spelling]: { name: "v3" } }),
-      `/configuration/${spelling}/name`,
-      'Unknown chunk key encoding "v3"; known are "default", "v2", "suffix", "template" and "fanout"',
-    );
-    assertRefused(
-      suffix({ suffix: "", [spelling]: null }),
-      `/configuration/${spelling}`,
-      "Expected a chunk key encoding, a name or an object with a name, found null",
-    );
-    assertRefused(
-      suffix({
-        suffix: "",
-        [spelling]: { name: "v2", configuration: { separator: "|" } },
-      }),
-      `/configuration/${spelling}/configuration/separator`,
-      'Expected the separator "/" or ".", found "|"',
-    );
-    assertRefused(
-      suffix({
-        suffix: "",
-        [spelling]: suffix({ suffix: "", [spelling]: "v3" }),
-      }),
-      `/configuration/${spelling}/configuration/${spelling}`,
-      'Unknown chunk key encoding "v3"; known are "default", "v2", "suffix", "template" and "fanout"',
-    );
-  }
-});
-
-Deno.test("parseChunkKeyEncoding rejects values that are not extensions", () => {
-  const expected =
-    "Expected a chunk key encoding, a name or an object with a name, found ";
-  for (
-    const [metadata, found] of [
-      [null, "null"],
-      [undefined, "undefined"],
-      [5, "5"],
-      [true, "true"],
-      [["v2"], '["v2"]'],
-    ]
-  ) {
-    assertRefused(metadata, "", expected + found);
-  }
-  assertRefused("", "", "Expected a name, found an empty string");
-  assertRefused(
-    { name: "" },
-    "/name",
-    "Expected a name, found an empty string",
+  assertEquals(
+    parseChunkKeyEncoding(suffix({ suffix: ".x", "base-encoding": "v2" }))
+      .toJSON(),
+    {
+      name: "suffix",
+      configuration: {
+        suffix: ".x",
+        base_encoding: { name: "v2", configuration: { separator: "." } },
+      },
+    },
   );
-  assertRefused({ name: 2 }, "/name", "Expected a name, found 2");
-  assertRefused({}, "/name", 'Missing member "name" in a chunk key encoding');
-  assertRefused(
-    { name: "v2", separator: "/" },
-    "/separator",
-    'Unknown member "separator" in a chunk key encoding; known are "name", "configuration" and "must_understand"',
-  );
-  for (const configuration of [null, [], "/", 1]) {
-    const error = assertThrows(
-      () => parseChunkKeyEncoding({ name: "v2", configuration }),
-      MetadataError,
-      "Expected a configuration object, found ",
-    );
-    assertStrictEquals(error.path, "/configuration");
-  }
 });
 
-Deno.test("parseChunkKeyEncoding lists the known names for an unknown name", () => {
-  for (
-    const name of [
-      "v3",
-      "Default",
-      "v2 ",
-      "__proto__",
-      "constructor",
-      "toString",
-    ]
-      .concat(["hasOwnProperty", "valueOf", "https://example.com/suffix"])
-  ) {
-    const problem = `Unknown chunk key encoding ${
-      JSON.stringify(name)
-    }; known are "default", "v2", "suffix", "template" and "fanout"`;
-    assertRefused(name, "", problem);
-    assertRefused({ name }, "/name", problem);
-    assertRefused(
-      { name, configuration: { separator: "/" }, must_understand: false },
-      "/name",
-      problem,
-    );
-  }
-});
-
-Deno.test("parseChunkKeyEncoding rejects must_understand: false", () => {
-  const problem =
-    "Expected true or no such member, since chunk keys depend on their encoding, found false";
-  for (
-    const metadata of [
-      { name: "default" },
-      { name: "v2", configuration: { separator: "/" } },
-      { name: "suffix", configuration: { suffix: ".x" } },
-    ]
-  ) {
-    assertRefused(
-      { ...metadata, must_understand: false },
+Deno.test("parseChunkKeyEncoding refuses invalid metadata at its place", () => {
+  const deep = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
+    .repeat(5000) + '"v2"' + "}}".repeat(5000);
+  const nested = "/configuration/base_encoding".repeat(32);
+  const configured = (name: string, configuration: unknown) => ({
+    name,
+    configuration,
+  });
+  const cases: [metadata: unknown, path: string][] = [
+    ...[null, undefined, 5, true, ["v2"], ""]
+      .map((wrong): [unknown, string] => [wrong, ""]),
+    [{}, "/name"],
+    [{ name: "" }, "/name"],
+    [{ name: 2 }, "/name"],
+    [{ name: "v2", separator: "/" }, "/separator"],
+    ...[null, [], "/", 1].map((wrong): [unknown, string] => [
+      configured("v2", wrong),
+      "/configuration",
+    ]),
+    ...["v3", "Default", "v2 ", "__proto__", "constructor", "toString"]
+      .flatMap((name): [unknown, string][] => [
+        [name, ""],
+        [{ name, must_understand: false }, "/name"],
+      ]),
+    ...["default", "v2", "fanout"].map((name): [unknown, string] => [
+      { name, must_understand: false },
       "/must_understand",
-      problem,
-    );
-    parseChunkKeyEncoding({ ...metadata, must_understand: true });
-  }
-  assertRefused(
-    suffix({
-      suffix: "",
-      "base-encoding": { name: "v2", must_understand: false },
-    }),
-    "/configuration/base-encoding/must_understand",
-    problem,
-  );
-  assertRefused(
-    { name: "v2", must_understand: null },
-    "/must_understand",
-    "Expected true or false, found null",
-  );
-});
-
-Deno.test("parseChunkKeyEncoding names an unknown configuration member and lists the known ones", () => {
-  for (
-    const member of [
-      "seperator",
-      "Separator",
-      "suffix",
-      "",
-      "a/b~c",
-      "toString",
-    ]
-      .concat(["__proto__", "constructor", "hasOwnProperty"])
-  ) {
-    const path = `/configuration/${
-      member.replaceAll("~", "~0").replaceAll("/", "~1")
-    }`;
-    for (const name of ["default", "v2"]) {
-      const metadata = JSON.parse(
-        `{"name":"${name}","configuration":{${JSON.stringify(member)}:{}}}`,
-      );
-      assertRefused(
-        metadata,
-        path,
-        `Unknown member ${
-          JSON.stringify(member)
-        } in the configuration of "${name}"; known are "separator"`,
-      );
-    }
-    if (member === "suffix") continue;
-    const metadata = JSON.parse(
-      `{"name":"suffix","configuration":{"suffix":"",${
-        JSON.stringify(member)
-      }:"v2"}}`,
-    );
-    assertRefused(
-      metadata,
-      path,
-      `Unknown member ${
-        JSON.stringify(member)
-      } in the configuration of "suffix"; known are "suffix", "base_encoding" and "base-encoding"`,
-    );
-  }
-});
-
-Deno.test("parseChunkKeyEncoding ignores inherited members", () => {
-  assertStrictEquals(
-    assertThrows(
-      () =>
-        parseChunkKeyEncoding(
-          JSON.parse('{"name":"v2","__proto__":{"configuration":{}}}'),
-        ),
-      MetadataError,
-    ).path,
-    "/__proto__",
-  );
-  assertRefused(
-    JSON.parse('{"name":"suffix","configuration":{"__proto__":{"suffix":""}}}'),
-    "/configuration/suffix",
-    'Missing member "suffix" in the configuration of "suffix"',
-  );
-});
-
-Deno.test("parseChunkKeyEncoding rejects other separators", () => {
-  for (
-    const [separator, found] of [
-      ["", '""'],
-      ["|", '"|"'],
-      ["//", '"//"'],
-      [null, "null"],
-      [0, "0"],
-      [["/"], '["/"]'],
-      ["x".repeat(500), `"${"x".repeat(80)}"… (500 characters)`],
-    ]
-  ) {
-    for (const name of ["default", "v2"]) {
-      assertRefused(
-        { name, configuration: { separator } },
+    ]),
+    [{ name: "v2", must_understand: null }, "/must_understand"],
+    ...["seperator", "", "toString", "constructor", "format", "base"]
+      .flatMap((member) =>
+        ["default", "v2", "fanout"].map((name): [unknown, string] => [
+          configured(name, { [member]: {} }),
+          `/configuration/${member}`,
+        ])
+      ),
+    [configured("v2", { "a/b~c": 1 }), "/configuration/a~1b~0c"],
+    [suffix({ suffix: "", separator: "." }), "/configuration/separator"],
+    // Own and inherited members with the names of those of objects.
+    [JSON.parse('{"name":"v2","__proto__":{}}'), "/__proto__"],
+    [
+      JSON.parse('{"name":"v2","configuration":{"__proto__":{}}}'),
+      "/configuration/__proto__",
+    ],
+    [
+      JSON.parse(
+        '{"name":"suffix","configuration":{"__proto__":{"suffix":""}}}',
+      ),
+      "/configuration/suffix",
+    ],
+    ...["", "|", "//", null, 0, ["/"]].flatMap((separator) =>
+      ["default", "v2"].map((name): [unknown, string] => [
+        configured(name, { separator }),
         "/configuration/separator",
-        `Expected the separator "/" or ".", found ${found}`,
-      );
-    }
-  }
-});
-
-Deno.test("parseChunkKeyEncoding requires a suffix", () => {
-  for (
-    const metadata of [
-      "suffix",
-      { name: "suffix" },
-      suffix({}),
-      suffix({ base_encoding: "v2" }),
-    ]
-  ) {
-    assertRefused(
-      metadata,
+      ])
+    ),
+    ...["suffix", { name: "suffix" }, suffix({ base_encoding: "v2" })]
+      .map((metadata): [unknown, string] => [
+        metadata,
+        "/configuration/suffix",
+      ]),
+    ...[null, 5, [".x"], "/", "/../x", "\\", "\udc00", "/zarr.json"]
+      .flatMap((wrong): [unknown, string][] => [
+        [suffix({ suffix: wrong }), "/configuration/suffix"],
+        [
+          suffix({ suffix: "", base_encoding: suffix({ suffix: wrong }) }),
+          "/configuration/base_encoding/configuration/suffix",
+        ],
+      ]),
+    [
+      suffix({ suffix: ".json", base_encoding: suffix({ suffix: "/zarr" }) }),
       "/configuration/suffix",
-      'Missing member "suffix" in the configuration of "suffix"',
-    );
-  }
-  assertRefused(
-    suffix({ suffix: "", base_encoding: "suffix" }),
-    "/configuration/base_encoding/configuration/suffix",
-    'Missing member "suffix" in the configuration of "suffix"',
-  );
-  for (const [wrong, found] of [[null, "null"], [5, "5"], [[".x"], '[".x"]']]) {
-    assertRefused(
-      suffix({ suffix: wrong }),
+    ],
+    // Both spellings, and each in the path.
+    ...[["v2", "v2"], ["v2", null], [null, "v2"]]
+      .map(([first, second]): [unknown, string] => [
+        suffix({ suffix: "", base_encoding: first, "base-encoding": second }),
+        "/configuration/base-encoding",
+      ]),
+    ...["base_encoding", "base-encoding"].flatMap((
+      name,
+    ): [unknown, string][] => [
+      [suffix({ suffix: "", [name]: null }), `/configuration/${name}`],
+      [
+        suffix({ suffix: "", [name]: { name: "v3" } }),
+        `/configuration/${name}/name`,
+      ],
+      [
+        suffix({ suffix: "", [name]: configured("v2", { separator: "|" }) }),
+        `/configuration/${name}/configuration/separator`,
+      ],
+    ]),
+    ...[99, 0, -1000, 100.5, 2 ** 53, "1000", null, []]
+      .map((max_children): [unknown, string] => [
+        configured("fanout", { max_children }),
+        "/configuration/max_children",
+      ]),
+    ["template", "/configuration/format"],
+    [configured("template", { separator: "/" }), "/configuration/format"],
+    [configured("template", { format: null }), "/configuration/format"],
+    [configured("template", { template: 5 }), "/configuration/template"],
+    [configured("template", { template: "{" }), "/configuration/template"],
+    [
+      configured("template", { format: "{0}", template: "{0}" }),
+      "/configuration/template",
+    ],
+    [
+      configured("template", { format: "{0}", separator: null }),
+      "/configuration/separator",
+    ],
+    [
+      configured("template", { format: "{0}", suffix: "" }),
       "/configuration/suffix",
-      `Expected a suffix, found ${found}`,
-    );
-  }
-});
-
-Deno.test("parseChunkKeyEncoding rejects suffixes that make unsafe keys", () => {
-  for (
-    const [text, ending, problem] of [
-      ["/", "0/", "holds an empty segment"],
-      ["a//b", "0a//b", "holds an empty segment"],
-      ["/../x", "0/../x", 'holds the segment ".."'],
-      ["/.", "0/.", 'holds the segment "."'],
-      ["\\", "0\\", "holds a backslash"],
-      ["\u0000", "0\u0000", "holds a control character (U+0000)"],
-      ["\udc00", "0\udc00", "holds half a surrogate pair (U+DC00)"],
-      ["/zarr.json", "0/zarr.json", "is that of a metadata document"],
-    ] as const
-  ) {
-    const expected = `Suffix ${
-      JSON.stringify(text)
-    } cannot be used, since a key that ends in ${
-      JSON.stringify(ending)
-    } ${problem}; expected a suffix such as ".tiff"`;
-    assertRefused(suffix({ suffix: text }), "/configuration/suffix", expected);
-    assertRefused(
-      suffix({ suffix: text, base_encoding: "v2" }),
-      "/configuration/suffix",
-      expected,
-    );
-    assertRefused(
-      suffix({ suffix: ".x", "base-encoding": suffix({ suffix: text }) }),
-      "/configuration/base-encoding/configuration/suffix",
-      expected,
-    );
-  }
-  assertRefused(
-    suffix({ suffix: ".json", base_encoding: suffix({ suffix: "/zarr" }) }),
-    "/configuration/suffix",
-    'Suffix ".json" cannot be used, since a key that ends in "0/zarr.json" is that of a metadata document; expected a suffix such as ".tiff"',
-  );
-});
-
-Deno.test("parseChunkKeyEncoding keeps the cause of a refused suffix", () => {
-  const error = assertThrows(
-    () => parseChunkKeyEncoding(suffix({ suffix: "/" })),
-    MetadataError,
-  );
-  assertInstanceOf(error.cause, RangeError);
-});
-
-Deno.test("parseChunkKeyEncoding accepts 32 nested encodings and no more", () => {
-  assertStrictEquals(
-    parseChunkKeyEncoding(nest(32)).encode([1]),
-    `1${"x".repeat(31)}`,
-  );
-  const places = "/configuration/base_encoding".repeat(32);
-  const problem = "Expected at most 32 nested chunk key encodings, found more";
-  for (const depth of [33, 34, 5000, 100_000]) {
-    assertRefused(nest(depth), places, problem);
+    ],
+    [nest(33), nested],
+    [nest(1000), nested],
+    [JSON.parse(deep), nested],
+  ];
+  for (const [metadata, path] of cases) {
+    const parse = () => parseChunkKeyEncoding(metadata);
+    const error = assertThrows(parse, MetadataError);
+    assertStrictEquals(error.path, path, error.message);
   }
   assertStrictEquals(parseChunkKeyEncoding(nest(32)).name, "suffix");
 });
 
-Deno.test("parseChunkKeyEncoding counts an implied base encoding", () => {
-  const metadata = (depth: number): unknown =>
-    depth === 0
-      ? suffix({ suffix: "x" })
-      : suffix({ suffix: "x", "base-encoding": metadata(depth - 1) });
-  assertStrictEquals(
-    parseChunkKeyEncoding(metadata(30)).encode([]),
-    `c${"x".repeat(31)}`,
-  );
-  assertThrows(
-    () => parseChunkKeyEncoding(metadata(31)),
-    MetadataError,
-    "at most 32 nested",
-  );
+Deno.test("the errors of parseChunkKeyEncoding say what was wrong and what would be right", () => {
+  for (
+    const [metadata, message] of [
+      [
+        null,
+        "Expected a chunk key encoding, a name or an object with a name, found null",
+      ],
+      [
+        { name: "v2", configuration: { separator: "|" } },
+        'Expected the separator "/" or ".", found "|" (at /configuration/separator)',
+      ],
+      [
+        { name: "v2", configuration: { seperator: "." } },
+        'Unknown member "seperator" in the configuration of "v2"; known are "separator" (at /configuration/seperator)',
+      ],
+      [
+        { name: "v2", must_understand: false },
+        "Expected true or no such member, since chunk keys depend on their encoding, found false (at /must_understand)",
+      ],
+      [
+        suffix({ suffix: "", base_encoding: "v2", "base-encoding": "v2" }),
+        'Expected "base_encoding" alone, found "base-encoding" too (at /configuration/base-encoding)',
+      ],
+    ]
+  ) {
+    const parse = () => parseChunkKeyEncoding(metadata);
+    const error = assertThrows(parse, MetadataError);
+    assertStrictEquals(error.message, message as string);
+  }
+  const unknown = () => parseChunkKeyEncoding("v3");
+  const problem =
+    'Unknown chunk key encoding "v3"; known are "default", "v2", "suffix", "template"';
+  assertThrows(unknown, MetadataError, problem);
+  const unsafe = () => parseChunkKeyEncoding(suffix({ suffix: "/" }));
+  assertInstanceOf(assertThrows(unsafe, MetadataError).cause, RangeError);
 });
 
-Deno.test("parseChunkKeyEncoding rejects thousands of nested encodings", () => {
-  const deep = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
-    .repeat(5000) + '"v2"' + "}}".repeat(5000);
-  assertThrows(
-    () => parseChunkKeyEncoding(JSON.parse(deep)),
-    MetadataError,
-    "at most 32",
-  );
+const dotted = new DefaultChunkKeyEncoding(".");
+
+Deno.test("registerChunkKeyEncoding registers an encoding, with and without configuration, alone and as a base encoding", () => {
+  const configurations: unknown[] = [];
+  for (const name of ["dotted", "__proto__", "constructor", "toString"]) {
+    assertThrows(() => parseChunkKeyEncoding(name), MetadataError, "Unknown");
+    registerChunkKeyEncoding(name, (configuration) => {
+      configurations.push(configuration);
+      return dotted;
+    });
+    assertStrictEquals(parseChunkKeyEncoding(name), dotted);
+  }
+  configurations.length = 0;
+  parseChunkKeyEncoding("dotted");
+  parseChunkKeyEncoding({ name: "dotted", configuration: { a: 1 } });
+  const suffixed = suffix({ suffix: ".x", base_encoding: "dotted" });
+  assertStrictEquals(parseChunkKeyEncoding(suffixed).encode([1, 2]), "c.1.2.x");
+  assertEquals(configurations, [{}, { a: 1 }, {}]);
+  assertThrows(() => parseChunkKeyEncoding("lost"), MetadataError, '"dotted"');
 });
 
-Deno.test("parseChunkKeyEncoding accepts what toJSON returns, and does not change its argument", () => {
-  const metadata = Object.freeze({
-    name: "suffix",
-    configuration: Object.freeze({ suffix: ".x", "base-encoding": "v2" }),
+Deno.test("registerChunkKeyEncoding rejects names that are taken, and arguments of another type", () => {
+  registerChunkKeyEncoding("twice", () => dotted);
+  const other = () => new DefaultChunkKeyEncoding();
+  for (
+    const name of ["default", "v2", "suffix", "template", "fanout"]
+      .concat(["twice", ""])
+  ) {
+    assertThrows(() => registerChunkKeyEncoding(name, other), RangeError);
+  }
+  assertStrictEquals(parseChunkKeyEncoding("twice"), dotted);
+  assertStrictEquals(parseChunkKeyEncoding("default").encode([1]), "c/1");
+  for (const [name, parse] of [[1, other], ["object", dotted]]) {
+    const register = () =>
+      registerChunkKeyEncoding(name as never, parse as never);
+    assertThrows(register, TypeError);
+  }
+  assertThrows(() => parseChunkKeyEncoding("object"), MetadataError, "Unknown");
+  registerChunkKeyEncoding("empty", () => undefined as never);
+  assertThrows(() => parseChunkKeyEncoding("empty"), TypeError);
+});
+
+Deno.test("registerChunkKeyEncoding prefixes the paths of the parser's errors with the configuration", () => {
+  const failure = new EvalError("not of metadata");
+  registerChunkKeyEncoding("failing", ({ how }) => {
+    throw how === "metadata"
+      ? new MetadataError("Expected x", "/how")
+      : failure;
   });
-  const encoding = parseChunkKeyEncoding(metadata);
-  assertEquals(encoding.toJSON(), {
-    name: "suffix",
-    configuration: {
+  const nested = (how: string) =>
+    suffix({
       suffix: ".x",
-      base_encoding: { name: "v2", configuration: { separator: "." } },
-    },
-  });
-  assertEquals(parseChunkKeyEncoding(encoding.toJSON()), encoding);
+      base_encoding: { name: "failing", configuration: { how } },
+    });
+  assertStrictEquals(
+    assertThrows(() => parseChunkKeyEncoding(nested("metadata")), MetadataError)
+      .path,
+    "/configuration/base_encoding/configuration/how",
+  );
+  assertStrictEquals(
+    assertThrows(() => parseChunkKeyEncoding(nested("else")), EvalError),
+    failure,
+  );
 });
+
+Deno.test("registerChunkKeyEncoding does not allow nesting deeper than 32", () => {
+  registerChunkKeyEncoding(
+    "wrapped",
+    ({ base }) => parseChunkKeyEncoding(base ?? "v2"),
+  );
+  const wrapped = (depth: number): unknown => {
+    if (depth === 0) return "v2";
+    const base = wrapped(depth - 1);
+    return depth % 2 === 0
+      ? suffix({ suffix: "", base_encoding: base })
+      : { name: "wrapped", configuration: { base } };
+  };
+  for (const depth of [32, 1000]) {
+    const parse = () => parseChunkKeyEncoding(wrapped(depth));
+    assertThrows(parse, MetadataError, "at most 32");
+    assertStrictEquals(parseChunkKeyEncoding(wrapped(31)).encode([1]), "1");
+  }
+});
+
+const CASES: [encoding: unknown, key: string][] = [
+  [{ name: "default" }, "/c/1/2"],
+  ["v2", "/1.2"],
+  [suffix({ suffix: ".zip", base_encoding: "v2" }), "/1.2.zip"],
+  [
+    { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
+    "/tile_1_2.tif",
+  ],
+  ["fanout", "/c/0/001/0/002"],
+];
+
+Deno.test("arrays are opened with each chunk key encoding in all ways", async () => {
+  for (const [encoding, key] of CASES) {
+    const metadata = arrayMetadata({
+      shape: [4, 4],
+      chunk_grid: { name: "regular", configuration: { chunk_shape: [1, 1] } },
+      chunk_key_encoding: encoding,
+    });
+    const document = JSON.stringify(metadata)
+      .replace("template", "\\u0074emplate");
+    const bytes = new TextEncoder().encode(document);
+    const store = new MemoryStore([["/zarr.json", bytes]]);
+    const opened = await openArrayChunks(store);
+    assertEquals(opened.key([1, 2]), key);
+    const parsed = new ArrayChunks(new MemoryStore(), "", metadata as never);
+    assertEquals(parsed.key([1, 2]), key);
+    assertEquals(await keyWrittenBy(store), key);
+    const created = new MemoryStore();
+    await plainView(created).set!("/zarr.json", bytes);
+    assertEquals(await keyWrittenBy(created), key);
+  }
+});
+
+/** Writes a chunk through a plain view, and returns its key in the store below. */
+async function keyWrittenBy(store: MemoryStore): Promise<string> {
+  await plainView(store).set!("/c/1/2", new Uint8Array([7]));
+  const keys: StoreKey[] = [];
+  for await (const key of store.list("/")) keys.push(key);
+  assertEquals(keys.length, 2);
+  return keys.find((key) => key !== "/zarr.json")!;
+}

@@ -5,15 +5,16 @@ import {
   assertThrows,
 } from "@std/assert";
 import * as fc from "fast-check";
-import type { ChunkKeyEncoding } from "../../src/chunk_key_encoding/chunk_key_encoding.ts";
-import { DefaultChunkKeyEncoding } from "../../src/chunk_key_encoding/default_chunk_key_encoding.ts";
-import { parseChunkKeyEncoding } from "../../src/chunk_key_encoding/parse_chunk_key_encoding.ts";
-import { SuffixChunkKeyEncoding } from "../../src/chunk_key_encoding/suffix_chunk_key_encoding.ts";
-import { V2ChunkKeyEncoding } from "../../src/chunk_key_encoding/v2_chunk_key_encoding.ts";
 import {
+  type ChunkKeyEncoding,
   ChunkKeyError,
+  DefaultChunkKeyEncoding,
+  FanoutChunkKeyEncoding,
   MetadataError,
-} from "../../src/errors/metadata_error.ts";
+  parseChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  V2ChunkKeyEncoding,
+} from "../../mod.ts";
 
 /** An encoding, and the same as plain data for the oracles. */
 interface Model {
@@ -112,6 +113,10 @@ Deno.test("ChunkKeyEncoding.encode agrees with joined strings, and decode is its
     if (model.kind === "default" || chunk.length > 0) {
       assertEquals(encoding.decode(key), chunk);
     }
+    const json = JSON.stringify(encoding);
+    const parsed = parseChunkKeyEncoding(JSON.parse(json));
+    assertEquals(parsed, encoding);
+    assertStrictEquals(JSON.stringify(parsed), json);
   }));
 });
 
@@ -163,33 +168,6 @@ Deno.test("ChunkKeyEncoding.decode agrees with the oracle on any string", () => 
       assertDecodesSo(model, `c${key}`, 1);
     }),
   );
-});
-
-Deno.test("ChunkKeyEncoding.decode accepts the largest coordinate and rejects the next one", () => {
-  const limit = BigInt(Number.MAX_SAFE_INTEGER);
-  fc.assert(
-    fc.property(
-      fc.bigInt(limit - 1000n, limit + 1000n),
-      fc.constantFrom("/", "."),
-      (number, separator) => {
-        const key = `c${separator}${number}`;
-        const decode = () => new DefaultChunkKeyEncoding(separator).decode(key);
-        if (number <= limit) assertEquals(decode().map(BigInt), [number]);
-        else assertThrows(decode, ChunkKeyError);
-      },
-    ),
-  );
-});
-
-Deno.test("ChunkKeyEncoding.toJSON returns metadata of the same encoding", () => {
-  fc.assert(fc.property(models, coordinates, (model, chunk) => {
-    const encoding = make(model);
-    const json = JSON.stringify(encoding);
-    const parsed = parseChunkKeyEncoding(JSON.parse(json));
-    assertEquals(parsed, encoding);
-    assertStrictEquals(JSON.stringify(parsed), json);
-    assertStrictEquals(parsed.encode(chunk), encoding.encode(chunk));
-  }));
 });
 
 Deno.test("SuffixChunkKeyEncoding only returns keys inside the array's folder", () => {
@@ -265,4 +243,72 @@ Deno.test("parseChunkKeyEncoding returns an encoding or throws a MetadataError f
     }),
     { numRuns: 1000 },
   );
+});
+
+/** The key by the steps of the draft, with the power of ten below `maxChildren`. */
+function encodeFanoutSlowly(
+  chunk: readonly number[],
+  maxChildren: number,
+): string {
+  const power = BigInt(`1${"0".repeat(`${maxChildren}`.length - 1)}`);
+  const nodes = chunk.flatMap((coordinate) => {
+    const digits: bigint[] = [];
+    let rest = BigInt(coordinate);
+    do {
+      digits.unshift(rest % power);
+      rest /= power;
+    } while (rest > 0n);
+    const length = `${power - 1n}`.length;
+    return [
+      `${digits.length - 1}`,
+      ...digits.map((digit) => `${digit}`.padStart(length, "0")),
+    ];
+  });
+  return ["c", ...nodes].join("/");
+}
+
+Deno.test("FanoutChunkKeyEncoding agrees with the steps of the draft, and decodes no changed key", () => {
+  const chunks = fc.array(
+    fc.oneof(
+      fc.nat(1200),
+      fc.maxSafeNat(),
+      fc.constantFrom(99, 100, 999, 1000, 999_999, 1_000_000),
+    ),
+    { maxLength: 4 },
+  );
+  const maxChildren = fc.oneof(
+    fc.integer({ min: 100, max: 20_000 }),
+    fc.integer({ min: 100, max: Number.MAX_SAFE_INTEGER }),
+  );
+  const change = fc.record({
+    at: fc.nat(30),
+    remove: fc.nat(4),
+    insert: fc.constantFrom("", "/", "/0/000", "00", ..."0123456789.-c٣"),
+  });
+  let [accepted, rejected] = [0, 0];
+  const property = fc.property(chunks, maxChildren, change, (chunk, max, {
+    at,
+    remove,
+    insert,
+  }) => {
+    const encoding = new FanoutChunkKeyEncoding(max);
+    const key = encoding.encode(chunk);
+    assertStrictEquals(key, encodeFanoutSlowly(chunk, max));
+    assertEquals(encoding.decode(key, chunk.length), chunk);
+    assertEquals(parseChunkKeyEncoding(encoding.toJSON()), encoding);
+    const start = at % (key.length + 1);
+    const changed = key.slice(0, start) + insert + key.slice(start + remove);
+    let decoded: number[];
+    try {
+      decoded = encoding.decode(changed);
+    } catch (error) {
+      assert(error instanceof ChunkKeyError && error.key === changed);
+      rejected++;
+      return;
+    }
+    assertStrictEquals(encodeFanoutSlowly(decoded, max), changed);
+    accepted++;
+  });
+  fc.assert(property, { numRuns: 2000, seed: 1 });
+  assert(accepted > 100 && rejected > 200, `${accepted} and ${rejected}`);
 });

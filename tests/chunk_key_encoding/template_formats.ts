@@ -2,24 +2,36 @@ import { assert } from "@std/assert";
 import * as fc from "fast-check";
 import { TemplateChunkKeyEncoding } from "../../mod.ts";
 
-/** The keys of a format whose widths are all minimal, by exact arithmetic. */
+/** The key of a chunk by exact arithmetic; `undefined` if a format has no key for the chunk. */
 export function encodeSlowly(
   format: string,
   separator: string,
   chunk: readonly number[],
-): string {
+): string | undefined {
   const named = [...format.matchAll(/\{(-?\d+)/g)].map(([, index]) =>
     Number(index) < 0 ? chunk.length + Number(index) : Number(index)
   );
-  const others = chunk.filter((_, dimension) => !named.includes(dimension));
-  return format.replaceAll(
-    /\{(\*|-?\d+)(?:\*(-?\d+))?(?:\+(\d+))?(?::0(\d+))?\}/g,
-    (_, index, step = 1, first = 0, width = 0) =>
-      (index === "*" ? others : [chunk.at(Number(index))!])
-        .map((c) => BigInt(c) * BigInt(step) + BigInt(first))
-        .map((number) => String(number).padStart(Number(width), "0"))
-        .join(separator),
-  );
+  const others = [...chunk.keys()].filter((each) => !named.includes(each));
+  const rest = /\{\*([^}]*)\}/;
+  let hasKey = rest.test(format) || others.every((each) => chunk[each] === 0);
+  const key = format
+    .replace(
+      rest,
+      (_, how) => others.map((each) => `{${each}${how}}`).join(separator),
+    )
+    .replaceAll(
+      /(?<=(\}?))\{(-?\d+)(?:\*(-?\d+))?(?:\+(\d+))?(?::0(\d+))?\}(?=(\{?))/g,
+      (_, before, index, step = 1, first = 0, width = 0, after) => {
+        const number = BigInt(chunk.at(Number(index))!) * BigInt(step) +
+          BigInt(first);
+        const digits = String(number).padStart(Number(width), "0");
+        const isBeside = before + after !== "";
+        hasKey &&= number >= 0n && number <= BigInt(Number.MAX_SAFE_INTEGER) &&
+          !(isBeside && width > 0 && digits.length > Number(width));
+        return digits;
+      },
+    );
+  return hasKey ? key : undefined;
 }
 
 const text = fc.constantFrom("", "", "", "_", ".", "/", "a", "0", "1", "5_");
