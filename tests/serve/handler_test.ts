@@ -446,7 +446,7 @@ Deno.test("createHandler reads stores that tell no versions", async () => {
   });
   assertEquals(range.status, 206);
   assertEquals(await bytesOf(range), CHUNK.slice(-40));
-  stored.set("/dem/c/2/1.shard.header", new Uint8Array(HEADER_SIZE));
+  await stored.set("/dem/c/2/1.shard.header", new Uint8Array(HEADER_SIZE));
   const changed = await get(PATH, { headers: { "if-match": etag } });
   assertEquals(changed.status, 412);
   await changed.body?.cancel();

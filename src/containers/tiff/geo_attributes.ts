@@ -4,7 +4,6 @@
  * Sources: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html;
  * https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/proj
  */
-import { systemOfKeys } from "./system_of_keys.ts";
 import type { TiffPlace } from "./tiff_page.ts";
 
 /**
@@ -21,8 +20,6 @@ export interface GeoPlace {
   readonly isPoint: boolean;
   /** The coordinate reference system, such as `EPSG:32632`, if it has a code. */
   readonly code?: string;
-  /** The well-known text of a coordinate reference system without a code, if its keys are clear. */
-  readonly wkt?: string;
   /** The tags that `transform` and `code` do not cover. */
   readonly tags?: TiffPlace;
   /** Notes for the report on tags that `transform` and `code` do not cover. */
@@ -50,10 +47,9 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const notes: string[] = [];
   const hasSystem = [KEY.geodeticCrs, KEY.projectedCrs]
     .some((key) => keys.has(key));
-  const wkt = code === undefined && hasSystem ? systemOfKeys(place) : undefined;
-  if (code === undefined && wkt === undefined && hasSystem) {
+  if (code === undefined && hasSystem) {
     notes.push(
-      "The coordinate reference system has no code of EPSG, and is not known: the place is kept without it, and the attribute geotiff has its GeoKeys",
+      "The coordinate reference system has no code of EPSG: the place is kept without it, and the attribute geotiff has its GeoKeys",
     );
   }
   const isVertical = keys.has(KEY.verticalCrs);
@@ -83,7 +79,6 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
     ...transform && { transform },
     isPoint,
     ...code !== undefined && { code },
-    ...wkt !== undefined && { wkt },
     ...Object.keys(tags).length > 0 && { tags },
     notes,
   };
@@ -268,13 +263,12 @@ export interface GeoLevel {
  * @param dimensions The names of the dimensions of rows and columns.
  */
 export function geoAttributes(
-  { transform, isPoint, code, wkt, tags }: GeoPlace,
+  { transform, isPoint, code, tags }: GeoPlace,
   level: GeoLevel,
   dimensions: readonly string[],
 ): Record<string, unknown> {
   return {
     ...code !== undefined && { "proj:code": code },
-    ...wkt !== undefined && { "proj:wkt2": wkt },
     ...transform && {
       "spatial:dimensions": dimensions,
       "spatial:registration": isPoint ? "node" : "pixel",
@@ -300,10 +294,10 @@ export function geoLevelAttributes(
 
 /** The entries of `zarr_conventions` that the attributes of a place need. */
 export function geoConventions(
-  { transform, code, wkt }: GeoPlace,
+  { transform, code }: GeoPlace,
 ): readonly unknown[] {
   return [
-    ...code === undefined && wkt === undefined ? [] : [CONVENTIONS.proj],
+    ...code === undefined ? [] : [CONVENTIONS.proj],
     ...transform === undefined ? [] : [CONVENTIONS.spatial],
   ];
 }

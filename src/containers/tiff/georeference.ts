@@ -6,7 +6,6 @@
  */
 import { describe } from "../../errors/mod.ts";
 import { isMembers } from "../../metadata/mod.ts";
-import { customKeys, wktOfProjjson } from "./custom_system.ts";
 import { type CrsKind, kindOfEpsg } from "./epsg_codes.ts";
 import type { Affine } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
@@ -134,13 +133,11 @@ function withRasterType(
 }
 
 /**
- * Finds the GeoKeys of a coordinate reference system: those of its code or, if it has none, of
- * its ellipsoid and its projection.
+ * Finds the GeoKeys of a coordinate reference system by its code.
  *
  * @param system A code such as `EPSG:32632`, also as a URN or a URL, well-known text, or
  * PROJJSON.
- * @throws {RangeError} If the system is neither geographic nor projected, or has no code and a
- * projection or units that GeoTIFF does not have.
+ * @throws {RangeError} If the system is neither geographic nor projected, or has no code.
  */
 export function geoKeysOf(system: unknown): GeoKeys {
   const found = typeof system === "string"
@@ -150,19 +147,9 @@ export function geoKeysOf(system: unknown): GeoKeys {
     : undefined;
   const code = found?.code;
   const kind = code === undefined ? undefined : found?.kind ?? kindOfEpsg(code);
-  if (code === undefined) {
-    const node = typeof system === "string"
-      ? parseWkt(system)
-      : isMembers(system)
-      ? wktOfProjjson(system)
-      : undefined;
-    const horizontal = node && horizontalOf(node);
-    const keys = horizontal && customKeys(horizontal);
-    if (keys !== undefined) return keys;
-  }
   if (code === undefined || kind === undefined) {
     throw new RangeError(
-      `Expected a coordinate reference system that is geographic or projected, with a code of EPSG such as "EPSG:32632" or by a method that GeoTIFF has, found ${
+      `Expected a coordinate reference system that is geographic or projected, with a code of EPSG such as "EPSG:32632", found ${
         code === undefined ? describe(nameOf(system)) : `"EPSG:${code}"`
       }: give the georeference of a GeoTIFF with this system, or none`,
     );

@@ -27,7 +27,6 @@ import {
   type GeoKeys,
   geoKeysOf,
 } from "./georeference.ts";
-import { type MappedSystem, systemOfGridMapping } from "./grid_mapping.ts";
 import { channelOf, imageOf, numbersOf } from "./ome_attributes.ts";
 import { isOmeType } from "./ome_xml.ts";
 import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
@@ -259,8 +258,6 @@ function beside(path: string, name: string): string | undefined {
 interface Place {
   readonly transform: Affine;
   readonly isPoint?: boolean | undefined;
-  /** The units of coordinates in x and y, if the place comes from coordinates. */
-  readonly units?: readonly string[];
 }
 
 async function placeOf(
@@ -279,39 +276,7 @@ async function placeOf(
   if (place === undefined) return undefined;
   const { transform, isPoint = false } = place;
   const keys = systemOf(own) ?? systemOf(group) ?? mappingSystem(mapping);
-  if (keys !== undefined) {
-    return composeGeoreference(transform, { keys, isPoint });
-  }
-  const mapped = systemOfGridMapping(mapping);
-  const factor = mapped && unitOf(place, mapped);
-  if (factor === undefined) return composeGeoreference(transform, { isPoint });
-  return composeGeoreference(
-    transform.map((number) => number * factor) as unknown as Affine,
-    { keys: geoKeysOf(mapped!.projjson), isPoint },
-  );
-}
-
-/** Lengths of units of coordinates in metres. */
-const LENGTHS: Readonly<Record<string, number>> = {
-  ...{ m: 1, meter: 1, meters: 1, metre: 1, metres: 1 },
-  ...{ km: 1000, kilometer: 1000, kilometers: 1000 },
-  ...{ kilometre: 1000, kilometres: 1000 },
-};
-
-/** Returns the length of the unit of a place in those of a system; `undefined` for an unknown unit. */
-function unitOf(
-  { units }: Place,
-  { isProjected, isShifted }: MappedSystem,
-): number | undefined {
-  if (units === undefined) return 1; // The numbers are those of the system.
-  const [unit, ...others] = new Set(units);
-  if (!isProjected) {
-    return units.every((unit) => /^degrees?(?:_|$)/.test(unit)) ? 1 : undefined;
-  }
-  const factor = others.length === 0 && Object.hasOwn(LENGTHS, unit!)
-    ? LENGTHS[unit!]
-    : undefined;
-  return factor !== 1 && isShifted ? undefined : factor;
+  return composeGeoreference(transform, { keys, isPoint });
 }
 
 /** Returns the place in the attributes of GeoZarr. */
@@ -452,7 +417,6 @@ async function coordinatesOf(
   { path, metadata, axes }: ArrayPlace,
 ): Promise<Place | undefined> {
   const steps: [step: number, first: number][] = [];
-  const units: string[] = [];
   for (const axis of [axes.x, axes.y]) {
     const name = metadata.dimension_names?.[axis];
     const place = typeof name === "string" ? beside(path, name) : undefined;
@@ -468,10 +432,9 @@ async function coordinatesOf(
       );
     if (!isEven) return undefined;
     steps.push([step, first - step / 2]);
-    units.push(String((await nodes.attributes(place!)).units));
   }
   const [[a, c], [e, f]] = steps as [[number, number], [number, number]];
-  return { transform: [a, 0, c, 0, e, f], units };
+  return { transform: [a, 0, c, 0, e, f] };
 }
 
 /** Returns the meanings of the dimensions in the attributes of OME-Zarr. */

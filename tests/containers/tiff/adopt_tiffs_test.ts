@@ -103,13 +103,13 @@ function square(y: number, x: number, side = 32): Picture {
 
 /** A mosaic of 2 × 3 files. */
 function mosaic(): MemoryStore {
-  const store = new MemoryStore();
-  for (const y of [0, 1]) {
-    for (const x of [0, 1, 2]) {
-      store.set(`/m/y${y}_x${x}.tif`, tiffOf(square(y, x)));
-    }
-  }
-  return store;
+  return new MemoryStore(
+    [0, 1].flatMap((y) =>
+      [0, 1, 2].map((x) =>
+        [`/m/y${y}_x${x}.tif`, tiffOf(square(y, x))] as const
+      )
+    ),
+  );
 }
 
 async function read(

@@ -89,8 +89,7 @@ Deno.test("adoptTiffs reads the rows of all strips, however they are cut and joi
           i === files.length - 1 ? Math.min(lastHeight, height) : height
         );
         const rank = hasPages ? 3 : 2;
-        const store = new MemoryStore();
-        files.forEach((pages, i) => {
+        const store = new MemoryStore(files.map((pages, i) => {
           const key = ["/c", ...rank > 2 ? [0] : [], i, 0].join("/");
           const file = stripFile(
             pages.slice(0, hasPages ? 2 : 1)
@@ -98,8 +97,8 @@ Deno.test("adoptTiffs reads the rows of all strips, however they are cut and joi
             width,
             (page, row, column) => valueAt(page, i * height + row, column),
           );
-          store.set(`${key}.tif` as StoreKey, file);
-        });
+          return [`${key}.tif` as StoreKey, file] as const;
+        }));
         const { chunks } = await adoptTiffs(store, "");
         const { data, shape } = await readAll(store);
         const rows = heights.reduce((a, b) => a + b);
